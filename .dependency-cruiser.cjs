@@ -1,0 +1,108 @@
+// Who may import whom (docs/architecture.md). Run by scripts/check-layers.ts as part of `npm run lint`.
+const { readdirSync, readFileSync } = require('node:fs')
+const { join } = require('node:path')
+
+const literal = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
+
+/** The source files behind every package's `exports`: the only files another package may reach. */
+const publicFiles = readdirSync(join(__dirname, 'packages')).flatMap((name) => {
+  const { exports } = JSON.parse(readFileSync(join(__dirname, 'packages', name, 'package.json'), 'utf8'))
+  return Object.values(exports)
+    .map((entry) => entry['@meanwhile/source'])
+    .filter((file) => file !== undefined)
+    .map((file) => `^${literal(`packages/${name}/${file.replace('./', '')}`)}$`)
+})
+
+const tests = '\\.test(-d)?\\.ts$'
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      comment:
+        'Cycles of types alone are free: they are gone at run time, and between packages the rules below forbid them.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'core-imports-none-of-ours',
+      severity: 'error',
+      from: { path: '^packages/core/src/', pathNot: tests },
+      to: { path: '^(packages|apps|examples)/', pathNot: '^packages/core/' },
+    },
+    {
+      name: 'plug-ins-import-core-only',
+      severity: 'error',
+      from: { path: '^packages/(?!core/)([^/]+)/src/', pathNot: tests },
+      to: { path: '^(packages|apps|examples)/', pathNot: '^packages/(core|$1)/' },
+    },
+    {
+      name: 'tests-import-core-and-harness-only',
+      severity: 'error',
+      from: { path: `^packages/([^/]+)/src/.*${tests}` },
+      to: { path: '^(packages|apps|examples)/', pathNot: '^packages/(core|harness|$1)/' },
+    },
+    {
+      name: 'no-deep-imports',
+      comment: 'Another package is reached through its exports, never through a file of its.',
+      severity: 'error',
+      from: { path: '^([^/]+/[^/]+)/' },
+      to: { path: '^packages/', pathNot: ['^$1/', ...publicFiles] },
+    },
+    {
+      name: 'no-relative-imports-across-packages',
+      severity: 'error',
+      from: { path: '^([^/]+/[^/]+)/' },
+      to: { path: '^packages/', pathNot: '^$1/', dependencyTypes: ['local'], dependencyTypesNot: ['aliased'] },
+    },
+    {
+      name: 'core-runs-on-opentelemetry-api-alone',
+      comment: 'At run time core imports nothing else, so that it is light and bundles for the browser.',
+      severity: 'error',
+      from: { path: '^packages/core/src/', pathNot: [tests, '^packages/core/src/stores/'] },
+      to: {
+        pathNot: ['^packages/', '(^|/)node_modules/@opentelemetry/api/'],
+        dependencyTypesNot: ['type-only'],
+        couldNotResolve: false,
+      },
+    },
+    {
+      name: 'no-undeclared-dependencies',
+      severity: 'error',
+      from: {},
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'no-dev-dependencies-in-sources',
+      severity: 'error',
+      from: { path: '^packages/[^/]+/src/', pathNot: tests },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only', 'npm-peer'] },
+    },
+    {
+      name: 'no-unresolvable-imports',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'sources-do-not-import-tests',
+      severity: 'error',
+      from: { pathNot: tests },
+      to: { path: tests },
+    },
+  ],
+  options: {
+    doNotFollow: { path: ['node_modules', '/dist/'] },
+    exclude: { path: ['/dist/', '/fixtures/', '/test-data/'] },
+    tsPreCompilationDeps: true,
+    combinedDependencies: true,
+    tsConfig: { fileName: 'tsconfig.base.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['@meanwhile/source', 'import', 'node', 'default', 'types'],
+      extensions: ['.ts', '.mjs', '.js', '.json'],
+    },
+  },
+}

@@ -1,0 +1,7 @@
+import { defineProject } from 'vitest/config'
+
+export default defineProject({
+  resolve: { conditions: ['@meanwhile/source'] },
+  ssr: { resolve: { conditions: ['@meanwhile/source', 'module', 'node', 'development|production'] } },
+  test: { name: 'models', include: ['src/**/*.test.ts'], environment: 'node' },
+})

@@ -1,0 +1,20 @@
+// The layering rules of .dependency-cruiser.cjs. A wrapper, because the tool passes when it has cruised nothing at all.
+import { globSync } from 'node:fs'
+import { cruise, format } from 'dependency-cruiser'
+import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-options'
+
+const roots = ['packages', 'apps', 'examples', 'scripts']
+const options = await extractOptions('./.dependency-cruiser.cjs')
+const { output } = await cruise(roots, options)
+if (typeof output === 'string') throw new Error('expected a cruise result, not a report')
+
+const cruised = new Set(output.modules.map((module) => module.source))
+const sources = globSync('packages/*/src/**/*.ts', { exclude: ['**/fixtures/**', '**/test-data/**'] })
+const missed = sources.filter((file) => !cruised.has(file))
+
+const report = await format(output, { outputType: 'err-long' })
+console.log(typeof report.output === 'string' ? report.output.trim() : report.output)
+if (sources.length === 0 || missed.length > 0) {
+  console.error(`The layering check did not see every source: ${missed.join(', ') || 'no sources found'}`)
+}
+process.exitCode = report.exitCode > 0 || sources.length === 0 || missed.length > 0 ? 1 : 0

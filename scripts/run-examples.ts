@@ -1,0 +1,21 @@
+// Runs every example, one after the other; fails when one of them does.
+import { spawnSync } from 'node:child_process'
+import { globSync } from 'node:fs'
+
+const failed = globSync('examples/*.ts')
+  .sort()
+  .filter((file) => {
+    console.log(`\n── ${file}`)
+    const { status, signal } = spawnSync('tsx', ['--conditions=@meanwhile/source', file], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      timeout: 60_000,
+    })
+    if (status === 0) return false
+    console.error(`${file} failed (${signal ?? `exit code ${status}`})`)
+    return true
+  })
+
+if (failed.length > 0) {
+  console.error(`\nFailed: ${failed.join(', ')}`)
+  process.exitCode = 1
+}
