@@ -1,0 +1,184 @@
+/** One run of an agent, from its input to its result: what its caller holds. */
+
+import { context } from '@opentelemetry/api'
+import type { AgentConfig } from './config.ts'
+import { AgentError } from './errors.ts'
+import { EventBuffer } from './event-buffer.ts'
+import type { AgentEvent, AgentResult } from './events.ts'
+import { callIds, inputMessages, openCalls } from './history.ts'
+import { runAgent } from './loop.ts'
+import type { Message } from './message.ts'
+import { RunState } from './run.ts'
+import {
+  CALLS_COMMITTED,
+  CALLS_DISCARDED,
+  CALLS_EARLY,
+  FINISH_REASONS,
+  OUTCOME,
+  STEP_COUNT,
+} from './telemetry/semconv.ts'
+import { type OpenSpan, outcomeOf, setError, setUsage, startRunSpan, tracerOf } from './telemetry/spans.ts'
+
+export interface RunOptions {
+  /** Stops the run at once: `result` rejects with {@link RunAbortedError} (K1). */
+  readonly signal?: AbortSignal
+  /** For spans: the conversation this run belongs to. */
+  readonly conversationId?: string
+  /** How many events may wait for a reader before deltas are joined and `custom` events dropped. Default 1024 (B12). */
+  readonly eventBuffer?: number
+}
+
+/**
+ * A run at work. It goes on by itself, read or not (B11). Its events can be read once (B13); a reader that leaves before the end
+ * aborts it (B10).
+ */
+export interface AgentRun extends AsyncIterable<AgentEvent> {
+  readonly id: string
+  /** The result, or the error that ended the run. Need not be awaited. */
+  readonly result: Promise<AgentResult>
+}
+
+export type RunInput = string | readonly Message[]
+
+/** Starts a run. With `events: 'dropped'` nothing is kept for a reader. */
+export function startRun(config: AgentConfig, input: RunInput, options: RunOptions, events: 'kept' | 'dropped'): AgentRun {
+  const buffer = events === 'kept' ? new EventBuffer(options.eventBuffer ?? 1_024) : undefined
+  const tracer = tracerOf(config.telemetry)
+  const run = new RunState(config, { id: crypto.randomUUID(), tracer, conversationId: options.conversationId })
+  const span = startRunSpan(tracer, context.active(), {
+    runId: run.id,
+    agent: config.name,
+    model: config.setup.model,
+    conversationId: options.conversationId,
+    middleware: config.middleware.map(({ name }) => name),
+    attributes: config.telemetry?.attributes,
+  })
+  run.context = span.context
+  const result = drive(run, input, options.signal, buffer).then(
+    (result) => finish(run, span, undefined, result),
+    (error: unknown) => {
+      finish(run, span, error)
+      buffer?.end({ error })
+      throw error
+    },
+  )
+  result.then(
+    () => buffer?.end({}),
+    () => undefined,
+  )
+
+  let read = false
+  return {
+    id: run.id,
+    result,
+    [Symbol.asyncIterator]() {
+      if (read || !buffer) throw new TypeError('the events of a run can be read once')
+      read = true
+      return {
+        next: () => buffer.next(),
+        async return() {
+          run.abort(new Error('the reader of its events left'))
+          await result.catch(() => undefined)
+          return { done: true, value: undefined }
+        },
+      }
+    },
+  }
+}
+
+async function drive(run: RunState, input: RunInput, signal: AbortSignal | undefined, buffer: EventBuffer | undefined): Promise<AgentResult> {
+  const abort = () => run.abort(signal?.reason)
+  signal?.addEventListener('abort', abort, { once: true })
+  const waiting = new Waiting(run)
+  try {
+    run.messages = inputMessages(input)
+    if (signal?.aborted) abort()
+    run.signal.throwIfAborted()
+    for (const id of callIds(run.messages)) run.takenIds.add(id)
+    buffer?.push(run.event({ type: 'run-start' }))
+    const flow = runAgent(run)
+    for (;;) {
+      const step = await waiting.step(flow)
+      if (!step.done) {
+        buffer?.push(step.value)
+        continue
+      }
+      run.signal.throwIfAborted()
+      await end(run, new TypeError('the run is over'), buffer)
+      const result: AgentResult = Object.freeze({ ...step.value, warnings: [...run.warnings] })
+      const dropped = buffer?.dropped ?? 0
+      buffer?.push({ runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) })
+      return result
+    }
+  } catch (thrown) {
+    const error = run.signal.aborted ? run.signal.reason : thrown
+    await end(run, error, buffer)
+    throw error instanceof AgentError ? withHistory(run, error) : error
+  } finally {
+    waiting.over()
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+/** Nothing of the run is at work any more, and what it said last is said. */
+async function end(run: RunState, reason: unknown, buffer: EventBuffer | undefined): Promise<void> {
+  run.calls.abort(reason)
+  await run.calls.idle()
+  for (const event of run.funnel.drain()) buffer?.push(event)
+  run.over = true
+}
+
+/** What a caller needs to go on after an error (A24). */
+function withHistory(run: RunState, error: AgentError): AgentError {
+  error.messages = [...run.messages, ...run.calls.answers(openCalls(run.messages))]
+  error.usage = run.usage
+  if (run.calls.abandoned.length > 0) error.abandoned = run.calls.abandoned
+  return error
+}
+
+function finish(run: RunState, { span }: OpenSpan, error: unknown, result?: AgentResult): AgentResult {
+  span.setAttributes({
+    ...run.annotationsOf(),
+    [OUTCOME]: outcomeOf(error),
+    [STEP_COUNT]: run.step,
+    [CALLS_EARLY]: run.calls.counts.early,
+    [CALLS_COMMITTED]: run.calls.counts.committed,
+    [CALLS_DISCARDED]: run.calls.counts.discarded,
+    ...(result && { [FINISH_REASONS]: [result.finishReason] }),
+  })
+  if (run.config.telemetry?.usageOnRun !== false) setUsage(span, run.usage)
+  if (error !== undefined) setError(span, error)
+  span.end(performance.now())
+  return result as AgentResult
+}
+
+/** The wait for a flow's next step, bounded once the run is aborted: a hook or wrap that does not heed it holds nothing up. */
+class Waiting {
+  #reject: (reason: unknown) => void = () => undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(run: RunState) {
+    run.signal.addEventListener(
+      'abort',
+      () => {
+        // One turn later than the tools' own grace time, which begins now: what they settle to comes first.
+        const giveUp = () => {
+          this.#timer = setTimeout(() => this.#reject(run.signal.reason), 0)
+        }
+        this.#timer = setTimeout(giveUp, run.config.grace)
+      },
+      { once: true },
+    )
+  }
+
+  step<Step>(flow: { next(): Promise<Step> }): Promise<Step> {
+    return new Promise((resolve, reject) => {
+      this.#reject = reject
+      flow.next().then(resolve, reject)
+    })
+  }
+
+  over(): void {
+    clearTimeout(this.#timer)
+  }
+}

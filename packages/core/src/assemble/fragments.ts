@@ -1,0 +1,41 @@
+/** A text that comes in pieces: kept as a list and joined once. */
+export class Fragments {
+  #pieces: string[] = []
+  #held = ''
+
+  /** Takes a piece and gives the one to show: a surrogate pair that was cut comes whole, with the later piece (qC35). */
+  add(delta: string): string {
+    let piece = this.#held === '' ? delta : this.#held + delta
+    if (piece === '') return ''
+    this.#held = ''
+    if (isHighSurrogate(piece.charCodeAt(piece.length - 1))) {
+      this.#held = piece.slice(-1)
+      piece = piece.slice(0, -1)
+    }
+    if (piece !== '') this.#pieces.push(piece)
+    return piece
+  }
+
+  /** What is still held back, to be shown as it is when nothing more will come. */
+  rest(): string {
+    const held = this.#held
+    this.#held = ''
+    if (held !== '') this.#pieces.push(held)
+    return held
+  }
+
+  /** The pieces shown so far. */
+  get pieces(): readonly string[] {
+    return this.#pieces
+  }
+
+  /** The whole text. */
+  join(): string {
+    if (this.#pieces.length > 1) this.#pieces = [this.#pieces.join('')]
+    return (this.#pieces[0] ?? '') + this.#held
+  }
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff
+}

@@ -1,0 +1,18 @@
+import type { ProviderMetadata } from '../message.ts'
+
+/** Both metadata, merged per provider; of a member that both have the later one stands. */
+export function mergeMetadata(
+  earlier: ProviderMetadata | undefined,
+  later: ProviderMetadata | undefined,
+): ProviderMetadata | undefined {
+  if (!earlier || !later) return earlier ?? later
+  const merged = Object.entries(later).map(([provider, data]) => {
+    const before = earlier[provider]
+    return [provider, isRecord(before) && isRecord(data) ? { ...before, ...data } : data]
+  })
+  return { ...earlier, ...Object.fromEntries(merged) }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

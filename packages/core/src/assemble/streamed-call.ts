@@ -1,0 +1,121 @@
+/** A tool call while it streams: what the wire says of it goes in, its events come out in their order (B5). */
+
+import type { CallPiece } from '../assemble.ts'
+import type { ProviderMetadata, ToolCall } from '../message.ts'
+import type { InputLimits, ModelEvent } from '../model.ts'
+import { mergeMetadata } from './metadata.ts'
+import { type InputValue, ToolInput } from './tool-input.ts'
+
+export interface CallContext {
+  readonly limits: InputLimits
+  readonly emit: (event: ModelEvent) => void
+  /** An id nobody has: the wire's own, if it is one. */
+  readonly takeId: (own: string) => string
+}
+
+export class StreamedCall {
+  readonly #context: CallContext
+  readonly #input: ToolInput
+  #ownId = ''
+  #id: string | undefined
+  #name = ''
+  #started = false
+  #stated = false
+  #sealed = false
+  #metadata: ProviderMetadata | undefined
+  #providerResult: unknown
+  #call: ToolCall | undefined
+
+  constructor(context: CallContext) {
+    this.#context = context
+    this.#input = new ToolInput(context.limits)
+  }
+
+  add({ id, name, delta, metadata, providerResult }: CallPiece): void {
+    if (metadata) this.#metadata = mergeMetadata(this.#metadata, metadata)
+    if (providerResult !== undefined) this.#providerResult = providerResult
+    if (metadata || providerResult !== undefined) this.#call = undefined
+    if (id) this.#ownId ||= id
+    if (name && !this.#name && !this.#sealed) this.#named(name)
+    if (delta && !this.#stated && !this.#sealed) this.#write(delta)
+  }
+
+  /** The provider states that the call is finished; of a nameless one that is kept in mind until it has its name (G8). */
+  seal(text: string | undefined): void {
+    if (this.#stated || this.#sealed) return
+    this.#stated = true
+    if (text) this.#input.replace(text)
+    if (this.#name) this.#seal()
+  }
+
+  /** The response has ended so that its calls may run: nothing more will come, a name included. */
+  end(): void {
+    if (this.#sealed) return
+    this.#start()
+    this.#seal()
+  }
+
+  /** The call as it stands: the same object as long as nothing changes. */
+  part(): ToolCall {
+    return this.#as(this.#input.value())
+  }
+
+  #named(name: string): void {
+    this.#name = name
+    this.#call = undefined
+    this.#start()
+    // Once closed and then gone on with is not closed.
+    if (!this.#input.dirty) this.#close()
+    if (this.#stated) this.#seal()
+  }
+
+  #start(): void {
+    if (this.#started) return
+    this.#started = true
+    this.#context.emit({ type: 'tool-input-start', id: this.#standingId, name: this.#name })
+    for (const piece of this.#input.pieces) this.#show(piece)
+  }
+
+  #write(delta: string): void {
+    const closedBefore = this.#input.closedAt
+    const piece = this.#input.add(delta)
+    if (!this.#started) return
+    this.#show(piece)
+    // Also if the same delta went on after the brace: whether it did is an accident of the cut (G2).
+    if (this.#input.closedAt !== closedBefore) this.#close()
+  }
+
+  #show(delta: string): void {
+    if (delta !== '') this.#context.emit({ type: 'tool-input-delta', id: this.#standingId, delta })
+  }
+
+  #close(): void {
+    const value = this.#input.closed()
+    if (value) this.#context.emit({ type: 'tool-input-closed', call: this.#as(value) })
+  }
+
+  #seal(): void {
+    this.#sealed = true
+    this.#show(this.#input.rest())
+    this.#context.emit({ type: 'tool-call', call: this.part() })
+  }
+
+  #as(value: InputValue): ToolCall {
+    if (this.#call && this.#call.input === value.input && this.#call.inputError === value.inputError) return this.#call
+    this.#call = {
+      type: 'tool-call',
+      id: this.#standingId,
+      name: this.#name,
+      ...value,
+      ...(this.#providerResult !== undefined && { providerResult: this.#providerResult }),
+      ...(this.#metadata && { providerMetadata: this.#metadata }),
+    }
+    return this.#call
+  }
+
+  /** It stands from the first time it is shown: an id that comes later is late. */
+  get #standingId(): string {
+    this.#id ??= this.#context.takeId(this.#ownId)
+    return this.#id
+  }
+}

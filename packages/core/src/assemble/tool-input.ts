@@ -1,0 +1,109 @@
+/** The arguments of one call: from pieces of text to a value. */
+
+import { messageOf } from '../errors.ts'
+import { JsonScanner } from '../json-scanner.ts'
+import type { InputLimits } from '../model.ts'
+import { Fragments } from './fragments.ts'
+
+/** What the text means; of an unusable one the text itself, and why. */
+export interface InputValue {
+  readonly input: unknown
+  readonly inputError?: string
+}
+
+/** Parsed at most twice: when the root object closed, and at the end if the text went on after that (G13). */
+export class ToolInput {
+  readonly #limits: InputLimits
+  #text = new Fragments()
+  #length = 0
+  #scanner: JsonScanner
+  #closed: InputValue | undefined
+  #value: InputValue | undefined
+
+  constructor(limits: InputLimits) {
+    this.#limits = limits
+    this.#scanner = new JsonScanner(limits.depth)
+  }
+
+  /** Takes a piece and gives the one to show. */
+  add(delta: string): string {
+    this.#value = undefined
+    this.#length += delta.length
+    this.#scanner.feed(delta)
+    if (!this.#tooLong) return this.#text.add(delta)
+    // Not kept, since the limit is one of memory, and not shown either.
+    this.#text = new Fragments()
+    return ''
+  }
+
+  /** The pieces shown so far. */
+  get pieces(): readonly string[] {
+    return this.#text.pieces
+  }
+
+  /** The last piece to show, if one was held back. */
+  rest(): string {
+    return this.#text.rest()
+  }
+
+  /** Puts `text` in the place of what came, unless it is the same. */
+  replace(text: string): void {
+    if (!this.#tooLong && text === this.#counting()) return
+    this.#text = new Fragments()
+    this.#length = 0
+    this.#scanner = new JsonScanner(this.#limits.depth)
+    this.#closed = undefined
+    this.add(text)
+  }
+
+  /** Changes when a root object closes. */
+  get closedAt(): number | undefined {
+    return this.#scanner.closedAt
+  }
+
+  /** Something came after the root object closed: what {@link closed} says is not the whole. */
+  get dirty(): boolean {
+    return this.#scanner.dirty
+  }
+
+  /** The value of the root object when it closed, if it is one and not `{}`. */
+  closed(): InputValue | undefined {
+    if (this.closedAt === undefined || this.#scanner.empty || this.#tooLong) return undefined
+    this.#closed ??= parse(this.#text.join().slice(this.#scanner.begin, this.closedAt))
+    return this.#closed.inputError === undefined ? this.#closed : undefined
+  }
+
+  /** The value of the whole text. */
+  value(): InputValue {
+    this.#value ??= (this.dirty ? undefined : this.closed()) ?? this.#parse()
+    return this.#value
+  }
+
+  get #tooLong(): boolean {
+    return this.#length > this.#limits.characters
+  }
+
+  #parse(): InputValue {
+    if (this.#tooLong)
+      return { input: '', inputError: `arguments are longer than ${this.#limits.characters} characters` }
+    if (this.#scanner.blank) return { input: {} }
+    const text = this.#counting()
+    // Before parsing: what reads the value recursively must be able to.
+    if (this.#scanner.tooDeep) {
+      return { input: text, inputError: `arguments are nested deeper than ${this.#limits.depth} levels` }
+    }
+    return parse(text)
+  }
+
+  #counting(): string {
+    return this.#text.join().slice(this.#scanner.begin)
+  }
+}
+
+function parse(text: string): InputValue {
+  try {
+    return { input: JSON.parse(text) }
+  } catch (thrown) {
+    return { input: text, inputError: `arguments are not valid JSON: ${messageOf(thrown).slice(0, 200)}` }
+  }
+}

@@ -1,0 +1,107 @@
+/** What a run knows of one logical call. */
+
+import type { Attributes, Context, Span } from '@opentelemetry/api'
+import type { DiscardCause } from './events.ts'
+import type { ToolCall, ToolMessage } from './message.ts'
+import type { Ticket } from './slots.ts'
+import type { OpenSpan } from './telemetry/spans.ts'
+import type { Tool } from './tool.ts'
+
+/** A model attempt that asked for calls. */
+export interface Asker {
+  readonly attempt: number
+  readonly span: Span
+  /** When its stream ended, in `performance.now()`; absent while it goes on. */
+  ended?: number
+}
+
+/** One execution of the tool's function. Times: `performance.now()`. `ended` is absent while it goes on. */
+export interface Execution {
+  readonly open: OpenSpan
+  readonly started: number
+  ended?: number
+  error?: unknown
+}
+
+interface EntryOptions {
+  readonly key: string
+  readonly call: ToolCall
+  readonly tool: Tool | undefined
+  readonly step: number
+  readonly parent: Context
+  readonly attributes: Attributes
+  readonly asker: Asker | undefined
+  readonly provisional: boolean
+  readonly ticket: Ticket | undefined
+}
+
+export class CallEntry {
+  /** The ledger's key, and the tool's `idempotencyKey` (H25). */
+  readonly key: string
+  readonly call: ToolCall
+  readonly tool: Tool | undefined
+  readonly step: number
+  /** What the call's spans nest under. */
+  readonly parent: Context
+  readonly attributes: Attributes
+  /** Absent for calls made by tools and wraps: they work inside the slot of the call that made them. */
+  readonly ticket: Ticket | undefined
+  readonly startedEarly: boolean
+  /** When it was asked for, in `performance.now()`. */
+  readonly asked: number = performance.now()
+  readonly askers: Asker[]
+  readonly executions: Execution[] = []
+  /** How often it was executed (C14). */
+  attempts = 0
+  /** When the stream of the attempt that stood ended, in `performance.now()`; set when the call is committed. */
+  modelEnded: number | undefined
+  /** The calls it made. */
+  readonly children: CallEntry[] = []
+  readonly signal: AbortSignal
+  /** The id it has by now: an attempt that joined may have given it another (O4). */
+  id: string
+  provisional: boolean
+  discarded: DiscardCause | undefined
+  settled = false
+  promise: Promise<ToolMessage> = Promise.reject(new Error('not made yet'))
+  message: ToolMessage | undefined
+  /** What the last execution was given and gave: what a discarded `reversible` call is undone with. */
+  done: { readonly input: unknown; readonly output: unknown } | undefined
+  /** Resolves when the call was aborted and went on beyond its grace time (K12). */
+  readonly abandoned: Promise<void>
+  readonly #controller = new AbortController()
+  #abandon: () => void = () => undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(options: EntryOptions) {
+    this.key = options.key
+    this.call = options.call
+    this.id = options.call.id
+    this.tool = options.tool
+    this.step = options.step
+    this.parent = options.parent
+    this.attributes = options.attributes
+    this.askers = options.asker ? [options.asker] : []
+    this.provisional = options.provisional
+    this.startedEarly = options.provisional
+    this.ticket = options.ticket
+    this.signal = this.#controller.signal
+    this.promise.catch(() => undefined)
+    this.abandoned = new Promise((resolve) => {
+      this.#abandon = resolve
+    })
+  }
+
+  /** Aborts this call and those it made; `grace` ms later they are no longer waited for. */
+  abort(reason: unknown, grace: number): void {
+    for (const child of this.children) child.abort(reason, grace)
+    if (this.settled || this.signal.aborted) return
+    this.#timer = setTimeout(this.#abandon, grace)
+    this.#controller.abort(reason)
+  }
+
+  settle(): void {
+    this.settled = true
+    clearTimeout(this.#timer)
+  }
+}

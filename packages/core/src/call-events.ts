@@ -1,0 +1,76 @@
+/** What the reader sees of calls: nothing before the model event that announced them, nothing after they are over (B7, B8). */
+
+import type { CallEntry } from './call-entry.ts'
+import type { AgentEventBody, CustomEvent, ToolProgress } from './events.ts'
+import type { RunState } from './run.ts'
+import type { Progress } from './tool.ts'
+
+type Provisional = Extract<AgentEventBody, { type: 'tool-start' | 'tool-progress' | 'custom' }>
+
+export class CallEvents {
+  readonly #run: RunState
+  /** Events of calls whose announcement has not come through the wraps yet. */
+  readonly #hidden: Map<CallEntry, AgentEventBody[]> = new Map()
+  readonly #progress: WeakMap<CallEntry, number> = new WeakMap()
+
+  constructor(run: RunState) {
+    this.#run = run
+  }
+
+  started(entry: CallEntry): void {
+    if (entry.provisional) this.#hidden.set(entry, [])
+    this.#emit(entry, { type: 'tool-start', callId: entry.call.id, call: entry.call })
+  }
+
+  /** Clamped to 0..1, and never down: one that is lower or no number shows as the last (I2). */
+  progress(entry: CallEntry, { progress, message, metadata }: Progress): void {
+    const last = this.#progress.get(entry)
+    const next = progress === undefined || Number.isNaN(progress) ? last : Math.max(last ?? 0, Math.min(progress, 1))
+    if (next !== undefined) this.#progress.set(entry, next)
+    const event: ToolProgress = {
+      type: 'tool-progress',
+      callId: entry.call.id,
+      name: entry.call.name,
+      timestamp: Date.now(),
+      ...(progress !== undefined && next !== undefined && { progress: next }),
+      ...(message !== undefined && { message }),
+      ...(metadata !== undefined && { metadata }),
+    }
+    this.#emit(entry, event)
+  }
+
+  custom(entry: CallEntry, event: CustomEvent): void {
+    this.#emit(entry, { ...event, callId: entry.call.id })
+  }
+
+  /** The reader has been told of the call. */
+  show(entry: CallEntry): void {
+    const events = this.#hidden.get(entry)
+    this.#hidden.delete(entry)
+    for (const event of events ?? []) this.#run.push(event)
+  }
+
+  committed(entry: CallEntry): void {
+    this.show(entry)
+    const startedAs = entry.call.id
+    this.#run.push({ type: 'tool-committed', callId: entry.id, ...(startedAs !== entry.id && { startedAs }) })
+  }
+
+  discarded(entry: CallEntry): void {
+    this.show(entry)
+    if (entry.discarded) this.#run.push({ type: 'tool-discarded', callId: entry.call.id, cause: entry.discarded })
+  }
+
+  ended(entry: CallEntry): void {
+    if (entry.message) this.#run.push({ type: 'tool-end', callId: entry.id, message: entry.message })
+  }
+
+  #emit(entry: CallEntry, event: Provisional): void {
+    if (entry.settled || entry.discarded) return
+    const body: AgentEventBody = entry.provisional ? { ...event, provisional: true } : { ...event, callId: entry.id }
+    const hidden = this.#hidden.get(entry)
+    if (!hidden) this.#run.push(body)
+    else if (event.type === 'tool-progress' && hidden.at(-1)?.type === 'tool-progress') hidden[hidden.length - 1] = body
+    else hidden.push(body)
+  }
+}

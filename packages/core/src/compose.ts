@@ -1,0 +1,84 @@
+/** The onion: how the wraps of a list of middlewares become one. Each layer has its own span and context. */
+
+import type { Context } from '@opentelemetry/api'
+import { AgentError, MiddlewareError } from './errors.ts'
+import type { Flow } from './flow.ts'
+import type { Middleware, Run } from './middleware.ts'
+import type { RunState } from './run.ts'
+import { MIDDLEWARE_NEXT_CALLS } from './telemetry/semconv.ts'
+import { setError, startMiddlewareSpan } from './telemetry/spans.ts'
+import { traced } from './telemetry/traced.ts'
+
+/** A flow-maker that is told the context it stands in. */
+export type Layer<Request, Event, Result> = (request: Request, parent: Context) => Flow<Event, Result>
+
+/** One of the three kinds of wraps. */
+export interface WrapKind<Request, Event, Result> {
+  readonly hook: 'wrapAgent' | 'wrapModel' | 'wrapToolCall'
+  of(middleware: Middleware): Wrap<Request, Event, Result> | undefined
+  /** Whether a wrap returned what it must. */
+  isResult(value: unknown): boolean
+  /** Whether a throw that is no `AgentError` is the middleware's own: a tool's passes through as it is (C17, C18). */
+  readonly ownsThrows: boolean
+  readonly callId?: string
+}
+
+type Wrap<Request, Event, Result> = (
+  request: Request,
+  next: (request: Request) => Flow<Event, Result>,
+  run: Run,
+) => Flow<Event, Result>
+
+/** All wraps of a kind round `core`; the first middleware is the outermost. */
+export function compose<Request, Event, Result>(
+  run: RunState,
+  kind: WrapKind<Request, Event, Result>,
+  core: Layer<Request, Event, Result>,
+): Layer<Request, Event, Result> {
+  return run.middleware.reduceRight((inner, middleware) => {
+    const wrap = kind.of(middleware)
+    return wrap ? layer(run, kind, middleware.name, wrap, inner) : inner
+  }, core)
+}
+
+function layer<Request, Event, Result>(
+  run: RunState,
+  kind: WrapKind<Request, Event, Result>,
+  name: string,
+  wrap: Wrap<Request, Event, Result>,
+  inner: Layer<Request, Event, Result>,
+): Layer<Request, Event, Result> {
+  return (request, parent) => {
+    let out = false
+    let nextCalls = 0
+    return traced({
+      open: () => startMiddlewareSpan(run.tracer, parent, name, kind.hook, run.step),
+      make: ({ context }) => {
+        const next = (request: Request) => {
+          if (out) throw new MiddlewareError(name, kind.hook, 'next was called after the wrap had ended')
+          nextCalls++
+          return inner(request, context)
+        }
+        return wrap(request, next, run.view({ context, source: name, ...(kind.callId !== undefined && { callId: kind.callId }) }))
+      },
+      done: (_, result) => {
+        if (kind.isResult(result)) return result
+        throw new MiddlewareError(name, kind.hook, 'the wrap returned no result; return what next(…) returned')
+      },
+      failed: (error) => (kind.ownsThrows ? blame(run, name, kind.hook, error) : error),
+      ended: ({ span }, error) => {
+        out = true
+        span.setAttribute(MIDDLEWARE_NEXT_CALLS, nextCalls)
+        if (error !== undefined) setError(span, error)
+        span.end()
+      },
+    })
+  }
+}
+
+/** Core's own errors pass as they are, and so does what an abort brought about; anything else is the middleware's (C17). */
+export function blame(run: RunState, middleware: string, hook: string, thrown: unknown): unknown {
+  if (thrown instanceof AgentError) return thrown
+  if (run.signal.aborted) return run.signal.reason
+  return new MiddlewareError(middleware, hook, 'threw', { cause: thrown })
+}

@@ -1,0 +1,184 @@
+/** One small class per thing a caller may catch. An {@link AgentError} ends the run wherever it is thrown. */
+
+import type { DiscardCause } from './events.ts'
+import type { AssistantMessage, Message, Usage } from './message.ts'
+
+interface Cause {
+  readonly cause?: unknown
+}
+
+/** The base of all errors that end a run. */
+export class AgentError extends Error {
+  override readonly name: string = 'AgentError'
+  /** The history when the run ended, every call answered (A24). Set once the run has failed. */
+  messages?: readonly Message[]
+  /** What the run had used by then (A24). Set once the run has failed. */
+  usage?: Usage
+  /** Ids of calls that went on when the run no longer waited for them (K12). */
+  abandoned?: readonly string[]
+
+  /** An error is JSON in an event: its name, message and own data, without stack and cause (B2). */
+  toJSON(): object {
+    const own = Object.entries(this).filter(([key]) => !['messages', 'usage', 'abandoned'].includes(key))
+    return { ...Object.fromEntries(own), message: this.message }
+  }
+}
+
+/** An option or a set-up that cannot work; it names the option (A2, A3). */
+export class ConfigError extends AgentError {
+  override readonly name = 'ConfigError'
+  readonly option: string
+
+  constructor(option: string, problem: string) {
+    super(`${option}: ${problem}`)
+    this.option = option
+  }
+}
+
+/** The input of a run is empty or no list of messages (A5). */
+export class InputError extends AgentError {
+  override readonly name = 'InputError'
+}
+
+/** A history in which a call lacks its result, or a result its call (A15). */
+export class HistoryError extends AgentError {
+  override readonly name = 'HistoryError'
+  readonly callIds: readonly string[]
+
+  constructor(callIds: readonly string[]) {
+    super(`calls and results do not pair up in the history: ${callIds.join(', ')}`)
+    this.callIds = callIds
+  }
+}
+
+/** Another step would be needed, and the limit is reached (A9). */
+export class MaxStepsError extends AgentError {
+  override readonly name = 'MaxStepsError'
+  readonly maxSteps: number
+  /** What the final-answer gate said last, if it rejected an answer in the last step (E4). */
+  readonly feedback?: string
+
+  constructor(maxSteps: number, feedback?: string) {
+    super(`no final answer within ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'}`)
+    this.maxSteps = maxSteps
+    if (feedback !== undefined) this.feedback = feedback
+  }
+}
+
+/** The run was aborted, or its reader left (B10, K1). `cause` is the signal's reason. */
+export class RunAbortedError extends AgentError {
+  override readonly name = 'AbortError'
+
+  constructor(reason: unknown) {
+    super('the run was aborted', { cause: reason })
+  }
+}
+
+/** A hook or wrap threw, or broke its contract (C9, C16, C17). */
+export class MiddlewareError extends AgentError {
+  override readonly name = 'MiddlewareError'
+  readonly middleware: string
+  readonly hook: string
+
+  constructor(middleware: string, hook: string, problem: string, options?: Cause) {
+    super(`middleware ${middleware}, ${hook}: ${problem}`, options)
+    this.middleware = middleware
+    this.hook = hook
+  }
+}
+
+/** Codes of core's own; an adapter passes on its provider's (`rate_limit_exceeded`, `overloaded_error` …). */
+export type ModelErrorCode = 'stream_truncated' | 'finish_reason_error' | 'connection' | 'unknown' | (string & {})
+
+export interface ModelErrorData extends Cause {
+  readonly code: ModelErrorCode
+  /** HTTP status, or the one an error inside a stream stands for. */
+  readonly status?: number
+  /** Whether the same request may succeed when it is made again. */
+  readonly retryable: boolean
+  /** Milliseconds to wait before that, where the provider says so. */
+  readonly retryAfter?: number
+  /** What had come of the response. Not JSON-safe to show: it is content. */
+  readonly partial?: AssistantMessage
+}
+
+/** A model call that did not come to its end (A19). */
+export class ModelError extends AgentError {
+  override readonly name = 'ModelError'
+  readonly code: ModelErrorCode
+  readonly retryable: boolean
+  readonly status?: number
+  readonly retryAfter?: number
+  readonly partial?: AssistantMessage
+
+  constructor(message: string, data: ModelErrorData) {
+    super(message, 'cause' in data ? { cause: data.cause } : undefined)
+    this.code = data.code
+    this.retryable = data.retryable
+    if (data.status !== undefined) this.status = data.status
+    if (data.retryAfter !== undefined) this.retryAfter = data.retryAfter
+    if (data.partial !== undefined) this.partial = data.partial
+  }
+}
+
+/** All tries of a model call failed (J11). `cause` is the last error. */
+export class RetriesExhaustedError extends AgentError {
+  override readonly name = 'RetriesExhaustedError'
+  readonly attempts: number
+  readonly errors: readonly unknown[]
+
+  constructor(errors: readonly unknown[]) {
+    super(`the model call failed ${errors.length} times`, { cause: errors.at(-1) })
+    this.attempts = errors.length
+    this.errors = errors
+  }
+}
+
+/** The input of one call does not fit its tool. It concerns that call alone: the model reads it as an error result (A13). */
+export class ToolInputError extends Error {
+  override readonly name = 'ToolInputError'
+  readonly tool: string
+  readonly issues: readonly { readonly path: string; readonly message: string }[]
+
+  constructor(tool: string, issues: readonly { readonly path: string; readonly message: string }[]) {
+    const list = issues.map((issue) => (issue.path ? `${issue.path}: ${issue.message}` : issue.message)).join('; ')
+    super(`invalid input for ${tool}: ${list}`)
+    this.tool = tool
+    this.issues = issues
+  }
+}
+
+/** A call names a tool there is not (M8). It concerns that call alone. */
+export class UnknownToolError extends Error {
+  override readonly name = 'UnknownToolError'
+  readonly tool: string
+
+  constructor(tool: string, available: readonly string[]) {
+    const known = available.length > 0 ? `Available tools: ${available.join(', ')}.` : 'There are no tools.'
+    super(tool ? `There is no tool named "${tool}". ${known}` : `The call names no tool. ${known}`)
+    this.tool = tool
+  }
+}
+
+/** A call that had started early was let go of, as its model call did not stand or did not ask for it in the end. */
+export class ToolDiscardedError extends Error {
+  override readonly name = 'ToolDiscardedError'
+  readonly callId: string
+  readonly reason: DiscardCause
+
+  constructor(callId: string, reason: DiscardCause) {
+    super(`call ${callId} was discarded: ${reason}`)
+    this.callId = callId
+    this.reason = reason
+  }
+}
+
+/** The message of whatever was thrown: a thing that is no Error, or has a hostile `message`, does no harm. */
+export function messageOf(thrown: unknown): string {
+  try {
+    if (thrown instanceof Error) return String(thrown.message)
+    return typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? typeof thrown)
+  } catch {
+    return 'unknown error'
+  }
+}

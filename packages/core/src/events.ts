@@ -1,0 +1,89 @@
+/** What a run tells its reader, and what it comes to. Every event is JSON (B2). */
+
+import type { AssistantMessage, FinishReason, Message, ToolCall, ToolMessage, Usage } from './message.ts'
+import type { ModelEvent } from './model.ts'
+import type { Progress } from './tool.ts'
+
+export type AgentEvent = Stamp & AgentEventBody
+
+interface Stamp {
+  readonly runId: string
+  /** From 1; on every event inside a step. */
+  readonly step?: number
+}
+
+/**
+ * What a call emits before its model call has stood is `provisional`; exactly one `tool-committed` or `tool-discarded`
+ * follows, and `tool-end` comes after the former alone (B8).
+ */
+export type AgentEventBody =
+  | { readonly type: 'run-start' }
+  | { readonly type: 'run-end'; readonly result: AgentResult; readonly dropped?: number }
+  | { readonly type: 'step-start' }
+  /** `attempt`: the model attempt that stood; deltas of others are to be dropped by a reader (B9). */
+  | { readonly type: 'step-end'; readonly attempt?: number; readonly messages: readonly Message[] }
+  | { readonly type: 'attempt-start'; readonly attempt: number; readonly model: { readonly provider: string; readonly id: string } }
+  | (AttemptFailed & { readonly attempt: number })
+  | (ModelEvent & { readonly attempt: number })
+  | { readonly type: 'tool-start'; readonly callId: string; readonly call: ToolCall; readonly provisional?: true }
+  | ToolProgress
+  /** `startedAs`: the id of the call's earlier events, if the attempt that stood gave it another (O4). */
+  | { readonly type: 'tool-committed'; readonly callId: string; readonly startedAs?: string }
+  | { readonly type: 'tool-discarded'; readonly callId: string; readonly cause: DiscardCause }
+  | { readonly type: 'tool-end'; readonly callId: string; readonly message: ToolMessage }
+  | { readonly type: 'answer-rejected'; readonly middleware: string; readonly feedback: string | readonly Message[] }
+  | ({ readonly type: 'warning' } & Warning)
+  | CustomEvent
+
+/** `next` says what follows: another attempt of the same model, one of another, or none (J8). */
+export interface AttemptFailed {
+  readonly type: 'attempt-failed'
+  readonly error: unknown
+  readonly next: 'retry' | 'fallback' | 'none'
+  readonly waitMs?: number
+}
+
+/** `timestamp`: milliseconds since the epoch. */
+export interface ToolProgress extends Progress {
+  readonly type: 'tool-progress'
+  readonly callId: string
+  readonly name: string
+  readonly timestamp: number
+  readonly provisional?: true
+}
+
+/** An event of the user's own: `source` is the middleware or tool it came from (D6). */
+export interface CustomEvent {
+  readonly type: 'custom'
+  readonly name: string
+  readonly data: unknown
+  readonly source: string
+  readonly callId?: string
+  readonly provisional?: true
+}
+
+/** `source`: `core`, or the name of the middleware that warned. */
+export interface Warning {
+  readonly code: string
+  readonly message: string
+  readonly source: string
+}
+
+/** Why a call that had started early was let go of. */
+export type DiscardCause = 'arguments_changed' | 'call_withdrawn' | 'stream_error' | 'stream_truncated' | 'run_aborted'
+
+export interface AgentResult {
+  readonly status: 'completed'
+  readonly stopReason: 'answer' | 'return-direct' | 'early-stop'
+  /** The accepted answer: the model's message, or for `return-direct` the tool's. */
+  readonly message: AssistantMessage | ToolMessage
+  readonly text: string
+  readonly finishReason: FinishReason
+  /** The whole history, the input first. With a further user message it is the input of a next run (B18). */
+  readonly messages: readonly Message[]
+  readonly steps: number
+  readonly usage: Usage
+  readonly warnings: readonly Warning[]
+  /** Ids of calls that went on when the run no longer waited for them (K12). */
+  readonly abandoned?: readonly string[]
+}

@@ -1,0 +1,100 @@
+/** One execution of a tool: slot, span, input check, the function itself, its message. The innermost of `wrapToolCall`. */
+
+import type { Context } from '@opentelemetry/api'
+import { ToolInputError, UnknownToolError } from './errors.ts'
+import type { CallEntry, Execution } from './call-entry.ts'
+import type { ToolCall, ToolMessage } from './message.ts'
+import type { ToolFlow } from './middleware.ts'
+import type { RunState } from './run.ts'
+import { DISPATCH_LAG, DISPATCH_QUEUED } from './telemetry/semconv.ts'
+import { type OpenSpan, startToolSpan } from './telemetry/spans.ts'
+import { traced } from './telemetry/traced.ts'
+import type { Progress, Tool } from './tool.ts'
+import { resultMessage, textMessage } from './tool-message.ts'
+
+export async function* executeTool(run: RunState, entry: CallEntry, call: ToolCall, parent: Context): ToolFlow {
+  const queued = performance.now()
+  if (entry.ticket) await run.calls.slots.take(entry.ticket, entry.signal)
+  try {
+    entry.signal.throwIfAborted()
+    return yield* inSpan(run, entry, call, parent, performance.now() - queued)
+  } finally {
+    if (entry.ticket) run.calls.slots.free(entry.ticket)
+  }
+}
+
+/** The span ends later, when the call is committed or discarded, but with the time at which the function settled. */
+function inSpan(run: RunState, entry: CallEntry, call: ToolCall, parent: Context, queued: number): ToolFlow {
+  let execution: Execution
+  return traced({
+    open: () => {
+      const open = startToolSpan(run.tracer, parent, {
+        tool: entry.tool?.name,
+        callId: entry.id,
+        agent: run.config.name,
+        step: entry.step,
+        attempt: ++entry.attempts,
+        effect: typeof entry.tool?.effect === 'string' ? entry.tool.effect : 'external',
+        early: entry.startedEarly,
+        asked: entry.askers.map(({ span }) => span.spanContext()),
+        attributes: { [DISPATCH_QUEUED]: queued / 1000, ...run.annotationsOf(entry.call.id), ...entry.attributes },
+      })
+      execution = { open, started: performance.now() }
+      entry.executions.push(execution)
+      return open
+    },
+    make: (open) => work(run, entry, call, open),
+    done: (_, message) => message,
+    failed: (error) => error,
+    ended: (_, error) => {
+      execution.ended = performance.now()
+      if (error !== undefined) execution.error = error
+    },
+  })
+}
+
+async function* work(run: RunState, entry: CallEntry, call: ToolCall, { span, context }: OpenSpan): ToolFlow {
+  const { tool } = entry
+  if (!tool) return await unknown(run, call)
+  const input = await checkedInput(tool, call)
+  span.setAttribute(DISPATCH_LAG, (performance.now() - entry.asked) / 1000)
+  const outcome = tool.execute(input, {
+    callId: entry.call.id,
+    idempotencyKey: entry.key,
+    attempt: entry.attempts,
+    signal: entry.signal,
+    run: run.view({ context, source: tool.name, callId: entry.call.id }),
+  })
+  const output = isGenerator(outcome) ? yield* outcome : await outcome
+  entry.done = { input, output }
+  return resultMessage(call, tool, output)
+}
+
+async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {
+  const answer = call.name === '' ? undefined : await run.config.unknownTool?.(call)
+  if (answer !== undefined) return textMessage(call, answer, false)
+  throw new UnknownToolError(
+    call.name,
+    run.setup.tools.map((tool) => tool.name),
+  )
+}
+
+/** The input as the tool's schema gives it back. Throws {@link ToolInputError} (A13). */
+export async function checkedInput(tool: Tool, call: ToolCall): Promise<unknown> {
+  if (call.inputError !== undefined) throw new ToolInputError(tool.name, [{ path: '', message: call.inputError }])
+  const checking = tool.input['~standard'].validate(call.input)
+  const result = checking instanceof Promise ? await checking : checking
+  if (!result.issues) return result.value
+  throw new ToolInputError(
+    tool.name,
+    result.issues.map((issue) => ({ path: (issue.path ?? []).map(segment).join('.'), message: issue.message })),
+  )
+}
+
+function segment(part: PropertyKey | { readonly key: PropertyKey }): string {
+  return String(typeof part === 'object' ? part.key : part)
+}
+
+function isGenerator(value: unknown): value is AsyncGenerator<Progress, unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value
+}

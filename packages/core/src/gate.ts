@@ -1,0 +1,42 @@
+/** The final-answer gate: an answer stands when one round of hooks accepts throughout. */
+
+import { MiddlewareError } from './errors.ts'
+import type { AgentEvent } from './events.ts'
+import type { Flow } from './flow.ts'
+import { askHook } from './hooks.ts'
+import { type AssistantMessage, callsOf, type FinishReason, type ToolMessage } from './message.ts'
+import type { RunState } from './run.ts'
+
+/** What the model reads when a hook rejects an answer and says nothing (E11). */
+export const DEFAULT_FEEDBACK = 'This answer was not accepted. Please try again.'
+
+type Answer = AssistantMessage | ToolMessage
+
+/**
+ * Asks the hooks, first to last; the first rejection ends the round (E6). Gives the answer that stands, as the last hook left it
+ * (E7), or nothing: then the feedback is in the history.
+ */
+export async function* askGate(run: RunState, candidate: Answer, finishReason: FinishReason): Flow<AgentEvent, Answer | undefined> {
+  let answer = candidate
+  for (const middleware of run.middleware) {
+    const state = { messages: answersLast(run, answer), finishReason }
+    const verdict = yield* run.funnel.until(askHook(run, middleware, state))
+    if (!verdict) continue
+    if (!verdict.accept) {
+      const feedback = run.reject(verdict.feedback, middleware.name)
+      yield run.event({ type: 'answer-rejected', middleware: middleware.name, feedback })
+      return undefined
+    }
+    if (!verdict.message) continue
+    if (callsOf(verdict.message).length > 0) {
+      throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', 'an accepted message cannot have tool calls')
+    }
+    answer = run.replaceAnswer(answer, verdict.message)
+  }
+  return answer
+}
+
+/** A direct result may stand before those of later calls: the gate sees it last all the same (E8). */
+function answersLast(run: RunState, answer: Answer): RunState['messages'] {
+  return run.messages.at(-1) === answer ? run.messages : [...run.messages.filter((message) => message !== answer), answer]
+}

@@ -1,0 +1,138 @@
+/** The ReAct loop: ask the model, make the calls it asks for, until an answer stands. */
+
+import type { Context } from '@opentelemetry/api'
+import { compose, type WrapKind } from './compose.ts'
+import { checkSetup } from './config.ts'
+import { MaxStepsError, MiddlewareError, ModelError } from './errors.ts'
+import type { AgentEvent, AgentResult, DiscardCause } from './events.ts'
+import type { Flow } from './flow.ts'
+import { askGate } from './gate.ts'
+import { checkPairs } from './history.ts'
+import { runHooks } from './hooks.ts'
+import { allowsCalls, type AssistantMessage, callsOf, textOf, type ToolCall, type ToolMessage } from './message.ts'
+import type { AgentFlow, AgentSetup, AgentState } from './middleware.ts'
+import { callModel } from './model-call.ts'
+import { requestOf } from './request.ts'
+import type { RunState } from './run.ts'
+import { forbiddenText, stepLimitText, textMessage } from './tool-message.ts'
+
+/** A whole run: set up, then step by step inside all `wrapAgent`s. */
+export async function* runAgent(run: RunState): AgentFlow {
+  const setup = checkSetup(yield* run.funnel.until(runHooks(run, 'beforeAgent', run.setup)))
+  const onion = compose(run, wrapAgent, (setup, context) => steps(run, checkSetup(setup), context))
+  return yield* onion(setup, run.context)
+}
+
+async function* steps(run: RunState, setup: AgentSetup, context: Context): AgentFlow {
+  run.begin(setup, context)
+  for (;;) {
+    const before = new Set(run.messages)
+    run.nextStep()
+    yield run.event({ type: 'step-start' })
+    const { answer, attempt } = yield* think(run)
+    const candidate = yield* act(run, answer, attempt)
+    const accepted = candidate && (yield* askGate(run, candidate, answer.finishReason))
+    const messages = run.messages.filter((message) => !before.has(message))
+    yield run.event({ type: 'step-end', ...(attempt !== undefined && { attempt }), messages })
+    if (accepted) return await resultOf(run, candidate, accepted, answer)
+  }
+}
+
+interface Thought {
+  readonly answer: AssistantMessage
+  /** The model attempt that stood; absent if a wrap answered itself. */
+  readonly attempt?: number
+}
+
+/** One model call: from the state to the message that stands. */
+async function* think(run: RunState): Flow<AgentEvent, Thought> {
+  run.remember(yield* run.funnel.until(runHooks<AgentState>(run, 'beforeModel', { messages: run.messages })))
+  checkPairs(run.messages)
+  run.calls.open()
+  try {
+    const { message, attempt } = yield* callModel(run, requestOf(run))
+    run.append(message)
+    if (isEmpty(message)) run.warn({ code: 'empty-answer', message: 'the model answered with neither text nor call', source: 'core' })
+    const state = yield* run.funnel.until(runHooks<AgentState>(run, 'afterModel', { messages: run.messages }, endsWithAnswer))
+    run.remember(state)
+    return { answer: lastAnswer(state) ?? message, ...(attempt !== undefined && { attempt }) }
+  } catch (error) {
+    const truncated = error instanceof ModelError && error.code === 'stream_truncated'
+    run.calls.discardRest(truncated ? 'stream_truncated' : 'stream_error')
+    throw error
+  }
+}
+
+/** Makes the calls of a response. Gives the candidate for the final answer, if there is one. */
+async function* act(run: RunState, answer: AssistantMessage, attempt?: number): Flow<AgentEvent, AnyAnswer | undefined> {
+  const calls = callsOf(answer)
+  const refusal = calls.length > 0 ? refusalOf(run, answer, calls) : undefined
+  if (refusal) {
+    run.calls.discardRest(refusal.cause)
+    for (const call of calls) {
+      const message = run.append(textMessage(call, refusal.text, true))
+      yield run.event({ type: 'tool-end', callId: call.id, message })
+    }
+    return refusal.isAnswer ? answer : undefined
+  }
+  const messages = yield* run.funnel.until(run.calls.commit(calls, attempt))
+  run.signal.throwIfAborted()
+  for (const message of messages) run.append(message)
+  return calls.length === 0 ? answer : messages.find((message) => run.calls.isDirect(message))
+}
+
+interface Refusal {
+  readonly text: string
+  readonly cause: DiscardCause
+  /** Whether the response is an answer all the same. */
+  readonly isAnswer: boolean
+}
+
+/** Why none of these calls may run: how the response ended (A17, A18), or that nothing could read their results (A10). */
+function refusalOf(run: RunState, { finishReason }: AssistantMessage, calls: readonly ToolCall[]): Refusal | undefined {
+  if (!allowsCalls(finishReason)) {
+    const isAnswer = finishReason !== 'length'
+    return { text: forbiddenText(finishReason), cause: 'stream_truncated', isAnswer }
+  }
+  const { maxSteps, tools } = run.setup
+  const mayEndRun = tools.some((tool) => tool.returnDirect && calls.some((call) => call.name === tool.name))
+  if (run.step < maxSteps || mayEndRun) return undefined
+  return { text: stepLimitText(maxSteps), cause: 'call_withdrawn', isAnswer: false }
+}
+
+function isEmpty(message: AssistantMessage): boolean {
+  return message.finishReason === 'stop' && callsOf(message).length === 0 && textOf(message) === ''
+}
+
+/** The loop acts on the last message as `afterModel` left it (C9). */
+function lastAnswer({ messages }: AgentState): AssistantMessage | undefined {
+  const last = messages.at(-1)
+  return last?.role === 'assistant' ? last : undefined
+}
+
+const endsWithAnswer = (state: AgentState) => (lastAnswer(state) ? undefined : 'the state must end with an assistant message')
+
+async function resultOf(run: RunState, candidate: AnyAnswer, message: AnyAnswer, answer: AssistantMessage): Promise<AgentResult> {
+  await run.calls.idle()
+  return {
+    status: 'completed',
+    stopReason: candidate.role === 'tool' ? 'return-direct' : 'answer',
+    message,
+    text: textOf(message),
+    finishReason: message.role === 'tool' ? answer.finishReason : message.finishReason,
+    messages: run.messages,
+    steps: run.step,
+    usage: run.usage,
+    warnings: run.warnings,
+    ...(run.calls.abandoned.length > 0 && { abandoned: run.calls.abandoned }),
+  }
+}
+
+type AnyAnswer = AssistantMessage | ToolMessage
+
+const wrapAgent: WrapKind<AgentSetup, AgentEvent, AgentResult> = {
+  hook: 'wrapAgent',
+  of: (middleware) => middleware.wrapAgent?.bind(middleware),
+  isResult: (value) => typeof value === 'object' && value !== null && 'status' in value && 'message' in value,
+  ownsThrows: true,
+}

@@ -1,0 +1,94 @@
+/** What a middleware is, and the run it is handed. */
+
+import type { Attributes } from '@opentelemetry/api'
+import type { AgentEvent, AgentResult, AttemptFailed, CustomEvent } from './events.ts'
+import type { Flow } from './flow.ts'
+import type { AssistantMessage, FinishReason, Message, ToolCall, ToolMessage, Usage } from './message.ts'
+import type { Model, ModelEvent, ModelRequest } from './model.ts'
+import type { Progress, Tool } from './tool.ts'
+
+export type Awaitable<T> = T | Promise<T>
+
+/** Model events reach a wrap with the number of the attempt they came from; a wrap that makes its own need not set it. */
+export type ModelFlow = Flow<(ModelEvent & { readonly attempt?: number }) | AttemptFailed | WrapEvent, AssistantMessage>
+export type ToolFlow = Flow<(Progress & { readonly type?: undefined }) | WrapEvent, ToolMessage>
+export type AgentFlow = Flow<AgentEvent, AgentResult>
+
+/** A custom event as a wrap yields it: `source` defaults to the wrap's name. */
+export type WrapEvent = Omit<CustomEvent, 'source'> & { readonly source?: string }
+
+/** What an agent is made of, for one run (C6). */
+export interface AgentSetup {
+  readonly model: Model
+  readonly instructions: string
+  readonly tools: readonly Tool[]
+  readonly maxSteps: number
+  readonly toolConcurrency: number
+}
+
+/** The history, as hooks see it. The gate's ends with the answer, whose finish reason is given (E8). */
+export interface AgentState {
+  readonly messages: readonly Message[]
+  readonly finishReason?: FinishReason
+}
+
+/** What the final-answer gate says. Feedback is a user message's text, or messages (E2). */
+export type Verdict =
+  | { readonly accept: true; readonly message?: AssistantMessage }
+  | { readonly accept: false; readonly feedback: string | readonly Message[] }
+
+/**
+ * Hooks take data and give back changed data, or nothing: what they change, the run remembers (C7).
+ * Wraps take a call and its `next` and give back a flow: what they change lasts for that call (C8).
+ *
+ * The first middleware is the outermost: before… hooks run first to last, after… hooks last to first, wraps nest (C2).
+ * A wrap that does nothing is `return yield* next(request)`.
+ */
+export interface Middleware {
+  readonly name: string
+  /** Once per run, before any model call. */
+  beforeAgent?(setup: AgentSetup, run: Run): Awaitable<AgentSetup | void>
+  /** Once per step, before the request is made of the state. */
+  beforeModel?(state: AgentState, run: Run): Awaitable<AgentState | void>
+  /** Once per step, when the model call has stood. The loop acts on the last assistant message it leaves (C9). */
+  afterModel?(state: AgentState, run: Run): Awaitable<AgentState | void>
+  /** Asked about each answer the model offers; giving back nothing accepts (E1). */
+  beforeFinalAnswer?(state: AgentState, run: Run): Awaitable<Verdict | void>
+  /** Round all steps of a run. */
+  wrapAgent?(setup: AgentSetup, next: (setup: AgentSetup) => AgentFlow, run: Run): AgentFlow
+  /** Round each model call. Calling `next` again makes another attempt (C13). */
+  wrapModel?(request: ModelRequest, next: (request: ModelRequest) => ModelFlow, run: Run): ModelFlow
+  /** Round each tool call. Calling `next` again executes the tool again (C14). A tool's throw comes up as a throw (C18). */
+  wrapToolCall?(call: ToolCall, next: (call: ToolCall) => ToolFlow, run: Run): ToolFlow
+}
+
+/** The run as hooks, wraps and tools see it. */
+export interface Run {
+  readonly id: string
+  /** The agent's name, if it has one. */
+  readonly agent: string | undefined
+  readonly signal: AbortSignal
+  readonly setup: AgentSetup
+  /** The step at work, from 1; 0 before the first. */
+  readonly step: number
+  readonly usage: Usage
+  /**
+   * Makes a call: it starts at once, and at most once. The same id with canonically equal input gives the same promise (A23).
+   *
+   * A call of the response that is still coming is provisional until its model call has stood: the loop then commits what it
+   * asks for and discards the rest. The promise rejects with {@link ToolDiscardedError} if the call is discarded, and with the
+   * `AgentError` a tool ends the run with; any other failure is a message with `isError`.
+   */
+  callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage>
+  /** A `custom` event. Never waits, never throws (D7). */
+  emit(event: { readonly name: string; readonly data: unknown }): void
+  /** A warning: in the result, and as an event (B15). */
+  warn(warning: { readonly code: string; readonly message: string }): void
+  /** Puts attributes on the run's span, or on the coming span of a call. */
+  annotate(attributes: Attributes, callId?: string): void
+}
+
+export interface CallOptions {
+  /** Put on the call's span. */
+  readonly attributes?: Attributes
+}

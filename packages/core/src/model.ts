@@ -1,0 +1,81 @@
+/** The seam to a model: a request in, a flow of events and one message out. */
+
+import type { Flow } from './flow.ts'
+import type { AssistantMessage, Json, Message, ToolCall } from './message.ts'
+
+/**
+ * A model that can be asked. There is one method: a provider that cannot stream yields once.
+ *
+ * `stream` requests nothing before its flow is pulled, ends its request when the flow is closed or the signal aborts, and throws
+ * a {@link ModelError} when the response did not come to its end.
+ */
+export interface Model {
+  /** A well-known value of `gen_ai.provider.name` where there is one: `openai`, `anthropic` … */
+  readonly provider: string
+  readonly id: string
+  /** Where requests go, if the adapter knows: for spans. */
+  readonly server?: { readonly address: string; readonly port?: number }
+  stream(request: ModelRequest): Flow<ModelEvent, AssistantMessage>
+}
+
+export interface ModelRequest {
+  /** The model that is asked. A wrap may name another one. */
+  readonly model: Model
+  /** Verbatim; empty means none (A6). */
+  readonly instructions: string
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolDefinition[]
+  readonly toolChoice: ToolChoice
+  readonly settings: ModelSettings
+  readonly inputLimits: InputLimits
+  /** Call ids this run has used: a model gives none of them to a new call (G10). */
+  readonly takenIds: ReadonlySet<string>
+  /** How often the vendor's client may retry by itself; its own default if absent. `retryModel` sets 0 (J12). */
+  readonly clientRetries?: number
+  readonly signal: AbortSignal
+}
+
+/** A tool as the model is told of it. */
+export interface ToolDefinition {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema (draft 2020-12) of the input. */
+  readonly inputSchema: { readonly [key: string]: Json }
+}
+
+export type ToolChoice = 'auto' | 'none' | 'required' | { readonly tool: string }
+
+/** What providers commonly take; each adapter passes on what its wire has. */
+export interface ModelSettings {
+  readonly maxTokens?: number
+  readonly temperature?: number
+  readonly topP?: number
+  readonly topK?: number
+  readonly frequencyPenalty?: number
+  readonly presencePenalty?: number
+  readonly stopSequences?: readonly string[]
+  readonly seed?: number
+  readonly parallelToolCalls?: boolean
+  /** Further members of the request's body, by provider name, put in as they are. */
+  readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+/** Bounds for the arguments of one call: over them it gets an error result and is not run (G14). */
+export interface InputLimits {
+  /** UTF-16 code units. Default 4 Mi. */
+  readonly characters: number
+  /** Levels of nesting. Default 512. */
+  readonly depth: number
+}
+
+export const DEFAULT_INPUT_LIMITS: InputLimits = { characters: 4 * 1024 * 1024, depth: 512 }
+
+/** Of one call the order is `tool-input-start`, `tool-input-delta` …, `tool-input-closed` (or not), `tool-call` (B5). */
+export type ModelEvent =
+  | { readonly type: 'text-delta' | 'reasoning-delta'; readonly delta: string }
+  | { readonly type: 'tool-input-start'; readonly id: string; readonly name: string }
+  | { readonly type: 'tool-input-delta'; readonly id: string; readonly delta: string }
+  /** Soft: the root object closed, parses, is not `{}`, and the name is known. The provider may still change its mind (G3). */
+  | { readonly type: 'tool-input-closed'; readonly call: ToolCall }
+  /** Sealed: not one byte of it will change (G4). */
+  | { readonly type: 'tool-call'; readonly call: ToolCall }

@@ -1,0 +1,216 @@
+/** The state of one run: everything that changes lives here, the agent itself never does (A4). */
+
+import { type Attributes, type Context, ROOT_CONTEXT, type Tracer } from '@opentelemetry/api'
+import { MaxStepsError, RunAbortedError } from './errors.ts'
+import type { AgentEvent, AgentEventBody, Warning } from './events.ts'
+import { Funnel } from './funnel.ts'
+import { DEFAULT_FEEDBACK } from './gate.ts'
+import { freeze } from './history.ts'
+import { addUsage, type AssistantMessage, type Message, textOf, type ToolCall, type ToolMessage, type Usage } from './message.ts'
+import type { AgentSetup, AgentState, CallOptions, Middleware, Run } from './middleware.ts'
+import type { AgentConfig } from './config.ts'
+import { ToolCalls } from './tool-calls.ts'
+
+/** Who acts: the context it acts in, its name, and the call it works for, if any. */
+export interface Actor {
+  readonly context: Context
+  readonly source: string
+  readonly callId?: string
+}
+
+export class RunState {
+  readonly id: string
+  readonly config: AgentConfig
+  readonly tracer: Tracer
+  readonly conversationId: string | undefined
+  readonly funnel: Funnel<AgentEvent> = new Funnel()
+  readonly calls: ToolCalls
+  readonly warnings: Warning[] = []
+  readonly takenIds: Set<string> = new Set()
+  setup: AgentSetup
+  /** What the loop works in: the context of the run's span, or of the innermost `wrapAgent`'s. */
+  context: Context = ROOT_CONTEXT
+  usage: Usage = {}
+  messages: readonly Message[] = []
+  step = 0
+  /** Attempts of this step's model call so far (J10). */
+  attempts = 0
+  over = false
+  readonly #controller = new AbortController()
+  readonly #annotations: Record<string, Attributes> = {}
+  #runAttributes: Attributes = {}
+  #request = new AbortController()
+  #feedback: string | undefined
+
+  constructor(config: AgentConfig, options: { readonly id: string; readonly tracer: Tracer; readonly conversationId?: string | undefined }) {
+    this.id = options.id
+    this.config = config
+    this.tracer = options.tracer
+    this.conversationId = options.conversationId
+    this.setup = config.setup
+    this.calls = new ToolCalls(this)
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  get middleware(): readonly Middleware[] {
+    return this.config.middleware
+  }
+
+  /** Stops the run: model request and tools are aborted. The first reason counts. */
+  abort(reason: unknown): void {
+    if (this.signal.aborted || this.over) return
+    const error = new RunAbortedError(reason)
+    this.#controller.abort(error)
+    this.#request.abort(error)
+    this.calls.abort(error)
+  }
+
+  /** The set-up and the place of this run's steps. */
+  begin(setup: AgentSetup, context: Context): void {
+    this.setup = setup
+    this.context = context
+    this.calls.slots.limit = setup.toolConcurrency
+  }
+
+  /** Throws {@link MaxStepsError} if there is none left. */
+  nextStep(): void {
+    if (this.step >= this.setup.maxSteps) throw new MaxStepsError(this.setup.maxSteps, this.#feedback)
+    this.#feedback = undefined
+    this.step++
+    this.attempts = 0
+  }
+
+  /** A signal for the next model request, aborted with the run. */
+  requestSignal(): AbortSignal {
+    this.#request = new AbortController()
+    if (this.signal.aborted) this.#request.abort(this.signal.reason)
+    return this.#request.signal
+  }
+
+  cancelRequest(): void {
+    this.#request.abort()
+  }
+
+  /** Adds to the history, frozen. */
+  append<Added extends Message>(message: Added): Added {
+    this.messages = freeze([...this.messages, message])
+    return message
+  }
+
+  /** The history as hooks left it. */
+  remember(state: AgentState): void {
+    if (state.messages !== this.messages) this.messages = freeze([...state.messages])
+  }
+
+  /** An answer was not accepted: the model reads why. */
+  reject(feedback: string | readonly Message[], origin: string): string | readonly Message[] {
+    const empty = feedback.length === 0
+    if (empty) this.warn({ code: 'empty-feedback', message: `${origin} rejected an answer without feedback`, source: 'core' })
+    const said = empty ? DEFAULT_FEEDBACK : feedback
+    const messages = typeof said === 'string' ? [{ role: 'user', content: said, origin } as const] : said
+    for (const message of messages) this.append(message)
+    this.#feedback = typeof said === 'string' ? said : said.map(textOf).join('\n')
+    return said
+  }
+
+  /** The answer as the gate rewrote it: in the place of the model's, or after a tool's result, which keeps its place. */
+  replaceAnswer(old: Message, answer: AssistantMessage): AssistantMessage {
+    if (old.role === 'tool') return this.append(answer)
+    this.messages = freeze(this.messages.map((message) => (message === old ? answer : message)))
+    return answer
+  }
+
+  /** An event as the reader gets it. */
+  event(body: AgentEventBody): AgentEvent {
+    return this.step > 0 ? { runId: this.id, step: this.step, ...body } : { runId: this.id, ...body }
+  }
+
+  push(body: AgentEventBody): void {
+    if (!this.over) this.funnel.push(this.event(body))
+  }
+
+  addUsage(usage: Usage | undefined): void {
+    this.usage = addUsage(this.usage, usage)
+  }
+
+  warn(warning: Warning): void {
+    if (this.over) return
+    this.warnings.push(warning)
+    this.push({ type: 'warning', ...warning })
+  }
+
+  annotate(attributes: Attributes, callId?: string): void {
+    if (callId === undefined) this.#runAttributes = { ...this.#runAttributes, ...attributes }
+    else this.#annotations[callId] = { ...this.#annotations[callId], ...attributes }
+  }
+
+  annotationsOf(callId?: string): Attributes {
+    return (callId === undefined ? this.#runAttributes : this.#annotations[callId]) ?? {}
+  }
+
+  /** The run as one actor sees it: what it does carries its name, and nests under its span. */
+  view(actor: Actor): Run {
+    const view = new RunView(this, actor)
+    states.set(view, this)
+    return view
+  }
+}
+
+const states = new WeakMap<Run, RunState>()
+
+/** The state behind a view. Throws `TypeError` for anything else (D5). */
+export function stateOf(run: Run): RunState {
+  const state = states.get(run)
+  if (!state) throw new TypeError('not a run')
+  return state
+}
+
+class RunView implements Run {
+  readonly #state: RunState
+  readonly #actor: Actor
+
+  constructor(state: RunState, actor: Actor) {
+    this.#state = state
+    this.#actor = actor
+  }
+
+  get id(): string {
+    return this.#state.id
+  }
+  get agent(): string | undefined {
+    return this.#state.config.name
+  }
+  get signal(): AbortSignal {
+    return this.#state.signal
+  }
+  get setup(): AgentSetup {
+    return this.#state.setup
+  }
+  get step(): number {
+    return this.#state.step
+  }
+  get usage(): Usage {
+    return this.#state.usage
+  }
+
+  callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage> {
+    return this.#state.calls.call(call, this.#actor, options)
+  }
+
+  emit({ name, data }: { readonly name: string; readonly data: unknown }): void {
+    const { source, callId } = this.#actor
+    if (callId === undefined) this.#state.push({ type: 'custom', name, data, source })
+    else this.#state.calls.emit(callId, { type: 'custom', name, data, source, callId })
+  }
+
+  warn({ code, message }: { readonly code: string; readonly message: string }): void {
+    this.#state.warn({ code, message, source: this.#actor.source })
+  }
+
+  annotate(attributes: Attributes, callId?: string): void {
+    this.#state.annotate(attributes, callId)
+  }
+}

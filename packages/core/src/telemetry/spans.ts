@@ -1,0 +1,207 @@
+/** One function per kind of span. Parents are given, never taken from what happens to be active. */
+
+import {
+  type Attributes,
+  type Context,
+  type Link,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api'
+import { ModelError, messageOf, RunAbortedError, ToolDiscardedError, ToolInputError, UnknownToolError } from '../errors.ts'
+import type { AssistantMessage, Usage } from '../message.ts'
+import type { Model, ModelRequest } from '../model.ts'
+import * as names from './semconv.ts'
+
+export interface TelemetryOptions {
+  /** Default: the global one, asked late, so that an SDK registered after the import counts. */
+  readonly tracerProvider?: TracerProvider
+  /** Whether the run's span carries the sums of its model calls' token counts. Default true. */
+  readonly usageOnRun?: boolean
+  /** Put on the run's span at its start: an experiment's label, a tenant. */
+  readonly attributes?: Attributes
+}
+
+export interface OpenSpan {
+  readonly span: Span
+  /** The context in which the span is active: what runs in it nests under the span. */
+  readonly context: Context
+}
+
+export type Outcome = 'completed' | 'failed' | 'cancelled' | 'committed' | 'discarded' | 'abandoned'
+
+export function tracerOf(options: TelemetryOptions | undefined): Tracer {
+  return (options?.tracerProvider ?? trace).getTracer(names.SCOPE, names.VERSION)
+}
+
+function open(tracer: Tracer, name: string, kind: SpanKind, parent: Context, attributes: Attributes, links?: Link[]): OpenSpan {
+  const span = tracer.startSpan(name, { kind, attributes, startTime: performance.now(), ...(links && { links }) }, parent)
+  return { span, context: trace.setSpan(parent, span) }
+}
+
+export interface RunSpan {
+  readonly runId: string
+  readonly agent: string | undefined
+  readonly model: Model
+  readonly conversationId: string | undefined
+  readonly middleware: readonly string[]
+  readonly attributes: Attributes | undefined
+}
+
+/** `invoke_agent {agent}`: the run starts → its result is known. */
+export function startRunSpan(tracer: Tracer, parent: Context, run: RunSpan): OpenSpan {
+  return open(tracer, run.agent ? `invoke_agent ${run.agent}` : 'invoke_agent', SpanKind.INTERNAL, parent, {
+    ...run.attributes,
+    [names.OPERATION]: 'invoke_agent',
+    [names.PROVIDER]: run.model.provider,
+    [names.REQUEST_MODEL]: run.model.id,
+    [names.RUN_ID]: run.runId,
+    [names.MIDDLEWARE_ORDER]: [...run.middleware],
+    ...(run.agent !== undefined && { [names.AGENT_NAME]: run.agent }),
+    ...(run.conversationId !== undefined && { [names.CONVERSATION_ID]: run.conversationId }),
+  })
+}
+
+/** `chat {model}`: request issued → stream fully received, failed or cancelled. */
+export function startChatSpan(
+  tracer: Tracer,
+  parent: Context,
+  request: ModelRequest,
+  place: { readonly step: number; readonly attempt: number; readonly conversationId: string | undefined },
+): OpenSpan {
+  const { model, settings } = request
+  const optional: Attributes = {
+    [names.CONVERSATION_ID]: place.conversationId,
+    [names.SERVER_ADDRESS]: model.server?.address,
+    [names.SERVER_PORT]: model.server?.port,
+    [names.REQUEST_MAX_TOKENS]: settings.maxTokens,
+    [names.REQUEST_TEMPERATURE]: settings.temperature,
+    [names.REQUEST_TOP_P]: settings.topP,
+    [names.REQUEST_TOP_K]: settings.topK,
+    [names.REQUEST_FREQUENCY_PENALTY]: settings.frequencyPenalty,
+    [names.REQUEST_PRESENCE_PENALTY]: settings.presencePenalty,
+    [names.REQUEST_STOP_SEQUENCES]: settings.stopSequences && [...settings.stopSequences],
+    [names.REQUEST_SEED]: settings.seed,
+  }
+  return open(tracer, `chat ${model.id}`, SpanKind.CLIENT, parent, {
+    ...present(optional),
+    [names.OPERATION]: 'chat',
+    [names.PROVIDER]: model.provider,
+    [names.REQUEST_MODEL]: model.id,
+    [names.REQUEST_STREAM]: true,
+    [names.STEP_INDEX]: place.step,
+    [names.ATTEMPT]: place.attempt,
+  })
+}
+
+/** What a response said of itself, on its `chat` span. */
+export function setResponse(span: Span, message: AssistantMessage): void {
+  const { response, usage } = message
+  span.setAttributes(
+    present({
+      [names.RESPONSE_ID]: response?.id,
+      [names.RESPONSE_MODEL]: response?.model,
+      [names.FINISH_REASONS]: [response?.finishReason ?? message.finishReason],
+    }),
+  )
+  if (usage) setUsage(span, usage)
+}
+
+export function setUsage(span: Span, usage: Usage): void {
+  span.setAttributes(
+    present({
+      [names.INPUT_TOKENS]: usage.inputTokens,
+      [names.OUTPUT_TOKENS]: usage.outputTokens,
+      [names.CACHE_READ_TOKENS]: usage.cacheReadTokens,
+      [names.CACHE_CREATION_TOKENS]: usage.cacheWriteTokens,
+      [names.REASONING_TOKENS]: usage.reasoningTokens,
+    }),
+  )
+}
+
+export interface ToolSpan {
+  /** Absent if there is no such tool: the word is the model's, and so content. */
+  readonly tool: string | undefined
+  readonly callId: string
+  readonly agent: string | undefined
+  readonly step: number
+  readonly attempt: number
+  readonly effect: string
+  readonly early: boolean
+  readonly attributes: Attributes
+  /** The model attempts that asked for the call. */
+  readonly asked: readonly SpanContext[]
+}
+
+/** `execute_tool {tool}`: slot taken, just before the input check → function settled. */
+export function startToolSpan(tracer: Tracer, parent: Context, call: ToolSpan): OpenSpan {
+  const attributes: Attributes = {
+    [names.OPERATION]: 'execute_tool',
+    [names.TOOL_NAME]: call.tool ?? names.OTHER,
+    [names.TOOL_CALL_ID]: call.callId,
+    [names.TOOL_TYPE]: 'function',
+    [names.STEP_INDEX]: call.step,
+    [names.ATTEMPT]: call.attempt,
+    [names.TOOL_EFFECT]: call.effect,
+    [names.DISPATCH_MODE]: call.early ? 'early' : 'after_model',
+    [names.DISPATCH_EVIDENCE]: 'model_stood',
+    ...(call.agent !== undefined && { [names.AGENT_NAME]: call.agent }),
+    ...call.attributes,
+  }
+  const links = call.asked.map((context) => ({ context }))
+  return open(tracer, call.tool ? `execute_tool ${call.tool}` : 'execute_tool', SpanKind.INTERNAL, parent, attributes, links)
+}
+
+/** `middleware {name} {hook}`: its first step → its last. */
+export function startMiddlewareSpan(tracer: Tracer, parent: Context, name: string, hook: string, step: number): OpenSpan {
+  return open(tracer, `middleware ${name} ${hook}`, SpanKind.INTERNAL, parent, {
+    [names.MIDDLEWARE_NAME]: name,
+    [names.MIDDLEWARE_HOOK]: hook,
+    ...(step > 0 && { [names.STEP_INDEX]: step }),
+  })
+}
+
+const recorded = new WeakSet<object>()
+
+/**
+ * Marks the span as failed. What was done on purpose is no error: an abort or a discard leaves it UNSET. The exception is
+ * recorded once, where it happened, and without its message: messages hold user data.
+ */
+export function setError(span: Span, error: unknown): void {
+  if (!span.isRecording() || error instanceof RunAbortedError || error instanceof ToolDiscardedError) return
+  span.setAttribute(names.ERROR_TYPE, errorType(error))
+  span.setStatus({ code: SpanStatusCode.ERROR })
+  if (!(error instanceof Error) || recorded.has(error)) return
+  recorded.add(error)
+  span.recordException({ name: error.name, message: '', stack: framesOf(error) })
+}
+
+/** A class name or a word of the conventions: few distinct values, no content. */
+export function errorType(error: unknown): string {
+  if (error instanceof ModelError) return String(error.status ?? (error.code === 'unknown' ? error.name : error.code))
+  if (error instanceof ToolInputError) return 'invalid_input'
+  if (error instanceof UnknownToolError) return 'unknown_tool'
+  return error instanceof Error ? error.name : names.OTHER
+}
+
+/** The run's or an attempt's outcome, from what it threw. */
+export function outcomeOf(error: unknown): Outcome {
+  if (error === undefined) return 'completed'
+  return error instanceof RunAbortedError ? 'cancelled' : 'failed'
+}
+
+function framesOf(error: Error): string {
+  const stack = typeof error.stack === 'string' ? error.stack.replace(messageOf(error), '') : ''
+  return stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .join('\n')
+}
+
+function present(attributes: Attributes): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,26 @@
+/** Scripts of what a model says, and a model that says it: for tests of agents, tools and middleware. */
+export { AT_ONCE, type Beat, beats, type Pace } from './testing/beats.ts'
+export { type Collected, collect } from './testing/collect.ts'
+export {
+  call,
+  cut,
+  type Deltas,
+  end,
+  type Failure,
+  fail,
+  type ResponseOptions,
+  respond,
+  type ScriptEnd,
+  type ScriptResponse,
+  type ScriptStep,
+  say,
+  think,
+  wait,
+} from './testing/script.ts'
+export { ScriptError } from './testing/script-error.ts'
+export {
+  type ScriptedModel,
+  type ScriptedModelOptions,
+  type ScriptedResponse,
+  scriptedModel,
+} from './testing/scripted-model.ts'

@@ -1,0 +1,4 @@
+/** A script that contradicts itself, or is not what was asked for. */
+export class ScriptError extends Error {
+  override readonly name = 'ScriptError'
+}

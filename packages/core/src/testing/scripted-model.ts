@@ -1,0 +1,128 @@
+/** A model that says what a script says. */
+
+import { type Assembler, assemble } from '../assemble.ts'
+import type { ModelErrorData } from '../errors.ts'
+import type { Model, ModelRequest } from '../model.ts'
+import { AT_ONCE, type Beat, beats, type Pace } from './beats.ts'
+import type { ScriptResponse } from './script.ts'
+import { ScriptError } from './script-error.ts'
+
+/** A response, or what makes one of the request. */
+export type ScriptedResponse = ScriptResponse | ((request: ModelRequest) => ScriptResponse)
+
+export interface ScriptedModelOptions {
+  /** Default: no waiting at all. */
+  readonly pace?: Pace
+  /** Default `scripted`. */
+  readonly provider?: string
+  /** Default `scripted-1`. */
+  readonly id?: string
+}
+
+export interface ScriptedModel extends Model {
+  /** The requests so far, in the order in which their flows were first pulled. */
+  readonly requests: readonly ModelRequest[]
+  /** @throws {ScriptError} Some response was never asked for. */
+  assertComplete(): void
+}
+
+/**
+ * Each request gets the next response, when its flow is first pulled; one too many throws a {@link ScriptError}. It runs on real
+ * timers, or on your test runner's fake ones.
+ */
+export function scriptedModel(
+  responses: readonly ScriptedResponse[],
+  { pace = AT_ONCE, provider = 'scripted', id = 'scripted-1' }: ScriptedModelOptions = {},
+): ScriptedModel {
+  const requests: ModelRequest[] = []
+  return {
+    provider,
+    id,
+    requests,
+    async *stream(request) {
+      const response = responses[requests.length]
+      const number = requests.push(request)
+      if (!response) throw new ScriptError(`request ${number} of ${id}, but the script has ${count(responses.length)}`)
+      const script = typeof response === 'function' ? response(request) : response
+      return yield* assemble(
+        request,
+        play(beats(script, pace, `call_${number}`), request.signal),
+        readBeat,
+        explainFailure,
+      )
+    },
+    assertComplete() {
+      if (requests.length < responses.length) {
+        throw new ScriptError(
+          `the script of ${id} has ${count(responses.length)}, but only ${requests.length} were asked for`,
+        )
+      }
+    },
+  }
+}
+
+function count(responses: number): string {
+  return responses === 1 ? '1 response' : `${responses} responses`
+}
+
+async function* play(schedule: readonly Beat[], signal: AbortSignal): AsyncGenerator<Beat> {
+  const start = performance.now()
+  for (const beat of schedule) {
+    await until(start + beat.at, signal)
+    if (beat.type === 'fail') throw new ScriptedFailure(beat)
+    yield beat
+  }
+}
+
+async function until(due: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted()
+  const ms = due - performance.now()
+  if (ms <= 0) return
+  await new Promise<void>((resolve, reject) => {
+    const abort = (): void => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', abort)
+      resolve()
+    }, ms)
+    signal.addEventListener('abort', abort, { once: true })
+  })
+}
+
+function readBeat(beat: Beat, to: Assembler): void {
+  switch (beat.type) {
+    case 'text':
+      to.text(beat.delta)
+      break
+    case 'reasoning':
+      to.reasoning(beat.delta)
+      break
+    case 'call-start':
+    case 'call-delta':
+      to.call(beat.index, beat)
+      break
+    case 'call-end':
+      to.seal(beat.index)
+      break
+    case 'end':
+      to.usage(beat.usage)
+      to.finish(beat.finishReason)
+  }
+}
+
+class ScriptedFailure extends Error {
+  readonly beat: Extract<Beat, { readonly type: 'fail' }>
+
+  constructor(beat: Extract<Beat, { readonly type: 'fail' }>) {
+    super(beat.message)
+    this.beat = beat
+  }
+}
+
+function explainFailure(thrown: unknown): (ModelErrorData & { readonly message: string }) | undefined {
+  if (!(thrown instanceof ScriptedFailure)) return undefined
+  const { type: _, at: __, ...data } = thrown.beat
+  return { ...data, retryable: [408, 409, 429].includes(data.status) || data.status >= 500 }
+}

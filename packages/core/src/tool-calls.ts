@@ -1,0 +1,305 @@
+/**
+ * The calls of a run, each made at most once, and the gate between a call's start and its place in the history.
+ *
+ * A call made while its model call is still open is provisional. When the model call has stood, what the loop asks for is
+ * committed and the rest discarded; a call of a failed attempt is held until then, so that an equal call of the next attempt
+ * joins it.
+ */
+
+import type { Span } from '@opentelemetry/api'
+import { type Asker, CallEntry } from './call-entry.ts'
+import { CallEvents } from './call-events.ts'
+import { endSpans } from './call-spans.ts'
+import { sameCall } from './canonical.ts'
+import { compose, type WrapKind } from './compose.ts'
+import { AgentError, messageOf, ToolDiscardedError } from './errors.ts'
+import type { CustomEvent, DiscardCause } from './events.ts'
+import { executeTool } from './execute-tool.ts'
+import type { Flow } from './flow.ts'
+import { freeze } from './history.ts'
+import { Ledger } from './ledger.ts'
+import type { ToolCall, ToolMessage } from './message.ts'
+import type { CallOptions, ToolFlow } from './middleware.ts'
+import type { Actor, RunState } from './run.ts'
+import { Slots } from './slots.ts'
+import { CUT_OFF, errorMessage, NOT_STARTED, textMessage } from './tool-message.ts'
+
+/** The model call at work: who asked for what, and whether calls may still be let go of. */
+interface ModelCall {
+  /** By call id. */
+  readonly askers: Map<string, Asker>
+  readonly attempts: Map<number, Asker>
+  open: boolean
+}
+
+export class ToolCalls {
+  readonly slots: Slots = new Slots()
+  /** Ids of calls that were no longer waited for (K12). */
+  readonly abandoned: string[] = []
+  readonly counts: { early: number; committed: number; discarded: number } = { early: 0, committed: 0, discarded: 0 }
+  readonly #run: RunState
+  readonly #events: CallEvents
+  readonly #ledger: Ledger
+  readonly #work: Set<Promise<unknown>> = new Set()
+  #modelCall: ModelCall = { askers: new Map(), attempts: new Map(), open: false }
+
+  constructor(run: RunState) {
+    this.#run = run
+    this.#events = new CallEvents(run)
+    this.#ledger = new Ledger(run.id)
+  }
+
+  /** A step's model call begins: the calls it announces are provisional until {@link commit} or {@link discardRest}. */
+  open(): void {
+    this.#modelCall = { askers: new Map(), attempts: new Map(), open: true }
+  }
+
+  /** A model attempt announced a call. */
+  announced(callId: string, attempt: number, span: Span): void {
+    const { askers, attempts } = this.#modelCall
+    if (askers.has(callId)) return
+    const asker = attempts.get(attempt) ?? { attempt, span }
+    attempts.set(attempt, asker)
+    askers.set(callId, asker)
+    this.#run.takenIds.add(callId)
+  }
+
+  /** An attempt's stream is over. Gives how many calls had started while it was open. */
+  attemptEnded(attempt: number): number {
+    const asker = this.#modelCall.attempts.get(attempt)
+    if (!asker) return 0
+    asker.ended = performance.now()
+    let early = 0
+    for (const entry of this.#ledger.entries()) if (entry.startedEarly && entry.askers[0] === asker) early++
+    return early
+  }
+
+  /** The reader is shown a call: what the call has emitted follows. A sealed call whose arguments changed is let go of (H8). */
+  shown(call: ToolCall, sealed: boolean): void {
+    const entry = this.#ledger.get(call.id)
+    if (!entry?.provisional || entry.discarded) return
+    if (sealed && !sameCall(entry.call, call)) this.#discard(entry, 'arguments_changed')
+    else this.#events.show(entry)
+  }
+
+  /** {@link Run.callTool}: a call of the response that is coming, or one that a tool or wrap makes on the side. */
+  call(call: ToolCall, actor: Actor, options: CallOptions = {}): Promise<ToolMessage> {
+    const { signal, over, takenIds } = this.#run
+    if (signal.aborted) return Promise.reject(signal.reason)
+    if (over) return Promise.reject(new TypeError('the run is over'))
+    const asker = this.#modelCall.askers.get(call.id)
+    const found = this.#find(call, asker)
+    if (found) return found.promise
+    const mayStart = asker ? this.#modelCall.open : !takenIds.has(call.id)
+    // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
+    return mayStart ? this.#start(call, actor, asker, options).promise : Promise.reject(new ToolDiscardedError(call.id, 'call_withdrawn'))
+  }
+
+  /** What a tool or its wraps emit. Once the call is over it reaches nothing (D7). */
+  emit(callId: string, event: CustomEvent): void {
+    const entry = this.#ledger.get(callId)
+    if (entry) this.#events.custom(entry, event)
+  }
+
+  /**
+   * The model call has stood with these calls: commits those that were made, makes the others, and discards the rest. The
+   * messages come in call order. If a tool ends the run, its siblings are aborted and waited for first (A12).
+   */
+  async commit(calls: readonly ToolCall[], attempt: number | undefined): Promise<ToolMessage[]> {
+    const { askers, attempts } = this.#modelCall
+    const modelEnded = attempt === undefined ? undefined : attempts.get(attempt)?.ended
+    const made = calls.map((call) => this.#find(call, askers.get(call.id)))
+    this.#modelCall.open = false
+    this.#discardAll('call_withdrawn', made)
+    const entries = calls.map((call, index) => {
+      const entry = made[index]
+      if (entry) this.#commit(entry, modelEnded)
+      return entry ?? this.#start(call, undefined, askers.get(call.id), {})
+    })
+    try {
+      return await Promise.all(entries.map((entry) => entry.promise))
+    } catch (error) {
+      for (const entry of entries) entry.abort(error, this.#run.config.grace)
+      await this.idle()
+      throw error
+    }
+  }
+
+  /** The model call did not stand, or must not be acted on: lets go of all its calls. */
+  discardRest(cause: DiscardCause): void {
+    this.#modelCall.open = false
+    this.#discardAll(cause, [])
+  }
+
+  /** The result of each call, or what became of it (A14). */
+  answers(calls: readonly ToolCall[]): ToolMessage[] {
+    return calls.map((call) => {
+      const entry = this.#ledger.get(call.id)
+      if (entry?.message && !entry.discarded) return entry.message
+      const started = entry !== undefined && !entry.discarded
+      return freeze(textMessage(call, started ? CUT_OFF : NOT_STARTED, true))
+    })
+  }
+
+  /** The run is aborted or over: nothing more starts or commits, and what is at work is told to stop. */
+  abort(reason: unknown): void {
+    this.discardRest('run_aborted')
+    for (const entry of this.#ledger.entries()) entry.abort(reason, this.#run.config.grace)
+  }
+
+  /** Resolves when nothing is at work: every call has settled or was abandoned. */
+  async idle(): Promise<void> {
+    while (this.#work.size > 0) await Promise.allSettled(this.#work)
+  }
+
+  /** Whether the result of a call is the run's answer: its tool says so, and it did not fail (M6). */
+  isDirect({ callId, isError, output }: ToolMessage): boolean {
+    const entry = this.#ledger.get(callId)
+    const direct = entry?.tool?.returnDirect
+    if (isError || direct === undefined) return false
+    return typeof direct === 'function' ? direct(entry?.done ? entry.done.output : output) : direct
+  }
+
+  /** The entry of a call made already: under its id, or under its key by an earlier attempt. */
+  #find(call: ToolCall, asker: Asker | undefined): CallEntry | undefined {
+    const same = this.#ledger.get(call.id)
+    if (same && !same.discarded) {
+      if (sameCall(same.call, call)) return same
+      if (same.provisional) this.#discard(same, 'arguments_changed')
+    }
+    const held = asker && this.#ledger.held(call, this.#ledger.keyOf(call, this.#run.step, asker))
+    if (!held) return undefined
+    this.#ledger.rename(held, call.id)
+    if (!held.askers.includes(asker)) {
+      held.askers.push(asker)
+      for (const { open } of held.executions) open.span.addLink({ context: asker.span.spanContext() })
+    }
+    return held
+  }
+
+  #start(call: ToolCall, actor: Actor | undefined, asker: Asker | undefined, options: CallOptions): CallEntry {
+    const maker = actor?.callId === undefined ? undefined : this.#ledger.get(actor.callId)
+    const entry = new CallEntry({
+      key: this.#ledger.keyOf(call, this.#run.step, asker),
+      call,
+      tool: this.#run.setup.tools.find((tool) => tool.name === call.name),
+      step: this.#run.step,
+      parent: actor && maker ? actor.context : this.#run.context,
+      attributes: options.attributes ?? {},
+      asker,
+      provisional: asker !== undefined && this.#modelCall.open,
+      ticket: maker ? undefined : this.slots.ticket(),
+    })
+    this.#ledger.add(entry)
+    maker?.children.push(entry)
+    if (entry.provisional) this.counts.early++
+    this.#events.started(entry)
+    entry.promise = this.#make(entry)
+    this.#keep(entry.promise)
+    return entry
+  }
+
+  /** Makes the call: its result as a message, or a throw if it ends the run or was discarded. */
+  async #make(entry: CallEntry): Promise<ToolMessage> {
+    try {
+      const message = await Promise.race([this.#drive(entry), entry.abandoned.then(() => this.#abandon(entry))])
+      if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
+      entry.message = freeze({ ...message, callId: entry.id, name: entry.call.name })
+      return entry.message
+    } finally {
+      entry.settle()
+      if (entry.ticket) this.slots.close(entry.ticket)
+      if (!entry.provisional && !entry.discarded) this.#close(entry)
+    }
+  }
+
+  async #drive(entry: CallEntry): Promise<ToolMessage> {
+    const onion = compose(this.#run, wrapToolCall(entry), (call, parent) => executeTool(this.#run, entry, call, parent))
+    try {
+      const flow = onion(await this.#prepared(entry.call), entry.parent)
+      for (;;) {
+        const step = await flow.next()
+        if (step.done) return step.value
+        if (step.value.type === 'custom') this.#events.custom(entry, { source: entry.call.name, ...step.value })
+        else this.#events.progress(entry, step.value)
+      }
+    } catch (error) {
+      if (error instanceof AgentError) throw error
+      if (entry.signal.aborted) return textMessage(entry.call, entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true)
+      return errorMessage(entry.call, error)
+    }
+  }
+
+  async #prepared(call: ToolCall): Promise<ToolCall> {
+    const { prepareInput } = this.#run.config
+    return prepareInput ? { ...call, input: await prepareInput(call.input, call) } : call
+  }
+
+  #abandon(entry: CallEntry): never {
+    this.abandoned.push(entry.id)
+    throw entry.signal.reason
+  }
+
+  #commit(entry: CallEntry, modelEnded: number | undefined): void {
+    if (!entry.provisional) return
+    this.counts.committed++
+    this.#events.committed(entry)
+    entry.provisional = false
+    if (entry.message && entry.message.callId !== entry.id) entry.message = freeze({ ...entry.message, callId: entry.id })
+    entry.modelEnded = modelEnded
+    if (entry.settled) this.#close(entry)
+  }
+
+  #close(entry: CallEntry): void {
+    endSpans(entry)
+    this.#events.ended(entry)
+  }
+
+  #discardAll(cause: DiscardCause, kept: readonly (CallEntry | undefined)[]): void {
+    for (const entry of this.#ledger.entries()) {
+      if (entry.provisional && !entry.discarded && !kept.includes(entry)) this.#discard(entry, cause)
+    }
+  }
+
+  /** Lets go of a provisional call: it alone is aborted, and nobody sees its result (H20). */
+  #discard(entry: CallEntry, cause: DiscardCause): void {
+    this.counts.discarded++
+    entry.discarded = cause
+    this.#events.discarded(entry)
+    entry.abort(new ToolDiscardedError(entry.call.id, cause), this.#run.config.grace)
+    this.#keep(
+      entry.promise.catch(() => undefined).then(async () => endSpans(entry, await this.#compensate(entry))),
+    )
+  }
+
+  /** Undoes a discarded call that had succeeded (H23). */
+  async #compensate(entry: CallEntry): Promise<boolean | undefined> {
+    const { tool, done } = entry
+    if (!tool?.compensate || !done) return undefined
+    try {
+      await tool.compensate(done.input, done.output)
+      return true
+    } catch (error) {
+      this.#run.warn({ code: 'compensation-failed', message: `${tool.name}: ${messageOf(error)}`, source: 'core' })
+      return false
+    }
+  }
+
+  /** Nothing floats: what is at work is known until it has settled. */
+  #keep(work: Promise<unknown>): void {
+    const done = work.catch(() => undefined).finally(() => this.#work.delete(done))
+    this.#work.add(done)
+  }
+}
+
+function wrapToolCall(entry: CallEntry): WrapKind<ToolCall, ToolEvent, ToolMessage> {
+  return {
+    hook: 'wrapToolCall',
+    of: (middleware) => middleware.wrapToolCall?.bind(middleware),
+    isResult: (value) => typeof value === 'object' && value !== null && 'role' in value && value.role === 'tool',
+    ownsThrows: false,
+    callId: entry.call.id,
+  }
+}
+
+type ToolEvent = ToolFlow extends Flow<infer Event, ToolMessage> ? Event : never

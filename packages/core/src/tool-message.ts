@@ -1,0 +1,48 @@
+/** From what a tool gave, or threw, to the message the model reads. */
+
+import { messageOf } from './errors.ts'
+import type { FinishReason, ToolCall, ToolMessage } from './message.ts'
+import type { Tool } from './tool.ts'
+
+/** The message of a call that went well. Throws when the output is nothing a message can hold (M12). */
+export function resultMessage(call: ToolCall, tool: Tool, output: unknown): ToolMessage {
+  const json = output === undefined || typeof output === 'string' ? undefined : JSON.stringify(output)
+  if (!tool.toContent && json === undefined && output !== undefined && typeof output !== 'string') {
+    throw new TypeError(`${tool.name} returned a ${typeof output}, which is no JSON; give it a toContent`)
+  }
+  const text = typeof output === 'string' ? output : (json ?? '')
+  const plain = json === undefined ? output : (JSON.parse(json) as unknown)
+  return {
+    role: 'tool',
+    callId: call.id,
+    name: call.name,
+    content: tool.toContent?.(output) ?? [{ type: 'text', text }],
+    ...((typeof plain === 'string' || json !== undefined) && { output: plain }),
+  }
+}
+
+/** The message of a call that failed: the model reads what was wrong, without a stack (A11). */
+export function errorMessage(call: ToolCall, thrown: unknown): ToolMessage {
+  return textMessage(call, messageOf(thrown), true)
+}
+
+export function textMessage(call: ToolCall, text: string, isError: boolean): ToolMessage {
+  const message: ToolMessage = { role: 'tool', callId: call.id, name: call.name, content: [{ type: 'text', text }] }
+  return isError ? { ...message, isError } : message
+}
+
+/** What the model reads of calls that did not come to a result because their run ended. */
+export const NOT_STARTED = 'Not run: the run ended before this call was started.'
+export const CUT_OFF = 'The run ended while this call was at work: it was cut off, and its effect may have happened.'
+
+/** What the model reads of calls whose response must not be acted on (A17, A18). */
+export function forbiddenText(reason: FinishReason): string {
+  if (reason === 'length') return 'Not run: the response was cut off at its token limit before it was complete.'
+  if (reason === 'content-filter') return 'Not run: the response was stopped by a content filter.'
+  return 'Not run: the response ended for a reason that does not allow tool calls.'
+}
+
+/** What the model would read of calls in the last permitted step (A10). */
+export function stepLimitText(maxSteps: number): string {
+  return `Not run: the limit of ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'} is reached, so no model call could read the result.`
+}

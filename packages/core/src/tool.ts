@@ -1,0 +1,78 @@
+/** What a tool is, and what its author promises of it. */
+
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import type { ContentPart, Json } from './message.ts'
+import type { Run } from './middleware.ts'
+import type { ToolDefinition } from './model.ts'
+
+/**
+ * What a call does to the world. It decides how early the call may start:
+ *
+ * - `read`: changes nothing; a call nobody asked for in the end is waste, no more.
+ * - `idempotent`: making it twice with one `idempotencyKey` is making it once; making it for a response that is then thrown
+ *   away is acceptable.
+ * - `reversible`: `compensate` undoes it.
+ * - `external`: anything else, and the default.
+ */
+export type Effect = 'read' | 'idempotent' | 'reversible' | 'external'
+
+/** A Standard Schema that also gives its JSON Schema. Zod 4 schemas are both. */
+export interface ToolSchema<Input = unknown> {
+  readonly '~standard': StandardSchemaV1.Props<unknown, Input> & StandardJSONSchemaV1.Props<unknown, Input>
+}
+
+/** What a working tool reports: `progress` from 0 to 1. */
+export interface Progress {
+  readonly progress?: number
+  readonly message?: string
+  readonly metadata?: Json
+}
+
+export interface ToolContext {
+  readonly callId: string
+  /** The same for every execution of this logical call, across attempts of the model call too (H25). */
+  readonly idempotencyKey: string
+  /** The n-th execution of this call, from 1 (C14). */
+  readonly attempt: number
+  /** Aborts this call alone, or with its run. */
+  readonly signal: AbortSignal
+  readonly run: Run
+}
+
+export interface Tool<Input = unknown, Output = unknown> {
+  readonly name: string
+  readonly description: string
+  /** Checks the input; what it gives back is what `execute` gets. */
+  readonly input: ToolSchema<Input>
+  /** Default `external`. A function is asked with each call's checked input. */
+  readonly effect?: Effect | Method<Input, Effect>
+  /** Undoes a call that succeeded and was then discarded. Required for `reversible`. */
+  compensate?(input: Input, output: Output): void | Promise<void>
+  /** The result is the run's answer, if the final-answer gate accepts it. */
+  readonly returnDirect?: boolean | Method<Output, boolean>
+  /** Does the work. An async generator yields {@link Progress} and returns its output. */
+  execute(input: Input, context: ToolContext): Output | Promise<Output> | AsyncGenerator<Progress, Output>
+  /** How the model reads the output. Default: a string as it is, `undefined` as empty text, anything else as JSON. */
+  toContent?(output: Output): readonly ContentPart[]
+}
+
+/** A function member that, like a method, lets tools of different inputs stand in one list. */
+type Method<Input, Result> = { method(input: Input): Result }['method']
+
+/** A tool, its input and output inferred. Gives back the definition itself. */
+export function tool<Input, Output>(definition: Tool<Input, Output>): Tool<Input, Output> {
+  return definition
+}
+
+const definitions = new WeakMap<Tool, ToolDefinition>()
+
+/** The tool as a model is told of it, made once. Throws what the schema library throws if the schema has no JSON Schema. */
+export function definitionOf(tool: Tool): ToolDefinition {
+  let definition = definitions.get(tool)
+  if (!definition) {
+    const inputSchema = tool.input['~standard'].jsonSchema.input({ target: 'draft-2020-12' })
+    definition = { name: tool.name, description: tool.description, inputSchema: inputSchema as ToolDefinition['inputSchema'] }
+    definitions.set(tool, definition)
+  }
+  return definition
+}

@@ -1,0 +1,2 @@
+export { type EagerToolsOptions, eagerTools } from './eager-tools.ts'
+export type { Evidence, Policy, PolicyContext } from './policy.ts'

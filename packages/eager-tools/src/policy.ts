@@ -1,0 +1,57 @@
+/** How early a call may start: by what it does to the world, and by what its user says. */
+
+import { type Effect, messageOf, type Model, type Run, type Tool, type ToolCall } from '@meanwhile/core'
+
+/**
+ * What a start stands on. `closed`: the arguments' root object has closed and parses, though the provider might still change its
+ * mind. `sealed`: not one byte of the call will change.
+ */
+export type Evidence = 'closed' | 'sealed'
+
+export interface PolicyContext {
+  readonly tool: Tool
+  readonly effect: Effect
+  readonly evidence: Evidence
+  readonly model: Model
+  readonly run: Run
+}
+
+/**
+ * The user's word on one call: `'start'` (an `external` call only at `sealed`), `'wait'`, or nothing: then its effect decides. A
+ * throw counts as `external` with nothing said, and is a warning (H4).
+ */
+export type Policy = (call: ToolCall, context: PolicyContext) => 'start' | 'wait' | undefined
+
+/** The earliest evidence on which a call of this effect may start; `external` may not start early at all (H2). */
+const EARLIEST: Record<Effect, Evidence | undefined> = {
+  read: 'closed',
+  idempotent: 'sealed',
+  reversible: 'sealed',
+  external: undefined,
+}
+
+/** Why a call does not start now; `undefined`: it may. */
+export function deferral(call: ToolCall, context: PolicyContext, policy: Policy | undefined): 'effect' | 'policy' | undefined {
+  const { effect, evidence, tool, run } = context
+  let word: ReturnType<Policy>
+  try {
+    word = policy?.(call, context)
+  } catch (error) {
+    run.warn({ code: 'policy-failed', message: `the policy threw for ${tool.name}: ${messageOf(error)}` })
+    return 'policy'
+  }
+  if (word === 'wait') return 'policy'
+  const earliest = EARLIEST[effect] ?? (word === 'start' ? 'sealed' : undefined)
+  return earliest === 'closed' || (earliest === 'sealed' && evidence === 'sealed') ? undefined : 'effect'
+}
+
+/** The effect of a call with this checked input. A throw counts as `external`, and is a warning (H4). */
+export function effectOf(tool: Tool, input: unknown, run: Run): Effect {
+  if (typeof tool.effect !== 'function') return tool.effect ?? 'external'
+  try {
+    return tool.effect(input)
+  } catch (error) {
+    run.warn({ code: 'effect-failed', message: `effect of ${tool.name} threw: ${messageOf(error)}` })
+    return 'external'
+  }
+}

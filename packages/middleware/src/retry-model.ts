@@ -1,0 +1,67 @@
+/** Repeats a failed model call inside its step. */
+
+import { ConfigError, type Middleware, ModelError, RetriesExhaustedError } from '@meanwhile/core'
+import { backoff, wait } from './backoff.ts'
+
+export interface RetryModelOptions {
+  /** Further tries after the first. Default 2. */
+  readonly maxRetries?: number
+  /** Milliseconds before the first repeat; doubled for each further one. Default 100. */
+  readonly baseDelay?: number
+  /** The longest wait of that kind, in milliseconds, before jitter. Default 10,000. */
+  readonly maxDelay?: number
+  /** The part of a wait that chance may add. Default 0.5. */
+  readonly jitter?: number
+  /** A provider that asks for a longer wait than this, in milliseconds, is not asked again. Default 60,000. */
+  readonly maxRetryAfter?: number
+  /** Whether to repeat. Default: errors that are `retryable`. */
+  readonly when?: (error: unknown, attempt: RetryAttempt) => boolean
+  /** From 0 to 1, 1 excluded. Default `Math.random`. */
+  readonly random?: () => number
+}
+
+export interface RetryAttempt {
+  /** How many tries have failed. */
+  readonly attempt: number
+  /** Whether there is no further try. */
+  readonly isLast: boolean
+}
+
+/**
+ * Asks the model again when a call fails in a way that may pass (J2): connection errors, truncated streams, HTTP 408, 409, 429
+ * and 5xx. Each repeat is a new attempt of the same step; a call that a failed attempt had started is joined by the next
+ * attempt's equal call, never run again. The vendor client's own retries are switched off inside (J12).
+ *
+ * When all tries are used the run fails with `RetriesExhaustedError`; an error that is not repeated surfaces as itself (J11).
+ */
+export function retryModel(options: RetryModelOptions = {}): Middleware {
+  const { maxRetries = 2, maxRetryAfter = 60_000, when = isRetryable } = options
+  if (!Number.isInteger(maxRetries) || maxRetries < 0) throw new ConfigError('maxRetries', `must be 0 or a positive integer, not ${maxRetries}`)
+  const delay = backoff(options)
+  return {
+    name: 'retry-model',
+    async *wrapModel(request, next, run) {
+      const errors: unknown[] = []
+      for (;;) {
+        try {
+          return yield* next({ ...request, clientRetries: 0 })
+        } catch (error) {
+          errors.push(error)
+          const attempt = errors.length
+          const isLast = attempt > maxRetries
+          if (run.signal.aborted || !when(error, { attempt, isLast })) throw error
+          if (isLast) throw maxRetries === 0 ? error : new RetriesExhaustedError(errors)
+          const retryAfter = error instanceof ModelError ? (error.retryAfter ?? 0) : 0
+          if (retryAfter > maxRetryAfter) throw error
+          const waitMs = Math.max(delay(attempt), retryAfter)
+          yield { type: 'attempt-failed', error, next: 'retry', waitMs }
+          await wait(waitMs, request.signal)
+        }
+      }
+    },
+  }
+}
+
+function isRetryable(error: unknown): boolean {
+  return error instanceof ModelError && error.retryable
+}
