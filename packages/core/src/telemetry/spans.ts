@@ -12,7 +12,14 @@ import {
   type TracerProvider,
   trace,
 } from '@opentelemetry/api'
-import { ModelError, messageOf, RunAbortedError, ToolDiscardedError, ToolInputError, UnknownToolError } from '../errors.ts'
+import {
+  ModelError,
+  messageOf,
+  RunAbortedError,
+  ToolDiscardedError,
+  ToolInputError,
+  UnknownToolError,
+} from '../errors.ts'
 import type { AssistantMessage, Usage } from '../message.ts'
 import type { Model, ModelRequest } from '../model.ts'
 import * as names from './semconv.ts'
@@ -38,8 +45,19 @@ export function tracerOf(options: TelemetryOptions | undefined): Tracer {
   return (options?.tracerProvider ?? trace).getTracer(names.SCOPE, names.VERSION)
 }
 
-function open(tracer: Tracer, name: string, kind: SpanKind, parent: Context, attributes: Attributes, links?: Link[]): OpenSpan {
-  const span = tracer.startSpan(name, { kind, attributes, startTime: performance.now(), ...(links && { links }) }, parent)
+function open(
+  tracer: Tracer,
+  name: string,
+  kind: SpanKind,
+  parent: Context,
+  attributes: Attributes,
+  links?: Link[],
+): OpenSpan {
+  const span = tracer.startSpan(
+    name,
+    { kind, attributes, startTime: performance.now(), ...(links && { links }) },
+    parent,
+  )
   return { span, context: trace.setSpan(parent, span) }
 }
 
@@ -148,16 +166,29 @@ export function startToolSpan(tracer: Tracer, parent: Context, call: ToolSpan): 
     [names.ATTEMPT]: call.attempt,
     [names.TOOL_EFFECT]: call.effect,
     [names.DISPATCH_MODE]: call.early ? 'early' : 'after_model',
-    [names.DISPATCH_EVIDENCE]: 'model_stood',
+    ...(!call.early && { [names.DISPATCH_EVIDENCE]: 'model_stood' }),
     ...(call.agent !== undefined && { [names.AGENT_NAME]: call.agent }),
     ...call.attributes,
   }
   const links = call.asked.map((context) => ({ context }))
-  return open(tracer, call.tool ? `execute_tool ${call.tool}` : 'execute_tool', SpanKind.INTERNAL, parent, attributes, links)
+  return open(
+    tracer,
+    call.tool ? `execute_tool ${call.tool}` : 'execute_tool',
+    SpanKind.INTERNAL,
+    parent,
+    attributes,
+    links,
+  )
 }
 
 /** `middleware {name} {hook}`: its first step → its last. */
-export function startMiddlewareSpan(tracer: Tracer, parent: Context, name: string, hook: string, step: number): OpenSpan {
+export function startMiddlewareSpan(
+  tracer: Tracer,
+  parent: Context,
+  name: string,
+  hook: string,
+  step: number,
+): OpenSpan {
   return open(tracer, `middleware ${name} ${hook}`, SpanKind.INTERNAL, parent, {
     [names.MIDDLEWARE_NAME]: name,
     [names.MIDDLEWARE_HOOK]: hook,
