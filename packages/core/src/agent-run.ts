@@ -41,7 +41,12 @@ export interface AgentRun extends AsyncIterable<AgentEvent> {
 export type RunInput = string | readonly Message[]
 
 /** Starts a run. With `events: 'dropped'` nothing is kept for a reader. */
-export function startRun(config: AgentConfig, input: RunInput, options: RunOptions, events: 'kept' | 'dropped'): AgentRun {
+export function startRun(
+  config: AgentConfig,
+  input: RunInput,
+  options: RunOptions,
+  events: 'kept' | 'dropped',
+): AgentRun {
   const buffer = events === 'kept' ? new EventBuffer(options.eventBuffer ?? 1_024) : undefined
   const tracer = tracerOf(config.telemetry)
   const run = new RunState(config, { id: crypto.randomUUID(), tracer, conversationId: options.conversationId })
@@ -86,7 +91,12 @@ export function startRun(config: AgentConfig, input: RunInput, options: RunOptio
   }
 }
 
-async function drive(run: RunState, input: RunInput, signal: AbortSignal | undefined, buffer: EventBuffer | undefined): Promise<AgentResult> {
+async function drive(
+  run: RunState,
+  input: RunInput,
+  signal: AbortSignal | undefined,
+  buffer: EventBuffer | undefined,
+): Promise<AgentResult> {
   const abort = () => run.abort(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
   const waiting = new Waiting(run)

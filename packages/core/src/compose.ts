@@ -59,7 +59,11 @@ function layer<Request, Event, Result>(
           nextCalls++
           return inner(request, context)
         }
-        return wrap(request, next, run.view({ context, source: name, ...(kind.callId !== undefined && { callId: kind.callId }) }))
+        return wrap(
+          request,
+          next,
+          run.view({ context, source: name, ...(kind.callId !== undefined && { callId: kind.callId }) }),
+        )
       },
       done: (_, result) => {
         if (kind.isResult(result)) return result

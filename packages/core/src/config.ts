@@ -1,12 +1,11 @@
 /** The options of an agent, checked. */
 
 import { ConfigError } from './errors.ts'
-import type { AgentSetup, Middleware } from './middleware.ts'
+import type { ToolCall, ToolMessage } from './message.ts'
+import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
 import type { TelemetryOptions } from './telemetry/spans.ts'
 import type { Tool } from './tool.ts'
-import type { Awaitable } from './middleware.ts'
-import type { ToolCall, ToolMessage } from './message.ts'
 
 export interface AgentOptions {
   readonly model: Model
@@ -80,7 +79,8 @@ export function checkSetup(setup: AgentSetup): AgentSetup {
   checkCount('maxSteps', setup.maxSteps)
   checkCount('toolConcurrency', setup.toolConcurrency)
   for (const tool of setup.tools) {
-    if (!/^[A-Za-z0-9_-]{1,64}$/.test(tool.name)) throw new ConfigError('tools', `"${tool.name}" is no tool name: [A-Za-z0-9_-]{1,64}`)
+    if (!/^[A-Za-z0-9_-]{1,64}$/.test(tool.name))
+      throw new ConfigError('tools', `"${tool.name}" is no tool name: [A-Za-z0-9_-]{1,64}`)
     if (tool.effect === 'reversible' && !tool.compensate) {
       throw new ConfigError('tools', `${tool.name} is declared reversible and has no compensate`)
     }

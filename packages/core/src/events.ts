@@ -22,7 +22,11 @@ export type AgentEventBody =
   | { readonly type: 'step-start' }
   /** `attempt`: the model attempt that stood; deltas of others are to be dropped by a reader (B9). */
   | { readonly type: 'step-end'; readonly attempt?: number; readonly messages: readonly Message[] }
-  | { readonly type: 'attempt-start'; readonly attempt: number; readonly model: { readonly provider: string; readonly id: string } }
+  | {
+      readonly type: 'attempt-start'
+      readonly attempt: number
+      readonly model: { readonly provider: string; readonly id: string }
+    }
   | (AttemptFailed & { readonly attempt: number })
   | (ModelEvent & { readonly attempt: number })
   | { readonly type: 'tool-start'; readonly callId: string; readonly call: ToolCall; readonly provisional?: true }

@@ -1,8 +1,8 @@
 /** One execution of a tool: slot, span, input check, the function itself, its message. The innermost of `wrapToolCall`. */
 
 import type { Context } from '@opentelemetry/api'
-import { ToolInputError, UnknownToolError } from './errors.ts'
 import type { CallEntry, Execution } from './call-entry.ts'
+import { ToolInputError, UnknownToolError } from './errors.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
 import type { ToolFlow } from './middleware.ts'
 import type { RunState } from './run.ts'

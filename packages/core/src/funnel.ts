@@ -17,8 +17,14 @@ export class Funnel<Event> {
    *
    * Left before its end, it calls `cancel` and closes the flow.
    */
-  async *merge<Inner, Result>(flow: Flow<Inner, Result>, take: (event: Inner) => void, cancel: () => void): Flow<Event, Result> {
-    const inner: { pulling: boolean; outcome?: { readonly value: Result } | { readonly error: unknown } } = { pulling: false }
+  async *merge<Inner, Result>(
+    flow: Flow<Inner, Result>,
+    take: (event: Inner) => void,
+    cancel: () => void,
+  ): Flow<Event, Result> {
+    const inner: { pulling: boolean; outcome?: { readonly value: Result } | { readonly error: unknown } } = {
+      pulling: false,
+    }
     const pulled = (step: IteratorResult<Inner, Result>) => {
       inner.pulling = false
       if (step.done) inner.outcome = { value: step.value }

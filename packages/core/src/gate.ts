@@ -16,7 +16,11 @@ type Answer = AssistantMessage | ToolMessage
  * Asks the hooks, first to last; the first rejection ends the round (E6). Gives the answer that stands, as the last hook left it
  * (E7), or nothing: then the feedback is in the history.
  */
-export async function* askGate(run: RunState, candidate: Answer, finishReason: FinishReason): Flow<AgentEvent, Answer | undefined> {
+export async function* askGate(
+  run: RunState,
+  candidate: Answer,
+  finishReason: FinishReason,
+): Flow<AgentEvent, Answer | undefined> {
   let answer = candidate
   for (const middleware of run.middleware) {
     const state = { messages: answersLast(run, answer), finishReason }
@@ -38,5 +42,7 @@ export async function* askGate(run: RunState, candidate: Answer, finishReason: F
 
 /** A direct result may stand before those of later calls: the gate sees it last all the same (E8). */
 function answersLast(run: RunState, answer: Answer): RunState['messages'] {
-  return run.messages.at(-1) === answer ? run.messages : [...run.messages.filter((message) => message !== answer), answer]
+  return run.messages.at(-1) === answer
+    ? run.messages
+    : [...run.messages.filter((message) => message !== answer), answer]
 }

@@ -1,6 +1,14 @@
 export { type Agent, createAgent } from './agent.ts'
 export type { AgentRun, RunInput, RunOptions } from './agent-run.ts'
-export { type Assembler, assemble, type CallPiece, type Explain, type Label, type PartOptions, type ReadChunk } from './assemble.ts'
+export {
+  type Assembler,
+  assemble,
+  type CallPiece,
+  type Explain,
+  type Label,
+  type PartOptions,
+  type ReadChunk,
+} from './assemble.ts'
 export type { AgentOptions } from './config.ts'
 export * from './errors.ts'
 export type {

@@ -96,7 +96,7 @@ export class JsonScanner {
       return
     }
     if (char === CLOSE_BRACE || char === CLOSE_BRACKET) {
-      this.#leave(at)
+      this.#leave(char, at)
       return
     }
     this.#empty = false
@@ -125,7 +125,8 @@ export class JsonScanner {
     this.#phase = DONE
   }
 
-  #leave(at: number): void {
+  #leave(char: number, at: number): void {
+    if (char !== CLOSE_BRACE) this.#empty = false
     this.#depth--
     if (this.#depth > 0) return
     this.#phase = this.#rootIsObject ? CLOSED : DONE

@@ -9,7 +9,7 @@ import type { Flow } from './flow.ts'
 import { askGate } from './gate.ts'
 import { checkPairs } from './history.ts'
 import { runHooks } from './hooks.ts'
-import { allowsCalls, type AssistantMessage, callsOf, textOf, type ToolCall, type ToolMessage } from './message.ts'
+import { type AssistantMessage, allowsCalls, callsOf, type ToolCall, type ToolMessage, textOf } from './message.ts'
 import type { AgentFlow, AgentSetup, AgentState } from './middleware.ts'
 import { callModel } from './model-call.ts'
 import { requestOf } from './request.ts'
@@ -52,8 +52,11 @@ async function* think(run: RunState): Flow<AgentEvent, Thought> {
   try {
     const { message, attempt } = yield* callModel(run, requestOf(run))
     run.append(message)
-    if (isEmpty(message)) run.warn({ code: 'empty-answer', message: 'the model answered with neither text nor call', source: 'core' })
-    const state = yield* run.funnel.until(runHooks<AgentState>(run, 'afterModel', { messages: run.messages }, endsWithAnswer))
+    if (isEmpty(message))
+      run.warn({ code: 'empty-answer', message: 'the model answered with neither text nor call', source: 'core' })
+    const state = yield* run.funnel.until(
+      runHooks<AgentState>(run, 'afterModel', { messages: run.messages }, endsWithAnswer),
+    )
     run.remember(state)
     return { answer: lastAnswer(state) ?? message, ...(attempt !== undefined && { attempt }) }
   } catch (error) {
@@ -64,7 +67,11 @@ async function* think(run: RunState): Flow<AgentEvent, Thought> {
 }
 
 /** Makes the calls of a response. Gives the candidate for the final answer, if there is one. */
-async function* act(run: RunState, answer: AssistantMessage, attempt?: number): Flow<AgentEvent, AnyAnswer | undefined> {
+async function* act(
+  run: RunState,
+  answer: AssistantMessage,
+  attempt?: number,
+): Flow<AgentEvent, AnyAnswer | undefined> {
   const calls = callsOf(answer)
   const refusal = calls.length > 0 ? refusalOf(run, answer, calls) : undefined
   if (refusal) {
@@ -110,9 +117,15 @@ function lastAnswer({ messages }: AgentState): AssistantMessage | undefined {
   return last?.role === 'assistant' ? last : undefined
 }
 
-const endsWithAnswer = (state: AgentState) => (lastAnswer(state) ? undefined : 'the state must end with an assistant message')
+const endsWithAnswer = (state: AgentState) =>
+  lastAnswer(state) ? undefined : 'the state must end with an assistant message'
 
-async function resultOf(run: RunState, candidate: AnyAnswer, message: AnyAnswer, answer: AssistantMessage): Promise<AgentResult> {
+async function resultOf(
+  run: RunState,
+  candidate: AnyAnswer,
+  message: AnyAnswer,
+  answer: AssistantMessage,
+): Promise<AgentResult> {
   await run.calls.idle()
   return {
     status: 'completed',

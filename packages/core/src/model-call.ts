@@ -44,7 +44,12 @@ const wrapModel: WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> = {
   hook: 'wrapModel',
   of: (middleware) => middleware.wrapModel?.bind(middleware),
   isResult: (value) =>
-    typeof value === 'object' && value !== null && 'role' in value && value.role === 'assistant' && 'content' in value && Array.isArray(value.content),
+    typeof value === 'object' &&
+    value !== null &&
+    'role' in value &&
+    value.role === 'assistant' &&
+    'content' in value &&
+    Array.isArray(value.content),
   ownsThrows: true,
 }
 
@@ -93,7 +98,8 @@ class Attempts {
         const stream = request.model.stream({ ...request, signal: controller.signal })
         return heeding(stream, controller.signal, (event) => {
           attempt.firstEvent ||= performance.now()
-          if ('id' in event || 'call' in event) run.calls.announced('call' in event ? event.call.id : event.id, attempt.number, span)
+          if ('id' in event || 'call' in event)
+            run.calls.announced('call' in event ? event.call.id : event.id, attempt.number, span)
           return { ...event, runId: run.id, step: run.step, attempt: attempt.number }
         })
       },
@@ -132,7 +138,8 @@ class Attempts {
     if (event.type === 'attempt-failed') run.push({ ...event, attempt: this.#reported(event) })
     else if (event.type === 'custom') run.push({ source: 'wrapModel', ...event })
     else run.funnel.push(isStamped(event) ? event : run.event({ ...event, attempt: event.attempt ?? run.attempts }))
-    if (event.type === 'tool-input-closed' || event.type === 'tool-call') run.calls.shown(event.call, event.type === 'tool-call')
+    if (event.type === 'tool-input-closed' || event.type === 'tool-call')
+      run.calls.shown(event.call, event.type === 'tool-call')
   }
 
   /** Tells of the failures that no wrap told of; an attempt of another model makes `retry` a `fallback`. */

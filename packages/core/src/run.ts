@@ -1,14 +1,22 @@
 /** The state of one run: everything that changes lives here, the agent itself never does (A4). */
 
 import { type Attributes, type Context, ROOT_CONTEXT, type Tracer } from '@opentelemetry/api'
+import type { AgentConfig } from './config.ts'
 import { MaxStepsError, RunAbortedError } from './errors.ts'
 import type { AgentEvent, AgentEventBody, Warning } from './events.ts'
 import { Funnel } from './funnel.ts'
 import { DEFAULT_FEEDBACK } from './gate.ts'
 import { freeze } from './history.ts'
-import { addUsage, type AssistantMessage, type Message, textOf, type ToolCall, type ToolMessage, type Usage } from './message.ts'
+import {
+  type AssistantMessage,
+  addUsage,
+  type Message,
+  type ToolCall,
+  type ToolMessage,
+  textOf,
+  type Usage,
+} from './message.ts'
 import type { AgentSetup, AgentState, CallOptions, Middleware, Run } from './middleware.ts'
-import type { AgentConfig } from './config.ts'
 import { ToolCalls } from './tool-calls.ts'
 
 /** Who acts: the context it acts in, its name, and the call it works for, if any. */
@@ -42,7 +50,10 @@ export class RunState {
   #request = new AbortController()
   #feedback: string | undefined
 
-  constructor(config: AgentConfig, options: { readonly id: string; readonly tracer: Tracer; readonly conversationId?: string | undefined }) {
+  constructor(
+    config: AgentConfig,
+    options: { readonly id: string; readonly tracer: Tracer; readonly conversationId?: string | undefined },
+  ) {
     this.id = options.id
     this.config = config
     this.tracer = options.tracer
@@ -108,7 +119,8 @@ export class RunState {
   /** An answer was not accepted: the model reads why. */
   reject(feedback: string | readonly Message[], origin: string): string | readonly Message[] {
     const empty = feedback.length === 0
-    if (empty) this.warn({ code: 'empty-feedback', message: `${origin} rejected an answer without feedback`, source: 'core' })
+    if (empty)
+      this.warn({ code: 'empty-feedback', message: `${origin} rejected an answer without feedback`, source: 'core' })
     const said = empty ? DEFAULT_FEEDBACK : feedback
     const messages = typeof said === 'string' ? [{ role: 'user', content: said, origin } as const] : said
     for (const message of messages) this.append(message)

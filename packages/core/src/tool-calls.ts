@@ -92,7 +92,9 @@ export class ToolCalls {
     if (found) return found.promise
     const mayStart = asker ? this.#modelCall.open : !takenIds.has(call.id)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
-    return mayStart ? this.#start(call, actor, asker, options).promise : Promise.reject(new ToolDiscardedError(call.id, 'call_withdrawn'))
+    return mayStart
+      ? this.#start(call, actor, asker, options).promise
+      : Promise.reject(new ToolDiscardedError(call.id, 'call_withdrawn'))
   }
 
   /** What a tool or its wraps emit. Once the call is over it reaches nothing (D7). */
@@ -245,7 +247,8 @@ export class ToolCalls {
     this.counts.committed++
     this.#events.committed(entry)
     entry.provisional = false
-    if (entry.message && entry.message.callId !== entry.id) entry.message = freeze({ ...entry.message, callId: entry.id })
+    if (entry.message && entry.message.callId !== entry.id)
+      entry.message = freeze({ ...entry.message, callId: entry.id })
     entry.modelEnded = modelEnded
     if (entry.settled) this.#close(entry)
   }
@@ -267,9 +270,7 @@ export class ToolCalls {
     entry.discarded = cause
     this.#events.discarded(entry)
     entry.abort(new ToolDiscardedError(entry.call.id, cause), this.#run.config.grace)
-    this.#keep(
-      entry.promise.catch(() => undefined).then(async () => endSpans(entry, await this.#compensate(entry))),
-    )
+    this.#keep(entry.promise.catch(() => undefined).then(async () => endSpans(entry, await this.#compensate(entry))))
   }
 
   /** Undoes a discarded call that had succeeded (H23). */

@@ -71,7 +71,11 @@ export function definitionOf(tool: Tool): ToolDefinition {
   let definition = definitions.get(tool)
   if (!definition) {
     const inputSchema = tool.input['~standard'].jsonSchema.input({ target: 'draft-2020-12' })
-    definition = { name: tool.name, description: tool.description, inputSchema: inputSchema as ToolDefinition['inputSchema'] }
+    definition = {
+      name: tool.name,
+      description: tool.description,
+      inputSchema: inputSchema as ToolDefinition['inputSchema'],
+    }
     definitions.set(tool, definition)
   }
   return definition

@@ -1,6 +1,6 @@
 /** How early a call may start: by what it does to the world, and by what its user says. */
 
-import { type Effect, messageOf, type Model, type Run, type Tool, type ToolCall } from '@meanwhile/core'
+import { type Effect, type Model, messageOf, type Run, type Tool, type ToolCall } from '@meanwhile/core'
 
 /**
  * What a start stands on. `closed`: the arguments' root object has closed and parses, though the provider might still change its
@@ -31,7 +31,11 @@ const EARLIEST: Record<Effect, Evidence | undefined> = {
 }
 
 /** Why a call does not start now; `undefined`: it may. */
-export function deferral(call: ToolCall, context: PolicyContext, policy: Policy | undefined): 'effect' | 'policy' | undefined {
+export function deferral(
+  call: ToolCall,
+  context: PolicyContext,
+  policy: Policy | undefined,
+): 'effect' | 'policy' | undefined {
   const { effect, evidence, tool, run } = context
   let word: ReturnType<Policy>
   try {

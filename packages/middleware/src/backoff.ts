@@ -8,7 +8,12 @@ export interface BackoffOptions {
 }
 
 /** Milliseconds before the n-th repeat: `baseDelay × 2^(n-1)`, at most `maxDelay`, plus a random part of it up to `jitter` (J4). */
-export function backoff({ baseDelay = 100, maxDelay = 10_000, jitter = 0.5, random = Math.random }: BackoffOptions): (repeat: number) => number {
+export function backoff({
+  baseDelay = 100,
+  maxDelay = 10_000,
+  jitter = 0.5,
+  random = Math.random,
+}: BackoffOptions): (repeat: number) => number {
   return (repeat) => Math.min(baseDelay * 2 ** (repeat - 1), maxDelay) * (1 + random() * jitter)
 }
 

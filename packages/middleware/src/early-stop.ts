@@ -8,7 +8,8 @@ export interface EarlyStopOptions {
 }
 
 /** What the model reads before its closing answer, unless the user says otherwise. */
-export const DEFAULT_INSTRUCTION = 'No more tool calls are possible. Give your final answer now, from what you know so far.'
+export const DEFAULT_INSTRUCTION =
+  'No more tool calls are possible. Give your final answer now, from what you know so far.'
 
 const isClosing = (run: Run) => run.step === run.setup.maxSteps
 

@@ -36,7 +36,8 @@ export interface RetryAttempt {
  */
 export function retryModel(options: RetryModelOptions = {}): Middleware {
   const { maxRetries = 2, maxRetryAfter = 60_000, when = isRetryable } = options
-  if (!Number.isInteger(maxRetries) || maxRetries < 0) throw new ConfigError('maxRetries', `must be 0 or a positive integer, not ${maxRetries}`)
+  if (!Number.isInteger(maxRetries) || maxRetries < 0)
+    throw new ConfigError('maxRetries', `must be 0 or a positive integer, not ${maxRetries}`)
   const delay = backoff(options)
   return {
     name: 'retry-model',

@@ -36,13 +36,13 @@ export class StreamedCall {
     if (providerResult !== undefined) this.#providerResult = providerResult
     if (metadata || providerResult !== undefined) this.#call = undefined
     if (id) this.#ownId ||= id
-    if (name && !this.#name && !this.#sealed) this.#named(name)
-    if (delta && !this.#stated && !this.#sealed) this.#write(delta)
+    if (name && !this.#name) this.#named(name)
+    if (delta && !this.#stated) this.#write(delta)
   }
 
   /** The provider states that the call is finished; of a nameless one that is kept in mind until it has its name (G8). */
   seal(text: string | undefined): void {
-    if (this.#stated || this.#sealed) return
+    if (this.#stated) return
     this.#stated = true
     if (text) this.#input.replace(text)
     if (this.#name) this.#seal()

@@ -72,7 +72,7 @@ export function call(
   options: { readonly id?: string; readonly deltas?: Deltas } = {},
 ): ScriptStep {
   const text = typeof input === 'string' ? input : JSON.stringify(input)
-  const deltas = cutUp(text, options.deltas ?? Math.ceil(text.length / 4))
+  const deltas = cutUp(text, options.deltas ?? (Math.ceil(text.length / 4) || 1))
   return { type: 'call', name, deltas, ...(options.id !== undefined && { id: options.id }) }
 }
 
@@ -119,6 +119,7 @@ function cutUp(text: string, deltas: Deltas): readonly string[] {
       throw new ScriptError(`the deltas of ${JSON.stringify(text)} do not make up that text`)
     return deltas
   }
+  if (!Number.isInteger(deltas) || deltas < 1) throw new ScriptError(`deltas: ${deltas} is no number of pieces`)
   const count = Math.min(deltas, text.length)
   const at = (piece: number): number => Math.round((piece * text.length) / count)
   return Array.from({ length: count }, (_, piece) => text.slice(at(piece), at(piece + 1)))

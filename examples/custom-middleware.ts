@@ -1,0 +1,50 @@
+// A middleware of one's own: a hook that the run remembers, and a wrap for each call.
+
+import { createAgent, type Middleware, runLocal, tool } from '@meanwhile/core'
+import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { earlyStop, retryModel } from '@meanwhile/middleware'
+import { z } from 'zod'
+
+/** Tells the model the date, once, and counts how long the tools of a run took together. */
+function timekeeper(): Middleware {
+  const spent = runLocal(() => ({ ms: 0 }))
+  return {
+    name: 'timekeeper',
+    beforeAgent: (setup) => ({ ...setup, instructions: `${setup.instructions} Today is 21 November 2026.`.trim() }),
+    async *wrapToolCall(call, next, run) {
+      const start = performance.now()
+      try {
+        return yield* next(call)
+      } finally {
+        spent(run).ms += performance.now() - start
+        run.emit({ name: 'time-spent', data: Math.round(spent(run).ms) })
+      }
+    },
+  }
+}
+
+const lookUp = tool({
+  name: 'look_up',
+  description: 'Looks something up.',
+  input: z.object({ what: z.string() }),
+  effect: 'read',
+  async *execute({ what }) {
+    yield { progress: 0.5, message: `looking for ${what}` }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    return `Found ${what}.`
+  },
+})
+
+const agent = createAgent({
+  model: scriptedModel([respond(call('look_up', { what: 'the date' })), respond(say('It is the 21st.'))]),
+  tools: [lookUp],
+  maxSteps: 5,
+  middleware: [earlyStop(), retryModel(), timekeeper()],
+})
+
+const run = agent.stream('Which day is it?')
+for await (const event of run) {
+  if (event.type === 'tool-progress') console.log(`${event.name}: ${event.message}`)
+  if (event.type === 'custom') console.log(`${event.name}: ${event.data} ms`)
+}
+console.log((await run.result).text)

@@ -1,0 +1,36 @@
+// The same agent twice, waiting and eager: a slow tool is called first, and the model goes on speaking.
+
+import { createAgent, tool } from '@meanwhile/core'
+import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { eagerTools } from '@meanwhile/eager-tools'
+import { z } from 'zod'
+
+const search = tool({
+  name: 'search',
+  description: 'Searches the documentation.',
+  input: z.object({ query: z.string() }),
+  effect: 'read',
+  execute: async ({ query }) => {
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    return `Three pages about ${query}.`
+  },
+})
+
+const script = [
+  respond(call('search', { query: 'checkpoints' }), say('Let me look that up for you, this may take a moment …')),
+  respond(say('There are three pages.')),
+]
+
+for (const middleware of [[], [eagerTools()]]) {
+  const model = scriptedModel(script, { pace: { firstToken: 200, betweenTokens: 50 } })
+  const agent = createAgent({ model, tools: [search], middleware })
+  const start = performance.now()
+  const at = () => `${(performance.now() - start).toFixed(0).padStart(5)} ms`
+
+  console.log(middleware.length > 0 ? 'eager' : 'waiting')
+  for await (const event of agent.stream('What is known about checkpoints?')) {
+    if (event.type === 'tool-start') console.log(`${at()}  search starts`)
+    if (event.type === 'tool-end') console.log(`${at()}  its result stands`)
+    if (event.type === 'step-end') console.log(`${at()}  step ${event.step} is complete`)
+  }
+}

@@ -1,0 +1,35 @@
+// An agent with one tool. With OPENAI_API_KEY set it asks the real model; without, a mocked endpoint on the same wire.
+
+import { createAgent, tool } from '@meanwhile/core'
+import { call, respond, say } from '@meanwhile/core/testing'
+import { mockModels } from '@meanwhile/harness'
+import { openai } from '@meanwhile/models/openai'
+import OpenAI from 'openai'
+import { z } from 'zod'
+
+const mock = mockModels({
+  script: [respond(call('weather', { city: 'Oslo' })), respond(say('It is sunny in Oslo.'))],
+})
+const client = process.env.OPENAI_API_KEY ? new OpenAI() : new OpenAI({ apiKey: 'none', fetch: mock.fetch })
+
+const weather = tool({
+  name: 'weather',
+  description: 'The weather in a city.',
+  input: z.object({ city: z.string() }),
+  effect: 'read',
+  execute: ({ city }) => `Sunny in ${city}, 21 degrees.`,
+})
+
+const agent = createAgent({
+  model: openai({ client, model: 'gpt-5.1' }),
+  instructions: 'Answer in one sentence.',
+  tools: [weather],
+})
+
+const run = agent.stream('What is the weather in Oslo?')
+for await (const event of run) {
+  if (event.type === 'text-delta') process.stdout.write(event.delta)
+  if (event.type === 'tool-start') console.log(`→ ${event.call.name} ${JSON.stringify(event.call.input)}`)
+}
+const { steps, usage } = await run.result
+console.log(`\n${steps} steps`, usage)

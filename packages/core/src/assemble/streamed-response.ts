@@ -1,0 +1,126 @@
+/** A response while it streams: what its wire says goes in, its events come out, and its message at the end. */
+
+import type { Assembler, CallPiece, Label, PartOptions } from '../assemble.ts'
+import { ModelError } from '../errors.ts'
+import { type AssistantMessage, allowsCalls, type FinishReason, type ResponseInfo, type Usage } from '../message.ts'
+import type { ModelEvent, ModelRequest } from '../model.ts'
+import { StreamedCall } from './streamed-call.ts'
+import { StreamedText } from './streamed-text.ts'
+
+/** What `read` is given: the parts and the events they have made, until someone takes them. */
+export class StreamedResponse implements Assembler {
+  readonly #request: Pick<ModelRequest, 'takenIds' | 'inputLimits'>
+  readonly #parts: (StreamedText | StreamedCall)[] = []
+  readonly #text = new Map<Label, StreamedText>()
+  readonly #reasoning = new Map<Label, StreamedText>()
+  readonly #calls = new Map<Label, StreamedCall>()
+  readonly #ids = new Set<string>()
+  readonly #events: ModelEvent[] = []
+  #made = 0
+  #taken = 0
+  #usage: Usage | undefined
+  #info: ResponseInfo | undefined
+  #finishReason: FinishReason | undefined
+
+  constructor(request: Pick<ModelRequest, 'takenIds' | 'inputLimits'>) {
+    this.#request = request
+  }
+
+  text(delta: string, options?: PartOptions): void {
+    this.#spoken('text', this.#text, delta, options)
+  }
+
+  reasoning(delta: string, options?: PartOptions): void {
+    this.#spoken('reasoning', this.#reasoning, delta, options)
+  }
+
+  call(label: Label, piece: CallPiece): void {
+    this.#call(label).add(piece)
+  }
+
+  seal(label: Label, text?: string): void {
+    this.#call(label).seal(text)
+  }
+
+  usage(usage: Usage): void {
+    if (Object.keys(usage).length > 0) this.#usage = { ...this.#usage, ...usage }
+  }
+
+  response(info: ResponseInfo): void {
+    this.#info = { ...this.#info, ...info }
+  }
+
+  finish(reason: FinishReason): void {
+    this.#finishReason = reason
+  }
+
+  /** The next event that was not yet taken. */
+  next(): ModelEvent | undefined {
+    if (this.#taken < this.#made) return this.#events[this.#taken++]
+    // The array stays: a new one per chunk would be garbage per delta.
+    this.#taken = this.#made = 0
+    return undefined
+  }
+
+  /** There are no more chunks: what is complete only now is shown, and what may run is sealed (G4). */
+  end(): FinishReason {
+    const reason = this.#finishReason
+    if (!reason) throw this.#failed('stream_truncated', 'the response was cut off: its stream had no terminal event')
+    if (reason === 'error') throw this.#failed('finish_reason_error', 'the provider ended the response with an error')
+    for (const part of this.#parts) if (part instanceof StreamedText || allowsCalls(reason)) part.end()
+    return reason
+  }
+
+  message(finishReason: FinishReason): AssistantMessage {
+    return {
+      role: 'assistant',
+      content: this.#parts.map((part) => part.part()),
+      finishReason,
+      ...(this.#usage && { usage: this.#usage }),
+      ...(this.#info && { response: this.#info }),
+    }
+  }
+
+  #failed(code: string, message: string): ModelError {
+    return new ModelError(message, { code, retryable: true, partial: this.message('error') })
+  }
+
+  #spoken(type: 'text' | 'reasoning', labelled: Map<Label, StreamedText>, delta: string, options?: PartOptions): void {
+    let part = this.#continued(type, labelled, options?.label)
+    if (!part) {
+      if (delta === '' && !options?.metadata) return
+      part = new StreamedText(type, this.#emit)
+      this.#parts.push(part)
+      if (options?.label !== undefined) labelled.set(options.label, part)
+    }
+    part.add(delta, options?.metadata)
+  }
+
+  #continued(type: 'text' | 'reasoning', labelled: Map<Label, StreamedText>, label?: Label): StreamedText | undefined {
+    if (label !== undefined) return labelled.get(label)
+    const latest = this.#parts.at(-1)
+    return latest instanceof StreamedText && latest.type === type ? latest : undefined
+  }
+
+  #call(label: Label): StreamedCall {
+    let call = this.#calls.get(label)
+    if (!call) {
+      call = new StreamedCall({ limits: this.#request.inputLimits, emit: this.#emit, takeId: this.#takeId })
+      this.#calls.set(label, call)
+      this.#parts.push(call)
+    }
+    return call
+  }
+
+  readonly #emit = (event: ModelEvent): void => {
+    this.#events[this.#made++] = event
+  }
+
+  /** Made deterministically: the same stream gives the same ids (G10). */
+  readonly #takeId = (own: string): string => {
+    let id = own
+    for (let n = 1; id === '' || this.#ids.has(id) || this.#request.takenIds.has(id); n++) id = `${own || 'call'}_${n}`
+    this.#ids.add(id)
+    return id
+  }
+}
