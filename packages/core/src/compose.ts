@@ -5,6 +5,7 @@ import { AgentError, MiddlewareError } from './errors.ts'
 import type { Flow } from './flow.ts'
 import type { Middleware, Run } from './middleware.ts'
 import type { RunState } from './run.ts'
+import { viewOf } from './run-view.ts'
 import { MIDDLEWARE_NEXT_CALLS } from './telemetry/semconv.ts'
 import { setError, startMiddlewareSpan } from './telemetry/spans.ts'
 import { traced } from './telemetry/traced.ts'
@@ -62,7 +63,7 @@ function layer<Request, Event, Result>(
         return wrap(
           request,
           next,
-          run.view({ context, source: name, ...(kind.callId !== undefined && { callId: kind.callId }) }),
+          viewOf(run, { context, source: name, ...(kind.callId !== undefined && { callId: kind.callId }) }),
         )
       },
       done: (_, result) => {

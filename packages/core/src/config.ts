@@ -1,7 +1,7 @@
 /** The options of an agent, checked. */
 
 import { ConfigError } from './errors.ts'
-import type { ToolCall, ToolMessage } from './message.ts'
+import type { ToolCall } from './message.ts'
 import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
 import type { TelemetryOptions } from './telemetry/spans.ts'

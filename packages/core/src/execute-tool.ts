@@ -6,6 +6,7 @@ import { ToolInputError, UnknownToolError } from './errors.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
 import type { ToolFlow } from './middleware.ts'
 import type { RunState } from './run.ts'
+import { viewOf } from './run-view.ts'
 import { DISPATCH_LAG, DISPATCH_QUEUED } from './telemetry/semconv.ts'
 import { type OpenSpan, startToolSpan } from './telemetry/spans.ts'
 import { traced } from './telemetry/traced.ts'
@@ -63,7 +64,7 @@ async function* work(run: RunState, entry: CallEntry, call: ToolCall, { span, co
     idempotencyKey: entry.key,
     attempt: entry.attempts,
     signal: entry.signal,
-    run: run.view({ context, source: tool.name, callId: entry.call.id }),
+    run: viewOf(run, { context, source: tool.name, callId: entry.call.id }),
   })
   const output = isGenerator(outcome) ? yield* outcome : await outcome
   entry.done = { input, output }

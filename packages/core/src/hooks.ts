@@ -5,6 +5,7 @@ import { blame } from './compose.ts'
 import { MiddlewareError } from './errors.ts'
 import type { AgentSetup, AgentState, Awaitable, Middleware, Run, Verdict } from './middleware.ts'
 import type { RunState } from './run.ts'
+import { viewOf } from './run-view.ts'
 import { MIDDLEWARE_VERDICT } from './telemetry/semconv.ts'
 import { setError, startMiddlewareSpan } from './telemetry/spans.ts'
 
@@ -50,7 +51,7 @@ async function runHook<Data, Result>(
   if (!call) return undefined
   run.signal.throwIfAborted()
   const open = startMiddlewareSpan(run.tracer, run.context, name, hook, run.step)
-  const view = run.view({ context: open.context, source: name })
+  const view = viewOf(run, { context: open.context, source: name })
   try {
     const result = await context.with(open.context, () => call(data, view))
     if (hook === 'beforeFinalAnswer') open.span.setAttribute(MIDDLEWARE_VERDICT, rejects(result) ? 'reject' : 'accept')

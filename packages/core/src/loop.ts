@@ -3,7 +3,7 @@
 import type { Context } from '@opentelemetry/api'
 import { compose, type WrapKind } from './compose.ts'
 import { checkSetup } from './config.ts'
-import { MaxStepsError, MiddlewareError, ModelError } from './errors.ts'
+import { ModelError } from './errors.ts'
 import type { AgentEvent, AgentResult, DiscardCause } from './events.ts'
 import type { Flow } from './flow.ts'
 import { askGate } from './gate.ts'

@@ -1,7 +1,7 @@
 /** Values that live as long as a run. */
 
 import type { Run } from './middleware.ts'
-import { stateOf } from './run.ts'
+import { stateOf } from './run-view.ts'
 
 /**
  * An accessor of a value that each run has of its own: `create` runs once, at the first use in a run, and every hook, wrap and

@@ -7,24 +7,9 @@ import type { AgentEvent, AgentEventBody, Warning } from './events.ts'
 import { Funnel } from './funnel.ts'
 import { DEFAULT_FEEDBACK } from './gate.ts'
 import { freeze } from './history.ts'
-import {
-  type AssistantMessage,
-  addUsage,
-  type Message,
-  type ToolCall,
-  type ToolMessage,
-  textOf,
-  type Usage,
-} from './message.ts'
-import type { AgentSetup, AgentState, CallOptions, Middleware, Run } from './middleware.ts'
+import { type AssistantMessage, addUsage, type Message, textOf, type Usage } from './message.ts'
+import type { AgentSetup, AgentState, Middleware } from './middleware.ts'
 import { ToolCalls } from './tool-calls.ts'
-
-/** Who acts: the context it acts in, its name, and the call it works for, if any. */
-export interface Actor {
-  readonly context: Context
-  readonly source: string
-  readonly callId?: string
-}
 
 export class RunState {
   readonly id: string
@@ -45,8 +30,8 @@ export class RunState {
   attempts = 0
   over = false
   readonly #controller = new AbortController()
-  readonly #annotations: Record<string, Attributes> = {}
-  #runAttributes: Attributes = {}
+  /** By call id; the run's own under `undefined`. */
+  readonly #annotations: Map<string | undefined, Attributes> = new Map()
   #request = new AbortController()
   #feedback: string | undefined
 
@@ -155,74 +140,10 @@ export class RunState {
   }
 
   annotate(attributes: Attributes, callId?: string): void {
-    if (callId === undefined) this.#runAttributes = { ...this.#runAttributes, ...attributes }
-    else this.#annotations[callId] = { ...this.#annotations[callId], ...attributes }
+    this.#annotations.set(callId, { ...this.#annotations.get(callId), ...attributes })
   }
 
   annotationsOf(callId?: string): Attributes {
-    return (callId === undefined ? this.#runAttributes : this.#annotations[callId]) ?? {}
-  }
-
-  /** The run as one actor sees it: what it does carries its name, and nests under its span. */
-  view(actor: Actor): Run {
-    const view = new RunView(this, actor)
-    states.set(view, this)
-    return view
-  }
-}
-
-const states = new WeakMap<Run, RunState>()
-
-/** The state behind a view. Throws `TypeError` for anything else (D5). */
-export function stateOf(run: Run): RunState {
-  const state = states.get(run)
-  if (!state) throw new TypeError('not a run')
-  return state
-}
-
-class RunView implements Run {
-  readonly #state: RunState
-  readonly #actor: Actor
-
-  constructor(state: RunState, actor: Actor) {
-    this.#state = state
-    this.#actor = actor
-  }
-
-  get id(): string {
-    return this.#state.id
-  }
-  get agent(): string | undefined {
-    return this.#state.config.name
-  }
-  get signal(): AbortSignal {
-    return this.#state.signal
-  }
-  get setup(): AgentSetup {
-    return this.#state.setup
-  }
-  get step(): number {
-    return this.#state.step
-  }
-  get usage(): Usage {
-    return this.#state.usage
-  }
-
-  callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage> {
-    return this.#state.calls.call(call, this.#actor, options)
-  }
-
-  emit({ name, data }: { readonly name: string; readonly data: unknown }): void {
-    const { source, callId } = this.#actor
-    if (callId === undefined) this.#state.push({ type: 'custom', name, data, source })
-    else this.#state.calls.emit(callId, { type: 'custom', name, data, source, callId })
-  }
-
-  warn({ code, message }: { readonly code: string; readonly message: string }): void {
-    this.#state.warn({ code, message, source: this.#actor.source })
-  }
-
-  annotate(attributes: Attributes, callId?: string): void {
-    this.#state.annotate(attributes, callId)
+    return this.#annotations.get(callId) ?? {}
   }
 }

@@ -309,7 +309,7 @@ test('user code runs in its own span: tools before and after an await, wraps bet
   const seen: string[] = []
   const note = (where: string) => {
     const span = trace.getActiveSpan()
-    seen.push(`${where}: ${span && 'name' in span ? span.name : 'none'}`)
+    seen.push(`${where}: ${span && 'name' in span ? String(span.name) : 'none'}`)
   }
   const nosy = tool({
     name: 'nosy',

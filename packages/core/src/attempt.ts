@@ -1,0 +1,126 @@
+/** One attempt of a model call: a request inside its `chat` span. */
+
+import type { Context } from '@opentelemetry/api'
+import { AgentError, ModelError, messageOf } from './errors.ts'
+import type { Flow } from './flow.ts'
+import type { AssistantMessage } from './message.ts'
+import type { ModelFlow } from './middleware.ts'
+import type { ModelEvent, ModelRequest } from './model.ts'
+import type { RunState } from './run.ts'
+import { CALLS_EARLY, FINISH_REASONS, OUTCOME, TIME_TO_FIRST_CHUNK } from './telemetry/semconv.ts'
+import { type OpenSpan, outcomeOf, setError, setResponse, setUsage, startChatSpan } from './telemetry/spans.ts'
+import { traced } from './telemetry/traced.ts'
+
+/** What comes down the wraps of a model call. */
+export type WrapModelEvent = ModelFlow extends Flow<infer Event, AssistantMessage> ? Event : never
+
+/** What a step's model call is told of its attempts. */
+export interface AttemptObserver {
+  /** An attempt begins; gives its number. */
+  started(request: ModelRequest): number
+  answered(message: AssistantMessage, attempt: number): void
+  failed(error: unknown, attempt: number, request: ModelRequest): void
+}
+
+/** The innermost of `wrapModel`: asks the request's model, and gives its events the stamp of run, step and attempt. */
+export function attemptFlow(
+  run: RunState,
+  request: ModelRequest,
+  parent: Context,
+  observer: AttemptObserver,
+): ModelFlow {
+  const controller = new AbortController()
+  const follow = () => controller.abort(request.signal.reason)
+  let attempt = 0
+  let started = 0
+  let firstEvent = 0
+
+  return traced<WrapModelEvent, AssistantMessage>({
+    open: () => {
+      attempt = observer.started(request)
+      started = performance.now()
+      return startChatSpan(run.tracer, parent, request, { step: run.step, attempt, conversationId: run.conversationId })
+    },
+    make: ({ span }) => {
+      request.signal.throwIfAborted()
+      request.signal.addEventListener('abort', follow, { once: true })
+      const stream = request.model.stream({ ...request, signal: controller.signal })
+      return heeding(stream, controller.signal, (event) => {
+        firstEvent ||= performance.now()
+        if ('call' in event) run.calls.announced(event.call.id, attempt, span)
+        else if ('id' in event) run.calls.announced(event.id, attempt, span)
+        return { ...event, runId: run.id, step: run.step, attempt }
+      })
+    },
+    done: ({ span }, message) => {
+      setResponse(span, message)
+      run.addUsage(message.usage)
+      observer.answered(message, attempt)
+      return message
+    },
+    failed: (thrown) => {
+      const error = asAgentError(thrown, run.signal, request.signal)
+      observer.failed(error, attempt, request)
+      return error
+    },
+    ended: ({ span }, error) => {
+      request.signal.removeEventListener('abort', follow)
+      controller.abort()
+      if (error !== undefined) recordFailure(run, span, error)
+      if (firstEvent > 0) span.setAttribute(TIME_TO_FIRST_CHUNK, (firstEvent - started) / 1000)
+      span.setAttribute(CALLS_EARLY, run.calls.attemptEnded(attempt))
+      span.setAttribute(OUTCOME, outcomeOf(error))
+      span.end(performance.now())
+    },
+  })
+}
+
+/** An abort of the run is the run's error, one by a wrap its reason; whatever else a model throws is a `ModelError` (A19). */
+function asAgentError(thrown: unknown, run: AbortSignal, request: AbortSignal): AgentError {
+  if (run.aborted) return run.reason
+  const error: unknown = request.aborted ? request.reason : thrown
+  if (error instanceof AgentError) return error
+  return new ModelError(messageOf(error), { code: 'unknown', retryable: false, cause: error })
+}
+
+/** What a failed attempt had used counts, too (B17). */
+function recordFailure(run: RunState, span: OpenSpan['span'], error: unknown): void {
+  const usage = error instanceof ModelError ? error.partial?.usage : undefined
+  run.addUsage(usage)
+  if (usage) setUsage(span, usage)
+  if (outcomeOf(error) === 'failed') span.setAttribute(FINISH_REASONS, ['error'])
+  setError(span, error)
+}
+
+/** A stream that ends, by a throw of the signal's reason, when the signal aborts, even if its model does not heed it. */
+function heeding(
+  stream: Flow<ModelEvent, AssistantMessage>,
+  signal: AbortSignal,
+  map: (event: ModelEvent) => WrapModelEvent,
+): Flow<WrapModelEvent, AssistantMessage> {
+  return (async function* () {
+    let reject: (reason: unknown) => void = () => undefined
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort)
+    let pending = false
+    try {
+      for (;;) {
+        pending = true
+        const step = await new Promise<IteratorResult<ModelEvent, AssistantMessage>>((resolve, fail) => {
+          reject = fail
+          if (signal.aborted) fail(signal.reason)
+          stream.next().then(resolve, fail)
+        })
+        pending = false
+        if (step.done) return step.value
+        yield map(step.value)
+      }
+    } finally {
+      signal.removeEventListener('abort', abort)
+      const closed = stream.return(undefined as never)
+      // A model that does not heed its signal must not hold the run; one that waits at a yield is closed at once.
+      if (pending) closed.catch(() => undefined)
+      else await closed
+    }
+  })()
+}

@@ -1,0 +1,75 @@
+/** The run as hooks, wraps and tools see it. What each does carries its name, and nests under its span. */
+
+import type { Attributes, Context } from '@opentelemetry/api'
+import type { ToolCall, ToolMessage, Usage } from './message.ts'
+import type { AgentSetup, CallOptions, Run } from './middleware.ts'
+import type { RunState } from './run.ts'
+
+/** Who acts: the context it acts in, its name, and the call it works for, if any. */
+export interface Actor {
+  readonly context: Context
+  readonly source: string
+  readonly callId?: string
+}
+
+const states = new WeakMap<Run, RunState>()
+
+export function viewOf(state: RunState, actor: Actor): Run {
+  const view = new RunView(state, actor)
+  states.set(view, state)
+  return view
+}
+
+/** The state behind a view. Throws `TypeError` for anything else (D5). */
+export function stateOf(run: Run): RunState {
+  const state = states.get(run)
+  if (!state) throw new TypeError('not a run')
+  return state
+}
+
+class RunView implements Run {
+  readonly #state: RunState
+  readonly #actor: Actor
+
+  constructor(state: RunState, actor: Actor) {
+    this.#state = state
+    this.#actor = actor
+  }
+
+  get id(): string {
+    return this.#state.id
+  }
+  get agent(): string | undefined {
+    return this.#state.config.name
+  }
+  get signal(): AbortSignal {
+    return this.#state.signal
+  }
+  get setup(): AgentSetup {
+    return this.#state.setup
+  }
+  get step(): number {
+    return this.#state.step
+  }
+  get usage(): Usage {
+    return this.#state.usage
+  }
+
+  callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage> {
+    return this.#state.calls.call(call, this.#actor, options)
+  }
+
+  emit({ name, data }: { readonly name: string; readonly data: unknown }): void {
+    const { source, callId } = this.#actor
+    if (callId === undefined) this.#state.push({ type: 'custom', name, data, source })
+    else this.#state.calls.emit(callId, { type: 'custom', name, data, source, callId })
+  }
+
+  warn({ code, message }: { readonly code: string; readonly message: string }): void {
+    this.#state.warn({ code, message, source: this.#actor.source })
+  }
+
+  annotate(attributes: Attributes, callId?: string): void {
+    this.#state.annotate(attributes, callId)
+  }
+}

@@ -1,0 +1,121 @@
+import { call, cut, end, fail, respond, say, think } from '@meanwhile/core/testing'
+import { expect, test } from 'vitest'
+import { clients } from '../test/clients.ts'
+import { transports } from '../test/transports.ts'
+
+// Every script on every transport, heard by the official client of every wire.
+const everywhere = transports.flatMap((transport) =>
+  clients.map((client) => ({ transport, client, over: transport.name, wire: client.wire })),
+)
+
+const usage = { inputTokens: 12, outputTokens: 34 }
+
+const calls = [
+  { id: 'call_a', name: 'weather', input: { city: 'Zürich "north"' } },
+  { id: 'call_b', name: 'time', input: {} },
+]
+
+const answer = respond(
+  think('Let me see.'),
+  say('I will look — 東京.'),
+  call('weather', calls[0]?.input, { id: 'call_a' }),
+  call('time', {}, { id: 'call_b' }),
+  end({ usage }),
+)
+
+const heard = { text: 'I will look — 東京.', reasoning: 'Let me see.', calls, usage: [12, 34] }
+
+test.for(everywhere)('$wire over $over: text, reasoning, calls, finish reason and usage arrive', async (at) => {
+  const stage = await at.transport.serve({ script: [answer] })
+  expect(await at.client.read(stage)).toEqual({ ...heard, finish: at.client.finish.calls })
+  await stage.assertComplete()
+})
+
+test.for(everywhere)('$wire over $over: the helper of the client adds up the same', async (at) => {
+  const stage = await at.transport.serve({ script: [answer] })
+  const final = await at.client.final(stage)
+  expect({ reasoning: heard.reasoning, ...final }).toEqual({ ...heard, finish: at.client.finish.calls })
+})
+
+test.for(everywhere)('$wire over $over: cutting the body anywhere changes nothing', async (at) => {
+  const stage = await at.transport.serve({ script: [answer, answer], slice: { bytes: 7 } })
+  expect(await at.client.read(stage)).toEqual({ ...heard, finish: at.client.finish.calls })
+})
+
+test.for(everywhere)('$wire over $over: an answer that met its token limit says so', async (at) => {
+  const stage = await at.transport.serve({
+    script: [respond(say('Once upon'), end({ finishReason: 'length', usage }))],
+  })
+  const { text, finish } = await at.client.read(stage)
+  expect([text, finish]).toEqual(['Once upon', at.client.finish.length])
+})
+
+test.for(everywhere)('$wire over $over: a failure in the first place is an HTTP status', async (at) => {
+  const script = [respond(fail({ status: 500, code: 'server_error', message: 'no luck' }))]
+  const stage = await at.transport.serve({ script })
+  await expect(at.client.read(stage)).rejects.toMatchObject({
+    status: 500,
+    message: expect.stringContaining('no luck'),
+  })
+})
+
+test.for(everywhere)('$wire over $over: the client waits as long as retry-after says, and asks again', async (at) => {
+  const limited = fail({ status: 429, code: 'rate_limit_error', message: 'slow down', retryAfter: 20 })
+  const stage = await at.transport.serve({ script: [respond(limited), respond(say('Now'))] })
+  expect(await at.client.read(stage, { maxRetries: 1 })).toMatchObject({ text: 'Now' })
+  const [first, second] = await stage.log()
+  expect((second?.arrived ?? 0) - (first?.end ?? 0)).toBeGreaterThanOrEqual(19)
+})
+
+test.for(everywhere)('$wire over $over: a later failure is an error inside the stream', async (at) => {
+  const script = [respond(say('Half an'), fail({ status: 529, code: 'overloaded_error', message: 'too much' }))]
+  const stage = await at.transport.serve({ script })
+  await expect(at.client.read(stage)).rejects.toThrow('too much')
+})
+
+test.for(everywhere)('$wire over $over: a cut stream has no terminal event', async (at) => {
+  const stage = await at.transport.serve({ script: [respond(say('Half an'), cut())] })
+  expect(await at.client.read(stage)).toMatchObject({ text: 'Half an', finish: null })
+})
+
+test.for(everywhere)('$wire over $over: a client that aborts ends the response', async (at) => {
+  const script = [respond(say('one two three four five six seven eight nine ten'))]
+  const stage = await at.transport.serve({ script, pace: { firstToken: 0, betweenTokens: 20 } })
+  const aborter = new AbortController()
+  const stream = await at.client.chunks(stage, { signal: aborter.signal })
+  for await (const _ of stream) aborter.abort()
+
+  const [response] = await stage.log()
+  await expect.poll(() => response?.aborted).toBe(true)
+  expect(response).not.toHaveProperty('end')
+})
+
+test.for(everywhere)('$wire over $over: a client that breaks off ends the response', async (at) => {
+  const script = [respond(say('one two three four five six seven eight nine ten'))]
+  const stage = await at.transport.serve({ script, pace: { firstToken: 0, betweenTokens: 20 } })
+  for await (const _ of await at.client.chunks(stage)) break
+
+  const [response] = await stage.log()
+  await expect.poll(() => response?.aborted).toBe(true)
+})
+
+test.for(everywhere)('$wire over $over: an unexpected request fails at once, in words, without retries', async (at) => {
+  const stage = await at.transport.serve({ script: [] })
+  const failure = at.client.read(stage, { maxRetries: 2 })
+  await expect(failure).rejects.toMatchObject({
+    status: 500,
+    message: expect.stringMatching(/request 1 \(POST .*\) was not expected: the script has 0 responses/),
+  })
+  expect(await stage.requests()).toHaveLength(1)
+  await expect(stage.assertComplete()).rejects.toMatchObject({ name: 'UnexpectedRequestError', request: 1 })
+})
+
+test.for(everywhere)('$wire over $over: the journal has the request, and no secrets', async (at) => {
+  const stage = await at.transport.serve({ script: [answer] })
+  await at.client.read(stage)
+  const [request] = await stage.requests()
+  expect(request).toMatchObject({ number: 1, wire: at.wire, method: 'POST', body: { stream: true } })
+  expect(request?.headers).toHaveProperty('content-type', 'application/json')
+  expect(JSON.stringify(request)).not.toContain('sk-secret')
+  expect(Object.isFrozen((request?.body as { stream: true }) ?? {})).toBe(true)
+})

@@ -1,0 +1,72 @@
+/** A model endpoint without a transport: requests in, answers to play out. */
+
+import { messageOf } from '@meanwhile/core'
+import { answerTo, type Delivery, refusal } from './answer.ts'
+import { clock } from './clock.ts'
+import { HarnessError } from './errors.ts'
+import { Bounded, type JournalEntry, journalEntry, type ReceivedRequest } from './journal.ts'
+import type { ResponseLog } from './log.ts'
+import type { Answer } from './play.ts'
+import { prompter, type Script } from './script.ts'
+import type { Wire } from './wires/wire.ts'
+
+export interface EndpointOptions extends Delivery {
+  /** What it answers. Default: nothing, so that every request is unexpected. */
+  readonly script?: Script
+}
+
+export interface Endpoint {
+  answer(wire: Wire, request: ReceivedRequest, arrived?: number): Answer
+  /** Notes a request that came to no known URL: {@link assertComplete} throws it. */
+  reject(error: HarnessError): void
+  /** The latest requests: at most 1,000, and about 64 MB. */
+  readonly requests: readonly JournalEntry[]
+  /** What was sent, in the order of the requests: the latest 1,000. */
+  readonly responses: readonly ResponseLog[]
+  /** Throws the first unexpected request, or names the responses nobody asked for. */
+  assertComplete(): void
+}
+
+const MOST_ENTRIES = 1_000
+const MOST_BYTES = 64 * 1024 * 1024
+
+export function modelEndpoint(options: EndpointOptions): Endpoint {
+  const replies = prompter(options.script ?? [])
+  const requests = new Bounded<JournalEntry>(MOST_ENTRIES, MOST_BYTES)
+  const responses = new Bounded<ResponseLog>(MOST_ENTRIES, MOST_BYTES)
+  let count = 0
+  let failure: HarnessError | undefined
+
+  return {
+    requests: requests.entries,
+    responses: responses.entries,
+    answer(wire, received, arrived = clock()) {
+      const request = journalEntry(++count, wire.name, received)
+      requests.add(request, received.body.length)
+      const answer = find(wire, request, arrived)
+      responses.add(answer.log, 0)
+      return answer
+    },
+    reject(error) {
+      failure ??= error
+    },
+    assertComplete() {
+      if (failure) throw failure
+      replies.assertUsed()
+    },
+  }
+
+  function find(wire: Wire, request: JournalEntry, arrived: number): Answer {
+    try {
+      return answerTo({ wire, request, arrived }, replies.next(request), options)
+    } catch (thrown) {
+      const error = thrown instanceof HarnessError ? thrown : scriptFailed(request, thrown)
+      failure ??= error
+      return refusal({ wire, request, arrived }, error)
+    }
+  }
+}
+
+function scriptFailed({ number }: JournalEntry, cause: unknown): HarnessError {
+  return new HarnessError(`the script failed at request ${number}: ${messageOf(cause)}`, { cause })
+}

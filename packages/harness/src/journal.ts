@@ -1,0 +1,92 @@
+/** The requests that came, without their secrets. */
+
+import type { WireName } from './wires/wire.ts'
+
+/** One request: frozen, body included. */
+export interface JournalEntry {
+  /** Counted from 1. */
+  readonly number: number
+  readonly wire: WireName
+  readonly method: string
+  readonly url: string
+  /** Names in lower case; those that carry secrets are left out. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Parsed, if it is JSON; else its text. */
+  readonly body: unknown
+}
+
+/** A request as a transport received it. */
+export interface ReceivedRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Iterable<readonly [name: string, value: string]>
+  readonly body: string
+}
+
+const SECRET = /auth|api-?key|token|cookie|secret|credential|session|password|signature|organization|openai-project/i
+const SECRET_PARAMETER = /^(api-?)?key$|auth|token|secret|sig(nature)?$/i
+
+export function journalEntry(number: number, wire: WireName, request: ReceivedRequest): JournalEntry {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of request.headers) if (!SECRET.test(name)) headers[name.toLowerCase()] = value
+  return deepFreeze({
+    number,
+    wire,
+    method: request.method,
+    url: withoutSecrets(request.url),
+    headers,
+    body: parse(request.body),
+  })
+}
+
+/** Keeps the latest entries: so many, and so many bytes. */
+export class Bounded<Entry> {
+  readonly entries: Entry[] = []
+  readonly #sizes: number[] = []
+  readonly #most: number
+  readonly #bytes: number
+  #size = 0
+
+  constructor(most: number, bytes: number) {
+    this.#most = most
+    this.#bytes = bytes
+  }
+
+  add(entry: Entry, size: number): void {
+    this.entries.push(entry)
+    this.#sizes.push(size)
+    this.#size += size
+    while (this.entries.length > this.#most || (this.#size > this.#bytes && this.entries.length > 1)) {
+      this.entries.shift()
+      this.#size -= this.#sizes.shift() ?? 0
+    }
+  }
+}
+
+/** The URL without user, password and the parameters that carry keys. */
+export function withoutSecrets(text: string): string {
+  const url = new URL(text)
+  url.username = ''
+  url.password = ''
+  const secret = [...url.searchParams.keys()].filter((name) => SECRET_PARAMETER.test(name))
+  for (const name of secret) url.searchParams.delete(name)
+  return url.href
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  const open: unknown[] = [value]
+  while (open.length > 0) {
+    const next = open.pop()
+    if (typeof next !== 'object' || next === null || Object.isFrozen(next)) continue
+    for (const member of Object.values(Object.freeze(next))) if (typeof member === 'object') open.push(member)
+  }
+  return value
+}

@@ -1,0 +1,139 @@
+/** The endpoints on a plain HTTP server of this process. */
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { clock } from './clock.ts'
+import { type Endpoint, type EndpointOptions, modelEndpoint } from './endpoint.ts'
+import type { JournalEntry } from './journal.ts'
+import type { ResponseLog } from './log.ts'
+import { type Answer, play } from './play.ts'
+import type { Reply } from './script.ts'
+import { WIRE_NAMES, WIRES } from './wires/wires.ts'
+
+/** A script that is served. */
+export interface Served extends AsyncDisposable {
+  /**
+   * Where it is: the base URL of Anthropic's client; OpenAI's wants `/v1` behind it. The server's own script is at its root, each
+   * loaded one under `/s/<id>`, with requests, responses and log of its own, so that several runs may share a server.
+   */
+  readonly url: string
+  /** What was sent, and when, by the harness's clock; in the order of the requests. */
+  log(): Promise<readonly ResponseLog[]>
+  requests(): Promise<readonly JournalEntry[]>
+  /** Rejects with the first unexpected request, or with the responses nobody asked for. */
+  assertComplete(): Promise<void>
+  /** Forgets it, log included. */
+  close(): Promise<void>
+}
+
+export interface ModelServer extends Served {
+  /** Serves another script, at an URL of its own. */
+  load(options: ServedOptions): Promise<Served>
+  /** Closes the server and every connection. */
+  close(): Promise<void>
+}
+
+/** As for the mocks, save that a script is data. Without a pace, writes are joined up to 16 KB unless `coalesce` says otherwise. */
+export interface ServedOptions extends EndpointOptions {
+  readonly script?: readonly Reply[]
+}
+
+export interface ServeModelsOptions extends EndpointOptions {
+  /** Sends at the due time to a fraction of a millisecond, by spinning for the last 2 ms. Default false. */
+  readonly precise?: boolean
+}
+
+const COALESCE = 16 * 1024
+
+/** Serves scripts on 127.0.0.1, at a free port. */
+export async function serveModels(options: ServeModelsOptions = {}): Promise<ModelServer> {
+  const endpoints = new Map<string, Endpoint>()
+  const server = createServer({ noDelay: true, keepAlive: true, keepAliveTimeout: 60_000 }, (request, response) => {
+    handle(request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined))
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  let loaded = 0
+
+  const root = serve('', options, shutDown)
+  return { ...root, load: async (more) => serve(`/s/${++loaded}`, more) }
+
+  function serve(
+    prefix: string,
+    { coalesce = COALESCE, ...rest }: EndpointOptions,
+    close?: () => Promise<void>,
+  ): Served {
+    const endpoint = modelEndpoint({ ...rest, coalesce })
+    endpoints.set(prefix, endpoint)
+    const forget = close ?? (async () => void endpoints.delete(prefix))
+    return {
+      url: origin + prefix,
+      log: async () => endpoint.responses,
+      requests: async () => endpoint.requests,
+      assertComplete: async () => endpoint.assertComplete(),
+      close: forget,
+      [Symbol.asyncDispose]: forget,
+    }
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const arrived = clock()
+    const url = new URL(request.url ?? '/', origin)
+    const body = await read(request)
+    const name = WIRE_NAMES.find((wire) => url.pathname.endsWith(WIRES[wire].path))
+    const endpoint = name && endpoints.get(url.pathname.slice(0, -WIRES[name].path.length))
+    if (!endpoint || request.method !== 'POST') {
+      response.writeHead(404, { 'content-type': 'application/json', 'x-should-retry': 'false' })
+      response.end(JSON.stringify({ error: { message: `${request.method} ${url.pathname} is not served` } }))
+      return
+    }
+    const headers = Object.entries(request.headers).map(([key, value]) => [key, String(value)] as const)
+    const received = { method: request.method, url: url.href, headers, body }
+    await send(endpoint.answer(WIRES[name], received, arrived), response, options.precise ?? false)
+  }
+
+  function shutDown(): Promise<void> {
+    return new Promise((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  }
+}
+
+async function read(request: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+async function send(answer: Answer, response: ServerResponse, precise: boolean): Promise<void> {
+  const left = new AbortController()
+  response.once('close', () => left.abort())
+  const sink = {
+    open: () => void response.writeHead(answer.status, answer.headers),
+    write(bytes: Uint8Array) {
+      const more = response.write(bytes)
+      // Node holds a response's writes back until the next tick, to join them: what is due now goes now.
+      response.socket?.uncork()
+      if (!more && !left.signal.aborted) return drained(response)
+    },
+    close: () => void response.end(),
+  }
+  await play(answer, sink, { signal: left.signal, precise })
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    response.once('drain', settle)
+    response.once('close', settle)
+
+    function settle(): void {
+      response.off('drain', settle)
+      response.off('close', settle)
+      resolve()
+    }
+  })
+}

@@ -1,0 +1,89 @@
+/** Spans as a tree, small enough to compare whole. */
+
+/** What a span must have: those of an `InMemorySpanExporter` and those of the OTLP receiver do. */
+export interface SpanLike {
+  readonly name: string
+  readonly attributes: Readonly<Record<string, unknown>>
+  readonly status: { readonly code: number; readonly message?: string }
+  /** Of a received span. */
+  readonly spanId?: string
+  readonly parentSpanId?: string
+  readonly start?: bigint
+  /** Of a span in memory. */
+  spanContext?(): { readonly spanId: string }
+  readonly parentSpanContext?: { readonly spanId: string }
+  readonly startTime?: readonly [seconds: number, nanoseconds: number]
+}
+
+export interface SpanNode {
+  readonly name: string
+  /** The attributes asked for that the span has; absent if there are none. */
+  readonly attributes?: Readonly<Record<string, unknown>>
+  /** The message of its error status, `''` if it has none; absent unless the status is an error. */
+  readonly error?: string
+  /** In the order in which they started; absent if there are none. */
+  readonly children?: readonly SpanNode[]
+}
+
+export interface SpanTreeOptions {
+  /** The names of the attributes to show. Default: none. */
+  readonly attributes?: readonly string[]
+}
+
+/** The roots, in the order in which they started. A span whose parent is not among the spans is a root. */
+export function spanTree(spans: readonly SpanLike[], { attributes = [] }: SpanTreeOptions = {}): SpanNode[] {
+  const known = new Set(spans.map(idOf))
+  const children = new Map<string | undefined, SpanLike[]>()
+  for (const span of [...spans].sort((a, b) => Number(startOf(a) - startOf(b)))) {
+    const parent = parentOf(span)
+    const under = parent !== undefined && known.has(parent) ? parent : undefined
+    const siblings = children.get(under)
+    if (siblings) siblings.push(span)
+    else children.set(under, [span])
+  }
+  return under(undefined) ?? []
+
+  function under(parent: string | undefined): SpanNode[] | undefined {
+    return children.get(parent)?.map(node)
+  }
+
+  function node(span: SpanLike): SpanNode {
+    const shown = attributes.filter((name) => span.attributes[name] !== undefined)
+    const below = under(idOf(span))
+    return {
+      name: span.name,
+      ...(shown.length > 0
+        ? { attributes: Object.fromEntries(shown.map((name) => [name, span.attributes[name]])) }
+        : {}),
+      ...(span.status.code === ERROR ? { error: span.status.message ?? '' } : {}),
+      ...(below ? { children: below } : {}),
+    }
+  }
+}
+
+/** The same as text, one span a line, two spaces a level: `chat gpt {"gen_ai.request.stream":true} ERROR message`. */
+export function spanOutline(spans: readonly SpanLike[], options: SpanTreeOptions = {}): string {
+  const lines: string[] = []
+  for (const root of spanTree(spans, options)) write(root, '')
+  return lines.join('\n')
+
+  function write({ name, attributes, error, children = [] }: SpanNode, indent: string): void {
+    const shown = attributes ? ` ${JSON.stringify(attributes)}` : ''
+    lines.push(`${indent}${name}${shown}${error === undefined ? '' : ` ERROR ${error}`.trimEnd()}`)
+    for (const child of children) write(child, `${indent}  `)
+  }
+}
+
+const ERROR = 2
+
+function idOf(span: SpanLike): string {
+  return span.spanId ?? span.spanContext?.().spanId ?? ''
+}
+
+function parentOf(span: SpanLike): string | undefined {
+  return span.parentSpanId ?? span.parentSpanContext?.spanId
+}
+
+function startOf({ start, startTime: [seconds, nanoseconds] = [0, 0] }: SpanLike): bigint {
+  return start ?? BigInt(seconds) * 1_000_000_000n + BigInt(nanoseconds)
+}

@@ -1,0 +1,82 @@
+/** The same server in a process of its own, for measuring: neither end takes the other's time. */
+
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { HarnessError } from './errors.ts'
+import type { JournalEntry } from './journal.ts'
+import type { ResponseLog } from './log.ts'
+import type { ModelServer, Served, ServedOptions } from './serve-models.ts'
+import type { Question, Reply } from './server-process.ts'
+
+export interface SpawnModelServerOptions extends ServedOptions {
+  /** Default true: a process of its own may spin. */
+  readonly precise?: boolean
+  /** Ends the process, and rejects what is asked of it. */
+  readonly signal?: AbortSignal
+}
+
+const SOURCE = import.meta.url.endsWith('.ts')
+const PROGRAM = SOURCE
+  ? new URL('./server-process.ts', import.meta.url)
+  : new URL('./server-process.js', import.meta.url)
+
+/**
+ * Serves scripts from a child process. The child ends with this one, and does not keep it alive. From TypeScript sources it needs
+ * what this process has: `tsx`, or a Node that strips types.
+ */
+export async function spawnModelServer({ signal, ...options }: SpawnModelServerOptions = {}): Promise<ModelServer> {
+  const child = fork(fileURLToPath(PROGRAM), {
+    execArgv: SOURCE ? [...process.execArgv, '--conditions=@meanwhile/source'] : process.execArgv,
+    ...(signal ? { signal } : {}),
+  })
+  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
+  let asked = 0
+
+  child.on('message', ({ id, value, error }: Reply) => {
+    const { resolve, reject } = waiting.get(id) ?? {}
+    waiting.delete(id)
+    if (waiting.size === 0) child.channel?.unref()
+    if (error === undefined) resolve?.(value)
+    else reject?.(new HarnessError(error))
+  })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  child.on('error', fail)
+  child.once('exit', () => fail(new HarnessError('the process of the model server has ended')))
+  child.unref()
+
+  const url = await ask<string>({ ask: 'serve', options: { precise: true, ...options } })
+  return { ...served(url, close), load: async (more) => served(await ask<string>({ ask: 'load', options: more })) }
+
+  function served(at: string, end: () => Promise<void> = () => ask({ ask: 'close', url: at })): Served {
+    return {
+      url: at,
+      log: () => ask<readonly ResponseLog[]>({ ask: 'log', url: at }),
+      requests: () => ask<readonly JournalEntry[]>({ ask: 'requests', url: at }),
+      assertComplete: () => ask({ ask: 'assertComplete', url: at }),
+      close: end,
+      [Symbol.asyncDispose]: end,
+    }
+  }
+
+  /** Only while an answer is awaited does the child keep this process alive. */
+  function ask<Value = void>(question: Question): Promise<Value> {
+    const id = ++asked
+    return new Promise<Value>((resolve, reject) => {
+      // The process is this package's own: it answers each question as its type says.
+      waiting.set(id, { resolve: (value) => resolve(value as Value), reject })
+      child.channel?.ref()
+      child.send({ id, ...question }, (error) => error && fail(error))
+    })
+  }
+
+  function fail(error: Error): void {
+    for (const { reject } of waiting.values()) reject(error)
+    waiting.clear()
+  }
+
+  async function close(): Promise<void> {
+    child.ref()
+    child.kill()
+    await ended
+  }
+}
