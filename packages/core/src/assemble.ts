@@ -10,10 +10,11 @@ import type { ModelEvent, ModelRequest } from './model.ts'
  * Reads `chunks` to their end and makes the events and the message of them. The `tool-call` events and the message hold the same
  * objects; so do `tool-input-closed` and `tool-call`, unless something came between (G1, G6).
  *
- * @throws {ModelError} The response failed, was cut off, or is not to be used; `partial` holds what came (G11, A19).
+ * @throws {ModelError} The response failed, was cut off, or is not to be used; `partial` holds what came (G11, A19). Once the
+ *   signal has aborted its reason is thrown instead, whatever the chunks made of that.
  */
 export async function* assemble<Chunk>(
-  request: Pick<ModelRequest, 'takenIds' | 'inputLimits'>,
+  request: Pick<ModelRequest, 'takenIds' | 'inputLimits'> & { readonly signal?: AbortSignal },
   chunks: AsyncIterable<Chunk>,
   read: ReadChunk<Chunk>,
   explain: Explain = () => undefined,
@@ -27,10 +28,13 @@ export async function* assemble<Chunk>(
   } catch (thrown) {
     // What the chunk said before it failed.
     for (let event = response.next(); event; event = response.next()) yield event
+    request.signal?.throwIfAborted()
     const data = explain(thrown)
     if (!data) throw thrown
     throw new ModelError(data.message, { cause: thrown, ...data, partial: response.message('error') })
   }
+  // Clients end an aborted stream as if it were complete.
+  request.signal?.throwIfAborted()
   const finishReason = response.end()
   for (let event = response.next(); event; event = response.next()) yield event
   return response.message(finishReason)

@@ -32,6 +32,7 @@ export interface ModelRequest {
   readonly takenIds: ReadonlySet<string>
   /** How often the vendor's client may retry by itself; its own default if absent. `retryModel` sets 0 (J12). */
   readonly clientRetries?: number
+  /** Of this request alone, once it reaches the model: a listener left on it is no leak. */
   readonly signal: AbortSignal
 }
 

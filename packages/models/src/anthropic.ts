@@ -1,0 +1,49 @@
+/** Anthropic's models, through the Messages API. */
+
+import type Anthropic from '@anthropic-ai/sdk'
+import type { Model } from '@meanwhile/core'
+import { assemble } from '@meanwhile/core'
+import { chunks, type RequestOptions } from './chunks.ts'
+import { explain } from './explain.ts'
+import { messagesRequest } from './messages-request.ts'
+import { messagesReader } from './messages-stream.ts'
+import { serverOf } from './server.ts'
+
+export interface AnthropicOptions {
+  /** Made by you with the official library: it has the key, the base URL, headers and time limits. */
+  readonly client: AnthropicClient
+  readonly model: string
+  /** The wire demands a limit: this one holds where `settings.maxTokens` says nothing. Default 16,384. */
+  readonly maxTokens?: number
+  /**
+   * Who answers, as `gen_ai.provider.name` has it: `anthropic` by default, `aws.bedrock` … It is also the key under which
+   * `providerOptions` and provider metadata belong to this model.
+   */
+  readonly provider?: string
+}
+
+/** The part of the official client that is used: an `Anthropic`, or its sisters for Bedrock, Vertex and Foundry. */
+export interface AnthropicClient {
+  readonly baseURL: string
+  readonly messages: {
+    create(
+      body: Anthropic.MessageCreateParamsStreaming,
+      options?: RequestOptions,
+    ): PromiseLike<AsyncIterable<Anthropic.RawMessageStreamEvent>>
+  }
+}
+
+/** A model that is asked through Anthropic's official client. */
+export function anthropic({ client, model, maxTokens = 16_384, provider = 'anthropic' }: AnthropicOptions): Model {
+  return {
+    provider,
+    id: model,
+    server: serverOf(client.baseURL),
+    stream(request) {
+      const answer = chunks(request, (options) =>
+        client.messages.create(messagesRequest(model, provider, maxTokens, request), options),
+      )
+      return assemble(request, answer, messagesReader(provider), explain)
+    },
+  }
+}

@@ -1,0 +1,47 @@
+/** Which call of a Chat Completions stream a piece belongs to. */
+
+import type { Label } from '@meanwhile/core'
+
+/** What is read of a piece of a call. */
+export interface CallDelta {
+  readonly index?: number | null
+  readonly id?: string | null
+  readonly function?: { readonly name?: string | null; readonly arguments?: string | object | null } | null
+}
+
+interface Call {
+  readonly label: number
+  id: string | undefined
+}
+
+/**
+ * The call with the piece's index (qC1, qC5), or where there is none with its id (qC2), or else the latest one (qC3). A piece with
+ * a name begins a call if its index is in use under another id, or if it has neither index nor id. Empty ids and names say
+ * nothing (qC8), a repeated id or name nothing new (qC6, qC9).
+ */
+export function callLabels(): (piece: CallDelta) => Label {
+  const known = new Map<number | string, Call>()
+  let latest: Call | undefined
+  let count = 0
+
+  function find(index: number | undefined, id: string | undefined, name: string | undefined): Call | undefined {
+    if (index === undefined && id === undefined) return name === undefined ? latest : undefined
+    const call = known.get(index ?? id ?? '')
+    const reused = call?.id !== undefined && id !== undefined && id !== call.id && name !== undefined
+    return reused ? undefined : call
+  }
+
+  return (piece) => {
+    const index = piece.index ?? undefined
+    const id = piece.id || undefined
+    let call = find(index, id, piece.function?.name || undefined)
+    if (!call) {
+      call = { label: count++, id }
+      if (index !== undefined) known.set(index, call)
+      if (id !== undefined) known.set(id, call)
+    }
+    call.id ??= id
+    latest = call
+    return call.label
+  }
+}

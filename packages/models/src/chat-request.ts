@@ -1,0 +1,154 @@
+/** What is asked, as OpenAI's Chat Completions have it. */
+
+import type {
+  AssistantMessage,
+  FilePart,
+  Message,
+  ModelRequest,
+  ToolCall,
+  ToolMessage,
+  UserMessage,
+} from '@meanwhile/core'
+import type OpenAI from 'openai'
+import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from './content.ts'
+import { defined } from './defined.ts'
+
+type Body = OpenAI.ChatCompletionCreateParamsStreaming
+type Param = OpenAI.ChatCompletionMessageParam
+type Part = OpenAI.ChatCompletionContentPart
+
+/**
+ * Sampling by `topK` is not on this wire. `maxTokens` is `max_completion_tokens` where OpenAI's own models answer and the older
+ * `max_tokens` where others do. `providerOptions` of the provider are put into the body last.
+ */
+export function chatRequest(model: string, provider: string, request: ModelRequest): Body {
+  const { settings } = request
+  const limit = /^(openai|azure)/.test(provider) ? 'max_completion_tokens' : 'max_tokens'
+  return {
+    model,
+    messages: chatMessages(request, provider),
+    ...toolsOf(request),
+    ...defined({
+      [limit]: settings.maxTokens,
+      temperature: settings.temperature,
+      top_p: settings.topP,
+      frequency_penalty: settings.frequencyPenalty,
+      presence_penalty: settings.presencePenalty,
+      stop: settings.stopSequences && [...settings.stopSequences],
+      seed: settings.seed,
+    }),
+    stream_options: { include_usage: true },
+    ...settings.providerOptions?.[provider],
+    stream: true,
+  }
+}
+
+function toolsOf({ tools, toolChoice, settings }: ModelRequest): Partial<Body> {
+  if (tools.length === 0) return {}
+  return defined({
+    tools: tools.map((tool) => ({
+      type: 'function' as const,
+      function: { name: tool.name, description: tool.description, parameters: tool.inputSchema },
+    })),
+    // `auto` is what the wire does by itself, and not every host knows the word.
+    tool_choice: toolChoice === 'auto' ? undefined : choiceOf(toolChoice),
+    parallel_tool_calls: settings.parallelToolCalls,
+  })
+}
+
+function choiceOf(choice: Exclude<ModelRequest['toolChoice'], 'auto'>): OpenAI.ChatCompletionToolChoiceOption {
+  return typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.tool } }
+}
+
+function chatMessages(request: ModelRequest, provider: string): Param[] {
+  const params: Param[] = []
+  if (request.instructions !== '') params.push({ role: 'system', content: request.instructions })
+  // Files that tools returned: the wire has no place for them in a result, so they follow the step's last one (M13).
+  let files: Part[] = []
+  const handOver = () => {
+    if (files.length > 0) params.push({ role: 'user', content: files })
+    files = []
+  }
+  for (const message of request.messages) {
+    if (message.role !== 'tool') handOver()
+    params.push(paramOf(message, provider, files))
+  }
+  handOver()
+  return params
+}
+
+function paramOf(message: Message, provider: string, files: Part[]): Param {
+  if (message.role === 'user') return userParam(message, provider)
+  if (message.role === 'assistant') return assistantParam(message, provider)
+  return toolParam(message, provider, files)
+}
+
+function userParam({ content }: UserMessage, provider: string): Param {
+  if (typeof content === 'string') return { role: 'user', content }
+  return {
+    role: 'user',
+    content: content.map((part) =>
+      part.type === 'text'
+        ? { ...metadataFor(provider, part), type: 'text', text: part.text }
+        : filePart(part, provider),
+    ),
+  }
+}
+
+/** The order of text and calls is lost here: a message has one text and one list of calls. */
+function assistantParam({ content }: AssistantMessage, provider: string): Param {
+  let text = ''
+  const reasoning: Record<string, string> = {}
+  const calls: OpenAI.ChatCompletionMessageFunctionToolCall[] = []
+  for (const part of content) {
+    if (part.type === 'text') text += part.text
+    else if (part.type === 'tool-call') {
+      if (part.providerResult === undefined) calls.push(callParam(part, provider))
+    } else {
+      // Under the name it came with: hosts that think between calls want their thoughts back.
+      const { field } = metadataFor(provider, part)
+      if (typeof field === 'string') reasoning[field] = (reasoning[field] ?? '') + part.text
+    }
+  }
+  if (calls.length === 0) return { ...reasoning, role: 'assistant', content: text }
+  return { ...reasoning, role: 'assistant', content: text || null, tool_calls: calls }
+}
+
+function callParam(call: ToolCall, provider: string): OpenAI.ChatCompletionMessageFunctionToolCall {
+  return {
+    ...metadataFor(provider, call),
+    id: call.id,
+    type: 'function',
+    function: { name: nameOf(call), arguments: argumentsOf(call) },
+  }
+}
+
+function toolParam(message: ToolMessage, provider: string, files: Part[]): Param {
+  const content = joinText(message.content, (part) => {
+    const name = part.filename ?? part.mediaType
+    files.push({ type: 'text', text: `${name}, from the result of call ${message.callId}:` }, filePart(part, provider))
+    return `(${name} is in the user message after these results)`
+  })
+  return { role: 'tool', tool_call_id: message.callId, content }
+}
+
+function filePart(part: FilePart, provider: string): Part {
+  const own = metadataFor(provider, part)
+  if (part.mediaType.startsWith('image/')) {
+    return { type: 'image_url', image_url: { ...own, url: fileUrl(part) } }
+  }
+  if (typeof part.data !== 'string') return refuseFile('OpenAI Chat', part)
+  if (part.mediaType === 'application/pdf') {
+    return { ...own, type: 'file', file: { filename: part.filename ?? 'document.pdf', file_data: fileUrl(part) } }
+  }
+  const format = AUDIO_FORMATS[part.mediaType]
+  if (format) return { ...own, type: 'input_audio', input_audio: { data: part.data, format } }
+  return refuseFile('OpenAI Chat', part)
+}
+
+const AUDIO_FORMATS: Readonly<Record<string, 'wav' | 'mp3'>> = {
+  'audio/wav': 'wav',
+  'audio/x-wav': 'wav',
+  'audio/mpeg': 'mp3',
+  'audio/mp3': 'mp3',
+}

@@ -1,0 +1,211 @@
+import type { AssistantMessage, ToolCall } from '@meanwhile/core'
+import { expect, test } from 'vitest'
+import { read } from '../test/ask.ts'
+import { chat, chatChunk } from '../test/wires.ts'
+
+type Piece = { index?: number | null; id?: string | null; n?: string | null; a?: unknown }
+
+/** Each piece in a chunk of its own. */
+function pieces(...list: Piece[]): object[] {
+  return list.map(({ index, id, n, a }) =>
+    chatChunk({ tool_calls: [{ index, id, function: { name: n, arguments: a } }] }),
+  )
+}
+
+async function messageOf(...events: object[]): Promise<AssistantMessage> {
+  return (await read(chat, events)).message
+}
+
+async function callsOf(...list: Piece[]): Promise<[string, string, unknown][]> {
+  const { content } = await messageOf(...pieces(...list), chatChunk({}, 'tool_calls'))
+  return content
+    .filter((part): part is ToolCall => part.type === 'tool-call')
+    .map((call) => [call.id, call.name, call.input])
+}
+
+test('calls are told apart by their index, interleaved as they may be (G9, qC1)', async () => {
+  const calls = await callsOf(
+    { index: 0, id: 'a', n: 'f', a: '' },
+    { index: 0, a: '{"x":' },
+    { index: 1, id: 'b', n: 'g', a: '' },
+    { index: 0, a: '1}' },
+    { index: 1, a: '{}' },
+  )
+  expect(calls).toEqual([
+    ['a', 'f', { x: 1 }],
+    ['b', 'g', {}],
+  ])
+})
+
+test('calls without an index are told apart by their id (G9, qC2)', async () => {
+  const calls = await callsOf({ id: 'a', n: 'f', a: '{"x":1}' }, { id: 'b', n: 'g', a: '{"y":' }, { id: 'b', a: '2}' })
+  expect(calls).toEqual([
+    ['a', 'f', { x: 1 }],
+    ['b', 'g', { y: 2 }],
+  ])
+})
+
+test('a piece with neither index nor id continues the latest call (G9, qC3)', async () => {
+  const calls = await callsOf(
+    { id: 'a', n: 'f', a: '' },
+    { a: '{"x":' },
+    { a: '1}' },
+    { id: 'b', n: 'g', a: '' },
+    { a: '{"y":2}' },
+  )
+  expect(calls).toEqual([
+    ['a', 'f', { x: 1 }],
+    ['b', 'g', { y: 2 }],
+  ])
+})
+
+test.each<[string, number[]]>([
+  ['begins with 1', [1, 2]],
+  ['is sparse', [1, 3]],
+  ['is always 1', [1, 1]],
+  ['is always 0', [0, 0]],
+])('calls keep their order when the index %s (G9, qC5)', async (_, [first, second]) => {
+  const calls = await callsOf(
+    { index: first ?? 0, id: 'a', n: 'f', a: '{"x":' },
+    { index: first ?? 0, a: '1}' },
+    { index: second ?? 0, id: 'b', n: 'g', a: '{"y":' },
+    { index: second ?? 0, a: '2}' },
+  )
+  expect(calls).toEqual([
+    ['a', 'f', { x: 1 }],
+    ['b', 'g', { y: 2 }],
+  ])
+})
+
+test('an id and a name in every piece are said once (qC6, qC9)', async () => {
+  const calls = await callsOf(
+    { index: 0, id: 'a', n: 'read_file', a: '{"x":' },
+    { index: 0, id: 'a', n: 'read_file', a: '1}' },
+  )
+  expect(calls).toEqual([['a', 'read_file', { x: 1 }]])
+})
+
+test('empty and null fields say nothing (qC8, qC12)', async () => {
+  const calls = await callsOf(
+    { index: 0, id: 'a', n: 'f', a: null },
+    { index: 0, id: '', n: '', a: '{"x":' },
+    { index: 0, id: null, n: null, a: '1}' },
+  )
+  expect(calls).toEqual([['a', 'f', { x: 1 }]])
+})
+
+test('a name may come late (qC11)', async () => {
+  const calls = await callsOf({ index: 0, id: 'a', n: '', a: '' }, { index: 0, n: 'f', a: '{}' })
+  expect(calls).toEqual([['a', 'f', {}]])
+})
+
+test('arguments that come as an object are its text (qC16)', async () => {
+  expect(await callsOf({ index: 0, id: 'a', n: 'f', a: { x: [1] } })).toEqual([['a', 'f', { x: [1] }]])
+})
+
+test('a legacy function call is a call (qC28)', async () => {
+  const { content, finishReason } = await messageOf(
+    chatChunk({ function_call: { name: 'f', arguments: '{"x":' } }),
+    chatChunk({ function_call: { arguments: '1}' } }),
+    chatChunk({}, 'function_call'),
+  )
+  expect(content).toMatchObject([{ type: 'tool-call', name: 'f', input: { x: 1 } }])
+  expect(finishReason).toBe('tool-calls')
+})
+
+test.each([
+  ['stop', 'stop'],
+  ['tool_calls', 'tool-calls'],
+  ['function_call', 'tool-calls'],
+  ['length', 'length'],
+  ['content_filter', 'content-filter'],
+  ['end_turn', 'other'],
+])('finish reason %s is %s', async (word, reason) => {
+  const { finishReason, response } = await messageOf(chatChunk({ content: 'Hi' }), chatChunk({}, word))
+  expect([finishReason, response?.finishReason]).toEqual([reason, word])
+})
+
+test('nothing is sealed before the stream has ended, and pieces after the finish reason count (G4, qC21)', async () => {
+  const { events } = await read(chat, [
+    ...pieces({ index: 0, id: 'a', n: 'f', a: '{"x":1' }),
+    chatChunk({ tool_calls: [{ index: 0, function: { arguments: ',"y":' } }] }, 'tool_calls'),
+    ...pieces({ index: 0, a: '2}' }),
+    { id: 'chatcmpl_1', choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } },
+  ])
+  const call = { type: 'tool-call', id: 'a', name: 'f', input: { x: 1, y: 2 } }
+  expect(events).toEqual([
+    { type: 'tool-input-start', id: 'a', name: 'f' },
+    { type: 'tool-input-delta', id: 'a', delta: '{"x":1' },
+    { type: 'tool-input-delta', id: 'a', delta: ',"y":' },
+    { type: 'tool-input-delta', id: 'a', delta: '2}' },
+    { type: 'tool-input-closed', call },
+    { type: 'tool-call', call },
+  ])
+})
+
+test('empty lists of calls do not split text (qC24)', async () => {
+  const { content } = await messageOf(
+    chatChunk({ content: 'Hel', tool_calls: [] }),
+    chatChunk({ content: 'lo', tool_calls: null }),
+    chatChunk({}, 'stop'),
+  )
+  expect(content).toEqual([{ type: 'text', text: 'Hello' }])
+})
+
+test('chunks without choices, choices without delta and a late usage chunk are in order (qC25)', async () => {
+  const message = await messageOf(
+    { id: '', model: '', choices: [], prompt_filter_results: [] },
+    { id: 'chatcmpl_1', model: 'm', choices: [{ index: 0, finish_reason: null }] },
+    chatChunk({ content: 'Hi' }),
+    chatChunk({}, 'stop'),
+    { id: 'chatcmpl_1', model: 'm', choices: [], usage: { prompt_tokens: 3, completion_tokens: 1 } },
+  )
+  expect(message).toEqual({
+    role: 'assistant',
+    content: [{ type: 'text', text: 'Hi' }],
+    finishReason: 'stop',
+    usage: { inputTokens: 3, outputTokens: 1 },
+    response: { id: 'chatcmpl_1', model: 'm', finishReason: 'stop' },
+  })
+})
+
+test('a list of content parts is thinking and text (qC26)', async () => {
+  const { content } = await messageOf(
+    chatChunk({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] }] }),
+    chatChunk({ content: [{ type: 'text', text: 'Hi' }] }),
+    chatChunk({}, 'stop'),
+  )
+  expect(content).toMatchObject([
+    { type: 'reasoning', text: 'Hm.' },
+    { type: 'text', text: 'Hi' },
+  ])
+})
+
+test('text, a call and text keep their order (G12, qC27)', async () => {
+  const { content } = await messageOf(
+    chatChunk({ reasoning: 'Hm.' }),
+    chatChunk({ content: 'Look: ' }),
+    ...pieces({ index: 0, id: 'a', n: 'f', a: '{}' }),
+    chatChunk({ content: 'Done.' }),
+    chatChunk({}, 'tool_calls'),
+  )
+  expect(content).toEqual([
+    { type: 'reasoning', text: 'Hm.', providerMetadata: { openai: { field: 'reasoning' } } },
+    { type: 'text', text: 'Look: ' },
+    { type: 'tool-call', id: 'a', name: 'f', input: {} },
+    { type: 'text', text: 'Done.' },
+  ])
+})
+
+test('a thought that comes in two fields is one, a refusal is text, further choices are left out (qC29)', async () => {
+  const { content } = await messageOf(
+    chatChunk({ reasoning: 'Hm.', reasoning_content: 'Hm.' }),
+    chatChunk({ refusal: 'No.' }),
+    { id: 'chatcmpl_1', choices: [{ index: 1, delta: { content: 'Yes!' }, finish_reason: 'stop' }] },
+    chatChunk({}, 'stop'),
+  )
+  expect(content).toMatchObject([
+    { type: 'reasoning', text: 'Hm.' },
+    { type: 'text', text: 'No.' },
+  ])
+})

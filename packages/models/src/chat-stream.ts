@@ -1,0 +1,120 @@
+/** What is answered, as OpenAI's Chat Completions and the many hosts compatible with them stream it. */
+
+import type { Assembler, FinishReason, ReadChunk, Usage } from '@meanwhile/core'
+import { type CallDelta, callLabels } from './chat-calls.ts'
+import { defined } from './defined.ts'
+import { isRecord } from './is-record.ts'
+
+/** What is read of a chunk. Hosts leave out, set to null and add what they like, so nothing is taken for granted. */
+export interface ChatChunk {
+  readonly id?: string | null
+  readonly model?: string | null
+  readonly choices?: readonly ChatChoice[] | null
+  readonly usage?: ChatUsage | null
+}
+
+interface ChatChoice {
+  readonly index?: number | null
+  readonly delta?: ChatDelta | null
+  readonly finish_reason?: string | null
+}
+
+interface ChatDelta {
+  readonly content?: unknown
+  readonly refusal?: unknown
+  readonly reasoning_content?: unknown
+  readonly reasoning?: unknown
+  readonly tool_calls?: readonly CallDelta[] | null
+  readonly function_call?: CallDelta['function']
+}
+
+interface ChatUsage {
+  readonly prompt_tokens?: number | null
+  readonly completion_tokens?: number | null
+  readonly prompt_tokens_details?: { readonly cached_tokens?: number; readonly cache_write_tokens?: number } | null
+  readonly completion_tokens_details?: { readonly reasoning_tokens?: number } | null
+}
+
+/** No call of this wire is sealed by itself: the end of the stream after an allowed finish reason seals them all. */
+export function chatReader(provider: string): ReadChunk<ChatChunk> {
+  const labelOf = callLabels()
+  let identified = false
+  // The field the reasoning comes in, while the latest part is reasoning.
+  let thinkingIn: string | undefined
+
+  function readDelta(delta: ChatDelta, to: Assembler): void {
+    // Some hosts send the same thought in both fields.
+    if (!think('reasoning_content', delta.reasoning_content, to)) think('reasoning', delta.reasoning, to)
+    say(delta.content, to)
+    say(delta.refusal, to)
+    if (delta.tool_calls) for (const piece of delta.tool_calls) call(piece, to)
+    if (delta.function_call) call({ index: 0, function: delta.function_call }, to)
+  }
+
+  function think(field: string, thought: unknown, to: Assembler): boolean {
+    if (typeof thought !== 'string' || thought === '') return false
+    // The request puts it back into the field it came in.
+    to.reasoning(thought, thinkingIn === field ? undefined : { metadata: { [provider]: { field } } })
+    thinkingIn = field
+    return true
+  }
+
+  function say(content: unknown, to: Assembler): void {
+    if (Array.isArray(content)) for (const part of content) sayPart(part, to)
+    if (typeof content !== 'string' || content === '') return
+    thinkingIn = undefined
+    to.text(content)
+  }
+
+  // Mistral's parts (qC26): text, and thinking that is itself a list of text.
+  function sayPart(part: unknown, to: Assembler): void {
+    if (!isRecord(part)) return
+    if (part.type === 'text') say(part.text, to)
+    if (!Array.isArray(part.thinking)) return
+    for (const thought of part.thinking) if (isRecord(thought)) think('reasoning_content', thought.text, to)
+  }
+
+  function call(piece: CallDelta, to: Assembler): void {
+    thinkingIn = undefined
+    const text = piece.function?.arguments
+    // An object where its text belongs (qC16).
+    const delta = typeof text === 'object' && text !== null ? JSON.stringify(text) : text
+    to.call(labelOf(piece), { id: piece.id, name: piece.function?.name, delta })
+  }
+
+  return (chunk, to) => {
+    if (!identified && chunk.id) {
+      identified = true
+      to.response(defined({ id: chunk.id, model: chunk.model }))
+    }
+    if (chunk.usage) to.usage(usageOf(chunk.usage))
+    if (!chunk.choices) return
+    for (const { index, delta, finish_reason: reason } of chunk.choices) {
+      // Further choices (`n` above 1) are answers of their own, which one message cannot hold (qC29).
+      if (index) continue
+      if (delta) readDelta(delta, to)
+      if (!reason) continue
+      to.response({ finishReason: reason })
+      to.finish(FINISH_REASONS.get(reason) ?? 'other')
+    }
+  }
+}
+
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['stop', 'stop'],
+  ['tool_calls', 'tool-calls'],
+  ['function_call', 'tool-calls'],
+  ['length', 'length'],
+  ['content_filter', 'content-filter'],
+  ['error', 'error'],
+])
+
+function usageOf(usage: ChatUsage): Usage {
+  return defined({
+    inputTokens: usage.prompt_tokens,
+    outputTokens: usage.completion_tokens,
+    cacheReadTokens: usage.prompt_tokens_details?.cached_tokens,
+    cacheWriteTokens: usage.prompt_tokens_details?.cache_write_tokens,
+    reasoningTokens: usage.completion_tokens_details?.reasoning_tokens,
+  })
+}

@@ -1,0 +1,135 @@
+/** What the errors of the official clients mean, whichever copy of them is installed. */
+
+import type { Explain, ModelErrorData } from '@meanwhile/core'
+import { AgentError, messageOf } from '@meanwhile/core'
+import { defined } from './defined.ts'
+import { isRecord } from './is-record.ts'
+
+type Explanation = ModelErrorData & { readonly message: string }
+
+/** An error the provider sent as an ordinary event of its stream, in the form the official clients give to theirs. */
+export class StreamedError extends Error {
+  override readonly name = 'StreamedError'
+  readonly status: undefined
+  readonly error: unknown
+
+  constructor(error: unknown) {
+    super('the provider sent an error in its stream')
+    this.status = undefined
+    this.error = error
+  }
+}
+
+/**
+ * An HTTP error is retryable by its status (408, 409, 429, 5xx) unless `x-should-retry` says otherwise, an error inside a stream
+ * by the status its own code stands for (qT8, qT9, qT10), and a broken connection always. Errors of core pass as they are.
+ */
+export const explain: Explain = (thrown) => {
+  if (thrown instanceof AgentError) return undefined
+  if (isApiError(thrown)) return thrown.status === undefined ? ofStream(thrown) : ofStatus(thrown, thrown.status)
+  if (thrown instanceof SyntaxError) return explanation(thrown, 'invalid_chunk', true)
+  if (thrown instanceof TypeError || isTransportError(thrown)) return explanation(thrown, 'connection', true)
+  return explanation(thrown, 'unknown', false)
+}
+
+/** The clients' error classes, by their form: `instanceof` would ask for one copy of one version. */
+interface ApiError extends Error {
+  readonly status: number | undefined
+  readonly error: unknown
+  readonly headers?: { get(name: string): string | null } | undefined
+}
+
+function isApiError(thrown: unknown): thrown is ApiError {
+  if (!(thrown instanceof Error && 'status' in thrown && 'error' in thrown)) return false
+  return thrown.status === undefined || typeof thrown.status === 'number'
+}
+
+function ofStatus(thrown: ApiError, status: number): Explanation {
+  const { code, type, message } = bodyOf(thrown)
+  const advice = thrown.headers?.get('x-should-retry')
+  const retryable = advice === 'true' || (advice !== 'false' && isRetryable(status, code))
+  return {
+    ...explanation(thrown, code ?? type ?? String(status), retryable),
+    ...defined({ message, retryAfter: retryAfter(thrown.headers) }),
+    status,
+  }
+}
+
+function ofStream(thrown: ApiError): Explanation {
+  // A connection that failed has no body; one that timed out, or that the client gave up, neither.
+  if (thrown.error === undefined) return explanation(thrown, 'connection', true)
+  const { code, type, message } = bodyOf(thrown)
+  const status = statusOf(code) ?? statusOf(type)
+  const retryable = status !== undefined && isRetryable(status, code)
+  return { ...explanation(thrown, code ?? type ?? 'unknown', retryable), ...defined({ message, status }) }
+}
+
+function explanation(thrown: unknown, code: string, retryable: boolean): Explanation {
+  return { code, retryable, message: messageOf(thrown) || code, cause: thrown }
+}
+
+interface ErrorBody {
+  readonly code?: string
+  readonly type?: string
+  readonly message?: string
+}
+
+/** OpenAI's client has unwrapped the body's `error`, Anthropic's has not. */
+function bodyOf({ error }: ApiError): ErrorBody {
+  const body = isRecord(error) && isRecord(error.error) ? error.error : error
+  if (!isRecord(body)) return {}
+  return defined({
+    code: wordOf(body.code),
+    type: body.type === 'error' ? undefined : wordOf(body.type),
+    message: wordOf(body.message),
+  })
+}
+
+function wordOf(value: unknown): string | undefined {
+  return typeof value === 'number' || (typeof value === 'string' && value !== '') ? String(value) : undefined
+}
+
+/** What the codes of errors inside a stream would have been as a status. */
+const STATUS_OF_CODE: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  invalid_prompt: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  insufficient_quota: 429,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  api_error: 500,
+  server_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+}
+
+function statusOf(code: string | undefined): number | undefined {
+  if (code === undefined) return undefined
+  if (/^[1-5]\d\d$/.test(code)) return Number(code)
+  return Object.hasOwn(STATUS_OF_CODE, code) ? STATUS_OF_CODE[code] : undefined
+}
+
+/** An account without credit answers 429 as well, but waiting does not fill it. */
+function isRetryable(status: number, code: string | undefined): boolean {
+  if (code === 'insufficient_quota') return false
+  return status === 408 || status === 409 || status === 429 || status >= 500
+}
+
+/** In ms, from `retry-after-ms` or from `retry-after` in seconds or as a date (J5). */
+function retryAfter(headers: ApiError['headers']): number | undefined {
+  const ms = Number.parseFloat(headers?.get('retry-after-ms') ?? '')
+  if (!Number.isNaN(ms)) return Math.max(0, ms)
+  const after = headers?.get('retry-after') ?? ''
+  const wait = /^\s*[\d.]+\s*$/.test(after) ? Number.parseFloat(after) * 1000 : Date.parse(after) - Date.now()
+  return Number.isNaN(wait) ? undefined : Math.max(0, Math.round(wait))
+}
+
+/** A socket that broke while the body was read: undici puts its code on the cause, other runtimes on the error. */
+function isTransportError(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false
+  return 'code' in thrown || (thrown.cause instanceof Error && 'code' in thrown.cause)
+}

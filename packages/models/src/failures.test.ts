@@ -1,0 +1,221 @@
+import { getEventListeners } from 'node:events'
+import { ModelError } from '@meanwhile/core'
+import type { ScriptResponse } from '@meanwhile/core/testing'
+import { mockModels } from '@meanwhile/harness'
+import OpenAI from 'openai'
+import { expect, test } from 'vitest'
+import { ask, failureOf, read, requestTo } from '../test/ask.ts'
+import { chat, chatChunk, claude, responses, type TestWire, wires } from '../test/wires.ts'
+import { openai } from './openai.ts'
+
+const hello = [{ type: 'text', text: 'Hello' }]
+
+function failing(status: number, code: string, retryAfter?: number): ScriptResponse {
+  const step = { type: 'fail' as const, status, code, message: 'try later', ...(retryAfter && { retryAfter }) }
+  return { steps: [step], finishReason: 'error', usage: {} }
+}
+
+/** A response that says these events and then stays open, until the client goes. */
+function openEnded(wire: TestWire, events: readonly object[]) {
+  const state = { requests: 0, closed: false }
+  const fetch: typeof globalThis.fetch = async (_, init) => {
+    state.requests++
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(sse(wire, events)))
+        init?.signal?.addEventListener('abort', () => {
+          state.closed = true
+          controller.error(init.signal?.reason)
+        })
+      },
+      cancel() {
+        state.closed = true
+      },
+    })
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  }
+  return { state, fetch }
+}
+
+function sse(wire: TestWire, events: readonly object[]): string {
+  return events.map((event) => frame(wire, event)).join('')
+}
+
+function frame(wire: TestWire, event: object): string {
+  const name = wire !== chat && 'type' in event ? `event: ${String(event.type)}\n` : ''
+  return `${name}data: ${JSON.stringify(event)}\n\n`
+}
+
+test.each(wires)(
+  '$name: an endpoint that answers 500 is a retryable ModelError with its code and message (A19)',
+  async (wire) => {
+    const { fetch } = mockModels({ script: [failing(500, 'server_error')] })
+    const failure = await failureOf(ask(wire.model(fetch)))
+    expect(failure).toBeInstanceOf(ModelError)
+    expect(failure).toMatchObject({ status: 500, code: 'server_error', message: 'try later', retryable: true })
+  },
+)
+
+test.each(wires)('$name: a 429 says when to come back (J5)', async (wire) => {
+  const { fetch } = mockModels({ script: [failing(429, 'rate_limited', 1500)] })
+  expect(await failureOf(ask(wire.model(fetch)))).toMatchObject({ status: 429, retryable: true, retryAfter: 1500 })
+})
+
+test.each(wires)('$name: an error inside a 200 stream is classed by its own code (A19, qT8, qT9)', async (wire) => {
+  const failure = await failureOf(read(wire, [...wire.hello.slice(0, wire.cut), wire.overloaded]))
+  expect(failure).toBeInstanceOf(ModelError)
+  expect(failure).toMatchObject({ message: 'try later', retryable: true, partial: { content: hello } })
+  expect(failure).toHaveProperty(
+    'status',
+    expect.toSatisfy((status) => [500, 503, 529].includes(status)),
+  )
+})
+
+test.each(wires)('$name: a stream that is cut is truncated, and keeps what came (G11, qT6, qA7)', async (wire) => {
+  const failure = await failureOf(read(wire, wire.hello.slice(0, wire.cut)))
+  expect(failure).toBeInstanceOf(ModelError)
+  expect(failure).toMatchObject({ code: 'stream_truncated', retryable: true, partial: { content: hello } })
+})
+
+test.each(wires)('$name: arguments that are not JSON stay the text they were (G7)', async (wire) => {
+  const { message } = await read(wire, wire.call('{"path":"/etc","force":tr'))
+  expect(message.content).toEqual([
+    {
+      type: 'tool-call',
+      id: 'call_1',
+      name: 'f',
+      input: '{"path":"/etc","force":tr',
+      inputError: expect.stringContaining('not valid JSON'),
+    },
+  ])
+})
+
+test.each(wires)('$name: an abort in mid-stream closes the request and throws the reason itself', async (wire) => {
+  const { state, fetch } = openEnded(wire, wire.hello.slice(0, wire.cut))
+  const model = wire.model(fetch)
+  const aborter = new AbortController()
+  const flow = model.stream(requestTo(model, { signal: aborter.signal }))
+  await flow.next()
+  await flow.next()
+  const reason = new Error('enough')
+  const next = failureOf(flow.next())
+  aborter.abort(reason)
+  expect(await next).toBe(reason)
+  expect(state.closed).toBe(true)
+  expect(getEventListeners(aborter.signal, 'abort')).toHaveLength(0)
+})
+
+test.each(wires)('$name: closing the flow closes the request', async (wire) => {
+  const { state, fetch } = openEnded(wire, wire.hello.slice(0, wire.cut))
+  const model = wire.model(fetch)
+  const flow = model.stream(requestTo(model))
+  expect(state.requests).toBe(0)
+  await flow.next()
+  expect(state).toEqual({ requests: 1, closed: false })
+  await flow.return({ role: 'assistant', content: [], finishReason: 'other' })
+  expect(state).toEqual({ requests: 1, closed: true })
+})
+
+test.each(wires)('$name: a signal that has aborted already lets no request out', async (wire) => {
+  const { state, fetch } = openEnded(wire, [])
+  const reason = new Error('never mind')
+  expect(await failureOf(ask(wire.model(fetch), { signal: AbortSignal.abort(reason) }))).toBe(reason)
+  expect(state.requests).toBe(0)
+})
+
+test.each(wires)('$name: a finished call leaves no listener on the signal (A25)', async (wire) => {
+  const { signal } = new AbortController()
+  const { fetch } = mockModels({ script: [failing(500, 'server_error')] })
+  await failureOf(ask(wire.model(fetch), { signal }))
+  expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+})
+
+test.each(wires)('$name: a connection that fails or breaks is retryable (J2)', async (wire) => {
+  const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+  const refused = await failureOf(
+    ask(wire.model(() => Promise.reject(new TypeError('fetch failed', { cause: reset })))),
+  )
+  expect(refused).toMatchObject({ name: 'ModelError', code: 'connection', retryable: true })
+
+  const events = new TextEncoder().encode(sse(wire, wire.hello.slice(0, wire.cut)))
+  const broken = async () => {
+    let read = false
+    const body = new ReadableStream({
+      pull(controller) {
+        if (read) controller.error(new TypeError('terminated', { cause: reset }))
+        else controller.enqueue(events)
+        read = true
+      },
+    })
+    return new Response(body)
+  }
+  expect(await failureOf(ask(wire.model(broken)))).toMatchObject({
+    name: 'ModelError',
+    code: 'connection',
+    retryable: true,
+    partial: { content: hello },
+  })
+})
+
+test.each([
+  ['as it is by default', undefined, 2],
+  ['not at all inside retryModel (J12)', 0, 1],
+])('the client retries %s', async (_, clientRetries, requests) => {
+  const mock = mockModels({ script: () => failing(500, 'server_error', 1) })
+  const client = new OpenAI({ apiKey: 'none', fetch: mock.fetch, maxRetries: 1 })
+  const model = openai({ client, model: 'm', api: 'chat' })
+  await failureOf(ask(model, clientRetries === undefined ? {} : { clientRetries }))
+  expect(mock.requests).toHaveLength(requests)
+})
+
+test.each<[string, ResponseInit, object]>([
+  ['seconds', { status: 429, headers: { 'retry-after': '2' } }, { retryable: true, retryAfter: 2000 }],
+  [
+    'a date that has passed',
+    { status: 503, headers: { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' } },
+    { retryable: true, retryAfter: 0 },
+  ],
+  ['nonsense', { status: 429, headers: { 'retry-after': 'soon' } }, { retryable: true }],
+  ['an advice against it', { status: 429, headers: { 'x-should-retry': 'false' } }, { retryable: false }],
+  ['an advice to do so', { status: 400, headers: { 'x-should-retry': 'true' } }, { retryable: true }],
+  ['an error of the request', { status: 400 }, { retryable: false }],
+])('whether and when to retry: %s', async (_, init, expected) => {
+  const { retryable, retryAfter } = (await failureOf(
+    ask(responses.model(async () => new Response('<html></html>', init))),
+  )) as ModelError
+  expect({ retryable, ...(retryAfter !== undefined && { retryAfter }) }).toEqual(expected)
+})
+
+test('an HTTP error without a body says its status', async () => {
+  const failure = await failureOf(ask(claude.model(async () => new Response(null, { status: 502 }))))
+  expect(failure).toMatchObject({ name: 'ModelError', status: 502, code: '502', retryable: true })
+})
+
+test('an error code that is a word nobody knows is passed on, and not retried (qT10)', async () => {
+  const groq = { error: { code: 'tool_use_failed', type: 'invalid_request_error', failed_generation: '<f>' } }
+  expect(await failureOf(read(chat, [chatChunk({ content: 'x' }), groq]))).toMatchObject({
+    name: 'ModelError',
+    code: 'tool_use_failed',
+    status: 400,
+    retryable: false,
+  })
+})
+
+test('an account without credit is not asked again', async () => {
+  const { fetch } = mockModels({ script: [failing(429, 'insufficient_quota')] })
+  expect(await failureOf(ask(chat.model(fetch)))).toMatchObject({ status: 429, retryable: false })
+})
+
+test('an error event without a name is an error as well', async () => {
+  const failure = await failureOf(
+    read(responses, [{ type: 'error', code: 'rate_limit_exceeded', message: 'slow down' }]),
+  )
+  expect(failure).toMatchObject({ code: 'rate_limit_exceeded', status: 429, message: 'slow down', retryable: true })
+})
+
+test('what a client throws before it asks passes as a ModelError that is not retried', async () => {
+  const client = new OpenAI({ apiKey: () => Promise.reject(new Error('no key today')) })
+  const failure = await failureOf(ask(openai({ client, model: 'm' })))
+  expect(failure).toMatchObject({ name: 'ModelError', code: 'unknown', retryable: false })
+  expect(failure).toHaveProperty('message', expect.stringContaining('no key today'))
+})

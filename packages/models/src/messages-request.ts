@@ -1,0 +1,130 @@
+/** What is asked, as Anthropic's Messages API has it. */
+
+import type Anthropic from '@anthropic-ai/sdk'
+import type { AssistantPart, ContentPart, FilePart, ModelRequest, ToolCall, ToolMessage } from '@meanwhile/core'
+import { metadataFor, nameOf, refuseFile } from './content.ts'
+import { defined } from './defined.ts'
+import { isRecord } from './is-record.ts'
+
+type Body = Anthropic.MessageCreateParamsStreaming
+type Block = Anthropic.ContentBlockParam
+type ContentBlock = Anthropic.TextBlockParam | Anthropic.ImageBlockParam | Anthropic.DocumentBlockParam
+
+/**
+ * The wire has `maxTokens`, `temperature`, `topP`, `topK`, `stopSequences` and `parallelToolCalls` of the settings;
+ * `providerOptions` of the provider are put into the body last.
+ */
+export function messagesRequest(model: string, provider: string, maxTokens: number, request: ModelRequest): Body {
+  const { settings, instructions } = request
+  return {
+    model,
+    max_tokens: settings.maxTokens ?? maxTokens,
+    messages: messageParams(request, provider),
+    ...(instructions !== '' && { system: instructions }),
+    ...toolsOf(request),
+    ...defined({
+      temperature: settings.temperature,
+      top_p: settings.topP,
+      top_k: settings.topK,
+      stop_sequences: settings.stopSequences && [...settings.stopSequences],
+    }),
+    ...settings.providerOptions?.[provider],
+    stream: true,
+  }
+}
+
+function toolsOf(request: ModelRequest): Partial<Body> {
+  if (request.tools.length === 0) return {}
+  return defined({
+    tools: request.tools.map((tool) => ({
+      name: tool.name,
+      description: tool.description,
+      input_schema: { ...tool.inputSchema, type: 'object' as const },
+    })),
+    tool_choice: choiceOf(request),
+  })
+}
+
+function choiceOf({ toolChoice, settings }: ModelRequest): Anthropic.ToolChoice | undefined {
+  if (toolChoice === 'none') return { type: 'none' }
+  const single =
+    settings.parallelToolCalls === undefined ? {} : { disable_parallel_tool_use: !settings.parallelToolCalls }
+  if (toolChoice === 'required') return { type: 'any', ...single }
+  if (toolChoice !== 'auto') return { type: 'tool', name: toolChoice.tool, ...single }
+  // `auto` is what the wire does by itself.
+  return settings.parallelToolCalls === undefined ? undefined : { type: 'auto', ...single }
+}
+
+/** Neighbours of one role are one message: the results of a step belong together, and before what the user adds. */
+function messageParams({ messages }: ModelRequest, provider: string): Anthropic.MessageParam[] {
+  const params: { role: 'user' | 'assistant'; content: Block[] }[] = []
+  for (const message of messages) {
+    const role = message.role === 'assistant' ? 'assistant' : 'user'
+    const blocks = blocksOf(message, provider)
+    const last = params.at(-1)
+    if (last?.role === role) last.content.push(...blocks)
+    else if (blocks.length > 0) params.push({ role, content: blocks })
+  }
+  return params
+}
+
+function blocksOf(message: ModelRequest['messages'][number], provider: string): Block[] {
+  if (message.role === 'assistant') return message.content.flatMap((part) => assistantBlock(part, provider))
+  if (message.role === 'tool') return [resultBlock(message, provider)]
+  const { content } = message
+  return contentBlocks(typeof content === 'string' ? [{ type: 'text', text: content }] : content, provider)
+}
+
+function assistantBlock(part: AssistantPart, provider: string): Block[] {
+  if (part.type === 'text') return contentBlocks([part], provider)
+  const own = metadataFor(provider, part)
+  if (part.type === 'tool-call') {
+    if (part.providerResult !== undefined) return []
+    return [{ ...own, type: 'tool_use', id: part.id, name: nameOf(part), input: inputOf(part) }]
+  }
+  if (typeof own.data === 'string') return [{ type: 'redacted_thinking', data: own.data }]
+  // Unsigned reasoning is not Anthropic's, or was cut off: the API takes none of it back.
+  if (typeof own.signature !== 'string') return []
+  return [{ type: 'thinking', thinking: part.text, signature: own.signature }]
+}
+
+/** The wire wants an object: what is none, arguments that were not JSON among it, goes back as `{ arguments: … }`. */
+function inputOf({ input }: ToolCall): object {
+  return isRecord(input) && !Array.isArray(input) ? input : { arguments: input }
+}
+
+function resultBlock(message: ToolMessage, provider: string): Anthropic.ToolResultBlockParam {
+  const content = contentBlocks(message.content, provider)
+  return {
+    type: 'tool_result',
+    tool_use_id: message.callId,
+    ...(content.length > 0 && { content }),
+    ...(message.isError && { is_error: true }),
+  }
+}
+
+/** Empty text is left out: the API refuses it. */
+function contentBlocks(content: readonly ContentPart[], provider: string): ContentBlock[] {
+  return content.flatMap((part): ContentBlock[] => {
+    const own = metadataFor(provider, part)
+    if (part.type === 'text') return part.text.trim() === '' ? [] : [{ ...own, type: 'text', text: part.text }]
+    return [{ ...own, ...fileBlock(part) }]
+  })
+}
+
+function fileBlock(part: FilePart): Anthropic.ImageBlockParam | Anthropic.DocumentBlockParam {
+  const { mediaType, data } = part
+  if (mediaType === 'application/pdf') {
+    const source: Anthropic.DocumentBlockParam['source'] =
+      typeof data === 'string' ? { type: 'base64', media_type: mediaType, data } : { type: 'url', url: data.url }
+    return { type: 'document', source, ...(part.filename !== undefined && { title: part.filename }) }
+  }
+  if (!mediaType.startsWith('image/')) return refuseFile('Anthropic Messages', part)
+  if (typeof data !== 'string') return { type: 'image', source: { type: 'url', url: data.url } }
+  if (!isImageType(mediaType)) return refuseFile('Anthropic Messages', part)
+  return { type: 'image', source: { type: 'base64', media_type: mediaType, data } }
+}
+
+function isImageType(mediaType: string): mediaType is Anthropic.Base64ImageSource['media_type'] {
+  return /^image\/(jpeg|png|gif|webp)$/.test(mediaType)
+}

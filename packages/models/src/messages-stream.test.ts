@@ -1,0 +1,127 @@
+import type { AssistantMessage } from '@meanwhile/core'
+import { expect, test } from 'vitest'
+import { read } from '../test/ask.ts'
+import { claude } from '../test/wires.ts'
+
+const begin = {
+  type: 'message_start',
+  message: { id: 'msg_1', model: 'm', usage: { input_tokens: 5, output_tokens: 1 } },
+}
+
+async function messageOf(...events: object[]): Promise<AssistantMessage> {
+  return (await read(claude, [begin, ...events, ...end('end_turn')])).message
+}
+
+function start(index: number, block: object): object {
+  return { type: 'content_block_start', index, content_block: block }
+}
+
+function delta(index: number, piece: object): object {
+  return { type: 'content_block_delta', index, delta: piece }
+}
+
+function stop(index: number): object {
+  return { type: 'content_block_stop', index }
+}
+
+function end(reason: string, usage?: object): object[] {
+  return [{ type: 'message_delta', delta: { stop_reason: reason }, usage }, { type: 'message_stop' }]
+}
+
+test('a call is sealed when its block stops, before the response ends (G4)', async () => {
+  const { events } = await read(claude, claude.call('{"x":1}'))
+  const call = { type: 'tool-call', id: 'call_1', name: 'f', input: { x: 1 } }
+  expect(events).toEqual([
+    { type: 'tool-input-start', id: 'call_1', name: 'f' },
+    { type: 'tool-input-delta', id: 'call_1', delta: '{"x":1}' },
+    { type: 'tool-input-closed', call },
+    { type: 'tool-call', call },
+  ])
+})
+
+test('the input of a block start is a placeholder if deltas follow, and all there is if none do (qA2, qA3)', async () => {
+  const { content } = await messageOf(
+    start(0, { type: 'tool_use', id: 'a', name: 'f', input: {} }),
+    delta(0, { type: 'input_json_delta', partial_json: '' }),
+    stop(0),
+    start(1, { type: 'tool_use', id: 'b', name: 'f', input: { x: 1 } }),
+    stop(1),
+    start(2, { type: 'tool_use', id: 'c', name: 'f', input: { x: 1 } }),
+    delta(2, { type: 'input_json_delta', partial_json: '{"x":2}' }),
+    stop(2),
+  )
+  expect(content).toEqual([
+    { type: 'tool-call', id: 'a', name: 'f', input: {} },
+    { type: 'tool-call', id: 'b', name: 'f', input: { x: 1 } },
+    { type: 'tool-call', id: 'c', name: 'f', input: { x: 2 } },
+  ])
+})
+
+test('thinking keeps its signature, redacted thinking its data (G12)', async () => {
+  const { content } = await messageOf(
+    start(0, { type: 'thinking', thinking: '', signature: '' }),
+    delta(0, { type: 'thinking_delta', thinking: 'Hm' }),
+    delta(0, { type: 'thinking_delta', thinking: '.' }),
+    delta(0, { type: 'signature_delta', signature: 'EqQB' }),
+    stop(0),
+    start(1, { type: 'redacted_thinking', data: 'EmwK' }),
+    stop(1),
+    start(2, { type: 'thinking', thinking: '', signature: '' }),
+    delta(2, { type: 'signature_delta', signature: 'omitted' }),
+    stop(2),
+    start(3, { type: 'text', text: 'H' }),
+    delta(3, { type: 'text_delta', text: 'i' }),
+    stop(3),
+  )
+  expect(content).toEqual([
+    { type: 'reasoning', text: 'Hm.', providerMetadata: { anthropic: { signature: 'EqQB' } } },
+    { type: 'reasoning', text: '', providerMetadata: { anthropic: { data: 'EmwK' } } },
+    { type: 'reasoning', text: '', providerMetadata: { anthropic: { signature: 'omitted' } } },
+    { type: 'text', text: 'Hi' },
+  ])
+})
+
+test('pings and unknown events and blocks are left alone (qA1)', async () => {
+  const { content } = await messageOf(
+    { type: 'ping' },
+    { type: 'something_new', index: 0 },
+    start(0, { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }),
+    delta(0, { type: 'input_json_delta', partial_json: '{"query":"x"}' }),
+    stop(0),
+    start(1, { type: 'text', text: '' }),
+    delta(1, { type: 'text_delta', text: 'Hi' }),
+    delta(1, { type: 'something_new' }),
+    stop(1),
+  )
+  expect(content).toEqual([{ type: 'text', text: 'Hi' }])
+})
+
+test('cached input counts as input, later counts replace earlier ones', async () => {
+  const usage = {
+    input_tokens: null,
+    cache_read_input_tokens: 20,
+    cache_creation_input_tokens: 3,
+    output_tokens: 9,
+    output_tokens_details: { thinking_tokens: 4 },
+  }
+  const { message } = await read(claude, [begin, ...end('end_turn', usage)])
+  expect(message.usage).toEqual({
+    inputTokens: 28,
+    outputTokens: 9,
+    cacheReadTokens: 20,
+    cacheWriteTokens: 3,
+    reasoningTokens: 4,
+  })
+})
+
+test.each([
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['tool_use', 'tool-calls'],
+  ['max_tokens', 'length'],
+  ['refusal', 'content-filter'],
+  ['pause_turn', 'other'],
+])('stop reason %s is %s', async (word, reason) => {
+  const { message } = await read(claude, [begin, ...end(word)])
+  expect([message.finishReason, message.response?.finishReason]).toEqual([reason, word])
+})

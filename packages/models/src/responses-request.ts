@@ -1,0 +1,100 @@
+/** What is asked, as OpenAI's Responses API has it. */
+
+import type { AssistantMessage, ContentPart, ModelRequest, ToolMessage } from '@meanwhile/core'
+import type OpenAI from 'openai'
+import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from './content.ts'
+import { defined } from './defined.ts'
+
+type Body = OpenAI.Responses.ResponseCreateParamsStreaming
+type Item = OpenAI.Responses.ResponseInputItem
+
+/** OpenAI's models that do not reason; they refuse a request that asks for encrypted reasoning. */
+const DOES_NOT_REASON = /(^|\/)(gpt-[34]|chatgpt|gpt-5[\d.]*-chat)/
+
+/**
+ * Every request carries the whole history, so nothing is stored with the provider (`store: false`) and the model's reasoning comes
+ * and goes encrypted. The wire has `maxTokens`, `temperature`, `topP` and `parallelToolCalls` of the settings;
+ * `providerOptions` of the provider are put into the body last.
+ */
+export function responsesRequest(model: string, provider: string, request: ModelRequest): Body {
+  const { settings, instructions } = request
+  return {
+    model,
+    input: request.messages.flatMap((message): Item[] => {
+      if (message.role === 'assistant') return assistantItems(message, provider)
+      if (message.role === 'tool') return [resultItem(message, provider)]
+      const { content } = message
+      return [{ role: 'user', content: typeof content === 'string' ? content : partsOf(content, provider) }]
+    }),
+    ...(instructions !== '' && { instructions }),
+    ...toolsOf(request),
+    ...defined({
+      max_output_tokens: settings.maxTokens,
+      temperature: settings.temperature,
+      top_p: settings.topP,
+    }),
+    store: false,
+    ...(!DOES_NOT_REASON.test(model) && { include: ['reasoning.encrypted_content' as const] }),
+    ...settings.providerOptions?.[provider],
+    stream: true,
+  }
+}
+
+function toolsOf({ tools, toolChoice, settings }: ModelRequest): Partial<Body> {
+  if (tools.length === 0) return {}
+  return defined({
+    tools: tools.map((tool) => ({
+      type: 'function' as const,
+      name: tool.name,
+      description: tool.description,
+      parameters: tool.inputSchema,
+      // The wire's own default is strict, which not every schema can be.
+      strict: false,
+    })),
+    tool_choice: toolChoice === 'auto' ? undefined : choiceOf(toolChoice),
+    parallel_tool_calls: settings.parallelToolCalls,
+  })
+}
+
+function choiceOf(choice: Exclude<ModelRequest['toolChoice'], 'auto'>): NonNullable<Body['tool_choice']> {
+  return typeof choice === 'string' ? choice : { type: 'function', name: choice.tool }
+}
+
+function assistantItems({ content }: AssistantMessage, provider: string): Item[] {
+  return content.flatMap((part): Item[] => {
+    if (part.type === 'text') {
+      return part.text === '' ? [] : [{ ...metadataFor(provider, part), role: 'assistant', content: part.text }]
+    }
+    if (part.type === 'reasoning') {
+      const item = metadataFor(provider, part)
+      return isReasoningItem(item) ? [item] : []
+    }
+    if (part.providerResult !== undefined) return []
+    return [{ type: 'function_call', call_id: part.id, name: nameOf(part), arguments: argumentsOf(part) }]
+  })
+}
+
+/** A reasoning item goes back as it came, if it holds more than an id, which nobody knows where nothing is stored. */
+function isReasoningItem(item: object): item is OpenAI.Responses.ResponseReasoningItem {
+  if (!('type' in item && item.type === 'reasoning')) return false
+  return ('encrypted_content' in item && !!item.encrypted_content) || ('content' in item && !!item.content)
+}
+
+function resultItem({ callId, content }: ToolMessage, provider: string): Item {
+  const onlyText = content.every((part) => part.type === 'text')
+  const output = onlyText ? joinText(content, () => '') : partsOf(content, provider)
+  return { type: 'function_call_output', call_id: callId, output }
+}
+
+function partsOf(content: readonly ContentPart[], provider: string): OpenAI.Responses.ResponseInputMessageContentList {
+  return content.map((part) => {
+    const own = metadataFor(provider, part)
+    if (part.type === 'text') return { ...own, type: 'input_text', text: part.text }
+    if (part.mediaType.startsWith('image/')) {
+      return { detail: 'auto', ...own, type: 'input_image', image_url: fileUrl(part) }
+    }
+    if (part.mediaType !== 'application/pdf') return refuseFile('OpenAI Responses', part)
+    const file = typeof part.data === 'string' ? { file_data: fileUrl(part) } : { file_url: part.data.url }
+    return { ...own, type: 'input_file', filename: part.filename ?? 'document.pdf', ...file }
+  })
+}

@@ -1,0 +1,124 @@
+import type { AssistantMessage } from '@meanwhile/core'
+import { expect, test } from 'vitest'
+import { read } from '../test/ask.ts'
+import { responses } from '../test/wires.ts'
+
+const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f' }
+const completed = { type: 'response.completed', response: { status: 'completed' } }
+
+async function messageOf(...events: object[]): Promise<AssistantMessage> {
+  return (await read(responses, events)).message
+}
+
+function added(index: number, item: object): object {
+  return { type: 'response.output_item.added', output_index: index, item }
+}
+
+function done(index: number, item: object): object {
+  return { type: 'response.output_item.done', output_index: index, item }
+}
+
+test('a call is sealed by its own `done`, once, before the response ends (G4, qR4)', async () => {
+  const { events } = await read(responses, responses.call('{"x":1}'))
+  const sealed = { type: 'tool-call', id: 'call_1', name: 'f', input: { x: 1 } }
+  expect(events).toEqual([
+    { type: 'tool-input-start', id: 'call_1', name: 'f' },
+    { type: 'tool-input-delta', id: 'call_1', delta: '{"x":1}' },
+    { type: 'tool-input-closed', call: sealed },
+    { type: 'tool-call', call: sealed },
+  ])
+})
+
+test('a call that comes with its item alone is there once (qR1)', async () => {
+  const { content } = await messageOf(
+    done(0, { ...call, arguments: '{"x":1}', status: 'completed' }),
+    done(0, { ...call, arguments: '{"x":1}', status: 'completed' }),
+    completed,
+  )
+  expect(content).toEqual([{ type: 'tool-call', id: 'call_1', name: 'f', input: { x: 1 } }])
+})
+
+test('a call that was never announced is named by its item', async () => {
+  const { content } = await messageOf(
+    { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_1', delta: '{"x":' },
+    { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_1', delta: '1}' },
+    done(0, { ...call, arguments: '{"x":1}', status: 'completed' }),
+    completed,
+  )
+  expect(content).toEqual([{ type: 'tool-call', id: 'call_1', name: 'f', input: { x: 1 } }])
+})
+
+test('items may lack an id or change it: their place in the output tells them apart (qR3)', async () => {
+  const { content } = await messageOf(
+    added(0, { type: 'function_call', call_id: 'call_1', name: 'f' }),
+    added(1, { type: 'function_call', id: 'fc_x', call_id: 'call_2', name: 'g' }),
+    { type: 'response.function_call_arguments.delta', output_index: 1, item_id: 'fc_y', delta: '{"y":2}' },
+    { type: 'response.function_call_arguments.delta', output_index: 0, delta: '{"x":1}' },
+    { type: 'response.function_call_arguments.done', output_index: 0, arguments: '{"x":1}' },
+    { type: 'response.function_call_arguments.done', output_index: 1, item_id: 'fc_z', arguments: '{"y":2}' },
+    completed,
+  )
+  expect(content).toEqual([
+    { type: 'tool-call', id: 'call_1', name: 'f', input: { x: 1 } },
+    { type: 'tool-call', id: 'call_2', name: 'g', input: { y: 2 } },
+  ])
+})
+
+test('an item that is not completed seals nothing (qR6)', async () => {
+  const { events, message } = await read(responses, [
+    added(0, { ...call, arguments: '', status: 'in_progress' }),
+    { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_1', delta: '{"x":' },
+    done(0, { ...call, arguments: '{"x":', status: 'incomplete' }),
+    {
+      type: 'response.incomplete',
+      response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } },
+    },
+  ])
+  expect(events.map((event) => event.type)).toEqual(['tool-input-start', 'tool-input-delta'])
+  expect(message).toMatchObject({ finishReason: 'length', response: { finishReason: 'max_output_tokens' } })
+})
+
+test.each([
+  ['max_output_tokens', 'length'],
+  ['content_filter', 'content-filter'],
+  ['steered', 'other'],
+])('an incomplete response because of %s ends with %s', async (reason, expected) => {
+  const { finishReason } = await messageOf({
+    type: 'response.incomplete',
+    response: { incomplete_details: { reason } },
+  })
+  expect(finishReason).toBe(expected)
+})
+
+test('parts of a summary are paragraphs of one reasoning part, a phase stays with its text (G12)', async () => {
+  const item = {
+    id: 'rs_1',
+    type: 'reasoning',
+    summary: [{ type: 'summary_text', text: 'One' }],
+    encrypted_content: 'g',
+  }
+  const summary = { output_index: 0, item_id: 'rs_1' }
+  const { content } = await messageOf(
+    added(0, { id: 'rs_1', type: 'reasoning', summary: [] }),
+    { type: 'response.reasoning_summary_part.added', ...summary, summary_index: 0 },
+    { type: 'response.reasoning_summary_text.delta', ...summary, summary_index: 0, delta: 'One' },
+    { type: 'response.reasoning_summary_part.added', ...summary, summary_index: 1 },
+    { type: 'response.reasoning_summary_text.delta', ...summary, summary_index: 1, delta: 'Two' },
+    done(0, item),
+    added(1, { id: 'msg_1', type: 'message', content: [], phase: 'commentary' }),
+    { type: 'response.output_text.delta', output_index: 1, item_id: 'msg_1', delta: 'Wait' },
+    { type: 'response.refusal.delta', output_index: 1, item_id: 'msg_1', delta: '.' },
+    done(1, { id: 'msg_1', type: 'message', status: 'completed', phase: 'commentary' }),
+    completed,
+  )
+  expect(content).toEqual([
+    { type: 'reasoning', text: 'One\n\nTwo', providerMetadata: { openai: item } },
+    { type: 'text', text: 'Wait.', providerMetadata: { openai: { phase: 'commentary' } } },
+  ])
+})
+
+test('reasoning that is all encrypted is a part without text (G12)', async () => {
+  const item = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'gAAA' }
+  const { content } = await messageOf(added(0, { ...item, encrypted_content: 'draft' }), done(0, item), completed)
+  expect(content).toEqual([{ type: 'reasoning', text: '', providerMetadata: { openai: item } }])
+})

@@ -1,0 +1,74 @@
+/** A model asked once: for the tests of the adapters. */
+
+import type { AssistantMessage, ModelEvent, ModelRequest } from '@meanwhile/core'
+import { DEFAULT_INPUT_LIMITS, type Model } from '@meanwhile/core'
+import { mockModels, recordedResponse } from '@meanwhile/harness'
+import type { TestWire } from './wires.ts'
+
+export interface Asked {
+  readonly events: readonly ModelEvent[]
+  readonly message: AssistantMessage
+}
+
+/** What the model answers to this request, of which only what matters need be given. */
+export async function ask(model: Model, request: Partial<ModelRequest> = {}): Promise<Asked> {
+  const events: ModelEvent[] = []
+  const flow = model.stream(requestTo(model, request))
+  for (;;) {
+    const { done, value } = await flow.next()
+    if (done) return { events, message: value }
+    events.push(value)
+  }
+}
+
+export function requestTo(model: Model, request: Partial<ModelRequest> = {}): ModelRequest {
+  return {
+    model,
+    instructions: '',
+    messages: [{ role: 'user', content: 'Hello' }],
+    tools: [],
+    toolChoice: 'auto',
+    settings: {},
+    inputLimits: DEFAULT_INPUT_LIMITS,
+    takenIds: new Set(),
+    signal: new AbortController().signal,
+    ...request,
+  }
+}
+
+/** What comes of these events of a wire. */
+export function read(wire: TestWire, events: readonly object[]): Promise<Asked> {
+  const script = [
+    recordedResponse(
+      wire.name,
+      events.map((event) => JSON.stringify(event)),
+    ),
+  ]
+  return ask(wire.model(mockModels({ script }).fetch))
+}
+
+/** The error that comes of these events. */
+export function failureOf(asked: Promise<unknown>): Promise<unknown> {
+  return asked.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+}
+
+/** The body this request becomes on a wire. */
+export async function bodyOf(
+  wire: TestWire,
+  request: Partial<ModelRequest>,
+  model: TestWire['model'] = wire.model,
+): Promise<unknown> {
+  const mock = mockModels({
+    script: [
+      recordedResponse(
+        wire.name,
+        wire.hello.map((event) => JSON.stringify(event)),
+      ),
+    ],
+  })
+  await ask(model(mock.fetch), request)
+  return mock.requests[0]?.body
+}
