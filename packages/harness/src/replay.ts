@@ -2,12 +2,13 @@
 
 import type { Pace } from '@meanwhile/core/testing'
 import type { Slice } from './slice.ts'
+import { recordedType } from './wires/sse.ts'
 import type { WireName } from './wires/wire.ts'
 
 /** A recorded response: plain data, served like a scripted one, but on its own wire only. */
 export interface Recording {
   readonly recorded: WireName
-  /** The events as JSON text, just as they were recorded. */
+  /** The events as text, just as they were recorded: JSON, unless the recording is damaged. */
   readonly events: readonly string[]
   readonly pace?: Pace
   readonly slice?: Slice
@@ -44,9 +45,9 @@ export function recordedResponses(
 ): Recording[] {
   const responses: string[][] = []
   for (const event of recordedResponse(wire, lines).events) {
-    const { type } = JSON.parse(event) as { type?: unknown }
     const open = responses.at(-1)
-    if (!open || (type !== undefined && type === BEGINNINGS[wire])) responses.push([event])
+    const beginning = BEGINNINGS[wire]
+    if (!open || (beginning !== undefined && recordedType(event) === beginning)) responses.push([event])
     else open.push(event)
   }
   return responses.map((events) => recordedResponse(wire, events, options))

@@ -273,8 +273,8 @@ test('OpenAI, Responses: encrypted reasoning with a summary, calls and an answer
 // The first and the last line of this recording lack their closing brace.
 test('Responses, a call that wraps others: as it was recorded, an event that is not JSON is a ModelError', async () => {
   const recorded = linesOf('openai-responses', 'parallel-tool-call-wrapper.1')
-  const body = recorded.map((line) => `data: ${line}\n\n`).join('')
-  const client = new OpenAI({ apiKey: 'none', fetch: async () => new Response(body), logLevel: 'off' })
+  const { fetch } = mockModels({ script: [recordedResponse('openai-responses', recorded)] })
+  const client = new OpenAI({ apiKey: 'none', fetch, logLevel: 'off' })
   const failure = await failureOf(ask(openai({ client, model: 'recorded' })))
   expect(failure).toBeInstanceOf(ModelError)
   expect(failure).toMatchObject({ code: 'invalid_chunk', retryable: true })

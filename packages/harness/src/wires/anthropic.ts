@@ -1,7 +1,7 @@
 /** Anthropic Messages, as api.anthropic.com streams them. */
 
 import type { FinishReason, Usage } from '@meanwhile/core'
-import { type EventPayload, eventFrame, jsonEventFrame } from './sse.ts'
+import { type EventPayload, eventFrame, recordedEventFrame } from './sse.ts'
 import type { Encoder, Failure, ResponseSeed, Wire, WrittenBeat } from './wire.ts'
 
 /** `error` has no stop reason of its own here: it is an error event. */
@@ -20,7 +20,7 @@ export const anthropic: Wire = {
   requestIdHeader: 'request-id',
   encoder: anthropicEncoder,
   errorBody,
-  recordedFrame: jsonEventFrame,
+  recordedFrame: recordedEventFrame,
   recordedEnd: [],
 }
 

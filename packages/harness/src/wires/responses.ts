@@ -4,7 +4,7 @@ import type { FinishReason } from '@meanwhile/core'
 import { openaiError } from './openai.ts'
 import { callItem, type OutputItem, reasoningItem, type Send, textItem } from './responses-items.ts'
 import { responseObject, responseUsage } from './responses-object.ts'
-import { eventFrame, jsonEventFrame } from './sse.ts'
+import { eventFrame, recordedEventFrame } from './sse.ts'
 import type { Encoder, Failure, ResponseSeed, Wire, WrittenBeat } from './wire.ts'
 
 /** How a response ends that did not complete: its status, event and reason are told by the finish reason. */
@@ -21,7 +21,7 @@ export const responses: Wire = {
   requestIdHeader: 'x-request-id',
   encoder: responsesEncoder,
   errorBody: (failure) => ({ error: openaiError(failure) }),
-  recordedFrame: jsonEventFrame,
+  recordedFrame: recordedEventFrame,
   recordedEnd: [],
 }
 

@@ -15,8 +15,13 @@ export function eventFrame(payload: EventPayload): string {
   return `event: ${payload.type}\ndata: ${JSON.stringify(payload)}\n\n`
 }
 
-/** The frame of an event that is JSON already; its name is the `type` in it. */
-export function jsonEventFrame(json: string): string {
-  const { type } = JSON.parse(json) as { type?: unknown }
-  return typeof type === 'string' ? `event: ${type}\ndata: ${json}\n\n` : `data: ${json}\n\n`
+/** The frame of an event as it was recorded; its name is the `type` in it. */
+export function recordedEventFrame(event: string): string {
+  const type = recordedType(event)
+  return type === undefined ? `data: ${event}\n\n` : `event: ${type}\ndata: ${event}\n\n`
+}
+
+/** The `type` a recorded event begins with: found as text, because what was recorded need not be JSON. */
+export function recordedType(event: string): string | undefined {
+  return /^\s*\{\s*"type"\s*:\s*"([^"\\]+)"/.exec(event)?.[1]
 }
