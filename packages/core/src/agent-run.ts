@@ -60,17 +60,19 @@ export function startRun(
   })
   run.context = span.context
   const result = drive(run, input, options.signal, buffer).then(
-    (result) => finish(run, span, undefined, result),
+    (result) => {
+      finish(run, span, undefined, result)
+      const dropped = buffer?.dropped ?? 0
+      buffer?.end({ event: { runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) } })
+      return result
+    },
     (error: unknown) => {
       finish(run, span, error)
       buffer?.end({ error })
       throw error
     },
   )
-  result.then(
-    () => buffer?.end({}),
-    () => undefined,
-  )
+  result.catch(() => undefined)
 
   let read = false
   return {
@@ -79,12 +81,14 @@ export function startRun(
     [Symbol.asyncIterator]() {
       if (read || !buffer) throw new TypeError('the events of a run can be read once')
       read = true
+      const events = buffer.read()
       return {
-        next: () => buffer.next(),
+        next: () => events.next(),
         async return() {
+          buffer.leave()
           run.abort(new Error('the reader of its events left'))
           await result.catch(() => undefined)
-          return { done: true, value: undefined }
+          return events.return(undefined)
         },
       }
     },
@@ -114,39 +118,43 @@ async function drive(
         continue
       }
       run.signal.throwIfAborted()
-      await end(run, new TypeError('the run is over'), buffer)
-      const result: AgentResult = Object.freeze({ ...step.value, warnings: [...run.warnings] })
-      const dropped = buffer?.dropped ?? 0
-      buffer?.push({ runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) })
-      return result
+      await stop(run, new TypeError('the run is over'))
+      end(run, buffer)
+      return Object.freeze({ ...step.value, warnings: [...run.warnings] })
     }
   } catch (thrown) {
     const error = run.signal.aborted ? run.signal.reason : thrown
-    await end(run, error, buffer)
-    throw error instanceof AgentError ? withHistory(run, error) : error
+    await stop(run, error)
+    if (error instanceof AgentError) addHistory(run, error)
+    end(run, buffer)
+    throw error
   } finally {
     waiting.over()
     signal?.removeEventListener('abort', abort)
   }
 }
 
-/** Nothing of the run is at work any more, and what it said last is said. */
-async function end(run: RunState, reason: unknown, buffer: EventBuffer | undefined): Promise<void> {
+/** Nothing of the run is at work any more. */
+async function stop(run: RunState, reason: unknown): Promise<void> {
   run.calls.abort(reason)
   await run.calls.idle()
-  for (const event of run.funnel.drain()) buffer?.push(event)
-  run.over = true
 }
 
 /** What a caller needs to go on after an error (A24). */
-function withHistory(run: RunState, error: AgentError): AgentError {
+function addHistory(run: RunState, error: AgentError): void {
   error.messages = [...run.messages, ...run.calls.answers(openCalls(run.messages))]
   error.usage = run.usage
   if (run.calls.abandoned.length > 0) error.abandoned = run.calls.abandoned
-  return error
 }
 
-function finish(run: RunState, { span }: OpenSpan, error: unknown, result?: AgentResult): AgentResult {
+/** What was said last is said, and nothing more will be. */
+function end(run: RunState, buffer: EventBuffer | undefined): void {
+  for (const event of run.funnel.drain()) buffer?.push(event)
+  run.over = true
+  run.scope = {}
+}
+
+function finish(run: RunState, { span }: OpenSpan, error: unknown, result?: AgentResult): void {
   span.setAttributes({
     ...run.annotationsOf(),
     [OUTCOME]: outcomeOf(error),
@@ -159,7 +167,6 @@ function finish(run: RunState, { span }: OpenSpan, error: unknown, result?: Agen
   if (run.config.telemetry?.usageOnRun !== false) setUsage(span, run.usage)
   if (error !== undefined) setError(span, error)
   span.end(performance.now())
-  return result as AgentResult
 }
 
 /** The wait for a flow's next step, bounded once the run is aborted: a hook or wrap that does not heed it holds nothing up. */

@@ -3,6 +3,7 @@
 import type { Context } from '@opentelemetry/api'
 import { AgentError, ModelError, messageOf } from './errors.ts'
 import type { Flow } from './flow.ts'
+import { freeze, isMessage } from './history.ts'
 import type { AssistantMessage } from './message.ts'
 import type { ModelFlow } from './middleware.ts'
 import type { ModelEvent, ModelRequest } from './model.ts'
@@ -34,6 +35,7 @@ export function attemptFlow(
   let attempt = 0
   let started = 0
   let firstEvent = 0
+  let left = false
 
   return traced<WrapModelEvent, AssistantMessage>({
     open: () => {
@@ -47,12 +49,17 @@ export function attemptFlow(
       const stream = request.model.stream({ ...request, signal: controller.signal })
       return heeding(stream, controller.signal, (event) => {
         firstEvent ||= performance.now()
-        if ('call' in event) run.calls.announced(event.call.id, attempt, span)
+        if ('call' in event) run.calls.announced(freeze(event.call).id, attempt, span)
         else if ('id' in event) run.calls.announced(event.id, attempt, span)
         return { ...event, runId: run.id, step: run.step, attempt }
       })
     },
+    closing: () => {
+      left = true
+      controller.abort(new Error('the wrap that asked has left'))
+    },
     done: ({ span }, message) => {
+      checkEnd(message)
       setResponse(span, message)
       run.addUsage(message.usage)
       observer.answered(message, attempt)
@@ -60,19 +67,33 @@ export function attemptFlow(
     },
     failed: (thrown) => {
       const error = asAgentError(thrown, run.signal, request.signal)
-      observer.failed(error, attempt, request)
+      if (!left) observer.failed(error, attempt, request)
       return error
     },
     ended: ({ span }, error) => {
       request.signal.removeEventListener('abort', follow)
-      controller.abort()
-      if (error !== undefined) recordFailure(run, span, error)
+      if (error !== undefined && !left) recordFailure(run, span, error)
       if (firstEvent > 0) span.setAttribute(TIME_TO_FIRST_CHUNK, (firstEvent - started) / 1000)
-      span.setAttribute(CALLS_EARLY, run.calls.attemptEnded(attempt))
-      span.setAttribute(OUTCOME, outcomeOf(error))
+      span.setAttribute(CALLS_EARLY, run.calls.attemptEnded(attempt, error !== undefined && !left))
+      span.setAttribute(OUTCOME, left ? 'cancelled' : outcomeOf(error))
       span.end(performance.now())
     },
   })
+}
+
+/** A model may end without a message, or say itself that its response is none; the assembler's never do (A19). */
+function checkEnd(message: AssistantMessage): void {
+  if (!isAssistantMessage(message)) {
+    throw new ModelError('the model ended without a message', { code: 'stream_truncated', retryable: true })
+  }
+  if (message.finishReason === 'error') {
+    const data = { code: 'finish_reason_error', retryable: true, partial: message }
+    throw new ModelError('the provider ended the response with an error', data)
+  }
+}
+
+export function isAssistantMessage(value: unknown): value is AssistantMessage {
+  return isMessage(value) && value.role === 'assistant'
 }
 
 /** An abort of the run is the run's error, one by a wrap its reason; whatever else a model throws is a `ModelError` (A19). */

@@ -13,11 +13,16 @@ export interface Asker {
   readonly span: Span
   /** When its stream ended, in `performance.now()`; absent while it goes on. */
   ended?: number
+  failed?: boolean
 }
 
 /** One execution of the tool's function. Times: `performance.now()`. `ended` is absent while it goes on. */
 export interface Execution {
   readonly open: OpenSpan
+  /** The how-manieth of its call, from 1 (C14). */
+  readonly attempt: number
+  /** Aborted with its call, or alone when the wrap that asked for it has left. */
+  readonly signal: AbortSignal
   readonly started: number
   ended?: number
   error?: unknown

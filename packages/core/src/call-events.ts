@@ -1,7 +1,9 @@
 /** What the reader sees of calls: nothing before the model event that announced them, nothing after they are over (B7, B8). */
 
 import type { CallEntry } from './call-entry.ts'
+import { sameCall } from './canonical.ts'
 import type { AgentEventBody, CustomEvent, ToolProgress } from './events.ts'
+import type { ToolCall } from './message.ts'
 import type { RunState } from './run.ts'
 import type { Progress } from './tool.ts'
 
@@ -9,6 +11,8 @@ type Provisional = Extract<AgentEventBody, { type: 'tool-start' | 'tool-progress
 
 export class CallEvents {
   readonly #run: RunState
+  /** What the reader was told last of each call, by id. */
+  readonly #announced: Map<string, ToolCall> = new Map()
   /** Events of calls whose announcement has not come through the wraps yet. */
   readonly #hidden: Map<CallEntry, AgentEventBody[]> = new Map()
   readonly #progress: WeakMap<CallEntry, number> = new WeakMap()
@@ -17,15 +21,21 @@ export class CallEvents {
     this.#run = run
   }
 
+  announced(call: ToolCall): void {
+    this.#announced.set(call.id, call)
+  }
+
   started(entry: CallEntry): void {
-    if (entry.provisional) this.#hidden.set(entry, [])
+    const announced = this.#announced.get(entry.call.id)
+    if (entry.provisional && !(announced && sameCall(announced, entry.call))) this.#hidden.set(entry, [])
     this.#emit(entry, { type: 'tool-start', callId: entry.call.id, call: entry.call })
   }
 
-  /** Clamped to 0..1, and never down: one that is lower or no number shows as the last (I2). */
+  /** Clamped to 0..1, and never down: one that is lower or not finite shows as the last (I2). */
   progress(entry: CallEntry, { progress, message, metadata }: Progress): void {
     const last = this.#progress.get(entry)
-    const next = progress === undefined || Number.isNaN(progress) ? last : Math.max(last ?? 0, Math.min(progress, 1))
+    const next =
+      progress === undefined || !Number.isFinite(progress) ? last : Math.max(last ?? 0, Math.min(progress, 1))
     if (next !== undefined) this.#progress.set(entry, next)
     const event: ToolProgress = {
       type: 'tool-progress',

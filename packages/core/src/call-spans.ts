@@ -6,12 +6,12 @@ import { type Outcome, setError } from './telemetry/spans.ts'
 
 /** Ends the spans of a call that was committed, discarded or abandoned. `compensated`: whether its discard was undone, if tried. */
 export function endSpans(entry: CallEntry, compensated?: boolean): void {
-  for (const { open, started, ended, error } of entry.executions.splice(0)) {
+  for (const { open, signal, started, ended, error } of entry.executions.splice(0)) {
     const { span } = open
     // What a tool throws once we have aborted it answers the abort.
-    const failed = error !== undefined && !entry.signal.aborted
+    const failed = error !== undefined && !signal.aborted
     if (failed) setError(span, error)
-    span.setAttribute(OUTCOME, outcome(entry, ended !== undefined, failed))
+    span.setAttribute(OUTCOME, outcome(entry, signal, ended !== undefined, failed))
     if (ended === undefined) span.setAttribute(SETTLED, false)
     if (entry.discarded) span.setAttribute(DISCARD_REASON, entry.discarded)
     else if (entry.startedEarly && entry.modelEnded !== undefined) {
@@ -22,9 +22,9 @@ export function endSpans(entry: CallEntry, compensated?: boolean): void {
   }
 }
 
-function outcome(entry: CallEntry, settled: boolean, failed: boolean): Outcome {
+function outcome(entry: CallEntry, signal: AbortSignal, settled: boolean, failed: boolean): Outcome {
   if (!settled) return 'abandoned'
   if (entry.discarded) return 'discarded'
   if (failed) return 'failed'
-  return entry.signal.aborted ? 'cancelled' : 'committed'
+  return signal.aborted ? 'cancelled' : 'committed'
 }

@@ -1,6 +1,7 @@
 /** The onion: how the wraps of a list of middlewares become one. Each layer has its own span and context. */
 
 import type { Context } from '@opentelemetry/api'
+import type { CallEntry } from './call-entry.ts'
 import { AgentError, MiddlewareError } from './errors.ts'
 import type { Flow } from './flow.ts'
 import type { Middleware, Run } from './middleware.ts'
@@ -21,7 +22,8 @@ export interface WrapKind<Request, Event, Result> {
   isResult(value: unknown): boolean
   /** Whether a throw that is no `AgentError` is the middleware's own: a tool's passes through as it is (C17, C18). */
   readonly ownsThrows: boolean
-  readonly callId?: string
+  /** Of `wrapToolCall`: the call it goes round. */
+  readonly call?: CallEntry
 }
 
 type Wrap<Request, Event, Result> = (
@@ -30,8 +32,12 @@ type Wrap<Request, Event, Result> = (
   run: Run,
 ) => Flow<Event, Result>
 
+interface Typed {
+  readonly type?: string | undefined
+}
+
 /** All wraps of a kind round `core`; the first middleware is the outermost. */
-export function compose<Request, Event, Result>(
+export function compose<Request, Event extends Typed, Result>(
   run: RunState,
   kind: WrapKind<Request, Event, Result>,
   core: Layer<Request, Event, Result>,
@@ -42,7 +48,7 @@ export function compose<Request, Event, Result>(
   }, core)
 }
 
-function layer<Request, Event, Result>(
+function layer<Request, Event extends Typed, Result>(
   run: RunState,
   kind: WrapKind<Request, Event, Result>,
   name: string,
@@ -50,35 +56,49 @@ function layer<Request, Event, Result>(
   inner: Layer<Request, Event, Result>,
 ): Layer<Request, Event, Result> {
   return (request, parent) => {
+    const made: Flow<Event, Result>[] = []
     let out = false
-    let nextCalls = 0
+    /** What the wrap leaves behind is closed, innermost first (C15); nothing more is made for it (C16). */
+    const close = () => {
+      out = true
+      return Promise.allSettled(made.map((flow) => flow.return(undefined as Result)))
+    }
     return traced({
       open: () => startMiddlewareSpan(run.tracer, parent, name, kind.hook, run.step),
       make: ({ context }) => {
         const next = (request: Request) => {
           if (out) throw new MiddlewareError(name, kind.hook, 'next was called after the wrap had ended')
-          nextCalls++
-          return inner(request, context)
+          const flow = inner(request, context)
+          made.push(flow)
+          return flow
         }
-        return wrap(
-          request,
-          next,
-          viewOf(run, { context, source: name, ...(kind.callId !== undefined && { callId: kind.callId }) }),
-        )
+        return wrap(request, next, viewOf(run, { context, source: name, ...(kind.call && { call: kind.call }) }))
       },
+      event: (event) => (event.type === 'custom' ? { source: name, ...event } : event),
+      closing: () => void close(),
       done: (_, result) => {
         if (kind.isResult(result)) return result
         throw new MiddlewareError(name, kind.hook, 'the wrap returned no result; return what next(…) returned')
       },
       failed: (error) => (kind.ownsThrows ? blame(run, name, kind.hook, error) : error),
-      ended: ({ span }, error) => {
-        out = true
-        span.setAttribute(MIDDLEWARE_NEXT_CALLS, nextCalls)
+      async ended({ span }, error) {
+        await within(run.config.grace, close())
+        span.setAttribute(MIDDLEWARE_NEXT_CALLS, made.length)
         if (error !== undefined) setError(span, error)
         span.end()
       },
     })
   }
+}
+
+/** Waits for work, but no longer than so many milliseconds. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([work, late])
+  clearTimeout(timer)
 }
 
 /** Core's own errors pass as they are, and so does what an abort brought about; anything else is the middleware's (C17). */

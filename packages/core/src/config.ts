@@ -1,6 +1,7 @@
 /** The options of an agent, checked. */
 
 import { ConfigError } from './errors.ts'
+import { freeze } from './history.ts'
 import type { ToolCall } from './message.ts'
 import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
@@ -63,8 +64,8 @@ export function configOf(options: AgentOptions): AgentConfig {
     name: options.name,
     setup: Object.freeze(setup),
     middleware,
-    settings: Object.freeze({ ...options.settings }),
-    toolChoice: options.toolChoice ?? 'auto',
+    settings: freeze(structuredClone(options.settings ?? {})),
+    toolChoice: freeze(structuredClone(options.toolChoice ?? 'auto')),
     inputLimits: { ...DEFAULT_INPUT_LIMITS, ...options.inputLimits },
     grace: options.grace ?? 1_000,
     telemetry: options.telemetry,

@@ -2,18 +2,17 @@
 
 import type { AgentEvent } from './events.ts'
 
-interface Waiting {
-  event: AgentEvent
-}
+/** The end of a run: its last event, or the error the reader gets after what waits. */
+type End = { readonly event: AgentEvent } | { readonly error: unknown }
 
 export class EventBuffer {
   /** `custom` events that were dropped. */
   dropped = 0
   readonly #limit: number
-  readonly #queue: Waiting[] = []
+  readonly #queue: AgentEvent[] = []
   /** Of each call the progress nobody has taken yet: the newest wins (I3). */
-  readonly #progress: Map<string, Waiting> = new Map()
-  #end: { readonly error?: unknown } | undefined
+  readonly #progress: Map<string, AgentEvent> = new Map()
+  #end: End | 'left' | undefined
   #wake: (() => void) | undefined
 
   /** `limit`: from so many waiting events on, neighbouring deltas are joined and the oldest `custom` events dropped. */
@@ -22,54 +21,58 @@ export class EventBuffer {
   }
 
   push(event: AgentEvent): void {
-    if (!this.#replaceProgress(event) && !(this.#queue.length >= this.#limit && this.#squeeze(event))) this.#add(event)
+    if (this.#end) return
+    if (event.type === 'tool-progress') this.#replace(event.callId, event)
+    if (this.#queue.length < this.#limit || !this.#squeeze(event)) this.#queue.push(event)
     this.#stir()
   }
 
-  /** No more will come; with an error, the reader gets it after what waits. */
-  end(end: { readonly error?: unknown }): void {
+  /** No more will come. */
+  end(end: End): void {
+    if (this.#end) return
     this.#end = end
+    if ('event' in end) this.#queue.push(end.event)
     this.#stir()
   }
 
-  async next(): Promise<IteratorResult<AgentEvent, undefined>> {
-    while (this.#queue.length === 0 && !this.#end) {
+  /** The reader has left: it gets nothing more, also if it waits. */
+  leave(): void {
+    this.#end = 'left'
+    this.#queue.length = 0
+    this.#stir()
+  }
+
+  /** What the reader gets, once. */
+  async *read(): AsyncGenerator<AgentEvent, undefined> {
+    for (;;) {
+      for (let event = this.#queue.shift(); event; event = this.#queue.shift()) {
+        if (event.type === 'tool-progress') this.#progress.delete(event.callId)
+        yield event
+      }
+      if (this.#end) break
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
     }
-    const waiting = this.#queue.shift()
-    if (waiting) {
-      if (waiting.event.type === 'tool-progress') this.#progress.delete(waiting.event.callId)
-      return { done: false, value: waiting.event }
-    }
-    const end = this.#end
-    this.#end = {}
-    if (end && 'error' in end) throw end.error
-    return { done: true, value: undefined }
+    if (this.#end !== 'left' && 'error' in this.#end) throw this.#end.error
+    return undefined
   }
 
-  #add(event: AgentEvent): void {
-    const waiting = { event }
-    this.#queue.push(waiting)
-    if (event.type === 'tool-progress') this.#progress.set(event.callId, waiting)
-  }
-
-  #replaceProgress(event: AgentEvent): boolean {
-    const older = event.type === 'tool-progress' ? this.#progress.get(event.callId) : undefined
-    if (older) older.event = event
-    return older !== undefined
+  #replace(callId: string, event: AgentEvent): void {
+    const older = this.#progress.get(callId)
+    if (older) this.#queue.splice(this.#queue.lastIndexOf(older), 1)
+    this.#progress.set(callId, event)
   }
 
   /** Makes room; gives whether the event is taken care of. */
   #squeeze(event: AgentEvent): boolean {
     const last = this.#queue.at(-1)
-    const joined = last && join(last.event, event)
+    const joined = last && join(last, event)
     if (joined) {
-      last.event = joined
+      this.#queue[this.#queue.length - 1] = joined
       return true
     }
-    const oldest = this.#queue.findIndex((waiting) => waiting.event.type === 'custom')
+    const oldest = this.#queue.findIndex(({ type }) => type === 'custom')
     if (oldest >= 0) this.#queue.splice(oldest, 1)
     if (oldest >= 0 || event.type === 'custom') this.dropped++
     return oldest < 0 && event.type === 'custom'

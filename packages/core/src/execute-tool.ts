@@ -2,49 +2,68 @@
 
 import type { Context } from '@opentelemetry/api'
 import type { CallEntry, Execution } from './call-entry.ts'
-import { ToolInputError, UnknownToolError } from './errors.ts'
+import { AgentError, ToolInputError, UnknownToolError } from './errors.ts'
+import { cancelable } from './flow.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
 import type { ToolFlow } from './middleware.ts'
 import type { RunState } from './run.ts'
 import { viewOf } from './run-view.ts'
 import { DISPATCH_LAG, DISPATCH_QUEUED } from './telemetry/semconv.ts'
-import { type OpenSpan, startToolSpan } from './telemetry/spans.ts'
+import { startToolSpan } from './telemetry/spans.ts'
 import { traced } from './telemetry/traced.ts'
 import type { Progress, Tool } from './tool.ts'
 import { resultMessage, textMessage } from './tool-message.ts'
 
-export async function* executeTool(run: RunState, entry: CallEntry, call: ToolCall, parent: Context): ToolFlow {
+/** Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call. */
+export function executeTool(run: RunState, entry: CallEntry, call: ToolCall, parent: Context): ToolFlow {
+  const left = new AbortController()
+  const signal = AbortSignal.any([entry.signal, left.signal])
+  const flow = inSlot(run, entry, call, { parent, signal })
+  return cancelable(flow, () => left.abort(new Error('the wrap that asked has left')))
+}
+
+async function* inSlot(run: RunState, entry: CallEntry, call: ToolCall, place: Place): ToolFlow {
   const queued = performance.now()
-  if (entry.ticket) await run.calls.slots.take(entry.ticket, entry.signal)
+  if (entry.ticket) await run.calls.slots.take(entry.ticket, place.signal)
   try {
-    entry.signal.throwIfAborted()
-    return yield* inSpan(run, entry, call, parent, performance.now() - queued)
+    place.signal.throwIfAborted()
+    return yield* inSpan(run, entry, call, place, performance.now() - queued)
+  } catch (error) {
+    if (entry.ticket && error instanceof AgentError) run.calls.slots.hold(entry.ticket)
+    throw error
   } finally {
     if (entry.ticket) run.calls.slots.free(entry.ticket)
   }
 }
 
+interface Place {
+  readonly parent: Context
+  readonly signal: AbortSignal
+}
+
 /** The span ends later, when the call is committed or discarded, but with the time at which the function settled. */
-function inSpan(run: RunState, entry: CallEntry, call: ToolCall, parent: Context, queued: number): ToolFlow {
+function inSpan(run: RunState, entry: CallEntry, call: ToolCall, place: Place, queued: number): ToolFlow {
+  const { parent, signal } = place
   let execution: Execution
   return traced({
     open: () => {
+      const attempt = ++entry.attempts
       const open = startToolSpan(run.tracer, parent, {
         tool: entry.tool?.name,
         callId: entry.id,
         agent: run.config.name,
         step: entry.step,
-        attempt: ++entry.attempts,
+        attempt,
         effect: typeof entry.tool?.effect === 'string' ? entry.tool.effect : 'external',
         early: entry.startedEarly,
         asked: entry.askers.map(({ span }) => span.spanContext()),
         attributes: { [DISPATCH_QUEUED]: queued / 1000, ...run.annotationsOf(entry.call.id), ...entry.attributes },
       })
-      execution = { open, started: performance.now() }
+      execution = { open, attempt, signal, started: performance.now() }
       entry.executions.push(execution)
       return open
     },
-    make: (open) => work(run, entry, call, open),
+    make: () => work(run, entry, call, execution),
     done: (_, message) => message,
     failed: (error) => error,
     ended: (_, error) => {
@@ -54,17 +73,20 @@ function inSpan(run: RunState, entry: CallEntry, call: ToolCall, parent: Context
   })
 }
 
-async function* work(run: RunState, entry: CallEntry, call: ToolCall, { span, context }: OpenSpan): ToolFlow {
+async function* work(run: RunState, entry: CallEntry, call: ToolCall, execution: Execution): ToolFlow {
   const { tool } = entry
+  const { attempt, signal } = execution
+  const { span, context } = execution.open
   if (!tool) return await unknown(run, call)
   const input = await checkedInput(tool, call)
+  signal.throwIfAborted()
   span.setAttribute(DISPATCH_LAG, (performance.now() - entry.asked) / 1000)
   const outcome = tool.execute(input, {
     callId: entry.call.id,
     idempotencyKey: entry.key,
-    attempt: entry.attempts,
-    signal: entry.signal,
-    run: viewOf(run, { context, source: tool.name, callId: entry.call.id }),
+    attempt,
+    signal,
+    run: viewOf(run, { context, source: tool.name, call: entry }),
   })
   const output = isGenerator(outcome) ? yield* outcome : await outcome
   entry.done = { input, output }

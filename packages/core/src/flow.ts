@@ -1,6 +1,38 @@
 /** A flow does one piece of work: it yields events while it works and returns the outcome. */
 export type Flow<Event, Result> = AsyncGenerator<Event, Result, undefined>
 
+/**
+ * The same flow; closed before its end, it calls `cancel` first: a generator that waits for something can be closed only when
+ * that has come.
+ */
+export function cancelable<Event, Result>(flow: Flow<Event, Result>, cancel: () => void): Flow<Event, Result> {
+  let over = false
+  const step = async (next: Promise<IteratorResult<Event, Result>>) => {
+    try {
+      const result = await next
+      if (result.done) over = true
+      return result
+    } catch (error) {
+      over = true
+      throw error
+    }
+  }
+  return {
+    next: () => step(flow.next()),
+    return(value) {
+      if (!over) cancel()
+      return step(flow.return(value))
+    },
+    throw: (error) => step(flow.throw(error)),
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    async [Symbol.asyncDispose]() {
+      await this.return(undefined as never)
+    },
+  }
+}
+
 /** The outcome of a flow; its events are dropped. */
 export async function settle<Result>(flow: Flow<unknown, Result>): Promise<Result> {
   for (;;) {

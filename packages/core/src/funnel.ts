@@ -46,6 +46,8 @@ export class Funnel<Event> {
         if (!inner.pulling) {
           inner.pulling = true
           flow.next().then(pulled, failed)
+          // What it pushed before its first wait is not waited for.
+          continue
         }
         await new Promise<void>((resolve) => {
           this.#wake = resolve

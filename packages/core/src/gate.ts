@@ -28,7 +28,7 @@ export async function* askGate(
     if (!verdict) continue
     if (!verdict.accept) {
       const feedback = run.reject(verdict.feedback, middleware.name)
-      yield run.event({ type: 'answer-rejected', middleware: middleware.name, feedback })
+      yield* run.tell({ type: 'answer-rejected', middleware: middleware.name, feedback })
       return undefined
     }
     if (!verdict.message) continue

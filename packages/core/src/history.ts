@@ -3,19 +3,33 @@
 import { HistoryError, InputError } from './errors.ts'
 import { callsOf, type Message, type ToolCall } from './message.ts'
 
-/** Freezes a plain value to its leaves. What is frozen already is taken to be so to its leaves. */
+/** What is known to be frozen to its leaves; a frozen surface proves nothing. */
+const frozen = new WeakSet<object>()
+
+/** Freezes a plain value to its leaves. */
 export function freeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  Object.freeze(value)
+  if (typeof value !== 'object' || value === null || frozen.has(value)) return value
+  frozen.add(Object.freeze(value))
   for (const member of Object.values(value)) freeze(member)
   return value
 }
 
 /** The input of a run as frozen messages of its own: the caller's are never changed (A5). */
 export function inputMessages(input: string | readonly Message[]): readonly Message[] {
-  if (input.length === 0) throw new InputError('the input is empty')
-  if (typeof input === 'string') return [freeze({ role: 'user', content: input })]
-  return input.map((message) => (Object.isFrozen(message) ? message : freeze(structuredClone(message))))
+  if (input === '' || !isInput(input)) throw new InputError('the input is empty, or no list of messages')
+  if (typeof input === 'string') return freeze([{ role: 'user', content: input }])
+  return freeze(input.map((message) => (frozen.has(message) ? message : structuredClone(message))))
+}
+
+function isInput(input: unknown): boolean {
+  return typeof input === 'string' || (Array.isArray(input) && input.length > 0 && input.every(isMessage))
+}
+
+/** Whether a value from outside has the shape of a message. */
+export function isMessage(value: unknown): value is Message {
+  if (typeof value !== 'object' || value === null || !('role' in value) || !('content' in value)) return false
+  if (value.role === 'user' && typeof value.content === 'string') return true
+  return ['user', 'assistant', 'tool'].includes(value.role as string) && Array.isArray(value.content)
 }
 
 /** Throws {@link HistoryError} unless each call has exactly one result after it, and each result its call (A15). */

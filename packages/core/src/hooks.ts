@@ -54,6 +54,7 @@ async function runHook<Data, Result>(
   const view = viewOf(run, { context: open.context, source: name })
   try {
     const result = await context.with(open.context, () => call(data, view))
+    run.signal.throwIfAborted()
     if (hook === 'beforeFinalAnswer') open.span.setAttribute(MIDDLEWARE_VERDICT, rejects(result) ? 'reject' : 'accept')
     return result
   } catch (thrown) {

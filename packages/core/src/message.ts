@@ -68,7 +68,7 @@ export interface ToolCall {
   readonly id: string
   /** As the model wrote it; `''` if it never named the tool (G8). */
   readonly name: string
-  /** The parsed arguments; the text as it came if {@link inputError} is set. */
+  /** The parsed arguments. If {@link inputError} is set: the text as it came, or `''` if it was over the character limit. */
   readonly input: unknown
   /** Why the arguments cannot be used: they did not parse, or were over a limit. Such a call is never run (G7, G14). */
   readonly inputError?: string

@@ -1,6 +1,6 @@
 /** One model call of a step: the wraps round it, and what the reader sees of its attempts. */
 
-import { type AttemptObserver, attemptFlow, type WrapModelEvent } from './attempt.ts'
+import { type AttemptObserver, attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
 import { compose, type WrapKind } from './compose.ts'
 import type { AgentEvent, AttemptFailed } from './events.ts'
 import type { Flow } from './flow.ts'
@@ -35,13 +35,7 @@ export async function* callModel(run: RunState, request: ModelRequest): Flow<Age
 const wrapModel: WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> = {
   hook: 'wrapModel',
   of: (middleware) => middleware.wrapModel?.bind(middleware),
-  isResult: (value) =>
-    typeof value === 'object' &&
-    value !== null &&
-    'role' in value &&
-    value.role === 'assistant' &&
-    'content' in value &&
-    Array.isArray(value.content),
+  isResult: isAssistantMessage,
   ownsThrows: true,
 }
 

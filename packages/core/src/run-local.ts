@@ -12,11 +12,11 @@ import { stateOf } from './run-view.ts'
 export function runLocal<Value>(create: () => Value): (run: Run) => Value {
   const values = new WeakMap<object, { readonly value: Value }>()
   return (run) => {
-    const state = stateOf(run)
-    let kept = values.get(state)
+    const { scope } = stateOf(run)
+    let kept = values.get(scope)
     if (!kept) {
       kept = { value: create() }
-      values.set(state, kept)
+      values.set(scope, kept)
     }
     return kept.value
   }

@@ -1,6 +1,7 @@
 /** The run as hooks, wraps and tools see it. What each does carries its name, and nests under its span. */
 
 import type { Attributes, Context } from '@opentelemetry/api'
+import type { CallEntry } from './call-entry.ts'
 import type { ToolCall, ToolMessage, Usage } from './message.ts'
 import type { AgentSetup, CallOptions, Run } from './middleware.ts'
 import type { RunState } from './run.ts'
@@ -9,7 +10,7 @@ import type { RunState } from './run.ts'
 export interface Actor {
   readonly context: Context
   readonly source: string
-  readonly callId?: string
+  readonly call?: CallEntry
 }
 
 const states = new WeakMap<Run, RunState>()
@@ -60,16 +61,24 @@ class RunView implements Run {
   }
 
   emit({ name, data }: { readonly name: string; readonly data: unknown }): void {
-    const { source, callId } = this.#actor
-    if (callId === undefined) this.#state.push({ type: 'custom', name, data, source })
-    else this.#state.calls.emit(callId, { type: 'custom', name, data, source, callId })
+    const { source, call } = this.#actor
+    if (call) this.#state.calls.emit(call, { type: 'custom', name, data, source })
+    else this.#state.push({ type: 'custom', name, data, source })
   }
 
   warn({ code, message }: { readonly code: string; readonly message: string }): void {
+    if (this.#isOver) return
     this.#state.warn({ code, message, source: this.#actor.source })
   }
 
   annotate(attributes: Attributes, callId?: string): void {
+    if (this.#isOver) return
     this.#state.annotate(attributes, callId)
+  }
+
+  /** What is done for a call that was abandoned or discarded reaches nothing (K13). */
+  get #isOver(): boolean {
+    const { call } = this.#actor
+    return call !== undefined && (call.settled || call.discarded !== undefined)
   }
 }

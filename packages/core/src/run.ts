@@ -7,7 +7,15 @@ import type { AgentEvent, AgentEventBody, Warning } from './events.ts'
 import { Funnel } from './funnel.ts'
 import { DEFAULT_FEEDBACK } from './gate.ts'
 import { freeze } from './history.ts'
-import { type AssistantMessage, addUsage, type Message, textOf, type Usage } from './message.ts'
+import {
+  type AssistantMessage,
+  addUsage,
+  callsOf,
+  type Message,
+  type ToolMessage,
+  textOf,
+  type Usage,
+} from './message.ts'
 import type { AgentSetup, AgentState, Middleware } from './middleware.ts'
 import { ToolCalls } from './tool-calls.ts'
 
@@ -29,6 +37,8 @@ export class RunState {
   /** Attempts of this step's model call so far (J10). */
   attempts = 0
   over = false
+  /** What run-local values hang on. A run that is over gets another, so that they go though somebody keeps the run (D5). */
+  scope: object = {}
   readonly #controller = new AbortController()
   /** By call id; the run's own under `undefined`. */
   readonly #annotations: Map<string | undefined, Attributes> = new Map()
@@ -90,6 +100,12 @@ export class RunState {
     this.#request.abort()
   }
 
+  /** A `wrapAgent` has left: the step at work waits for nothing more. */
+  cancelStep(): void {
+    this.cancelRequest()
+    this.calls.abort(new Error('the wrap that asked has left'))
+  }
+
   /** Adds to the history, frozen. */
   append<Added extends Message>(message: Added): Added {
     this.messages = freeze([...this.messages, message])
@@ -107,15 +123,15 @@ export class RunState {
     if (empty)
       this.warn({ code: 'empty-feedback', message: `${origin} rejected an answer without feedback`, source: 'core' })
     const said = empty ? DEFAULT_FEEDBACK : feedback
-    const messages = typeof said === 'string' ? [{ role: 'user', content: said, origin } as const] : said
-    for (const message of messages) this.append(message)
+    const messages = typeof said === 'string' ? [{ role: 'user', content: said } as const] : said
+    for (const message of messages) this.append(message.role === 'user' ? { origin, ...message } : message)
     this.#feedback = typeof said === 'string' ? said : said.map(textOf).join('\n')
     return said
   }
 
-  /** The answer as the gate rewrote it: in the place of the model's, or after a tool's result, which keeps its place. */
-  replaceAnswer(old: Message, answer: AssistantMessage): AssistantMessage {
-    if (old.role === 'tool') return this.append(answer)
+  /** The answer as the gate rewrote it: in the place of the model's, or at the end if that is a call or result, which stay (A14). */
+  replaceAnswer(old: AssistantMessage | ToolMessage, answer: AssistantMessage): AssistantMessage {
+    if (old.role === 'tool' || callsOf(old).length > 0) return this.append(answer)
     this.messages = freeze(this.messages.map((message) => (message === old ? answer : message)))
     return answer
   }
@@ -127,6 +143,12 @@ export class RunState {
 
   push(body: AgentEventBody): void {
     if (!this.over) this.funnel.push(this.event(body))
+  }
+
+  /** An event of the loop's own, behind what was pushed before it. */
+  *tell(body: AgentEventBody): Generator<AgentEvent, void, undefined> {
+    this.push(body)
+    yield* this.funnel.drain()
   }
 
   addUsage(usage: Usage | undefined): void {

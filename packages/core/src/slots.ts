@@ -15,7 +15,9 @@ interface Waiting {
 export class Slots {
   #limit = Number.POSITIVE_INFINITY
   readonly #open = new Set<Ticket>()
-  readonly #executing = new Set<Ticket>()
+  /** A ticket per execution: a call may execute twice at once (C14). */
+  #executing: Ticket[] = []
+  readonly #held = new Set<Ticket>()
   readonly #waiting: Waiting[] = []
 
   set limit(limit: number) {
@@ -31,8 +33,9 @@ export class Slots {
   /** Waits for a slot. Rejects with the signal's reason when it aborts before that. */
   async take(ticket: Ticket, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
+    if (this.#held.delete(ticket)) return
     if (this.#mayGo(ticket)) {
-      this.#executing.add(ticket)
+      this.#executing.push(ticket)
       return
     }
     await new Promise<void>((resolve, reject) => {
@@ -52,20 +55,29 @@ export class Slots {
     })
   }
 
+  /** The call threw what ends its run: it keeps its slot until it is over, so that nothing starts in it any more (A12). */
+  hold(ticket: Ticket): void {
+    this.#held.add(ticket)
+  }
+
   /** Gives the slot back; the ticket may take one again. */
   free(ticket: Ticket): void {
-    this.#executing.delete(ticket)
+    if (this.#held.has(ticket)) return
+    const index = this.#executing.indexOf(ticket)
+    if (index >= 0) this.#executing.splice(index, 1)
     this.#advance()
   }
 
   /** The call is over: it holds nobody back any more. */
   close(ticket: Ticket): void {
     this.#open.delete(ticket)
-    this.free(ticket)
+    this.#held.delete(ticket)
+    this.#executing = this.#executing.filter((executing) => executing !== ticket)
+    this.#advance()
   }
 
   #mayGo(ticket: Ticket): boolean {
-    if (this.#executing.size >= this.#limit) return false
+    if (this.#executing.length >= this.#limit) return false
     return this.#limit > 1 || this.#open.values().next().value === ticket
   }
 
@@ -74,7 +86,7 @@ export class Slots {
       const index = this.#waiting.findIndex((waiting) => this.#mayGo(waiting.ticket))
       const [next] = index < 0 ? [] : this.#waiting.splice(index, 1)
       if (!next) return
-      this.#executing.add(next.ticket)
+      this.#executing.push(next.ticket)
       next.go()
     }
   }

@@ -16,7 +16,7 @@ import { AgentError, messageOf, ToolDiscardedError } from './errors.ts'
 import type { CustomEvent, DiscardCause } from './events.ts'
 import { executeTool } from './execute-tool.ts'
 import type { Flow } from './flow.ts'
-import { freeze } from './history.ts'
+import { freeze, isMessage } from './history.ts'
 import { Ledger } from './ledger.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
 import type { CallOptions, ToolFlow } from './middleware.ts'
@@ -42,6 +42,8 @@ export class ToolCalls {
   readonly #events: CallEvents
   readonly #ledger: Ledger
   readonly #work: Set<Promise<unknown>> = new Set()
+  /** What the loop waits for: a call of these that fails ends the run. */
+  #asked: readonly CallEntry[] = []
   #modelCall: ModelCall = { askers: new Map(), attempts: new Map(), open: false }
 
   constructor(run: RunState) {
@@ -65,11 +67,12 @@ export class ToolCalls {
     this.#run.takenIds.add(callId)
   }
 
-  /** An attempt's stream is over. Gives how many calls had started while it was open. */
-  attemptEnded(attempt: number): number {
+  /** An attempt's stream is over. If it failed, no call of it starts any more (G11). Gives how many had started. */
+  attemptEnded(attempt: number, failed: boolean): number {
     const asker = this.#modelCall.attempts.get(attempt)
     if (!asker) return 0
     asker.ended = performance.now()
+    asker.failed = failed
     let early = 0
     for (const entry of this.#ledger.entries()) if (entry.startedEarly && entry.askers[0] === asker) early++
     return early
@@ -77,6 +80,7 @@ export class ToolCalls {
 
   /** The reader is shown a call: what the call has emitted follows. A sealed call whose arguments changed is let go of (H8). */
   shown(call: ToolCall, sealed: boolean): void {
+    this.#events.announced(call)
     const entry = this.#ledger.get(call.id)
     if (!entry?.provisional || entry.discarded) return
     if (sealed && !sameCall(entry.call, call)) this.#discard(entry, 'arguments_changed')
@@ -88,10 +92,11 @@ export class ToolCalls {
     const { signal, over, takenIds } = this.#run
     if (signal.aborted) return Promise.reject(signal.reason)
     if (over) return Promise.reject(new TypeError('the run is over'))
+    if (actor.call?.signal.aborted) return Promise.reject(actor.call.signal.reason)
     const asker = this.#modelCall.askers.get(call.id)
     const found = this.#find(call, asker)
     if (found) return found.promise
-    const mayStart = asker ? this.#modelCall.open : !takenIds.has(call.id)
+    const mayStart = asker ? this.#modelCall.open && !asker.failed : !takenIds.has(call.id)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
     return mayStart
       ? this.#start(call, actor, asker, options).promise
@@ -99,9 +104,8 @@ export class ToolCalls {
   }
 
   /** What a tool or its wraps emit. Once the call is over it reaches nothing (D7). */
-  emit(callId: string, event: CustomEvent): void {
-    const entry = this.#ledger.get(callId)
-    if (entry) this.#events.custom(entry, event)
+  emit(entry: CallEntry, event: CustomEvent): void {
+    this.#events.custom(entry, event)
   }
 
   /**
@@ -109,6 +113,7 @@ export class ToolCalls {
    * messages come in call order. If a tool ends the run, its siblings are aborted and waited for first (A12).
    */
   async commit(calls: readonly ToolCall[], attempt: number | undefined): Promise<ToolMessage[]> {
+    this.#run.signal.throwIfAborted()
     const { askers, attempts } = this.#modelCall
     const modelEnded = attempt === undefined ? undefined : attempts.get(attempt)?.ended
     const made = calls.map((call) => this.#find(call, askers.get(call.id)))
@@ -116,13 +121,16 @@ export class ToolCalls {
     this.#discardAll('call_withdrawn', made)
     const entries = calls.map((call, index) => {
       const entry = made[index]
-      if (entry) this.#commit(entry, modelEnded)
+      if (entry) this.#commit(entry, call.id, modelEnded)
       return entry ?? this.#start(call, undefined, askers.get(call.id), {})
     })
+    this.#asked = entries
     try {
-      return await Promise.all(entries.map((entry) => entry.promise))
+      const messages = await Promise.all(entries.map((entry) => entry.promise))
+      // A call that had settled before it was joined goes into the history under the id it has by now.
+      return messages.map((message, index) => entries[index]?.message ?? message)
     } catch (error) {
-      for (const entry of entries) entry.abort(error, this.#run.config.grace)
+      this.abort(error)
       await this.idle()
       throw error
     }
@@ -134,13 +142,15 @@ export class ToolCalls {
     this.#discardAll(cause, [])
   }
 
-  /** The result of each call, or what became of it (A14). */
+  /** The result of each call, or what became of it, which the reader is told then (A14, B6). */
   answers(calls: readonly ToolCall[]): ToolMessage[] {
     return calls.map((call) => {
       const entry = this.#ledger.get(call.id)
       if (entry?.message && !entry.discarded) return entry.message
-      const started = entry !== undefined && !entry.discarded
-      return freeze(textMessage(call, started ? CUT_OFF : NOT_STARTED, true))
+      const started = entry !== undefined && !entry.discarded && entry.attempts > 0
+      const message = freeze(textMessage(call, started ? CUT_OFF : NOT_STARTED, true))
+      this.#run.push({ type: 'tool-end', callId: call.id, message })
+      return message
     })
   }
 
@@ -160,7 +170,14 @@ export class ToolCalls {
     const entry = this.#ledger.get(callId)
     const direct = entry?.tool?.returnDirect
     if (isError || direct === undefined) return false
-    return typeof direct === 'function' ? direct(entry?.done ? entry.done.output : output) : direct
+    if (typeof direct === 'boolean') return direct
+    try {
+      return direct(entry?.done ? entry.done.output : output)
+    } catch (error) {
+      const message = `${entry?.call.name}: ${messageOf(error)}`
+      this.#run.warn({ code: 'return-direct-failed', message, source: 'core' })
+      return false
+    }
   }
 
   /** The entry of a call made already: under its id, or under its key by an earlier attempt. */
@@ -170,7 +187,8 @@ export class ToolCalls {
       if (sameCall(same.call, call)) return same
       if (same.provisional) this.#discard(same, 'arguments_changed')
     }
-    const held = asker && this.#ledger.held(call, this.#ledger.keyOf(call, this.#run.step, asker))
+    if (!asker || asker.failed) return undefined
+    const held = this.#ledger.held(call, this.#ledger.keyOf(call, this.#run.step, asker))
     if (!held) return undefined
     this.#ledger.rename(held, call.id)
     if (!held.askers.includes(asker)) {
@@ -181,7 +199,7 @@ export class ToolCalls {
   }
 
   #start(call: ToolCall, actor: Actor | undefined, asker: Asker | undefined, options: CallOptions): CallEntry {
-    const maker = actor?.callId === undefined ? undefined : this.#ledger.get(actor.callId)
+    const maker = actor?.call
     const entry = new CallEntry({
       key: this.#ledger.keyOf(call, this.#run.step, asker),
       call,
@@ -194,6 +212,7 @@ export class ToolCalls {
       ticket: maker ? undefined : this.slots.ticket(),
     })
     this.#ledger.add(entry)
+    this.#run.takenIds.add(call.id)
     maker?.children.push(entry)
     if (entry.provisional) this.counts.early++
     this.#events.started(entry)
@@ -209,6 +228,10 @@ export class ToolCalls {
       if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
       entry.message = freeze({ ...message, callId: entry.id, name: entry.call.name })
       return entry.message
+    } catch (error) {
+      // Before its slot is free: what waits for it must not start any more (A12).
+      if (this.#asked.includes(entry)) this.abort(error)
+      throw error
     } finally {
       entry.settle()
       if (entry.ticket) this.slots.close(entry.ticket)
@@ -223,6 +246,11 @@ export class ToolCalls {
       for (;;) {
         const step = await flow.next()
         if (step.done) return step.value
+        if (entry.signal.aborted) {
+          // It goes on all the same: closed here, it comes to its `finally` blocks (I14).
+          await flow.return(undefined as never)
+          throw entry.signal.reason
+        }
         if (step.value.type === 'custom') this.#events.custom(entry, { source: entry.call.name, ...step.value })
         else this.#events.progress(entry, step.value)
       }
@@ -243,9 +271,11 @@ export class ToolCalls {
     throw entry.signal.reason
   }
 
-  #commit(entry: CallEntry, modelEnded: number | undefined): void {
+  /** `id`: of the attempt that stands, which need not be the last that joined. */
+  #commit(entry: CallEntry, id: string, modelEnded: number | undefined): void {
     if (!entry.provisional) return
     this.counts.committed++
+    this.#ledger.rename(entry, id)
     this.#events.committed(entry)
     entry.provisional = false
     if (entry.message && entry.message.callId !== entry.id)
@@ -298,9 +328,9 @@ function wrapToolCall(entry: CallEntry): WrapKind<ToolCall, ToolEvent, ToolMessa
   return {
     hook: 'wrapToolCall',
     of: (middleware) => middleware.wrapToolCall?.bind(middleware),
-    isResult: (value) => typeof value === 'object' && value !== null && 'role' in value && value.role === 'tool',
+    isResult: (value) => isMessage(value) && value.role === 'tool',
     ownsThrows: false,
-    callId: entry.call.id,
+    call: entry,
   }
 }
 

@@ -4,20 +4,31 @@ import { messageOf } from './errors.ts'
 import type { FinishReason, ToolCall, ToolMessage } from './message.ts'
 import type { Tool } from './tool.ts'
 
-/** The message of a call that went well. Throws when the output is nothing a message can hold (M12). */
+/** The message of a call that went well. Throws when the model could not read its output (M12). */
 export function resultMessage(call: ToolCall, tool: Tool, output: unknown): ToolMessage {
-  const json = output === undefined || typeof output === 'string' ? undefined : JSON.stringify(output)
-  if (!tool.toContent && json === undefined && output !== undefined && typeof output !== 'string') {
-    throw new TypeError(`${tool.name} returned a ${typeof output}, which is no JSON; give it a toContent`)
-  }
-  const text = typeof output === 'string' ? output : (json ?? '')
-  const plain = json === undefined ? output : (JSON.parse(json) as unknown)
+  const content = tool.toContent?.(output)
+  const json = content ? jsonIfAny(output) : jsonOf(output, tool)
   return {
     role: 'tool',
     callId: call.id,
     name: call.name,
-    content: tool.toContent?.(output) ?? [{ type: 'text', text }],
-    ...((typeof plain === 'string' || json !== undefined) && { output: plain }),
+    content: content ?? [{ type: 'text', text: typeof output === 'string' ? output : (json ?? '') }],
+    ...(json !== undefined && { output: JSON.parse(json) as unknown }),
+  }
+}
+
+function jsonOf(output: unknown, tool: Tool): string | undefined {
+  const json = JSON.stringify(output) as string | undefined
+  if (json !== undefined || output === undefined) return json
+  throw new TypeError(`${tool.name} returned a ${typeof output}, which is no JSON; give it a toContent`)
+}
+
+/** What `toContent` makes readable need not be JSON itself. */
+function jsonIfAny(output: unknown): string | undefined {
+  try {
+    return JSON.stringify(output)
+  } catch {
+    return undefined
   }
 }
 

@@ -16,11 +16,14 @@ import { deferral, type Evidence, effectOf, type Policy } from './policy.ts'
 interface StreamedCall {
   readonly id: string
   readonly tool: Tool | undefined
+  /** As it was last heard of, and on what evidence. */
   call?: ToolCall
   evidence?: Evidence
   /** Known at once if the tool declares it, else when its input is checked. */
   effect?: Effect | undefined
-  started: boolean
+  /** `due`: it starts when its turn comes; `deferred`: not on this evidence. */
+  state: 'streaming' | 'due' | 'deferred' | 'started'
+  /** Why it has not started. */
   reason: string
 }
 
@@ -34,8 +37,6 @@ export interface ResponseOptions {
 export class StreamedResponse {
   readonly #options: ResponseOptions
   readonly #calls: Map<string, StreamedCall> = new Map()
-  /** Evidence is dealt with in the order in which it came. */
-  #dispatch: Promise<void> | undefined
 
   constructor(options: ResponseOptions) {
     this.#options = options
@@ -45,73 +46,88 @@ export class StreamedResponse {
     if (this.#calls.has(id)) return
     const tool = this.#options.run.setup.tools.find((tool) => tool.name === name)
     const effect = typeof tool?.effect === 'function' ? undefined : (tool?.effect ?? 'external')
-    this.#calls.set(id, { id, tool, effect, started: false, reason: 'off' })
+    this.#calls.set(id, { id, tool, effect, state: 'streaming', reason: 'off' })
   }
 
-  /** There is evidence for a call: it starts now, or what it waits for is noted. */
+  /** There is evidence for a call: it starts as soon as its input is checked, or what it waits for is noted. */
   evidence(call: ToolCall, evidence: Evidence): void {
     this.began(call.id, call.name)
     const streamed = this.#calls.get(call.id)
     if (!streamed) return
-    const changed = streamed.call !== undefined && streamed.call.input !== call.input
-    if (changed) streamed.started = false
+    const changed = streamed.call?.input !== call.input
     streamed.call = call
     streamed.evidence = evidence
-    const dispatch = () => this.#advance()
-    this.#dispatch = this.#dispatch ? this.#dispatch.then(dispatch) : dispatch()
+    if (changed) {
+      streamed.state = 'streaming'
+      void this.#check(streamed, call)
+    } else if (streamed.state === 'deferred' && streamed.reason !== 'invalid') {
+      streamed.state = 'due'
+      this.#advance()
+    }
   }
 
   /** The stream is over: what did not start early starts when the loop asks, and its span says why. */
   ended(): void {
-    for (const { id, started, reason } of this.#calls.values()) {
-      if (!started) this.#options.run.annotate({ [DEFERRAL_REASON]: reason }, id)
+    for (const { id, state, reason } of this.#calls.values()) {
+      if (state !== 'started') this.#options.run.annotate({ [DEFERRAL_REASON]: reason }, id)
     }
   }
 
+  /** Asks once for each input what the schema and the tool's effect say of it. An input that changes meanwhile has its own check. */
+  async #check(streamed: StreamedCall, call: ToolCall): Promise<void> {
+    const { tool } = streamed
+    if (typeof tool?.effect === 'function') streamed.effect = undefined
+    const checked = await usable(tool, call)
+    if (streamed.call?.input !== call.input) return
+    if (tool && checked) {
+      streamed.effect = effectOf(tool, checked.input, this.#options.run)
+      streamed.state = 'due'
+    } else {
+      streamed.state = 'deferred'
+      streamed.reason = 'invalid'
+    }
+    this.#advance()
+  }
+
   /** Starts what may start, in call order. */
-  async #advance(): Promise<void> {
+  #advance(): void {
     const { run, independent } = this.#options
     let earlierWaits = false
     let barrier = false
     for (const streamed of this.#calls.values()) {
-      if (!streamed.started && streamed.call) {
+      if (streamed.state === 'due') {
         if (earlierWaits && run.setup.toolConcurrency === 1) streamed.reason = 'order'
         else if (barrier) streamed.reason = 'conflict'
-        else await this.#consider(streamed, streamed.call)
+        else this.#consider(streamed)
       }
-      earlierWaits ||= !streamed.started
+      earlierWaits ||= streamed.state !== 'started'
       barrier ||= streamed.effect !== 'read' && !(streamed.tool && independent.has(streamed.tool.name))
     }
   }
 
-  async #consider(streamed: StreamedCall, call: ToolCall): Promise<void> {
+  #consider(streamed: StreamedCall): void {
     const { run, model, policy } = this.#options
-    const { tool, evidence } = streamed
-    if (!tool || !evidence) {
-      streamed.reason = 'invalid'
-      return
-    }
-    if (run.step >= run.setup.maxSteps) {
-      streamed.reason = 'last_step'
-      return
-    }
-    let input: unknown
-    try {
-      input = await checkedInput(tool, call)
-    } catch {
-      // The loop makes the call all the same, and its error result says what is wrong with the input.
-      streamed.reason = 'invalid'
-      return
-    }
-    const effect = effectOf(tool, input, run)
-    streamed.effect = effect
-    const reason = deferral(call, { tool, effect, evidence, model, run }, policy)
+    const { tool, call, evidence, effect } = streamed
+    if (!tool || !call || !evidence || !effect) return
+    const lastStep = run.step >= run.setup.maxSteps
+    const reason = lastStep ? 'last_step' : deferral(call, { tool, effect, evidence, model, run }, policy)
     if (reason) {
+      streamed.state = 'deferred'
       streamed.reason = reason
       return
     }
-    streamed.started = true
+    streamed.state = 'started'
     // The loop asks for the call again and gets this very promise, failures included.
     run.callTool(call, { attributes: { [DISPATCH_EVIDENCE]: evidence, [TOOL_EFFECT]: effect } }).catch(() => undefined)
+  }
+}
+
+/** The checked input of a call that is ours to make. The loop makes any other, too, and its error result says what is wrong with it. */
+async function usable(tool: Tool | undefined, call: ToolCall): Promise<{ readonly input: unknown } | undefined> {
+  if (!tool || call.providerResult !== undefined) return undefined
+  try {
+    return { input: await checkedInput(tool, call) }
+  } catch {
+    return undefined
   }
 }

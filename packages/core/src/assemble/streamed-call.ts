@@ -62,7 +62,6 @@ export class StreamedCall {
 
   #named(name: string): void {
     this.#name = name
-    this.#call = undefined
     this.#start()
     // Once closed and then gone on with is not closed.
     if (!this.#input.dirty) this.#close()

@@ -208,7 +208,7 @@ export function setError(span: Span, error: unknown): void {
   span.setStatus({ code: SpanStatusCode.ERROR })
   if (!(error instanceof Error) || recorded.has(error)) return
   recorded.add(error)
-  span.recordException({ name: error.name, message: '', stack: framesOf(error) })
+  span.recordException({ name: textOf(error, 'name'), message: '', stack: framesOf(error) })
 }
 
 /** A class name or a word of the conventions: few distinct values, no content. */
@@ -216,7 +216,7 @@ export function errorType(error: unknown): string {
   if (error instanceof ModelError) return String(error.status ?? (error.code === 'unknown' ? error.name : error.code))
   if (error instanceof ToolInputError) return 'invalid_input'
   if (error instanceof UnknownToolError) return 'unknown_tool'
-  return error instanceof Error ? error.name : names.OTHER
+  return (error instanceof Error && textOf(error, 'name')) || names.OTHER
 }
 
 /** The run's or an attempt's outcome, from what it threw. */
@@ -226,11 +226,21 @@ export function outcomeOf(error: unknown): Outcome {
 }
 
 function framesOf(error: Error): string {
-  const stack = typeof error.stack === 'string' ? error.stack.replace(messageOf(error), '') : ''
-  return stack
+  return textOf(error, 'stack')
+    .replace(messageOf(error), '')
     .split('\n')
     .filter((line) => /^\s+at /.test(line))
     .join('\n')
+}
+
+/** Whatever is thrown may itself throw when it is looked at, or hold anything. */
+function textOf(error: Error, member: 'name' | 'stack'): string {
+  try {
+    const value: unknown = error[member]
+    return typeof value === 'string' ? value : ''
+  } catch {
+    return ''
+  }
 }
 
 function present(attributes: Attributes): Attributes {

@@ -64,7 +64,7 @@ export function think(text: string, options: { readonly deltas?: Deltas } = {}):
 
 /**
  * A tool call. An `input` that is a string is the text of the arguments, as it is, valid or not; anything else is written as JSON.
- * By default a delta is four characters.
+ * By default a delta is about four characters.
  */
 export function call(
   name: string,

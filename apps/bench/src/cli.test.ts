@@ -1,0 +1,77 @@
+import { CommanderError } from 'commander'
+import { expect, test } from 'vitest'
+import { parseOptions } from './cli.ts'
+
+test('without options the bench measures a, b, c and f on every wire in every mode', () => {
+  expect(parseOptions([])).toEqual({
+    scenarios: ['a', 'b', 'c', 'f'],
+    wires: ['openai-chat', 'openai-responses', 'anthropic'],
+    modes: ['sequential', 'parallel', 'eager'],
+    runs: { sequential: 1, parallel: 3, eager: 3 },
+    transport: 'server',
+    json: 'results.json',
+    report: 'report.html',
+  })
+})
+
+test('lists are taken in the usual order, each name once, and d means all three sizes', () => {
+  const line = '--scenario f,d,a,a --wire anthropic,openai-chat --mode eager'
+  const { scenarios, wires, modes } = parseOptions(line.split(' '))
+  expect(scenarios).toEqual(['a', 'd50', 'd100', 'd200', 'f'])
+  expect(wires).toEqual(['openai-chat', 'anthropic'])
+  expect(modes).toEqual(['eager'])
+})
+
+test('--full measures every scenario with more runs, and --runs and --scenario still have their say', () => {
+  expect(parseOptions(['--full'])).toMatchObject({
+    scenarios: ['a', 'b', 'c', 'd50', 'd100', 'd200', 'e', 'f'],
+    runs: { sequential: 7, parallel: 7, eager: 7 },
+  })
+  expect(parseOptions(['--full', '--runs', '2', '--scenario', 'e'])).toMatchObject({
+    scenarios: ['e'],
+    runs: { sequential: 2, parallel: 2, eager: 2 },
+  })
+})
+
+test('--otlp alone means the usual collector', () => {
+  expect(parseOptions(['--otlp']).otlp).toBe('http://localhost:4318')
+  expect(parseOptions(['--otlp', 'http://10.0.0.1:4318']).otlp).toBe('http://10.0.0.1:4318')
+})
+
+test.each([
+  [['--scenario', 'a,z'], 'Unknown: z. There are a, b, c, d50, d100, d200, e, f.'],
+  [['--wire', 'gemini'], 'Unknown: gemini. There are openai-chat, openai-responses, anthropic.'],
+  [['--mode', 'lazy'], 'Unknown: lazy. There are sequential, parallel, eager.'],
+  [['--transport', 'pigeon'], 'Unknown: pigeon. There are server, msw.'],
+  [['--runs', '0'], 'It takes a whole number from 1.'],
+  [['--otlp', 'nowhere'], 'It takes an URL'],
+  [['--speed', '9'], "unknown option '--speed'"],
+  [['fast'], 'too many arguments'],
+])('%j is an error that says what there is', (args, message) => {
+  const { error, written } = failureOf(args)
+  expect(error.exitCode).not.toBe(0)
+  expect(written).toContain(message)
+})
+
+test('--help names every option and scenario', () => {
+  const { error, written } = failureOf(['--help'])
+  expect(error.exitCode).toBe(0)
+  const options = ['scenario', 'wire', 'mode', 'runs', 'transport', 'json', 'report', 'otlp', 'full']
+  for (const option of options) expect(written).toContain(`--${option}`)
+  for (const title of ['Three equal calls', 'A slow call first', '200 KB of arguments'])
+    expect(written).toContain(title)
+})
+
+function failureOf(args: readonly string[]): { error: CommanderError; written: string } {
+  let written = ''
+  const write = (text: string) => {
+    written += text
+  }
+  try {
+    parseOptions(args, { writeOut: write, writeErr: write })
+  } catch (error) {
+    if (error instanceof CommanderError) return { error, written }
+    throw error
+  }
+  throw new Error(`${args.join(' ')} was taken`)
+}

@@ -1,0 +1,78 @@
+/** From a command line to results: measures, prints, writes. */
+
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { CommanderError } from 'commander'
+import { type BenchOptions, parseOptions } from './cli.ts'
+import { environment } from './environment.ts'
+import { progressOf } from './progress.ts'
+import { reportOf } from './report/report.ts'
+import { cellsOf, type Results } from './results.ts'
+import { planOf } from './run-plan.ts'
+import { runPlan } from './runner.ts'
+import { tableOf } from './table.ts'
+import { startTraces } from './traces.ts'
+import { openTransport } from './transport.ts'
+import { transportLag } from './transport-lag.ts'
+
+/** Gives the exit code: 0, 1 if a run failed, 2 for a command line it does not understand, 130 and 143 if it was stopped. */
+export async function main(args: readonly string[]): Promise<number> {
+  let options: BenchOptions
+  try {
+    options = parseOptions(args)
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    return error.exitCode === 0 ? 0 : 2
+  }
+  const stop = new AbortController()
+  const stopped = (name: NodeJS.Signals): void => stop.abort(name)
+  process.once('SIGINT', stopped).once('SIGTERM', stopped)
+  try {
+    return await bench(options, stop.signal)
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+    console.error('Stopped; nothing was written.')
+    return stop.signal.reason === 'SIGINT' ? 130 : 143
+  } finally {
+    process.off('SIGINT', stopped).off('SIGTERM', stopped)
+  }
+}
+
+async function bench(options: BenchOptions, signal: AbortSignal): Promise<number> {
+  const traces = options.otlp === undefined ? undefined : await startTraces(options.otlp, (text) => console.error(text))
+  let results: Results
+  try {
+    results = await measured(options, signal)
+  } finally {
+    await traces?.flush()
+  }
+  const { environment, transportLagMs, cells } = results
+  const entries = cells.map(({ entry }) => entry)
+  console.log(tableOf(entries, transportLagMs))
+  await write(
+    options.json,
+    `${JSON.stringify({ ...environment, options, transportLagMs, results: entries }, null, 2)}\n`,
+  )
+  await write(options.report, reportOf(results))
+  console.log(`Written: ${options.json} and ${options.report}`)
+  return entries.some(({ failed }) => failed.length > 0) ? 1 : 0
+}
+
+async function measured(options: BenchOptions, signal: AbortSignal): Promise<Results> {
+  const machine = environment()
+  const plan = planOf(options)
+  const progress = progressOf(plan)
+  try {
+    await using transport = await openTransport(options.transport, signal)
+    const made = await runPlan(plan, { transport, signal, onMade: (run) => progress.made(run) })
+    const transportLagMs = await transportLag(transport, signal)
+    return { environment: machine, options, transportLagMs, cells: cellsOf(made) }
+  } finally {
+    progress.stop()
+  }
+}
+
+async function write(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, text)
+}

@@ -1,0 +1,51 @@
+/** What a reader has to know to read the figures rightly. */
+
+import { count, precise } from './format.ts'
+import type { Entry } from './results.ts'
+import { LATE } from './runner.ts'
+import type { TransportLag } from './transport-lag.ts'
+
+export function notesOf(entries: readonly Entry[], transport: TransportLag | null): readonly string[] {
+  const measured = new Set(entries.map(({ scenario }) => scenario))
+  const level = (['a', 'c'] as const).filter((id) => measured.has(id))
+  const unpaced = entries.some(({ cpuUserMs }) => cpuUserMs !== null)
+  return [
+    'Medians, in milliseconds. × is wall-clock over the physical bound of that very run, taken from the log of the server.',
+    ...(entries.some(({ mode }) => mode === 'eager') ? [SAVED, lag(transport)] : []),
+    ...(level.length > 0
+      ? [
+          `${level.join(' and ')}: tools of equal length after the last argument. Promise.all is already at the bound there, and eager has nothing to save.`,
+        ]
+      : []),
+    ...(unpaced ? [CPU] : []),
+    ...late(entries),
+  ]
+}
+
+/** Each kind of failure, once per entry: a failed run is shown, never dropped. */
+export function failuresOf(entries: readonly Entry[]): readonly string[] {
+  return entries
+    .filter(({ failed }) => failed.length > 0)
+    .map(({ scenario, wire, mode, failed }) => {
+      const reasons = [...new Set(failed)].join('; ')
+      return `${scenario} ${wire} ${mode}: ${count(failed.length, 'run')} failed: ${reasons}`
+    })
+}
+
+const SAVED =
+  'saved: eager against parallel tools after the stream, median of the differences of runs made in one round.'
+
+const CPU = 'd and e come as fast as they go: their bound moves with the client, and CPU time is what counts.'
+
+function lag(transport: TransportLag | null): string {
+  const way = transport && `; the way alone, from the server to a bare fetch, takes ${precise(transport.p50)}`
+  return `lag: last argument byte written by the server → tool entered, over all calls${way ?? ''}.`
+}
+
+function late(entries: readonly Entry[]): string[] {
+  const repeated = entries.reduce((sum, entry) => sum + entry.late.repeated, 0)
+  const kept = entries.reduce((sum, entry) => sum + entry.late.kept, 0)
+  if (repeated + kept === 0) return []
+  const made = `${count(repeated, 'run')} repeated because the server wrote more than ${LATE} ms late`
+  return [kept === 0 ? `${made}.` : `${made}; ${kept} more count although it did.`]
+}

@@ -1,0 +1,45 @@
+/** A progress bar on a terminal; nothing anywhere else. */
+
+import { SingleBar } from 'cli-progress'
+import type { Subject } from './measure.ts'
+import { expectedMs } from './run-plan.ts'
+import { LANES } from './runner.ts'
+
+export interface Progress {
+  made(subject: Subject): void
+  stop(): void
+}
+
+export function progressOf(plan: readonly Subject[], stream: NodeJS.WriteStream = process.stderr): Progress {
+  const bar = new SingleBar({
+    stream,
+    format: '  {bar} {made} of {runs} runs, {left} left · {what}',
+    barCompleteChar: '━',
+    barIncompleteChar: '─',
+    barsize: 30,
+    hideCursor: true,
+    // Drawing takes time from what is measured.
+    fps: 4,
+    clearOnComplete: true,
+    stopOnComplete: false,
+  })
+  let left = plan.reduce((sum, subject) => sum + expectedMs(subject), 0)
+  let made = 0
+  const payload = (what: string) => ({
+    made,
+    runs: plan.length,
+    what,
+    left: `${Math.round(left / LANES / 1000)} s`,
+  })
+  // On anything but a terminal the bar writes nothing by itself.
+  bar.start(left, 0, payload('warming up'))
+  return {
+    made(subject) {
+      const took = expectedMs(subject)
+      made++
+      left -= took
+      bar.increment(took, payload(`${subject.scenario.id} ${subject.wire} ${subject.mode}`))
+    },
+    stop: () => bar.stop(),
+  }
+}

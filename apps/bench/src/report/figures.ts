@@ -1,0 +1,72 @@
+/** The figures as a table. */
+
+import { beside, type Comparison, type ComparisonRow, comparisonsOf, modesOf, pacedEager } from '../comparison.ts'
+import { milliseconds, NONE, precise, signed } from '../format.ts'
+import type { Mode } from '../modes.ts'
+import type { Entry } from '../results.ts'
+import { type Html, html } from './html.ts'
+import { MODE_HEADINGS, WIRE_TITLES } from './names.ts'
+
+export function figures(entries: readonly Entry[]): Html {
+  const modes = modesOf(entries)
+  const columns = [...modes.map(wallColumn), ...(modes.includes('eager') ? EAGER_COLUMNS : [])]
+  return html`<section aria-labelledby="figures">
+<h2 id="figures">The figures</h2>
+<div class="scroll" role="region" aria-labelledby="figures" tabindex="0">
+<table>
+<caption>Medians, in milliseconds</caption>
+<thead><tr><th scope="col">Wire</th>${columns.map(({ head }) => html`<th scope="col">${head}</th>`)}</tr></thead>
+${comparisonsOf(entries).map((comparison) => group(comparison, columns))}
+</table>
+</div>
+</section>`
+}
+
+interface Column {
+  readonly head: string
+  cell(row: ComparisonRow): Html
+}
+
+function group({ scenario, rows }: Comparison, columns: readonly Column[]): Html {
+  return html`<tbody>
+<tr><th scope="rowgroup" colspan="${columns.length + 1}"><span class="id">${scenario.id}</span> ${scenario.title}</th></tr>
+${rows.map(
+  (row) => html`<tr><th scope="row">${WIRE_TITLES[row.wire]}</th>${columns.map((column) => column.cell(row))}</tr>\n`,
+)}</tbody>`
+}
+
+function wallColumn(mode: Mode): Column {
+  return {
+    head: MODE_HEADINGS[mode],
+    cell({ modes }) {
+      const entry = modes[mode]
+      if (!entry) return html`<td>${NONE}</td>`
+      if (entry.wallMs === null) return html`<td class="failed">failed</td>`
+      return html`<td>${milliseconds(entry.wallMs)} <small>${beside(entry)}</small></td>`
+    },
+  }
+}
+
+const EAGER_COLUMNS: readonly Column[] = [
+  {
+    head: 'Saved',
+    cell(row) {
+      const entry = pacedEager(row)
+      return html`<td class="gain">${signed(entry?.savedMs)}${spread(entry)}</td>`
+    },
+  },
+  { head: 'Possible', cell: (row) => html`<td>${milliseconds(pacedEager(row)?.possibleSavingMs)}</td>` },
+  {
+    head: 'Dispatch lag, p50 / max',
+    cell(row) {
+      const lag = pacedEager(row)?.dispatchLagMs
+      return html`<td>${lag ? `${precise(lag.p50)} / ${precise(lag.max)}` : NONE}</td>`
+    },
+  },
+  { head: 'Turnaround', cell: ({ modes }) => html`<td>${precise(modes.eager?.turnaroundMs)}</td>` },
+]
+
+function spread(entry: Entry | undefined): Html | undefined {
+  const range = entry?.savedMsRange
+  return range && entry.runs > 1 ? html` <small>${signed(range[0])} … ${signed(range[1])}</small>` : undefined
+}

@@ -1,0 +1,39 @@
+/** How it was measured, and on what. */
+
+import { notesOf } from '../notes.ts'
+import type { Entry, Results } from '../results.ts'
+import { type Html, html } from './html.ts'
+
+export function method(entries: readonly Entry[], results: Results): Html {
+  const columns = entries.some(({ mode }) => mode === 'eager') ? COLUMNS : []
+  return html`<section aria-labelledby="method">
+<h2 id="method">How it was measured</h2>
+<ul>${[...notesOf(entries, results.transportLagMs), ...columns].map((note) => html`<li>${note}</li>\n`)}</ul>
+<dl>${facts(results).map(([term, fact]) => html`<div><dt>${term}</dt><dd>${fact}</dd></div>\n`)}</dl>
+</section>`
+}
+
+/** What the table here has and the one on the console has not. */
+const COLUMNS: readonly string[] = [
+  'Possible: the most that eager could have saved against parallel, by what the server sent in that run.',
+  'Turnaround: stream and tools done → the next request arrived at the server.',
+]
+
+function facts({ environment, options }: Results): readonly (readonly [string, string])[] {
+  const { node, clients, platform, cpu, memoryMb, loadAverage, date } = environment
+  const { transport, runs, modes } = options
+  return [
+    ['Measured', date.replace('T', ' ').replace(/\..*/, ' UTC')],
+    ['Runs', modes.map((mode) => `${mode} ${runs[mode]}`).join(', ')],
+    ['Endpoint', transport === 'server' ? 'HTTP server in its own process' : 'MSW, in the same process'],
+    ['Node', node],
+    [
+      'Clients',
+      Object.entries(clients)
+        .map((client) => client.join(' '))
+        .join(', '),
+    ],
+    ['Machine', `${cpu.count} × ${cpu.model}, ${memoryMb.toLocaleString('en')} MB, ${platform}`],
+    ['Load before', loadAverage.join(', ')],
+  ]
+}

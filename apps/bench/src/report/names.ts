@@ -1,0 +1,16 @@
+/** What things are called on the page. */
+
+import type { WireName } from '@meanwhile/harness/server'
+import type { Mode } from '../modes.ts'
+
+export const WIRE_TITLES: Readonly<Record<WireName, string>> = {
+  'openai-chat': 'OpenAI Chat',
+  'openai-responses': 'OpenAI Responses',
+  anthropic: 'Anthropic Messages',
+}
+
+export const MODE_HEADINGS: Readonly<Record<Mode, string>> = {
+  sequential: 'One by one',
+  parallel: 'Parallel after the stream',
+  eager: 'Eager',
+}

@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest'
+import type { Timeline } from '../measure.ts'
+import type { Mode } from '../modes.ts'
+import type { Cell, Entry, Results } from '../results.ts'
+import { html } from './html.ts'
+import { reportOf } from './report.ts'
+
+test('what is put into a template is escaped, unless it is HTML itself', () => {
+  const name = `<b class="x">&'`
+  expect(html`<p title="${name}">${html`<i>${name}</i>`}${[1, undefined]}</p>`.text).toBe(
+    '<p title="&#60;b class=&#34;x&#34;&#62;&#38;&#39;"><i>&#60;b class=&#34;x&#34;&#62;&#38;&#39;</i>1</p>',
+  )
+})
+
+test('the report says what was saved, draws it, and shows the figures', () => {
+  const page = reportOf(results())
+  expect(page).toContain('<h1>Answers come up to 33 % sooner</h1>')
+  expect(page).toContain('they save 950 ms in f')
+  expect(page).toContain('950 ms saved')
+  expect(page.match(/<svg class="timeline"/g)).toHaveLength(1)
+  expect(page).toContain('Eager: 1,915 ms, 1 of 1 tools started before the end of the stream, 950 ms saved.')
+  expect(page).toContain('<th scope="row">Anthropic Messages</th>')
+})
+
+test('the report needs nothing but itself: no script, no address to fetch', () => {
+  const page = reportOf(results())
+  expect(page).not.toMatch(/<script|<link|<img|@import|https?:|\/\/[a-z]|src=|url\((?!"#)/i)
+})
+
+test('foreign words in the report are text, not markup', () => {
+  const bad = '<script>alert("1")</script>'
+  const page = reportOf(results({ cpu: bad, failed: [bad] }))
+  expect(page).not.toContain('<script>')
+  expect(page.split('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;')).toHaveLength(3)
+})
+
+test('failed runs are shown, and a mode in which all failed has no figures', () => {
+  const page = reportOf(results({ failed: ['2 executions of 1 calls'] }))
+  expect(page).toContain('f anthropic sequential: 1 run failed: 2 executions of 1 calls')
+  expect(page).toContain('<td class="failed">failed</td>')
+})
+
+test('without eager and parallel nothing is claimed', () => {
+  const all = results()
+  const page = reportOf({ ...all, cells: all.cells.filter(({ entry }) => entry.mode === 'sequential') })
+  expect(page).toContain('<h1>Eager tools, measured</h1>')
+  expect(page).not.toMatch(/ms saved|sooner|Turnaround/)
+})
+
+function results({ cpu = 'A processor', failed = [] as string[] } = {}): Results {
+  return {
+    environment: {
+      node: '24.0.0',
+      clients: { openai: '7.0.0' },
+      platform: 'linux x64',
+      cpu: { model: cpu, count: 2 },
+      memoryMb: 1_000,
+      loadAverage: [0, 0, 0],
+      date: '2026-11-21T10:00:00.000Z',
+    },
+    options: {
+      scenarios: ['f'],
+      wires: ['anthropic'],
+      modes: ['sequential', 'parallel', 'eager'],
+      runs: { sequential: 1, parallel: 1, eager: 1 },
+      transport: 'server',
+      json: 'results.json',
+      report: 'report.html',
+    },
+    transportLagMs: { p50: 0.1, max: 1 },
+    cells: [
+      failed.length > 0 ? { entry: { ...entry('sequential', null), failed } } : cell('sequential', 3_110, 1_660),
+      cell('parallel', 2_865, 1_660),
+      cell('eager', 1_915, 361),
+    ],
+  }
+}
+
+function cell(mode: Mode, wallMs: number, entered: number): Cell {
+  return { entry: entry(mode, wallMs), typical: timeline(wallMs, entered) }
+}
+
+function entry(mode: Mode, wallMs: number | null): Entry {
+  return {
+    scenario: 'f',
+    wire: 'anthropic',
+    mode,
+    runs: wallMs === null ? 0 : 1,
+    wallMs,
+    wallMsRange: wallMs === null ? null : [wallMs, wallMs],
+    boundMs: 1_910,
+    ratioToBound: wallMs === null ? null : wallMs / 1_910,
+    savedMs: wallMs === null ? null : 2_865 - wallMs,
+    savedMsRange: null,
+    possibleSavingMs: 950,
+    dispatchLagMs: { first: 0.4, p50: 0.4, max: 1 },
+    turnaroundMs: 2,
+    startedEarly: 1,
+    cpuUserMs: null,
+    latestWriteMs: 1,
+    late: { repeated: 0, kept: 0 },
+    failed: [],
+  }
+}
+
+function timeline(end: number, entered: number): Timeline {
+  return {
+    streams: [
+      { begin: 1, end: 1_660, tokens: [20, 40] },
+      { begin: end - 200, end, tokens: [end - 100] },
+    ],
+    calls: [{ id: 'call_1', argsDone: 360, entered, settled: entered + 1_000 }],
+    bound: 1_911,
+    end,
+  }
+}

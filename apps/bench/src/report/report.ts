@@ -1,0 +1,53 @@
+/** The results as one page that needs nothing but itself. */
+
+import { readFileSync } from 'node:fs'
+import { failuresOf } from '../notes.ts'
+import type { Entry, Results } from '../results.ts'
+import { figures } from './figures.ts'
+import { Html, html } from './html.ts'
+import { method } from './method.ts'
+import { headline } from './savings.ts'
+import { timelines } from './timelines.ts'
+
+export function reportOf(results: Results): string {
+  const { cells } = results
+  const entries = cells.map(({ entry }) => entry)
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Meanwhile bench: eager tools against waiting</title>
+<style>
+${new Html(readFileSync(new URL('./style.css', import.meta.url), 'utf8'))}</style>
+</head>
+<body>
+${patterns()}
+<main>
+${headline(entries)}
+${failures(entries)}
+${timelines(cells)}
+${figures(entries)}
+${method(entries, results)}
+</main>
+</body>
+</html>
+`.text
+}
+
+function failures(entries: readonly Entry[]): Html | undefined {
+  const failures = failuresOf(entries)
+  if (failures.length === 0) return undefined
+  return html`<section class="failures" aria-labelledby="failures">
+<h2 id="failures">What failed</h2>
+<ul>${failures.map((failure) => html`<li>${failure}</li>`)}</ul>
+</section>`
+}
+
+/** The hatching of what was saved: used by every picture. */
+function patterns(): Html {
+  return html`<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>
+<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="6"/><line y2="6"/></pattern>
+</defs></svg>`
+}

@@ -1,0 +1,69 @@
+/** The pictures of all scenarios, one wire at a time: which one is a choice that needs no script. */
+
+import type { WireName } from '@meanwhile/harness/server'
+import { MODES } from '../modes.ts'
+import type { Cell } from '../results.ts'
+import { ALL_SCENARIOS, SCENARIOS, type Scenario } from '../scenarios.ts'
+import { type Html, html } from './html.ts'
+import { WIRE_TITLES } from './names.ts'
+import { type Lane, timelineOf } from './timeline.ts'
+
+export function timelines(cells: readonly Cell[]): Html | undefined {
+  const wires = [...new Set(cells.map(({ entry }) => entry.wire))]
+  const figures = ALL_SCENARIOS.map((id) => figureOf(SCENARIOS[id], wires, cells)).filter(
+    (figure) => figure !== undefined,
+  )
+  if (figures.length === 0) return undefined
+  return html`<section aria-labelledby="timelines">
+<h2 id="timelines">Where the time goes</h2>
+${wires.length > 1 ? chooser(wires) : undefined}
+${legend()}
+${figures}
+</section>`
+}
+
+/** Which figures are shown, style.css decides by what is checked here. */
+function chooser(wires: readonly WireName[]): Html {
+  return html`<fieldset class="wires">
+<legend>Wire format</legend>
+${wires.map(
+  (wire, index) =>
+    html`<label><input type="radio" name="wire" value="${wire}"${index === 0 ? html` checked` : ''}> ${WIRE_TITLES[wire]}</label>\n`,
+)}</fieldset>`
+}
+
+function figureOf(
+  { id, title, shape }: Scenario,
+  wires: readonly WireName[],
+  cells: readonly Cell[],
+): Html | undefined {
+  const byWire = wires
+    .map((wire) => ({ wire, lanes: lanesOf(id, wire, cells) }))
+    .filter(({ lanes }) => lanes.length > 0)
+  if (byWire.length === 0) return undefined
+  const span = 1.01 * Math.max(...byWire.flatMap(({ lanes }) => lanes.map(({ timeline }) => timeline.end)))
+  return html`<figure>
+<figcaption><h3><span class="id">${id}</span> ${title}</h3><p>${shape}</p></figcaption>
+${byWire.map(
+  ({ wire, lanes }) =>
+    html`<div class="on-wire" data-wire="${wire}"><p class="wire">${WIRE_TITLES[wire]}</p>
+${timelineOf(`${id}-${wire}`, lanes, span, `${title}, ${WIRE_TITLES[wire]}`)}</div>\n`,
+)}</figure>`
+}
+
+function lanesOf(id: Scenario['id'], wire: WireName, cells: readonly Cell[]): readonly Lane[] {
+  return MODES.flatMap((mode) => {
+    const cell = cells.find(({ entry }) => entry.scenario === id && entry.wire === wire && entry.mode === mode)
+    return cell?.typical ? [{ mode, entry: cell.entry, timeline: cell.typical }] : []
+  })
+}
+
+function legend(): Html {
+  return html`<ul class="legend">
+<li><svg width="26" height="12" aria-hidden="true"><rect class="stream" width="26" height="12" rx="2"/><path class="tokens" d="M4.5 2v8M10.5 2v8M16.5 2v8M22.5 2v8"/></svg> the model speaks, a tick per write</li>
+<li><svg width="26" height="12" aria-hidden="true"><circle class="ready" cx="3" cy="6" r="2.5"/><line class="wait" x1="3" x2="26" y1="6" y2="6"/></svg> arguments complete, tool waits</li>
+<li><svg width="26" height="12" aria-hidden="true"><rect class="call" y="2" width="26" height="8" rx="2"/></svg> tool works</li>
+<li><svg width="26" height="12" aria-hidden="true"><line class="bound" x1="13" x2="13" y1="0" y2="12"/></svg> physical bound: no run can be shorter</li>
+<li><svg width="26" height="12" aria-hidden="true"><rect class="saved" width="26" height="12" rx="2"/></svg> saved against parallel</li>
+</ul>`
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { DEFAULT_RUNS, expectedMs, planOf, runsOf } from './run-plan.ts'
+import { DEFAULT_SCENARIOS, SCENARIOS } from './scenarios.ts'
+
+const wires = ['openai-chat', 'openai-responses', 'anthropic'] as const
+const modes = ['sequential', 'parallel', 'eager'] as const
+
+test('every mode of every wire runs as often as asked for, and no mode or wire always goes first', () => {
+  const plan = planOf({ scenarios: ['f'], wires, modes, runs: runsOf(3) })
+  const subjects = plan.map(({ wire, mode, round }) => `${wire} ${mode} ${round}`)
+  expect(new Set(subjects).size).toBe(27)
+  const firsts = plan.filter((_, index) => index % 9 === 0)
+  expect(new Set(firsts.map(({ wire }) => wire)).size).toBe(3)
+  expect(new Set(firsts.map(({ mode }) => mode)).size).toBe(3)
+})
+
+test('a mode with fewer runs takes part in the first rounds', () => {
+  const plan = planOf({ scenarios: ['a'], wires: ['anthropic'], modes, runs: DEFAULT_RUNS })
+  expect(plan.filter(({ mode }) => mode === 'sequential').map(({ round }) => round)).toEqual([0])
+  expect(plan.filter(({ mode }) => mode === 'eager').map(({ round }) => round)).toEqual([0, 1, 2])
+})
+
+test('a run is expected to take what the theory says', () => {
+  const times = modes.map((mode) => expectedMs({ scenario: SCENARIOS.f, wire: 'anthropic', mode }))
+  expect(times).toEqual([1_660 + 1_250 + 200, 1_660 + 1_000 + 200, 1_660 + 50 + 200])
+})
+
+test('the default plan, two runs at a time, leaves room within two minutes', () => {
+  const plan = planOf({ scenarios: DEFAULT_SCENARIOS, wires, modes, runs: DEFAULT_RUNS })
+  const total = plan.reduce((sum, job) => sum + expectedMs(job), 0)
+  expect(total / 2).toBeLessThan(105_000)
+})

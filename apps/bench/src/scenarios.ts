@@ -1,0 +1,140 @@
+/** What is measured: one step with tool calls, and the answer after it. */
+
+import { call, type Pace, respond, type ScriptResponse, say } from '@meanwhile/core/testing'
+import { argumentsOf, filler } from './filler.ts'
+
+export type ScenarioId = 'a' | 'b' | 'c' | 'd50' | 'd100' | 'd200' | 'e' | 'f'
+
+export interface Scenario {
+  readonly id: ScenarioId | 'warm-up'
+  /** In a few words. */
+  readonly title: string
+  /** What the model sends and how long the tools take. */
+  readonly shape: string
+  readonly tool: 'run_task' | 'write_file'
+  /** In call order. */
+  readonly calls: readonly ScenarioCall[]
+  readonly script: readonly ScriptResponse[]
+  /** What the model says in the end. */
+  readonly answer: string
+  /** Absent: as fast as it goes, and its CPU time is what counts. */
+  readonly pace?: Pace
+}
+
+export interface ScenarioCall {
+  readonly id: string
+  readonly input: { readonly key: string; readonly content: string }
+  /** In how many pieces the JSON text of the input is streamed. */
+  readonly fragments: number
+  readonly toolMs: number
+}
+
+const PACE: Pace = { firstToken: 20, betweenTokens: 20 }
+
+const ANSWER = 'All of it is done: every single task has answered.'
+
+export const SCENARIOS: Readonly<Record<ScenarioId, Scenario>> = {
+  a: step({
+    id: 'a',
+    title: 'Three equal calls',
+    shape: '3 calls of 300 ms; the last argument is the last thing the model sends',
+    before: 10,
+    calls: Array.from({ length: 3 }, (_, i) => small(i, { toolMs: 300, fragments: 25, content: 80 })),
+    pace: PACE,
+  }),
+  b: step({
+    id: 'b',
+    title: 'One call, then text',
+    shape: '1 call of 300 ms, then 60 tokens of text',
+    before: 5,
+    calls: [small(0, { toolMs: 300, fragments: 25, content: 80 })],
+    after: 60,
+    pace: PACE,
+  }),
+  c: step({
+    id: 'c',
+    title: 'Eight equal calls',
+    shape: '8 calls of 150 ms; the last argument is the last thing the model sends',
+    before: 5,
+    calls: Array.from({ length: 8 }, (_, i) => small(i, { toolMs: 150, fragments: 12, content: 40 })),
+    pace: PACE,
+  }),
+  d50: step({ ...large('d50', 50), before: 5 }),
+  d100: step({ ...large('d100', 100), before: 5 }),
+  d200: step({ ...large('d200', 200), before: 5 }),
+  e: speech(),
+  f: step({
+    id: 'f',
+    title: 'A slow call first',
+    shape: '1 call of 1000 ms, then 5 calls of 50 ms',
+    before: 5,
+    calls: [1000, 50, 50, 50, 50, 50].map((toolMs, i) => small(i, { toolMs, fragments: 12, content: 40 })),
+    pace: PACE,
+  }),
+}
+
+/** What a run without options measures. */
+export const DEFAULT_SCENARIOS: readonly ScenarioId[] = ['a', 'b', 'c', 'f']
+
+export const ALL_SCENARIOS: readonly ScenarioId[] = ['a', 'b', 'c', 'd50', 'd100', 'd200', 'e', 'f']
+
+/** Runs in which every wire and every mode gets warm. */
+export const WARM_UP: Scenario = step({
+  id: 'warm-up',
+  title: 'Warm-up',
+  shape: '4 calls of 2 ms',
+  before: 2,
+  calls: Array.from({ length: 4 }, (_, i) => small(i, { toolMs: 2, fragments: 12, content: 40 })),
+  after: 2,
+  pace: { firstToken: 1, betweenTokens: 1 },
+})
+
+interface Parts extends Pick<Scenario, 'id' | 'title' | 'shape' | 'calls' | 'pace'> {
+  readonly tool?: Scenario['tool']
+  /** Tokens of text before and after the calls. */
+  readonly before: number
+  readonly after?: number
+}
+
+function step({ before, after = 0, tool = 'run_task', pace, ...rest }: Parts): Scenario {
+  const calls = rest.calls.map(({ id, input, fragments }) => call(tool, input, { id, deltas: fragments }))
+  const script = [respond(say(words(before)), ...calls, say(words(after))), respond(say(ANSWER))]
+  return { ...rest, tool, script, answer: ANSWER, ...(pace && { pace }) }
+}
+
+function speech(): Scenario {
+  const answer = words(20_000)
+  return {
+    id: 'e',
+    title: 'Text alone',
+    shape: '20,000 tokens of text as fast as it goes, no call',
+    tool: 'run_task',
+    calls: [],
+    script: [respond(say(answer))],
+    answer,
+  }
+}
+
+function small(
+  index: number,
+  { toolMs, fragments, content }: { readonly toolMs: number; readonly fragments: number; readonly content: number },
+): ScenarioCall {
+  const input = { key: `task-${index + 1}`, content: filler(content) }
+  return { id: `call_${index + 1}`, input, fragments, toolMs }
+}
+
+function large(id: ScenarioId, kilobytes: number): Omit<Parts, 'before'> {
+  const bytes = kilobytes * 1000
+  return {
+    id,
+    title: `${kilobytes} KB of arguments`,
+    shape: `1 write_file of 0 ms with ${kilobytes} KB of arguments, in deltas of 10 bytes, as fast as it goes`,
+    tool: 'write_file',
+    calls: [{ id: 'call_1', input: argumentsOf('notes.md', bytes), fragments: bytes / 10, toolMs: 0 }],
+  }
+}
+
+/** So many tokens of text. */
+function words(count: number): string {
+  return Array.from({ length: count }, (_, i) => `word${i}`).join(' ')
+}

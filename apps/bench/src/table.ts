@@ -1,0 +1,93 @@
+/** The results on the console. */
+
+import { styleText } from 'node:util'
+import Table from 'cli-table3'
+import { beside, type ComparisonRow, comparisonsOf, modesOf, pacedEager } from './comparison.ts'
+import { NONE, precise, signed } from './format.ts'
+import { MODE_TITLES } from './modes.ts'
+import { failuresOf, notesOf } from './notes.ts'
+import type { Entry } from './results.ts'
+import type { TransportLag } from './transport-lag.ts'
+
+/** Per scenario a line for each wire with a column for each mode; below, what a reader has to know. */
+export function tableOf(entries: readonly Entry[], transport: TransportLag | null): string {
+  const columns = columnsOf(entries)
+  const parts = comparisonsOf(entries).map(({ scenario: { id, title, shape }, rows }) => {
+    const heading = `${styleText('bold', `${id}  ${title}`)}\n   ${styleText('dim', shape)}`
+    return `${heading}\n${lines(columns, rows)}`
+  })
+  const failures = failuresOf(entries).map((failure) => styleText('red', `✗ ${failure}`))
+  const notes = notesOf(entries, transport).map((note) => styleText('dim', note))
+  return `\n${parts.join('\n\n')}\n\n${[...failures, ...notes].join('\n')}\n`
+}
+
+interface Column {
+  readonly head: string
+  readonly width: number
+  cell(row: ComparisonRow): string
+}
+
+function columnsOf(entries: readonly Entry[]): readonly Column[] {
+  const modes = modesOf(entries)
+  return [
+    { head: '', width: 19, cell: ({ wire }) => `   ${wire}` },
+    ...modes.map((mode) => ({
+      head: MODE_TITLES[mode],
+      width: 14,
+      cell: (row: ComparisonRow) => wall(row.modes[mode]),
+    })),
+    ...(modes.includes('eager') ? [SAVED, LAG] : []),
+  ]
+}
+
+const SAVED: Column = {
+  head: 'saved',
+  width: 8,
+  cell: (row) => styleText('bold', signed(pacedEager(row)?.savedMs)),
+}
+
+const LAG: Column = {
+  head: 'lag p50/max',
+  width: 13,
+  cell(row) {
+    const lag = pacedEager(row)?.dispatchLagMs
+    return lag ? `${precise(lag.p50)} / ${precise(lag.max)}` : NONE
+  },
+}
+
+function wall(entry: Entry | undefined): string {
+  if (!entry) return ''
+  if (entry.wallMs === null) return styleText('red', 'failed')
+  return `${Math.round(entry.wallMs)} ${styleText('dim', beside(entry))}`
+}
+
+function lines(columns: readonly Column[], rows: readonly ComparisonRow[]): string {
+  const table = new Table({
+    head: columns.map(({ head }) => styleText('dim', head)),
+    colAligns: columns.map((_, index) => (index === 0 ? 'left' : 'right')),
+    colWidths: columns.map(({ width }) => width),
+    chars: BARE,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+  })
+  table.push(...rows.map((row) => columns.map((column) => column.cell(row))))
+  return table.toString()
+}
+
+/** No lines: the columns are enough. */
+const BARE = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '',
+}

@@ -1,0 +1,56 @@
+/** Where the model endpoints are: on a server of its own process, or mocked in this one. */
+
+import { type ResponseLog, spawnModelServer, type WireName } from '@meanwhile/harness/server'
+import type { Place } from './agents.ts'
+import type { Scenario } from './scenarios.ts'
+
+export type TransportName = 'server' | 'msw'
+
+export const TRANSPORTS: readonly TransportName[] = ['server', 'msw']
+
+/** A scenario's script, ready for one run. */
+export interface Stage extends AsyncDisposable {
+  readonly place: Place
+  /** What was sent, and when: response by response. */
+  log(): Promise<readonly ResponseLog[]>
+}
+
+export interface Transport extends AsyncDisposable {
+  /** Serves a script for one run. */
+  stage(scenario: Scenario, wire: WireName): Promise<Stage>
+}
+
+export async function openTransport(name: TransportName, signal: AbortSignal): Promise<Transport> {
+  return name === 'server' ? await server(signal) : await mocked()
+}
+
+async function server(signal: AbortSignal): Promise<Transport> {
+  const server = await spawnModelServer({ signal })
+  return {
+    async stage({ script, pace }) {
+      const served = await server.load({ script, ...(pace && { pace }) })
+      return {
+        place: { url: served.url },
+        log: () => served.log(),
+        [Symbol.asyncDispose]: () => served.close(),
+      }
+    },
+    [Symbol.asyncDispose]: () => server.close(),
+  }
+}
+
+async function mocked(): Promise<Transport> {
+  // Not loaded without need: msw is large, and the server does without it.
+  const { mockModels } = await import('@meanwhile/harness')
+  return {
+    async stage({ script, pace }, wire) {
+      const mock = mockModels({ script, wires: [wire], ...(pace && { pace }) })
+      return {
+        place: { url: 'http://model.test', fetch: mock.fetch },
+        log: async () => mock.responses,
+        async [Symbol.asyncDispose]() {},
+      }
+    },
+    async [Symbol.asyncDispose]() {},
+  }
+}

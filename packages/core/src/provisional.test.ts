@@ -1,0 +1,427 @@
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import {
+  AgentError,
+  type AgentEvent,
+  type AgentEventBody,
+  createAgent,
+  type Middleware,
+  type ModelEvent,
+  map,
+  type Run,
+  tool,
+} from './index.ts'
+import { call, collect, cut, end, fail, respond, say, scriptedModel, wait } from './testing.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Reports twice in so many milliseconds, once in either way. */
+const look = tool({
+  name: 'look',
+  description: 'Looks for some time',
+  effect: 'read',
+  input: z.object({ ms: z.number() }),
+  async *execute({ ms }, { run }) {
+    run.emit({ name: 'looking', data: ms })
+    await sleep(ms)
+    yield { message: 'seen' }
+    return ms
+  },
+})
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms)
+  })
+}
+
+type Start = (event: ModelEvent, run: Run) => void
+
+/** Sees each model event, outside of what `inner` does. */
+function early(start: Start): Middleware {
+  return {
+    name: 'early',
+    async *wrapModel(request, next, run) {
+      return yield* map(next(request), (event) => {
+        if (event.type !== 'custom' && event.type !== 'attempt-failed') start(event, run)
+        return event
+      })
+    },
+  }
+}
+
+const atClosed: Start = (event, run) => {
+  if (event.type === 'tool-input-closed') run.callTool(event.call).catch(() => undefined)
+}
+
+const again: Middleware = {
+  name: 'again',
+  async *wrapModel(request, next) {
+    try {
+      return yield* next(request)
+    } catch {
+      return yield* next(request)
+    }
+  },
+}
+
+async function eventsOf(options: Parameters<typeof createAgent>[0]): Promise<readonly AgentEvent[]> {
+  const reading = collect(createAgent(options).stream('go'))
+  await vi.runAllTimersAsync()
+  return (await reading).events
+}
+
+/** What the reader is told of calls, in short: the event, the call's id, and what is special about it. */
+function ofCalls(events: readonly AgentEvent[]): string[] {
+  return events.flatMap((event) => {
+    const words = inShort(event)
+    return words.length > 0 ? [words.filter((word) => word !== undefined).join(' ')] : []
+  })
+}
+
+function inShort(event: AgentEventBody): (string | false | undefined)[] {
+  switch (event.type) {
+    case 'tool-input-closed':
+    case 'tool-call':
+      return [event.type, event.call.id]
+    case 'tool-start':
+    case 'tool-progress':
+    case 'custom':
+      return [event.type, event.callId, event.provisional && 'provisional']
+    case 'tool-committed':
+      return [event.type, event.callId, event.startedAs && `started as ${event.startedAs}`]
+    case 'tool-discarded':
+      return [event.type, event.callId, event.cause]
+    case 'tool-end':
+      return [event.type, event.callId]
+    case 'text-delta':
+    case 'step-end':
+    case 'attempt-failed':
+      return [event.type]
+    default:
+      return []
+  }
+}
+
+test('what a call emits before its model call stands is provisional, and is then committed (B8)', async () => {
+  const model = scriptedModel([
+    respond(call('look', { ms: 30 }), wait(20), say('and', { deltas: 1 })),
+    respond(say('Done', { deltas: 1 })),
+  ])
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [early(atClosed)] }))).toEqual([
+    'tool-input-closed call_1_1',
+    'tool-start call_1_1 provisional',
+    'custom call_1_1 provisional',
+    'tool-call call_1_1',
+    'text-delta',
+    'tool-committed call_1_1',
+    'tool-progress call_1_1',
+    'tool-end call_1_1',
+    'step-end',
+    'text-delta',
+    'step-end',
+  ])
+})
+
+test('the tool-end of a call that settled early waits for the commit, and for nothing else (B7, B8)', async () => {
+  const model = scriptedModel([
+    respond(call('look', { ms: 10 }), call('look', { ms: 100 }), wait(50), say('and', { deltas: 1 })),
+    respond(say('Done', { deltas: 1 })),
+  ])
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [early(atClosed)] })).slice(6)).toEqual([
+    'custom call_1_2 provisional',
+    'tool-call call_1_2',
+    'tool-progress call_1_1 provisional',
+    'text-delta',
+    'tool-committed call_1_1',
+    'tool-end call_1_1',
+    'tool-committed call_1_2',
+    'tool-progress call_1_2',
+    'tool-end call_1_2',
+    'step-end',
+    'text-delta',
+    'step-end',
+  ])
+})
+
+test('a call the loop does not ask for is discarded: nothing else follows (B8)', async () => {
+  const withdrawing: Middleware = {
+    name: 'withdrawing',
+    afterModel({ messages }) {
+      const last = messages.at(-1)
+      if (last?.role !== 'assistant') return
+      return { messages: [...messages.slice(0, -1), { ...last, content: last.content.slice(0, 1) }] }
+    },
+  }
+  const model = scriptedModel([respond(say('Hm', { deltas: 1 }), call('look', { ms: 30 }))])
+  const events = await eventsOf({ model, tools: [look], middleware: [early(atClosed), withdrawing] })
+  expect(ofCalls(events)).toEqual([
+    'text-delta',
+    'tool-input-closed call_1_1',
+    'tool-start call_1_1 provisional',
+    'custom call_1_1 provisional',
+    'tool-call call_1_1',
+    'tool-discarded call_1_1 call_withdrawn',
+    'step-end',
+  ])
+})
+
+test('a call of a response that must not be acted on is discarded before its tool-end (B6, B7, B8)', async () => {
+  const model = scriptedModel([respond(call('look', { ms: 30 }), wait(10), end({ finishReason: 'content-filter' }))])
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [early(atClosed)] }))).toEqual([
+    'tool-input-closed call_1_1',
+    'tool-start call_1_1 provisional',
+    'custom call_1_1 provisional',
+    'tool-call call_1_1',
+    'tool-discarded call_1_1 stream_truncated',
+    'tool-end call_1_1',
+    'step-end',
+  ])
+})
+
+test('a call of a stream that fails for good is discarded (B8)', async () => {
+  const model = scriptedModel([respond(call('look', { ms: 30 }), wait(10), fail())])
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [early(atClosed)] }))).toEqual([
+    'tool-input-closed call_1_1',
+    'tool-start call_1_1 provisional',
+    'custom call_1_1 provisional',
+    'tool-call call_1_1',
+    'attempt-failed',
+    'tool-discarded call_1_1 stream_error',
+  ])
+})
+
+test('a call whose run is aborted is discarded (B8)', async () => {
+  const model = scriptedModel([respond(call('look', { ms: 30 }), wait(1_000))])
+  const agent = createAgent({ model, tools: [look], middleware: [early(atClosed)] })
+  const controller = new AbortController()
+  const reading = collect(agent.stream('go', { signal: controller.signal }))
+  await vi.advanceTimersByTimeAsync(10)
+  controller.abort()
+  await vi.runAllTimersAsync()
+  expect(ofCalls((await reading).events)).toEqual([
+    'tool-input-closed call_1_1',
+    'tool-start call_1_1 provisional',
+    'custom call_1_1 provisional',
+    'tool-call call_1_1',
+    'tool-discarded call_1_1 run_aborted',
+    'attempt-failed',
+  ])
+})
+
+test.each([
+  ['outside', [early(atClosed), again]],
+  ['inside', [again, early(atClosed)]],
+])(
+  'started %s of a retry, the call is committed under the id of the attempt that stood (B8)',
+  async (_, middleware) => {
+    const model = scriptedModel([
+      respond(call('look', { ms: 30 }, { id: 'a' }), wait(10), fail()),
+      respond(call('look', { ms: 30 }, { id: 'b' }), wait(10)),
+      respond(say('Done', { deltas: 1 })),
+    ])
+    expect(ofCalls(await eventsOf({ model, tools: [look], middleware }))).toEqual([
+      'tool-input-closed a',
+      'tool-start a provisional',
+      'custom a provisional',
+      'tool-call a',
+      'attempt-failed',
+      'tool-input-closed b',
+      'tool-call b',
+      'tool-committed b started as a',
+      'tool-progress b',
+      'tool-end b',
+      'step-end',
+      'text-delta',
+      'step-end',
+    ])
+  },
+)
+
+test('a call the next attempt does not repeat is discarded when that has stood (B8)', async () => {
+  const model = scriptedModel([
+    respond(call('look', { ms: 5 }, { id: 'a' }), wait(10), fail()),
+    respond(call('look', { ms: 7 }, { id: 'b' }), wait(10)),
+    respond(say('Done', { deltas: 1 })),
+  ])
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [again, early(atClosed)] }))).toEqual([
+    'tool-input-closed a',
+    'tool-start a provisional',
+    'custom a provisional',
+    'tool-call a',
+    'tool-progress a provisional',
+    'attempt-failed',
+    'tool-input-closed b',
+    'tool-start b provisional',
+    'custom b provisional',
+    'tool-call b',
+    'tool-progress b provisional',
+    'tool-discarded a call_withdrawn',
+    'tool-committed b',
+    'tool-end b',
+    'step-end',
+    'text-delta',
+    'step-end',
+  ])
+})
+
+test('no event of a call comes before the one that announced it, though a wrap holds that back (B7)', async () => {
+  const holding: Middleware = {
+    name: 'holding',
+    async *wrapModel(request, next) {
+      const flow = next(request)
+      for (;;) {
+        const step = await flow.next()
+        if (step.done) return step.value
+        if (step.value.type === 'tool-input-closed') await sleep(20)
+        yield step.value
+      }
+    },
+  }
+  const model = scriptedModel([respond(call('look', { ms: 10 })), respond(say('Done', { deltas: 1 }))])
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [holding, early(atClosed)] })).slice(0, 4)).toEqual(
+    [
+      'tool-input-closed call_1_1',
+      'tool-start call_1_1 provisional',
+      'custom call_1_1 provisional',
+      'tool-progress call_1_1 provisional',
+    ],
+  )
+})
+
+test('a call that starts after its announcement was read is seen when it starts, not when it is sealed (B7, B8)', async () => {
+  /** Starts a call some time after it has closed, as one does that has to look something up first. */
+  const later: Start = (event, run) => {
+    if (event.type === 'tool-input-closed') setTimeout(() => atClosed(event, run), 10)
+  }
+  const model = scriptedModel(
+    [respond(call('look', { ms: 5 }), call('look', '{"ms":7}', { deltas: 8 })), respond(say('Done', { deltas: 1 }))],
+    { pace: { firstToken: 0, betweenTokens: 20 } },
+  )
+  const run = createAgent({ model, tools: [look], middleware: [early(later)] }).stream('go')
+  const start = Date.now()
+  const at: [number, string][] = []
+  const reading = (async () => {
+    for await (const event of run) for (const line of ofCalls([event])) at.push([Date.now() - start, line])
+  })()
+  await vi.runAllTimersAsync()
+  await reading
+  expect(at.filter(([, line]) => line.includes('call_1_1'))).toEqual([
+    [40, 'tool-input-closed call_1_1'],
+    [40, 'tool-call call_1_1'],
+    [50, 'tool-start call_1_1 provisional'],
+    [50, 'custom call_1_1 provisional'],
+    [55, 'tool-progress call_1_1 provisional'],
+    [220, 'tool-committed call_1_1'],
+    [220, 'tool-end call_1_1'],
+  ])
+})
+
+test('of each call the reader is told one whole story, however its run goes (B6, B7, B8)', async () => {
+  const input = fc.record({ ms: fc.integer({ min: 0, max: 12 }) })
+  const attempt = fc.record({
+    steps: fc.array(
+      fc.oneof(
+        input.map((input) => call('look', input, { deltas: 1 })),
+        fc.constant(call('nowhere', { here: true }, { deltas: 1 })),
+        fc.integer({ min: 0, max: 9 }).map(wait),
+        fc.constant(say('well', { deltas: 1 })),
+      ),
+      { maxLength: 5 },
+    ),
+    end: fc.constantFrom(
+      end({}),
+      end({}),
+      fail(),
+      cut(),
+      end({ finishReason: 'length' }),
+      end({ finishReason: 'other' }),
+    ),
+  })
+  const when = fc.constantFrom<ModelEvent['type']>('tool-input-closed', 'tool-call')
+  const abortAt = fc.option(fc.integer({ min: 0, max: 40 }))
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(attempt, { minLength: 1, maxLength: 4 }),
+      fc.record({
+        when,
+        delay: fc.integer({ min: 0, max: 6 }),
+        withdraw: fc.boolean(),
+        retryInside: fc.boolean(),
+        abortAt,
+      }),
+      async (attempts, { when, delay, withdraw, retryInside, abortAt }) => {
+        const starting = early((event, run) => {
+          if (event.type !== when || !('call' in event)) return
+          const start = () => {
+            run.callTool(event.call).catch(() => undefined)
+          }
+          if (delay === 0) start()
+          else setTimeout(start, delay)
+        })
+        const withdrawing: Middleware = {
+          name: 'withdrawing',
+          afterModel({ messages }) {
+            const last = messages.at(-1)
+            if (!withdraw || last?.role !== 'assistant') return
+            return { messages: [...messages.slice(0, -1), { ...last, content: last.content.slice(1) }] }
+          },
+        }
+        const model = scriptedModel(
+          [...attempts.map(({ steps, end }) => respond(...steps, end)), respond(say('Done'))],
+          { pace: { firstToken: 1, betweenTokens: 1 } },
+        )
+        const middleware = retryInside ? [starting, again, withdrawing] : [again, starting, withdrawing]
+        const controller = new AbortController()
+        const run = createAgent({ model, tools: [look], middleware }).stream('go', { signal: controller.signal })
+        if (abortAt !== null) setTimeout(() => controller.abort(), abortAt)
+        const reading = collect(run)
+        await vi.runAllTimersAsync()
+        const { events, result, error } = await reading
+
+        for (const story of stories(events)) expect(story).toMatch(STORY)
+        const messages = result?.messages ?? (error instanceof AgentError ? error.messages : undefined) ?? []
+        const ends = events.flatMap((event) => (event.type === 'tool-end' ? [event.message] : []))
+        const results = messages.filter((message) => message.role === 'tool')
+        expect(new Set(ends)).toEqual(new Set(results))
+        expect(ends).toHaveLength(results.length)
+      },
+    ),
+    { numRuns: 150 },
+  )
+})
+
+/**
+ * Announced by the model; then either begun early (`S`), with what it says then (`p`), and discarded (`d`) or committed (`c`), or
+ * begun late (`s`); what is said after that is not provisional (`n`); its end (`e`). A call that was not run has its end alone,
+ * and one that was let go of has one if it is in the history.
+ */
+const STORY = /^a+(Sa*(p|a)*(da*e?|ca*n*e)|sn*e|e)?$/
+
+/** What the reader is told of each logical call, one letter an event. */
+function stories(events: readonly AgentEvent[]): string[] {
+  const stories = new Map<string, string>()
+  const joined = new Map<string, string>()
+  for (const event of events)
+    if (event.type === 'tool-committed' && event.startedAs) joined.set(event.callId, event.startedAs)
+  const tell = (id: string, letter: string) => {
+    const first = joined.get(id) ?? id
+    stories.set(first, (stories.get(first) ?? '') + letter)
+  }
+  for (const event of events) {
+    if (event.type === 'tool-input-start') tell(event.id, 'a')
+    else if (event.type === 'tool-start') tell(event.callId, event.provisional ? 'S' : 's')
+    else if (event.type === 'tool-progress') tell(event.callId, event.provisional ? 'p' : 'n')
+    else if (event.type === 'custom') tell(String(event.callId), event.provisional ? 'p' : 'n')
+    else if (event.type === 'tool-discarded') tell(event.callId, 'd')
+    else if (event.type === 'tool-committed') tell(event.callId, 'c')
+    else if (event.type === 'tool-end') tell(event.callId, 'e')
+  }
+  return [...stories.values()]
+}

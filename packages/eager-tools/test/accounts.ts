@@ -1,0 +1,85 @@
+/** The events of a run as H16 compares them: without what eager execution may change. */
+
+import type { AgentEvent } from '@meanwhile/core'
+
+export interface Accounts {
+  /** Of each call, by the id it ends with: what was told of it, in order. */
+  readonly calls: Readonly<Record<string, readonly string[]>>
+  /** Everything else, in order. */
+  readonly others: readonly string[]
+  /** The calls that were let go of, as they were started. */
+  readonly discarded: readonly Discarded[]
+}
+
+interface Discarded {
+  readonly step: number | undefined
+  readonly name: string
+  readonly input: unknown
+  readonly cause: string
+}
+
+interface Story {
+  id: string
+  events: AgentEvent[]
+  open: boolean
+}
+
+/** Throws if a provisional call is told of in another order than B8 says. */
+export function accounts(events: readonly AgentEvent[]): Accounts {
+  const stories: Story[] = []
+  const others: string[] = []
+  const discarded: Discarded[] = []
+  const latest = (id: string) => stories.findLast((story) => story.id === id)
+
+  for (const event of events) {
+    if (event.type === 'tool-committed') {
+      const story = latest(event.startedAs ?? event.callId)
+      if (!story?.open) throw new Error(`${event.callId} is committed, but not open`)
+      story.open = false
+      story.id = event.callId
+    } else if (event.type === 'tool-discarded') {
+      const story = latest(event.callId)
+      const [start] = story?.events ?? []
+      if (!story?.open || start?.type !== 'tool-start') throw new Error(`${event.callId} is discarded, but not open`)
+      discarded.push({ step: start.step, name: start.call.name, input: start.call.input, cause: event.cause })
+      stories.splice(stories.indexOf(story), 1)
+    } else if (event.type === 'tool-start') {
+      stories.push({ id: event.callId, events: [event], open: event.provisional === true })
+    } else if ('callId' in event && event.callId !== undefined) {
+      const story = latest(event.callId)
+      if (event.type === 'tool-end' && story?.open) throw new Error(`${event.callId} ends before it is committed`)
+      if (story && event.type !== 'tool-end' && story.open !== (event.provisional === true)) {
+        throw new Error(`${event.callId} is ${story.open ? '' : 'not '}open, but ${event.type} says otherwise`)
+      }
+      // A call that was not run has its end alone.
+      if (story) story.events.push(event)
+      else stories.push({ id: event.callId, events: [event], open: false })
+    } else if (event.type !== 'warning' || (event.source !== 'eager-tools' && event.code !== 'compensation-failed')) {
+      others.push(canonical(plain(event)))
+    }
+  }
+  const open = stories.find((story) => story.open)
+  if (open) throw new Error(`${open.id} is neither committed nor discarded`)
+  return {
+    calls: Object.fromEntries(stories.map(({ id, events }) => [id, events.map((event) => canonical(plain(event, id)))])),
+    others,
+    discarded,
+  }
+}
+
+/** Without the run's id, times and marks; under the id its call ends with. */
+function plain(event: AgentEvent, callId?: string): object {
+  const { runId: _, ...rest } = event
+  if (event.type === 'run-end') return { ...rest, result: { ...event.result, abandoned: undefined } }
+  if (callId === undefined) return rest
+  const call = event.type === 'tool-start' ? { call: { ...event.call, id: callId } } : {}
+  return { ...rest, ...call, callId, timestamp: undefined, provisional: undefined }
+}
+
+/** JSON with sorted keys. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, member: unknown) => {
+    if (typeof member !== 'object' || member === null || Array.isArray(member)) return member
+    return Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+  })
+}

@@ -1,0 +1,56 @@
+/** Events so short that a whole run of them can be compared. */
+
+import type { AgentEvent } from '@meanwhile/core'
+
+/** Without what differs from run to run. */
+export function bare(events: readonly AgentEvent[]): object[] {
+  return events.map((event) => {
+    const { runId: _, timestamp: __, ...rest } = event as AgentEvent & { readonly timestamp?: number }
+    return rest
+  })
+}
+
+/** `type`, the call it is about, and what of its members tells its story. */
+export function outline(events: readonly AgentEvent[]): string[] {
+  return events.map((event) => [event.type, ...details(event)].join(' '))
+}
+
+/** The same of the events about calls at work. */
+export function toolOutline(events: readonly AgentEvent[]): string[] {
+  return outline(events.filter((event) => 'callId' in event))
+}
+
+function details(event: AgentEvent): readonly string[] {
+  switch (event.type) {
+    case 'tool-start':
+      return [event.callId, ...mark(event)]
+    case 'tool-progress':
+      return [event.callId, event.message ?? String(event.progress), ...mark(event)]
+    case 'custom':
+      return [event.name, ...mark(event)]
+    case 'tool-committed':
+      return [event.callId, ...(event.startedAs === undefined ? [] : [`started as ${event.startedAs}`])]
+    case 'tool-discarded':
+      return [event.callId, event.cause]
+    case 'tool-end':
+      return [event.callId, ...(event.message.isError ? ['error'] : [])]
+    case 'tool-input-start':
+    case 'tool-input-delta':
+      return [event.id]
+    case 'tool-input-closed':
+    case 'tool-call':
+      return [event.call.id]
+    case 'attempt-start':
+      return [String(event.attempt)]
+    case 'attempt-failed':
+      return [String(event.attempt), event.next]
+    case 'warning':
+      return [event.code]
+    default:
+      return []
+  }
+}
+
+function mark({ provisional }: { readonly provisional?: true }): readonly string[] {
+  return provisional ? ['provisional'] : []
+}

@@ -1,0 +1,214 @@
+/** Runs at random: what a model says and how it fails, what its calls do, and what stands round them. */
+
+import { type Assembler, type AssistantPart, type FinishReason, type Middleware, ModelError } from '@meanwhile/core'
+import fc from 'fast-check'
+import type { Moment } from './telling-model.ts'
+
+export interface CallInput {
+  readonly n: number
+  readonly ms: number
+  readonly fails: boolean
+  /** Works on to its end when it is aborted. */
+  readonly deaf: boolean
+}
+
+export interface CallPlan {
+  readonly tool: string
+  /** As an object, or as a text that no tool can use. */
+  readonly input: CallInput | string
+  readonly pieces: number
+  readonly id: 'own' | 'none' | 'repeated'
+  /** Sealed when it is complete, or when the response ends; with the same value, or with another than it closed with. */
+  readonly sealed: 'at once' | 'at the end' | 'written otherwise' | 'changed' | 'with junk'
+  /** Its last piece comes after the next part. */
+  readonly straggles: boolean
+}
+
+export interface ResponsePlan {
+  readonly parts: readonly (CallPlan | string)[]
+  /** Between two moments. */
+  readonly gap: number
+  readonly end: FinishReason | 'cut' | 'fails' | 'fails for good' | 'throws'
+  /** How much of the response comes before its end. */
+  readonly share: number
+}
+
+export interface Scenario {
+  readonly responses: readonly ResponsePlan[]
+  readonly repeats: number
+  readonly waitMs: number
+  readonly retry: 'outside' | 'inside'
+  readonly toolConcurrency: number
+  readonly maxSteps: number
+  readonly edits: boolean
+  readonly rejects: boolean
+  /** A wrap outside of all, which passes each event on so many milliseconds late. */
+  readonly late: number
+}
+
+const callInput: fc.Arbitrary<CallInput> = fc.record({
+  n: fc.nat({ max: 2 }),
+  ms: fc.constantFrom(0, 7, 40, 130),
+  fails: rarely(true, false),
+  deaf: rarely(true, false),
+})
+
+const callPlan: fc.Arbitrary<CallPlan> = fc.record({
+  tool: fc.constantFrom('look', 'peek', 'scan', 'direct', 'put', 'move', 'send', 'mixed', 'look', 'put', 'nobody'),
+  input: fc.oneof({ weight: 9, arbitrary: callInput }, fc.constantFrom('{}', '{"n":"one"}', '{"n":1,"ms":', '[1]', '')),
+  pieces: fc.integer({ min: 1, max: 3 }),
+  id: fc.constantFrom('own', 'none', 'repeated'),
+  sealed: fc.constantFrom('at once', 'at once', 'at the end', 'written otherwise', 'changed', 'with junk'),
+  straggles: rarely(true, false),
+})
+
+const responsePlan: fc.Arbitrary<ResponsePlan> = fc.record({
+  parts: fc.array(fc.oneof({ weight: 4, arbitrary: callPlan }, fc.constantFrom('So.', 'One moment.')), { maxLength: 5 }),
+  gap: fc.constantFrom(0, 3, 20),
+  end: fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom('tool-calls' as const, 'stop' as const) },
+    {
+      weight: 3,
+      arbitrary: fc.constantFrom('cut' as const, 'fails' as const, 'fails' as const, 'fails for good' as const),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom('length', 'content-filter', 'other', 'error', 'throws') as fc.Arbitrary<
+        ResponsePlan['end']
+      >,
+    },
+  ),
+  share: fc.oneof(fc.constant(1), fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true })),
+})
+
+export const scenarios: fc.Arbitrary<Scenario> = fc.record({
+  responses: fc.array(responsePlan, { minLength: 1, maxLength: 5 }),
+  repeats: fc.nat({ max: 3 }),
+  waitMs: fc.constantFrom(0, 25, 200),
+  retry: fc.constantFrom('outside', 'inside'),
+  toolConcurrency: fc.constantFrom(1, 2, 3, Number.POSITIVE_INFINITY),
+  maxSteps: fc.constantFrom(1, 2, 3, 20),
+  edits: rarely(true, false),
+  rejects: rarely(true, false),
+  late: fc.constantFrom(0, 0, 5),
+})
+
+function rarely<T>(rare: T, usual: T): fc.Arbitrary<T> {
+  return fc.oneof({ weight: 5, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constant(rare) })
+}
+
+/** What the model says of the `index`-th request. */
+export function momentsOf({ parts, gap, end, share }: ResponsePlan, index: number): Moment[] {
+  const told: ((to: Assembler) => void)[] = []
+  let straggling: ((to: Assembler) => void)[] = []
+  for (const [label, part] of parts.entries()) {
+    const straggled = straggling
+    straggling = []
+    if (typeof part === 'string') told.push((to) => to.text(part))
+    else {
+      const tells = callMoments(part, label, `${index}`)
+      if (part.straggles) straggling = tells.splice(-2)
+      told.push(...tells)
+    }
+    told.push(...straggled)
+  }
+  told.push(...straggling)
+  const said = told.slice(0, Math.ceil(told.length * share))
+  const last = ending(end)
+  return [...said, ...(last ? [last] : [])].map((tell, moment) => [moment * gap, tell])
+}
+
+function callMoments({ tool, input, pieces, id, sealed }: CallPlan, label: number, index: string) {
+  const text = typeof input === 'string' ? input : JSON.stringify(input)
+  const changed = typeof input === 'string' ? '{"n":2}' : JSON.stringify({ ...input, n: (input.n + 1) % 3 })
+  const otherwise = typeof input === 'string' ? text : ` ${JSON.stringify(input, ['deaf', 'fails', 'ms', 'n'], 1)}`
+  const callId = { own: `c${index}_${label}`, none: undefined, repeated: `c${label}` }[id]
+  const size = Math.ceil(text.length / pieces)
+  const tells: ((to: Assembler) => void)[] = [(to) => to.call(label, { id: callId, name: tool })]
+  for (let at = 0; at < text.length; at += size) {
+    tells.push((to) => to.call(label, { delta: text.slice(at, at + size) }))
+  }
+  switch (sealed) {
+    case 'at once':
+      tells.push((to) => to.seal(label))
+      break
+    case 'written otherwise':
+      tells.push((to) => to.seal(label, otherwise))
+      break
+    case 'changed':
+      tells.push((to) => to.seal(label, changed))
+      break
+    case 'with junk':
+      tells.push((to) => to.call(label, { delta: ' and so on' }))
+  }
+  return tells
+}
+
+function ending(end: ResponsePlan['end']): ((to: Assembler) => void) | undefined {
+  switch (end) {
+    case 'cut':
+      return undefined
+    case 'fails':
+    case 'fails for good':
+      return () => {
+        throw new ModelError(end, { code: end, retryable: end === 'fails' })
+      }
+    case 'throws':
+      return () => {
+        throw new Error('the model threw')
+      }
+    default:
+      return (to) => {
+        to.usage({ inputTokens: 3, outputTokens: 5 })
+        to.finish(end)
+      }
+  }
+}
+
+/** Takes out the calls of 0, makes 2 of 1, and adds a call if there is one of 2. */
+export const editing: Middleware = {
+  name: 'editing',
+  afterModel({ messages }, run) {
+    const last = messages.at(-1)
+    if (last?.role !== 'assistant') return
+    const nOf = (part: AssistantPart) => {
+      const input = part.type === 'tool-call' ? part.input : undefined
+      return typeof input === 'object' && input !== null && 'n' in input ? input.n : undefined
+    }
+    const content = last.content
+      .filter((part) => nOf(part) !== 0)
+      .map((part) => (part.type === 'tool-call' && nOf(part) === 1 ? { ...part, input: { n: 2 } } : part))
+    const added: AssistantPart = { type: 'tool-call', id: `added_${run.step}`, name: 'look', input: { n: 5 } }
+    const adds = content.some((part) => nOf(part) === 2)
+    return { messages: [...messages.slice(0, -1), { ...last, content: [...content, ...(adds ? [added] : [])] }] }
+  },
+}
+
+/** Rejects the first answer. */
+export function rejecting(): Middleware {
+  let asked = 0
+  return {
+    name: 'rejecting',
+    beforeFinalAnswer: () => (asked++ === 0 ? { accept: false, feedback: 'Once more.' } : { accept: true }),
+  }
+}
+
+/** Passes each model event on so many milliseconds late. */
+export function dawdling(ms: number): Middleware {
+  return {
+    name: 'dawdling',
+    async *wrapModel(request, next) {
+      const flow = next(request)
+      try {
+        for (;;) {
+          const step = await flow.next()
+          if (step.done) return step.value
+          await new Promise((resolve) => setTimeout(resolve, ms))
+          yield step.value
+        }
+      } finally {
+        await flow.return(undefined as never)
+      }
+    },
+  }
+}

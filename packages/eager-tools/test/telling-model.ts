@@ -1,0 +1,37 @@
+/** A model for what a script cannot say: calls that are sealed late, or with other arguments than they closed with. */
+
+import { type Assembler, assemble, type Model, ModelError } from '@meanwhile/core'
+import { after } from './workshop.ts'
+
+/** At so many milliseconds of its response the model says this. What it throws is the failure of the response. */
+export type Moment = readonly [at: number, tell: (to: Assembler) => void]
+
+/** Each request gets the next response; the last one is said again. */
+export function tellingModel(responses: readonly (readonly Moment[])[]): Model & { readonly requests: number } {
+  let requests = 0
+  return {
+    provider: 'telling',
+    id: 'telling-1',
+    get requests() {
+      return requests
+    },
+    async *stream(request) {
+      const moments = responses[Math.min(requests++, responses.length - 1)] ?? []
+      return yield* assemble(
+        request,
+        pace(moments, request.signal),
+        ([, tell], to) => tell(to),
+        (thrown) => (thrown instanceof ModelError ? { ...thrown, message: thrown.message } : undefined),
+      )
+    },
+  }
+}
+
+async function* pace(moments: readonly Moment[], signal: AbortSignal): AsyncGenerator<Moment> {
+  let time = 0
+  for (const moment of moments) {
+    if (moment[0] > time) await after(moment[0] - time, signal)
+    time = Math.max(time, moment[0])
+    yield moment
+  }
+}

@@ -1,0 +1,75 @@
+/** Tools of every effect that write down what they are made to do, and when. */
+
+import { type Effect, type Tool, type ToolContext, tool } from '@meanwhile/core'
+import { z } from 'zod'
+
+export const input = z.object({
+  n: z.number(),
+  /** How long it works. */
+  ms: z.number().default(0),
+  /** Works on to its end when it is aborted. */
+  deaf: z.boolean().default(false),
+})
+
+export interface Workshop {
+  /** `{time} {tool} {n}` of each execution, in order; `{time} {tool} {n} aborted` where an abort ended it. */
+  readonly log: string[]
+  readonly contexts: ToolContext[]
+  make(name: string, effect: Effect | undefined, more?: Partial<Tool<z.infer<typeof input>, string>>): Tool
+  /** One of each effect. */
+  readonly tools: readonly Tool[]
+}
+
+/** `log` counts its times from now. */
+export function workshop(): Workshop {
+  const begin = performance.now()
+  const now = () => Math.round(performance.now() - begin)
+  const log: string[] = []
+  const contexts: ToolContext[] = []
+  const make: Workshop['make'] = (name, effect, more) =>
+    tool({
+      name,
+      description: name,
+      input,
+      ...(effect && { effect }),
+      async execute({ n, ms, deaf }, context) {
+        log.push(`${now()} ${name} ${n}`)
+        contexts.push(context)
+        try {
+          await after(ms, deaf ? undefined : context.signal)
+        } catch (aborted) {
+          log.push(`${now()} ${name} ${n} aborted`)
+          throw aborted
+        }
+        return `${name} ${n}`
+      },
+      ...more,
+    }) as Tool
+  return {
+    log,
+    contexts,
+    make,
+    tools: [
+      make('look', 'read'),
+      make('put', 'idempotent'),
+      make('move', 'reversible', { compensate: ({ n }) => void log.push(`${now()} move ${n} undone`) }),
+      make('send', undefined),
+    ],
+  }
+}
+
+/** So many milliseconds; an abort ends the wait with the signal's reason. */
+export async function after(ms: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted()
+  await new Promise<void>((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', abort, { once: true })
+  })
+}
