@@ -1,6 +1,6 @@
 /** Repeats a failed model call inside its step. */
 
-import { ConfigError, type Middleware, ModelError, RetriesExhaustedError } from '@meanwhile/core'
+import { type AssistantMessage, ConfigError, type Middleware, ModelError, RetriesExhaustedError } from '@meanwhile/core'
 import { backoff, wait } from './backoff.ts'
 
 export interface RetryModelOptions {
@@ -25,6 +25,8 @@ export interface RetryAttempt {
   readonly attempt: number
   /** Whether there is no further try. */
   readonly isLast: boolean
+  /** What had come of the response, if anything. */
+  readonly partial?: AssistantMessage
 }
 
 /**
@@ -50,9 +52,9 @@ export function retryModel(options: RetryModelOptions = {}): Middleware {
           errors.push(error)
           const attempt = errors.length
           const isLast = attempt > maxRetries
-          if (run.signal.aborted || !when(error, { attempt, isLast })) throw error
+          const { retryAfter = 0, partial } = error instanceof ModelError ? error : {}
+          if (run.signal.aborted || !when(error, { attempt, isLast, ...(partial && { partial }) })) throw error
           if (isLast) throw maxRetries === 0 ? error : new RetriesExhaustedError(errors)
-          const retryAfter = error instanceof ModelError ? (error.retryAfter ?? 0) : 0
           if (retryAfter > maxRetryAfter) throw error
           const waitMs = Math.max(delay(attempt), retryAfter)
           yield { type: 'attempt-failed', error, next: 'retry', waitMs }
