@@ -225,11 +225,55 @@ test('an abort after the answer, before the gate has spoken, still counts (K1)',
 test('an abort after the end changes nothing (K1)', async () => {
   const controller = new AbortController()
   const run = createAgent({ model: scriptedModel([respond(say('done'))]) }).stream('Go', { signal: controller.signal })
-  const { result } = await collect(run)
+  const result = await run.result
   controller.abort()
-  await vi.advanceTimersByTimeAsync(2_000)
+  await run[Symbol.asyncIterator]().return?.()
+  expect(vi.getTimerCount()).toBe(0)
   expect(await run.result).toBe(result)
   expect(result).toMatchObject({ status: 'completed' })
+})
+
+test('an abort between the answer and the end still counts (K1)', async () => {
+  const controller = new AbortController()
+  const aborts: Middleware = {
+    name: 'aborts',
+    async *wrapAgent(setup, next) {
+      const result = yield* next(setup)
+      controller.abort()
+      return result
+    },
+  }
+  const agent = createAgent({ model: scriptedModel([respond(say('done'))]), middleware: [aborts] })
+  await expect(agent.run('Go', { signal: controller.signal })).rejects.toBeInstanceOf(RunAbortedError)
+})
+
+test('calls that an abort finds not yet asked for never start (K1)', async () => {
+  const controller = new AbortController()
+  const started: string[] = []
+  const work = toolOf('work', ({ callId }) => void started.push(callId))
+  const aborts: Middleware = {
+    name: 'aborts',
+    async *wrapModel() {
+      controller.abort()
+      const asked = { type: 'tool-call', id: 'one', name: 'work', input: {} } as const
+      return { role: 'assistant', content: [asked], finishReason: 'tool-calls' }
+    },
+  }
+  const agent = createAgent({ model: scriptedModel([]), tools: [work], middleware: [aborts] })
+  const { error } = await collect(agent.stream('Go', { signal: controller.signal }))
+  expect(error).toBeInstanceOf(RunAbortedError)
+  expect(started).toEqual([])
+  expect(resultsIn((error as RunAbortedError).messages)).toEqual([['one', NOT_STARTED]])
+})
+
+test('a model that does not heed its signal is not waited for (K1)', async () => {
+  const controller = new AbortController()
+  const agent = createAgent({ model: { provider: 'own', id: 'own-1', stream: stuckStream } })
+  const seen = watch(agent.run('Go', { signal: controller.signal }))
+  await vi.advanceTimersByTimeAsync(100)
+  controller.abort()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(seen).toMatchObject({ at: 100, error: { name: 'AbortError' } })
 })
 
 const stubborn: readonly (readonly [string, Partial<AgentOptions>])[] = [
@@ -548,6 +592,68 @@ test('siblings that ignore the abort are abandoned after the grace time, and que
   ])
 })
 
+test('what ends a run comes up to its wraps when all siblings have settled (A12)', async () => {
+  const fatal = new Fatal('that was it')
+  const log: unknown[] = []
+  const tools = [
+    toolOf('fatal', () => {
+      throw fatal
+    }),
+    toolOf('work', ({ signal }) => heeds(signal, 40).finally(() => log.push('settled'))),
+  ]
+  const wrap: Middleware = {
+    name: 'wrap',
+    async *wrapAgent(setup, next) {
+      try {
+        return yield* next(setup)
+      } catch (error) {
+        log.push(error)
+        throw error
+      }
+    },
+  }
+  const model = scriptedModel([respond(call('fatal'), call('work'))])
+  const { error } = await settled(createAgent({ model, tools, middleware: [wrap] }).stream('Go'), 2_000)
+  expect(error).toBe(fatal)
+  expect(log).toEqual(['settled', fatal])
+})
+
+test('a call that ended badly before its model call stood ends the run when it stands (A12)', async () => {
+  const fatal = new Fatal('that was it')
+  const tools = [
+    toolOf('fatal', () => {
+      throw fatal
+    }),
+    toolOf('work', ({ signal }) => heeds(signal)),
+  ]
+  const model = scriptedModel([respond(call('fatal', {}, { id: 'one' }), call('work', {}, { id: 'two' }), wait(500))])
+  const agent = createAgent({ model, tools, middleware: [earlyAndAgain] })
+  const seen = watch(agent.run('Go'))
+  await vi.advanceTimersByTimeAsync(499)
+  expect(seen).toEqual({})
+  await vi.advanceTimersByTimeAsync(1)
+  expect(seen.error).toBe(fatal)
+  expect(resultsIn(fatal.messages)).toEqual([
+    ['one', CUT_OFF],
+    ['two', CUT_OFF],
+  ])
+})
+
+test('a call made by a call that is discarded is aborted with it (H39)', async () => {
+  const aborted: string[] = []
+  const tools = [
+    toolOf('outer', async ({ run }) => {
+      await run.callTool({ type: 'tool-call', id: 'inner', name: 'work', input: {} })
+    }),
+    toolOf('work', ({ signal, callId }) => heeds(signal).finally(() => aborted.push(callId))),
+  ]
+  const model = scriptedModel([respond(call('outer'), wait(10), cut()), respond(say('done'))])
+  const seen = watch(createAgent({ model, tools, middleware: [earlyAndAgain] }).run('Go'))
+  await vi.advanceTimersByTimeAsync(10)
+  expect(aborted).toEqual(['inner'])
+  expect(seen).toMatchObject({ at: 10, value: { text: 'done' } })
+})
+
 test('a sibling that is told to stop starts no call of its own any more (A12, K13)', async () => {
   const fatal = new Fatal('that was it')
   const outcomes: unknown[] = []
@@ -698,14 +804,16 @@ test.for(Object.keys(endings))(
     const agent = createAgent({ model, tools, ...options })
     if (abortAt === -1) controller.abort()
     const { signal } = controller
-    const seen = watch(agent.run(input, { signal }))
+    const running = agent.run(input, { signal })
+    const left = () => ({ timers: vi.getTimerCount(), listeners: getEventListeners(signal, 'abort') })
+    const atEnd = running.then(left, left)
+    const seen = watch(running)
     if (abortAt !== -1) expect(getEventListeners(signal, 'abort').length).toBeGreaterThan(1)
     await vi.advanceTimersByTimeAsync(abortAt === undefined ? 10 : Math.max(abortAt, 0))
     if (abortAt !== undefined) controller.abort()
     await vi.advanceTimersByTimeAsync(2_000)
     expect(seen.value?.status ?? (seen.error as Error | undefined)?.name).toBe(status)
-    expect(getEventListeners(signal, 'abort')).toEqual([mine])
-    expect(vi.getTimerCount()).toBe(0)
+    expect(await atEnd).toEqual({ timers: 0, listeners: [mine] })
   },
 )
 

@@ -49,7 +49,12 @@ export function startRun(
 ): AgentRun {
   const buffer = events === 'kept' ? new EventBuffer(options.eventBuffer ?? 1_024) : undefined
   const tracer = tracerOf(config.telemetry)
-  const run = new RunState(config, { id: crypto.randomUUID(), tracer, conversationId: options.conversationId })
+  const run = new RunState(config, {
+    id: crypto.randomUUID(),
+    tracer,
+    conversationId: options.conversationId,
+    show: (event) => buffer?.push(event),
+  })
   const span = startRunSpan(tracer, context.active(), {
     runId: run.id,
     agent: config.name,
@@ -59,7 +64,7 @@ export function startRun(
     attributes: config.telemetry?.attributes,
   })
   run.context = span.context
-  const result = drive(run, input, options.signal, buffer).then(
+  const result = drive(run, input, options.signal).then(
     (result) => {
       finish(run, span, undefined, result)
       const dropped = buffer?.dropped ?? 0
@@ -95,12 +100,7 @@ export function startRun(
   }
 }
 
-async function drive(
-  run: RunState,
-  input: RunInput,
-  signal: AbortSignal | undefined,
-  buffer: EventBuffer | undefined,
-): Promise<AgentResult> {
+async function drive(run: RunState, input: RunInput, signal: AbortSignal | undefined): Promise<AgentResult> {
   const abort = () => run.abort(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
   const waiting = new Waiting(run)
@@ -109,24 +109,24 @@ async function drive(
     if (signal?.aborted) abort()
     run.signal.throwIfAborted()
     for (const id of callIds(run.messages)) run.takenIds.add(id)
-    buffer?.push(run.event({ type: 'run-start' }))
+    run.show(run.event({ type: 'run-start' }))
     const flow = runAgent(run)
     for (;;) {
       const step = await waiting.step(flow)
       if (!step.done) {
-        buffer?.push(step.value)
+        run.show(step.value)
         continue
       }
       run.signal.throwIfAborted()
       await stop(run, new TypeError('the run is over'))
-      end(run, buffer)
+      end(run)
       return Object.freeze({ ...step.value, warnings: [...run.warnings] })
     }
   } catch (thrown) {
     const error = run.signal.aborted ? run.signal.reason : thrown
     await stop(run, error)
     if (error instanceof AgentError) addHistory(run, error)
-    end(run, buffer)
+    end(run)
     throw error
   } finally {
     waiting.over()
@@ -148,8 +148,8 @@ function addHistory(run: RunState, error: AgentError): void {
 }
 
 /** What was said last is said, and nothing more will be. */
-function end(run: RunState, buffer: EventBuffer | undefined): void {
-  for (const event of run.funnel.drain()) buffer?.push(event)
+function end(run: RunState): void {
+  for (const event of run.funnel.drain()) run.show(event)
   run.over = true
   run.scope = {}
 }

@@ -72,7 +72,12 @@ function layer<Request, Event extends Typed, Result>(
           made.push(flow)
           return flow
         }
-        return wrap(request, next, viewOf(run, { context, source: name, ...(kind.call && { call: kind.call }) }))
+        const outside = kind.hook === 'wrapAgent'
+        return wrap(
+          request,
+          next,
+          viewOf(run, { context, source: name, outside, ...(kind.call && { call: kind.call }) }),
+        )
       },
       event: (event) => (event.type === 'custom' ? { source: name, ...event } : event),
       closing: () => void close(),

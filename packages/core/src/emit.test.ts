@@ -205,6 +205,48 @@ test('emit and yield of one wrap come in the order in which they were said (D6)'
   ])
 })
 
+test('what a wrapAgent says comes when it says it, and not up through the wrapAgents themselves (D6)', async () => {
+  const heard: string[] = []
+  const talking: Middleware = {
+    name: 'talking',
+    async *wrapAgent(setup, next, run) {
+      const yielded = (data: number) =>
+        ({ runId: run.id, type: 'custom', name: 'agent', data, source: 'talking' }) as const
+      run.emit({ name: 'agent', data: 1 })
+      yield yielded(2)
+      run.emit({ name: 'agent', data: 3 })
+      await sleep(100)
+      run.warn({ code: 'slow', message: 'Slow' })
+      const result = yield* map(next(setup), (event) => {
+        heard.push(event.type)
+        run.emit({ name: 'heard', data: event.type })
+        return event
+      })
+      run.emit({ name: 'agent', data: 4 })
+      yield yielded(5)
+      return result
+    },
+  }
+  const model = scriptedModel([respond(say('Hi', { deltas: 1 }))])
+  const run = createAgent({ model, middleware: [talking] }).stream('go')
+  const start = Date.now()
+  const seen: [at: number, what: unknown][] = []
+  const reading = (async () => {
+    for await (const event of run) seen.push([Date.now() - start, event.type === 'custom' ? event.data : event.type])
+  })()
+  await vi.runAllTimersAsync()
+  await reading
+  expect(heard).toEqual(['step-start', 'attempt-start', 'text-delta', 'step-end'])
+  // What it says of an event, it says before it hands that on.
+  expect(seen).toEqual([
+    [0, 'run-start'],
+    ...[1, 2, 3].map((data) => [0, data]),
+    [100, 'warning'],
+    ...heard.flatMap((type) => [type, type]).map((type) => [100, type]),
+    ...[4, 5, 'run-end'].map((what) => [100, what]),
+  ])
+})
+
 test('nothing emitted reaches history or request (D6)', async () => {
   const model = scriptedModel([respond(call('emitting')), respond(say('Done'))])
   const silent = scriptedModel([respond(call('emitting')), respond(say('Done'))])

@@ -102,6 +102,19 @@ test('results enter the history in call order, whatever finishes first (A14)', a
   expect(stepEnd?.type === 'step-end' && callIdsOf(stepEnd.messages)).toEqual(expected)
 })
 
+test('a result keeps its call’s id and name, whatever a wrap makes of it (A14)', async () => {
+  const forger: Middleware = {
+    name: 'forger',
+    async *wrapToolCall(call, next) {
+      const message = yield* next({ ...call, id: 'forged', name: 'forged' })
+      return { ...message, callId: 'forged again', name: 'forged again' }
+    },
+  }
+  const model = scriptedModel([respond(call('note', { text: 'a' }, { id: 'x' })), respond(say('done'))])
+  const { messages } = await createAgent({ model, tools: [note], middleware: [forger] }).run('Go')
+  expect(messages[2]).toEqual({ ...result('x', 'noted a'), output: 'noted a' })
+})
+
 test('after an error in mid-step every call has its result, the settled ones their own, in call order (A14, A24)', async () => {
   class Fatal extends AgentError {}
   const tools = [

@@ -6,42 +6,41 @@ import type { ToolCall } from './message.ts'
 
 export class Ledger {
   readonly #runId: string
+  readonly #entries: CallEntry[] = []
   readonly #byId: Map<string, CallEntry> = new Map()
-  readonly #byKey: Map<string, CallEntry> = new Map()
-  /** Of each attempt and content: the ids that asked for it, in order. */
-  readonly #claims: Map<string, string[]> = new Map()
+  /** By step, tool and input: the calls that a response asked for, in the order in which they were made. */
+  readonly #byContent: Map<string, readonly CallEntry[]> = new Map()
 
   constructor(runId: string) {
     this.#runId = runId
   }
 
   /**
-   * The key of a call: run, step, tool, a hash of the input, and the how-manieth such call of its response it is (H25). Never
-   * the provider's id, which changes on a retry; but a call that no response asked for has nothing else.
+   * The key of a call about to be made: run, step, tool, a hash of the input, and the how-manieth such call of its step it is
+   * (H25). Never the provider's id, which changes on a retry; but a call that no response asked for has nothing else.
    */
   keyOf(call: ToolCall, step: number, asker: Asker | undefined): string {
-    const content = `${this.#runId}/${step}/${call.name}/${hash(canonical(call.input))}`
-    if (!asker) return `${content}/${call.id}`
-    const claim = `${asker.attempt}/${content}`
-    const ids = this.#claims.get(claim) ?? []
-    if (ids.length === 0) this.#claims.set(claim, ids)
-    if (!ids.includes(call.id)) ids.push(call.id)
-    return `${content}/${ids.indexOf(call.id)}`
+    const content = contentOf(call, step)
+    return `${this.#runId}/${content}/${asker ? this.#made(content).length : call.id}`
   }
 
   add(entry: CallEntry): void {
+    this.#entries.push(entry)
     this.#byId.set(entry.id, entry)
-    this.#byKey.set(entry.key, entry)
+    if (entry.askers.length === 0) return
+    const content = contentOf(entry.call, entry.step)
+    this.#byContent.set(content, [...this.#made(content), entry])
   }
 
   get(id: string): CallEntry | undefined {
     return this.#byId.get(id)
   }
 
-  /** A call of an earlier attempt of the same step that asks for the same and waits to be claimed. */
-  held(call: ToolCall, key: string): CallEntry | undefined {
-    const entry = this.#byKey.get(key)
-    return entry?.provisional && !entry.discarded && sameCall(entry.call, call) ? entry : undefined
+  /** The first call of the step's earlier attempts that asks for the same and that this attempt has not joined yet (H22). */
+  held(call: ToolCall, step: number, asker: Asker): CallEntry | undefined {
+    return this.#made(contentOf(call, step)).find(
+      (entry) => entry.provisional && !entry.discarded && !entry.askers.includes(asker) && sameCall(entry.call, call),
+    )
   }
 
   /** The entry goes on under the id that a later attempt gave its call (O4). */
@@ -51,6 +50,14 @@ export class Ledger {
   }
 
   entries(): Iterable<CallEntry> {
-    return this.#byKey.values()
+    return this.#entries
   }
+
+  #made(content: string): readonly CallEntry[] {
+    return this.#byContent.get(content) ?? []
+  }
+}
+
+function contentOf(call: ToolCall, step: number): string {
+  return `${step}/${call.name}/${hash(canonical(call.input))}`
 }

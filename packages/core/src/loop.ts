@@ -36,7 +36,7 @@ async function* steps(run: RunState, setup: AgentSetup, context: Context): Agent
     const accepted = candidate && (yield* askGate(run, candidate, answer.finishReason))
     const messages = run.messages.filter((message) => !before.has(message))
     yield* run.tell({ type: 'step-end', ...(attempt !== undefined && { attempt }), messages })
-    if (accepted) return await resultOf(run, candidate, accepted, answer)
+    if (accepted) return yield* run.funnel.until(resultOf(run, candidate, accepted, answer))
   }
 }
 

@@ -220,11 +220,13 @@ test('an abort passes all wraps as the same object (C17)', async () => {
 })
 
 test.for(hooks)('a throw of %s that answers an abort is the abort, and blames nobody (C17)', async (hook) => {
+  const seen: unknown[] = []
   const controller = new AbortController()
   const agent = createAgent({
     model: twoSteps(),
     tools: [echo],
     middleware: [
+      watching('A', seen),
       {
         name: 'heeds',
         [hook]: () => {
@@ -236,6 +238,7 @@ test.for(hooks)('a throw of %s that answers an abort is the abort, and blames no
   })
   const { error } = await collect(agent.stream('Go', { signal: controller.signal }))
   expect(error).toBeInstanceOf(RunAbortedError)
+  expect(seen).toEqual(hook === 'beforeAgent' ? [] : [error])
 })
 
 const noAnswer: readonly (readonly [string, readonly Message[]])[] = [

@@ -196,8 +196,15 @@ test('the set-up that beforeAgent left is the run’s in every hook, wrap and to
   expect(seen.map(([where]) => where)).toEqual([
     'wrapAgent',
     'wrapAgent run',
-    ...['beforeModel', 'wrapModel', 'afterModel', 'wrapToolCall', 'tool'],
-    ...['beforeModel', 'wrapModel', 'afterModel', 'beforeFinalAnswer'],
+    'beforeModel',
+    'wrapModel',
+    'afterModel',
+    'wrapToolCall',
+    'tool',
+    'beforeModel',
+    'wrapModel',
+    'afterModel',
+    'beforeFinalAnswer',
   ])
   expect(new Set(seen.map(([, instructions]) => instructions))).toEqual(new Set(['two']))
 })
@@ -526,8 +533,9 @@ test('a wrap that never calls next answers itself: its message meets afterModel,
     middleware: [
       {
         name: 'hooks',
-        afterModel: ({ messages }, run) => void seen.push(`afterModel ${run.step}: ${texts(messages.slice(-1))}`),
-        beforeFinalAnswer: ({ messages }) => void seen.push(`gate: ${texts(messages.slice(-1))}`),
+        afterModel: ({ messages }, run) =>
+          void seen.push(`afterModel ${run.step}: ${texts(messages.slice(-1)).join()}`),
+        beforeFinalAnswer: ({ messages }) => void seen.push(`gate: ${texts(messages.slice(-1)).join()}`),
       },
       {
         name: 'answers',
@@ -680,7 +688,7 @@ test('a failure comes up in wrapAgent as a throw, and its finally has run before
       },
     ],
   })
-  const running = collect(agent.stream('Go')).then(({ error }) => void seen.push(`settled ${error}`))
+  const running = collect(agent.stream('Go')).then(({ error }) => void seen.push(`settled ${String(error)}`))
   await vi.runAllTimersAsync()
   await running
   expect(seen).toEqual(['caught no network', 'finally', 'settled ModelError: no network'])
@@ -698,7 +706,7 @@ test('an abort comes up in wrapAgent as a throw, and its finally has run before 
           try {
             return yield* next(setup)
           } catch (error) {
-            seen.push(`caught ${error}`)
+            seen.push(`caught ${String(error)}`)
             throw error
           } finally {
             await pause(100)
@@ -709,7 +717,9 @@ test('an abort comes up in wrapAgent as a throw, and its finally has run before 
     ],
   })
   const controller = new AbortController()
-  const running = agent.run('Go', { signal: controller.signal }).catch((error) => void seen.push(`settled ${error}`))
+  const running = agent
+    .run('Go', { signal: controller.signal })
+    .catch((error) => void seen.push(`settled ${String(error)}`))
   await vi.advanceTimersByTimeAsync(500)
   controller.abort()
   await vi.advanceTimersByTimeAsync(500)

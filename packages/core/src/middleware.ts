@@ -42,7 +42,8 @@ export type Verdict =
  * Wraps take a call and its `next` and give back a flow: what they change lasts for that call (C8).
  *
  * The first middleware is the outermost: before… hooks run first to last, after… hooks last to first, wraps nest (C2).
- * A wrap that does nothing is `return yield* next(request)`.
+ * A wrap that does nothing is `return yield* next(request)`. What a wrap leaves behind when it is out is closed and cancelled,
+ * and waited for, at most the agent's `grace` time (C15).
  */
 export interface Middleware {
   readonly name: string

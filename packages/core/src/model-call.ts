@@ -49,7 +49,9 @@ interface Failure {
 class Attempts implements AttemptObserver {
   readonly #run: RunState
   readonly #answers: WeakMap<AssistantMessage, number> = new WeakMap()
-  readonly #unreported: Failure[] = []
+  readonly #failures: Failure[] = []
+  /** Numbers of attempts whose failure the reader was told of; 0 is none. */
+  readonly #told: Set<number> = new Set([0])
 
   constructor(run: RunState) {
     this.#run = run
@@ -67,7 +69,7 @@ class Attempts implements AttemptObserver {
   }
 
   failed(error: unknown, attempt: number, { model }: ModelRequest): void {
-    this.#unreported.push({ attempt, error, model })
+    this.#failures.push({ attempt, error, model })
   }
 
   /** The attempt that gave this message; the last one if a wrap made it of one; none if there was none (B9). */
@@ -78,7 +80,7 @@ class Attempts implements AttemptObserver {
   /** Shows the reader an event as it came out of all wraps, then what the call it tells of has emitted by now (B7). */
   show(event: WrapModelEvent): void {
     const run = this.#run
-    if (event.type === 'attempt-failed') run.push({ ...event, attempt: this.#reported(event) })
+    if (event.type === 'attempt-failed') this.#tell({ ...event, attempt: this.#meant(event) })
     else if (event.type === 'custom') run.push({ source: 'wrapModel', ...event })
     else run.funnel.push(isStamped(event) ? event : run.event({ ...event, attempt: event.attempt ?? run.attempts }))
     if (event.type === 'tool-input-closed' || event.type === 'tool-call')
@@ -87,15 +89,22 @@ class Attempts implements AttemptObserver {
 
   /** Tells of the failures that no wrap told of; an attempt of another model makes `retry` a `fallback`. */
   reportFailures(next: AttemptFailed['next'], model?: Model): void {
-    for (const { attempt, error, model: failed } of this.#unreported.splice(0)) {
-      this.#run.push({ type: 'attempt-failed', attempt, error, next: model && model !== failed ? 'fallback' : next })
+    for (const { attempt, error, model: failed } of this.#failures) {
+      this.#tell({ type: 'attempt-failed', attempt, error, next: model && model !== failed ? 'fallback' : next })
     }
   }
 
-  /** The attempt that a wrap tells has failed: by its error, else the latest. */
-  #reported({ error }: AttemptFailed): number {
-    const index = this.#unreported.findIndex((failure) => failure.error === error)
-    const [failure] = this.#unreported.splice(index, 1)
+  #tell(event: AttemptFailed & { readonly attempt: number }): void {
+    if (this.#told.has(event.attempt)) return
+    this.#told.add(event.attempt)
+    this.#run.push(event)
+  }
+
+  /** The attempt that a wrap says has failed: by its error, else the latest that nobody has told of. */
+  #meant({ error }: AttemptFailed): number {
+    const failure =
+      this.#failures.find((failure) => failure.error === error) ??
+      this.#failures.findLast(({ attempt }) => !this.#told.has(attempt))
     return failure?.attempt ?? this.#run.attempts
   }
 }

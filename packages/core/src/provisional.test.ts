@@ -295,6 +295,36 @@ test('no event of a call comes before the one that announced it, though a wrap h
   )
 })
 
+test.each([
+  ['committed', 'stop', ['tool-start call_1_1 provisional', 'custom call_1_1 provisional', 'tool-committed call_1_1']],
+  [
+    'discarded',
+    'other',
+    ['tool-start call_1_1 provisional', 'custom call_1_1 provisional', 'tool-discarded call_1_1 stream_truncated'],
+  ],
+] as const)(
+  'a call whose announcement a wrap swallowed is heard of when it is %s (B7, B8)',
+  async (_, finishReason, story) => {
+    const swallowing: Middleware = {
+      name: 'swallowing',
+      async *wrapModel(request, next) {
+        const flow = next(request)
+        for (;;) {
+          const step = await flow.next()
+          if (step.done) return step.value
+          if (step.value.type === 'text-delta') yield step.value
+        }
+      },
+    }
+    const model = scriptedModel([
+      respond(call('look', { ms: 50 }), wait(10), say('and', { deltas: 1 }), end({ finishReason })),
+      respond(say('Done', { deltas: 1 })),
+    ])
+    const events = await eventsOf({ model, tools: [look], middleware: [swallowing, early(atClosed)] })
+    expect(ofCalls(events).slice(0, 4)).toEqual(['text-delta', ...story])
+  },
+)
+
 test('a call that starts after its announcement was read is seen when it starts, not when it is sealed (B7, B8)', async () => {
   /** Starts a call some time after it has closed, as one does that has to look something up first. */
   const later: Start = (event, run) => {

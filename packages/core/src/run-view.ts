@@ -6,11 +6,12 @@ import type { ToolCall, ToolMessage, Usage } from './message.ts'
 import type { AgentSetup, CallOptions, Run } from './middleware.ts'
 import type { RunState } from './run.ts'
 
-/** Who acts: the context it acts in, its name, and the call it works for, if any. */
+/** Who acts: the context it acts in, its name, the call it works for, if any, and whether it stands outside of the steps. */
 export interface Actor {
   readonly context: Context
   readonly source: string
   readonly call?: CallEntry
+  readonly outside?: boolean
 }
 
 const states = new WeakMap<Run, RunState>()
@@ -61,14 +62,15 @@ class RunView implements Run {
   }
 
   emit({ name, data }: { readonly name: string; readonly data: unknown }): void {
-    const { source, call } = this.#actor
+    const { source, call, outside } = this.#actor
     if (call) this.#state.calls.emit(call, { type: 'custom', name, data, source })
-    else this.#state.push({ type: 'custom', name, data, source })
+    else this.#state.push({ type: 'custom', name, data, source }, outside)
   }
 
   warn({ code, message }: { readonly code: string; readonly message: string }): void {
     if (this.#isOver) return
-    this.#state.warn({ code, message, source: this.#actor.source })
+    const { source, outside } = this.#actor
+    this.#state.warn({ code, message, source }, outside)
   }
 
   annotate(attributes: Attributes, callId?: string): void {

@@ -25,6 +25,8 @@ export class RunState {
   readonly tracer: Tracer
   readonly conversationId: string | undefined
   readonly funnel: Funnel<AgentEvent> = new Funnel()
+  /** Gives an event to the reader. */
+  readonly show: (event: AgentEvent) => void
   readonly calls: ToolCalls
   readonly warnings: Warning[] = []
   readonly takenIds: Set<string> = new Set()
@@ -47,12 +49,18 @@ export class RunState {
 
   constructor(
     config: AgentConfig,
-    options: { readonly id: string; readonly tracer: Tracer; readonly conversationId?: string | undefined },
+    options: {
+      readonly id: string
+      readonly tracer: Tracer
+      readonly conversationId: string | undefined
+      readonly show: (event: AgentEvent) => void
+    },
   ) {
     this.id = options.id
     this.config = config
     this.tracer = options.tracer
     this.conversationId = options.conversationId
+    this.show = options.show
     this.setup = config.setup
     this.calls = new ToolCalls(this)
   }
@@ -141,8 +149,12 @@ export class RunState {
     return this.step > 0 ? { runId: this.id, step: this.step, ...body } : { runId: this.id, ...body }
   }
 
-  push(body: AgentEventBody): void {
-    if (!this.over) this.funnel.push(this.event(body))
+  /** `outside` of the steps, a `wrapAgent` speaks past the events that go up through it, straight to the reader. */
+  push(body: AgentEventBody, outside = false): void {
+    if (this.over) return
+    const event = this.event(body)
+    if (outside) this.show(event)
+    else this.funnel.push(event)
   }
 
   /** An event of the loop's own, behind what was pushed before it. */
@@ -155,10 +167,10 @@ export class RunState {
     this.usage = addUsage(this.usage, usage)
   }
 
-  warn(warning: Warning): void {
+  warn(warning: Warning, outside = false): void {
     if (this.over) return
     this.warnings.push(warning)
-    this.push({ type: 'warning', ...warning })
+    this.push({ type: 'warning', ...warning }, outside)
   }
 
   annotate(attributes: Attributes, callId?: string): void {

@@ -188,13 +188,11 @@ export class ToolCalls {
       if (same.provisional) this.#discard(same, 'arguments_changed')
     }
     if (!asker || asker.failed) return undefined
-    const held = this.#ledger.held(call, this.#ledger.keyOf(call, this.#run.step, asker))
+    const held = this.#ledger.held(call, this.#run.step, asker)
     if (!held) return undefined
     this.#ledger.rename(held, call.id)
-    if (!held.askers.includes(asker)) {
-      held.askers.push(asker)
-      for (const { open } of held.executions) open.span.addLink({ context: asker.span.spanContext() })
-    }
+    held.askers.push(asker)
+    for (const { open } of held.executions) open.span.addLink({ context: asker.span.spanContext() })
     return held
   }
 
@@ -245,20 +243,26 @@ export class ToolCalls {
       const flow = onion(await this.#prepared(entry.call), entry.parent)
       for (;;) {
         const step = await flow.next()
-        if (step.done) return step.value
-        if (entry.signal.aborted) {
-          // It goes on all the same: closed here, it comes to its `finally` blocks (I14).
+        if (step.done) return freeze(step.value)
+        try {
+          entry.signal.throwIfAborted()
+          this.#tell(entry, step.value)
+        } catch (error) {
+          // It would go on all the same: closed here, it comes to its `finally` blocks (I14).
           await flow.return(undefined as never)
-          throw entry.signal.reason
+          throw error
         }
-        if (step.value.type === 'custom') this.#events.custom(entry, { source: entry.call.name, ...step.value })
-        else this.#events.progress(entry, step.value)
       }
     } catch (error) {
       if (error instanceof AgentError) throw error
       if (entry.signal.aborted) return textMessage(entry.call, entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true)
       return errorMessage(entry.call, error)
     }
+  }
+
+  #tell(entry: CallEntry, event: ToolEvent): void {
+    if (event.type === 'custom') this.#events.custom(entry, { source: entry.call.name, ...event })
+    else this.#events.progress(entry, event)
   }
 
   async #prepared(call: ToolCall): Promise<ToolCall> {

@@ -147,6 +147,26 @@ function strictTool() {
 
 const noNumber = 'at.line: Invalid input: expected number, received undefined'
 const noText = 'text: Invalid input: expected string, received number'
+test('a streaming tool that yields what is no progress is closed, and gives an error result (A11)', async () => {
+  let closed = false
+  const streams = tool({
+    name: 'streams',
+    description: 'Yields null.',
+    input: z.object({}),
+    async *execute() {
+      try {
+        yield JSON.parse('null') as { progress: number }
+        return 'done'
+      } finally {
+        closed = true
+      }
+    },
+  })
+  const { messages } = await resultsOf([call('streams')], { tools: [streams] })
+  expect(messages).toMatchObject([{ isError: true }])
+  expect(closed).toBe(true)
+})
+
 const wrongInputs: readonly (readonly [string, unknown, string])[] = [
   ['a missing member', { text: 'a', at: {} }, noNumber],
   ['two issues', { text: 1, at: {} }, `${noText}; ${noNumber}`],
@@ -322,6 +342,13 @@ test('toContent says what the model reads, and the output stays what it was (M12
       output: { id: 7 },
     },
   ])
+})
+
+test('content that is no JSON is an error result (M12)', async () => {
+  const part = { type: 'file', mediaType: 'image/png', data: 'AAAA' } as const
+  const give = returning(1, () => [Object.assign({ ...part }, { data: new Uint8Array([1]) })])
+  const { messages } = await resultsOf([call('give')], { tools: [give] })
+  expect(messages).toMatchObject([{ callId: 'call_1_1', isError: true }])
 })
 
 test('a throw in toContent is an error result (M12)', async () => {

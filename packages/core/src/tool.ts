@@ -34,7 +34,7 @@ export interface ToolContext {
   readonly idempotencyKey: string
   /** The n-th execution of this call, from 1 (C14). */
   readonly attempt: number
-  /** Aborts this call alone, or with its run. */
+  /** Aborted with the run, with this call, or for this execution alone when the wrap that asked for it has left (C15). */
   readonly signal: AbortSignal
   readonly run: Run
 }

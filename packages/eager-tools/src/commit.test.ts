@@ -1,5 +1,25 @@
-import { AgentError, type AssistantPart, createAgent, type Message, type Middleware, type Tool, ToolDiscardedError, tool } from '@meanwhile/core'
-import { call, collect, cut, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import {
+  AgentError,
+  type AssistantPart,
+  createAgent,
+  type Message,
+  type Middleware,
+  type Tool,
+  ToolDiscardedError,
+  tool,
+} from '@meanwhile/core'
+import {
+  call,
+  collect,
+  cut,
+  end,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/core/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { played } from '../test/clock.ts'
 import { bare, outline, toolOutline } from '../test/outline.ts'
@@ -31,7 +51,10 @@ const results = (messages: readonly Message[] = []) =>
   messages.flatMap((message) => (message.role === 'tool' ? [message] : []))
 
 /** A run of these responses by an agent with the workshop's tools and eagerTools. */
-async function ran(responses: readonly ScriptResponse[], more: { tools?: Tool[]; middleware?: Middleware[]; grace?: number } = {}) {
+async function ran(
+  responses: readonly ScriptResponse[],
+  more: { tools?: Tool[]; middleware?: Middleware[]; grace?: number } = {},
+) {
   const { log, tools, contexts } = workshop()
   const { middleware = [], ...options } = more
   const agent = createAgent({
@@ -364,7 +387,13 @@ test('an abandoned call frees its slot, and what it does later reaches nobody (H
     respond(call('look', { n: 2, ms: 2_000 }, { id: 'c2', deltas: 1 })),
     done,
   ])
-  const agent = createAgent({ model, tools: [...tools, deaf], middleware: [eagerTools()], toolConcurrency: 1, grace: 300 })
+  const agent = createAgent({
+    model,
+    tools: [...tools, deaf],
+    middleware: [eagerTools()],
+    toolConcurrency: 1,
+    grace: 300,
+  })
   const { events, result } = await played(collect(agent.stream('Go')))
   expect(log).toEqual(['300 look 2'])
   expect(toolOutline(events)).toEqual([

@@ -64,8 +64,20 @@ test('an early call is the loop’s call: one execution, set-up tools, one pass 
   expect(log).toEqual(['0 added 1', '0 look 2'])
   expect(wrapped).toEqual(['c1 in', 'c2 in', 'c2 out', 'c1 out'])
   expect(results(result.messages)).toEqual([
-    { role: 'tool', callId: 'c1', name: 'added', content: [{ type: 'text', text: 'added 1, wrapped' }], output: 'added 1' },
-    { role: 'tool', callId: 'c2', name: 'look', content: [{ type: 'text', text: 'look 2, wrapped' }], output: 'look 2' },
+    {
+      role: 'tool',
+      callId: 'c1',
+      name: 'added',
+      content: [{ type: 'text', text: 'added 1, wrapped' }],
+      output: 'added 1',
+    },
+    {
+      role: 'tool',
+      callId: 'c2',
+      name: 'look',
+      content: [{ type: 'text', text: 'look 2, wrapped' }],
+      output: 'look 2',
+    },
   ])
   expect(contexts.map(({ callId, attempt, signal }) => [callId, attempt, signal.aborted])).toEqual([
     ['c1', 1, false],
@@ -99,10 +111,7 @@ test('run-local values are the same for hooks and early tools (H9, D1)', async (
 
 test('a call announced twice starts once (H11)', async () => {
   const { log, tools } = workshop()
-  const model = scriptedModel([
-    respond(call('look', { n: 1 }, { id: 'c1', deltas: 1 }), wait(50), say('So.')),
-    done,
-  ])
+  const model = scriptedModel([respond(call('look', { n: 1 }, { id: 'c1', deltas: 1 }), wait(50), say('So.')), done])
   const twice: Middleware = {
     name: 'twice',
     async *wrapModel(request, next) {

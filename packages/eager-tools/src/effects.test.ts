@@ -97,9 +97,7 @@ test('the policy may name an external tool, which then starts when sealed and ne
     asked.push(`${tool.name} ${effect} ${evidence} ${JSON.stringify(call.input)}`)
     return 'start'
   }
-  await played(
-    createAgent({ model: closedThenSealed('send'), tools, middleware: [eagerTools({ policy })] }).run('Go'),
-  )
+  await played(createAgent({ model: closedThenSealed('send'), tools, middleware: [eagerTools({ policy })] }).run('Go'))
   expect(log).toEqual(['200 send 1'])
   expect(asked).toEqual(['send external closed {"n":1}', 'send external sealed {"n":1}'])
 })
@@ -112,12 +110,16 @@ test('what the policy says to start starts no earlier than its effect allows (H3
 })
 
 test('the policy may forbid a tool, closed starts for a model, or all of it for a run (H3)', async () => {
-  const lookTwice = respond(call('look', { n: 1 }, { deltas: 1 }), call('put', { n: 2 }, { deltas: 1 }), wait(50), say('.'))
+  const lookTwice = respond(
+    call('look', { n: 1 }, { deltas: 1 }),
+    call('put', { n: 2 }, { deltas: 1 }),
+    wait(50),
+    say('.'),
+  )
   expect((await made(lookTwice)).log).toEqual(['0 look 1', '0 put 2'])
-  expect((await made(lookTwice, { policy: (_, { tool }) => (tool.name === 'look' ? 'wait' : undefined) })).log).toEqual([
-    '0 put 2',
-    '50 look 1',
-  ])
+  expect((await made(lookTwice, { policy: (_, { tool }) => (tool.name === 'look' ? 'wait' : undefined) })).log).toEqual(
+    ['0 put 2', '50 look 1'],
+  )
   const runs = new Set<string>()
   const noRun: Policy = (_, { run }) => {
     runs.add(run.id)
@@ -296,7 +298,10 @@ test('no tool runs with the beginning of its arguments, or with text that must b
   const { log, result } = await made(script)
   // The one that closed and then went on was a wasted read.
   expect(log).toEqual(['0 look 1', '0 look 1 aborted'])
-  expect(result?.messages.flatMap((message) => (message.role === 'tool' ? [message.isError] : []))).toEqual([true, true])
+  expect(result?.messages.flatMap((message) => (message.role === 'tool' ? [message.isError] : []))).toEqual([
+    true,
+    true,
+  ])
 })
 
 test('a call whose name comes last starts only when it is known (H7)', async () => {

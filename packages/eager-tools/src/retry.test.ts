@@ -1,9 +1,21 @@
-import { type AssistantMessage, createAgent, type Message, type Middleware, type Tool, tool } from '@meanwhile/core'
-import { call, collect, cut, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { type AssistantMessage, createAgent, type Message, type Middleware, ModelError, type Tool, tool } from '@meanwhile/core'
+import {
+  call,
+  collect,
+  cut,
+  end,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/core/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { played } from '../test/clock.ts'
 import { outline, toolOutline } from '../test/outline.ts'
 import { retrying } from '../test/retrying.ts'
+import { tellingModel } from '../test/telling-model.ts'
 import { after, input, workshop } from '../test/workshop.ts'
 import { eagerTools } from './index.ts'
 
@@ -59,11 +71,7 @@ test('a running call of a failed attempt is joined by the next attempt’s equal
       place,
     )
     expect(log).toEqual(['0 look 1'])
-    expect(toolOutline(events)).toEqual([
-      'tool-start a1 provisional',
-      'tool-committed b1 started as a1',
-      'tool-end b1',
-    ])
+    expect(toolOutline(events)).toEqual(['tool-start a1 provisional', 'tool-committed b1 started as a1', 'tool-end b1'])
     expect(results(result?.messages)).toEqual([
       { role: 'tool', callId: 'b1', name: 'look', content: [{ type: 'text', text: 'look 1' }], output: 'look 1' },
     ])
@@ -230,7 +238,9 @@ test('a call of another step is another call, however equal (H25)', async () => 
 })
 
 test('an attempt of another model joins, too (H22)', async () => {
-  const other = scriptedModel([respond(...at(0, 'look', 'b1', { n: 1, ms: 200 }), wait(100), say('So.'))], { id: 'other' })
+  const other = scriptedModel([respond(...at(0, 'look', 'b1', { n: 1, ms: 200 }), wait(100), say('So.'))], {
+    id: 'other',
+  })
   const failingOver: Middleware = {
     name: 'failing-over',
     async *wrapModel(request, next) {
@@ -316,7 +326,6 @@ test('the attempt that stands need not be the last: its calls are joined under i
 })
 
 test('when all tries are used up, early calls are discarded with the cause of the last failure (H18, H21)', async () => {
-  class Exhausted extends Error {}
   const looks = (...endings: readonly ReturnType<typeof fail | typeof cut>[]) =>
     endings.map((ending, index) => respond(...at(0, 'look', `c${index}`, { n: index, ms: 5_000 }), wait(50), ending))
   for (const [responses, cause] of [
@@ -325,7 +334,7 @@ test('when all tries are used up, early calls are discarded with the cause of th
     [looks(cut(), fail()), 'stream_error'],
   ] as const) {
     const { log, events, error } = await ran(responses, { outer: [retrying()] })
-    expect(error).not.toBeInstanceOf(Exhausted)
+    expect(error).toBeInstanceOf(ModelError)
     expect(log).toEqual(['0 look 0', '50 look 1', '100 look 0 aborted', '100 look 1 aborted'])
     expect(toolOutline(events)).toEqual([
       'tool-start c0 provisional',
@@ -406,4 +415,34 @@ test('with one slot a held call that is not joined gives its slot back to those 
     { outer: [retrying()], toolConcurrency: 1 },
   )
   expect(log).toEqual(['0 look 1', '200 look 1 aborted', '200 look 2'])
+})
+
+test('a call is joined though an equal one before it has changed its mind (H22, H8)', async () => {
+  const { log, tools } = workshop()
+  const same = '{"n":1,"ms":900}'
+  const model = tellingModel([
+    [
+      [0, (to) => to.call(0, { id: 'a1', name: 'look', delta: same })],
+      [0, (to) => to.call(1, { id: 'a2', name: 'look', delta: same })],
+      [100, (to) => to.seal(0, '{"n":2}')],
+      // Without its end.
+    ],
+    [
+      [0, (to) => to.call(0, { id: 'b1', name: 'look', delta: '{"n":2}' })],
+      [0, (to) => to.call(1, { id: 'b2', name: 'look', delta: same })],
+      [100, (to) => to.finish('tool-calls')],
+    ],
+    [
+      [0, (to) => to.text('Done.')],
+      [0, (to) => to.finish('stop')],
+    ],
+  ])
+  const agent = createAgent({ model, tools, middleware: [retrying(), eagerTools()] })
+  const { events } = await played(collect(agent.stream('Go')))
+  expect(log).toEqual(['0 look 1', '0 look 1', '100 look 1 aborted', '100 look 2'])
+  expect(toolOutline(events).filter((line) => /committed|discarded/.test(line))).toEqual([
+    'tool-discarded a1 arguments_changed',
+    'tool-committed b1 started as a1',
+    'tool-committed b2 started as a2',
+  ])
 })

@@ -61,7 +61,9 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
   const open = stories.find((story) => story.open)
   if (open) throw new Error(`${open.id} is neither committed nor discarded`)
   return {
-    calls: Object.fromEntries(stories.map(({ id, events }) => [id, events.map((event) => canonical(plain(event, id)))])),
+    calls: Object.fromEntries(
+      stories.map(({ id, events }) => [id, events.map((event) => canonical(plain(event, id)))]),
+    ),
     others,
     discarded,
   }

@@ -25,6 +25,8 @@ export interface CallPlan {
 }
 
 export interface ResponsePlan {
+  /** It says what the one before it said, or nearly so, and then its own parts. */
+  readonly echo: 'none' | 'same' | 'reversed' | 'without the first' | 'the first twice'
   readonly parts: readonly (CallPlan | string)[]
   /** Between two moments. */
   readonly gap: number
@@ -54,21 +56,39 @@ const callInput: fc.Arbitrary<CallInput> = fc.record({
 })
 
 const callPlan: fc.Arbitrary<CallPlan> = fc.record({
-  tool: fc.constantFrom('look', 'peek', 'scan', 'direct', 'put', 'move', 'send', 'mixed', 'look', 'put', 'nobody'),
-  input: fc.oneof({ weight: 9, arbitrary: callInput }, fc.constantFrom('{}', '{"n":"one"}', '{"n":1,"ms":', '[1]', '')),
+  tool: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom('look', 'peek', 'scan', 'put') },
+    { weight: 2, arbitrary: fc.constantFrom('direct', 'move', 'send', 'mixed', 'nobody') },
+  ),
+  input: fc.oneof(
+    { weight: 15, arbitrary: callInput },
+    fc.constantFrom('{}', '{"n":"one"}', '{"n":1,"ms":', '[1]', ''),
+  ),
   pieces: fc.integer({ min: 1, max: 3 }),
   id: fc.constantFrom('own', 'none', 'repeated'),
-  sealed: fc.constantFrom('at once', 'at once', 'at the end', 'written otherwise', 'changed', 'with junk'),
+  sealed: fc.constantFrom(
+    'at once',
+    'at once',
+    'at once',
+    'at the end',
+    'at the end',
+    'written otherwise',
+    'changed',
+    'with junk',
+  ),
   straggles: rarely(true, false),
 })
 
 const responsePlan: fc.Arbitrary<ResponsePlan> = fc.record({
-  parts: fc.array(fc.oneof({ weight: 4, arbitrary: callPlan }, fc.constantFrom('So.', 'One moment.')), { maxLength: 5 }),
+  echo: fc.constantFrom('none', 'none', 'same', 'same', 'reversed', 'without the first', 'the first twice'),
+  parts: fc.array(fc.oneof({ weight: 4, arbitrary: callPlan }, fc.constantFrom('So.', 'One moment.')), {
+    maxLength: 4,
+  }),
   gap: fc.constantFrom(0, 3, 20),
   end: fc.oneof(
-    { weight: 6, arbitrary: fc.constantFrom('tool-calls' as const, 'stop' as const) },
+    { weight: 5, arbitrary: fc.constantFrom('tool-calls' as const, 'stop' as const) },
     {
-      weight: 3,
+      weight: 4,
       arbitrary: fc.constantFrom('cut' as const, 'fails' as const, 'fails' as const, 'fails for good' as const),
     },
     {
@@ -87,7 +107,7 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   waitMs: fc.constantFrom(0, 25, 200),
   retry: fc.constantFrom('outside', 'inside'),
   toolConcurrency: fc.constantFrom(1, 2, 3, Number.POSITIVE_INFINITY),
-  maxSteps: fc.constantFrom(1, 2, 3, 20),
+  maxSteps: fc.constantFrom(1, 2, 3, 20, 20, 20),
   edits: rarely(true, false),
   rejects: rarely(true, false),
   late: fc.constantFrom(0, 0, 5),
@@ -97,23 +117,46 @@ function rarely<T>(rare: T, usual: T): fc.Arbitrary<T> {
   return fc.oneof({ weight: 5, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constant(rare) })
 }
 
-/** What the model says of the `index`-th request. */
-export function momentsOf({ parts, gap, end, share }: ResponsePlan, index: number): Moment[] {
-  const told: ((to: Assembler) => void)[] = []
+/** What the model says, request by request. */
+export function told(responses: readonly ResponsePlan[]): Moment[][] {
+  let before: ResponsePlan['parts'] = []
+  return responses.map((response, index) => {
+    before = [...echoed(response.echo, before), ...response.parts].slice(0, 6)
+    return momentsOf({ ...response, parts: before }, index)
+  })
+}
+
+function echoed(echo: ResponsePlan['echo'], parts: ResponsePlan['parts']): ResponsePlan['parts'] {
+  switch (echo) {
+    case 'none':
+      return []
+    case 'same':
+      return parts
+    case 'reversed':
+      return parts.toReversed()
+    case 'without the first':
+      return parts.slice(1)
+    case 'the first twice':
+      return [...parts.slice(0, 1), ...parts]
+  }
+}
+
+function momentsOf({ parts, gap, end, share }: ResponsePlan, index: number): Moment[] {
+  const tells: ((to: Assembler) => void)[] = []
   let straggling: ((to: Assembler) => void)[] = []
   for (const [label, part] of parts.entries()) {
     const straggled = straggling
     straggling = []
-    if (typeof part === 'string') told.push((to) => to.text(part))
+    if (typeof part === 'string') tells.push((to) => to.text(part))
     else {
-      const tells = callMoments(part, label, `${index}`)
-      if (part.straggles) straggling = tells.splice(-2)
-      told.push(...tells)
+      const call = callMoments(part, label, `${index}`)
+      if (part.straggles) straggling = call.splice(-2)
+      tells.push(...call)
     }
-    told.push(...straggled)
+    tells.push(...straggled)
   }
-  told.push(...straggling)
-  const said = told.slice(0, Math.ceil(told.length * share))
+  tells.push(...straggling)
+  const said = tells.slice(0, Math.ceil(tells.length * share))
   const last = ending(end)
   return [...said, ...(last ? [last] : [])].map((tell, moment) => [moment * gap, tell])
 }

@@ -6,7 +6,7 @@ import { vi } from 'vitest'
 import { z } from 'zod'
 import { eagerTools } from '../src/index.ts'
 import { retrying } from './retrying.ts'
-import { dawdling, editing, momentsOf, rejecting, type Scenario } from './scenario.ts'
+import { dawdling, editing, rejecting, type Scenario, told } from './scenario.ts'
 import { tellingModel } from './telling-model.ts'
 
 export interface Execution {
@@ -108,7 +108,7 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
   const retry = retrying({ repeats: scenario.repeats, waitMs: scenario.waitMs })
   const agent = createAgent({
     model: tellingModel([
-      ...scenario.responses.map(momentsOf),
+      ...told(scenario.responses),
       [
         [0, (to) => to.text('Done.')],
         [0, (to) => to.finish('stop')],

@@ -1,128 +1,232 @@
 import {
   type AgentEvent,
-  type AgentResult,
   ConfigError,
   createAgent,
   MaxStepsError,
-  type Message,
   type Middleware,
+  type Tool,
   tool,
 } from '@meanwhile/core'
-import { call, collect, respond, type ScriptedResponse, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { DEFAULT_INSTRUCTION, earlyStop } from './early-stop.ts'
 
-const runs: string[] = []
-const look = tool({
-  name: 'look',
-  description: 'Looks',
-  input: z.object({ at: z.string().optional() }),
-  execute: ({ at = 'nothing' }) => {
-    runs.push(at)
-    return `saw ${at}`
-  },
-})
-
-const always = respond(say('Looking.'), call('look', { at: 'it' }))
-const closing = respond(say('That is all I know.'))
-
-function setup(
-  responses: readonly ScriptedResponse[],
-  middleware: readonly Middleware[] = [earlyStop()],
-  maxSteps = 2,
-) {
-  runs.length = 0
-  const model = scriptedModel(responses)
-  return { model, agent: createAgent({ model, tools: [look], maxSteps, middleware }) }
+interface RanOptions {
+  readonly maxSteps?: number
+  readonly tools?: readonly Tool[]
 }
 
-const last = (messages: readonly Message[] | undefined) => messages?.at(-1)
+async function ran(responses: readonly ScriptResponse[], middleware: readonly Middleware[], options: RanOptions = {}) {
+  const made: string[] = []
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    input: z.object({ n: z.number() }),
+    execute: ({ n }) => {
+      made.push(`look ${n}`)
+      return `seen ${n}`
+    },
+  })
+  const model = scriptedModel(responses)
+  const agent = createAgent({ model, middleware, maxSteps: 2, ...options, tools: options.tools ?? [look as Tool] })
+  const collected = await collect(agent.stream('Go'))
+  return { ...collected, requests: model.requests, made }
+}
 
-test('without it the limit is an error, after exactly so many model calls (F1)', async () => {
-  const { agent, model } = setup([always, always, closing], [])
-  await expect(agent.run('Look')).rejects.toBeInstanceOf(MaxStepsError)
-  expect(model.requests).toHaveLength(2)
+const looking = (n: number) => respond(call('look', { n }, { id: `c${n}` }))
+const answer = respond(say('So much for that.'))
+
+const bare = (events: readonly AgentEvent[]) => events.map(({ runId: _, ...event }) => event)
+
+test('without earlyStop the limit is an error, after exactly maxSteps model calls (F1, A9)', async () => {
+  const { error, requests, made } = await ran([looking(1), looking(2), answer], [])
+  expect(error).toMatchObject({ name: 'MaxStepsError', maxSteps: 2 })
+  expect(requests).toHaveLength(2)
+  expect(made).toEqual(['look 1'])
 })
 
-test('at the limit one more call is made, whose answer ends the run; the calls of the last step run (F2, N16)', async () => {
-  const { agent, model } = setup([always, always, closing])
-  const result = await agent.run('Look')
-  expect(result).toMatchObject({ status: 'completed', stopReason: 'early-stop', text: 'That is all I know.', steps: 3 })
-  expect(model.requests).toHaveLength(3)
-  expect(runs).toEqual(['it', 'it'])
+test('with it the calls of the last step are made, and one more model call answers (F2, N16)', async () => {
+  const { result, requests, made } = await ran([looking(1), looking(2), answer], [earlyStop()])
+  expect(made).toEqual(['look 1', 'look 2'])
+  expect(requests).toHaveLength(3)
+  expect(result).toMatchObject({
+    status: 'completed',
+    stopReason: 'early-stop',
+    text: 'So much for that.',
+    finishReason: 'stop',
+    steps: 3,
+  })
+  expect(result?.messages.slice(-3)).toEqual([
+    { role: 'tool', callId: 'c2', name: 'look', content: [{ type: 'text', text: 'seen 2' }], output: 'seen 2' },
+    { role: 'user', content: DEFAULT_INSTRUCTION, origin: 'early-stop' },
+    { role: 'assistant', content: [{ type: 'text', text: 'So much for that.' }], finishReason: 'stop' },
+  ])
 })
 
-test('the instruction is the last message of the closing request and says where it comes from (F3)', async () => {
-  const { agent, model } = setup([always, always, closing])
-  const { messages } = await agent.run('Look')
-  const instruction = { role: 'user', content: DEFAULT_INSTRUCTION, origin: 'early-stop' }
-  expect(last(model.requests[2]?.messages)).toEqual(instruction)
-  expect(messages.at(-2)).toEqual(instruction)
-  expect(model.requests[1]?.messages).not.toContainEqual(instruction)
-})
-
-test('an empty instruction adds none; anything but a string is refused (F3)', async () => {
-  const { agent, model } = setup([always, always, closing], [earlyStop({ instruction: '' })])
-  await agent.run('Look')
-  expect(last(model.requests[2]?.messages)?.role).toBe('tool')
-  expect(() => earlyStop({ instruction: JSON.parse('7') })).toThrow(ConfigError)
-})
-
-test('the closing request allows no tool; it tells of tools only if the history holds their messages (F4)', async () => {
-  const { agent, model } = setup([always, always, closing])
-  await agent.run('Look')
-  expect(model.requests[2]).toMatchObject({ toolChoice: 'none', tools: [{ name: 'look' }] })
-  expect(model.requests[1]).toMatchObject({ toolChoice: 'auto' })
-
-  const reject: Middleware = { name: 'reject', beforeFinalAnswer: () => ({ accept: false, feedback: 'No.' }) }
-  const plain = setup([closing, closing, closing], [earlyStop(), reject])
-  await plain.agent.run('Look').catch(() => undefined)
-  expect(plain.model.requests[2]).toMatchObject({ toolChoice: 'none', tools: [] })
-})
-
-test('calls in the closing answer are taken out: none runs, none is shown, and the text stays (F5)', async () => {
-  const { agent } = setup([always, always, respond(say('I would look again.'), call('look', { at: 'more' }))])
-  const { events, result } = await collect<AgentEvent, AgentResult>(agent.stream('Look'))
-  expect(result?.text).toBe('I would look again.')
-  expect(result?.message.content).toEqual([{ type: 'text', text: 'I would look again.' }])
-  expect(runs).toEqual(['it', 'it'])
-  expect(events.filter((event) => event.step === 3 && event.type.startsWith('tool-'))).toEqual([])
-})
-
-test('a run that ends in time is what it would be without (F6)', async () => {
-  const stripped = ({ runId: _, ...event }: AgentEvent) => JSON.parse(JSON.stringify(event)) as unknown
-  const withIt = setup([always, closing])
-  const without = setup([always, closing], [])
-  const a = await collect<AgentEvent, AgentResult>(withIt.agent.stream('Look'))
-  const b = await collect<AgentEvent, AgentResult>(without.agent.stream('Look'))
-  const inner = (event: unknown) =>
-    JSON.parse(JSON.stringify(event, (key, value) => (key === 'runId' ? undefined : value)))
-  expect(a.events.map(stripped).map(inner)).toEqual(b.events.map(stripped).map(inner))
-  const asked = (model: typeof withIt.model) =>
-    model.requests.map(({ messages, tools, toolChoice }) => ({ messages, tools, toolChoice }))
-  expect(asked(withIt.model)).toEqual(asked(without.model))
-})
-
-test('a middleware of one’s own does the same with public means (F7)', async () => {
-  const mine: Middleware = {
-    name: 'mine',
-    beforeAgent: (setup) => ({ ...setup, maxSteps: setup.maxSteps + 1 }),
-    beforeModel: ({ messages }, run) =>
-      run.step === run.setup.maxSteps
-        ? { messages: [...messages, { role: 'user', content: 'Finish.', origin: 'mine' }] }
-        : undefined,
-    wrapModel: (request, next, run) =>
-      next(run.step === run.setup.maxSteps ? { ...request, toolChoice: 'none' } : request),
+test('there are never more than maxSteps + 1 model calls, one step or many (N16)', async () => {
+  for (const maxSteps of [1, 3, 7]) {
+    const calls = Array.from({ length: maxSteps }, (_, n) => looking(n))
+    const { result, requests } = await ran([...calls, answer, answer], [earlyStop()], { maxSteps })
+    expect(result?.stopReason).toBe('early-stop')
+    expect(requests).toHaveLength(maxSteps + 1)
   }
-  const { agent, model } = setup([always, always, closing], [mine])
-  expect((await agent.run('Look')).text).toBe('That is all I know.')
-  expect(model.requests[2]?.toolChoice).toBe('none')
-  expect(last(model.requests[2]?.messages)).toEqual({ role: 'user', content: 'Finish.', origin: 'mine' })
 })
 
-test('a closing answer without text ends the run with the limit’s error (N17)', async () => {
-  const { agent } = setup([always, always, respond(call('look', { at: 'more' }))])
-  await expect(agent.run('Look')).rejects.toMatchObject({ name: 'MaxStepsError', maxSteps: 2 })
-  expect(runs).toEqual(['it', 'it'])
+test('the instruction is the last user message of the closing request alone, and the history keeps it with its origin (F3)', async () => {
+  const { requests, result } = await ran([looking(1), looking(2), answer], [earlyStop({ instruction: 'Say it now.' })])
+  const instruction = { role: 'user', content: 'Say it now.', origin: 'early-stop' }
+  expect(requests.map(({ messages }) => messages.filter(({ role }) => role === 'user'))).toEqual([
+    [{ role: 'user', content: 'Go' }],
+    [{ role: 'user', content: 'Go' }],
+    [{ role: 'user', content: 'Go' }, instruction],
+  ])
+  expect(requests[2]?.messages.at(-1)).toEqual(instruction)
+  expect(result?.messages).toContainEqual(instruction)
+})
+
+test('an empty instruction adds no message, anything but a string is a ConfigError (F3)', async () => {
+  const { requests, result } = await ran([looking(1), looking(2), answer], [earlyStop({ instruction: '' })])
+  expect(requests[2]?.messages.at(-1)).toMatchObject({ role: 'tool', callId: 'c2' })
+  expect(result?.stopReason).toBe('early-stop')
+
+  const wrong = { instruction: 7 } as object
+  expect(() => earlyStop(wrong)).toThrow(ConfigError)
+  expect(() => earlyStop(wrong)).toThrow(expect.objectContaining({ option: 'instruction' }))
+})
+
+test('the closing request forbids calls, and names tools only if the history holds their messages (F4)', async () => {
+  const called = await ran([looking(1), looking(2), answer], [earlyStop()])
+  expect(called.requests.map(({ toolChoice, tools }) => [toolChoice, tools.map(({ name }) => name)])).toEqual([
+    ['auto', ['look']],
+    ['auto', ['look']],
+    ['none', ['look']],
+  ])
+
+  const rejecting: Middleware = {
+    name: 'rejecting',
+    beforeFinalAnswer: (_, run) => (run.step < 2 ? { accept: false, feedback: 'No.' } : { accept: true }),
+  }
+  const talked = await ran([answer, answer], [rejecting, earlyStop()], { maxSteps: 1 })
+  expect(talked.requests.map(({ toolChoice, tools }) => [toolChoice, tools.map(({ name }) => name)])).toEqual([
+    ['auto', ['look']],
+    ['none', []],
+  ])
+})
+
+test('calls in the closing answer are taken out: none runs, none is told of, no id dangles, and the text stays (F5)', async () => {
+  const closing = respond(say('Well: '), call('look', { n: 9 }, { id: 'closing' }), say('nothing.'))
+  const { result, events, made } = await ran([looking(1), looking(2), closing], [earlyStop()])
+  expect(made).toEqual(['look 1', 'look 2'])
+  expect(result?.message).toEqual({
+    role: 'assistant',
+    content: [
+      { type: 'text', text: 'Well: ' },
+      { type: 'text', text: 'nothing.' },
+    ],
+    finishReason: 'tool-calls',
+  })
+  expect(result).toMatchObject({ text: 'Well: nothing.', stopReason: 'early-stop' })
+  expect(JSON.stringify(events)).not.toContain('closing')
+  // The history is a valid input.
+  const next = createAgent({ model: scriptedModel([respond(say('Hello again.'))]) })
+  const again = await next.run([...(result?.messages ?? []), { role: 'user', content: 'And?' }])
+  expect(again.text).toBe('Hello again.')
+})
+
+test('a run that ends within maxSteps has the very requests and events it has without earlyStop (F6)', async () => {
+  const runs = [
+    [answer],
+    [looking(1), answer],
+    [looking(1), respond(call('look', '{"n"', { id: 'c2' })), answer],
+    [looking(1), respond(say('Cut'), end({ finishReason: 'length' }))],
+    [looking(1), respond(fail({ status: 400 }))],
+  ]
+  for (const responses of runs) {
+    const closed = await ran(responses, [earlyStop()], { maxSteps: 3 })
+    const open = await ran(responses, [], { maxSteps: 3 })
+    expect(bare(closed.events)).toEqual(bare(open.events))
+    const plain = (requests: typeof open.requests) => requests.map(({ model: _, signal: __, ...request }) => request)
+    expect(plain(closed.requests)).toEqual(plain(open.requests))
+    expect(closed.result).toEqual(open.result)
+    expect(closed.error).toEqual(open.error)
+  }
+})
+
+test('a returnDirect result of the last step ends the run as it would (F6)', async () => {
+  const direct = tool({
+    name: 'direct',
+    description: 'Answers.',
+    input: z.object({}),
+    returnDirect: true,
+    execute: () => 'directly',
+  }) as Tool
+  const { result, requests } = await ran([respond(call('direct'))], [earlyStop()], { maxSteps: 1, tools: [direct] })
+  expect(result).toMatchObject({ stopReason: 'return-direct', text: 'directly' })
+  expect(requests).toHaveLength(1)
+})
+
+test('an agent without a step limit is not touched (F6)', async () => {
+  const calls = Array.from({ length: 30 }, (_, n) => looking(n))
+  const { result } = await ran([...calls, answer], [earlyStop()], { maxSteps: Number.POSITIVE_INFINITY })
+  expect(result).toMatchObject({ stopReason: 'answer', steps: 31 })
+})
+
+test('a user’s own middleware does the same with public means (F7)', async () => {
+  const closes = (run: { readonly step: number; readonly setup: { readonly maxSteps: number } }) =>
+    run.step === run.setup.maxSteps
+  const own: Middleware = {
+    name: 'early-stop',
+    beforeAgent: (setup) => ({ ...setup, maxSteps: setup.maxSteps + 1 }),
+    beforeModel: (state, run) =>
+      closes(run)
+        ? { messages: [...state.messages, { role: 'user', content: DEFAULT_INSTRUCTION, origin: 'early-stop' }] }
+        : undefined,
+    async *wrapModel(request, next, run) {
+      return yield* next(closes(run) ? { ...request, toolChoice: 'none' } : request)
+    },
+  }
+  const mine = await ran([looking(1), looking(2), answer], [own])
+  const theirs = await ran([looking(1), looking(2), answer], [earlyStop()])
+  const said = ({ requests }: typeof mine) =>
+    requests.map(({ messages, tools, toolChoice }) => [messages, tools, toolChoice])
+  expect(said(mine)).toEqual(said(theirs))
+  expect(mine.result?.messages).toEqual(theirs.result?.messages)
+})
+
+test('a closing answer without text ends the run with MaxStepsError, which names the user’s limit (N17, F5)', async () => {
+  for (const closing of [looking(9), respond(say('')), respond(say('  \n')), respond(call('nobody', {}))]) {
+    const { error, requests, result } = await ran([looking(1), looking(2), closing], [earlyStop()])
+    expect(result).toBeUndefined()
+    expect(error).toBeInstanceOf(MaxStepsError)
+    expect(error).toMatchObject({ maxSteps: 2 })
+    expect(requests).toHaveLength(3)
+  }
+})
+
+test('an error of the closing call is that error (F2)', async () => {
+  const { error } = await ran(
+    [looking(1), looking(2), respond(fail({ status: 400, code: 'bad_request' }))],
+    [earlyStop()],
+  )
+  expect(error).toMatchObject({ name: 'ModelError', code: 'bad_request' })
+})
+
+test('rejected answers use up the budget, and then one last answer is asked for (F2, N16)', async () => {
+  const rejecting: Middleware = {
+    name: 'rejecting',
+    beforeFinalAnswer: (_, run) => (run.step <= 2 ? { accept: false, feedback: 'No.' } : { accept: true }),
+  }
+  const { result, requests } = await ran([answer, answer, respond(say('At last.'))], [rejecting, earlyStop()])
+  expect(requests).toHaveLength(3)
+  expect(result).toMatchObject({ text: 'At last.', stopReason: 'early-stop' })
+})
+
+test('what the closing answer says is read as it streams (B4)', async () => {
+  const { events } = await ran([looking(1), looking(2), respond(say('a b c'))], [earlyStop()])
+  expect(events.flatMap((event) => ('delta' in event && event.step === 3 ? [event.delta] : []))).toEqual([
+    'a',
+    ' b',
+    ' c',
+  ])
 })

@@ -1,239 +1,421 @@
 import {
+  AgentError,
   type AgentEvent,
   ConfigError,
   createAgent,
   type Middleware,
+  type Model,
   ModelError,
   RetriesExhaustedError,
-  RunAbortedError,
-  tool,
+  textOf,
 } from '@meanwhile/core'
-import { call, collect, cut, fail, respond, type ScriptedResponse, say, scriptedModel } from '@meanwhile/core/testing'
-import { beforeEach, expect, test, vi } from 'vitest'
-import { z } from 'zod'
-import { type RetryModelOptions, retryModel } from './retry-model.ts'
+import {
+  collect,
+  cut,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  think,
+  wait,
+} from '@meanwhile/core/testing'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { played } from '../test/clock.ts'
+import { type RetryAttempt, type RetryModelOptions, retryModel } from './retry-model.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers()
-  return () => vi.useRealTimers()
-})
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
 
 const hello = respond(say('Hello.'))
+const noChance = { random: () => 0 }
 
-function setup(
-  responses: readonly ScriptedResponse[],
+/** A run of these responses inside retryModel, and at which time each request was made. */
+async function asked(
+  responses: readonly ScriptResponse[],
   options: RetryModelOptions = {},
-  more: readonly Middleware[] = [],
+  { outer = [], inner = [] }: { readonly outer?: readonly Middleware[]; readonly inner?: readonly Middleware[] } = {},
 ) {
-  const model = scriptedModel(responses)
-  const agent = createAgent({ model, middleware: [retryModel({ random: () => 0, ...options }), ...more] })
-  return { model, agent }
+  const begin = performance.now()
+  const times: number[] = []
+  const script = responses.map((response) => () => {
+    times.push(Math.round(performance.now() - begin))
+    return response
+  })
+  const model = scriptedModel(script)
+  const agent = createAgent({ model, middleware: [...outer, retryModel({ ...noChance, ...options }), ...inner] })
+  const collected = await played(collect(agent.stream('Hi')))
+  return { ...collected, times, requests: model.requests }
 }
 
-/** What a run comes to, on the fake clock, and the times at which its attempts started. */
-async function outcome(agent: ReturnType<typeof createAgent>, signal?: AbortSignal) {
-  const starts: number[] = []
-  const start = Date.now()
-  const run = agent.stream('Hi', signal ? { signal } : {})
-  const events: AgentEvent[] = []
-  const read = (async () => {
-    for await (const event of run) {
-      events.push(event)
-      if (event.type === 'attempt-start') starts.push(Date.now() - start)
-    }
-  })().catch(() => undefined)
-  await vi.runAllTimersAsync()
-  await read
-  const settled = await run.result.then(
-    (result) => ({ result, error: undefined }),
-    (error: unknown) => ({ result: undefined, error }),
-  )
-  return { ...settled, events, starts }
-}
+/** The events of attempts, with their errors as codes. */
+const attempts = (events: readonly AgentEvent[]) =>
+  events.flatMap((event): Record<string, unknown>[] => {
+    if (event.type === 'attempt-start') return [{ type: event.type, step: event.step, attempt: event.attempt }]
+    if (event.type !== 'attempt-failed') return []
+    const { type, attempt, next, waitMs, error } = event
+    return [{ type, attempt, next, ...(waitMs !== undefined && { waitMs }), code: (error as ModelError).code }]
+  })
 
-test('a failed model call is repeated inside its step: hooks run once, wraps inside once per attempt (J1)', async () => {
-  const seen: string[] = []
-  const inner: Middleware = {
-    name: 'inner',
-    beforeModel: () => void seen.push('before'),
-    afterModel: () => void seen.push('after'),
-    async *wrapModel(request, next) {
-      seen.push('wrap')
-      return yield* next(request)
+/** A model that throws these one after another, then says Hello. */
+function throwing(...errors: readonly unknown[]): Model & { readonly requests: number } {
+  let requests = 0
+  return {
+    provider: 'throwing',
+    id: 'throwing-1',
+    get requests() {
+      return requests
+    },
+    async *stream() {
+      const error = errors[requests++]
+      if (requests <= errors.length) throw error
+      yield { type: 'text-delta', delta: 'Hello.' }
+      return { role: 'assistant', content: [{ type: 'text', text: 'Hello.' }], finishReason: 'stop' }
     },
   }
-  const { agent } = setup([respond(fail()), hello], {}, [inner])
-  const { result } = await outcome(agent)
+}
 
-  expect(seen).toEqual(['before', 'wrap', 'wrap', 'after'])
-  expect(result?.steps).toBe(1)
+const outcomeOf = (model: Model, options: RetryModelOptions = {}) =>
+  played(collect(createAgent({ model, middleware: [retryModel({ ...noChance, ...options })] }).stream('Hi')))
+
+test('a repeat stays inside its step: hooks and outer wraps come once, wraps inside it once per attempt (J1)', async () => {
+  const seen: string[] = []
+  const seer = (name: string): Middleware => ({
+    name,
+    beforeModel: () => void seen.push(`${name} before`),
+    afterModel: () => void seen.push(`${name} after`),
+    async *wrapModel(request, next) {
+      seen.push(`${name} in`)
+      try {
+        return yield* next(request)
+      } finally {
+        seen.push(`${name} out`)
+      }
+    },
+  })
+  const { result } = await asked(
+    [respond(fail()), respond(cut()), hello],
+    {},
+    { outer: [seer('A')], inner: [seer('B')] },
+  )
+  expect(seen).toEqual([
+    'A before',
+    'B before',
+    'A in',
+    'B in',
+    'B out',
+    'B in',
+    'B out',
+    'B in',
+    'B out',
+    'A out',
+    'B after',
+    'A after',
+  ])
+  expect(result).toMatchObject({ text: 'Hello.', steps: 1 })
+})
+
+test('by default what may pass is repeated: 408, 409, 429, 5xx, an error inside a stream, a truncated stream (J2)', async () => {
+  for (const status of [408, 409, 429, 500, 503, 529]) {
+    expect((await asked([respond(fail({ status })), hello])).result?.text).toBe('Hello.')
+    expect((await asked([respond(say('Well'), fail({ status })), hello])).result?.text).toBe('Hello.')
+  }
+  expect((await asked([respond(say('Well'), cut()), hello])).result?.text).toBe('Hello.')
+  const connection = new ModelError('refused', { code: 'connection', retryable: true })
+  expect((await outcomeOf(throwing(connection))).result?.text).toBe('Hello.')
+})
+
+test('by default what will not pass is not: other 4xx, too long a context, whatever else was thrown (J2, J11)', async () => {
+  for (const status of [400, 401, 403, 404, 422]) {
+    const { error, times } = await asked([respond(fail({ status })), hello])
+    expect(error).toMatchObject({ name: 'ModelError', status })
+    expect(times).toEqual([0])
+  }
+  class Special extends AgentError {}
+  const tooLong = new ModelError('too long', { code: 'context_length_exceeded', status: 400, retryable: false })
+  for (const thrown of [tooLong, new Special('enough'), new ConfigError('model', 'is not one')]) {
+    const model = throwing(thrown)
+    expect((await outcomeOf(model)).error).toBe(thrown)
+    expect(model.requests).toBe(1)
+  }
+  const model = throwing(new Error('a bug'))
+  expect((await outcomeOf(model)).error).toMatchObject({ name: 'ModelError', message: 'a bug', retryable: false })
+  expect(model.requests).toBe(1)
+})
+
+test('when replaces the rule: it may repeat what would not be, and refuse what would (J3)', async () => {
+  const { result } = await asked([respond(fail({ status: 400 })), hello], { when: () => true })
   expect(result?.text).toBe('Hello.')
+  const { error, times } = await asked([respond(fail({ status: 503 })), hello], { when: () => false })
+  expect(error).toMatchObject({ name: 'ModelError', status: 503 })
+  expect(times).toEqual([0])
 })
 
-test.each([408, 409, 429, 500, 503, 529])('HTTP %i is repeated (J2)', async (status) => {
-  const { agent } = setup([respond(fail({ status })), hello])
-  expect((await outcome(agent)).result?.text).toBe('Hello.')
-})
-
-test.each([400, 401, 403, 404, 413, 422])(
-  'HTTP %i is not repeated and surfaces as itself (J2, J11)',
-  async (status) => {
-    const { agent, model } = setup([respond(fail({ status })), hello])
-    const { error } = await outcome(agent)
-    expect(error).toBeInstanceOf(ModelError)
-    expect(error).toMatchObject({ status })
-    expect(model.requests).toHaveLength(1)
-  },
-)
-
-test('a truncated stream and an error inside a stream are repeated (J2)', async () => {
-  const { agent } = setup([respond(say('Hel'), cut()), respond(say('Hell'), fail({ status: 529 })), hello])
-  expect((await outcome(agent)).result?.text).toBe('Hello.')
-})
-
-test('`when` replaces the rule, and is told the attempt, whether it is the last, and what had come (J3)', async () => {
-  const asked: unknown[] = []
-  const when: RetryModelOptions['when'] = (error, { attempt, isLast, partial }) => {
-    asked.push([(error as ModelError).status, attempt, isLast, partial?.content])
+test('when is told the error, how many tries have failed, whether it was the last, and what had come (J3)', async () => {
+  const told: [unknown, RetryAttempt][] = []
+  const when: RetryModelOptions['when'] = (error, attempt) => {
+    told.push([error, attempt])
     return true
   }
-  const { agent } = setup([respond(fail({ status: 400 })), respond(say('Hel'), fail({ status: 400 })), hello], { when })
-  expect((await outcome(agent)).result?.text).toBe('Hello.')
-  expect(asked).toEqual([
-    [400, 1, false, []],
-    [400, 2, false, [{ type: 'text', text: 'Hel' }]],
+  const { error } = await asked([respond(fail({ status: 503 })), respond(say('Well, yes'), fail({ status: 500 }))], {
+    when,
+    maxRetries: 1,
+  })
+  expect(error).toBeInstanceOf(RetriesExhaustedError)
+  const partial = (text?: string) => ({
+    role: 'assistant',
+    content: text === undefined ? [] : [{ type: 'text', text }],
+    finishReason: 'error',
+  })
+  expect(told).toEqual([
+    [expect.objectContaining({ status: 503 }), { attempt: 1, isLast: false, partial: partial() }],
+    [expect.objectContaining({ status: 500 }), { attempt: 2, isLast: true, partial: partial('Well, yes') }],
   ])
+  const other = throwing(new AgentError('no response at all'))
+  await outcomeOf(other, { when, maxRetries: 1 })
+  expect(told.at(-1)).toEqual([new AgentError('no response at all'), { attempt: 1, isLast: false }])
 })
 
-test('the waits double from the base delay, with a part of them added by chance, up to the limit (J4)', async () => {
-  const failures = Array.from({ length: 5 }, () => respond(fail()))
-  const exact = await outcome(setup([...failures, hello], { maxRetries: 5, maxDelay: 500 }).agent)
-  expect(exact.starts).toEqual([0, 100, 300, 700, 1200, 1700])
+test('when is not asked about a message that stood, nor about an abort (J3, J2)', async () => {
+  const when = vi.fn<NonNullable<RetryModelOptions['when']>>(() => true)
+  const { times } = await asked([respond(say('')), hello], { when })
+  expect(times).toEqual([0])
+  expect(when).not.toHaveBeenCalled()
 
-  const random = () => 0.5
-  const jittered = await outcome(setup([respond(fail()), respond(fail()), hello], { random }).agent)
-  expect(jittered.starts).toEqual([0, 125, 375])
+  const controller = new AbortController()
+  const model = scriptedModel([respond(wait(1_000), say('Late.')), hello])
+  const run = createAgent({ model, middleware: [retryModel({ when })] }).stream('Hi', { signal: controller.signal })
+  const collected = collect(run)
+  await vi.advanceTimersByTimeAsync(10)
+  controller.abort()
+  expect((await played(collected)).error).toMatchObject({ name: 'AbortError' })
+  expect(when).not.toHaveBeenCalled()
+  expect(model.requests).toHaveLength(1)
+})
+
+test('the waits double from 100 ms, to the millisecond (J4)', async () => {
+  const failures = [respond(fail()), respond(fail()), respond(fail()), respond(fail())]
+  expect((await asked([...failures, hello], { maxRetries: 4 })).times).toEqual([0, 100, 300, 700, 1_500])
+  const half = { random: () => 0.5 }
+  expect((await asked([...failures, hello], { maxRetries: 4, ...half })).times).toEqual([0, 125, 375, 875, 1_875])
+  const own = { baseDelay: 10, maxDelay: 25, jitter: 0 }
+  expect((await asked([...failures, hello], { maxRetries: 4, ...own })).times).toEqual([0, 10, 30, 55, 80])
 })
 
 test('a longer Retry-After replaces the wait, a shorter one does not (J5)', async () => {
-  const { agent } = setup([respond(fail({ retryAfter: 3_000 })), respond(fail({ retryAfter: 50 })), hello])
-  expect((await outcome(agent)).starts).toEqual([0, 3_000, 3_200])
+  const { times, events } = await asked([
+    respond(fail({ status: 429, retryAfter: 1_700 })),
+    respond(fail({ status: 503, retryAfter: 150 })),
+    hello,
+  ])
+  expect(times).toEqual([0, 1_700, 1_900])
+  expect(attempts(events)).toMatchObject([{}, { waitMs: 1_700 }, {}, { waitMs: 200 }, {}])
 })
 
-test('a Retry-After above the limit fails at once, with the error itself (J5)', async () => {
-  const { agent, model } = setup([respond(fail({ status: 429, retryAfter: 61_000 })), hello])
-  const { error } = await outcome(agent)
-  expect(error).toMatchObject({ name: 'ModelError', status: 429, retryAfter: 61_000 })
-  expect(model.requests).toHaveLength(1)
+test('a Retry-After above maxRetryAfter fails at once with the error itself (J5, J11)', async () => {
+  const response = (retryAfter: number) => [respond(fail({ status: 429, retryAfter })), hello]
+  const refused = await asked(response(60_001))
+  expect(refused.error).toMatchObject({ name: 'ModelError', status: 429, retryAfter: 60_001 })
+  expect(refused.times).toEqual([0])
+  expect((await asked(response(60_000))).times).toEqual([0, 60_000])
+  expect((await asked(response(501), { maxRetryAfter: 500 })).times).toEqual([0])
 })
 
-test('an abort during the wait ends it at once: no further request, no timer (J6)', async () => {
+test('an abort during the wait ends it at once, without a timer or a further request (J6)', async () => {
   const controller = new AbortController()
-  const { agent, model } = setup([respond(fail({ retryAfter: 30_000 })), hello])
-  const run = agent.run('Hi', { signal: controller.signal })
-  const settled = expect(run).rejects.toBeInstanceOf(RunAbortedError)
+  const model = scriptedModel([respond(fail()), hello])
+  const agent = createAgent({ model, middleware: [retryModel({ baseDelay: 5_000 })] })
+  const collected = collect(agent.stream('Hi', { signal: controller.signal }))
   await vi.advanceTimersByTimeAsync(1_000)
-  controller.abort()
-  await settled
-  expect(model.requests).toHaveLength(1)
+  expect(vi.getTimerCount()).toBe(1)
+  controller.abort(new Error('enough'))
+  const { error, events } = await collected
+  expect(error).toMatchObject({ name: 'AbortError', cause: new Error('enough') })
   expect(vi.getTimerCount()).toBe(0)
+  expect(model.requests).toHaveLength(1)
+  // Announced before it was stopped (J8).
+  expect(attempts(events).map(({ type, next }) => [type, next])).toEqual([
+    ['attempt-start', undefined],
+    ['attempt-failed', 'retry'],
+  ])
 })
 
-test('each attempt opens and each failed one closes once, saying what follows and after which wait (J7, J8, J9)', async () => {
-  const { agent } = setup([respond(say('Hel'), fail()), respond(fail()), hello])
-  const { events, result } = await outcome(agent)
-  const told = events.flatMap((event) => {
-    if (event.type === 'attempt-start') return [`start ${event.attempt}`]
-    if (event.type === 'attempt-failed') return [`failed ${event.attempt}, ${event.next} in ${event.waitMs}`]
-    return event.type === 'text-delta' ? [`${event.attempt}: ${event.delta}`] : []
-  })
-  expect(told).toEqual([
-    'start 1',
-    '1: Hel',
-    'failed 1, retry in 100',
-    'start 2',
-    'failed 2, retry in 200',
-    'start 3',
-    '3: Hello.',
+test('each attempt opens with attempt-start, each failed one closes with one attempt-failed that says what follows (J7, J8)', async () => {
+  const { events } = await asked([respond(fail()), respond(say('Well'), cut()), hello])
+  expect(attempts(events)).toEqual([
+    { type: 'attempt-start', step: 1, attempt: 1 },
+    { type: 'attempt-failed', attempt: 1, next: 'retry', waitMs: 100, code: 'server_error' },
+    { type: 'attempt-start', step: 1, attempt: 2 },
+    { type: 'attempt-failed', attempt: 2, next: 'retry', waitMs: 200, code: 'stream_truncated' },
+    { type: 'attempt-start', step: 1, attempt: 3 },
   ])
-  expect(result?.messages).toHaveLength(2)
+  expect(events.map(({ type }) => type)).toEqual([
+    'run-start',
+    'step-start',
+    'attempt-start',
+    'attempt-failed',
+    'attempt-start',
+    'text-delta',
+    'attempt-failed',
+    'attempt-start',
+    'text-delta',
+    'step-end',
+    'run-end',
+  ])
+  expect(events.find(({ type }) => type === 'step-end')).toMatchObject({ attempt: 3 })
 })
 
-test('when all tries are used the run fails with every error, the last as cause, and the last attempt says none (J8, J11)', async () => {
-  const { agent } = setup([
-    respond(fail({ status: 500 })),
-    respond(fail({ status: 502 })),
-    respond(fail({ status: 503 })),
+test('the last failure says none (J8)', async () => {
+  const { events } = await asked([respond(fail()), respond(fail({ code: 'overloaded' }))], { maxRetries: 1 })
+  expect(attempts(events)).toEqual([
+    { type: 'attempt-start', step: 1, attempt: 1 },
+    { type: 'attempt-failed', attempt: 1, next: 'retry', waitMs: 100, code: 'server_error' },
+    { type: 'attempt-start', step: 1, attempt: 2 },
+    { type: 'attempt-failed', attempt: 2, next: 'none', code: 'overloaded' },
   ])
-  const { error, events } = await outcome(agent)
+})
+
+test('deltas of a failed attempt are shown and stay shown, but enter neither history nor the next request (J9)', async () => {
+  const { events, result, requests } = await asked([respond(think('Hm'), say('Wrong'), fail()), respond(say('Right'))])
+  const deltas = events.flatMap((event) => ('delta' in event ? [[event.attempt, event.type, event.delta]] : []))
+  expect(deltas).toEqual([
+    [1, 'reasoning-delta', 'Hm'],
+    [1, 'text-delta', 'Wrong'],
+    [2, 'text-delta', 'Right'],
+  ])
+  expect(result?.messages).toEqual([
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: [{ type: 'text', text: 'Right' }], finishReason: 'stop' },
+  ])
+  expect(requests.map(({ messages }) => messages)).toEqual([
+    [{ role: 'user', content: 'Hi' }],
+    [{ role: 'user', content: 'Hi' }],
+  ])
+})
+
+test('attempts count from 1 in each step (J10)', async () => {
+  let gate = 0
+  const again: Middleware = {
+    name: 'again',
+    beforeFinalAnswer: () => (gate++ === 0 ? { accept: false, feedback: 'Again.' } : { accept: true }),
+  }
+  const { events } = await asked(
+    [respond(fail()), respond(say('One.')), respond(fail()), respond(say('Two.'))],
+    {},
+    { outer: [again] },
+  )
+  expect(attempts(events).map(({ step, attempt, next }) => next ?? [step, attempt])).toEqual([
+    [1, 1],
+    'retry',
+    [1, 2],
+    [2, 1],
+    'retry',
+    [2, 2],
+  ])
+})
+
+test('when all tries are used the run fails with all their errors, the last one its cause (J11)', async () => {
+  const errors = ['one', 'two', 'three'].map((code) => new ModelError(code, { code, retryable: true }))
+  const { error } = await outcomeOf(throwing(...errors))
   expect(error).toBeInstanceOf(RetriesExhaustedError)
-  expect(error).toMatchObject({
-    attempts: 3,
-    errors: [{ status: 500 }, { status: 502 }, { status: 503 }],
-    cause: { status: 503 },
-  })
-  const next = events.flatMap((event) => (event.type === 'attempt-failed' ? [event.next] : []))
-  expect(next).toEqual(['retry', 'retry', 'none'])
+  expect(error).toMatchObject({ attempts: 3, messages: [{ role: 'user', content: 'Hi' }] })
+  expect((error as RetriesExhaustedError).errors).toEqual(errors)
+  expect((error as RetriesExhaustedError).cause).toBe(errors[2])
 })
 
-test('inside it the vendor client is told to make no retries of its own (J12)', async () => {
-  const { agent, model } = setup([hello])
-  await outcome(agent)
-  expect(model.requests[0]?.clientRetries).toBe(0)
+test('an error that is not retried surfaces as itself, after retries of others, too (J11)', async () => {
+  const final = new ModelError('no', { code: 'bad_request', retryable: false })
+  const passing = new ModelError('busy', { code: 'busy', retryable: true })
+  const { error } = await outcomeOf(throwing(passing, final))
+  expect(error).toBe(final)
 })
 
-test('no retries at all passes every error on as it is, and a count that is none is refused (N1)', async () => {
-  const { agent } = setup([respond(fail({ status: 503 }))], { maxRetries: 0 })
-  expect((await outcome(agent)).error).toMatchObject({ name: 'ModelError', status: 503 })
-  expect(() => retryModel({ maxRetries: -1 })).toThrow(ConfigError)
-  expect(() => retryModel({ maxRetries: 1.5 })).toThrow('maxRetries')
+test('each step has all its tries again (J11)', async () => {
+  let gate = 0
+  const again: Middleware = {
+    name: 'again',
+    beforeFinalAnswer: () => (gate++ === 0 ? { accept: false, feedback: 'Again.' } : { accept: true }),
+  }
+  const twoFailures = [respond(fail()), respond(fail())]
+  const { result } = await asked([...twoFailures, hello, ...twoFailures, hello], {}, { outer: [again] })
+  expect(result).toMatchObject({ text: 'Hello.', steps: 2 })
 })
 
-test('what the standing attempt says streams on as it comes (N2)', async () => {
-  const model = scriptedModel([respond(fail()), respond(say('One two three'))], {
-    pace: { firstToken: 10, betweenTokens: 10 },
-  })
-  const agent = createAgent({ model, middleware: [retryModel({ random: () => 0 })] })
-  const start = Date.now()
-  const heard: number[] = []
-  const read = (async () => {
-    for await (const event of agent.stream('Hi')) if (event.type === 'text-delta') heard.push(Date.now() - start)
+test('inside, the vendor client’s own retries are off: three attempts are three requests (J12)', async () => {
+  const { requests } = await asked([respond(fail()), respond(fail()), hello])
+  expect(requests.map(({ clientRetries }) => clientRetries)).toEqual([0, 0, 0])
+  const outside = scriptedModel([hello])
+  await createAgent({ model: outside }).run('Hi')
+  expect(outside.requests[0]?.clientRetries).toBeUndefined()
+})
+
+test('maxRetries: 0 passes every error on as it is (N1)', async () => {
+  const error = new ModelError('busy', { code: 'busy', retryable: true })
+  const model = throwing(error)
+  expect((await outcomeOf(model, { maxRetries: 0 })).error).toBe(error)
+  expect(model.requests).toBe(1)
+})
+
+test('a number of retries that is none is a ConfigError naming it (N1)', () => {
+  for (const maxRetries of [-1, 0.5, Number.NaN]) {
+    expect(() => retryModel({ maxRetries })).toThrow(ConfigError)
+    expect(() => retryModel({ maxRetries })).toThrow(expect.objectContaining({ option: 'maxRetries' }))
+  }
+})
+
+test('what the standing attempt says reaches the reader as it streams (N2)', async () => {
+  const model = scriptedModel([respond(fail()), respond(say('a'), wait(50), say('b'), wait(50))])
+  const run = createAgent({ model, middleware: [retryModel(noChance)] }).stream('Hi')
+  const begin = performance.now()
+  const heard: [number, string][] = []
+  const reading = (async () => {
+    for await (const event of run) {
+      if ('delta' in event) heard.push([Math.round(performance.now() - begin), event.delta])
+    }
   })()
-  await vi.runAllTimersAsync()
-  await read
-  expect(heard.map((at) => at - (heard[0] ?? 0))).toEqual([0, 10, 20])
+  await played(reading)
+  expect(heard).toEqual([
+    [100, 'a'],
+    [150, 'b'],
+  ])
 })
 
 test('two runs at once share no counter and no wait (N3)', async () => {
-  const { agent } = setup([respond(fail()), respond(fail()), hello, hello], { maxRetries: 1 })
-  const runs = Promise.all([agent.run('Hi'), agent.run('Hi')])
-  await vi.runAllTimersAsync()
-  expect((await runs).map(({ text }) => text)).toEqual(['Hello.', 'Hello.'])
-})
-
-test('a call that a failed attempt had started is not made again (J1)', async () => {
-  let runs = 0
-  const count = tool({ name: 'count', description: 'c', input: z.object({}), effect: 'read', execute: () => ++runs })
-  const early: Middleware = {
-    name: 'early',
-    async *wrapModel(request, next, run) {
-      const flow = next(request)
-      for (;;) {
-        const step = await flow.next()
-        if (step.done) return step.value
-        if (step.value.type === 'tool-call') run.callTool(step.value.call).catch(() => undefined)
-        yield step.value
-      }
+  const begin = performance.now()
+  const times: [string, number][] = []
+  let failures = 4
+  const model: Model = {
+    provider: 'p',
+    id: 'm',
+    async *stream(request) {
+      times.push([request.messages.map(textOf).join(), Math.round(performance.now() - begin)])
+      if (failures-- > 0) throw new ModelError('busy', { code: 'busy', retryable: true })
+      yield { type: 'text-delta', delta: 'Hello.' }
+      return { role: 'assistant', content: [{ type: 'text', text: 'Hello.' }], finishReason: 'stop' }
     },
   }
-  const model = scriptedModel([
-    respond(call('count', {}, { id: 'a' }), fail()),
-    respond(call('count', {}, { id: 'b' })),
-    respond(say('One.')),
+  const agent = createAgent({ model, middleware: [retryModel(noChance)] })
+  const results = await played(Promise.all([agent.run('one'), agent.run('two')]))
+  expect(results.map(({ text }) => text)).toEqual(['Hello.', 'Hello.'])
+  expect(times).toEqual([
+    ['one', 0],
+    ['two', 0],
+    ['one', 100],
+    ['two', 100],
+    ['one', 300],
+    ['two', 300],
   ])
-  const agent = createAgent({ model, tools: [count], middleware: [retryModel(), early] })
-  const collected = collect(agent.stream('Count'))
-  await vi.runAllTimersAsync()
-  expect((await collected).result?.text).toBe('One.')
-  expect(runs).toBe(1)
+})
+
+test('what failed attempts had used counts, once each (B17)', async () => {
+  const failed = { usage: { inputTokens: 10, outputTokens: 1 } }
+  const model = throwing(
+    new ModelError('cut off', {
+      code: 'stream_truncated',
+      retryable: true,
+      partial: { role: 'assistant', content: [], finishReason: 'error', ...failed },
+    }),
+  )
+  const { result } = await outcomeOf(model)
+  expect(result?.usage).toEqual(failed.usage)
 })

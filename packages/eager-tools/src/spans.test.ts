@@ -1,0 +1,216 @@
+import { createAgent, type Middleware, type Tool } from '@meanwhile/core'
+import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { spanTree } from '@meanwhile/harness/otlp'
+import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { played } from '../test/clock.ts'
+import { retrying } from '../test/retrying.ts'
+import { workshop } from '../test/workshop.ts'
+import { eagerTools, type Policy } from './index.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const exporter = new InMemorySpanExporter()
+const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+
+const done = respond(say('Done.'))
+
+interface SpansOptions {
+  readonly middleware?: readonly Middleware[]
+  readonly tools?: readonly Tool[]
+  readonly toolConcurrency?: number
+  readonly maxSteps?: number
+}
+
+/** The spans of a run of these responses. */
+async function spansOf(responses: readonly ScriptResponse[], options: SpansOptions = {}) {
+  exporter.reset()
+  const { tools } = workshop()
+  const agent = createAgent({
+    model: scriptedModel(responses),
+    telemetry: { tracerProvider },
+    ...options,
+    tools: [...tools, ...(options.tools ?? [])],
+    middleware: options.middleware ?? [eagerTools()],
+  })
+  await played(agent.run('Go').catch(() => undefined))
+  const spans = exporter.getFinishedSpans()
+  const named = (name: string) => spans.filter((span) => span.name === name)
+  const tool = (name: string) => {
+    const [span] = named(`execute_tool ${name}`)
+    if (!span) throw new Error(`no span of ${name}`)
+    return span
+  }
+  return { spans, named, tool }
+}
+
+/** What a span says of how its call was dispatched. */
+function dispatch({ attributes }: ReadableSpan): Record<string, unknown> {
+  const told = [
+    'dispatch.mode',
+    'dispatch.evidence',
+    'dispatch.deferral_reason',
+    'tool.effect',
+    'head_start',
+    'outcome',
+  ]
+  const entries = told.map((name) => [name, attributes[`meanwhile.${name}`]] as const)
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+}
+
+test('an early span has dispatch mode, evidence, effect, head start and outcome, and a link to its chat span (H28)', async () => {
+  const { tool, named } = await spansOf([
+    respond(
+      wait(100),
+      call('look', { n: 1, ms: 50 }, { deltas: 1 }),
+      wait(100),
+      call('put', { n: 2, ms: 500 }, { deltas: 1 }),
+      wait(100),
+      say('So.'),
+    ),
+    done,
+  ])
+  expect(dispatch(tool('look'))).toEqual({
+    'dispatch.mode': 'early',
+    'dispatch.evidence': 'closed',
+    'tool.effect': 'read',
+    head_start: 0.2,
+    outcome: 'committed',
+  })
+  expect(dispatch(tool('put'))).toEqual({
+    'dispatch.mode': 'early',
+    'dispatch.evidence': 'sealed',
+    'tool.effect': 'idempotent',
+    head_start: 0.1,
+    outcome: 'committed',
+  })
+  const [chat] = named('chat scripted-1')
+  for (const name of ['look', 'put']) {
+    expect(tool(name).links.map(({ context }) => context.spanId)).toEqual([chat?.spanContext().spanId])
+  }
+  expect(chat?.attributes['meanwhile.tool_calls.early']).toBe(2)
+})
+
+test('the lag runs from the evidence to the function, and tells how much of it was a wait for a slot (H28)', async () => {
+  const { named } = await spansOf(
+    [
+      respond(
+        call('look', { n: 1, ms: 80 }, { deltas: 1 }),
+        call('look', { n: 2, ms: 80 }, { deltas: 1 }),
+        wait(200),
+        say('So.'),
+      ),
+      done,
+    ],
+    { toolConcurrency: 1 },
+  )
+  const lags = named('execute_tool look').map(({ attributes }) => [
+    attributes['meanwhile.dispatch.lag'],
+    attributes['meanwhile.dispatch.queued'],
+    attributes['meanwhile.head_start'],
+  ])
+  expect(lags).toEqual([
+    [0, 0, 0.2],
+    [0.08, 0.08, 0.12],
+  ])
+})
+
+test('the effect of a call whose tool computes it is on its span (H28, H4)', async () => {
+  const mixed = workshop().make('mixed', undefined, { effect: ({ n }) => (n === 1 ? 'read' : 'idempotent') })
+  const { named } = await spansOf(
+    [
+      respond(call('mixed', { n: 1 }, { deltas: 1 }), call('mixed', { n: 2 }, { deltas: 1 }), wait(100), say('So.')),
+      done,
+    ],
+    { tools: [mixed] },
+  )
+  expect(named('execute_tool mixed').map(({ attributes }) => attributes['meanwhile.tool.effect'])).toEqual([
+    'read',
+    'idempotent',
+  ])
+})
+
+test('a span has the parent it would have anyway: the run, or the innermost wrap of its call (H28)', async () => {
+  const pass: Middleware = { name: 'pass', wrapToolCall: (call, next) => next(call) }
+  const script = [respond(call('look', { n: 1, ms: 200 }, { deltas: 1 }), wait(100), say('So.')), done]
+  const toolsOf = (spans: readonly ReadableSpan[]) =>
+    spanTree(spans)[0]?.children?.filter(({ name }) => !name.includes('eager-tools') && !name.startsWith('chat'))
+
+  const bare = toolsOf((await spansOf(script)).spans)
+  expect(bare).toEqual([{ name: 'execute_tool look' }])
+  expect(bare).toEqual(toolsOf((await spansOf(script, { middleware: [] })).spans))
+
+  const wrapped = toolsOf((await spansOf(script, { middleware: [pass, eagerTools()] })).spans)
+  expect(wrapped).toEqual([{ name: 'middleware pass wrapToolCall', children: [{ name: 'execute_tool look' }] }])
+  expect(wrapped).toEqual(toolsOf((await spansOf(script, { middleware: [pass] })).spans))
+})
+
+test('a call that is not early says why (H28)', async () => {
+  const policy: Policy = (_, { tool }) => (tool.name === 'kept' ? 'wait' : undefined)
+  const { make } = workshop()
+  const { tool, named } = await spansOf(
+    [
+      respond(
+        call('kept', { n: 1 }, { deltas: 1 }),
+        call('look', { n: 'one' }, { deltas: 1 }),
+        call('nobody', { n: 1 }, { deltas: 1 }),
+        wait(100),
+        say('So.'),
+      ),
+      respond(call('send', { n: 1 }, { deltas: 1 }), call('put', { n: 1 }, { deltas: 1 }), wait(100), say('So.')),
+      done,
+    ],
+    { tools: [make('kept', 'read')], middleware: [eagerTools({ policy })] },
+  )
+  const late = { 'dispatch.mode': 'after_model', 'dispatch.evidence': 'model_stood' }
+  expect(dispatch(tool('kept'))).toMatchObject({ ...late, 'dispatch.deferral_reason': 'policy' })
+  expect(dispatch(tool('look'))).toMatchObject({ ...late, 'dispatch.deferral_reason': 'invalid' })
+  expect(named('execute_tool').map(dispatch)).toMatchObject([{ ...late, 'dispatch.deferral_reason': 'invalid' }])
+  expect(dispatch(tool('send'))).toMatchObject({ ...late, 'dispatch.deferral_reason': 'effect' })
+  expect(dispatch(tool('put'))).toMatchObject({ ...late, 'dispatch.deferral_reason': 'conflict' })
+})
+
+test('a call held back by one slot, or by the last step, says so (H28, H5, H12)', async () => {
+  const oneSlot = await spansOf(
+    [
+      respond(call('send', { n: 1 }, { deltas: 1 }), call('look', { n: 1 }, { deltas: 1 }), wait(100), say('So.')),
+      done,
+    ],
+    { toolConcurrency: 1, middleware: [eagerTools({ independent: ['send'] })] },
+  )
+  expect(dispatch(oneSlot.tool('look'))).toMatchObject({ 'dispatch.deferral_reason': 'order' })
+
+  const direct = workshop().make('direct', 'read', { returnDirect: true })
+  const lastStep = await spansOf([respond(call('direct', { n: 1 }, { deltas: 1 }), wait(100), say('So.'))], {
+    tools: [direct],
+    maxSteps: 1,
+  })
+  expect(dispatch(lastStep.tool('direct'))).toMatchObject({ 'dispatch.deferral_reason': 'last_step' })
+})
+
+test('a call that a further attempt joins has a link to each attempt that asked, and says how it ended (O4, H28)', async () => {
+  const { tool, named } = await spansOf(
+    [
+      respond(
+        call('look', { n: 1, ms: 150 }, { deltas: 1 }),
+        call('put', { n: 2, ms: 5_000 }, { deltas: 1 }),
+        wait(100),
+        fail(),
+      ),
+      respond(wait(100), call('look', { n: 1, ms: 150 }, { deltas: 1 }), wait(100), say('So.')),
+      done,
+    ],
+    { middleware: [retrying(), eagerTools()] },
+  )
+  const [first, second] = named('chat scripted-1').map((span) => span.spanContext().spanId)
+  expect(named('execute_tool look')).toHaveLength(1)
+  expect(tool('look').links.map(({ context }) => context.spanId)).toEqual([first, second])
+  expect(dispatch(tool('look'))).toMatchObject({ 'dispatch.mode': 'early', head_start: 0.3, outcome: 'committed' })
+  expect(tool('put').links.map(({ context }) => context.spanId)).toEqual([first])
+  expect(tool('put').attributes).toMatchObject({
+    'meanwhile.outcome': 'discarded',
+    'meanwhile.discard.reason': 'call_withdrawn',
+  })
+  expect(tool('put').status.code).toBe(0)
+})
