@@ -2,7 +2,7 @@
 
 import { context } from '@opentelemetry/api'
 import type { AgentConfig } from './config.ts'
-import { AgentError } from './errors.ts'
+import { AgentError, HistoryError } from './errors.ts'
 import { EventBuffer } from './event-buffer.ts'
 import type { AgentEvent, AgentResult } from './events.ts'
 import { callIds, inputMessages, openCalls } from './history.ts'
@@ -140,9 +140,11 @@ async function stop(run: RunState, reason: unknown): Promise<void> {
   await run.calls.idle()
 }
 
-/** What a caller needs to go on after an error (A24). */
+/** What a caller needs to go on after an error (A24): every call answered, unless it is the history itself that is wrong. */
 function addHistory(run: RunState, error: AgentError): void {
-  error.messages = [...run.messages, ...run.calls.answers(openCalls(run.messages))]
+  if (Object.isFrozen(error)) return
+  const open = error instanceof HistoryError ? [] : openCalls(run.messages)
+  error.messages = [...run.messages, ...run.calls.answers(open)]
   error.usage = run.usage
   if (run.calls.abandoned.length > 0) error.abandoned = run.calls.abandoned
 }

@@ -7,10 +7,10 @@ import type { Ticket } from './slots.ts'
 import type { OpenSpan } from './telemetry/spans.ts'
 import type { Tool } from './tool.ts'
 
-/** A model attempt that asked for calls. */
+/** Who asked for calls: a model attempt; or a wrap that answers itself, which is number 0 and has no span. */
 export interface Asker {
   readonly attempt: number
-  readonly span: Span
+  readonly span: Span | undefined
   /** When its stream ended, in `performance.now()`; absent while it goes on. */
   ended?: number
   failed?: boolean

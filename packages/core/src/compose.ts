@@ -4,6 +4,7 @@ import type { Context } from '@opentelemetry/api'
 import type { CallEntry } from './call-entry.ts'
 import { AgentError, MiddlewareError } from './errors.ts'
 import type { Flow } from './flow.ts'
+import { within } from './grace.ts'
 import type { Middleware, Run } from './middleware.ts'
 import type { RunState } from './run.ts'
 import { viewOf } from './run-view.ts'
@@ -24,6 +25,10 @@ export interface WrapKind<Request, Event, Result> {
   readonly ownsThrows: boolean
   /** Of `wrapToolCall`: the call it goes round. */
   readonly call?: CallEntry
+  /** Told of each event that a wrap lets up. */
+  seen?(event: Event): void
+  /** What a wrap leaves behind waits for nothing more: a generator that waits can be closed only when that has come. */
+  cancel?(): void
 }
 
 type Wrap<Request, Event, Result> = (
@@ -61,6 +66,7 @@ function layer<Request, Event extends Typed, Result>(
     /** What the wrap leaves behind is closed, innermost first (C15); nothing more is made for it (C16). */
     const close = () => {
       out = true
+      kind.cancel?.()
       return Promise.allSettled(made.map((flow) => flow.return(undefined as Result)))
     }
     return traced({
@@ -79,7 +85,10 @@ function layer<Request, Event extends Typed, Result>(
           viewOf(run, { context, source: name, outside, ...(kind.call && { call: kind.call }) }),
         )
       },
-      event: (event) => (event.type === 'custom' ? { source: name, ...event } : event),
+      event: (event) => {
+        kind.seen?.(event)
+        return event.type === 'custom' ? { source: name, ...event } : event
+      },
       closing: () => void close(),
       done: (_, result) => {
         if (kind.isResult(result)) return result
@@ -94,16 +103,6 @@ function layer<Request, Event extends Typed, Result>(
       },
     })
   }
-}
-
-/** Waits for work, but no longer than so many milliseconds. */
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([work, late])
-  clearTimeout(timer)
 }
 
 /** Core's own errors pass as they are, and so does what an abort brought about; anything else is the middleware's (C17). */

@@ -1,12 +1,12 @@
 /** The options of an agent, checked. */
 
-import { ConfigError } from './errors.ts'
+import { ConfigError, messageOf } from './errors.ts'
 import { freeze } from './history.ts'
 import type { ToolCall } from './message.ts'
 import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
 import type { TelemetryOptions } from './telemetry/spans.ts'
-import type { Tool } from './tool.ts'
+import { definitionOf, type Tool } from './tool.ts'
 
 export interface AgentOptions {
   readonly model: Model
@@ -85,9 +85,18 @@ export function checkSetup(setup: AgentSetup): AgentSetup {
     if (tool.effect === 'reversible' && !tool.compensate) {
       throw new ConfigError('tools', `${tool.name} is declared reversible and has no compensate`)
     }
+    checkSchema(tool)
   }
   checkNames('tools', setup.tools)
   return setup
+}
+
+function checkSchema(tool: Tool): void {
+  try {
+    definitionOf(tool)
+  } catch (error) {
+    throw new ConfigError('tools', `the input schema of ${tool.name} has no JSON Schema: ${messageOf(error)}`)
+  }
 }
 
 function checkCount(option: string, value: number): void {

@@ -56,7 +56,7 @@ function inSpan(run: RunState, entry: CallEntry, call: ToolCall, place: Place, q
         attempt,
         effect: typeof entry.tool?.effect === 'string' ? entry.tool.effect : 'external',
         early: entry.startedEarly,
-        asked: entry.askers.map(({ span }) => span.spanContext()),
+        asked: entry.askers.flatMap(({ span }) => span?.spanContext() ?? []),
         attributes: { [DISPATCH_QUEUED]: queued / 1000, ...run.annotationsOf(entry.call.id), ...entry.attributes },
       })
       execution = { open, attempt, signal, started: performance.now() }

@@ -3,9 +3,9 @@
 import type { Context } from '@opentelemetry/api'
 import { compose, type WrapKind } from './compose.ts'
 import { checkSetup } from './config.ts'
-import { ModelError } from './errors.ts'
+import { AgentError, ModelError } from './errors.ts'
 import type { AgentEvent, AgentResult, DiscardCause } from './events.ts'
-import { cancelable, type Flow } from './flow.ts'
+import type { Flow } from './flow.ts'
 import { askGate } from './gate.ts'
 import { checkPairs } from './history.ts'
 import { runHooks } from './hooks.ts'
@@ -19,9 +19,7 @@ import { forbiddenText, stepLimitText, textMessage } from './tool-message.ts'
 /** A whole run: set up, then step by step inside all `wrapAgent`s. */
 export async function* runAgent(run: RunState): AgentFlow {
   run.setup = checkSetup(yield* run.funnel.until(runHooks(run, 'beforeAgent', run.setup)))
-  const onion = compose(run, wrapAgent, (setup, context) =>
-    cancelable(steps(run, checkSetup(setup), context), () => run.cancelStep()),
-  )
+  const onion = compose(run, wrapAgent(run), (setup, context) => steps(run, checkSetup(setup), context))
   return yield* onion(run.setup, run.context)
 }
 
@@ -62,10 +60,15 @@ async function* think(run: RunState): Flow<AgentEvent, Thought> {
     run.remember(state)
     return { answer: lastAnswer(state) ?? message, ...(attempt !== undefined && { attempt }) }
   } catch (error) {
-    const truncated = error instanceof ModelError && error.code === 'stream_truncated'
-    run.calls.discardRest(truncated ? 'stream_truncated' : 'stream_error')
+    run.calls.discardRest(causeOf(error))
     throw error
   }
+}
+
+/** Why calls are let go of when their model call failed: its last failure says it, also behind the error of a wrap that gave up. */
+function causeOf(error: unknown): DiscardCause {
+  if (error instanceof ModelError) return error.code === 'stream_truncated' ? 'stream_truncated' : 'stream_error'
+  return error instanceof AgentError ? causeOf(error.cause) : 'stream_error'
 }
 
 /** Makes the calls of a response. Gives the candidate for the final answer, if there is one. */
@@ -128,6 +131,8 @@ async function resultOf(
   message: AnyAnswer,
   answer: AssistantMessage,
 ): Promise<AgentResult> {
+  // What was called on the side and nobody waits for.
+  run.calls.abort(new Error('the run has its answer'))
   await run.calls.idle()
   return {
     status: 'completed',
@@ -145,9 +150,12 @@ async function resultOf(
 
 type AnyAnswer = AssistantMessage | ToolMessage
 
-const wrapAgent: WrapKind<AgentSetup, AgentEvent, AgentResult> = {
-  hook: 'wrapAgent',
-  of: (middleware) => middleware.wrapAgent?.bind(middleware),
-  isResult: (value) => typeof value === 'object' && value !== null && 'status' in value && 'message' in value,
-  ownsThrows: true,
+function wrapAgent(run: RunState): WrapKind<AgentSetup, AgentEvent, AgentResult> {
+  return {
+    hook: 'wrapAgent',
+    of: (middleware) => middleware.wrapAgent?.bind(middleware),
+    isResult: (value) => typeof value === 'object' && value !== null && 'status' in value && 'message' in value,
+    ownsThrows: true,
+    cancel: () => run.cancelStep(),
+  }
 }

@@ -18,7 +18,7 @@ export interface ModelAnswer {
 /** Asks the model, through all `wrapModel`s. Left early, it ends the request. */
 export async function* callModel(run: RunState, request: ModelRequest): Flow<AgentEvent, ModelAnswer> {
   const attempts = new Attempts(run)
-  const onion = compose(run, wrapModel, (request, parent) => attemptFlow(run, request, parent, attempts))
+  const onion = compose(run, wrapModel(run), (request, parent) => attemptFlow(run, request, parent, attempts))
   try {
     const message = yield* run.funnel.merge(
       onion(request, run.context),
@@ -32,11 +32,18 @@ export async function* callModel(run: RunState, request: ModelRequest): Flow<Age
   }
 }
 
-const wrapModel: WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> = {
-  hook: 'wrapModel',
-  of: (middleware) => middleware.wrapModel?.bind(middleware),
-  isResult: isAssistantMessage,
-  ownsThrows: true,
+function wrapModel(run: RunState): WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> {
+  return {
+    hook: 'wrapModel',
+    of: (middleware) => middleware.wrapModel?.bind(middleware),
+    isResult: isAssistantMessage,
+    ownsThrows: true,
+    // A call that a wrap makes up goes through the commit gate like any other.
+    seen(event) {
+      if ('call' in event) run.calls.announced(event.call.id, event.attempt ?? 0)
+      else if ('id' in event) run.calls.announced(event.id, event.attempt ?? 0)
+    },
+  }
 }
 
 interface Failure {

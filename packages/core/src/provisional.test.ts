@@ -455,3 +455,29 @@ function stories(events: readonly AgentEvent[]): string[] {
   }
   return [...stories.values()]
 }
+
+test('a call that a wrap makes up, asking no model, goes through the commit gate like any other (B8, C12)', async () => {
+  const made = { type: 'tool-call', id: 'made', name: 'look', input: { ms: 1 } } as const
+  const cached: Middleware = {
+    name: 'cached',
+    async *wrapModel(_, __, run) {
+      if (run.step > 1) return { role: 'assistant', content: [{ type: 'text', text: 'Done.' }], finishReason: 'stop' }
+      yield { type: 'tool-call', call: made }
+      return { role: 'assistant', content: [made], finishReason: 'length' }
+    },
+  }
+  const model = scriptedModel([])
+  const atSealed = early((event, run) => {
+    if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
+  })
+  const collected = collect(createAgent({ model, tools: [look], middleware: [atSealed, cached] }).stream('go'))
+  await vi.runAllTimersAsync()
+  const { events, result } = await collected
+  const told = events.filter((event) => event.type.startsWith('tool-') && event.type !== 'tool-call')
+  expect(told).toMatchObject([
+    { type: 'tool-start', callId: 'made', provisional: true },
+    { type: 'tool-discarded', callId: 'made', cause: 'stream_truncated' },
+    { type: 'tool-end', callId: 'made', message: { isError: true } },
+  ])
+  expect(result?.text).toBe('Done.')
+})

@@ -16,6 +16,7 @@ import { AgentError, messageOf, ToolDiscardedError } from './errors.ts'
 import type { CustomEvent, DiscardCause } from './events.ts'
 import { executeTool } from './execute-tool.ts'
 import type { Flow } from './flow.ts'
+import { within } from './grace.ts'
 import { freeze, isMessage } from './history.ts'
 import { Ledger } from './ledger.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
@@ -57,8 +58,8 @@ export class ToolCalls {
     this.#modelCall = { askers: new Map(), attempts: new Map(), open: true }
   }
 
-  /** A model attempt announced a call. */
-  announced(callId: string, attempt: number, span: Span): void {
+  /** A model attempt announced a call, or, as number 0, a wrap that answers itself. The first who does counts. */
+  announced(callId: string, attempt: number, span?: Span): void {
     const { askers, attempts } = this.#modelCall
     if (askers.has(callId)) return
     const asker = attempts.get(attempt) ?? { attempt, span }
@@ -192,7 +193,7 @@ export class ToolCalls {
     if (!held) return undefined
     this.#ledger.rename(held, call.id)
     held.askers.push(asker)
-    for (const { open } of held.executions) open.span.addLink({ context: asker.span.spanContext() })
+    if (asker.span) for (const { open } of held.executions) open.span.addLink({ context: asker.span.spanContext() })
     return held
   }
 
@@ -308,13 +309,13 @@ export class ToolCalls {
     this.#keep(entry.promise.catch(() => undefined).then(async () => endSpans(entry, await this.#compensate(entry))))
   }
 
-  /** Undoes a discarded call that had succeeded (H23). */
+  /** Undoes a discarded call that had succeeded (H23). It is waited for as long as an aborted tool is. */
   async #compensate(entry: CallEntry): Promise<boolean | undefined> {
     const { tool, done } = entry
     if (!tool?.compensate || !done) return undefined
     try {
-      await tool.compensate(done.input, done.output)
-      return true
+      if (await within(this.#run.config.grace, Promise.resolve(tool.compensate(done.input, done.output)))) return true
+      throw new Error('it did not end within the grace time')
     } catch (error) {
       this.#run.warn({ code: 'compensation-failed', message: `${tool.name}: ${messageOf(error)}`, source: 'core' })
       return false

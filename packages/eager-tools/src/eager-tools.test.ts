@@ -48,7 +48,7 @@ test('an early call is the loop’s call: one execution, set-up tools, one pass 
       wrapped.push(`${call.id} in`)
       const message = yield* next(call)
       wrapped.push(`${call.id} out`)
-      return { ...message, content: [{ type: 'text', text: `${message.output}, wrapped` }] }
+      return { ...message, content: [{ type: 'text', text: `${String(message.output)}, wrapped` }] }
     },
   }
   const model = scriptedModel([

@@ -1,4 +1,12 @@
-import { type AssistantMessage, createAgent, type Message, type Middleware, ModelError, type Tool, tool } from '@meanwhile/core'
+import {
+  type AssistantMessage,
+  createAgent,
+  type Message,
+  type Middleware,
+  ModelError,
+  type Tool,
+  tool,
+} from '@meanwhile/core'
 import {
   call,
   collect,

@@ -21,7 +21,11 @@ export function tellingModel(responses: readonly (readonly Moment[])[]): Model &
         request,
         pace(moments, request.signal),
         ([, tell], to) => tell(to),
-        (thrown) => (thrown instanceof ModelError ? { ...thrown, message: thrown.message } : undefined),
+        (thrown) => {
+          if (!(thrown instanceof ModelError)) return undefined
+          const { message, code, retryable } = thrown
+          return { message, code, retryable }
+        },
       )
     },
   }

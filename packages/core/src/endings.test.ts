@@ -1,0 +1,107 @@
+import { beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { ConfigError, createAgent, HistoryError, type Message, type Middleware, map, tool } from './index.ts'
+import { call, fail, respond, say, scriptedModel } from './testing.ts'
+
+// What must not keep a run from ending, and what it ends with.
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  return () => vi.useRealTimers()
+})
+
+const never = () => new Promise<never>(() => undefined)
+
+test('a tool whose schema has no JSON Schema is refused at construction (A2)', () => {
+  const odd = tool({ name: 'odd', description: 'o', input: z.object({ at: z.custom<Date>() }), execute: () => 'ok' })
+  const make = () => createAgent({ model: scriptedModel([]), tools: [odd] })
+  expect(make).toThrow(ConfigError)
+  expect(make).toThrow('odd')
+})
+
+test('an error about the history carries the history as it was (A15, A24)', async () => {
+  const orphan: Message = { role: 'tool', callId: 'x', name: 'x', content: [] }
+  const failed = createAgent({ model: scriptedModel([]) }).run([{ role: 'user', content: 'Hi' }, orphan])
+  const error: unknown = await failed.catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(HistoryError)
+  expect(error).toMatchObject({ callIds: ['x'], messages: [{ role: 'user', content: 'Hi' }, orphan] })
+})
+
+test('a compensation that does not end is waited for as long as an aborted tool, and is a warning (H23)', async () => {
+  const undo = tool({
+    name: 'book',
+    description: 'b',
+    input: z.object({}),
+    effect: 'reversible',
+    execute: () => 'booked',
+    compensate: never,
+  })
+  const early: Middleware = {
+    name: 'early',
+    wrapModel: (request, next, run) =>
+      map(next(request), (event) => {
+        if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
+        return event
+      }),
+  }
+  const withdraw: Middleware = {
+    name: 'withdraw',
+    afterModel: ({ messages }) => ({
+      messages: [
+        ...messages.slice(0, -1),
+        { role: 'assistant', content: [{ type: 'text', text: 'No.' }], finishReason: 'stop' },
+      ],
+    }),
+  }
+  const agent = createAgent({
+    model: scriptedModel([respond(call('book'))]),
+    tools: [undo],
+    middleware: [withdraw, early],
+    grace: 700,
+  })
+  const start = Date.now()
+  const run = agent.run('Book')
+  await vi.runAllTimersAsync()
+  const { warnings } = await run
+  expect(warnings).toEqual([{ code: 'compensation-failed', message: expect.stringContaining('book'), source: 'core' }])
+  expect(Date.now() - start).toBe(700)
+})
+
+test('a call on the side that nobody waits for holds no answer up: it is aborted, and abandoned after the grace time (K12)', async () => {
+  const reasons: unknown[] = []
+  const deaf = tool({
+    name: 'deaf',
+    description: 'd',
+    input: z.object({}),
+    execute: (_, { signal }) => {
+      signal.addEventListener('abort', () => reasons.push(signal.aborted))
+      return never()
+    },
+  })
+  const aside: Middleware = {
+    name: 'aside',
+    beforeModel: (_, run) => {
+      run.callTool({ type: 'tool-call', id: 'side', name: 'deaf', input: {} }).catch(() => undefined)
+    },
+  }
+  const agent = createAgent({ model: scriptedModel([respond(say('Hi.'))]), tools: [deaf], middleware: [aside] })
+  const run = agent.run('Hi')
+  await vi.runAllTimersAsync()
+  expect(await run).toMatchObject({ text: 'Hi.', abandoned: ['side'] })
+  expect(reasons).toEqual([true])
+})
+
+test('a frozen error of a tool ends the run as that same object (A12)', async () => {
+  const { ModelError } = await import('./index.ts')
+  const frozen = Object.freeze(new ModelError('no', { code: 'x', retryable: false }))
+  const broken = tool({
+    name: 'broken',
+    description: 'b',
+    input: z.object({}),
+    execute: () => {
+      throw frozen
+    },
+  })
+  const agent = createAgent({ model: scriptedModel([respond(call('broken')), respond(fail())]), tools: [broken] })
+  await expect(agent.run('Go')).rejects.toBe(frozen)
+})
