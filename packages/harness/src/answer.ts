@@ -1,15 +1,16 @@
 /** From a reply of the script to what a transport sends. */
 
-import { AT_ONCE, beats, type Pace } from '@meanwhile/core/testing'
-import type { HarnessError } from './errors.ts'
-import type { Frame } from './frame.ts'
-import { recordingFrames, scriptFrames } from './frames.ts'
+import type { Pace } from '@meanwhile/core/testing'
+import { type Body, bodyOf, errorBody } from './body.ts'
+import { HarnessError } from './errors.ts'
+import { before, type Failing, type Fault } from './fault.ts'
 import type { JournalEntry } from './journal.ts'
 import { openLog } from './log.ts'
 import type { Answer } from './play.ts'
-import { type Reply, unexpected } from './script.ts'
-import { coalesce, type Slice, slice } from './slice.ts'
-import type { Failure, Wire } from './wires/wire.ts'
+import type { TimedEnd } from './raw-frames.ts'
+import type { Reply } from './script.ts'
+import { coalesce, type Slice, slice, type Write } from './slice.ts'
+import type { Wire } from './wires/wire.ts'
 
 /** A request, where it came, and when. */
 export interface Asked {
@@ -24,75 +25,60 @@ export interface Delivery {
   readonly pace?: Pace
   /** How a body is cut into writes. Default: one write per event. */
   readonly slice?: Slice
-  /** Joins the writes of a response without pace, up to so many bytes. Default 0: it does not. */
+  /** Joins the writes of a scripted response that has no pace and no slice, up to so many bytes. Default 0: it does not. */
   readonly coalesce?: number
 }
 
-export function answerTo(asked: Asked, reply: Reply, options: Delivery): Answer {
-  const request = streamingBody(asked.request)
-  if ('recorded' in reply) {
-    const how = { ...options, ...reply }
-    return stream(asked, recordingFrames(asked.wire, reply, how.pace ?? AT_ONCE), how)
-  }
-  const schedule = beats(reply, options.pace, `call_${asked.request.number}`)
-  const [first] = schedule
-  if (first?.type === 'fail') return httpError(asked, first, retryHeaders(first))
-  return stream(asked, scriptFrames(asked.wire, reply, schedule, { number: asked.request.number, request }), options)
+export function answerTo(asked: Asked, reply: Reply & Failing, options: Delivery): Answer {
+  const delivery = { ...options, ...('steps' in reply ? {} : reply) }
+  const body = bodyOf(asked.wire, asked.request, reply, delivery.pace)
+  const { frames, ...rest } = reply.fault ? broken(body, reply.fault) : body
+  const { ending, framing } = rest
+  if (ending.end === 'bad-chunk' && framing === 'close') throw new HarnessError('a body without chunks has no bad one')
+  const writes = slice(frames, delivery.slice ?? 'event')
+  const batched = 'raw' in reply || isPaced(delivery.pace) || delivery.slice ? 0 : (options.coalesce ?? 0)
+  return answer(asked, {
+    ...rest,
+    writes: withComments(batched > 0 ? coalesce(writes, batched) : writes, ending),
+  })
 }
 
 /** What a client gets whose request was not expected: an error that says so, and that it does not try again. */
 export function refusal(asked: Asked, { message }: HarnessError): Answer {
-  const failure: Failure = { type: 'fail', at: 0, status: 500, code: 'unexpected_request', message }
-  return httpError(asked, failure, { 'x-should-retry': 'false' })
+  const failure = { type: 'fail', at: 0, status: 500, code: 'unexpected_request', message } as const
+  const { frames, ...body } = errorBody(asked.wire, failure, { 'x-should-retry': 'false' })
+  return answer(asked, { ...body, writes: slice(frames, 'event') })
 }
 
-function stream(
-  asked: Asked,
-  frames: Iterable<Frame>,
-  { slice: how = 'event', pace, coalesce: limit = 0 }: Delivery,
-): Answer {
-  const paced = pace !== undefined && (pace.firstToken > 0 || pace.betweenTokens > 0)
-  const writes = slice(frames, how)
-  const headers = {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-    // msw 3 takes a stream that fails for one that ends, unless this is set.
-    'transfer-encoding': 'chunked',
-  }
-  return answer(asked, 200, headers, paced || limit === 0 ? writes : coalesce(writes, limit))
-}
-
-function httpError(asked: Asked, failure: Failure, more: Readonly<Record<string, string>>): Answer {
-  const bytes = new TextEncoder().encode(JSON.stringify(asked.wire.errorBody(failure)))
-  const headers = { 'content-type': 'application/json', 'content-length': String(bytes.length), ...more }
-  return answer(asked, failure.status, headers, [{ at: failure.at, bytes, argsDone: [] }])
-}
-
-function answer(
-  { wire, request, arrived }: Asked,
-  status: number,
-  headers: Readonly<Record<string, string>>,
-  writes: Answer['writes'],
-): Answer {
+function answer({ wire, request, arrived }: Asked, rest: Omit<Answer, 'log'>): Answer {
+  const { status, headers } = rest
   return {
-    status,
+    ...rest,
     headers: { ...headers, [wire.requestIdHeader]: `req_${request.number}` },
-    writes,
     log: openLog({ wire: wire.name, request: request.number, status, arrived }),
   }
 }
 
-/** The body of a request that asks for a stream: the harness has nothing else to give. */
-function streamingBody(request: JournalEntry): { readonly [key: string]: unknown } {
-  const { body } = request
-  if (typeof body !== 'object' || body === null) throw unexpected(request, 'its body is no JSON object')
-  const members = body as { readonly [key: string]: unknown }
-  if (members.stream !== true) throw unexpected(request, 'only streams are served, and its body has no "stream": true')
-  return members
+function broken(body: Body, fault: Fault): Body {
+  return { ...body, frames: before(fault, body.frames), ending: fault }
 }
 
-/** Clients read the milliseconds if they know that header, and whole seconds if not. */
-function retryHeaders({ retryAfter }: Failure): Record<string, string> {
-  if (retryAfter === undefined) return {}
-  return { 'retry-after': String(Math.ceil(retryAfter / 1000)), 'retry-after-ms': String(retryAfter) }
+function isPaced(pace: Pace | undefined): boolean {
+  return pace !== undefined && (pace.firstToken > 0 || pace.betweenTokens > 0)
+}
+
+const COMMENT = new TextEncoder().encode(': still here\n\n')
+
+/** Of a stall that is not silent: comments for ever after the last write. */
+function* withComments(writes: Iterable<Write>, ending: TimedEnd): Generator<Write, void, undefined> {
+  let at = 0
+  for (const write of writes) {
+    yield write
+    at = write.at
+  }
+  if (ending.end !== 'stall' || ending.comments === undefined) return
+  for (;;) {
+    at += ending.comments
+    yield { at, bytes: COMMENT, argsDone: [] }
+  }
 }

@@ -1,7 +1,15 @@
 import { call, cut, end, fail, respond, say, think } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { clients } from '../test/clients.ts'
-import { transports } from '../test/transports.ts'
+import { listen } from '../test/listen.ts'
+import { chunkLosses, helperLosses, lostBy } from '../test/losses.ts'
+import { type Transport, transports } from '../test/transports.ts'
+import { mockModels } from './msw.ts'
+import { type Quirk, quirkResponse, quirks } from './quirks.ts'
+import type { ScriptedReply } from './script.ts'
+import type { Slice } from './slice.ts'
+import type { WireName } from './wires/wire.ts'
+import { WIRE_NAMES } from './wires/wires.ts'
 
 // Every script on every transport, heard by the official client of every wire.
 const everywhere = transports.flatMap((transport) =>
@@ -119,3 +127,103 @@ test.for(everywhere)('$wire over $over: the journal has the request, and no secr
   expect(JSON.stringify(request)).not.toContain('sk-secret')
   expect(Object.isFrozen((request?.body as { stream: true }) ?? {})).toBe(true)
 })
+
+// Every script and every quirk is the same on every transport to the byte, whatever it is cut into.
+interface Case {
+  readonly title: string
+  readonly wire: WireName
+  readonly reply: ScriptedReply
+  /** Of a response that does not end: how much of it is waited for. */
+  readonly leaveAfter?: number
+}
+
+const scripts: Readonly<Record<string, ScriptedReply>> = {
+  'an answer': answer,
+  'no answer at all': respond(),
+  'an answer cut by its length': respond(say('Once upon'), end({ finishReason: 'length', usage })),
+  'a refusal': respond(say('I will not.'), end({ finishReason: 'content-filter' })),
+  'arguments that are not JSON': respond(call('f', '{"x":')),
+  'a status': respond(fail({ status: 429, code: 'rate_limit_error', retryAfter: 20 })),
+  'an error in the stream': respond(say('Half an'), fail({ status: 529, code: 'overloaded_error' })),
+  'a stream that is cut': respond(say('Half an'), cut()),
+}
+
+const cases: readonly Case[] = [
+  ...Object.entries(scripts).flatMap(([title, reply]) => WIRE_NAMES.map((wire) => ({ title, wire, reply }))),
+  ...quirks.map((quirk) => ({
+    title: `q${quirk.id}, ${quirk.title}`,
+    wire: quirk.wire,
+    reply: quirkResponse(quirk),
+    ...(quirk.ending?.end === 'stall' && { leaveAfter: 300 }),
+  })),
+]
+
+const onEvery = <Item extends object>(items: readonly Item[]) =>
+  transports.flatMap((transport) => items.map((item) => ({ ...item, transport, over: transport.name })))
+
+async function heardOver(transport: Transport, { wire, reply, leaveAfter }: Case, slice: Slice) {
+  const stage = await transport.serve({ script: [reply], slice })
+  const heard = await listen(stage, wire, leaveAfter === undefined ? {} : { leaveAfter })
+  await stage.assertComplete()
+  return heard
+}
+
+const [exact] = transports
+const others = onEvery(cases).filter(({ transport }) => transport !== exact)
+
+test.for(others)('$wire over $over has the bytes the fetch of a mock has: $title', async ({ transport, ...case_ }) => {
+  const slices: readonly Slice[] = ['event', 'whole', { random: 1 }]
+  for (const slice of slices) {
+    const heard = await heardOver(transport, case_, slice)
+    expect(heard.error).toBeUndefined()
+    if (exact) expect(heard).toEqual(await heardOver(exact, case_, slice))
+  }
+})
+
+// The official clients, where they lose nothing; where they do, that they do.
+const ended = quirks.filter((quirk) => quirk.ending === undefined)
+
+/** What the frames of a quirk carry, as objects. */
+function sent({ events }: Quirk): unknown[] {
+  return events.flatMap((event) => {
+    if (typeof event !== 'string') return [event]
+    const [, data] = /^data: ?(\{.*\})$/m.exec(event) ?? []
+    return data === undefined ? [] : [JSON.parse(data)]
+  })
+}
+
+test.for(onEvery(ended))('q$id on $wire over $over: the official client has every event, $title', async (at) => {
+  const client = clients.find(({ wire }) => wire === at.wire)
+  const stage = await at.transport.serve({ script: [quirkResponse(at, { slice: { random: 3 } })] })
+  const chunks: unknown[] = []
+  const reading = async () => {
+    for await (const chunk of (await client?.chunks(stage)) ?? []) chunks.push(chunk)
+  }
+  const errors = sent(at).filter((event) => JSON.stringify(event).includes('"error":{'))
+  if (errors.length > 0) await expect(reading()).rejects.toThrow()
+  else await reading()
+
+  const lost = lostBy(chunkLosses, at) !== undefined
+  const whole = sent(at).filter((event) => !errors.includes(event))
+  if (lost) expect(chunks.length).toBeLessThan(whole.length)
+  else expect(chunks).toEqual(whole)
+})
+
+const answers = ended.flatMap((quirk) => ('calls' in quirk.expected && 'finishReason' in quirk.expected ? [quirk] : []))
+const judged = answers.filter(
+  (quirk) => lostBy(helperLosses, quirk) || !quirk.expected.calls?.some((one) => one.invalid === true),
+)
+
+test.for(judged)(
+  'q$id on $wire: what the helper of the official client makes of it is known, $title',
+  async (quirk) => {
+    const client = clients.find(({ wire }) => wire === quirk.wire)
+    const { fetch } = mockModels({ script: [quirkResponse(quirk)] })
+    const final = client?.final({ fetch })
+    const lost = lostBy(helperLosses, quirk)
+    if (lost?.throws !== undefined) return expect(final).rejects.toThrow(lost.throws)
+    const { text = '', calls: expected = [] } = quirk.expected
+    const whole = { text, calls: expected.map(({ id, name, input }) => ({ id, name, input })) }
+    return expect(await final).toMatchObject(lost?.gives ?? whole)
+  },
+)

@@ -1,5 +1,7 @@
 /** One small class per thing a test may catch. */
 
+import type { Difference } from './difference.ts'
+
 /** The base of all errors of the harness: the script and what happened do not agree. */
 export class HarnessError extends Error {
   override readonly name: string = 'HarnessError'
@@ -14,6 +16,28 @@ export class UnexpectedRequestError extends HarnessError {
   constructor(request: number, what: string, expected: string) {
     super(`request ${request} (${what}) was not expected: ${expected}`)
     this.request = request
+  }
+}
+
+/** A request that is not what its response expects. The client sees it as a status 500 that asks not to be tried again. */
+export class RequestMismatchError extends HarnessError {
+  override readonly name = 'RequestMismatchError'
+  /** Which request it was, counted from 1. */
+  readonly request: number
+  /** Where it differs; empty if a function of the script's said no. */
+  readonly differences: readonly Difference[]
+
+  constructor(
+    request: number,
+    what: string,
+    response: string,
+    how: string,
+    differences: readonly Difference[],
+    cause?: unknown,
+  ) {
+    super(`request ${request} (${what}) is not what ${response} expects:${how}`, { cause })
+    this.request = request
+    this.differences = differences
   }
 }
 

@@ -1,25 +1,39 @@
 /** An answer as a `Response` of the fetch API. */
 
+import { ConnectionError } from './connection-error.ts'
 import { type Answer, play } from './play.ts'
+import type { Broken } from './raw.ts'
+import { type Clock, systemClock } from './time.ts'
 
 /**
  * The response whose body is the answer, played from now on. It resolves when status and headers are due. If the signal aborts,
- * it rejects, or its body fails, with the signal's reason.
+ * it rejects, or its body fails, with the signal's reason; if the answer breaks off, with a {@link ConnectionError}.
  */
-export function fetchResponse(answer: Answer, signal: AbortSignal): Promise<Response> {
+export function fetchResponse(answer: Answer, signal: AbortSignal, clock: Clock = systemClock): Promise<Response> {
   return new Promise((resolve, reject) => {
     const left = new AbortController()
     const pipe = bytePipe(() => left.abort())
-    const { status, headers } = answer
+    const { status, headers, framing } = answer
+    let begun = false
     const sink = {
-      open: () => resolve(new Response(pipe.body, { status, headers })),
+      open() {
+        begun = true
+        // Under setupServer, msw 3 takes a body that fails for one that ends unless this is set, and undici trips over an abort.
+        const length = 'content-length' in headers ? {} : { 'transfer-encoding': 'chunked' }
+        resolve(new Response(pipe.body, { status, headers: { ...headers, ...length } }))
+      },
       write: pipe.write,
       close: pipe.close,
+      breakOff(how: Broken) {
+        // Then the end of the connection, whatever it is, is the end of the body.
+        if (begun && framing === 'close') pipe.close()
+        else fail(new ConnectionError(how, begun))
+      },
     }
 
     if (signal.aborted) abort()
     signal.addEventListener('abort', abort, { once: true })
-    play(answer, sink, { signal: left.signal })
+    play(answer, sink, { signal: left.signal, clock })
       .catch(fail)
       .finally(() => signal.removeEventListener('abort', abort))
 

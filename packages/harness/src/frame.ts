@@ -2,7 +2,7 @@
 export interface Frame {
   /** Milliseconds after the request arrived. */
   readonly at: number
-  readonly text: string
+  readonly data: string | Uint8Array
   /** The id of the call whose last argument byte is in this frame. */
   readonly argsDone?: string
 }

@@ -13,7 +13,7 @@ export function* scriptFrames(
   seed: Omit<ResponseSeed, 'usage'>,
 ): Generator<Frame, void, undefined> {
   const encoder = wire.encoder({ ...seed, usage: response.usage })
-  for (const text of encoder.opening) yield { at: 0, text }
+  for (const text of encoder.opening) yield { at: 0, data: text }
 
   const lastArguments = lastArgumentBeats(schedule)
   for (const beat of schedule) {
@@ -21,7 +21,7 @@ export function* scriptFrames(
     const texts = encoder.encode(beat)
     const call = lastArguments.get(beat)
     for (const [i, text] of texts.entries()) {
-      yield call !== undefined && i === texts.length - 1 ? { at: beat.at, text, argsDone: call } : { at: beat.at, text }
+      yield { at: beat.at, data: text, ...(call !== undefined && i === texts.length - 1 && { argsDone: call }) }
     }
     if (beat.type === 'fail') return
   }
@@ -31,10 +31,10 @@ export function* scriptFrames(
 export function* recordingFrames(wire: Wire, recording: Recording, pace: Pace): Generator<Frame, void, undefined> {
   let at = pace.firstToken
   for (const event of recording.events) {
-    yield { at, text: wire.recordedFrame(event) }
+    yield { at, data: wire.recordedFrame(event) }
     at += pace.betweenTokens
   }
-  for (const text of wire.recordedEnd) yield { at: at - pace.betweenTokens, text }
+  for (const text of wire.recordedEnd) yield { at: at - pace.betweenTokens, data: text }
 }
 
 /** The beats that bring a call's last argument byte, with its id; for a call without arguments the one that starts it. */

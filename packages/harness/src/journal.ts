@@ -24,11 +24,11 @@ export interface ReceivedRequest {
 }
 
 const SECRET = /auth|api-?key|token|cookie|secret|credential|session|password|signature|organization|openai-project/i
-const SECRET_PARAMETER = /^(api-?)?key$|auth|token|secret|sig(nature)?$/i
+const SECRET_PARAMETER = /^(api[-_]?)?key$|auth|token|secret|password|sig(nature)?$/i
 
 export function journalEntry(number: number, wire: WireName, request: ReceivedRequest): JournalEntry {
   const headers: Record<string, string> = {}
-  for (const [name, value] of request.headers) if (!SECRET.test(name)) headers[name.toLowerCase()] = value
+  for (const [name, value] of request.headers) if (!carriesSecret(name)) headers[name.toLowerCase()] = value
   return deepFreeze({
     number,
     wire,
@@ -63,6 +63,11 @@ export class Bounded<Entry> {
   }
 }
 
+/** Whether a header of this name is not for other eyes. */
+export function carriesSecret(header: string): boolean {
+  return SECRET.test(header)
+}
+
 /** The URL without user, password and the parameters that carry keys. */
 export function withoutSecrets(text: string): string {
   const url = new URL(text)
@@ -71,6 +76,11 @@ export function withoutSecrets(text: string): string {
   const secret = [...url.searchParams.keys()].filter((name) => SECRET_PARAMETER.test(name))
   for (const name of secret) url.searchParams.delete(name)
   return url.href
+}
+
+/** The values of the parameters that carry keys. */
+export function secretParameters(text: string): string[] {
+  return [...new URL(text).searchParams].filter(([name]) => SECRET_PARAMETER.test(name)).map(([, value]) => value)
 }
 
 function parse(text: string): unknown {

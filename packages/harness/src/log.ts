@@ -1,5 +1,6 @@
 /** What was really sent, and when. */
 
+import type { Broken } from './raw.ts'
 import type { WireName } from './wires/wire.ts'
 
 /** One response as it went out. All times are {@link clock} milliseconds. */
@@ -20,6 +21,8 @@ export interface ResponseLog {
   readonly writes: WriteLog[]
   /** How late the latest write was, in milliseconds. */
   lateness: number
+  /** How the connection was broken at the end; absent if it was not. */
+  broken?: Broken
   /** The client left before the end. */
   aborted: boolean
 }

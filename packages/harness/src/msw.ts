@@ -2,11 +2,13 @@
 
 import { getResponse, type HttpHandler, http } from 'msw'
 import { setupServer } from 'msw/node'
+import { ConnectionError } from './connection-error.ts'
 import { type EndpointOptions, modelEndpoint } from './endpoint.ts'
 import { HarnessError } from './errors.ts'
 import { fetchResponse } from './fetch-response.ts'
 import { type JournalEntry, withoutSecrets } from './journal.ts'
 import type { ResponseLog } from './log.ts'
+import { type Clock, systemClock } from './time.ts'
 import type { Wire, WireName } from './wires/wire.ts'
 import { WIRE_NAMES, WIRES } from './wires/wires.ts'
 
@@ -15,6 +17,8 @@ export interface MockModelsOptions extends Omit<EndpointOptions, 'coalesce'> {
   readonly wires?: readonly WireName[]
   /** Where the endpoints are: requests to other places are not mocked. Default: any origin. */
   readonly origin?: string
+  /** Default: the machine's clock and the timers of the global scope. See {@link virtualClock}. */
+  readonly clock?: Clock
 }
 
 export interface MockModels extends Disposable {
@@ -48,9 +52,11 @@ export interface MockModels extends Disposable {
  * const client = new OpenAI({ apiKey: 'none', fetch: mock.fetch })
  */
 export function mockModels(options: MockModelsOptions): MockModels {
+  const { clock = systemClock } = options
   const endpoint = modelEndpoint(options)
   const handlers = (options.wires ?? WIRE_NAMES).map((name) => handlerOf(WIRES[name]))
   const server = setupServer(...handlers)
+  const failures = new WeakMap<Response, ConnectionError>()
   const close = (): void => server.close()
 
   return {
@@ -67,13 +73,17 @@ export function mockModels(options: MockModelsOptions): MockModels {
   function handlerOf(wire: Wire): HttpHandler {
     return http.post((options.origin ?? '*') + wire.path, async ({ request }) => {
       const { method, url, headers } = request
-      const answer = endpoint.answer(wire, { method, url, headers, body: await request.text() })
+      const received = { method, url, headers, body: await request.text() }
+      const answer = endpoint.answer(wire, received, clock.now())
       try {
-        return await fetchResponse(answer, request.signal)
+        return await fetchResponse(answer, request.signal, clock)
       } catch (error) {
         // A client that has left knows why: MSW would report it.
         if (request.signal.aborted) return Response.error()
-        throw error
+        if (!(error instanceof ConnectionError)) throw error
+        const failure = Response.error()
+        failures.set(failure, error)
+        return failure
       }
     })
   }
@@ -83,8 +93,10 @@ export function mockModels(options: MockModelsOptions): MockModels {
     request.signal.throwIfAborted()
     const response = await getResponse(handlers, request)
     request.signal.throwIfAborted()
-    if (response) return response
-    throw notMocked(request)
+    if (!response) throw notMocked(request)
+    const failure = failures.get(response)
+    if (failure) throw failure
+    return response
   }
 
   /** MSW answers with the response that is thrown; the request goes nowhere else. */

@@ -1,8 +1,10 @@
 /** Plays a response: each write at its time, on an absolute schedule. */
 
-import { clock } from './clock.ts'
 import type { ResponseLog } from './log.ts'
+import type { Broken } from './raw.ts'
+import type { TimedEnd } from './raw-frames.ts'
 import type { Write } from './slice.ts'
+import { type Clock, systemClock } from './time.ts'
 
 /** Where a response goes. */
 export interface Sink {
@@ -12,13 +14,18 @@ export interface Sink {
   write(bytes: Uint8Array): void | Promise<void>
   /** The body is complete. */
   close(): void
+  /** The connection breaks: before {@link open}, or in the body. */
+  breakOff(how: Broken): void
 }
 
 /** What a transport is asked to send. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
+  readonly framing: 'chunked' | 'close'
   readonly writes: Iterable<Write>
+  /** What comes after the last write. */
+  readonly ending: TimedEnd
   /** What is noted while it plays. */
   readonly log: ResponseLog
 }
@@ -26,42 +33,50 @@ export interface Answer {
 export interface PlayOptions {
   /** Aborts when the client has left. */
   readonly signal: AbortSignal
-  /**
-   * Wakes up 2 ms before a write is due and spins until then. It costs CPU: for a process that does nothing else. Without it a
-   * write is as exact as a timer.
-   */
-  readonly precise?: boolean
+  /** Default: the machine's. */
+  readonly clock?: Clock
 }
-
-const SPIN = 2
 
 /**
  * Sends every write when it is due, counted from the request's arrival: a late one does not delay those after it. Writes that are
- * due at the same time stay apart. Ends, without error, when all is sent or the client has left; both are noted in the log.
+ * due at the same time stay apart. Ends, without error, when all is sent, the connection is broken as it should be, or the client
+ * has left; all of that is noted in the log.
  */
 export async function play(
-  { writes, log }: Answer,
+  { writes, ending, log }: Answer,
   sink: Sink,
-  { signal, precise = false }: PlayOptions,
+  { signal, clock = systemClock }: PlayOptions,
 ): Promise<void> {
   let open = false
   for (const write of writes) {
     const due = log.arrived + write.at
-    if (clock() < due) await until(due, signal, precise)
+    if (clock.now() < due) await clock.until(due, signal)
     if (signal.aborted) break
     if (!open) sink.open()
     open = true
 
-    const sent = clock()
+    const sent = clock.now()
     const full = sink.write(write.bytes)
     note(log, write, due, sent)
     if (full) await full
   }
+  if (ending.at !== undefined) await clock.until(log.arrived + ending.at, signal)
+  if (ending.end === 'stall') await aborted(signal)
   log.aborted = signal.aborted
-  if (log.aborted) return
-  if (!open) sink.open()
-  log.end = clock()
-  sink.close()
+  if (log.aborted || ending.end === 'stall') return
+  // A bad chunk is one of the body.
+  if (!open && (ending.end === 'complete' || ending.end === 'bad-chunk')) sink.open()
+  log.end = clock.now()
+  if (ending.end === 'complete') return sink.close()
+  log.broken = ending.end
+  sink.breakOff(ending.end)
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 function note(log: ResponseLog, write: Write, due: number, sent: number): void {
@@ -69,26 +84,4 @@ function note(log: ResponseLog, write: Write, due: number, sent: number): void {
   log.writes.push({ due, sent })
   log.lateness = Math.max(log.lateness, sent - due)
   for (const id of write.argsDone) log.argsDone[id] = sent
-}
-
-async function until(due: number, signal: AbortSignal, precise: boolean): Promise<void> {
-  const early = precise ? SPIN : 0
-  // A timer may fire a little early: look again.
-  for (let left = due - clock(); left > early && !signal.aborted; left = due - clock())
-    await sleep(left - early, signal)
-  while (precise && clock() < due && !signal.aborted) await new Promise(setImmediate)
-}
-
-/** Resolves after so many milliseconds, or when the signal aborts. */
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(wake, Math.ceil(ms))
-    signal.addEventListener('abort', wake, { once: true })
-
-    function wake(): void {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', wake)
-      resolve()
-    }
-  })
 }

@@ -2,23 +2,31 @@
 
 import type { ScriptResponse } from '@meanwhile/core/testing'
 import { UnexpectedRequestError, UnusedResponseError } from './errors.ts'
+import { type Expecting, meets } from './expectation.ts'
+import type { Failing } from './fault.ts'
 import type { JournalEntry } from './journal.ts'
+import type { RawResponse } from './raw.ts'
+import { differencesToRecorded, type Replaying } from './record/same-request.ts'
 import type { Recording } from './replay.ts'
+import type { WireName } from './wires/wire.ts'
 import { WIRES } from './wires/wires.ts'
 
-/** One response: scripted, for any wire, or recorded, for its own. */
-export type Reply = ScriptResponse | Recording
+/** One response: scripted, for any wire; recorded, for its own; or written by hand. */
+export type Reply = ScriptResponse | Recording | RawResponse
+
+/** A response as it stands in a script: it may say what the request it answers must be like, and where it breaks off. */
+export type ScriptedReply = Reply & Expecting & Failing & Replaying
 
 /**
  * The responses, used one per request in the order in which requests come; or a function that finds the response for a request,
  * where nothing (`undefined`) says that the request was not expected.
  */
-export type Script = readonly Reply[] | ((request: JournalEntry) => Reply | undefined)
+export type Script = readonly ScriptedReply[] | ((request: JournalEntry) => ScriptedReply | undefined)
 
 /** A script that is being used up. */
 export interface Prompter {
   /** The response for a request. Throws an {@link UnexpectedRequestError} if there is none. */
-  next(request: JournalEntry): Reply
+  next(request: JournalEntry): ScriptedReply
   /** Throws an {@link UnusedResponseError} if responses are left. */
   assertUsed(): void
 }
@@ -27,37 +35,53 @@ export function prompter(script: Script): Prompter {
   return typeof script === 'function' ? byRequest(script) : inOrder(script)
 }
 
-function inOrder(replies: readonly Reply[]): Prompter {
-  let used = 0
+function inOrder(replies: readonly ScriptedReply[]): Prompter {
+  const left = replies.map((reply, i) => ({ reply, number: i + 1 }))
   return {
     next(request) {
-      const reply = replies[used++]
-      if (!reply) throw unexpected(request, `the script has ${count(replies.length)}, and all were used`)
-      return onItsWire(reply, request, `response ${used} of the script`)
+      const [first] = left
+      if (!first) throw unexpected(request, `the script has ${count(replies.length)}, and all were used`)
+      // A replayed response is for its own request: of requests made at the same time any may come first.
+      const { reply, number } = left.find((open) => takes(open.reply, request)) ?? first
+      left.splice(
+        left.findIndex((open) => open.number === number),
+        1,
+      )
+      return fitting(reply, request, `response ${number} of the script`)
     },
     assertUsed() {
-      const unused = replies.slice(used).map((reply, i) => ({ number: used + i + 1, what: describe(reply) }))
+      const unused = left.map(({ reply, number }) => ({ number, what: describe(reply) }))
       if (unused.length > 0) throw new UnusedResponseError(replies.length, unused)
     },
   }
 }
 
-function byRequest(find: (request: JournalEntry) => Reply | undefined): Prompter {
+function takes(reply: ScriptedReply, request: JournalEntry): boolean {
+  return !reply.replays || (wireOf(reply) === request.wire && differencesToRecorded(request, reply).length === 0)
+}
+
+function byRequest(find: (request: JournalEntry) => ScriptedReply | undefined): Prompter {
   return {
     next(request) {
       const reply = find(request)
       if (!reply) throw unexpected(request, 'the script function had no response for it')
-      return onItsWire(reply, request, 'the response for it')
+      return fitting(reply, request, 'the response for it')
     },
     assertUsed() {},
   }
 }
 
-function onItsWire(reply: Reply, request: JournalEntry, which: string): Reply {
-  if ('recorded' in reply && reply.recorded !== request.wire) {
-    throw unexpected(request, `${which} is ${describe(reply)} and wants POST ${WIRES[reply.recorded].path}`)
+function fitting(reply: ScriptedReply, request: JournalEntry, which: string): ScriptedReply {
+  const wire = wireOf(reply)
+  if (wire !== undefined && wire !== request.wire) {
+    throw unexpected(request, `${which} is ${describe(reply)} and wants POST ${WIRES[wire].path}`)
   }
+  meets(request, reply, `${which} (${describe(reply)})`)
   return reply
+}
+
+function wireOf(reply: Reply): WireName | undefined {
+  return 'recorded' in reply ? reply.recorded : 'raw' in reply ? reply.wire : undefined
 }
 
 export function unexpected(request: JournalEntry, expected: string): UnexpectedRequestError {
@@ -65,8 +89,10 @@ export function unexpected(request: JournalEntry, expected: string): UnexpectedR
 }
 
 /** A reply in a few words: for messages. */
-export function describe(reply: Reply): string {
+export function describe(reply: ScriptedReply): string {
+  if (reply.replays) return `recorded from ${reply.replays.path}`
   if ('recorded' in reply) return `a recording of ${reply.recorded}`
+  if ('raw' in reply) return `a raw response for ${reply.wire ?? 'any wire'}`
   return reply.steps.map((step) => (step.type === 'call' ? `call ${step.name}` : step.type)).join(', ') || 'empty'
 }
 

@@ -1,13 +1,15 @@
 /** The endpoints on a plain HTTP server of this process. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { clock } from './clock.ts'
 import { type Endpoint, type EndpointOptions, modelEndpoint } from './endpoint.ts'
 import type { JournalEntry } from './journal.ts'
 import type { ResponseLog } from './log.ts'
 import { type Answer, play } from './play.ts'
-import type { Reply } from './script.ts'
+import type { Broken } from './raw.ts'
+import type { ScriptedReply } from './script.ts'
+import { type Clock, preciseClock, systemClock } from './time.ts'
 import { WIRE_NAMES, WIRES } from './wires/wires.ts'
 
 /** A script that is served. */
@@ -33,9 +35,9 @@ export interface ModelServer extends Served {
   close(): Promise<void>
 }
 
-/** As for the mocks, save that a script is data. Without a pace, writes are joined up to 16 KB unless `coalesce` says otherwise. */
+/** As for the mocks, save that a script is no function. Without a pace, writes are joined up to 16 KB unless `coalesce` says otherwise. */
 export interface ServedOptions extends EndpointOptions {
-  readonly script?: readonly Reply[]
+  readonly script?: readonly ScriptedReply[]
 }
 
 export interface ServeModelsOptions extends EndpointOptions {
@@ -92,7 +94,7 @@ export async function serveModels(options: ServeModelsOptions = {}): Promise<Mod
     }
     const headers = Object.entries(request.headers).map(([key, value]) => [key, String(value)] as const)
     const received = { method: request.method, url: url.href, headers, body }
-    await send(endpoint.answer(WIRES[name], received, arrived), response, options.precise ?? false)
+    await send(endpoint.answer(WIRES[name], received, arrived), response, options.precise ? preciseClock : systemClock)
   }
 
   function shutDown(): Promise<void> {
@@ -109,9 +111,13 @@ async function read(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-async function send(answer: Answer, response: ServerResponse, precise: boolean): Promise<void> {
+async function send(answer: Answer, response: ServerResponse, clock: Clock): Promise<void> {
   const left = new AbortController()
   response.once('close', () => left.abort())
+  if (answer.framing === 'close') {
+    response.useChunkedEncodingByDefault = false
+    response.shouldKeepAlive = false
+  }
   const sink = {
     open: () => void response.writeHead(answer.status, answer.headers),
     write(bytes: Uint8Array) {
@@ -121,8 +127,15 @@ async function send(answer: Answer, response: ServerResponse, precise: boolean):
       if (!more && !left.signal.aborted) return drained(response)
     },
     close: () => void response.end(),
+    breakOff: (how: Broken) => breakOff(response.socket, how),
   }
-  await play(answer, sink, { signal: left.signal, precise })
+  await play(answer, sink, { signal: left.signal, clock })
+}
+
+function breakOff(socket: Socket | null, how: Broken): void {
+  if (how === 'bad-chunk') socket?.write('no size\r\n')
+  if (how === 'reset') socket?.resetAndDestroy()
+  else socket?.destroySoon()
 }
 
 function drained(response: ServerResponse): Promise<void> {

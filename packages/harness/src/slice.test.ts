@@ -3,9 +3,9 @@ import type { Frame } from './frame.ts'
 import { coalesce, type Slice, slice } from './slice.ts'
 
 const frames: readonly Frame[] = [
-  { at: 10, text: 'ab€' },
-  { at: 20, text: 'cd', argsDone: 'call_1' },
-  { at: 20, text: 'e', argsDone: 'call_2' },
+  { at: 10, data: 'ab€' },
+  { at: 20, data: 'cd', argsDone: 'call_1' },
+  { at: 20, data: 'e', argsDone: 'call_2' },
 ]
 
 function writes(how: Slice) {
@@ -38,7 +38,15 @@ test('every so many bytes is a write, even inside a character, due with its last
 
 test('no slicing changes the bytes', () => {
   const whole = Buffer.concat([...slice(frames, 'event')].map((write) => write.bytes))
-  for (const how of ['whole', { bytes: 1 }, { bytes: 4 }, { bytes: 1000 }] satisfies Slice[]) {
+  for (const how of [
+    'whole',
+    { bytes: 1 },
+    { bytes: 4 },
+    { bytes: 1000 },
+    { at: [2, 3] },
+    { character: 1 },
+    { random: 5 },
+  ] satisfies Slice[]) {
     expect(Buffer.concat([...slice(frames, how)].map((write) => write.bytes))).toEqual(whole)
   }
 })
@@ -55,4 +63,60 @@ test('writes are joined only if they are due together, up to the limit', () => {
     [20, 2],
     [20, 1],
   ])
+})
+
+/** The pieces in which a text of one frame comes. */
+function cuts(text: string, how: Slice): string[] {
+  return [...slice([{ at: 0, data: text }], how)].map(({ bytes }) => Buffer.from(bytes).toString('latin1'))
+}
+
+test('a body is cut at listed offsets; those outside of it say nothing', () => {
+  expect(cuts('abcdef', { at: [1, 4] })).toEqual(['a', 'bcd', 'ef'])
+  expect(cuts('abcdef', { at: [0, 6, 99] })).toEqual(['abcdef'])
+})
+
+test('the k-th character of several bytes is cut between all of them, and no other', () => {
+  expect(cuts('aé東🌍b', { character: 1 })).toEqual(['a\xc3', '\xa9\xe6\x9d\xb1\xf0\x9f\x8c\x8db'])
+  expect(cuts('aé東🌍b', { character: 2 })).toEqual(['a\xc3\xa9\xe6', '\x9d', '\xb1\xf0\x9f\x8c\x8db'])
+  expect(cuts('aé東🌍b', { character: 3 })).toEqual(['a\xc3\xa9\xe6\x9d\xb1\xf0', '\x9f', '\x8c', '\x8db'])
+  expect(cuts('aé東🌍b', { character: 4 })).toHaveLength(1)
+})
+
+test('the k-th escape is cut between all of its bytes, and no other', () => {
+  const text = String.raw`{"a":"\u00e9\n\u6771"}`
+  expect(cuts(text, { escape: 1 })).toEqual(['{"a":"\\', 'u', '0', '0', 'e', String.raw`9\n\u6771"}`])
+  expect(cuts(text, { escape: 2 })).toEqual(['{"a":"\\u00e9\\n\\', 'u', '6', '7', '7', '1"}'])
+  expect(cuts(text, { escape: 3 })).toEqual([text])
+})
+
+test('what only looks like an escape is none', () => {
+  expect(cuts(String.raw`\x \t u00e9 \\`, { escape: 1 })).toHaveLength(1)
+})
+
+test('the k-th pair of surrogates is cut between its halves', () => {
+  const text = String.raw`"\ud83c\udf0d\u6771\ud83c\udf0e"`
+  expect(cuts(text, { surrogates: 1 })).toEqual([String.raw`"\ud83c`, String.raw`\udf0d\u6771\ud83c\udf0e"`])
+  expect(cuts(text, { surrogates: 2 })).toEqual([String.raw`"\ud83c\udf0d\u6771\ud83c`, String.raw`\udf0e"`])
+  expect(cuts(text, { surrogates: 3 })).toHaveLength(1)
+})
+
+test('escapes of arguments, which are escaped once more in the event, are cut too', () => {
+  const text = JSON.stringify(String.raw`{"a":"\ud83c\udf0d"}`)
+  expect(cuts(text, { surrogates: 1 })).toEqual([String.raw`"{\"a\":\"\\ud83c`, String.raw`\\udf0d\"}"`])
+})
+
+test('random pieces follow from the seed, and have at most so many bytes', () => {
+  const text = 'x'.repeat(1_000)
+  const sizes = (seed: number, most?: number) =>
+    cuts(text, { random: seed, ...(most !== undefined && { most }) }).map((piece) => piece.length)
+  expect(sizes(1)).toEqual(sizes(1))
+  expect(sizes(1)).not.toEqual(sizes(2))
+  expect(Math.max(...sizes(1))).toBeLessThanOrEqual(32)
+  expect(new Set(sizes(1, 3))).toEqual(new Set([1, 2, 3]))
+  expect(sizes(1, 1)).toHaveLength(1_000)
+})
+
+test('bytes are bytes, whatever frame they stand in', () => {
+  const halves = [Uint8Array.of(0x61, 0xe6), Uint8Array.of(0x9d, 0xb1)].map((data) => ({ at: 0, data }))
+  expect([...slice(halves, { character: 1 })].map(({ bytes }) => [...bytes])).toEqual([[0x61, 0xe6], [0x9d], [0xb1]])
 })

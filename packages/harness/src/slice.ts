@@ -1,12 +1,29 @@
 /** Cuts frames into writes. */
 
+import { type Cutter, cutter } from './cutter.ts'
 import type { Frame } from './frame.ts'
 
 /**
- * How a body reaches the client: one write per event (the default), the whole body in one, or pieces of so many bytes, wherever
- * that cuts: in an event, in a character.
+ * How a body reaches the client: one write per event (the default); the whole body in one; or cut
+ * - every so many `bytes`,
+ * - `at` these offsets,
+ * - inside the k-th `character` that has several bytes: between all of them,
+ * - inside the k-th `escape` of the form `\uXXXX`: between all of its bytes,
+ * - between the two escapes of the k-th pair of `surrogates`,
+ * - at `random`, by this seed: pieces of 1 to `most` bytes (default 32).
+ *
+ * The same slice cuts the same body in the same way.
  */
-export type Slice = 'event' | 'whole' | { readonly bytes: number }
+export type Slice =
+  | 'event'
+  | 'whole'
+  | { readonly bytes: number }
+  | { readonly at: readonly number[] }
+  /** Counted from 1, as the next two are. */
+  | { readonly character: number }
+  | { readonly escape: number }
+  | { readonly surrogates: number }
+  | { readonly random: number; readonly most?: number }
 
 /** One write of a body. */
 export interface Write {
@@ -21,8 +38,7 @@ const encoder = new TextEncoder()
 const NONE: readonly string[] = []
 
 export function slice(frames: Iterable<Frame>, how: Slice): Iterable<Write> {
-  if (how === 'event') return perEvent(frames)
-  return pieces(frames, how === 'whole' ? Number.POSITIVE_INFINITY : how.bytes)
+  return how === 'event' ? perEvent(frames) : pieces(frames, cutter(how))
 }
 
 /** Joins writes that are due at the same time, up to so many bytes: for bodies that are to come as fast as they can. */
@@ -43,23 +59,27 @@ export function* coalesce(writes: Iterable<Write>, limit: number): Generator<Wri
 }
 
 function* perEvent(frames: Iterable<Frame>): Generator<Write, void, undefined> {
-  for (const { at, text, argsDone } of frames) {
-    yield { at, bytes: encoder.encode(text), argsDone: argsDone === undefined ? NONE : [argsDone] }
+  for (const { at, data, argsDone } of frames) {
+    const bytes = typeof data === 'string' ? encoder.encode(data) : data
+    yield { at, bytes, argsDone: argsDone === undefined ? NONE : [argsDone] }
   }
 }
 
-function* pieces(frames: Iterable<Frame>, size: number): Generator<Write, void, undefined> {
-  let rest: Write | undefined
+function* pieces(frames: Iterable<Frame>, cutsBefore: Cutter): Generator<Write, void, undefined> {
+  let open: Write[] = []
   for (const write of perEvent(frames)) {
-    let open = rest ? join([rest, write]) : write
-    while (open.bytes.length > size) {
-      // A call counts as done only with the piece that ends its frame: the last one.
-      yield { at: open.at, bytes: open.bytes.subarray(0, size), argsDone: NONE }
-      open = { ...open, bytes: open.bytes.subarray(size) }
+    let start = 0
+    for (const [i, byte] of write.bytes.entries()) {
+      if (!cutsBefore(byte)) continue
+      // A call counts as done only with the piece that ends its frame.
+      if (i > start) open.push({ at: write.at, bytes: write.bytes.subarray(start, i), argsDone: NONE })
+      if (open.length > 0) yield join(open)
+      open = []
+      start = i
     }
-    rest = open
+    open.push({ ...write, bytes: write.bytes.subarray(start) })
   }
-  if (rest) yield rest
+  if (open.length > 0) yield join(open)
 }
 
 function join(writes: readonly Write[]): Write {

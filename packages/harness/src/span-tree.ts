@@ -9,10 +9,14 @@ export interface SpanLike {
   readonly spanId?: string
   readonly parentSpanId?: string
   readonly start?: bigint
+  readonly end?: bigint
   /** Of a span in memory. */
   spanContext?(): { readonly spanId: string }
   readonly parentSpanContext?: { readonly spanId: string }
   readonly startTime?: readonly [seconds: number, nanoseconds: number]
+  readonly endTime?: readonly [seconds: number, nanoseconds: number]
+  readonly links?: readonly ({ readonly spanId: string } | { readonly context: { readonly spanId: string } })[]
+  readonly events?: readonly { readonly name: string; readonly attributes?: Readonly<Record<string, unknown>> }[]
 }
 
 export interface SpanNode {
@@ -76,7 +80,8 @@ export function spanOutline(spans: readonly SpanLike[], options: SpanTreeOptions
 
 const ERROR = 2
 
-function idOf(span: SpanLike): string {
+/** The id of a span. */
+export function idOf(span: SpanLike): string {
   return span.spanId ?? span.spanContext?.().spanId ?? ''
 }
 
@@ -84,6 +89,17 @@ function parentOf(span: SpanLike): string | undefined {
   return span.parentSpanId ?? span.parentSpanContext?.spanId
 }
 
-function startOf({ start, startTime: [seconds, nanoseconds] = [0, 0] }: SpanLike): bigint {
-  return start ?? BigInt(seconds) * 1_000_000_000n + BigInt(nanoseconds)
+/** When a span started, in nanoseconds. */
+export function startOf({ start, startTime }: SpanLike): bigint {
+  return start ?? nanoseconds(startTime)
+}
+
+/** When a span ended, in nanoseconds. */
+export function endOf({ end, endTime }: SpanLike): bigint {
+  // A span in memory has a method of that name.
+  return typeof end === 'bigint' ? end : nanoseconds(endTime)
+}
+
+function nanoseconds([seconds, rest]: readonly [number, number] = [0, 0]): bigint {
+  return BigInt(seconds) * 1_000_000_000n + BigInt(rest)
 }

@@ -2,12 +2,14 @@
 
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { messageOf } from '@meanwhile/core'
 import { HarnessError } from './errors.ts'
 import type { JournalEntry } from './journal.ts'
 import type { ResponseLog } from './log.ts'
 import type { ModelServer, Served, ServedOptions } from './serve-models.ts'
 import type { Question, Reply } from './server-process.ts'
 
+/** The script is data: what a response expects of its request must be a pattern here, not a function. */
 export interface SpawnModelServerOptions extends ServedOptions {
   /** Default true: a process of its own may spin. */
   readonly precise?: boolean
@@ -27,6 +29,8 @@ const PROGRAM = SOURCE
 export async function spawnModelServer({ signal, ...options }: SpawnModelServerOptions = {}): Promise<ModelServer> {
   const child = fork(fileURLToPath(PROGRAM), {
     execArgv: SOURCE ? [...process.execArgv, '--conditions=@meanwhile/source'] : process.execArgv,
+    // Bytes, RegExps and Infinity come through; a function is refused, where JSON would drop it.
+    serialization: 'advanced',
     ...(signal ? { signal } : {}),
   })
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
@@ -44,7 +48,11 @@ export async function spawnModelServer({ signal, ...options }: SpawnModelServerO
   child.once('exit', () => fail(new HarnessError('the process of the model server has ended')))
   child.unref()
 
-  const url = await ask<string>({ ask: 'serve', options: { precise: true, ...options } })
+  const started = ask<string>({ ask: 'serve', options: { precise: true, ...options } })
+  const url = await started.catch((error: unknown) => {
+    child.kill()
+    throw error
+  })
   return { ...served(url, close), load: async (more) => served(await ask<string>({ ask: 'load', options: more })) }
 
   function served(at: string, end: () => Promise<void> = () => ask({ ask: 'close', url: at })): Served {
@@ -65,7 +73,13 @@ export async function spawnModelServer({ signal, ...options }: SpawnModelServerO
       // The process is this package's own: it answers each question as its type says.
       waiting.set(id, { resolve: (value) => resolve(value as Value), reject })
       child.channel?.ref()
-      child.send({ id, ...question }, (error) => error && fail(error))
+      try {
+        child.send({ id, ...question }, (error) => error && fail(error))
+      } catch (cause) {
+        waiting.delete(id)
+        if (waiting.size === 0) child.channel?.unref()
+        reject(new HarnessError(`a script for another process must be data: ${messageOf(cause)}`, { cause }))
+      }
     })
   }
 

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest'
 import type { EndpointOptions } from '../src/endpoint.ts'
 import type { JournalEntry } from '../src/journal.ts'
 import type { ResponseLog } from '../src/log.ts'
-import { mockModels } from '../src/msw.ts'
+import { type MockModels, mockModels } from '../src/msw.ts'
 import { serveModels } from '../src/serve-models.ts'
 import type { Reach } from './clients.ts'
 
@@ -19,6 +19,13 @@ export interface Transport {
   serve(options: EndpointOptions): Promise<Stage>
 }
 
+let listening: MockModels | undefined
+
+function silence(): void {
+  listening?.close()
+  listening = undefined
+}
+
 export const transports: readonly Transport[] = [
   {
     name: 'the fetch of a mock',
@@ -31,8 +38,11 @@ export const transports: readonly Transport[] = [
     name: 'setupServer',
     async serve(options) {
       const mock = mockModels(options)
+      // One at a time: every mock that listens would answer.
+      silence()
       mock.listen()
-      onTestFinished(() => mock.close())
+      listening = mock
+      onTestFinished(silence)
       return stage(mock)
     },
   },

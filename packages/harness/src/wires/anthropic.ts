@@ -137,13 +137,16 @@ function anthropicError(type: string, message: string): EventPayload {
   return { type: 'error', error: { type, message } }
 }
 
-/** Here `input_tokens` does not count what was read from or written to the cache. */
+/**
+ * Here `input_tokens` does not count what was read from or written to the cache. The provider always sends both sums, and the
+ * AI SDK refuses a stream without: what the script does not say is 0.
+ */
 function anthropicUsage({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: Usage): object {
   const cached = (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0)
   return {
-    input_tokens: inputTokens === undefined ? undefined : Math.max(0, inputTokens - cached),
+    input_tokens: Math.max(0, (inputTokens ?? 0) - cached),
     cache_creation_input_tokens: cacheWriteTokens,
     cache_read_input_tokens: cacheReadTokens,
-    output_tokens: outputTokens,
+    output_tokens: outputTokens ?? 0,
   }
 }

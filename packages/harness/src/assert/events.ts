@@ -1,0 +1,79 @@
+/** Which event came before which, whatever else came. */
+
+import { differences, shown } from '../difference.ts'
+import { HarnessError } from '../errors.ts'
+
+/** An event: by its `type`, by some of its members (a RegExp is looked for in a text), or by a function. */
+export type EventPattern<Event> = string | { readonly [member: string]: unknown } | ((event: Event) => boolean)
+
+/** Events did not come, or not in the order that was expected. */
+export class EventOrderError extends HarnessError {
+  override readonly name = 'EventOrderError'
+}
+
+/** The patterns match one event after another; events in between do not matter. */
+export function assertInOrder<Event>(events: readonly Event[], patterns: readonly EventPattern<Event>[]): void {
+  let after = -1
+  for (const [i, pattern] of patterns.entries()) {
+    const at = events.findIndex((event, index) => index > after && matches(event, pattern))
+    const before = patterns[i - 1]
+    if (at < 0) {
+      const where = before === undefined ? '' : ` after ${named(before)} (event ${after})`
+      throw failed(`no ${named(pattern)}${where}`, events)
+    }
+    after = at
+  }
+}
+
+/** Both come, and the first that matches `first` comes before any that matches `then`. */
+export function assertBefore<Event>(
+  events: readonly Event[],
+  first: EventPattern<Event>,
+  then: EventPattern<Event>,
+): void {
+  const a = position(events, first)
+  const b = position(events, then)
+  if (a >= b) throw failed(`${named(first)} (event ${a}) did not come before ${named(then)} (event ${b})`, events)
+}
+
+/** What matches comes at least once, and never before the first `from` or after the first `to`. */
+export function assertBetween<Event>(
+  events: readonly Event[],
+  what: EventPattern<Event>,
+  from: EventPattern<Event>,
+  to: EventPattern<Event>,
+): void {
+  const start = position(events, from)
+  const end = position(events, to)
+  position(events, what)
+  for (const [at, event] of events.entries()) {
+    if (!matches(event, what) || (at > start && at < end)) continue
+    const between = `${named(from)} (event ${start}) and ${named(to)} (event ${end})`
+    throw failed(`${named(what)} (event ${at}) did not come between ${between}`, events)
+  }
+}
+
+function position<Event>(events: readonly Event[], pattern: EventPattern<Event>): number {
+  const at = events.findIndex((event) => matches(event, pattern))
+  if (at < 0) throw failed(`no ${named(pattern)}`, events)
+  return at
+}
+
+function matches<Event>(event: Event, pattern: EventPattern<Event>): boolean {
+  if (typeof pattern === 'function') return pattern(event)
+  return differences(typeof pattern === 'string' ? { type: pattern } : pattern, event).length === 0
+}
+
+function named<Event>(pattern: EventPattern<Event>): string {
+  if (typeof pattern === 'function') return pattern.name || 'event that satisfies the function'
+  return typeof pattern === 'string' ? pattern : shown(pattern)
+}
+
+function failed(reason: string, events: readonly unknown[]): EventOrderError {
+  const list = events.map((event, i) => `\n  ${i}: ${typeOf(event)}`).join('')
+  return new EventOrderError(`${reason}; there were ${events.length === 0 ? 'no events' : `these events:${list}`}`)
+}
+
+function typeOf(event: unknown): string {
+  return typeof event === 'object' && event !== null && 'type' in event ? String(event.type) : shown(event)
+}

@@ -1,0 +1,124 @@
+/** How often tools ran, with what, and when. */
+
+import type { Progress, Tool, ToolContext } from '@meanwhile/core'
+import { clock } from '../clock.ts'
+import { shown } from '../difference.ts'
+import { HarnessError } from '../errors.ts'
+
+/** One execution of a tool. Times are those of the clock it is watched on. */
+export interface Execution {
+  readonly tool: string
+  readonly callId: string
+  /** The same for all executions of one logical call. */
+  readonly key: string
+  readonly input: unknown
+  readonly start: number
+  /** Absent while it runs. */
+  end?: number
+  /** What it threw; absent if it did not. */
+  error?: unknown
+  /** Its own signal was aborted while it ran. */
+  aborted: boolean
+}
+
+export interface WatchedTools {
+  /** The same tools; what they do is noted. */
+  readonly tools: readonly Tool[]
+  /** In the order in which they started. */
+  readonly executions: readonly Execution[]
+}
+
+/** Tools ran another number of times than they should have. */
+export class ExecutionsError extends HarnessError {
+  override readonly name = 'ExecutionsError'
+}
+
+/** Notes every execution of these tools. `now`: default the harness's clock; give a virtual clock's to have its time. */
+export function watchTools(
+  tools: readonly Tool[],
+  { now = clock }: { readonly now?: () => number } = {},
+): WatchedTools {
+  const executions: Execution[] = []
+  return { tools: tools.map(watched), executions }
+
+  function watched(tool: Tool): Tool {
+    return { ...tool, execute }
+
+    function execute(input: unknown, context: ToolContext): ReturnType<Tool['execute']> {
+      const { callId, idempotencyKey, signal } = context
+      const execution: Execution = { tool: tool.name, callId, key: idempotencyKey, input, start: now(), aborted: false }
+      executions.push(execution)
+      const abort = (): void => void (execution.aborted = true)
+      signal.addEventListener('abort', abort)
+      const ended: Ended = (outcome) => {
+        signal.removeEventListener('abort', abort)
+        Object.assign(execution, outcome, { end: now() })
+      }
+      try {
+        const output = tool.execute(input, context)
+        if (isGenerator(output)) return told(output, ended)
+        if (output instanceof Promise) return settled(output, ended)
+        ended({})
+        return output
+      } catch (error) {
+        ended({ error })
+        throw error
+      }
+    }
+  }
+}
+
+/** No logical call ran more than once. */
+export function assertRanOnce(executions: readonly Execution[]): void {
+  for (const { key, tool, input } of executions) {
+    const runs = executions.filter((execution) => execution.key === key)
+    if (runs.length === 1) continue
+    const ids = runs.map((run) => run.callId).join(', ')
+    throw new ExecutionsError(`${tool}(${shown(input)}) ran ${runs.length} times for one call (${ids}; key ${key})`)
+  }
+}
+
+/** The same tools ran with the same inputs, as often, in any order. */
+export function assertSameExecutions(actual: readonly Execution[], expected: readonly Execution[]): void {
+  const counts = new Map<string, number>()
+  const count = (execution: Execution, by: number): void => {
+    const what = `${execution.tool}(${JSON.stringify(execution.input)})`
+    counts.set(what, (counts.get(what) ?? 0) + by)
+  }
+  for (const execution of actual) count(execution, 1)
+  for (const execution of expected) count(execution, -1)
+  const wrong = [...counts].filter(([, more]) => more !== 0)
+  if (wrong.length === 0) return
+  const lines = wrong.map(([what, more]) => `\n  ${what}: ${Math.abs(more)} ${more > 0 ? 'too many' : 'missing'}`)
+  throw new ExecutionsError(`the executions are not the same:${lines.join('')}`)
+}
+
+type Ended = (outcome: { readonly error?: unknown }) => void
+
+async function settled(output: Promise<unknown>, ended: Ended): Promise<unknown> {
+  let outcome = {}
+  try {
+    return await output
+  } catch (error) {
+    outcome = { error }
+    throw error
+  } finally {
+    ended(outcome)
+  }
+}
+
+async function* told(output: AsyncGenerator<Progress, unknown>, ended: Ended): AsyncGenerator<Progress, unknown> {
+  let outcome = {}
+  try {
+    return yield* output
+  } catch (error) {
+    outcome = { error }
+    throw error
+  } finally {
+    ended(outcome)
+  }
+}
+
+function isGenerator(output: unknown): output is AsyncGenerator<Progress, unknown> {
+  return typeof output === 'object' && output !== null && Symbol.asyncIterator in output && 'return' in output
+}

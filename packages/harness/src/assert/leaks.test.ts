@@ -1,0 +1,44 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { watchLeaks } from './leaks.ts'
+
+test('what was there before and what is gone again is no leak', async () => {
+  const aborter = new AbortController()
+  aborter.signal.addEventListener('abort', () => {})
+  const leaks = watchLeaks({ signals: [aborter.signal] })
+  const listener = () => {}
+  aborter.signal.addEventListener('abort', listener)
+  setImmediate(() => aborter.signal.removeEventListener('abort', listener))
+  await expect(leaks.assertNone()).resolves.toBeUndefined()
+})
+
+test('a timer and listeners that stay are named', async () => {
+  const aborter = new AbortController()
+  const leaks = watchLeaks({ signals: [new AbortController().signal, aborter.signal] })
+  const timer = setTimeout(() => {}, 60_000)
+  onTestFinished(() => clearTimeout(timer))
+  for (let i = 0; i < 2; i++) aborter.signal.addEventListener('abort', () => {})
+  await expect(leaks.assertNone()).rejects.toMatchObject({
+    name: 'LeakError',
+    message: 'something stayed behind: 1 Timeout, 2 listeners on signal 2',
+    leaks: ['1 Timeout', '2 listeners on signal 2'],
+  })
+})
+
+test('what is ignored may stay', async () => {
+  const leaks = watchLeaks({ ignore: ['Timeout'] })
+  const timer = setTimeout(() => {}, 60_000)
+  onTestFinished(() => clearTimeout(timer))
+  await expect(leaks.assertNone()).resolves.toBeUndefined()
+})
+
+test('a rejection nobody handled is named, and the watch ends', async () => {
+  const others = process.listeners('unhandledRejection')
+  process.removeAllListeners('unhandledRejection')
+  onTestFinished(() => {
+    for (const listener of others) process.on('unhandledRejection', listener)
+  })
+  const leaks = watchLeaks()
+  void Promise.reject(new Error('nobody cares'))
+  await expect(leaks.assertNone()).rejects.toThrow('1 unhandled rejection: Error: nobody cares')
+  expect(process.listenerCount('unhandledRejection')).toBe(0)
+})

@@ -1,0 +1,72 @@
+/** Whether a run leaves anything behind. */
+
+import { getEventListeners } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
+import { HarnessError } from '../errors.ts'
+
+export interface LeakOptions {
+  /** Signals of the caller's: their listeners are counted. */
+  readonly signals?: readonly AbortSignal[]
+  /** Kinds of resources that may stay, as Node names them: `TCPSocketWrap` for connections that are kept alive. */
+  readonly ignore?: readonly string[]
+}
+
+export interface LeakWatch {
+  /**
+   * Rejects with a {@link LeakError} if after some turns of the event loop there is more than when the watch began: timers, sockets
+   * and other handles that keep the process alive, listeners on the signals; or if a rejection was not handled. Ends the watch.
+   */
+  assertNone(): Promise<void>
+}
+
+/** Something stayed behind. */
+export class LeakError extends HarnessError {
+  override readonly name = 'LeakError'
+  /** Such as `1 Timeout`, `2 listeners on signal 1`, `1 unhandled rejection: no`. */
+  readonly leaks: readonly string[]
+
+  constructor(leaks: readonly string[]) {
+    super(`something stayed behind: ${leaks.join(', ')}`)
+    this.leaks = leaks
+  }
+}
+
+/** Begins to watch. It is for real timers: fake ones keep no process alive. */
+export function watchLeaks({ signals = [], ignore = [] }: LeakOptions = {}): LeakWatch {
+  const rejections: string[] = []
+  const note = (reason: unknown): void => void rejections.push(`1 unhandled rejection: ${String(reason)}`)
+  process.on('unhandledRejection', note)
+  const before = count()
+  return { assertNone }
+
+  async function assertNone(): Promise<void> {
+    let leaks = added()
+    for (let turn = 0; turn < TURNS && (turn < 2 || leaks.length > 0); turn++) {
+      await setImmediate()
+      leaks = added()
+    }
+    process.off('unhandledRejection', note)
+    if (leaks.length > 0) throw new LeakError(leaks)
+  }
+
+  function added(): string[] {
+    const more = [...count()].map(([what, there]) => [what, there - (before.get(what) ?? 0)] as const)
+    return [...more.filter(([, left]) => left > 0).map(([what, left]) => `${left} ${what}`), ...rejections]
+  }
+
+  function count(): Map<string, number> {
+    const counts = new Map<string, number>()
+    for (const kind of process.getActiveResourcesInfo()) {
+      if (!ignore.includes(kind) && !OURS.includes(kind)) counts.set(kind, (counts.get(kind) ?? 0) + 1)
+    }
+    for (const [i, signal] of signals.entries()) {
+      counts.set(`listeners on signal ${i + 1}`, getEventListeners(signal, 'abort').length)
+    }
+    return counts
+  }
+}
+
+const TURNS = 50
+
+/** What the watch itself waits with. */
+const OURS = ['Immediate']

@@ -1,0 +1,47 @@
+/** Whether a history holds together: every call has its result. */
+
+import { callsOf, type Message } from '@meanwhile/core'
+import { differences, inWords } from '../difference.ts'
+import { HarnessError } from '../errors.ts'
+
+/** A call without its result, a result without its call, or one in the wrong place; or two transcripts that differ. */
+export class TranscriptError extends HarnessError {
+  override readonly name = 'TranscriptError'
+}
+
+/**
+ * After each assistant message come the results of its calls: each one once, in call order, and before anything else. Calls that the
+ * provider ran itself need none.
+ */
+export function assertTranscript(messages: readonly Message[]): void {
+  const seen = new Set<string>()
+  let open: string[] = []
+  for (const [at, message] of messages.entries()) {
+    if (message.role === 'tool') {
+      const expected = open.shift()
+      if (message.callId !== expected) {
+        const what = expected === undefined ? 'no call waits for one' : `that of call ${expected} was to come`
+        throw new TranscriptError(`message ${at} is the result of call ${message.callId}, but ${what}`)
+      }
+      continue
+    }
+    assertAnswered(open, `message ${at} (${message.role})`)
+    if (message.role !== 'assistant') continue
+    open = callsOf(message).map((call) => call.id)
+    for (const id of open) {
+      if (seen.has(id)) throw new TranscriptError(`message ${at} has a call ${id}, and so has one before it`)
+      seen.add(id)
+    }
+  }
+  assertAnswered(open, 'the end')
+}
+
+/** Two transcripts are the same, usage and all: such as those of a run with and without eager tools. */
+export function assertSameTranscript(actual: readonly Message[], expected: readonly Message[]): void {
+  const found = differences(expected, actual, { exact: true })
+  if (found.length > 0) throw new TranscriptError(`the transcripts differ:${inWords(found)}`)
+}
+
+function assertAnswered(open: readonly string[], before: string): void {
+  if (open.length > 0) throw new TranscriptError(`no result of call ${open.join(', ')} before ${before}`)
+}

@@ -1,0 +1,47 @@
+/** A response that breaks off: any of a script, and where. */
+
+import type { Frame } from './frame.ts'
+import type { RawEnd } from './raw.ts'
+
+/**
+ * What happens to a response, and after how much of it: after the headers, so many events, or so many bytes. Default: before all
+ * that. The end `complete` leaves a body that HTTP takes for a whole one.
+ */
+export interface Fault extends RawEnd {
+  readonly after?: 'headers' | { readonly events: number } | { readonly bytes: number }
+}
+
+/**
+ * @example
+ * script: [{ ...respond(say('Half an answer')), fault: { after: { events: 3 }, end: 'reset' } }]
+ */
+export interface Failing {
+  readonly fault?: Fault
+}
+
+/** What of the frames is sent before it happens. */
+export function* before({ after }: Fault, frames: Iterable<Frame>): Generator<Frame, void, undefined> {
+  if (after === undefined) return
+  if (after === 'headers') yield { at: 0, data: '' }
+  else if ('events' in after) yield* first(after.events, frames)
+  else yield* firstBytes(after.bytes, frames)
+}
+
+function* first(events: number, frames: Iterable<Frame>): Generator<Frame, void, undefined> {
+  let left = events
+  for (const frame of frames) {
+    if (left-- <= 0) return
+    yield frame
+  }
+}
+
+function* firstBytes(bytes: number, frames: Iterable<Frame>): Generator<Frame, void, undefined> {
+  let left = bytes
+  for (const frame of frames) {
+    const whole = Buffer.from(frame.data)
+    if (whole.length <= left) yield frame
+    else if (left > 0) yield { at: frame.at, data: whole.subarray(0, left) }
+    left -= whole.length
+    if (left <= 0) return
+  }
+}

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest'
+import { mockModels } from './msw.ts'
+import { type Quirk, quirkResponse, quirks } from './quirks.ts'
+import type { Slice } from './slice.ts'
+import { WIRES } from './wires/wires.ts'
+
+const ended = quirks.filter((quirk) => quirk.ending === undefined)
+
+/** The rows one of the three wires can carry; the rest of the catalogue is of other wires. */
+const ROWS = [
+  'T1 T2 T4 T5 T6 T7 T8 T9 T10',
+  'C1 C2 C3 C5 C6 C8 C9 C11 C12 C13 C15 C16 C17 C19 C21 C22 C24 C25 C26 C27 C28 C29 C30 C31 C32 C34 C35 C37 C38 C40',
+  'A1 A2 A3 A5 A7 A8 R1 R3 R4 R6 G4',
+].flatMap((group) => group.split(' '))
+
+async function served({ wire }: Quirk, response: ReturnType<typeof quirkResponse>) {
+  const mock = mockModels({ script: [response] })
+  const url = `http://models.test${WIRES[wire].path}`
+  const { body } = await mock.fetch(url, { method: 'POST', body: '{"stream":true}' })
+  const reads: Buffer[] = []
+  for await (const read of body ?? []) reads.push(Buffer.from(read))
+  return reads
+}
+
+/** What the frames of a body carry: parsed where it is JSON. */
+function events(body: string): unknown[] {
+  return body.split('\n\n').flatMap((frame) => {
+    const [, data] = /^data: ?(.*)$/m.exec(frame) ?? []
+    if (data === undefined || data === '[DONE]') return []
+    return [JSON.parse(data)]
+  })
+}
+
+test('every row of the catalogue that one of the wires can carry is there', () => {
+  expect(new Set(quirks.map(({ id }) => id))).toEqual(new Set(ROWS))
+})
+
+test('id, wire and title together name one quirk', () => {
+  const names = quirks.map(({ id, wire, title }) => `${id} ${wire} ${title}`)
+  expect(new Set(names).size).toBe(names.length)
+})
+
+test('quirks are plain data: they come through JSON as they are', () => {
+  for (const quirk of quirks) expect(JSON.parse(JSON.stringify(quirk))).toEqual(quirk)
+})
+
+test.for(ended)('q$id on $wire is served as it stands: $title', async (quirk) => {
+  const body = Buffer.concat(await served(quirk, quirkResponse(quirk))).toString()
+  expect(events(body)).toEqual(quirk.events.flatMap((event) => (typeof event === 'string' ? events(event) : [event])))
+})
+
+test.for<Slice>(['whole', { bytes: 1 }, { random: 7 }])('cut by %o, every quirk has the same bytes', async (slice) => {
+  for (const quirk of ended) {
+    const whole = Buffer.concat(await served(quirk, quirkResponse(quirk)))
+    expect(Buffer.concat(await served(quirk, quirkResponse(quirk, { slice })))).toEqual(whole)
+  }
+})
+
+const reads = async (quirk: Quirk) => (await served(quirk, quirkResponse(quirk))).map((read) => read.toString())
+
+test.for(ended.filter(({ id }) => id === 'T1'))('qT1 on $wire: a character comes in three pieces', async (quirk) => {
+  expect((await reads(quirk)).filter((read) => read.includes('\ufffd'))).toHaveLength(3)
+})
+
+test.for(ended.filter(({ id }) => id === 'T2'))('qT2 on $wire: an event comes in three pieces', async (quirk) => {
+  expect((await reads(quirk)).map((read) => read.length)).toEqual([12, 8, expect.any(Number)])
+})
+
+test.for(ended.filter(({ id }) => id === 'T5'))('qT5 on $wire: the last event has no end', async (quirk) => {
+  expect((await reads(quirk)).at(-1)).toMatch(/[^\n]$/)
+})
+
+test('a quirk answers on its own wire only', async () => {
+  const quirk = quirks.find(({ wire }) => wire === 'anthropic')
+  const mock = mockModels({ script: quirk ? [quirkResponse(quirk)] : [] })
+  const url = `http://models.test${WIRES['openai-chat'].path}`
+  await mock.fetch(url, { method: 'POST', body: '{"stream":true}' })
+  expect(() => mock.assertComplete()).toThrow(
+    'response 1 of the script is a raw response for anthropic and wants POST /v1/messages',
+  )
+})

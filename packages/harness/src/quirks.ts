@@ -1,0 +1,37 @@
+/** The catalogue of streams that providers really send: to serve to whatever reads them, and to compare what it makes of them. */
+
+import { anthropicQuirks } from './quirks/anthropic.ts'
+import { chatQuirks } from './quirks/chat.ts'
+import { chatTextQuirks } from './quirks/chat-text.ts'
+import { errorQuirks } from './quirks/errors.ts'
+import type { Quirk } from './quirks/quirk.ts'
+import { responsesQuirks } from './quirks/responses.ts'
+import { transportQuirks } from './quirks/transport.ts'
+import type { RawResponse } from './raw.ts'
+
+export type { Answered, DeclaredTool, ExpectedCall, Failed, Outcome, Quirk, QuirkEvent } from './quirks/quirk.ts'
+
+/** All of them: by rows of the catalogue, every form of a row by itself. */
+export const quirks: readonly Quirk[] = [
+  ...transportQuirks,
+  ...errorQuirks,
+  ...chatQuirks,
+  ...chatTextQuirks,
+  ...anthropicQuirks,
+  ...responsesQuirks,
+]
+
+/**
+ * The quirk as a response for a script. With a `slice` of your own it is cut in that way; without one in the quirk's, or else in
+ * the script's.
+ *
+ * @example
+ * const mock = mockModels({ script: [quirkResponse(quirk, { slice: { random: 7 } })] })
+ */
+export function quirkResponse(
+  { wire, events, slice, ending }: Quirk,
+  options: Pick<RawResponse, 'pace' | 'slice'> = {},
+): RawResponse {
+  const raw = events.map((event) => (typeof event === 'string' ? { bytes: event } : { event }))
+  return { raw: ending ? [...raw, ending] : raw, wire, ...(slice !== undefined && { slice }), ...options }
+}

@@ -1,0 +1,109 @@
+/** What Anthropic Messages, and hosts that imitate it, do to a reader. */
+
+import { end, messageDelta, start, text, thinking, toolUse } from './anthropic-events.ts'
+import type { Quirk } from './quirk.ts'
+
+const wire = 'anthropic'
+const f = { id: 'toolu_a', name: 'f' }
+const docs = "Anthropic's streaming documentation"
+const eager = 'anthropic-sdk-python#794, ai-gateway#2585, mcp-use#1888'
+
+export const anthropicQuirks: readonly Quirk[] = [
+  {
+    id: 'A1',
+    wire,
+    title: 'pings and unknown events come anywhere',
+    source: `${docs}; recorded stream`,
+    events: [
+      { type: 'ping' },
+      start,
+      { type: 'ping' },
+      { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', ...f, input: {} } },
+      { type: 'ping' },
+      { type: 'a_new_event', index: 0, news: { delta: 'unknown' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '{"x":' } },
+      { type: 'ping' },
+      { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '1}' } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'ping' },
+      ...end('tool_use'),
+    ],
+    expected: { calls: [{ ...f, input: { x: 1 } }], finishReason: 'tool-calls' },
+  },
+  {
+    id: 'A2',
+    wire,
+    title: 'a call without arguments: one delta, and it is empty',
+    source: 'recorded stream anthropic-tool-no-args',
+    events: [start, ...toolUse(0, f, ''), ...end('tool_use')],
+    expected: { calls: [{ ...f, input: {} }], finishReason: 'tool-calls' },
+  },
+  {
+    id: 'A3',
+    wire,
+    title: 'the start of the block brings the whole input, and no delta comes',
+    source: 'gajae-code#1895',
+    events: [start, ...toolUse(0, { ...f, input: { x: 1 } }), ...end('tool_use')],
+    expected: { calls: [{ ...f, input: { x: 1 } }], finishReason: 'tool-calls' },
+  },
+  {
+    id: 'A5',
+    wire,
+    title: 'eager input streaming: arguments cut in a literal, then the stop of the block',
+    source: eager,
+    events: [start, ...toolUse(0, f, '{"path":"/etc",', '"force":tr'), ...end('tool_use')],
+    expected: { calls: [{ ...f, invalid: true }], finishReason: 'tool-calls' },
+  },
+  {
+    id: 'A5',
+    wire,
+    title: 'eager input streaming: arguments cut in a string, then the stop of the block',
+    source: eager,
+    events: [start, ...toolUse(0, f, '{"path":', '"/etc/pass'), ...end('tool_use')],
+    expected: { calls: [{ ...f, invalid: true }], finishReason: 'tool-calls' },
+  },
+  {
+    id: 'A7',
+    wire,
+    title: 'the stream ends without message_stop',
+    source: `${docs} (order of events)`,
+    events: [start, ...text(0, 'Hel', 'lo'), ...toolUse(1, f, '{"x":1}'), messageDelta('tool_use')],
+    expected: {
+      error: { code: 'stream_truncated', retryable: true },
+      text: 'Hello',
+      calls: [{ ...f, input: { x: 1 } }],
+    },
+  },
+  {
+    id: 'A8',
+    wire,
+    title: 'calls stand at indexes 1 and 3, after thinking, text between them',
+    source: 'as C5',
+    events: [
+      start,
+      ...thinking(0, 'Hm.'),
+      ...toolUse(1, f, '{"x":1}'),
+      ...text(2, 'And'),
+      ...toolUse(3, { id: 'toolu_b', name: 'g' }, '{"y":2}'),
+      ...end('tool_use'),
+    ],
+    expected: {
+      reasoning: 'Hm.',
+      text: 'And',
+      calls: [
+        { ...f, input: { x: 1 } },
+        { id: 'toolu_b', name: 'g', input: { y: 2 } },
+      ],
+      finishReason: 'tool-calls',
+      parts: ['reasoning', 'call', 'text', 'call'],
+    },
+  },
+  {
+    id: 'A8',
+    wire,
+    title: 'the first block has index 1',
+    source: 'as C5',
+    events: [start, ...toolUse(1, f, '{"x":1}'), ...end('tool_use')],
+    expected: { calls: [{ ...f, input: { x: 1 } }], finishReason: 'tool-calls' },
+  },
+]

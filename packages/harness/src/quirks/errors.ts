@@ -1,0 +1,129 @@
+/** Errors that come inside a stream whose status said 200, and streams that just end. */
+
+import * as claude from './anthropic-events.ts'
+import { begin, chunk, DONE, end, envelope, pieces } from './chat-events.ts'
+import type { Quirk, QuirkEvent } from './quirk.ts'
+import { call, created, message } from './responses-events.ts'
+
+const truncated = 'vercel/ai#19165, #19169'
+const openrouter = 'OmniRoute#8210, local-operator#223, jp#978 (retried a 400 to exhaustion), octo-agent#910'
+const overloaded = 'gptel#1512, agent-os#2118, omadia#122, anthropic-sdk-python#1262'
+const malformed = 'pydantic-ai#631, #3300, litellm#21744, coder#28470'
+
+const hello: readonly QuirkEvent[] = [chunk({ role: 'assistant', content: 'Hel' }), chunk({ content: 'lo' })]
+
+export const errorQuirks: readonly Quirk[] = [
+  {
+    id: 'T6',
+    wire: 'openai-chat',
+    title: 'the stream ends without a finish reason',
+    source: truncated,
+    events: hello,
+    expected: { error: { code: 'stream_truncated', retryable: true }, text: 'Hello' },
+  },
+  {
+    id: 'T6',
+    wire: 'openai-chat',
+    title: 'the protocol ends without a finish reason, a call is open',
+    source: truncated,
+    events: [...hello, pieces({ i: 0, id: 'call_a', n: 'f', a: '{"x":1}' }), DONE],
+    expected: {
+      error: { code: 'stream_truncated', retryable: true },
+      text: 'Hello',
+      calls: [{ id: 'call_a', name: 'f', input: { x: 1 } }],
+    },
+  },
+  {
+    id: 'T6',
+    wire: 'openai-responses',
+    title: 'the stream ends without response.completed, a call is open',
+    source: truncated,
+    events: [created, ...message('Hel', 'lo'), ...openCall()],
+    expected: {
+      error: { code: 'stream_truncated', retryable: true },
+      text: 'Hello',
+      calls: [{ id: 'call_a', name: 'f', invalid: true }],
+    },
+  },
+  {
+    id: 'T8',
+    wire: 'openai-chat',
+    title: 'an error in a choice, and the protocol ends',
+    source: openrouter,
+    events: [...hello, failed(502, 'Upstream went away', true), DONE],
+    expected: { error: { code: '502', status: 502, retryable: true }, text: 'Hello' },
+  },
+  {
+    id: 'T8',
+    wire: 'openai-chat',
+    title: 'an error in a choice, and the stream ends',
+    source: openrouter,
+    events: [...hello, failed(502, 'Upstream went away', true)],
+    expected: { error: { code: '502', status: 502, retryable: true }, text: 'Hello' },
+  },
+  {
+    id: 'T8',
+    wire: 'openai-chat',
+    title: 'an error without choices',
+    source: openrouter,
+    events: [...hello, failed(503, 'No capacity', false), DONE],
+    expected: { error: { code: '503', status: 503, retryable: true }, text: 'Hello' },
+  },
+  {
+    id: 'T8',
+    wire: 'openai-chat',
+    title: 'an error that no retry mends',
+    source: openrouter,
+    events: [...hello, failed(400, 'Invalid tool schema', true), DONE],
+    expected: { error: { code: '400', status: 400, retryable: false }, text: 'Hello' },
+  },
+  {
+    id: 'T9',
+    wire: 'anthropic',
+    title: 'an error event says overloaded, and the stream ends',
+    source: overloaded,
+    events: [
+      claude.start,
+      ...claude.text(0, 'Hel', 'lo'),
+      { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+    ],
+    expected: { error: { code: 'overloaded_error', status: 529, retryable: true }, text: 'Hello' },
+  },
+  {
+    id: 'T10',
+    wire: 'openai-chat',
+    title: 'the code of the error is a word',
+    source: 'litellm#40566, groq-typescript#28 (Groq)',
+    events: [
+      {
+        error: {
+          message: 'Failed to call a function. Please adjust your prompt.',
+          type: 'invalid_request_error',
+          code: 'tool_use_failed',
+          failed_generation: '<function=f>{"x":1</function>',
+        },
+      },
+      DONE,
+    ],
+    expected: { error: { code: 'tool_use_failed', status: 400, retryable: false } },
+  },
+  {
+    id: 'G4',
+    wire: 'openai-chat',
+    title: 'the finish reason is a malformed function call, and there is no content',
+    source: malformed,
+    events: [begin, ...end('function_call_filter: MALFORMED_FUNCTION_CALL')],
+    expected: { error: { retryable: true } },
+  },
+]
+
+function openCall(): readonly object[] {
+  const { added, delta } = call(1, 'call_a', 'f', 'fc_1')
+  return [added, delta('{"x":')]
+}
+
+/** As OpenRouter says it. */
+function failed(code: number, message: string, inChoice: boolean): object {
+  const choices = inChoice ? [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: 'error' }] : []
+  return envelope({ error: { code, message }, choices })
+}

@@ -1,0 +1,73 @@
+/** Events of OpenAI Responses: as much of each as says something. */
+
+const response = { id: 'resp_1', object: 'response', created_at: 1_770_000_000, model: 'm' }
+
+export const created: object = {
+  type: 'response.created',
+  response: { ...response, status: 'in_progress', output: [] },
+}
+
+export function completed(...output: readonly object[]): object {
+  return { type: 'response.completed', response: { ...response, status: 'completed', output } }
+}
+
+export function incomplete(reason: string, ...output: readonly object[]): object {
+  return {
+    type: 'response.incomplete',
+    response: { ...response, status: 'incomplete', incomplete_details: { reason }, output },
+  }
+}
+
+/** A message whose text comes in these pieces. */
+export function message(...deltas: readonly string[]): readonly object[] {
+  const at = { output_index: 0, item_id: 'msg_1', content_index: 0 }
+  const text = deltas.join('')
+  const item = { id: 'msg_1', type: 'message', role: 'assistant', status: 'in_progress', content: [] }
+  return [
+    { type: 'response.output_item.added', output_index: 0, item },
+    { type: 'response.content_part.added', ...at, part: textPart('') },
+    ...deltas.map((delta) => ({ type: 'response.output_text.delta', ...at, delta })),
+    { type: 'response.output_text.done', ...at, text },
+    { type: 'response.content_part.done', ...at, part: textPart(text) },
+    { type: 'response.output_item.done', output_index: 0, item: messageItem(text) },
+  ]
+}
+
+/** The finished item of a message. */
+export function messageItem(text: string): object {
+  return { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [textPart(text)] }
+}
+
+function textPart(text: string): object {
+  return { type: 'output_text', text, annotations: [] }
+}
+
+/** A function call of the output, and the events that speak of it. */
+export interface CallEvents {
+  readonly added: object
+  delta(delta: string): object
+  done(text: string): object
+  itemDone(text: string, status?: string): object
+  /** The item as the response has it in the end. */
+  item(text: string, status?: string): object
+}
+
+/** `itemId` is the item's own id, absent where a host sends none. */
+export function call(index: number, id: string, name: string, itemId?: string): CallEvents {
+  const at = { output_index: index, ...(itemId !== undefined && { item_id: itemId }) }
+  const item = (text: string, status = 'completed'): object => ({
+    ...(itemId !== undefined && { id: itemId }),
+    type: 'function_call',
+    call_id: id,
+    name,
+    arguments: text,
+    status,
+  })
+  return {
+    added: { type: 'response.output_item.added', output_index: index, item: item('', 'in_progress') },
+    delta: (delta) => ({ type: 'response.function_call_arguments.delta', ...at, delta }),
+    done: (text) => ({ type: 'response.function_call_arguments.done', ...at, arguments: text }),
+    itemDone: (text, status) => ({ type: 'response.output_item.done', output_index: index, item: item(text, status) }),
+    item,
+  }
+}

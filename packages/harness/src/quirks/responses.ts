@@ -1,0 +1,131 @@
+/** What OpenAI Responses, and hosts that imitate it, do to a reader. */
+
+import type { Outcome, Quirk } from './quirk.ts'
+import { call, completed, created, incomplete, message, messageItem } from './responses-events.ts'
+
+const wire = 'openai-responses'
+const f = { id: 'call_a', name: 'f' }
+const called: Outcome = { calls: [{ ...f, input: { x: 1 } }], finishReason: 'tool-calls' }
+const copilot = 'opencode#44862, opencodex#4652 (Copilot)'
+
+const whole = call(0, 'call_a', 'f', 'fc_1')
+const nameless = call(0, 'call_a', 'f')
+const second = call(1, 'call_b', 'g', 'fc_2')
+
+export const responsesQuirks: readonly Quirk[] = [
+  {
+    id: 'R1',
+    wire,
+    title: 'no deltas: the arguments come with function_call_arguments.done, and again with the item',
+    source: copilot,
+    events: [created, whole.added, whole.done('{"x":1}'), whole.itemDone('{"x":1}'), completed(whole.item('{"x":1}'))],
+    expected: called,
+  },
+  {
+    id: 'R1',
+    wire,
+    title: 'no deltas and no function_call_arguments.done: the arguments come with the finished item',
+    source: copilot,
+    events: [created, whole.added, whole.itemDone('{"x":1}'), completed(whole.item('{"x":1}'))],
+    expected: called,
+  },
+  {
+    id: 'R3',
+    wire,
+    title: 'items without an id, only a call_id',
+    source: 'opencode#45081',
+    events: [
+      created,
+      nameless.added,
+      nameless.delta('{"x":'),
+      nameless.delta('1}'),
+      nameless.done('{"x":1}'),
+      nameless.itemDone('{"x":1}'),
+      completed(nameless.item('{"x":1}')),
+    ],
+    expected: called,
+  },
+  {
+    id: 'R4',
+    wire,
+    title: 'output_item.done never comes',
+    source: 'sglang#12652',
+    events: [created, whole.added, whole.delta('{"x":1}'), whole.done('{"x":1}'), completed(whole.item('{"x":1}'))],
+    expected: called,
+  },
+  {
+    id: 'R6',
+    wire,
+    title: 'incomplete (max_output_tokens) with one finished and one open call',
+    source: 'OpenRouter typescript-agent#125 (run none), against NeMo Gym#2628 (run the completed)',
+    events: [
+      created,
+      whole.added,
+      whole.delta('{"x":1}'),
+      whole.done('{"x":1}'),
+      whole.itemDone('{"x":1}'),
+      second.added,
+      second.delta('{"y":'),
+      second.itemDone('{"y":', 'incomplete'),
+      incomplete('max_output_tokens', whole.item('{"x":1}'), second.item('{"y":', 'incomplete')),
+    ],
+    expected: {
+      calls: [
+        { ...f, input: { x: 1 } },
+        { id: 'call_b', name: 'g', invalid: true },
+      ],
+      finishReason: 'length',
+    },
+  },
+  {
+    id: 'C37',
+    wire,
+    title: 'one call named parallel wraps the calls that are meant',
+    source: 'vercel/ai#19067; recorded stream',
+    events: parallel(),
+    expected: { calls: [{ id: 'call_p', name: 'parallel', input: wrapped() }], finishReason: 'tool-calls' },
+    declared: {
+      tools: [
+        { name: 'f', inputSchema: { type: 'object' } },
+        { name: 'g', inputSchema: { type: 'object' } },
+      ],
+      expected: {
+        calls: [
+          { name: 'f', input: { x: 1 } },
+          { name: 'g', input: { y: 2 } },
+        ],
+        finishReason: 'tool-calls',
+      },
+    },
+  },
+  {
+    id: 'C35',
+    wire,
+    title: 'the halves of a surrogate pair come in two deltas',
+    source: 'eliza#30904, rakazo#416, imp#1554',
+    events: [created, ...message('東京\ud83c', '\udf0d'), completed(messageItem('東京🌍'))],
+    expected: { text: '東京🌍', calls: [], finishReason: 'stop' },
+  },
+]
+
+function parallel(): readonly object[] {
+  const text = JSON.stringify(wrapped())
+  const events = call(0, 'call_p', 'parallel', 'fc_p')
+  return [
+    created,
+    events.added,
+    events.delta(text),
+    events.done(text),
+    events.itemDone(text),
+    completed(events.item(text)),
+  ]
+}
+
+function wrapped(): object {
+  return {
+    tool_uses: [
+      { recipient_name: 'functions.f', parameters: { x: 1 } },
+      { recipient_name: 'functions.g', parameters: { y: 2 } },
+    ],
+  }
+}

@@ -1,0 +1,110 @@
+/** What happens to any wire on its way: cuts, comments, ends that are none. */
+
+import type { WireName } from '../wires/wire.ts'
+import { WIRES } from '../wires/wires.ts'
+import * as claude from './anthropic-events.ts'
+import { chunk, DONE, end } from './chat-events.ts'
+import type { Outcome, Quirk, QuirkEvent } from './quirk.ts'
+import { completed, created, message, messageItem } from './responses-events.ts'
+
+/** 東京 in two deltas on each wire, the beginning and the end of the response round them. */
+const ANSWERS: readonly { wire: WireName; begin: QuirkEvent[]; said: QuirkEvent[]; ended: QuirkEvent[] }[] = [
+  {
+    wire: 'openai-chat',
+    begin: [chunk({ role: 'assistant', content: '' })],
+    said: [chunk({ content: '東' }), chunk({ content: '京' })],
+    ended: [...end('stop')],
+  },
+  {
+    wire: 'openai-responses',
+    begin: [created],
+    said: [...message('東', '京')],
+    ended: [completed(messageItem('東京'))],
+  },
+  {
+    wire: 'anthropic',
+    begin: [claude.start],
+    said: [...claude.text(0, '東', '京')],
+    ended: [...claude.end('end_turn')],
+  },
+]
+
+const answered: Outcome = { text: '東京', calls: [], finishReason: 'stop' }
+const silent: Outcome = { error: { retryable: true }, text: '東京' }
+
+const idle = 'opencode#37580, anthropic-sdk-typescript#1206, octos#29, bobbit#536'
+const comments = 'openai-go#227, NeuralNote#249'
+const unterminated = 'openai-node#2725, gemini-cli#29059, req_llm#462'
+
+/** Each of them on every wire. */
+export const transportQuirks: readonly Quirk[] = ANSWERS.flatMap(({ wire, begin, said, ended }): readonly Quirk[] => {
+  const events = [...begin, ...said, ...ended]
+  return [
+    {
+      id: 'T1',
+      wire,
+      title: 'a write ends inside a character',
+      source: 'braintrust-sdk-javascript#2091, lobehub#18640, claude-code-router#1672',
+      events,
+      slice: { character: 1 },
+      expected: answered,
+    },
+    {
+      id: 'T2',
+      wire,
+      title: 'a write ends inside an event',
+      source: 'lobehub#18640',
+      events,
+      slice: { at: [12, 20] },
+      expected: answered,
+    },
+    {
+      id: 'T4',
+      wire,
+      title: 'comments come between the events, and fields without a space after their colon',
+      source: comments,
+      events: [': OPENROUTER PROCESSING\n\n', ...begin, ':\n\n', ...said.map((event) => tight(wire, event)), ...ended],
+      expected: answered,
+    },
+    {
+      id: 'T4',
+      wire,
+      title: 'after a while nothing but comments comes',
+      source: comments,
+      events: [...begin, ...said],
+      ending: { end: 'stall', comments: 10 },
+      expected: silent,
+    },
+    {
+      id: 'T5',
+      wire,
+      title: 'the stream ends without a blank line after its last event',
+      source: unterminated,
+      events: [...begin, ...said, ...unended(wire, ended)],
+      expected: answered,
+    },
+    {
+      id: 'T7',
+      wire,
+      title: 'after a while nothing comes, and the connection stays open',
+      source: idle,
+      events: [...begin, ...said],
+      ending: { end: 'stall' },
+      expected: silent,
+    },
+  ]
+})
+
+/** The last event without what ends it, and nothing of the protocol behind it. */
+function unended(wire: WireName, ended: readonly QuirkEvent[]): readonly QuirkEvent[] {
+  const events = ended.filter((event) => event !== DONE)
+  return events.map((event, i) => (i === events.length - 1 ? frame(wire, event).trimEnd() : event))
+}
+
+function tight(wire: WireName, event: QuirkEvent): string {
+  return frame(wire, event).replaceAll(/^(event|data): /gm, '$1:')
+}
+
+function frame(wire: WireName, event: QuirkEvent): string {
+  return typeof event === 'string' ? event : WIRES[wire].recordedFrame(JSON.stringify(event))
+}

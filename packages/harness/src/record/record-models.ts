@@ -1,0 +1,244 @@
+/** Records what real endpoints say, for tests that need no network. */
+
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { clock } from '../clock.ts'
+import { HarnessError } from '../errors.ts'
+import { withoutSecrets } from '../journal.ts'
+import type { WireName } from '../wires/wire.ts'
+import { WIRE_NAMES, WIRES } from '../wires/wires.ts'
+import { type LoopbackProxy, serveProxy } from './proxy.ts'
+import { formatRecording, type RecordedEnd, type RecordedExchange } from './recording.ts'
+import { type Redactor, redactor, type TimedBytes } from './secrets.ts'
+
+export interface RecordModelsOptions {
+  /**
+   * The provider's URL, under which the paths of the requests are asked for; or the `fetch` that makes them, just as they come.
+   * Default: the global fetch.
+   */
+  readonly upstream?: string | URL | typeof fetch
+  /** The file {@link ModelRecorder.close} writes. */
+  readonly file?: string | URL
+  /** What else is secret, besides keys, cookies and ids of the providers: taken out of URLs, headers and bodies. */
+  readonly patterns?: readonly RegExp[]
+  /** Headers to keep, besides those a client acts on; in lower case. All others are not recorded. */
+  readonly headers?: readonly string[]
+}
+
+export interface ModelRecorder extends AsyncDisposable {
+  /** For the `fetch` option of a client. */
+  readonly fetch: typeof fetch
+  /** Starts a proxy on 127.0.0.1, for clients that take a base URL alone: its URL. It needs the `upstream` to be a URL. */
+  listen(): Promise<string>
+  /** The text of the file so far, without secrets. Responses that have not begun are not in it. */
+  recording(): string
+  /** Writes the file and closes the proxy. */
+  close(): Promise<void>
+}
+
+/**
+ * Records the requests to the endpoints the harness speaks ({@link WIRE_NAMES}), whatever stands before their path, and each byte of their responses
+ * with its time. Other requests go through unrecorded. Bodies are asked for uncompressed, so that their pieces are the provider's.
+ *
+ * Secrets are in memory alone: of headers only a few are kept, and keys, cookies, organisation ids and whatever the secret headers
+ * and parameters said are taken out of all that is left, before it is written. A secret the *model* spells out over several events
+ * is not found: look at a recording before you commit it.
+ *
+ * @example
+ * await using recorder = recordModels({ file: 'test/weather.recording.json' })
+ * const client = new OpenAI({ fetch: recorder.fetch })
+ */
+export function recordModels({
+  upstream = fetch,
+  file,
+  patterns,
+  headers = [],
+}: RecordModelsOptions = {}): ModelRecorder {
+  const secrets = redactor(patterns)
+  const kept = new Set([...KEPT, ...headers])
+  const heard: Heard[] = []
+  const send = typeof upstream === 'function' ? upstream : fetch
+  const base = typeof upstream === 'function' ? undefined : new URL(upstream)
+  let proxy: Promise<LoopbackProxy> | undefined
+  let closed: Promise<void> | undefined
+
+  return { fetch: record, listen, recording, close, [Symbol.asyncDispose]: close }
+
+  async function record(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+    const request = new Request(input, init)
+    const body = Buffer.from(await request.arrayBuffer())
+    const outgoing = forwarded(request, body, base)
+    const wire = wireOf(request)
+    if (!wire) return send(outgoing)
+
+    const exchange: Heard = { wire, request, body: body.toString(), arrived: clock() }
+    heard.push(exchange)
+    const response = await send(outgoing)
+    exchange.response = { status: response.status, headers: response.headers, frames: [] }
+    return response.ok ? listening(response, exchange) : whole(response, exchange)
+  }
+
+  async function listen(): Promise<string> {
+    if (!base) throw new HarnessError('a proxy needs the URL of its upstream, not a fetch')
+    proxy ??= serveProxy(record)
+    return (await proxy).url
+  }
+
+  function recording(): string {
+    for (const { request, response } of heard) {
+      secrets.learn(request.url, request.headers)
+      if (response) secrets.learn(request.url, response.headers)
+    }
+    return formatRecording(heard.flatMap((exchange) => recorded(exchange, secrets, kept)))
+  }
+
+  function close(): Promise<void> {
+    closed ??= shutDown()
+    return closed
+  }
+
+  async function shutDown(): Promise<void> {
+    await (await proxy)?.close()
+    if (file === undefined) return
+    const path = typeof file === 'string' ? file : fileURLToPath(file)
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, recording())
+  }
+}
+
+/** What a client acts on. */
+const KEPT = [
+  'anthropic-beta',
+  'anthropic-version',
+  'content-type',
+  'openai-beta',
+  'retry-after',
+  'retry-after-ms',
+  'x-should-retry',
+]
+
+/** Headers of one connection, and those that say how a body is packed: it is not any more. */
+const HOP = ['connection', 'content-encoding', 'content-length', 'host', 'keep-alive', 'transfer-encoding']
+
+/** An exchange as it went over the wire, secrets and all. */
+interface Heard {
+  readonly wire: WireName
+  readonly request: Request
+  readonly body: string
+  readonly arrived: number
+  response?: {
+    readonly status: number
+    readonly headers: Headers
+    readonly frames: TimedBytes[]
+    end?: RecordedEnd
+  }
+}
+
+function forwarded(request: Request, body: Uint8Array<ArrayBuffer>, base: URL | undefined): Request {
+  const { method, url, signal } = request
+  const headers = unpacked(request.headers)
+  headers.set('accept-encoding', 'identity')
+  return new Request(base ? under(base, url) : url, { method, headers, signal, ...(body.length > 0 && { body }) })
+}
+
+function under(base: URL, asked: string): URL {
+  const { pathname, search } = new URL(asked)
+  const url = new URL(base)
+  url.pathname = base.pathname.replace(/\/$/, '') + pathname
+  url.search = search
+  return url
+}
+
+function wireOf({ method, url }: Request): WireName | undefined {
+  const { pathname } = new URL(url)
+  return method === 'POST' ? WIRE_NAMES.find((name) => pathname.endsWith(WIRES[name].path)) : undefined
+}
+
+/** A refusal, read to its end for the recording: a client that tries again does not read why. */
+async function whole(from: Response, { arrived, response }: Heard): Promise<Response> {
+  const { status, statusText } = from
+  const bytes = new Uint8Array(await from.arrayBuffer())
+  const at = since(arrived)
+  if (response) {
+    if (bytes.length > 0) response.frames.push({ at, bytes })
+    response.end = [at, 'complete']
+  }
+  return new Response(bytes.length > 0 ? bytes : null, { status, statusText, headers: unpacked(from.headers) })
+}
+
+/** The same response; what the client reads of it is noted. */
+function listening(from: Response, { request, arrived, response }: Heard): Response {
+  const { status, statusText } = from
+  const reader = from.body?.getReader()
+  const ended = (how: RecordedEnd[1]): void => {
+    if (response) response.end = [since(arrived), how]
+  }
+  if (!reader) ended('complete')
+  const body = reader && new ReadableStream<Uint8Array>({ pull, cancel }, { highWaterMark: 0 })
+  return new Response(body ?? null, { status, statusText, headers: unpacked(from.headers) })
+
+  async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    const piece = await reader?.read().catch((error: unknown) => {
+      ended(request.signal.aborted ? 'left' : 'broken')
+      throw error
+    })
+    if (!piece || piece.done) {
+      ended('complete')
+      return controller.close()
+    }
+    response?.frames.push({ at: since(arrived), bytes: piece.value.slice() })
+    controller.enqueue(piece.value)
+  }
+
+  function cancel(reason: unknown): Promise<void> | undefined {
+    ended('left')
+    return reader?.cancel(reason)
+  }
+}
+
+function unpacked(headers: Headers): Headers {
+  const rest = new Headers(headers)
+  for (const name of HOP) rest.delete(name)
+  return rest
+}
+
+function recorded(
+  { wire, request, body, arrived, response }: Heard,
+  secrets: Redactor,
+  kept: Set<string>,
+): RecordedExchange[] {
+  if (!response) return []
+  const { pathname, search } = new URL(withoutSecrets(request.url))
+  const { status, frames, end = [since(arrived), 'left'] } = response
+  return [
+    {
+      request: {
+        wire,
+        path: secrets.text(pathname + search),
+        headers: only(request.headers),
+        body: secrets.json(parsed(body)),
+      },
+      response: { status, headers: only(response.headers), frames: secrets.pieces(frames), end },
+    },
+  ]
+
+  function only(headers: Headers): Record<string, string> {
+    return Object.fromEntries(
+      [...headers].filter(([name]) => kept.has(name)).map(([name, value]) => [name, secrets.text(value)]),
+    )
+  }
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return body
+  }
+}
+
+/** To a tenth of a millisecond. */
+function since(arrived: number): number {
+  return Math.round((clock() - arrived) * 10) / 10
+}

@@ -1,0 +1,47 @@
+/** Where schedules take their time from. */
+
+import { clock } from './clock.ts'
+
+export interface Clock {
+  /** Milliseconds, fractions included. */
+  now(): number
+  /** Resolves when it is that time, never before; or when the signal aborts. */
+  until(due: number, signal: AbortSignal): Promise<void>
+}
+
+/** The machine's {@link clock}, and the timers of the global scope: fake ones drive it. */
+export const systemClock: Clock = {
+  now: clock,
+  until: (due, signal) => wait(due, signal, 0),
+}
+
+const SPIN = 2
+
+/** Wakes up 2 ms early and spins. It costs CPU: for a process that does nothing else. */
+export const preciseClock: Clock = {
+  now: clock,
+  async until(due, signal) {
+    await wait(due, signal, SPIN)
+    while (clock() < due && !signal.aborted) await new Promise(setImmediate)
+  },
+}
+
+async function wait(due: number, signal: AbortSignal, early: number): Promise<void> {
+  // A timer may fire a little early: look again.
+  for (let left = due - clock(); left > early && !signal.aborted; left = due - clock())
+    await sleep(left - early, signal)
+}
+
+/** Resolves after so many milliseconds, or when the signal aborts. */
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(wake, Math.ceil(ms))
+    signal.addEventListener('abort', wake, { once: true })
+
+    function wake(): void {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', wake)
+      resolve()
+    }
+  })
+}

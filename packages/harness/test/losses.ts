@@ -1,0 +1,56 @@
+/** What the official clients lose of the quirks: the differences that are expected, as data. */
+
+import type { Quirk } from '../src/quirks.ts'
+
+interface Loss {
+  readonly id: string
+  readonly wire: Quirk['wire']
+  /** The form of the quirk, where only one of them is lost: how its title begins. */
+  readonly title?: string
+  /** What becomes of it: what the helper throws, or the calls or the text it has instead. */
+  readonly throws?: string
+  readonly gives?: object
+}
+
+const NO_INDEX = 'invalid tool call index'
+
+/** Of the client's stream, event by event. */
+export const chunkLosses: readonly Loss[] = [
+  // It takes what has no blank line behind it for cut off.
+  { id: 'T5', wire: 'anthropic' },
+  // Pings, and events it does not know.
+  { id: 'A1', wire: 'anthropic' },
+]
+
+/** Of the client's helper, which adds the events up. */
+export const helperLosses: readonly Loss[] = [
+  { id: 'T5', wire: 'anthropic', throws: 'stream ended without producing a Message' },
+  { id: 'C2', wire: 'openai-chat', throws: NO_INDEX },
+  { id: 'C3', wire: 'openai-chat', throws: NO_INDEX },
+  { id: 'C5', wire: 'openai-chat', throws: "Cannot read properties of undefined (reading 'id')" },
+  // The arguments are {}{"x":1}, [object Object], and {"q{"q":"a{"q":"a"}.
+  { id: 'C13', wire: 'openai-chat', throws: 'after JSON at position 2' },
+  { id: 'C15', wire: 'openai-chat', throws: NO_INDEX },
+  { id: 'C16', wire: 'openai-chat', throws: '[object Object]' },
+  { id: 'C17', wire: 'openai-chat', throws: 'in JSON at position 5' },
+  { id: 'C26', wire: 'openai-chat', gives: { text: '[object Object][object Object][object Object]lo' } },
+  { id: 'C28', wire: 'openai-chat', gives: { calls: [] } },
+  {
+    id: 'A5',
+    wire: 'anthropic',
+    title: 'eager input streaming: arguments cut in a literal',
+    gives: { calls: [{ input: { path: '/etc' } }] },
+  },
+  {
+    id: 'A5',
+    wire: 'anthropic',
+    title: 'eager input streaming: arguments cut in a string',
+    gives: { calls: [{ input: {} }] },
+  },
+  { id: 'A8', wire: 'anthropic', title: 'the first block has index 1', gives: { calls: [{ input: {} }] } },
+  { id: 'R3', wire: 'openai-responses', throws: 'expected a non-empty item_id' },
+]
+
+export function lostBy(losses: readonly Loss[], { id, wire, title }: Quirk): Loss | undefined {
+  return losses.find((loss) => loss.id === id && loss.wire === wire && title.startsWith(loss.title ?? ''))
+}
