@@ -1,0 +1,252 @@
+import type { FilePart, Message, ModelRequest } from '@meanwhile/core'
+import { ConfigError } from '@meanwhile/core'
+import { respond, say } from '@meanwhile/core/testing'
+import { mockModels } from '@meanwhile/harness'
+import { expect, test } from 'vitest'
+import { handMade, realModels, VERSIONS } from '../test/ai-sdk.ts'
+import { ask, failureOf } from '../test/ask.ts'
+import { history, settings, tools } from '../test/history.ts'
+import { aiSdk } from './ai-sdk.ts'
+
+const everyUrl = { '*': [/^https:/] }
+const stop = [{ type: 'finish', finishReason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } }] as const
+
+/** What a model of this version is asked. */
+async function sent(version: (typeof VERSIONS)[number], request: Partial<ModelRequest>, provider = 'openai.responses') {
+  const { model, asked } = handMade(version, stop, { provider, supportedUrls: Promise.resolve(everyUrl) })
+  await ask(aiSdk(model), request)
+  return asked[0]
+}
+
+test.each(VERSIONS)('%s: a whole request becomes call options (A6, M13, M16, J16)', async (version) => {
+  const { signal } = new AbortController()
+  const options = await sent(version, {
+    instructions: 'Be {brief}.',
+    messages: history({ openai: { itemId: 'rs_1', reasoningEncryptedContent: 'gAAA' } }),
+    tools,
+    settings,
+    toolChoice: { tool: 'weather' },
+    signal,
+  })
+  const bytes = (data: string) => (version === 'v4' ? { type: 'data', data } : data)
+  const url = (text: string) => (version === 'v4' ? { type: 'url', url: new URL(text) } : new URL(text))
+  const map = {
+    v2: { type: 'media', data: 'iVBOR', mediaType: 'image/png' },
+    v3: { type: 'image-data', data: 'iVBOR', mediaType: 'image/png' },
+    v4: { type: 'file', data: bytes('iVBOR'), mediaType: 'image/png', filename: 'map.png' },
+  }
+  expect(options).toEqual({
+    prompt: [
+      { role: 'system', content: 'Be {brief}.' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Which city is this?' },
+          { type: 'file', mediaType: 'image/png', data: bytes('iVBOR'), filename: 'city.png' },
+          { type: 'file', mediaType: 'image/jpeg', data: url('https://example.com/city.jpg') },
+          { type: 'file', mediaType: 'application/pdf', data: bytes('JVBER'), filename: 'guide.pdf' },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          {
+            type: 'reasoning',
+            text: 'A tower.',
+            providerOptions: { openai: { itemId: 'rs_1', reasoningEncryptedContent: 'gAAA' } },
+          },
+          { type: 'reasoning', text: 'Of another provider.', providerOptions: { other: { signature: 's' } } },
+          { type: 'text', text: 'Let me look.' },
+          { type: 'tool-call', toolCallId: 'call_1', toolName: 'weather', input: { city: 'Paris' } },
+          { type: 'tool-call', toolCallId: 'call_2', toolName: 'weather', input: { arguments: '{"city":' } },
+          { type: 'tool-call', toolCallId: 'call_3', toolName: 'unknown', input: {} },
+        ],
+      },
+      {
+        role: 'tool',
+        content: [
+          {
+            type: 'tool-result',
+            toolCallId: 'call_1',
+            toolName: 'weather',
+            output: { type: 'content', value: [{ type: 'text', text: 'Sunny' }, map[version]] },
+          },
+          {
+            type: 'tool-result',
+            toolCallId: 'call_2',
+            toolName: 'weather',
+            output: { type: 'error-text', value: 'not valid JSON' },
+          },
+          {
+            type: 'tool-result',
+            toolCallId: 'call_3',
+            toolName: 'unknown',
+            output: { type: 'error-text', value: '' },
+          },
+        ],
+      },
+      { role: 'user', content: [{ type: 'text', text: 'Go on.' }] },
+    ],
+    tools: [
+      {
+        type: 'function',
+        name: 'weather',
+        description: 'The weather in a city',
+        inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+      },
+    ],
+    toolChoice: { type: 'tool', toolName: 'weather' },
+    maxOutputTokens: 100,
+    temperature: 0.5,
+    topP: 0.9,
+    topK: 40,
+    frequencyPenalty: 0.1,
+    presencePenalty: 0.2,
+    stopSequences: ['END'],
+    seed: 7,
+    providerOptions: {
+      openai: { parallelToolCalls: false, service_tier: 'flex' },
+      anthropic: { metadata: { user_id: 'u1' } },
+    },
+    abortSignal: signal,
+  })
+})
+
+test('what is not given is not sent: no instructions, no tools, no settings', async () => {
+  expect(await sent('v4', {})).toEqual({
+    prompt: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }],
+    abortSignal: expect.any(AbortSignal),
+  })
+})
+
+test.each(['auto', 'none', 'required'] as const)('the tool choice %s goes by its name', async (toolChoice) => {
+  expect(await sent('v4', { tools, toolChoice })).toMatchObject({ toolChoice: { type: toolChoice } })
+})
+
+test('whether calls may be parallel is said in the words of the providers that are known', async () => {
+  const request = { settings: { parallelToolCalls: false } }
+  expect(await sent('v4', request, 'anthropic.messages')).toMatchObject({
+    providerOptions: { anthropic: { disableParallelToolUse: true } },
+  })
+  expect(await sent('v4', request, 'mistral.chat')).not.toHaveProperty('providerOptions')
+})
+
+test('parts keep what hangs on them, empty text with nothing on it is left out, and so is a message with nothing in it', async () => {
+  const cached = { anthropic: { cacheControl: { type: 'ephemeral' } } }
+  const options = await sent('v4', {
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: 'Hello', providerMetadata: cached }] },
+      { role: 'assistant', content: [{ type: 'text', text: '' }], finishReason: 'stop' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: '', providerMetadata: cached },
+          { type: 'tool-call', id: 'c', name: 'f', input: [1], providerMetadata: cached },
+        ],
+        finishReason: 'tool-calls',
+      },
+      { role: 'tool', callId: 'c', name: 'f', content: [{ type: 'text', text: 'ok', providerMetadata: cached }] },
+    ],
+  })
+  expect(options?.prompt).toEqual([
+    { role: 'user', content: [{ type: 'text', text: 'Hello', providerOptions: cached }] },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'text', text: '', providerOptions: cached },
+        { type: 'tool-call', toolCallId: 'c', toolName: 'f', input: { arguments: [1] }, providerOptions: cached },
+      ],
+    },
+    {
+      role: 'tool',
+      content: [
+        {
+          type: 'tool-result',
+          toolCallId: 'c',
+          toolName: 'f',
+          output: { type: 'content', value: [{ type: 'text', text: 'ok', providerOptions: cached }] },
+        },
+      ],
+    },
+  ])
+})
+
+const pdf: FilePart = { type: 'file', mediaType: 'application/pdf', data: { url: 'https://example.com/a.pdf' } }
+
+function resultOf(part: FilePart): Partial<ModelRequest> {
+  const call = { type: 'tool-call', id: 'c', name: 'f', input: {} } as const
+  const messages: readonly Message[] = [
+    { role: 'assistant', content: [call], finishReason: 'tool-calls' },
+    { role: 'tool', callId: 'c', name: 'f', content: [part] },
+  ]
+  return { messages }
+}
+
+test.each([
+  ['v3', pdf, { type: 'file-url', url: 'https://example.com/a.pdf' }],
+  [
+    'v3',
+    { ...pdf, data: 'JVBER', filename: 'a.pdf' },
+    { type: 'file-data', data: 'JVBER', mediaType: 'application/pdf', filename: 'a.pdf' },
+  ],
+  ['v3', { ...pdf, mediaType: 'image/png' }, { type: 'image-url', url: 'https://example.com/a.pdf' }],
+  [
+    'v4',
+    pdf,
+    { type: 'file', mediaType: 'application/pdf', data: { type: 'url', url: new URL('https://example.com/a.pdf') } },
+  ],
+] as const)('%s: a file in a result: %#', async (version, part, expected) => {
+  const options = await sent(version, resultOf(part))
+  expect(options?.prompt[1]?.content).toMatchObject([{ output: { type: 'content', value: [expected] } }])
+})
+
+test('a file that the version has no place for is refused, never dropped', async () => {
+  const failure = await failureOf(sent('v2', resultOf(pdf)))
+  expect(failure).toBeInstanceOf(ConfigError)
+  expect(failure).toMatchObject({
+    option: 'messages',
+    message: expect.stringContaining('application/pdf given as a URL'),
+  })
+})
+
+test.each([
+  [{ 'image/*': [/^https:/] }, true],
+  [{ 'IMAGE/PNG': [/^https:/g] }, true],
+  [{ '*/*': [/^https:/] }, true],
+  [{ 'image/*': [/^gs:/] }, false],
+  [{ 'application/pdf': [/^https:/] }, false],
+  [{}, false],
+])('a URL goes to a provider that reads it itself, else it is refused: %o', async (supportedUrls, taken) => {
+  const part: FilePart = { type: 'file', mediaType: 'image/png', data: { url: 'https://example.com/a.png' } }
+  const { model, asked } = handMade('v4', stop, { supportedUrls })
+  const messages: readonly Message[] = [{ role: 'user', content: [part] }]
+  // Twice: a pattern with the flag `g` has a memory.
+  const failures = [await failureOf(ask(aiSdk(model), { messages })), await failureOf(ask(aiSdk(model), { messages }))]
+  expect(failures.every((failure) => (taken ? failure === undefined : failure instanceof ConfigError))).toBe(true)
+  expect(asked).toHaveLength(taken ? 2 : 0)
+})
+
+test.each(realModels)(
+  '$title: what the provider cannot carry is a ConfigError, and nothing is sent',
+  async ({ model }) => {
+    const mock = mockModels({ script: [respond(say('Hello'))] })
+    const part: FilePart = { type: 'file', mediaType: 'video/mp4', data: 'AAAA' }
+    const failure = await failureOf(ask(aiSdk(model(mock.fetch)), { messages: [{ role: 'user', content: [part] }] }))
+    expect(failure).toBeInstanceOf(ConfigError)
+    expect(failure).toMatchObject({ option: 'messages', message: expect.stringContaining('video/mp4') })
+    expect(mock.requests).toEqual([])
+  },
+)
+
+const anthropic = realModels.filter(({ wire }) => wire === 'anthropic')
+
+test.each(anthropic)(
+  '$title: what the provider leaves out of a result is a ConfigError, never dropped',
+  async (real) => {
+    const part: FilePart = { type: 'file', mediaType: 'audio/wav', data: 'AAAA' }
+    const { fetch } = mockModels({ script: [respond(say('Hello'))] })
+    const failure = await failureOf(ask(aiSdk(real.model(fetch)), resultOf(part)))
+    expect(failure).toBeInstanceOf(ConfigError)
+    expect(failure).toMatchObject({ option: 'messages', message: expect.stringContaining('audio/wav') })
+  },
+)

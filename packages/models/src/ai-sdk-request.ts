@@ -1,0 +1,175 @@
+/** What is asked, as the AI SDK's specification has it. */
+
+import type {
+  AssistantPart,
+  Message,
+  ModelRequest,
+  ModelSettings,
+  TextPart,
+  ToolCall,
+  ToolMessage,
+  UserMessage,
+} from '@meanwhile/core'
+import type { Dialect } from './ai-sdk-content.ts'
+import { type Keeper, type Kept, optionsOf } from './ai-sdk-kept.ts'
+import type {
+  AssistantContent,
+  CallOptions,
+  JsonValue,
+  PromptMessage,
+  ResultContent,
+  TextContent,
+  Version,
+} from './ai-sdk-model.ts'
+import { joinText, nameOf } from './content.ts'
+import { defined } from './defined.ts'
+import { isRecord } from './is-record.ts'
+
+/** All settings have their place, but `parallelToolCalls` is each provider's own: known here of OpenAI and Anthropic. */
+export function callOptions<V extends Version>(
+  request: ModelRequest,
+  provider: string,
+  kept: Keeper,
+  dialect: Dialect<V>,
+): CallOptions<V> {
+  const { settings } = request
+  return {
+    prompt: promptOf(request, kept, dialect),
+    ...toolsOf(request),
+    ...defined({
+      maxOutputTokens: settings.maxTokens,
+      temperature: settings.temperature,
+      topP: settings.topP,
+      topK: settings.topK,
+      frequencyPenalty: settings.frequencyPenalty,
+      presencePenalty: settings.presencePenalty,
+      stopSequences: settings.stopSequences && [...settings.stopSequences],
+      seed: settings.seed,
+    }),
+    ...optionsOf({ ...settings.providerOptions, ...parallelOption(provider, settings) }),
+    abortSignal: request.signal,
+  }
+}
+
+function parallelOption(provider: string, { parallelToolCalls, providerOptions }: ModelSettings): object {
+  if (parallelToolCalls === undefined) return {}
+  if (provider.startsWith('openai.')) return { openai: { parallelToolCalls, ...providerOptions?.openai } }
+  if (!provider.startsWith('anthropic.')) return {}
+  return { anthropic: { disableParallelToolUse: !parallelToolCalls, ...providerOptions?.anthropic } }
+}
+
+function toolsOf({ tools, toolChoice }: ModelRequest): Pick<CallOptions<Version>, 'tools' | 'toolChoice'> {
+  if (tools.length === 0) return {}
+  return {
+    tools: tools.map(({ name, description, inputSchema }) => ({ type: 'function', name, description, inputSchema })),
+    toolChoice: typeof toolChoice === 'string' ? { type: toolChoice } : { type: 'tool', toolName: toolChoice.tool },
+  }
+}
+
+function promptOf<V extends Version>(
+  { instructions, messages }: ModelRequest,
+  kept: Keeper,
+  dialect: Dialect<V>,
+): PromptMessage<V>[] {
+  const prompt: PromptMessage<V>[] = []
+  if (instructions !== '') prompt.push({ role: 'system', content: instructions })
+  for (const message of messages) {
+    const next = promptMessage(message, kept, dialect)
+    const last = prompt.at(-1)
+    // The results of a step belong together.
+    if (next.role === 'tool' && last?.role === 'tool') last.content.push(...next.content)
+    else if (next.content.length > 0) prompt.push(next)
+  }
+  return prompt
+}
+
+function promptMessage<V extends Version>(message: Message, kept: Keeper, dialect: Dialect<V>): PromptMessage<V> {
+  switch (message.role) {
+    case 'user':
+      return { role: 'user', content: userContent(message, dialect) }
+    case 'assistant':
+      return { role: 'assistant', content: message.content.flatMap((part) => assistantContent(part, kept, dialect)) }
+    case 'tool':
+      return { role: 'tool', content: [resultContent(message, dialect)] }
+  }
+}
+
+function userContent<V extends Version>({ content }: UserMessage, dialect: Dialect<V>): (TextContent | V['file'])[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return content.map((part) => (part.type === 'text' ? textContent(part) : dialect.file(part)))
+}
+
+function textContent({ text, providerMetadata }: TextPart): TextContent {
+  return { type: 'text', text, ...optionsOf(providerMetadata) }
+}
+
+function assistantContent<V extends Version>(
+  part: AssistantPart,
+  kept: Keeper,
+  dialect: Dialect<V>,
+): AssistantContent<V>[] {
+  const own = kept.of(part)
+  if (!own) return []
+  if (part.type === 'tool-call') return callContent(part, own)
+  const options = optionsOf(part.providerMetadata)
+  if (part.type === 'reasoning') return [{ type: 'reasoning', text: part.text, ...options }]
+  const { file, custom } = own
+  if (file) return [{ ...dialect.file(file), ...options }]
+  if (custom) return dialect.custom ? [dialect.custom(custom, part.providerMetadata)] : []
+  // Providers refuse empty text, but may have hung something on it.
+  return part.text === '' && !options.providerOptions ? [] : [textContent(part)]
+}
+
+/** A call that the provider ran goes back, with its result, to where it came from alone. */
+function callContent(call: ToolCall, kept: Kept): AssistantContent<never>[] {
+  const content: AssistantContent<never> = {
+    type: 'tool-call',
+    toolCallId: call.id,
+    toolName: nameOf(call),
+    input: inputOf(call),
+    ...optionsOf(call.providerMetadata),
+  }
+  if (call.providerResult === undefined) return [content]
+  if (!kept.executed) return []
+  const made: AssistantContent<never>[] = kept.resultOf === undefined ? [{ ...content, providerExecuted: true }] : []
+  if (call.providerResult === null) return made
+  return [
+    ...made,
+    {
+      type: 'tool-result',
+      toolCallId: kept.resultOf ?? call.id,
+      toolName: call.name,
+      // A message is JSON.
+      output: { type: kept.isError ? 'error-json' : 'json', value: call.providerResult as JsonValue },
+      ...optionsOf(kept.resultMetadata),
+    },
+  ]
+}
+
+/** Some wires want an object: what is none, arguments that were not JSON among it, goes back as `{ arguments: … }`. */
+function inputOf({ input }: ToolCall): object {
+  return isRecord(input) && !Array.isArray(input) ? input : { arguments: input }
+}
+
+function resultContent<V extends Version>(message: ToolMessage, dialect: Dialect<V>): ResultContent<V> {
+  return {
+    type: 'tool-result',
+    toolCallId: message.callId,
+    toolName: message.name || 'unknown',
+    output: outputOf(message, dialect),
+  }
+}
+
+/** Text unless there is more: some providers write everything else as JSON. Only text says that it is an error. */
+function outputOf<V extends Version>(
+  { content, isError }: ToolMessage,
+  dialect: Dialect<V>,
+): ResultContent<V>['output'] {
+  if (content.every((part) => part.type === 'text' && !part.providerMetadata)) {
+    return { type: isError ? 'error-text' : 'text', value: joinText(content, () => '') }
+  }
+  return {
+    type: 'content',
+    value: content.map((part) => (part.type === 'text' ? textContent(part) : dialect.resultFile(part))),
+  }
+}

@@ -1,0 +1,377 @@
+import { expect, test } from 'vitest'
+import { handMade, readParts, VERSIONS } from '../test/ai-sdk.ts'
+import { ask, failureOf } from '../test/ask.ts'
+import { aiSdk } from './ai-sdk.ts'
+
+const usage = { inputTokens: 1, outputTokens: 2 }
+const calls = { type: 'finish', finishReason: 'tool-calls', usage } as const
+const stop = { type: 'finish', finishReason: 'stop', usage } as const
+const sealed = { type: 'tool-call', id: 'c1', name: 'f', input: { x: 1 } }
+
+test.each(VERSIONS)(
+  '%s: the input closes in its deltas, and is sealed by its call part alone (G3, G4)',
+  async (version) => {
+    const { events, message } = await readParts(
+      [
+        { type: 'stream-start', warnings: [{ type: 'other', message: 'unsupported setting' }] },
+        { type: 'tool-input-start', id: 'c1', toolName: 'f' },
+        { type: 'tool-input-delta', id: 'c1', delta: '{"x"' },
+        { type: 'tool-input-delta', id: 'c1', delta: ':1}' },
+        { type: 'tool-input-end', id: 'c1' },
+        { type: 'tool-input-start', id: 'c2', toolName: 'g' },
+        { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":1}' },
+        { type: 'tool-call', toolCallId: 'c2', toolName: 'g', input: '{}' },
+        calls,
+      ],
+      version,
+    )
+    expect(events).toEqual([
+      { type: 'tool-input-start', id: 'c1', name: 'f' },
+      { type: 'tool-input-delta', id: 'c1', delta: '{"x"' },
+      { type: 'tool-input-delta', id: 'c1', delta: ':1}' },
+      { type: 'tool-input-closed', call: sealed },
+      { type: 'tool-input-start', id: 'c2', name: 'g' },
+      { type: 'tool-call', call: sealed },
+      { type: 'tool-call', call: { type: 'tool-call', id: 'c2', name: 'g', input: {} } },
+    ])
+    expect(message).toMatchObject({ content: [sealed, { id: 'c2' }], finishReason: 'tool-calls' })
+  },
+)
+
+test('a call that comes whole, with its input as text or as an object, is there once (qG1)', async () => {
+  const { message } = await readParts([
+    { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":1}' },
+    { type: 'tool-call', toolCallId: 'c2', toolName: 'f', input: { x: 2 } },
+    { type: 'tool-call', toolCallId: 'c3', toolName: 'f', input: '' },
+    calls,
+  ])
+  expect(message.content).toEqual([
+    sealed,
+    { ...sealed, id: 'c2', input: { x: 2 } },
+    { ...sealed, id: 'c3', input: {} },
+  ])
+})
+
+test('the whole input decides over the pieces it came in (G6)', async () => {
+  const { message } = await readParts([
+    { type: 'tool-input-start', id: 'c1', toolName: 'f' },
+    { type: 'tool-input-delta', id: 'c1', delta: '{"x":0}' },
+    { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":1}' },
+    calls,
+  ])
+  expect(message.content).toEqual([sealed])
+})
+
+test('pieces that are no JSON are not read as such', async () => {
+  const { events, message } = await readParts([
+    { type: 'tool-input-start', id: 'c1', toolName: 'f', inputEncoding: 'text' },
+    { type: 'tool-input-delta', id: 'c1', delta: '{"not":"this"}' },
+    { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":1}' },
+    calls,
+  ])
+  expect(events.map((event) => event.type)).not.toContain('tool-input-closed')
+  expect(message.content).toEqual([sealed])
+})
+
+const onChat = [
+  { type: 'tool-input-start', id: 'c1', toolName: 'f' },
+  { type: 'tool-input-delta', id: 'c1', delta: '{"x":1}' },
+  { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":1}' },
+  { type: 'tool-call', toolCallId: 'c2', toolName: 'f', input: '{"x":2}' },
+  { type: 'text-start', id: '0' },
+  { type: 'text-delta', id: '0', delta: 'More.' },
+] as const
+
+test('on the Chat wire a call part that came because the input parses seals nothing, the end does (G4)', async () => {
+  const { model } = handMade('v2', [...onChat, calls], { provider: 'deepseek.chat' })
+  const { events, message } = await ask(aiSdk(model))
+  const other = { ...sealed, id: 'c2', input: { x: 2 } }
+  expect(events.slice(2)).toEqual([
+    { type: 'tool-input-closed', call: sealed },
+    { type: 'tool-input-start', id: 'c2', name: 'f' },
+    { type: 'tool-input-delta', id: 'c2', delta: '{"x":2}' },
+    { type: 'tool-input-closed', call: other },
+    { type: 'text-delta', delta: 'More.' },
+    { type: 'tool-call', call: sealed },
+    { type: 'tool-call', call: other },
+  ])
+  expect(message.content).toEqual([sealed, other, { type: 'text', text: 'More.' }])
+})
+
+test('on the Chat wire an end that does not allow calls seals none (G4, qC22)', async () => {
+  const { model } = handMade('v4', [...onChat, { ...calls, finishReason: { unified: 'length', raw: 'length' } }], {
+    provider: 'deepseek.chat',
+  })
+  const { events, message } = await ask(aiSdk(model))
+  expect(events.map((event) => event.type)).not.toContain('tool-call')
+  expect(message).toMatchObject({ content: [sealed, { input: { x: 2 } }, {}], finishReason: 'length' })
+})
+
+test('two calls with one id stay two, at once and one after the other (G9, G10)', async () => {
+  const { message } = await readParts([
+    { type: 'tool-input-start', id: 'c1', toolName: 'f' },
+    { type: 'tool-input-delta', id: 'c1', delta: '{"x":1}' },
+    { type: 'tool-input-start', id: 'c1', toolName: 'f' },
+    { type: 'tool-input-delta', id: 'c1', delta: '{"x":2}' },
+    { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":1}' },
+    { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":2}' },
+    { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":3}' },
+    calls,
+  ])
+  expect(message.content).toEqual([
+    sealed,
+    { ...sealed, id: 'c1_1', input: { x: 2 } },
+    { ...sealed, id: 'c1_2', input: { x: 3 } },
+  ])
+})
+
+test('input that is not JSON stays the text it was (G7)', async () => {
+  const { message } = await readParts([
+    { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"path":"/etc/pass' },
+    calls,
+  ])
+  expect(message.content).toMatchObject([{ input: '{"path":"/etc/pass', inputError: expect.any(String) }])
+})
+
+test('text and reasoning stand in the order in which they began, an id that comes again begins a new part (G12)', async () => {
+  const { message } = await readParts([
+    { type: 'reasoning-start', id: '0' },
+    { type: 'reasoning-delta', id: '0', delta: 'Hm' },
+    { type: 'reasoning-delta', id: '0', delta: '.', providerMetadata: { anthropic: { signature: 's' } } },
+    { type: 'reasoning-end', id: '0' },
+    { type: 'text-start', id: '0', providerMetadata: { openai: { itemId: 'msg_1' } } },
+    { type: 'text-delta', id: '0', delta: 'Let me ' },
+    {
+      type: 'tool-call',
+      toolCallId: 'c1',
+      toolName: 'f',
+      input: '{"x":1}',
+      providerMetadata: { google: { thoughtSignature: 't' } },
+    },
+    { type: 'text-delta', id: '0', delta: 'look.' },
+    { type: 'text-end', id: '0', providerMetadata: { openai: { annotations: [] } } },
+    { type: 'text-start', id: '0' },
+    { type: 'text-delta', id: '0', delta: 'Then.' },
+    { type: 'text-start', id: '1' },
+    { type: 'text-end', id: '1' },
+    calls,
+  ])
+  expect(message.content).toEqual([
+    { type: 'reasoning', text: 'Hm.', providerMetadata: { anthropic: { signature: 's' } } },
+    { type: 'text', text: 'Let me look.', providerMetadata: { openai: { itemId: 'msg_1', annotations: [] } } },
+    { ...sealed, providerMetadata: { google: { thoughtSignature: 't' } } },
+    { type: 'text', text: 'Then.' },
+  ])
+})
+
+test.each([
+  ['v2', usage, { inputTokens: 1, outputTokens: 2 }],
+  [
+    'v2',
+    { inputTokens: 10, outputTokens: 20, cachedInputTokens: 4, reasoningTokens: 5, totalTokens: 30 },
+    { inputTokens: 10, outputTokens: 20, cacheReadTokens: 4, reasoningTokens: 5 },
+  ],
+  [
+    'v4',
+    {
+      inputTokens: { total: 10, noCache: 4, cacheRead: 4, cacheWrite: 2 },
+      outputTokens: { total: 20, text: undefined, reasoning: 5 },
+    },
+    { inputTokens: 10, outputTokens: 20, cacheReadTokens: 4, cacheWriteTokens: 2, reasoningTokens: 5 },
+  ],
+  [
+    'v3',
+    {
+      inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+      outputTokens: { total: undefined, text: undefined, reasoning: undefined },
+    },
+    undefined,
+  ],
+] as const)(
+  '%s: usage has one vocabulary, and a figure nobody reported is absent: %#',
+  async (version, usage, expected) => {
+    const { message } = await readParts([{ ...stop, usage }], version)
+    expect(message.usage).toEqual(expected)
+  },
+)
+
+test.each([
+  ['stop', 'stop'],
+  ['tool-calls', 'tool-calls'],
+  ['length', 'length'],
+  ['content-filter', 'content-filter'],
+  ['other', 'other'],
+  ['a word of tomorrow', 'other'],
+])('the finish reason %s is %s, in the words of all versions', async (word, expected) => {
+  const { message } = await readParts([{ ...stop, finishReason: word }], 'v2')
+  expect(message).toMatchObject({ finishReason: expected, response: { finishReason: word } })
+  const { message: later } = await readParts([{ ...stop, finishReason: { unified: word, raw: 'end' } }], 'v4')
+  expect(later).toMatchObject({ finishReason: expected, response: { finishReason: 'end' } })
+})
+
+test.each([
+  ['v2', [{ ...stop, finishReason: 'unknown' }]],
+  ['v3', [{ ...stop, finishReason: { unified: 'other', raw: undefined } }]],
+  ['v4', [{ ...stop, finishReason: { unified: 'interrupted', raw: undefined } }]],
+  ['v4', []],
+] as const)(
+  '%s: an end without a reason is a truncated response, and no call of it was sealed by it (G11): %#',
+  async (version, end) => {
+    const failure = await failureOf(readParts([{ type: 'tool-input-start', id: 'c1', toolName: 'f' }, ...end], version))
+    expect(failure).toMatchObject({ code: 'stream_truncated', retryable: true, partial: { content: [{ name: 'f' }] } })
+  },
+)
+
+test('a finish reason `error` is an error', async () => {
+  const failure = await failureOf(readParts([{ ...stop, finishReason: { unified: 'error', raw: 'boom' } }]))
+  expect(failure).toMatchObject({ name: 'ModelError', code: 'finish_reason_error' })
+})
+
+test('the response says its id and its model', async () => {
+  const { message } = await readParts([
+    { type: 'response-metadata', id: 'r1', modelId: 'm-2026' },
+    { type: 'response-metadata' },
+    stop,
+  ])
+  expect(message.response).toEqual({ id: 'r1', model: 'm-2026', finishReason: 'stop' })
+})
+
+test('parts that say nothing to us are passed over', async () => {
+  const { events, message } = await readParts([
+    { type: 'ping' },
+    { type: 'raw' },
+    { type: 'source' },
+    { type: 'tool-input-delta', id: 'stray', delta: '{' },
+    { type: 'custom', kind: 'anthropic.message_start' },
+    stop,
+  ])
+  expect(events).toEqual([])
+  expect(message.content).toEqual([])
+})
+
+const searched = [
+  { type: 'tool-input-start', id: 's1', toolName: 'web_search', providerExecuted: true },
+  { type: 'tool-input-delta', id: 's1', delta: '{"query":"q"}' },
+  { type: 'tool-call', toolCallId: 's1', toolName: 'web_search', input: '{"query":"q"}', providerExecuted: true },
+  {
+    type: 'tool-result',
+    toolCallId: 's1',
+    toolName: 'web_search',
+    result: { hits: 2 },
+    providerMetadata: { openai: { itemId: 'ws_1' } },
+  },
+  { type: 'text-start', id: '0' },
+  { type: 'text-delta', id: '0', delta: 'Found.' },
+  stop,
+] as const
+
+test('a call the provider runs is never shown as ours, not even while it streams (G16)', async () => {
+  const { events, message } = await readParts(searched)
+  const shown = events.flatMap((event) => ('call' in event ? [event.call] : []))
+  expect(shown.map((call) => call.providerResult)).toEqual([null, null])
+  expect(message.content).toMatchObject([
+    { name: 'web_search', input: { query: 'q' }, providerResult: { hits: 2 } },
+    { type: 'text', text: 'Found.' },
+  ])
+})
+
+test('a call the provider runs goes back with its result to that provider alone (G12, G16)', async () => {
+  const { message } = await readParts(searched)
+  const messages = [{ role: 'user', content: 'Search.' }, message] as const
+  const same = handMade('v4', [stop])
+  await ask(aiSdk(same.model), { messages })
+  expect(same.asked[0]?.prompt[1]).toEqual({
+    role: 'assistant',
+    content: [
+      { type: 'tool-call', toolCallId: 's1', toolName: 'web_search', input: { query: 'q' }, providerExecuted: true },
+      {
+        type: 'tool-result',
+        toolCallId: 's1',
+        toolName: 'web_search',
+        output: { type: 'json', value: { hits: 2 } },
+        providerOptions: { openai: { itemId: 'ws_1' } },
+      },
+      { type: 'text', text: 'Found.' },
+    ],
+  })
+  const other = handMade('v4', [stop], { provider: 'anthropic.messages' })
+  await ask(aiSdk(other.model), { messages })
+  expect(other.asked[0]?.prompt[1]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Found.' }] })
+})
+
+test('a result that comes in a later response belongs to the call of the earlier one (G16)', async () => {
+  const { message: first } = await readParts([
+    { type: 'tool-call', toolCallId: 's1', toolName: 'code', input: '{}', providerExecuted: true },
+    { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":1}' },
+    calls,
+  ])
+  const late = handMade('v4', [
+    { type: 'tool-result', toolCallId: 's1', toolName: 'code', result: 'failed', isError: true },
+    stop,
+  ])
+  const { message: second } = await ask(aiSdk(late.model), { takenIds: new Set(['s1', 'c1']) })
+  const { model, asked } = handMade('v4', [stop])
+  await ask(aiSdk(model), { messages: [first, second] })
+  expect(asked[0]?.prompt).toEqual([
+    {
+      role: 'assistant',
+      content: [
+        { type: 'tool-call', toolCallId: 's1', toolName: 'code', input: {}, providerExecuted: true },
+        { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: { x: 1 } },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: [
+        {
+          type: 'tool-result',
+          toolCallId: 's1',
+          toolName: 'code',
+          output: { type: 'error-json', value: 'failed' },
+        },
+      ],
+    },
+  ])
+})
+
+test.each([
+  ['v2', 'AQID', 'AQID'],
+  ['v3', new Uint8Array([1, 2, 3]), 'AQID'],
+  ['v4', { type: 'data', data: new Uint8Array([1, 2, 3]) }, { type: 'data', data: 'AQID' }],
+  [
+    'v4',
+    { type: 'url', url: new URL('https://example.com/a.png') },
+    { type: 'url', url: new URL('https://example.com/a.png') },
+  ],
+] as const)('%s: a file the model made is kept as JSON and goes back: %#', async (version, data, expected) => {
+  const metadata = { google: { thoughtSignature: 't' } }
+  const { message } = await readParts(
+    [{ type: 'file', mediaType: 'image/png', data, providerMetadata: metadata }, stop],
+    version,
+  )
+  const { model, asked } = handMade(version, [stop])
+  await ask(aiSdk(model), { messages: [JSON.parse(JSON.stringify(message))] })
+  expect(asked[0]?.prompt[0]?.content).toEqual([
+    { type: 'file', mediaType: 'image/png', data: expected, providerOptions: metadata },
+  ])
+})
+
+test('what the model of one provider made does not go to that of another', async () => {
+  const { message } = await readParts([
+    { type: 'file', mediaType: 'image/png', data: 'AQID', providerMetadata: { google: { thoughtSignature: 't' } } },
+    stop,
+  ])
+  const { model, asked } = handMade('v4', [stop], { provider: 'anthropic.messages' })
+  await ask(aiSdk(model), { messages: [message, { role: 'user', content: 'Again.' }] })
+  expect(asked[0]?.prompt).toEqual([{ role: 'user', content: [{ type: 'text', text: 'Again.' }] }])
+})
+
+test('a part that only its provider understands goes back as it came (G12)', async () => {
+  const metadata = { openai: { type: 'compaction', encryptedContent: 'gAAA' } }
+  const { message } = await readParts([{ type: 'custom', kind: 'openai.compaction', providerMetadata: metadata }, stop])
+  const { model, asked } = handMade('v4', [stop])
+  await ask(aiSdk(model), { messages: [message] })
+  expect(asked[0]?.prompt[0]?.content).toEqual([
+    { type: 'custom', kind: 'openai.compaction', providerOptions: metadata },
+  ])
+})

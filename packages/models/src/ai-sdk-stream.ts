@@ -1,0 +1,189 @@
+/** What is answered, as the AI SDK's specification streams it. */
+
+import type { Assembler, FinishReason, Label, PartOptions, ReadChunk, Usage } from '@meanwhile/core'
+import { ConfigError } from '@meanwhile/core'
+import { filePart } from './ai-sdk-files.ts'
+import type { Keeper } from './ai-sdk-kept.ts'
+import type {
+  CallPart,
+  CustomPart,
+  DetailedUsage,
+  FilePiece,
+  FinishPart,
+  InputPiece,
+  InputStart,
+  ResultPart,
+  SpokenPart,
+  StreamPart,
+  StreamStart,
+  TotalUsage,
+} from './ai-sdk-model.ts'
+import { defined } from './defined.ts'
+import { StreamedError } from './explain.ts'
+
+/** A call whose input streams. */
+interface OpenCall {
+  readonly label: Label
+  /** Its deltas are not pieces of JSON. */
+  readonly isText: boolean
+  isFed: boolean
+}
+
+/**
+ * A call is sealed by its `tool-call` part, which repeats the whole input; the end of its input states nothing. But `onChat`,
+ * where the wire states no seal, the part does not either: AI SDK 5, and 6 for a while, sends it as soon as the input parses.
+ * There the end of the response seals.
+ */
+export function partReader(kept: Keeper, onChat: boolean): ReadChunk<StreamPart> {
+  // Ids come again, for the text after a call say, so a start always begins something new.
+  let begun = 0
+  const texts = new Map<string, PartOptions>()
+  const thoughts = new Map<string, PartOptions>()
+  // By id, each in the order of its start: two calls of one id stay two (G9).
+  const open = new Map<string, OpenCall[]>()
+  const sealed = new Map<string, Label>()
+
+  function options(parts: Map<string, PartOptions>, { type, id, providerMetadata: metadata }: SpokenPart): PartOptions {
+    let part = type === 'text-start' || type === 'reasoning-start' ? undefined : parts.get(id)
+    if (!part) {
+      part = { label: begun++ }
+      parts.set(id, part)
+    }
+    return metadata ? { ...part, metadata } : part
+  }
+
+  function start(part: InputStart, to: Assembler): void {
+    const call = { label: begun++, isText: part.inputEncoding === 'text', isFed: false }
+    const others = open.get(part.id)
+    if (others) others.push(call)
+    else open.set(part.id, [call])
+    announce(call.label, part.id, part, to)
+  }
+
+  function add({ id, delta, providerMetadata: metadata }: InputPiece, to: Assembler): void {
+    const call = open.get(id)?.at(-1)
+    // The `tool-call` part will say what a piece without a start was of.
+    if (!call) return
+    to.call(call.label, { delta: call.isText ? undefined : delta, ...(metadata && { metadata }) })
+    if (delta) call.isFed = true
+  }
+
+  function seal(part: CallPart, to: Assembler): void {
+    const call = open.get(part.toolCallId)?.shift()
+    const label = call?.label ?? begun++
+    const text = typeof part.input === 'string' ? part.input : JSON.stringify(part.input)
+    sealed.set(part.toolCallId, label)
+    announce(label, part.toolCallId, part, to)
+    if (!onChat) to.seal(label, text)
+    else if (!call?.isFed) to.call(label, { delta: text })
+  }
+
+  function announce(label: Label, id: string, part: InputStart | CallPart, to: Assembler): void {
+    const { toolName: name, providerMetadata: metadata } = part
+    to.call(label, { id, name, ...(metadata && { metadata }) })
+    // Not ours to run, even if its result comes late or in another response (G16).
+    if (part.providerExecuted) to.call(label, { providerResult: null, metadata: kept.keep({ executed: true }) })
+  }
+
+  function result(part: ResultPart, to: Assembler): void {
+    const { toolCallId: id, result, isError, providerMetadata: resultMetadata } = part
+    const known = sealed.get(id) ?? open.get(id)?.at(-1)?.label
+    // Of a call in an earlier response, it stands alone.
+    const resultOf = known === undefined ? id : undefined
+    const label = known ?? begun++
+    const metadata = kept.keep({ executed: true, ...defined({ isError, resultMetadata, resultOf }) })
+    to.call(label, { id, name: part.toolName, providerResult: result ?? null, metadata })
+    if (resultOf !== undefined) to.seal(label)
+  }
+
+  function file(part: FilePiece, to: Assembler): void {
+    to.text('', { label: begun++, metadata: { ...part.providerMetadata, ...kept.keep({ file: filePart(part) }) } })
+  }
+
+  function custom({ kind, providerMetadata }: CustomPart, to: Assembler): void {
+    // A report on the response, in every one of them: nothing to send back.
+    if (kind === 'anthropic.message_start') return
+    to.text('', { label: begun++, metadata: { ...providerMetadata, ...kept.keep({ custom: kind }) } })
+  }
+
+  function finish({ finishReason, usage }: FinishPart, to: Assembler): void {
+    to.usage(usageOf(usage))
+    const { unified, raw } =
+      typeof finishReason === 'string' ? { unified: finishReason, raw: finishReason } : finishReason
+    // The provider ended without a word: version 4 says `interrupted`, 3 `other` of nothing, 2 `unknown`.
+    if (unified === 'interrupted' || unified === 'unknown' || (unified === 'other' && raw === undefined)) return
+    to.response(defined({ finishReason: raw }))
+    to.finish(FINISH_REASONS.get(unified) ?? 'other')
+  }
+
+  return (part, to) => {
+    switch (part.type) {
+      case 'stream-start':
+        return refuseDropped(part)
+      case 'text-start':
+      case 'text-delta':
+      case 'text-end':
+        return to.text(part.delta ?? '', options(texts, part))
+      case 'reasoning-start':
+      case 'reasoning-delta':
+      case 'reasoning-end':
+        return to.reasoning(part.delta ?? '', options(thoughts, part))
+      case 'tool-input-start':
+        return start(part, to)
+      case 'tool-input-delta':
+      case 'tool-input-end':
+        return add(part, to)
+      case 'tool-call':
+        return seal(part, to)
+      case 'tool-result':
+        return result(part, to)
+      case 'file':
+        return file(part, to)
+      case 'custom':
+        return custom(part, to)
+      case 'response-metadata':
+        return to.response(defined({ id: part.id, model: part.modelId }))
+      case 'finish':
+        return finish(part, to)
+      case 'error':
+        throw new StreamedError(part.error)
+    }
+  }
+}
+
+/** Providers leave out parts of a tool's result that they cannot carry, and say so beside much that matters less. */
+function refuseDropped({ warnings }: StreamStart): void {
+  for (const { message } of warnings) {
+    if (message && /^unsupported\b.*\btool content part\b/.test(message)) throw new ConfigError('messages', message)
+  }
+}
+
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['stop', 'stop'],
+  ['tool-calls', 'tool-calls'],
+  ['length', 'length'],
+  ['content-filter', 'content-filter'],
+  ['error', 'error'],
+])
+
+function usageOf(usage: TotalUsage | DetailedUsage): Usage {
+  if (isDetailed(usage)) {
+    return defined({
+      inputTokens: usage.inputTokens.total,
+      outputTokens: usage.outputTokens.total,
+      cacheReadTokens: usage.inputTokens.cacheRead,
+      cacheWriteTokens: usage.inputTokens.cacheWrite,
+      reasoningTokens: usage.outputTokens.reasoning,
+    })
+  }
+  return defined({
+    inputTokens: usage.inputTokens,
+    outputTokens: usage.outputTokens,
+    cacheReadTokens: usage.cachedInputTokens,
+    reasoningTokens: usage.reasoningTokens,
+  })
+}
+
+function isDetailed(usage: TotalUsage | DetailedUsage): usage is DetailedUsage {
+  return typeof usage.inputTokens === 'object'
+}

@@ -1,0 +1,187 @@
+import type { AssistantMessage, AssistantPart } from '@meanwhile/core'
+import { ModelError } from '@meanwhile/core'
+import { call, cut, end, fail, respond, type ScriptResponse, say } from '@meanwhile/core/testing'
+import { mockModels } from '@meanwhile/harness'
+import { expect, test, vi } from 'vitest'
+import { handMade, realModels } from '../test/ai-sdk.ts'
+import { ask, failureOf, requestTo } from '../test/ask.ts'
+import { tools } from '../test/history.ts'
+import { chat } from '../test/wires.ts'
+import { aiSdk } from './ai-sdk.ts'
+
+const usage = { inputTokens: 12, outputTokens: 34 }
+
+const script: readonly ScriptResponse[] = [
+  respond(say('It is sunny — 東京.'), end({ usage })),
+  respond(say('Let me look.'), call('weather', { city: 'Zürich' }), call('weather', { city: 'Bern' }), end({ usage })),
+  respond(call('weather', {}), end({ usage })),
+  respond(call('weather', '{"city":"Zü'), end({ usage })),
+  respond(say('A long st'), end({ finishReason: 'length', usage })),
+  respond(say('No.'), end({ finishReason: 'content-filter', usage })),
+]
+
+/** What two adapters must agree on: opaque metadata and the provider's own words are each one's own. */
+function essence({ content, finishReason, usage }: AssistantMessage): object {
+  return { content: content.map(bare), finishReason, usage: { ...NO_CACHE, ...usage } }
+}
+
+/** The AI SDK reports a nought where the wire says nothing. */
+const NO_CACHE = { cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
+
+function bare({ providerMetadata: _, ...part }: AssistantPart): object {
+  return part
+}
+
+test.each(realModels)('$title: the messages are those of our own adapter (G1)', async ({ own, model }) => {
+  for (const response of script) {
+    const direct = await ask(own.model(mockModels({ script: [response] }).fetch), { tools })
+    const through = await ask(aiSdk(model(mockModels({ script: [response] }).fetch)), { tools })
+    expect(essence(through.message)).toEqual(essence(direct.message))
+  }
+})
+
+test.each(realModels)(
+  '$title: of every call the input closes, then it is sealed, as the message has it (G1, G3, G4)',
+  async (real) => {
+    const { fetch } = mockModels({ script: [respond(call('weather', { city: 'Zürich' }), end({ usage }))] })
+    const { events, message } = await ask(aiSdk(real.model(fetch)), { tools })
+    const sealed = message.content.find((part) => part.type === 'tool-call')
+    expect(sealed).toMatchObject({ name: 'weather', input: { city: 'Zürich' } })
+    const types = events.map((event) => event.type).filter((type) => type !== 'tool-input-delta')
+    expect(types).toEqual(['tool-input-start', 'tool-input-closed', 'tool-call'])
+    expect(events.at(-1)).toMatchObject({ call: sealed })
+  },
+)
+
+test.each(realModels)(
+  '$title: the input of a call closes before what follows it, though Chat seals late (G3, G4)',
+  async (real) => {
+    const { fetch } = mockModels({ script: [respond(call('weather', { city: 'Bern' }), say('More.'), end({ usage }))] })
+    const { events } = await ask(aiSdk(real.model(fetch)), { tools })
+    const told = ['tool-input-closed', 'tool-call', 'text-delta']
+    expect(events.map((event) => event.type).filter((type) => told.includes(type))).toEqual(
+      real.wire === 'openai-chat' ? ['tool-input-closed', 'text-delta', 'tool-call'] : told,
+    )
+  },
+)
+
+test.each(realModels)(
+  '$title: a stream that is cut is truncated, and keeps what came (G11, qT6, qA7)',
+  async (real) => {
+    const { fetch } = mockModels({ script: [respond(say('Hello'), cut())] })
+    const failure = await failureOf(ask(aiSdk(real.model(fetch))))
+    expect(failure).toBeInstanceOf(ModelError)
+    expect(failure).toMatchObject({
+      code: 'stream_truncated',
+      retryable: true,
+      partial: { content: [{ text: 'Hello' }] },
+    })
+  },
+)
+
+test.each(realModels)(
+  '$title: an HTTP error has its status, its code and when to come back (A19, J5)',
+  async (real) => {
+    const step = fail({ status: 429, code: 'rate_limit_exceeded', message: 'slow down', retryAfter: 1500 })
+    const { fetch } = mockModels({ script: [respond(step)] })
+    const failure = await failureOf(ask(aiSdk(real.model(fetch))))
+    expect(failure).toBeInstanceOf(ModelError)
+    expect(failure).toMatchObject({ status: 429, message: 'slow down', retryable: true, retryAfter: 1500 })
+    const direct = await failureOf(ask(real.own.model(mockModels({ script: [respond(step)] }).fetch)))
+    expect(failure).toHaveProperty('code', direct instanceof ModelError && direct.code)
+  },
+)
+
+const openai = realModels.filter(({ wire }) => wire !== 'anthropic')
+
+test.each(openai)('$title: an account without credit is not asked again', async (real) => {
+  const { fetch } = mockModels({ script: [respond(fail({ status: 429, code: 'insufficient_quota' }))] })
+  expect(await failureOf(ask(aiSdk(real.model(fetch))))).toMatchObject({ status: 429, retryable: false })
+})
+
+test.each(realModels)(
+  '$title: an error inside a 200 stream is classed by its own code (A19, qT8, qT9)',
+  async (real) => {
+    const step = fail({ status: 529, code: 'overloaded_error', message: 'try later' })
+    const { fetch } = mockModels({ script: [respond(say('Hello'), step)] })
+    const failure = await failureOf(ask(aiSdk(real.model(fetch))))
+    expect(failure).toBeInstanceOf(ModelError)
+    expect(failure).toMatchObject({ message: 'try later', retryable: true, partial: { content: [{ text: 'Hello' }] } })
+  },
+)
+
+test.each(realModels)('$title: a broken connection is retryable (J2)', async (real) => {
+  const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+  const fetch = () => Promise.reject(new TypeError('fetch failed', { cause: reset }))
+  const failure = await failureOf(ask(aiSdk(real.model(fetch))))
+  expect(failure).toMatchObject({ name: 'ModelError', code: 'connection', retryable: true })
+})
+
+/** A response that says hello and then stays open. */
+function openEnded() {
+  const state = { requests: 0, closed: false }
+  const fetch: typeof globalThis.fetch = async (_, init) => {
+    state.requests++
+    const body = new ReadableStream({
+      start(controller) {
+        for (const event of chat.hello.slice(0, chat.cut)) {
+          controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`))
+        }
+        init?.signal?.addEventListener('abort', () => {
+          state.closed = true
+          controller.error(init.signal?.reason)
+        })
+      },
+      cancel() {
+        state.closed = true
+      },
+    })
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  }
+  return { state, fetch }
+}
+
+const onChat = realModels.filter(({ wire }) => wire === 'openai-chat')
+
+test.each(onChat)(
+  '$title: nothing is asked before the flow is pulled, and closing it closes the request',
+  async (real) => {
+    const { state, fetch } = openEnded()
+    const model = aiSdk(real.model(fetch))
+    const flow = model.stream(requestTo(model))
+    expect(state.requests).toBe(0)
+    await flow.next()
+    expect(state).toEqual({ requests: 1, closed: false })
+    await flow.return({ role: 'assistant', content: [], finishReason: 'other' })
+    // The AI SDK's pipes pass it on in their own time.
+    await vi.waitFor(() => expect(state).toEqual({ requests: 1, closed: true }))
+  },
+)
+
+test.each(onChat)('$title: an abort in mid-stream closes the request and throws the reason itself', async (real) => {
+  const { state, fetch } = openEnded()
+  const model = aiSdk(real.model(fetch))
+  const aborter = new AbortController()
+  const flow = model.stream(requestTo(model, { signal: aborter.signal }))
+  await flow.next()
+  await flow.next()
+  const reason = new Error('enough')
+  const next = failureOf(flow.next())
+  aborter.abort(reason)
+  expect(await next).toBe(reason)
+  expect(state.closed).toBe(true)
+})
+
+test.each([
+  ['openai.responses', 'openai'],
+  ['anthropic.messages', 'anthropic'],
+  ['amazon-bedrock', 'aws.bedrock'],
+  ['azure.chat', 'azure.ai.openai'],
+  ['google.generative-ai', 'gcp.gemini'],
+  ['google.vertex.chat', 'gcp.vertex_ai'],
+  ['mistral.chat', 'mistral_ai'],
+  ['xai.chat', 'x_ai'],
+  ['gateway', 'gateway'],
+])('%s is %s to telemetry', (provider, expected) => {
+  expect(aiSdk(handMade('v4', [], { provider }).model)).toMatchObject({ provider: expected, id: 'm' })
+})

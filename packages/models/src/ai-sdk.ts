@@ -1,0 +1,72 @@
+/** The models of the AI SDK, and with them all of its providers. */
+
+import type { Model, ModelRequest } from '@meanwhile/core'
+import { assemble } from '@meanwhile/core'
+import { v2, v3, v4 } from './ai-sdk-content.ts'
+import { explainAiSdk, refused } from './ai-sdk-errors.ts'
+import { keeper } from './ai-sdk-kept.ts'
+import type { AiSdkModel, StreamPart } from './ai-sdk-model.ts'
+import { providerName } from './ai-sdk-provider.ts'
+import { callOptions } from './ai-sdk-request.ts'
+import { partReader } from './ai-sdk-stream.ts'
+import { checkUrls } from './ai-sdk-urls.ts'
+import { chunks } from './chunks.ts'
+
+export type { AiSdkModel } from './ai-sdk-model.ts'
+
+/**
+ * A model that is asked through the AI SDK: `aiSdk(mistral('mistral-large-latest'))`. Any provider of AI SDK 5, 6 or 7 will
+ * do; no package of the AI SDK is imported here.
+ *
+ * `provider` is the name `gen_ai.provider.name` has for it. `providerOptions` of the settings go to the AI SDK's provider as
+ * they are: their names and members are the AI SDK's. `clientRetries` has no meaning: below its own loop the AI SDK tries once.
+ */
+export function aiSdk(model: AiSdkModel): Model {
+  const kept = keeper(model.provider)
+  return {
+    provider: providerName(model.provider),
+    id: model.modelId,
+    stream(request) {
+      const answer = chunks(request, async () => read(await ask(request)))
+      // The names of that wire's providers end so.
+      const onChat = model.provider.endsWith('.chat')
+      return assemble(request, answer, partReader(kept, onChat), explainAiSdk)
+    },
+  }
+
+  async function ask(request: ModelRequest): Promise<ReadableStream<StreamPart>> {
+    checkUrls(request.messages, await model.supportedUrls)
+    try {
+      return (await start(request)).stream
+    } catch (thrown) {
+      throw refused(thrown) ?? thrown
+    }
+  }
+
+  function start(request: ModelRequest): ReturnType<AiSdkModel['doStream']> {
+    switch (model.specificationVersion) {
+      case 'v2':
+        return model.doStream(callOptions(request, model.provider, kept, v2))
+      case 'v3':
+        return model.doStream(callOptions(request, model.provider, kept, v3))
+      case 'v4':
+        return model.doStream(callOptions(request, model.provider, kept, v4))
+    }
+  }
+}
+
+/** Not every runtime's streams are iterable. */
+function read(stream: ReadableStream<StreamPart>): AsyncIterable<StreamPart> {
+  return {
+    [Symbol.asyncIterator]() {
+      const reader = stream.getReader()
+      return {
+        next: () => reader.read(),
+        async return() {
+          await reader.cancel()
+          return { done: true, value: undefined }
+        },
+      }
+    },
+  }
+}
