@@ -46,13 +46,10 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
   } finally {
     await traces?.flush()
   }
-  const { environment, transportLagMs, cells } = results
+  const { environment, cells, ...rest } = results
   const entries = cells.map(({ entry }) => entry)
-  console.log(tableOf(entries, transportLagMs))
-  await write(
-    options.json,
-    `${JSON.stringify({ ...environment, options, transportLagMs, results: entries }, null, 2)}\n`,
-  )
+  console.log(tableOf(entries, results.transportLagMs))
+  await write(options.json, `${JSON.stringify({ ...environment, ...rest, results: entries }, null, 2)}\n`)
   await write(options.report, reportOf(results))
   console.log(`Written: ${options.json} and ${options.report}`)
   return entries.some(({ failed }) => failed.length > 0) ? 1 : 0
@@ -66,7 +63,8 @@ async function measured(options: BenchOptions, signal: AbortSignal): Promise<Res
     await using transport = await openTransport(options.transport, signal)
     const made = await runPlan(plan, { transport, signal, onMade: (run) => progress.made(run) })
     const transportLagMs = await transportLag(transport, signal)
-    return { environment: machine, options, transportLagMs, cells: cellsOf(made) }
+    const peakRssMb = Math.round(process.resourceUsage().maxRSS / 1024)
+    return { environment: machine, options, transportLagMs, peakRssMb, cells: cellsOf(made) }
   } finally {
     progress.stop()
   }

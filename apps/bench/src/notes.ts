@@ -43,9 +43,16 @@ function lag(transport: TransportLag | null): string {
 }
 
 function late(entries: readonly Entry[]): string[] {
+  const runs = entries.reduce((sum, entry) => sum + entry.runs, 0)
   const repeated = entries.reduce((sum, entry) => sum + entry.late.repeated, 0)
   const kept = entries.reduce((sum, entry) => sum + entry.late.kept, 0)
   if (repeated + kept === 0) return []
   const made = `${count(repeated, 'run')} repeated because the server wrote more than ${LATE} ms late`
-  return [kept === 0 ? `${made}.` : `${made}; ${kept} more count although it did.`]
+  return [
+    kept === 0 ? `${made}.` : `${made}; ${kept} of ${runs} count although it did.`,
+    ...(kept > BUSY * runs ? ['The machine was busy: measure again when it is not.'] : []),
+  ]
 }
+
+/** More late runs than this share, and the figures say more about the machine than about anything else. */
+const BUSY = 0.25

@@ -49,6 +49,8 @@ export interface Results {
   readonly options: BenchOptions
   /** What the way from server to reader takes by itself. */
   readonly transportLagMs: TransportLag | null
+  /** The most memory this process held. */
+  readonly peakRssMb: number
   readonly cells: readonly Cell[]
 }
 

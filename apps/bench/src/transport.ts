@@ -31,8 +31,14 @@ async function server(signal: AbortSignal): Promise<Transport> {
       const served = await server.load({ script, ...(pace && { pace }) })
       return {
         place: { url: served.url },
-        log: () => served.log(),
-        [Symbol.asyncDispose]: () => served.close(),
+        async log() {
+          signal.throwIfAborted()
+          return await served.log()
+        },
+        // A server that was stopped has no script left to forget, and answers nothing any more.
+        async [Symbol.asyncDispose]() {
+          if (!signal.aborted) await served.close()
+        },
       }
     },
     [Symbol.asyncDispose]: () => server.close(),

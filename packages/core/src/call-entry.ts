@@ -40,6 +40,9 @@ interface EntryOptions {
   readonly ticket: Ticket | undefined
 }
 
+/** Until a call is made. */
+const NEVER = new Promise<never>(() => undefined)
+
 export class CallEntry {
   /** The ledger's key, and the tool's `idempotencyKey` (H25). */
   readonly key: string
@@ -68,7 +71,7 @@ export class CallEntry {
   provisional: boolean
   discarded: DiscardCause | undefined
   settled = false
-  promise: Promise<ToolMessage> = Promise.reject(new Error('not made yet'))
+  promise: Promise<ToolMessage> = NEVER
   message: ToolMessage | undefined
   /** What the last execution was given and gave: what a discarded `reversible` call is undone with. */
   done: { readonly input: unknown; readonly output: unknown } | undefined
@@ -91,7 +94,6 @@ export class CallEntry {
     this.startedEarly = options.provisional
     this.ticket = options.ticket
     this.signal = this.#controller.signal
-    this.promise.catch(() => undefined)
     this.abandoned = new Promise((resolve) => {
       this.#abandon = resolve
     })

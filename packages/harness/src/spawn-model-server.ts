@@ -45,7 +45,9 @@ export async function spawnModelServer({ signal, ...options }: SpawnModelServerO
   })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   child.on('error', fail)
-  child.once('exit', () => fail(new HarnessError('the process of the model server has ended')))
+  const gone = () => fail(new HarnessError('the process of the model server has ended'))
+  child.once('exit', gone)
+  child.once('disconnect', gone)
   child.unref()
 
   const started = ask<string>({ ask: 'serve', options: { precise: true, ...options } })

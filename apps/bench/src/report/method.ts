@@ -19,7 +19,7 @@ const COLUMNS: readonly string[] = [
   'Turnaround: stream and tools done → the next request arrived at the server.',
 ]
 
-function facts({ environment, options }: Results): readonly (readonly [string, string])[] {
+function facts({ environment, options, peakRssMb }: Results): readonly (readonly [string, string])[] {
   const { node, clients, platform, cpu, memoryMb, loadAverage, date } = environment
   const { transport, runs, modes } = options
   return [
@@ -35,5 +35,6 @@ function facts({ environment, options }: Results): readonly (readonly [string, s
     ],
     ['Machine', `${cpu.count} × ${cpu.model}, ${memoryMb.toLocaleString('en')} MB, ${platform}`],
     ['Load before', loadAverage.join(', ')],
+    ['Peak memory', `${peakRssMb.toLocaleString('en')} MB`],
   ]
 }

@@ -68,6 +68,7 @@ function results({ cpu = 'A processor', failed = [] as string[] } = {}): Results
       report: 'report.html',
     },
     transportLagMs: { p50: 0.1, max: 1 },
+    peakRssMb: 150,
     cells: [
       failed.length > 0 ? { entry: { ...entry('sequential', null), failed } } : cell('sequential', 3_110, 1_660),
       cell('parallel', 2_865, 1_660),

@@ -1,0 +1,66 @@
+import { call, respond, say } from '@meanwhile/core/testing'
+import { expect, test } from 'vitest'
+import { measure } from './measure.ts'
+import type { Scenario } from './scenarios.ts'
+import { openTransport } from './transport.ts'
+
+const { signal } = new AbortController()
+
+const input = { key: 'task-1', content: 'say "go"' }
+
+const scenario: Scenario = {
+  id: 'b',
+  title: 'Small',
+  shape: '1 call of 1 ms',
+  tool: 'run_task',
+  calls: [{ id: 'call_1', input, fragments: 3, toolMs: 1 }],
+  script: [respond(say('Now.'), call('run_task', input, { id: 'call_1', deltas: 3 })), respond(say('Done.'))],
+  answer: 'Done.',
+}
+
+test.each(['openai-chat', 'openai-responses', 'anthropic'] as const)(
+  'a run on %s is measured against the log of its own server',
+  async (wire) => {
+    await using transport = await openTransport('msw', signal)
+    const sample = await measure({ scenario, wire, mode: 'eager' }, transport, signal)
+    const { streams, calls, bound, end } = sample.timeline
+    expect(sample.wallMs).toBeCloseTo(end)
+    expect(sample.wallMs).toBeGreaterThanOrEqual(sample.boundMs)
+    expect(bound).toBeCloseTo((streams[0]?.begin ?? 0) + sample.boundMs)
+    expect(streams).toHaveLength(2)
+    expect(calls.map(({ id, argsDone, entered }) => ({ id, lag: entered - argsDone }))).toEqual([
+      { id: 'call_1', lag: expect.closeTo(sample.lagMs[0] ?? 0) },
+    ])
+  },
+)
+
+test('a run whose tool got other arguments than the scenario says does not count', async () => {
+  const other = call('run_task', { ...input, content: 'stop' }, { id: 'call_1' })
+  await expect(fails({ ...scenario, script: [respond(other), respond(say('Done.'))] })).rejects.toThrow(
+    'call_1 ran with other arguments',
+  )
+})
+
+test('a run in which a tool ran twice or not at all does not count', async () => {
+  const one = call('run_task', input, { id: 'call_1' })
+  const two = call('run_task', input, { id: 'call_2' })
+  await expect(fails({ ...scenario, script: [respond(one, two), respond(say('Done.'))] })).rejects.toThrow(
+    '2 executions of 1 calls',
+  )
+  await expect(fails({ ...scenario, script: [respond(say('Done.'))] })).rejects.toThrow('1 requests came, not 2')
+})
+
+test('a run with another answer than the script says does not count', async () => {
+  await expect(fails({ ...scenario, answer: 'Not yet.' })).rejects.toThrow('the answer was "Done."')
+})
+
+/** The scenario expects what `scenario` expects, whatever it makes the model say. */
+async function fails(wrong: Scenario): Promise<unknown> {
+  await using transport = await openTransport('msw', signal)
+  const stage = (_: Scenario, wire: 'anthropic') => transport.stage(wrong, wire)
+  return await measure(
+    { scenario: { ...wrong, script: scenario.script }, wire: 'anthropic', mode: 'eager' },
+    { ...transport, stage },
+    signal,
+  )
+}

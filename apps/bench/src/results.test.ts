@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import type { Sample } from './measure.ts'
+import type { Mode } from './modes.ts'
+import { cellsOf } from './results.ts'
+import type { Made } from './runner.ts'
+import { SCENARIOS } from './scenarios.ts'
+
+test('an entry has the medians of its runs, and savings come from runs of one round', () => {
+  const entries = entriesOf([
+    made('parallel', 0, sample({ wallMs: 2_860 })),
+    made('eager', 0, sample({ wallMs: 1_910, lagMs: [0.4, 0.6] })),
+    made('eager', 1, sample({ wallMs: 2_100, lagMs: [0.5, 3] })),
+    made('parallel', 1, sample({ wallMs: 3_060 })),
+    made('eager', 2, sample({ wallMs: 1_900, lagMs: [0.3, 0.2] })),
+    made('parallel', 2, sample({ wallMs: 2_870 })),
+    made('sequential', 0, sample({ wallMs: 3_110 })),
+  ])
+  expect(entries.map(({ mode, runs, wallMs, savedMs }) => ({ mode, runs, wallMs, savedMs }))).toEqual([
+    { mode: 'sequential', runs: 1, wallMs: 3_110, savedMs: -250 },
+    { mode: 'parallel', runs: 3, wallMs: 2_870, savedMs: 0 },
+    { mode: 'eager', runs: 3, wallMs: 1_910, savedMs: 960 },
+  ])
+  expect(entries[2]).toMatchObject({
+    wallMsRange: [1_900, 2_100],
+    savedMsRange: [950, 970],
+    dispatchLagMs: { first: 0.4, p50: 0.45, max: 3 },
+    ratioToBound: 1,
+  })
+})
+
+test('failed runs are told and are in no median', () => {
+  const [entry] = entriesOf([
+    made('eager', 0, sample({ wallMs: 1_910 })),
+    { ...subject('eager', 1), failure: '2 executions of 1 calls', repeated: 0 },
+  ])
+  expect(entry).toMatchObject({ runs: 1, wallMs: 1_910, savedMs: null, failed: ['2 executions of 1 calls'] })
+})
+
+test('late runs are counted: those thrown away, and those that count all the same', () => {
+  const [entry] = entriesOf([
+    { ...made('eager', 0, sample({ wallMs: 1_910 })), repeated: 2 },
+    made('eager', 1, sample({ wallMs: 1_990, latenessMs: 12 })),
+  ])
+  expect(entry).toMatchObject({ late: { repeated: 2, kept: 1 }, latestWriteMs: 12 })
+})
+
+test('the run drawn is the one nearest to the median', () => {
+  const [cell] = cellsOf([1_900, 2_400, 1_930].map((wallMs, round) => made('eager', round, sample({ wallMs }))))
+  expect(cell?.typical?.end).toBe(1_930)
+})
+
+function entriesOf(runs: readonly Made[]): ReturnType<typeof cellsOf>[number]['entry'][] {
+  return cellsOf(runs).map(({ entry }) => entry)
+}
+
+function made(mode: Mode, round: number, sample: Sample): Made {
+  return { ...subject(mode, round), sample, repeated: 0 }
+}
+
+function subject(mode: Mode, round: number): Omit<Made, 'repeated'> {
+  return { scenario: SCENARIOS.f, wire: 'anthropic', mode, round }
+}
+
+function sample({ wallMs, lagMs = [0.5], latenessMs = 1 }: Pick<Sample, 'wallMs'> & Partial<Sample>): Sample {
+  const timeline = { streams: [], calls: [], bound: wallMs, end: wallMs }
+  return {
+    wallMs,
+    boundMs: wallMs,
+    possibleMs: 950,
+    lagMs,
+    turnaroundMs: 2,
+    early: 1,
+    cpuUserMs: 20,
+    latenessMs,
+    timeline,
+  }
+}

@@ -1,0 +1,68 @@
+import { call, respond, say } from '@meanwhile/core/testing'
+import { expect, test } from 'vitest'
+import type { Job } from './run-plan.ts'
+import { LATE, runPlan } from './runner.ts'
+import type { Scenario } from './scenarios.ts'
+import { openTransport, type Transport } from './transport.ts'
+
+const input = { key: 'task-1', content: 'go' }
+
+const scenario: Scenario = {
+  id: 'b',
+  title: 'Small',
+  shape: '1 call of 1 ms',
+  tool: 'run_task',
+  calls: [{ id: 'call_1', input, fragments: 1, toolMs: 1 }],
+  script: [respond(call('run_task', input, { id: 'call_1', deltas: 1 })), respond(say('Done.'))],
+  answer: 'Done.',
+  pace: { firstToken: 1, betweenTokens: 1 },
+}
+
+const job: Job = { scenario, wire: 'anthropic', mode: 'eager', round: 0 }
+
+test('a run whose server wrote late is repeated, as long as the plan allows for it, and then counts as it is', async () => {
+  await using transport = late(await openTransport('msw', signal()), LATE + 1)
+  // A plan of one run allows for one repetition.
+  expect(await runPlan([job], { transport, signal: signal() })).toMatchObject([
+    { repeated: 1, sample: { latenessMs: LATE + 1 } },
+  ])
+})
+
+test('a run whose server was in time is not repeated', async () => {
+  await using transport = late(await openTransport('msw', signal()), 0)
+  expect(await runPlan([job], { transport, signal: signal() })).toMatchObject([{ repeated: 0 }])
+})
+
+test('a run that fails is told and holds nothing up', async () => {
+  await using transport = late(await openTransport('msw', signal()), 0)
+  const wrong = { ...job, scenario: { ...scenario, answer: 'Not yet.' } }
+  let told = 0
+  const onMade = () => void told++
+  const made = await runPlan([wrong, job], { transport, signal: signal(), onMade })
+  expect(made).toMatchObject([{ failure: 'the answer was "Done."' }, { sample: { wallMs: expect.any(Number) } }])
+  expect(told).toBe(2)
+})
+
+test('an abort ends the plan with its reason', async () => {
+  await using transport = await openTransport('msw', signal())
+  const stop = AbortSignal.abort(new Error('enough'))
+  await expect(runPlan([job], { transport, signal: stop })).rejects.toThrow('enough')
+})
+
+function signal(): AbortSignal {
+  return new AbortController().signal
+}
+
+/** A transport whose server seems to have been so late. */
+function late(transport: Transport, lateness: number): Transport {
+  return {
+    ...transport,
+    async stage(scenario, wire) {
+      const stage = await transport.stage(scenario, wire)
+      return {
+        ...stage,
+        log: async () => (await stage.log()).map((response) => ({ ...response, lateness })),
+      }
+    },
+  }
+}
