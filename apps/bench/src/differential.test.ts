@@ -1,0 +1,91 @@
+import Anthropic from '@anthropic-ai/sdk'
+import { type AgentError, createAgent, type Effect, type Message, type Middleware, tool } from '@meanwhile/core'
+import { respond, type ScriptResponse, say } from '@meanwhile/core/testing'
+import { eagerTools } from '@meanwhile/eager-tools'
+import { mockModels, type WireName } from '@meanwhile/harness'
+import { type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'
+import { anthropic } from '@meanwhile/models/anthropic'
+import { openai } from '@meanwhile/models/openai'
+import OpenAI from 'openai'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+
+// Every quirk of the catalogue as the first step of a run, through the official client and the adapter, eager and not.
+
+interface Ran {
+  readonly messages: readonly Message[] | undefined
+  readonly error: unknown
+  /** What the tools were given, in order. */
+  readonly executions: readonly string[]
+}
+
+async function run(quirk: Quirk, effect: Effect, middleware: readonly Middleware[]): Promise<Ran> {
+  const done: ScriptResponse = respond(say('Done.'))
+  const mock = mockModels({ script: [quirkResponse(quirk, { slice: { bytes: 7 } }), done, done] })
+  const executions: string[] = []
+  const tools = toolNames(quirk).map((name) =>
+    tool({
+      name,
+      description: name,
+      input: z.unknown(),
+      effect,
+      ...(effect === 'reversible' && { compensate: () => undefined }),
+      execute(input) {
+        executions.push(`${name} ${JSON.stringify(input)}`)
+        return `${name} ran`
+      },
+    }),
+  )
+  const agent = createAgent({ model: modelOf(quirk.wire, mock.fetch), tools, middleware })
+  const settled = await agent.run('Go.').then(
+    ({ messages }) => ({ messages, error: undefined }),
+    (error: AgentError) => ({ messages: error.messages, error: JSON.parse(JSON.stringify(error)) as unknown }),
+  )
+  return { ...settled, executions }
+}
+
+function modelOf(wire: WireName, fetch: typeof globalThis.fetch) {
+  const idleTimeout = 200
+  if (wire === 'anthropic') {
+    const client = new Anthropic({ apiKey: 'none', fetch, maxRetries: 0, logLevel: 'off' })
+    return anthropic({ client, model: 'm', idleTimeout })
+  }
+  const client = new OpenAI({ apiKey: 'none', fetch, maxRetries: 0, logLevel: 'off' })
+  return openai({ client, model: 'm', api: wire === 'openai-chat' ? 'chat' : 'responses', idleTimeout })
+}
+
+/** The tools whose calls the quirk is expected to give; one of them is not there, so that unknown tools are met, too. */
+function toolNames({ expected, declared }: Quirk): string[] {
+  const calls = [expected, declared?.expected].flatMap((outcome) => outcome?.calls ?? [])
+  return [...new Set(calls.map(({ name }) => name))].filter((name) => name !== '' && name !== 'parallel')
+}
+
+function count(executions: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const execution of executions) counts.set(execution, (counts.get(execution) ?? 0) + 1)
+  return counts
+}
+
+test.each(quirks)('eager changes nothing of $wire $id, $title, but when its tools run', async (quirk) => {
+  for (const effect of ['read', 'idempotent', 'reversible', 'external'] as const) {
+    const waiting = await run(quirk, effect, [])
+    const eager = await run(quirk, effect, [eagerTools()])
+    expect(eager.messages).toEqual(waiting.messages)
+    expect(eager.error).toEqual(waiting.error)
+
+    if (effect === 'external') expect(eager.executions.toSorted()).toEqual(waiting.executions.toSorted())
+    const before = count(waiting.executions)
+    for (const [execution, times] of count(eager.executions)) {
+      const wasted = times - (before.get(execution) ?? 0)
+      // One more than in the other run only where the response did not stand, or its arguments changed after they had closed.
+      expect(wasted, `${effect}: ${execution}`).toBeLessThanOrEqual(stands(quirk) ? 0 : 1)
+    }
+    for (const execution of before.keys()) expect(eager.executions).toContain(execution)
+  }
+})
+
+/** Whether the response stands as its calls had closed: it may be acted on, and nothing came after an object that spoils it. */
+function stands({ expected }: Quirk): boolean {
+  if (!('finishReason' in expected) || expected.calls.some(({ invalid }) => invalid)) return false
+  return expected.finishReason === 'stop' || expected.finishReason === 'tool-calls'
+}
