@@ -188,8 +188,7 @@ export class ToolCalls {
       if (sameCall(same.call, call)) return same
       if (same.provisional) this.#discard(same, 'arguments_changed')
     }
-    if (!asker || asker.failed) return undefined
-    const held = this.#ledger.held(call, this.#run.step, asker)
+    const held = asker && this.#ledger.held(call, this.#run.step, asker)
     if (!held) return undefined
     this.#ledger.rename(held, call.id)
     held.askers.push(asker)

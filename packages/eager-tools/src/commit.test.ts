@@ -117,21 +117,21 @@ test('other white space, key order and escapes are no change (H8)', async () => 
   expect(lines).toEqual(['tool-start c1 provisional', 'tool-committed c1', 'tool-end c1'])
 })
 
-test('what arrives at a check that arguments have overtaken starts nothing (H8)', async () => {
-  const { log } = workshop()
-  const schema = input.refine(({ n }) => after(n === 1 ? 150 : 0).then(() => true))
+test('a check that the arguments have overtaken starts nothing, neither what it checked nor what came then (H8, H4)', async () => {
+  const begin = performance.now()
+  const log: string[] = []
   const slow = tool({
     name: 'slow',
-    description: 'Checks 1 for long.',
-    input: schema,
-    effect: 'read',
-    execute: ({ n }) => void log.push(`slow ${n}`),
+    description: 'Checks 1 for long, and would only read it.',
+    input: input.refine(({ n }) => (n === 1 ? after(150).then(() => true) : true)),
+    effect: ({ n }) => (n === 1 ? 'read' : 'external'),
+    execute: ({ n }) => void log.push(`${Math.round(performance.now() - begin)} slow ${n}`),
   })
   const model = tellingModel(changing('{"n":2}', 'slow'))
   const agent = createAgent({ model, tools: [slow as Tool], middleware: [eagerTools()] })
   const { events } = await played(collect(agent.stream('Go')))
-  expect(log).toEqual(['slow 2'])
-  expect(toolOutline(events)).toEqual(['tool-start c1 provisional', 'tool-committed c1', 'tool-end c1'])
+  expect(log).toEqual(['300 slow 2'])
+  expect(toolOutline(events)).toEqual(['tool-start c1', 'tool-end c1'])
 })
 
 test('nothing that a discarded call still says is taken for its successor’s (H20, D7)', async () => {
@@ -357,6 +357,25 @@ test('a discard aborts the signal of that call alone (H20)', async () => {
   expect(results(result?.messages).map(({ callId }) => callId)).toEqual(['c2'])
 })
 
+test('a call that is discarded while its input is still checked does not begin its work (H20)', async () => {
+  const begun: string[] = []
+  const slow = tool({
+    name: 'slow',
+    description: 'Checks its input for long: 50 ms before it starts, and again when it has.',
+    input: input.refine(() => after(50).then(() => true)),
+    effect: 'read',
+    execute: () => void begun.push('slow'),
+  }) as Tool
+  const script = respond(call('slow', { n: 1 }, { id: 'c1', deltas: 1 }), wait(70), end({ finishReason: 'length' }))
+  const { events } = await ran([script, respond(wait(100), say('Done.'))], { tools: [slow] })
+  expect(toolOutline(events)).toEqual([
+    'tool-start c1 provisional',
+    'tool-discarded c1 stream_truncated',
+    'tool-end c1 error',
+  ])
+  expect(begun).toEqual([])
+})
+
 test('a discarded tool that ignores its signal is waited for at most the grace time and reported as abandoned (H20, K12)', async () => {
   const script = respond(
     call('look', { n: 1, ms: 60_000, deaf: true }, { id: 'c1', deltas: 1 }),
@@ -468,7 +487,9 @@ test('a reversible call that is committed, failed or never finished is not undon
   expect((await ran([committed, done])).log).toEqual(['0 move 1'])
 
   const cutOff = respond(call('move', { n: 1, ms: 500 }, { deltas: 1 }), wait(100), end({ finishReason: 'other' }))
-  expect((await ran([cutOff])).log).toEqual(['0 move 1', '100 move 1 aborted'])
+  const { log, result } = await ran([cutOff])
+  expect(log).toEqual(['0 move 1', '100 move 1 aborted'])
+  expect(result?.warnings).toEqual([])
 })
 
 test('a compensation that fails stands in the warnings and changes nothing else (H23)', async () => {

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { played } from '../test/clock.ts'
 import { bare, outline } from '../test/outline.ts'
 import { tellingModel } from '../test/telling-model.ts'
-import { input, workshop } from '../test/workshop.ts'
+import { after, input, workshop } from '../test/workshop.ts'
 import { type EagerToolsOptions, eagerTools, type Policy } from './index.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -170,6 +170,31 @@ test('an effect that is a function is asked with the input as the schema gives i
   // The third stands behind the second, which may write.
   expect(log).toEqual(['0 mixed 1', '100 mixed 2', '100 mixed 1'])
   expect(seen[0]).toEqual({ n: 1, ms: 0, deaf: false })
+})
+
+test('while it is not known what a changed call will do, later calls wait for it (H4, H14)', async () => {
+  const { log, tools } = workshop()
+  const slow = tool({
+    name: 'slow',
+    description: 'Checks 2 for long, which writes.',
+    input: input.refine(({ n }) => (n === 2 ? after(100).then(() => true) : true)),
+    effect: ({ n }) => (n === 1 ? 'read' : 'idempotent'),
+    execute: ({ n }) => void log.push(`slow ${n}`),
+  }) as Tool
+  const model = tellingModel([
+    [
+      [0, (to) => to.call(0, { id: 'c1', name: 'slow', delta: '{"n":1}' })],
+      [100, (to) => to.seal(0, '{"n":2}')],
+      [150, (to) => to.call(1, { id: 'c2', name: 'look', delta: '{"n":3}' })],
+      [500, (to) => to.finish('tool-calls')],
+    ],
+    [
+      [0, (to) => to.text('Done.')],
+      [0, (to) => to.finish('stop')],
+    ],
+  ])
+  await played(createAgent({ model, tools: [...tools, slow], middleware: [eagerTools()] }).run('Go'))
+  expect(log).toEqual(['slow 1', 'slow 2', '500 look 3'])
 })
 
 test('a throw in the effect counts as external, with one warning, and hurts neither call nor run (H4)', async () => {

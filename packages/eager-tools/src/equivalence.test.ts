@@ -1,4 +1,4 @@
-import { AgentError, type AgentEvent } from '@meanwhile/core'
+import { AgentError } from '@meanwhile/core'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { accounts, canonical } from '../test/accounts.ts'
@@ -48,10 +48,13 @@ const executed = ({ executions }: Trial) =>
   tally(executions.map(({ step, tool, written }) => logical(step, tool, written)))
 
 /**
- * How often each may have been executed: once for each call of the attempt that asked for it most often, and once for each call
- * that closed with it and was then sealed with something else.
+ * How often each may have been executed: once for each call of the attempt that asked for it most often, and a read once more
+ * for each call that closed with it and was then sealed with something else.
  */
-function most(events: readonly AgentEvent[]): Map<string, number> {
+function most({ events, executions }: Trial): Map<string, number> {
+  const reads = new Set(
+    executions.flatMap(({ effect, step, tool, written }) => (effect === 'read' ? [logical(step, tool, written)] : [])),
+  )
   const calls = new Map<string, { readonly attempt: string; readonly said: string[] }>()
   for (const event of events) {
     if (event.type !== 'tool-input-closed' && event.type !== 'tool-call') continue
@@ -67,7 +70,8 @@ function most(events: readonly AgentEvent[]): Map<string, number> {
     most.set(what, Math.max(most.get(what) ?? 0, count))
   }
   for (const { said } of calls.values()) {
-    for (const early of new Set(said)) if (early !== said.at(-1)) most.set(early, (most.get(early) ?? 0) + 1)
+    const left = [...new Set(said)].filter((early) => early !== said.at(-1) && reads.has(early))
+    for (const early of left) most.set(early, (most.get(early) ?? 0) + 1)
   }
   return most
 }
@@ -84,7 +88,7 @@ function compare(scenario: Scenario, eager: Trial, waiting: Trial): void {
   const times = executed(eager)
   const usual = executed(waiting)
   const discarded = tally(told.discarded.map(({ step, name, input }) => logical(step, name, input)))
-  const allowed = most(eager.events)
+  const allowed = most(eager)
   const missing = [...usual].filter(([what, count]) => (times.get(what) ?? 0) < count)
   const unexplained = [...times].filter(([what, count]) => count - (usual.get(what) ?? 0) > (discarded.get(what) ?? 0))
   // No logical call runs twice: a retry's equal call joins. What afterModel asks for besides is in no model event.

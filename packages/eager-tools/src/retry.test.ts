@@ -425,6 +425,27 @@ test('with one slot a held call that is not joined gives its slot back to those 
   expect(log).toEqual(['0 look 1', '200 look 1 aborted', '200 look 2'])
 })
 
+test('a call that asks for what a discarded one asked for is made anew, and early (H22, H8)', async () => {
+  const { log, tools } = workshop()
+  const model = tellingModel([
+    [
+      [0, (to) => to.call(0, { id: 'a1', name: 'look', delta: '{"n":1}' })],
+      [100, (to) => to.seal(0, '{"n":2}')],
+    ],
+    [
+      [100, (to) => to.call(0, { id: 'b1', name: 'look', delta: '{"n":1}' })],
+      [200, (to) => to.finish('tool-calls')],
+    ],
+    [
+      [0, (to) => to.text('Done.')],
+      [0, (to) => to.finish('stop')],
+    ],
+  ])
+  const agent = createAgent({ model, tools, middleware: [retrying(), eagerTools()] })
+  await played(agent.run('Go'))
+  expect(log).toEqual(['0 look 1', '100 look 2', '200 look 1'])
+})
+
 test('a call is joined though an equal one before it has changed its mind (H22, H8)', async () => {
   const { log, tools } = workshop()
   const same = '{"n":1,"ms":900}'
