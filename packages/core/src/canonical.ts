@@ -3,17 +3,29 @@
 import type { ToolCall } from './message.ts'
 
 /** JSON with sorted keys. A value JSON cannot hold counts as `null`. */
-export function canonical(value: unknown): string {
+function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`
 }
 
+const inputs = new WeakMap<ToolCall, string>()
+
+/** The canonical text of a call's input, made once: calls are frozen. */
+export function canonicalInput(call: ToolCall): string {
+  let text = inputs.get(call)
+  if (text === undefined) {
+    text = canonical(call.input)
+    inputs.set(call, text)
+  }
+  return text
+}
+
 /** Whether two calls ask for the same: one tool, equal input. Their ids do not count. */
 export function sameCall(a: ToolCall, b: ToolCall): boolean {
   if (a.name !== b.name || a.inputError !== b.inputError) return false
-  return a.input === b.input || canonical(a.input) === canonical(b.input)
+  return a.input === b.input || canonicalInput(a) === canonicalInput(b)
 }
 
 /** 53 bits of a text, short and stable; not for security (cyrb53). */

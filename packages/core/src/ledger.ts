@@ -1,7 +1,7 @@
 /** Which calls a run has made: by their id, and by what they ask for. */
 
 import type { Asker, CallEntry } from './call-entry.ts'
-import { canonical, hash, sameCall } from './canonical.ts'
+import { canonicalInput, hash, sameCall } from './canonical.ts'
 import type { ToolCall } from './message.ts'
 
 export class Ledger {
@@ -59,5 +59,5 @@ export class Ledger {
 }
 
 function contentOf(call: ToolCall, step: number): string {
-  return `${step}/${call.name}/${hash(canonical(call.input))}`
+  return `${step}/${call.name}/${hash(canonicalInput(call))}`
 }

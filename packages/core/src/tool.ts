@@ -56,6 +56,11 @@ export interface Tool<Input = unknown, Output = unknown> {
   toContent?(output: Output): readonly ContentPart[]
 }
 
+/** The effect of a call with this input. Throws what the tool's own function throws. */
+export function effectOf(tool: Tool, input: unknown): Effect {
+  return typeof tool.effect === 'function' ? tool.effect(input) : (tool.effect ?? 'external')
+}
+
 /** A function member that, like a method, lets tools of different inputs stand in one list. */
 type Method<Input, Result> = { method(input: Input): Result }['method']
 

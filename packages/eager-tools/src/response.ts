@@ -11,7 +11,7 @@ import {
   type Tool,
   type ToolCall,
 } from '@meanwhile/core'
-import { deferral, type Evidence, effectOf, type Policy } from './policy.ts'
+import { deferral, type Evidence, knownEffect, type Policy } from './policy.ts'
 
 interface StreamedCall {
   readonly id: string
@@ -80,7 +80,7 @@ export class StreamedResponse {
     const checked = await usable(tool, call)
     if (streamed.call?.input !== call.input) return
     if (tool && checked) {
-      streamed.effect = effectOf(tool, checked.input, this.#options.run)
+      streamed.effect = knownEffect(tool, checked.input, this.#options.run)
       streamed.state = 'due'
     } else {
       streamed.state = 'deferred'
