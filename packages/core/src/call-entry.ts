@@ -5,7 +5,7 @@ import type { DiscardCause } from './events.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
 import type { Ticket } from './slots.ts'
 import type { OpenSpan } from './telemetry/spans.ts'
-import type { Tool } from './tool.ts'
+import type { Effect, Tool } from './tool.ts'
 
 /** Who asked for calls: a model attempt; or a wrap that answers itself, which is number 0 and has no span. */
 export interface Asker {
@@ -13,7 +13,8 @@ export interface Asker {
   readonly span: Span | undefined
   /** When its stream ended, in `performance.now()`; absent while it goes on. */
   ended?: number
-  failed?: boolean
+  /** It failed, or a wrap left it: no call of it starts any more. */
+  over?: boolean
 }
 
 /** One execution of the tool's function. Times: `performance.now()`. `ended` is absent while it goes on. */
@@ -36,7 +37,10 @@ interface EntryOptions {
   readonly parent: Context
   readonly attributes: Attributes
   readonly asker: Asker | undefined
+  /** The call whose tool or wrap makes this one. */
+  readonly maker: CallEntry | undefined
   readonly provisional: boolean
+  readonly ceiling: Effect | undefined
   readonly ticket: Ticket | undefined
 }
 
@@ -54,7 +58,11 @@ export class CallEntry {
   readonly attributes: Attributes
   /** Absent for calls made by tools and wraps: they work inside the slot of the call that made them. */
   readonly ticket: Ticket | undefined
+  /** Absent unless a tool or wrap makes this call: then it shares that call's fate. */
+  readonly maker: CallEntry | undefined
   readonly startedEarly: boolean
+  /** What it may do, at the most, before it is committed. */
+  readonly ceiling: Effect | undefined
   /** When it was asked for, in `performance.now()`. */
   readonly asked: number = performance.now()
   readonly askers: Asker[]
@@ -75,10 +83,15 @@ export class CallEntry {
   message: ToolMessage | undefined
   /** What the last execution was given and gave: what a discarded `reversible` call is undone with. */
   done: { readonly input: unknown; readonly output: unknown } | undefined
+  /** The work itself, which may go on after the call was abandoned. Always has a handler. */
+  work: Promise<unknown> = NEVER
   /** Resolves when the call was aborted and went on beyond its grace time (K12). */
   readonly abandoned: Promise<void>
+  /** Resolves when the call is committed; one that was never provisional is from the start. */
+  readonly committed: Promise<void>
   readonly #controller = new AbortController()
   #abandon: () => void = () => undefined
+  #commit: () => void = () => undefined
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(options: EntryOptions) {
@@ -90,13 +103,20 @@ export class CallEntry {
     this.parent = options.parent
     this.attributes = options.attributes
     this.askers = options.asker ? [options.asker] : []
+    this.maker = options.maker
     this.provisional = options.provisional
     this.startedEarly = options.provisional
+    this.ceiling = options.ceiling
     this.ticket = options.ticket
+    this.maker?.children.push(this)
     this.signal = this.#controller.signal
     this.abandoned = new Promise((resolve) => {
       this.#abandon = resolve
     })
+    this.committed = new Promise((resolve) => {
+      this.#commit = resolve
+    })
+    if (!options.provisional) this.#commit()
   }
 
   /** Aborts this call and those it made; `grace` ms later they are no longer waited for. */
@@ -105,6 +125,12 @@ export class CallEntry {
     if (this.settled || this.signal.aborted) return
     this.#timer = setTimeout(this.#abandon, grace)
     this.#controller.abort(reason)
+  }
+
+  /** Its model call has stood and the loop asks for it. */
+  commit(): void {
+    this.provisional = false
+    this.#commit()
   }
 
   settle(): void {

@@ -7,6 +7,9 @@ import type { ToolCall } from './message.ts'
 import type { RunState } from './run.ts'
 import type { Progress } from './tool.ts'
 
+/** Events of one call that wait for its announcement, at the most: what comes beyond is dropped. */
+const MOST_HIDDEN = 1_024
+
 type Provisional = Extract<AgentEventBody, { type: 'tool-start' | 'tool-progress' | 'custom' }>
 
 export class CallEvents {
@@ -26,8 +29,7 @@ export class CallEvents {
   }
 
   started(entry: CallEntry): void {
-    const announced = this.#announced.get(entry.call.id)
-    if (entry.provisional && !(announced && sameCall(announced, entry.call))) this.#hidden.set(entry, [])
+    if (entry.provisional && !this.#isTold(entry)) this.#hidden.set(entry, [])
     this.#emit(entry, { type: 'tool-start', callId: entry.call.id, call: entry.call })
   }
 
@@ -53,11 +55,12 @@ export class CallEvents {
     this.#emit(entry, { ...event, callId: entry.call.id })
   }
 
-  /** The reader has been told of the call. */
+  /** The reader has been told of the call: what it has emitted follows, and what the calls it made have. */
   show(entry: CallEntry): void {
     const events = this.#hidden.get(entry)
     this.#hidden.delete(entry)
     for (const event of events ?? []) this.#run.push(event)
+    for (const child of entry.children) this.show(child)
   }
 
   committed(entry: CallEntry): void {
@@ -66,13 +69,22 @@ export class CallEvents {
     this.#run.push({ type: 'tool-committed', callId: entry.id, ...(startedAs !== entry.id && { startedAs }) })
   }
 
+  /** Of a call the reader was never told of, it is told nothing. */
   discarded(entry: CallEntry): void {
-    this.show(entry)
-    if (entry.discarded) this.#run.push({ type: 'tool-discarded', callId: entry.call.id, cause: entry.discarded })
+    const untold = this.#hidden.delete(entry)
+    if (entry.discarded && !untold)
+      this.#run.push({ type: 'tool-discarded', callId: entry.call.id, cause: entry.discarded })
   }
 
   ended(entry: CallEntry): void {
     if (entry.message) this.#run.push({ type: 'tool-end', callId: entry.id, message: entry.message })
+  }
+
+  /** A call that another makes is told of with it. */
+  #isTold({ call, maker }: CallEntry): boolean {
+    if (maker) return !this.#hidden.has(maker)
+    const announced = this.#announced.get(call.id)
+    return announced !== undefined && sameCall(announced, call)
   }
 
   #emit(entry: CallEntry, event: Provisional): void {
@@ -81,6 +93,6 @@ export class CallEvents {
     const hidden = this.#hidden.get(entry)
     if (!hidden) this.#run.push(body)
     else if (event.type === 'tool-progress' && hidden.at(-1)?.type === 'tool-progress') hidden[hidden.length - 1] = body
-    else hidden.push(body)
+    else if (hidden.length < MOST_HIDDEN) hidden.push(body)
   }
 }

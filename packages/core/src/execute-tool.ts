@@ -1,18 +1,20 @@
 /** One execution of a tool: slot, span, input check, the function itself, its message. The innermost of `wrapToolCall`. */
 
 import type { Context } from '@opentelemetry/api'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { CallEntry, Execution } from './call-entry.ts'
 import { AgentError, ToolInputError, UnknownToolError } from './errors.ts'
 import { cancelable } from './flow.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
-import type { ToolFlow } from './middleware.ts'
+import type { Awaitable, ToolFlow } from './middleware.ts'
 import type { RunState } from './run.ts'
 import { viewOf } from './run-view.ts'
-import { DISPATCH_LAG, DISPATCH_QUEUED } from './telemetry/semconv.ts'
+import { DISPATCH_LAG, DISPATCH_QUEUED, TOOL_EFFECT } from './telemetry/semconv.ts'
 import { startToolSpan } from './telemetry/spans.ts'
 import { traced } from './telemetry/traced.ts'
-import type { Progress, Tool } from './tool.ts'
+import { type Effect, effectOf, exceeds, type Progress, type Tool } from './tool.ts'
 import { resultMessage, textMessage } from './tool-message.ts'
+import { unwrapJson } from './unwrap-json.ts'
 
 /** Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call. */
 export function executeTool(run: RunState, entry: CallEntry, call: ToolCall, parent: Context): ToolFlow {
@@ -54,7 +56,6 @@ function inSpan(run: RunState, entry: CallEntry, call: ToolCall, place: Place, q
         agent: run.config.name,
         step: entry.step,
         attempt,
-        effect: typeof entry.tool?.effect === 'string' ? entry.tool.effect : 'external',
         early: entry.startedEarly,
         asked: entry.askers.flatMap(({ span }) => span?.spanContext() ?? []),
         attributes: { [DISPATCH_QUEUED]: queued / 1000, ...run.annotationsOf(entry.call.id), ...entry.attributes },
@@ -80,6 +81,9 @@ async function* work(run: RunState, entry: CallEntry, call: ToolCall, execution:
   if (!tool) return await unknown(run, call)
   const input = await checkedInput(tool, call)
   signal.throwIfAborted()
+  const effect = safeEffect(tool, input)
+  span.setAttribute(TOOL_EFFECT, effect)
+  if (entry.provisional && entry.ceiling && exceeds(effect, entry.ceiling)) await committed(entry, signal)
   span.setAttribute(DISPATCH_LAG, (performance.now() - entry.asked) / 1000)
   const outcome = tool.execute(input, {
     callId: entry.call.id,
@@ -93,6 +97,22 @@ async function* work(run: RunState, entry: CallEntry, call: ToolCall, execution:
   return resultMessage(call, tool, output)
 }
 
+/** A throw of the tool's own function counts as `external` (H4). */
+function safeEffect(tool: Tool, input: unknown): Effect {
+  try {
+    return effectOf(tool, input)
+  } catch {
+    return 'external'
+  }
+}
+
+async function committed(entry: CallEntry, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    void entry.committed.then(resolve)
+  })
+}
+
 async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {
   const answer = call.name === '' ? undefined : await run.config.unknownTool?.(call)
   if (answer !== undefined) return textMessage(call, answer, false)
@@ -102,20 +122,38 @@ async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {
   )
 }
 
-/** The input as the tool's schema gives it back. Throws {@link ToolInputError} (A13). */
+/**
+ * The input as the tool's schema gives it back. Objects and lists that a model wrote as JSON text, the whole input among them, are
+ * taken out of their strings where the schema wants none there and then accepts all of it (qC34).
+ *
+ * @throws {ToolInputError} The schema does not accept it (A13).
+ */
 export async function checkedInput(tool: Tool, call: ToolCall): Promise<unknown> {
   if (call.inputError !== undefined) throw new ToolInputError(tool.name, [{ path: '', message: call.inputError }])
-  const checking = tool.input['~standard'].validate(call.input)
+  const checking = validate(tool, call.input)
   const result = checking instanceof Promise ? await checking : checking
   if (!result.issues) return result.value
-  throw new ToolInputError(
-    tool.name,
-    result.issues.map((issue) => ({ path: (issue.path ?? []).map(segment).join('.'), message: issue.message })),
-  )
+  let { issues } = result
+  for (let input = call.input; ; ) {
+    const unwrapped = unwrapJson(input, issues.map(pathOf))
+    if (unwrapped === input) throw new ToolInputError(tool.name, result.issues.map(described))
+    const checked = await validate(tool, unwrapped)
+    if (!checked.issues) return checked.value
+    input = unwrapped
+    issues = checked.issues
+  }
 }
 
-function segment(part: PropertyKey | { readonly key: PropertyKey }): string {
-  return String(typeof part === 'object' ? part.key : part)
+function validate(tool: Tool, input: unknown): Awaitable<StandardSchemaV1.Result<unknown>> {
+  return tool.input['~standard'].validate(input)
+}
+
+function described(issue: StandardSchemaV1.Issue): { readonly path: string; readonly message: string } {
+  return { path: pathOf(issue).join('.'), message: issue.message }
+}
+
+function pathOf({ path = [] }: StandardSchemaV1.Issue): string[] {
+  return path.map((part) => String(typeof part === 'object' ? part.key : part))
 }
 
 function isGenerator(value: unknown): value is AsyncGenerator<Progress, unknown> {

@@ -5,7 +5,7 @@ import type { AgentEvent, AgentResult, AttemptFailed, CustomEvent } from './even
 import type { Flow } from './flow.ts'
 import type { AssistantMessage, FinishReason, Message, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
-import type { Progress, Tool } from './tool.ts'
+import type { Effect, Progress, Tool } from './tool.ts'
 
 export type Awaitable<T> = T | Promise<T>
 
@@ -90,6 +90,11 @@ export interface Run {
 }
 
 export interface CallOptions {
+  /**
+   * What a provisional call may do, at the most, before its model call has stood. If the input that its tool gets in the end, after
+   * `prepareInput` and all wraps, does more, the tool waits until then. Default: no limit.
+   */
+  readonly ceiling?: Effect
   /** Put on the call's span. */
   readonly attributes?: Attributes
 }

@@ -69,12 +69,12 @@ export class ToolCalls {
     this.#run.takenIds.add(callId)
   }
 
-  /** An attempt's stream is over. If it failed, no call of it starts any more (G11). Gives how many had started. */
-  attemptEnded(attempt: number, failed: boolean): number {
+  /** An attempt's stream is over. If it broke off, no call of it starts any more (G11). Gives how many had started. */
+  attemptEnded(attempt: number, brokeOff: boolean): number {
     const asker = this.#modelCall.attempts.get(attempt)
     if (!asker) return 0
     asker.ended = performance.now()
-    asker.failed = failed
+    asker.over = brokeOff
     let early = 0
     for (const entry of this.#ledger.entries()) if (entry.startedEarly && entry.askers[0] === asker) early++
     return early
@@ -91,6 +91,14 @@ export class ToolCalls {
 
   /** {@link Run.callTool}: a call of the response that is coming, or one that a tool or wrap makes on the side. */
   call(call: ToolCall, actor: Actor, options: CallOptions = {}): Promise<ToolMessage> {
+    try {
+      return this.#called(call, actor, options)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  #called(call: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
     const { signal, over, takenIds } = this.#run
     if (signal.aborted) return Promise.reject(signal.reason)
     if (over) return Promise.reject(new TypeError('the run is over'))
@@ -98,7 +106,7 @@ export class ToolCalls {
     const asker = this.#modelCall.askers.get(call.id)
     const found = this.#find(call, asker)
     if (found) return found.promise
-    const mayStart = asker ? this.#modelCall.open && !asker.failed : !takenIds.has(call.id)
+    const mayStart = asker ? this.#modelCall.open && !asker.over : !takenIds.has(call.id)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
     return mayStart
       ? this.#start(call, actor, asker, options).promise
@@ -224,13 +232,14 @@ export class ToolCalls {
       parent: actor && maker ? actor.context : this.#run.context,
       attributes: options.attributes ?? {},
       asker,
-      provisional: asker !== undefined && this.#modelCall.open,
+      maker,
+      provisional: maker ? maker.provisional : asker !== undefined && this.#modelCall.open,
+      ceiling: maker ? maker.ceiling : options.ceiling,
       ticket: maker ? undefined : this.slots.ticket(),
     })
     this.#ledger.add(entry)
     this.#run.takenIds.add(call.id)
-    maker?.children.push(entry)
-    if (entry.provisional) this.counts.early++
+    if (entry.provisional && !maker) this.counts.early++
     this.#events.started(entry)
     entry.promise = this.#make(entry)
     this.#keep(entry.promise)
@@ -240,7 +249,9 @@ export class ToolCalls {
   /** Makes the call: its result as a message, or a throw if it ends the run or was discarded. */
   async #make(entry: CallEntry): Promise<ToolMessage> {
     try {
-      const message = await Promise.race([this.#drive(entry), entry.abandoned.then(() => this.#abandon(entry))])
+      const work = this.#drive(entry)
+      entry.work = work
+      const message = await Promise.race([work, entry.abandoned.then(() => this.#abandon(entry))])
       if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
       entry.message = freeze({ ...message, callId: entry.id, name: entry.call.name })
       return entry.message
@@ -296,10 +307,11 @@ export class ToolCalls {
   /** `id`: of the attempt that stands, which need not be the last that joined. */
   #commit(entry: CallEntry, id: string, modelEnded: number | undefined): void {
     if (!entry.provisional) return
-    this.counts.committed++
+    if (!entry.maker) this.counts.committed++
     this.#ledger.rename(entry, id)
     this.#events.committed(entry)
-    entry.provisional = false
+    entry.commit()
+    for (const child of entry.children) this.#commit(child, child.id, modelEnded)
     if (entry.message && entry.message.callId !== entry.id)
       entry.message = freeze({ ...entry.message, callId: entry.id })
     entry.modelEnded = modelEnded
@@ -309,17 +321,20 @@ export class ToolCalls {
   #close(entry: CallEntry): void {
     endSpans(entry)
     this.#events.ended(entry)
+    // Only `returnDirect` still asks for it.
+    if (!entry.tool?.returnDirect) entry.done = undefined
   }
 
   #discardAll(cause: DiscardCause, kept: readonly (CallEntry | undefined)[]): void {
     for (const entry of this.#ledger.entries()) {
-      if (entry.provisional && !entry.discarded && !kept.includes(entry)) this.#discard(entry, cause)
+      if (entry.provisional && !entry.discarded && !entry.maker && !kept.includes(entry)) this.#discard(entry, cause)
     }
   }
 
   /** Lets go of a provisional call: it alone is aborted, and nobody sees its result (H20). */
   #discard(entry: CallEntry, cause: DiscardCause): void {
-    this.counts.discarded++
+    if (!entry.maker) this.counts.discarded++
+    for (const child of entry.children) if (child.provisional && !child.discarded) this.#discard(child, cause)
     entry.discarded = cause
     this.#events.discarded(entry)
     entry.abort(new ToolDiscardedError(entry.call.id, cause), this.#run.config.grace)
@@ -328,14 +343,25 @@ export class ToolCalls {
 
   /** Undoes a discarded call that had succeeded (H23). It is waited for as long as an aborted tool is. */
   async #compensate(entry: CallEntry): Promise<boolean | undefined> {
-    const { tool, done } = entry
-    if (!tool?.compensate || !done) return undefined
-    try {
-      if (await within(this.#run.config.grace, Promise.resolve(tool.compensate(done.input, done.output)))) return true
-      throw new Error('it did not end within the grace time')
-    } catch (error) {
-      this.#run.warn({ code: 'compensation-failed', message: `${tool.name}: ${messageOf(error)}`, source: 'core' })
+    const { tool } = entry
+    if (!tool?.compensate) return undefined
+    const undo = async () => {
+      if (entry.done) await tool.compensate?.(entry.done.input, entry.done.output)
+    }
+    const warn = (message: string) => {
+      this.#run.warn({ code: 'compensation-failed', message: `${tool.name}: ${message}`, source: 'core' })
       return false
+    }
+    if (!entry.done && this.abandoned.includes(entry.id)) {
+      // It goes on: if it succeeds after all, it is undone then.
+      entry.work.then(undo).catch(() => undefined)
+      return warn('the call goes on, and will be undone if it succeeds')
+    }
+    if (!entry.done) return undefined
+    try {
+      return (await within(this.#run.config.grace, undo())) || warn('it did not end within the grace time')
+    } catch (error) {
+      return warn(messageOf(error))
     }
   }
 

@@ -56,9 +56,21 @@ export interface Tool<Input = unknown, Output = unknown> {
   toContent?(output: Output): readonly ContentPart[]
 }
 
-/** The effect of a call with this input. Throws what the tool's own function throws. */
+const EFFECTS: readonly Effect[] = ['read', 'idempotent', 'reversible', 'external']
+
+/**
+ * The effect of a call with this checked input; `reversible` without `compensate` counts as `external`. Throws what the tool's own
+ * function throws.
+ */
 export function effectOf(tool: Tool, input: unknown): Effect {
-  return typeof tool.effect === 'function' ? tool.effect(input) : (tool.effect ?? 'external')
+  const effect = typeof tool.effect === 'function' ? tool.effect(input) : (tool.effect ?? 'external')
+  const known = EFFECTS.includes(effect) && (effect !== 'reversible' || tool.compensate !== undefined)
+  return known ? effect : 'external'
+}
+
+/** Whether an effect is graver than another. */
+export function exceeds(effect: Effect, ceiling: Effect): boolean {
+  return EFFECTS.indexOf(effect) > EFFECTS.indexOf(ceiling)
 }
 
 /** A function member that, like a method, lets tools of different inputs stand in one list. */

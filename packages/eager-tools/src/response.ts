@@ -7,7 +7,6 @@ import {
   type Effect,
   type Model,
   type Run,
-  TOOL_EFFECT,
   type Tool,
   type ToolCall,
 } from '@meanwhile/core'
@@ -118,7 +117,8 @@ export class StreamedResponse {
     }
     streamed.state = 'started'
     // The loop asks for the call again and gets this very promise, failures included.
-    run.callTool(call, { attributes: { [DISPATCH_EVIDENCE]: evidence, [TOOL_EFFECT]: effect } }).catch(() => undefined)
+    const attributes = { [DISPATCH_EVIDENCE]: evidence }
+    run.callTool(call, { ceiling: effect, attributes }).catch(() => undefined)
   }
 }
 

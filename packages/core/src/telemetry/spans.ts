@@ -148,7 +148,6 @@ export interface ToolSpan {
   readonly agent: string | undefined
   readonly step: number
   readonly attempt: number
-  readonly effect: string
   readonly early: boolean
   readonly attributes: Attributes
   /** The model attempts that asked for the call. */
@@ -164,7 +163,6 @@ export function startToolSpan(tracer: Tracer, parent: Context, call: ToolSpan): 
     [names.TOOL_TYPE]: 'function',
     [names.STEP_INDEX]: call.step,
     [names.ATTEMPT]: call.attempt,
-    [names.TOOL_EFFECT]: call.effect,
     [names.DISPATCH_MODE]: call.early ? 'early' : 'after_model',
     ...(!call.early && { [names.DISPATCH_EVIDENCE]: 'model_stood' }),
     ...(call.agent !== undefined && { [names.AGENT_NAME]: call.agent }),
