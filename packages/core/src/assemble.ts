@@ -87,8 +87,19 @@ export interface CallPiece {
   readonly name?: string | null | undefined
   readonly delta?: string | null | undefined
   readonly metadata?: ProviderMetadata
-  /** The provider ran this call itself, with this result (G16). */
+  /** The provider runs this call itself, and this is its result; `null` as long as there is none (G16). */
   readonly providerResult?: unknown
+  /**
+   * This call may stand for others: it is not shown before its seal, when it is asked, with the parsed input, which ones. With
+   * none it is an ordinary call. To be given before the name, or with it (qC37).
+   */
+  readonly expand?: ((input: unknown) => readonly NestedCall[] | undefined) | undefined
+}
+
+/** A call that another one stood for. */
+export interface NestedCall {
+  readonly name: string
+  readonly input: unknown
 }
 
 /** Reads one chunk of a wire. It may throw: see {@link Explain}. */

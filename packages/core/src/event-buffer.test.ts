@@ -125,7 +125,7 @@ test('beyond its limit neighbouring deltas of one part are joined, and nothing e
   ])
 })
 
-test('deltas of two calls that alternate are not joined (B12)', async () => {
+test('deltas of two calls that alternate are joined, each with those of its own call (B12)', async () => {
   const delta = (id: string, delta: string) => ({ type: 'tool-input-delta', id, delta }) as const
   const model = {
     provider: 'own',
@@ -140,13 +140,12 @@ test('deltas of two calls that alternate are not joined (B12)', async () => {
   }
   const events = await readLate({ model }, { eventBuffer: 1 })
   expect(events.flatMap((event) => (event.type === 'tool-input-delta' ? [[event.id, event.delta]] : []))).toEqual([
-    ['a', '12'],
+    ['a', '124'],
     ['b', '3'],
-    ['a', '4'],
   ])
 })
 
-test('deltas of two attempts that run at once are not joined (B12)', async () => {
+test('deltas of two attempts that run at once are each joined with its own (B12)', async () => {
   const both: Middleware = {
     name: 'both',
     async *wrapModel(request, next) {
@@ -165,10 +164,37 @@ test('deltas of two attempts that run at once are not joined (B12)', async () =>
   const deltas = events.flatMap((event) => (event.type === 'text-delta' ? [[event.attempt, event.delta]] : []))
   expect(deltas).toEqual([
     [1, 'a'],
-    [2, 'c'],
+    [2, 'c d'],
     [1, ' b'],
-    [2, ' d'],
   ])
+})
+
+test('what waits is bounded while text, reasoning and progress alternate (B12)', async () => {
+  const ticking: Middleware = {
+    name: 'ticking',
+    async *wrapModel(request, next, run) {
+      const ticks = { type: 'tool-call', id: 'ticks', name: 'count', input: { to: 500, pause: 2 } } as const
+      run.callTool(ticks).catch(() => undefined)
+      return yield* next(request)
+    },
+  }
+  const model = {
+    provider: 'own',
+    id: 'own',
+    async *stream() {
+      for (let n = 0; n < 500; n++) {
+        await sleep(2)
+        yield { type: 'text-delta', delta: `t${n} ` } as const
+        yield { type: 'reasoning-delta', delta: `r${n} ` } as const
+      }
+      return { role: 'assistant', content: [{ type: 'text', text: 'Done' }], finishReason: 'stop' } as const
+    },
+  }
+  const events = await readLate({ model, tools: [count], middleware: [ticking] }, { eventBuffer: 10 })
+  expect(events.length).toBeLessThan(20)
+  const text = (kind: 't' | 'r') => Array.from({ length: 500 }, (_, n) => `${kind}${n} `).join('')
+  expect(textDeltas(events).join('')).toBe(text('t'))
+  expect(events.flatMap((event) => (event.type === 'reasoning-delta' ? [event.delta] : [])).join('')).toBe(text('r'))
 })
 
 test('beyond its limit the oldest custom events are dropped, and run-end says how many (B12)', async () => {

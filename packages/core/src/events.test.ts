@@ -179,7 +179,6 @@ test('every event is JSON, errors included (B2)', async () => {
     status: 529,
     retryable: true,
     retryAfter: 5,
-    partial: { role: 'assistant', content: [{ type: 'text', text: 'Half' }], finishReason: 'error' },
   }
   const json = events.map((event) => (event.type === 'attempt-failed' ? { ...event, error: failed } : event))
   expect(JSON.parse(JSON.stringify(events))).toStrictEqual(json)

@@ -2,11 +2,11 @@
 
 import type Anthropic from '@anthropic-ai/sdk'
 import type { Model } from '@meanwhile/core'
-import { assemble } from '@meanwhile/core'
-import { chunks, type RequestOptions } from './chunks.ts'
-import { explain } from './explain.ts'
+import { answer } from './answer.ts'
+import type { RequestOptions } from './chunks.ts'
+import type { Asked } from './client-chunks.ts'
 import { messagesRequest } from './messages-request.ts'
-import { messagesReader } from './messages-stream.ts'
+import { isSilentEvent, messagesReader } from './messages-stream.ts'
 import { serverOf } from './server.ts'
 
 export interface AnthropicOptions {
@@ -20,6 +20,12 @@ export interface AnthropicOptions {
    * `providerOptions` and provider metadata belong to this model.
    */
   readonly provider?: string
+  /**
+   * How long a stream that has begun may say nothing, in ms, before it is ended with the retryable `ModelError` `idle_timeout`:
+   * comments, pings and empty deltas are nothing. Until it begins the client's own time limit holds. Default 300,000, because models
+   * may reason unseen for minutes; `Infinity` for none.
+   */
+  readonly idleTimeout?: number
 }
 
 /** The part of the official client that is used: an `Anthropic`, or its sisters for Bedrock, Vertex and Foundry. */
@@ -29,21 +35,28 @@ export interface AnthropicClient {
     create(
       body: Anthropic.MessageCreateParamsStreaming,
       options?: RequestOptions,
-    ): PromiseLike<AsyncIterable<Anthropic.RawMessageStreamEvent>>
+    ): Asked<Anthropic.RawMessageStreamEvent>
   }
 }
 
 /** A model that is asked through Anthropic's official client. */
-export function anthropic({ client, model, maxTokens = 16_384, provider = 'anthropic' }: AnthropicOptions): Model {
+export function anthropic({
+  client,
+  model,
+  maxTokens = 16_384,
+  provider = 'anthropic',
+  idleTimeout,
+}: AnthropicOptions): Model {
   return {
     provider,
     id: model,
     server: serverOf(client.baseURL),
-    stream(request) {
-      const answer = chunks(request, (options) =>
-        client.messages.create(messagesRequest(model, provider, maxTokens, request), options),
-      )
-      return assemble(request, answer, messagesReader(provider), explain)
-    },
+    stream: (request) =>
+      answer(request, {
+        open: (options) => client.messages.create(messagesRequest(model, provider, maxTokens, request), options),
+        read: messagesReader(provider),
+        isSilent: isSilentEvent,
+        idleTimeout,
+      }),
   }
 }

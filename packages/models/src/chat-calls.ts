@@ -7,6 +7,8 @@ export interface CallDelta {
   readonly index?: number | null
   readonly id?: string | null
   readonly function?: { readonly name?: string | null; readonly arguments?: string | object | null } | null
+  /** Opaque, and wanted back: Gemini's thought signatures (qC38). */
+  readonly extra_content?: unknown
 }
 
 interface Call {

@@ -99,10 +99,14 @@ function userParam({ content }: UserMessage, provider: string): Param {
 function assistantParam({ content }: AssistantMessage, provider: string): Param {
   let text = ''
   const reasoning: Record<string, string> = {}
+  const extra: { extra_content?: unknown } = {}
   const calls: OpenAI.ChatCompletionMessageFunctionToolCall[] = []
   for (const part of content) {
-    if (part.type === 'text') text += part.text
-    else if (part.type === 'tool-call') {
+    if (part.type === 'text') {
+      text += part.text
+      const { extra_content } = metadataFor(provider, part)
+      if (extra_content !== undefined) extra.extra_content = extra_content
+    } else if (part.type === 'tool-call') {
       if (part.providerResult === undefined) calls.push(callParam(part, provider))
     } else {
       // Under the name it came with: hosts that think between calls want their thoughts back.
@@ -110,8 +114,8 @@ function assistantParam({ content }: AssistantMessage, provider: string): Param 
       if (typeof field === 'string') reasoning[field] = (reasoning[field] ?? '') + part.text
     }
   }
-  if (calls.length === 0) return { ...reasoning, role: 'assistant', content: text }
-  return { ...reasoning, role: 'assistant', content: text || null, tool_calls: calls }
+  if (calls.length === 0) return { ...reasoning, ...extra, role: 'assistant', content: text }
+  return { ...reasoning, ...extra, role: 'assistant', content: text || null, tool_calls: calls }
 }
 
 function callParam(call: ToolCall, provider: string): OpenAI.ChatCompletionMessageFunctionToolCall {

@@ -1,6 +1,7 @@
 import type { AssistantMessage, ToolCall } from '@meanwhile/core'
+import { mockModels, recordedResponse } from '@meanwhile/harness'
 import { expect, test } from 'vitest'
-import { read } from '../test/ask.ts'
+import { ask, bodyOf, failureOf, read } from '../test/ask.ts'
 import { chat, chatChunk } from '../test/wires.ts'
 
 type Piece = { index?: number | null; id?: string | null; n?: string | null; a?: unknown }
@@ -119,7 +120,8 @@ test.each([
   ['function_call', 'tool-calls'],
   ['length', 'length'],
   ['content_filter', 'content-filter'],
-  ['end_turn', 'other'],
+  ['end_turn', 'stop'],
+  ['a_new_word', 'other'],
 ])('finish reason %s is %s', async (word, reason) => {
   const { finishReason, response } = await messageOf(chatChunk({ content: 'Hi' }), chatChunk({}, word))
   expect([finishReason, response?.finishReason]).toEqual([reason, word])
@@ -208,4 +210,57 @@ test('a thought that comes in two fields is one, a refusal is text, further choi
     { type: 'reasoning', text: 'Hm.' },
     { type: 'text', text: 'No.' },
   ])
+})
+
+test('a malformed call of Gemini is a retryable error with its word, and keeps what came (qG4)', async () => {
+  const failure = await failureOf(
+    read(chat, [chatChunk({ content: 'Hm' }), chatChunk({}, 'function_call_filter: MALFORMED_FUNCTION_CALL')]),
+  )
+  expect(failure).toMatchObject({
+    name: 'ModelError',
+    code: 'finish_reason_error',
+    message: expect.stringContaining('MALFORMED_FUNCTION_CALL'),
+    retryable: true,
+    partial: { content: [{ type: 'text', text: 'Hm' }] },
+  })
+})
+
+test('a signature that no call carries goes back with the message (qC38, G12)', async () => {
+  const signed = { extra_content: { google: { thought_signature: 'c2ln' } } }
+  const message = await messageOf(chatChunk({ content: 'Hi' }), chatChunk(signed), chatChunk({}, 'stop'))
+  expect(message.content).toEqual([{ type: 'text', text: 'Hi', providerMetadata: { openai: signed } }])
+  expect(await bodyOf(chat, { messages: [{ role: 'user', content: 'Hello' }, message] })).toMatchObject({
+    messages: [{}, { role: 'assistant', content: 'Hi', ...signed }],
+  })
+})
+
+test('a call `parallel` is a call like any other if it is declared, or if one of its calls is not (qC37)', async () => {
+  const uses = [{ recipient_name: 'functions.f', parameters: { x: 1 } }, { recipient_name: 'g' }]
+  const namesOf = async (declared: readonly string[], tool_uses: unknown = uses) => {
+    const events = [
+      chatChunk({
+        tool_calls: [{ index: 0, function: { name: 'parallel', arguments: JSON.stringify({ tool_uses }) } }],
+      }),
+      chatChunk({}, 'tool_calls'),
+    ]
+    const script = [
+      recordedResponse(
+        chat.name,
+        events.map((event) => JSON.stringify(event)),
+      ),
+    ]
+    const tools = declared.map((name) => ({ name, description: name, inputSchema: {} }))
+    const { message } = await ask(chat.model(mockModels({ script }).fetch), { tools })
+    return message.content.map((part) => (part.type === 'tool-call' ? [part.name, part.input] : []))
+  }
+  const plain = (tool_uses: unknown) => [['parallel', { tool_uses }]]
+  expect(await namesOf(['f', 'g'])).toEqual([
+    ['f', { x: 1 }],
+    ['g', {}],
+  ])
+  expect(await namesOf(['f', 'g', 'parallel'])).toEqual(plain(uses))
+  expect(await namesOf(['f'])).toEqual(plain(uses))
+  expect(await namesOf(['f'], [])).toEqual(plain([]))
+  expect(await namesOf(['f'], [7])).toEqual(plain([7]))
+  expect(await namesOf(['f'], 'f')).toEqual(plain('f'))
 })

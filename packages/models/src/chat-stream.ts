@@ -1,9 +1,11 @@
 /** What is answered, as OpenAI's Chat Completions and the many hosts compatible with them stream it. */
 
-import type { Assembler, FinishReason, ReadChunk, Usage } from '@meanwhile/core'
+import type { Assembler, FinishReason, ReadChunk, ToolDefinition, Usage } from '@meanwhile/core'
+import { allowsCalls } from '@meanwhile/core'
 import { type CallDelta, callLabels } from './chat-calls.ts'
 import { defined } from './defined.ts'
 import { isRecord } from './is-record.ts'
+import { parallelCalls } from './parallel-calls.ts'
 
 /** What is read of a chunk. Hosts leave out, set to null and add what they like, so nothing is taken for granted. */
 export interface ChatChunk {
@@ -26,6 +28,7 @@ interface ChatDelta {
   readonly reasoning?: unknown
   readonly tool_calls?: readonly CallDelta[] | null
   readonly function_call?: CallDelta['function']
+  readonly extra_content?: unknown
 }
 
 interface ChatUsage {
@@ -36,8 +39,10 @@ interface ChatUsage {
 }
 
 /** No call of this wire is sealed by itself: the end of the stream after an allowed finish reason seals them all. */
-export function chatReader(provider: string): ReadChunk<ChatChunk> {
+export function chatReader(provider: string, tools: readonly ToolDefinition[]): ReadChunk<ChatChunk> {
   const labelOf = callLabels()
+  const expand = parallelCalls(tools)
+  let refused = false
   let identified = false
   // The field the reasoning comes in, while the latest part is reasoning.
   let thinkingIn: string | undefined
@@ -46,9 +51,12 @@ export function chatReader(provider: string): ReadChunk<ChatChunk> {
     // Some hosts send the same thought in both fields.
     if (!think('reasoning_content', delta.reasoning_content, to)) think('reasoning', delta.reasoning, to)
     say(delta.content, to)
+    if (delta.refusal) refused = true
     say(delta.refusal, to)
     if (delta.tool_calls) for (const piece of delta.tool_calls) call(piece, to)
     if (delta.function_call) call({ index: 0, function: delta.function_call }, to)
+    // Gemini signs what has no call as well (qC38).
+    if (delta.extra_content) to.text('', { metadata: { [provider]: { extra_content: delta.extra_content } } })
   }
 
   function think(field: string, thought: unknown, to: Assembler): boolean {
@@ -79,7 +87,15 @@ export function chatReader(provider: string): ReadChunk<ChatChunk> {
     const text = piece.function?.arguments
     // An object where its text belongs (qC16).
     const delta = typeof text === 'object' && text !== null ? JSON.stringify(text) : text
-    to.call(labelOf(piece), { id: piece.id, name: piece.function?.name, delta })
+    const name = piece.function?.name
+    const { extra_content } = piece
+    to.call(labelOf(piece), {
+      id: piece.id,
+      name,
+      delta,
+      expand: expand(name),
+      ...(extra_content !== undefined && { metadata: { [provider]: { extra_content } } }),
+    })
   }
 
   return (chunk, to) => {
@@ -95,13 +111,35 @@ export function chatReader(provider: string): ReadChunk<ChatChunk> {
       if (delta) readDelta(delta, to)
       if (!reason) continue
       to.response({ finishReason: reason })
-      to.finish(FINISH_REASONS.get(reason) ?? 'other')
+      to.finish(finishReasonOf(reason, refused))
     }
   }
 }
 
+/** Some hosts send empty deltas to keep the connection open. */
+export function isSilentChunk({ choices }: ChatChunk): boolean {
+  return !choices?.some(({ delta, finish_reason }) => finish_reason || (delta && saysSomething(delta)))
+}
+
+function saysSomething(delta: ChatDelta): boolean {
+  return Object.entries(delta).some(([name, value]) => name !== 'role' && isFilled(value))
+}
+
+function isFilled(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== '' && value !== null
+}
+
+/** Gemini's compatible form has its own reason as part of the word (qG4). */
+function finishReasonOf(word: string, refused: boolean): FinishReason {
+  if (word.includes('MALFORMED_FUNCTION_CALL')) return 'error'
+  const reason = FINISH_REASONS.get(word) ?? 'other'
+  return refused && allowsCalls(reason) ? 'content-filter' : reason
+}
+
 const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['stop', 'stop'],
+  // Of hosts that put another wire behind this one (qC19).
+  ['end_turn', 'stop'],
   ['tool_calls', 'tool-calls'],
   ['function_call', 'tool-calls'],
   ['length', 'length'],

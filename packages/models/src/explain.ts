@@ -3,6 +3,7 @@
 import type { Explain, ModelErrorData } from '@meanwhile/core'
 import { AgentError, messageOf } from '@meanwhile/core'
 import { defined } from './defined.ts'
+import { IdleError } from './idle-limit.ts'
 import { isRecord } from './is-record.ts'
 
 type Explanation = ModelErrorData & { readonly message: string }
@@ -20,13 +21,30 @@ export class StreamedError extends Error {
   }
 }
 
+/** An event of a stream that is not what its wire has there; or, if the stream ended in the middle of it, is not whole. */
+export class UnreadableError extends Error {
+  override readonly name = 'UnreadableError'
+  readonly cut: boolean
+
+  constructor({ cut = false, cause }: { readonly cut?: boolean; readonly cause?: unknown } = {}) {
+    const message = cut ? 'the response was cut off: its stream ended inside an event' : 'an event could not be read'
+    super(message, cause === undefined ? undefined : { cause })
+    this.cut = cut
+  }
+}
+
 /**
  * An HTTP error is retryable by its status (408, 409, 429, 5xx) unless `x-should-retry` says otherwise, an error inside a stream
- * by the status its own code stands for (qT8, qT9, qT10), and a broken connection always. Errors of core pass as they are.
+ * by the status its own code stands for (qT8, qT9, qT10), and a connection that broke, fell silent (qT7) or said what nobody can
+ * read always. Errors of core pass as they are.
  */
 export const explain: Explain = (thrown) => {
   if (thrown instanceof AgentError) return undefined
   if (isApiError(thrown)) return thrown.status === undefined ? ofStream(thrown) : ofStatus(thrown, thrown.status)
+  if (thrown instanceof UnreadableError) {
+    return explanation(thrown, thrown.cut ? 'stream_truncated' : 'invalid_chunk', true)
+  }
+  if (thrown instanceof IdleError) return explanation(thrown, 'idle_timeout', true)
   if (thrown instanceof SyntaxError) return explanation(thrown, 'invalid_chunk', true)
   if (thrown instanceof TypeError || isTransportError(thrown)) return explanation(thrown, 'connection', true)
   return explanation(thrown, 'unknown', false)

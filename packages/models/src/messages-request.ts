@@ -79,13 +79,27 @@ function assistantBlock(part: AssistantPart, provider: string): Block[] {
   if (part.type === 'text') return contentBlocks([part], provider)
   const own = metadataFor(provider, part)
   if (part.type === 'tool-call') {
-    if (part.providerResult !== undefined) return []
+    if (part.providerResult !== undefined) return providerBlocks(part, own)
     return [{ ...own, type: 'tool_use', id: part.id, name: nameOf(part), input: inputOf(part) }]
   }
+  // A result whose call stands in an earlier message.
+  if (isRecord(own.block)) return [opaque(own.block)]
   if (typeof own.data === 'string') return [{ type: 'redacted_thinking', data: own.data }]
   // Unsigned reasoning is not Anthropic's, or was cut off: the API takes none of it back.
   if (typeof own.signature !== 'string') return []
   return [{ type: 'thinking', thinking: part.text, signature: own.signature }]
+}
+
+/** A call that this provider ran itself, and its result if there was one: as they came (G16). */
+function providerBlocks(call: ToolCall, own: Readonly<Record<string, unknown>>): Block[] {
+  if (typeof own.type !== 'string') return []
+  const block = { ...own, id: call.id, name: call.name, input: inputOf(call) }
+  return isRecord(call.providerResult) ? [opaque(block), opaque(call.providerResult)] : [opaque(block)]
+}
+
+/** What came from this wire may go to it. */
+function opaque(block: object): Block {
+  return block as Block
 }
 
 /** The wire wants an object: what is none, arguments that were not JSON among it, goes back as `{ arguments: … }`. */

@@ -85,7 +85,7 @@ test('pings and unknown events and blocks are left alone (qA1)', async () => {
   const { content } = await messageOf(
     { type: 'ping' },
     { type: 'something_new', index: 0 },
-    start(0, { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }),
+    start(0, { type: 'a_new_block', id: 's', name: 'web_search' }),
     delta(0, { type: 'input_json_delta', partial_json: '{"query":"x"}' }),
     stop(0),
     start(1, { type: 'text', text: '' }),

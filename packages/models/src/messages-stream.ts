@@ -7,6 +7,8 @@ import { isRecord } from './is-record.ts'
 
 type Start = Anthropic.RawContentBlockStartEvent
 type Delta = Anthropic.RawContentBlockDeltaEvent
+type ProviderCall = Anthropic.ServerToolUseBlock
+type ProviderResult = Extract<Start['content_block'], { tool_use_id: string }>
 type Counts = Partial<Anthropic.MessageDeltaUsage>
 
 /** A call is sealed by its block's stop; the response ends with `message_stop` and nothing before it (qA7). */
@@ -14,6 +16,8 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
   let block: PartOptions = {}
   // Of each open call the input its start brought, as long as no delta has: a placeholder, or all there is (qA2, qA3).
   const inputs = new Map<number, unknown>()
+  // The calls that the provider runs, by their ids; they are sealed with their results, which are blocks of their own (G16).
+  const running = new Map<string, number>()
   let counts: Counts = {}
   let stopReason: string | undefined
 
@@ -27,6 +31,24 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
     else if (content.type === 'tool_use') {
       inputs.set(index, content.input)
       to.call(index, { id: content.id, name: content.name })
+    } else if ('tool_use_id' in content) end(index, content, to)
+    else if ('input' in content) run(index, content, to)
+  }
+
+  function run(index: number, block: ProviderCall, to: Assembler): void {
+    const { id, name, input, ...rest } = block
+    inputs.set(index, input)
+    running.set(id, index)
+    to.call(index, { id, name, providerResult: null, metadata: { [provider]: rest } })
+  }
+
+  function end(index: number, result: ProviderResult, to: Assembler): void {
+    const call = running.get(result.tool_use_id)
+    // The call stands in an earlier message (`pause_turn`): the block goes back as it is.
+    if (call === undefined) to.reasoning('', { label: index, metadata: { [provider]: { block: result } } })
+    else {
+      to.call(call, { providerResult: result })
+      to.seal(call)
     }
   }
 
@@ -45,7 +67,8 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
   function stop(index: number, to: Assembler): void {
     if (!inputs.has(index)) return
     const input = inputs.get(index)
-    to.seal(index, isFilled(input) ? JSON.stringify(input) : undefined)
+    if (isFilled(input)) to.call(index, { delta: JSON.stringify(input) })
+    if (![...running.values()].includes(index)) to.seal(index)
   }
 
   function marked(data: object): PartOptions {
@@ -82,6 +105,12 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
         break
     }
   }
+}
+
+/** `ping` is in no list of the client's events. */
+export function isSilentEvent(event: Anthropic.RawMessageStreamEvent | { readonly type: 'ping' }): boolean {
+  if (event.type !== 'content_block_delta') return event.type === 'ping'
+  return event.delta.type === 'text_delta' && event.delta.text === ''
 }
 
 const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([

@@ -1,14 +1,14 @@
 /** OpenAI's models, and those of every host that speaks one of OpenAI's two wires. */
 
 import type { AssistantMessage, Flow, Model, ModelEvent, ModelRequest } from '@meanwhile/core'
-import { assemble } from '@meanwhile/core'
 import type OpenAI from 'openai'
+import { answer } from './answer.ts'
 import { chatRequest } from './chat-request.ts'
-import { chatReader } from './chat-stream.ts'
-import { chunks, type RequestOptions } from './chunks.ts'
-import { explain } from './explain.ts'
+import { chatReader, isSilentChunk } from './chat-stream.ts'
+import type { RequestOptions } from './chunks.ts'
+import type { Asked } from './client-chunks.ts'
 import { responsesRequest } from './responses-request.ts'
-import { responsesReader } from './responses-stream.ts'
+import { isSilentEvent, responsesReader } from './responses-stream.ts'
 import { serverOf } from './server.ts'
 
 export interface OpenAIOptions {
@@ -22,6 +22,12 @@ export interface OpenAIOptions {
    * which `providerOptions` and provider metadata belong to this model.
    */
   readonly provider?: string
+  /**
+   * How long a stream that has begun may say nothing, in ms, before it is ended with the retryable `ModelError` `idle_timeout`:
+   * comments, pings and empty deltas are nothing. Until it begins the client's own time limit holds. Default 300,000, because models
+   * may reason unseen for minutes; `Infinity` for none.
+   */
+  readonly idleTimeout?: number
 }
 
 /** The part of the official client that is used: an `OpenAI`, an `AzureOpenAI`, of any 6.x or 7.x. */
@@ -32,19 +38,19 @@ export interface OpenAIClient {
       create(
         body: OpenAI.ChatCompletionCreateParamsStreaming,
         options?: RequestOptions,
-      ): PromiseLike<AsyncIterable<OpenAI.ChatCompletionChunk>>
+      ): Asked<OpenAI.ChatCompletionChunk>
     }
   }
   readonly responses: {
     create(
       body: OpenAI.Responses.ResponseCreateParamsStreaming,
       options?: RequestOptions,
-    ): PromiseLike<AsyncIterable<OpenAI.Responses.ResponseStreamEvent>>
+    ): Asked<OpenAI.Responses.ResponseStreamEvent>
   }
 }
 
 /** A model that is asked through OpenAI's official client. */
-export function openai({ client, model, api = 'responses', provider = 'openai' }: OpenAIOptions): Model {
+export function openai({ client, model, api = 'responses', provider = 'openai', idleTimeout }: OpenAIOptions): Model {
   return {
     provider,
     id: model,
@@ -53,16 +59,20 @@ export function openai({ client, model, api = 'responses', provider = 'openai' }
   }
 
   function streamChat(request: ModelRequest): Flow<ModelEvent, AssistantMessage> {
-    const answer = chunks(request, (options) =>
-      client.chat.completions.create(chatRequest(model, provider, request), options),
-    )
-    return assemble(request, answer, chatReader(provider), explain)
+    return answer(request, {
+      open: (options) => client.chat.completions.create(chatRequest(model, provider, request), options),
+      read: chatReader(provider, request.tools),
+      isSilent: isSilentChunk,
+      idleTimeout,
+    })
   }
 
   function streamResponses(request: ModelRequest): Flow<ModelEvent, AssistantMessage> {
-    const answer = chunks(request, (options) =>
-      client.responses.create(responsesRequest(model, provider, request), options),
-    )
-    return assemble(request, answer, responsesReader(provider), explain)
+    return answer(request, {
+      open: (options) => client.responses.create(responsesRequest(model, provider, request), options),
+      read: responsesReader(provider, request.tools),
+      isSilent: isSilentEvent,
+      idleTimeout,
+    })
   }
 }

@@ -1,9 +1,10 @@
 /** What is asked, as OpenAI's Responses API has it. */
 
-import type { AssistantMessage, ContentPart, ModelRequest, ToolMessage } from '@meanwhile/core'
+import type { AssistantMessage, ContentPart, ModelRequest, ToolCall, ToolMessage } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from './content.ts'
 import { defined } from './defined.ts'
+import { isRecord } from './is-record.ts'
 
 type Body = OpenAI.Responses.ResponseCreateParamsStreaming
 type Item = OpenAI.Responses.ResponseInputItem
@@ -69,9 +70,16 @@ function assistantItems({ content }: AssistantMessage, provider: string): Item[]
       const item = metadataFor(provider, part)
       return isReasoningItem(item) ? [item] : []
     }
-    if (part.providerResult !== undefined) return []
+    if (part.providerResult !== undefined) return ownItem(part, provider)
     return [{ type: 'function_call', call_id: part.id, name: nameOf(part), arguments: argumentsOf(part) }]
   })
+}
+
+/** The item of a call that this provider ran itself, as it came (G16). */
+function ownItem(call: ToolCall, provider: string): Item[] {
+  const { type } = metadataFor(provider, call)
+  const item = call.providerResult
+  return type !== undefined && isRecord(item) && item.type === type ? [item as object as Item] : []
 }
 
 /** A reasoning item goes back as it came, if it holds more than an id, which nobody knows where nothing is stored. */

@@ -9,7 +9,7 @@ import { openai } from '../src/openai.ts'
 
 export interface TestWire {
   readonly name: WireName
-  model(fetch: typeof globalThis.fetch): Model
+  model(fetch: typeof globalThis.fetch, options?: { readonly idleTimeout?: number }): Model
   /** "Hel", "lo", and the end of the response. */
   readonly hello: readonly object[]
   /** How many events of `hello` come before the response is complete. */
@@ -22,7 +22,8 @@ export interface TestWire {
 
 export const chat: TestWire = {
   name: 'openai-chat',
-  model: (fetch) => openai({ client: new OpenAI({ apiKey: 'none', fetch, maxRetries: 0 }), model: 'm', api: 'chat' }),
+  model: (fetch, options) =>
+    openai({ client: new OpenAI({ apiKey: 'none', fetch, maxRetries: 0 }), model: 'm', api: 'chat', ...options }),
   hello: [chatChunk({ content: 'Hel' }), chatChunk({ content: 'lo' }), chatChunk({}, 'stop')],
   cut: 2,
   call: (text) => [
@@ -34,7 +35,8 @@ export const chat: TestWire = {
 
 export const responses: TestWire = {
   name: 'openai-responses',
-  model: (fetch) => openai({ client: new OpenAI({ apiKey: 'none', fetch, maxRetries: 0 }), model: 'm' }),
+  model: (fetch, options) =>
+    openai({ client: new OpenAI({ apiKey: 'none', fetch, maxRetries: 0 }), model: 'm', ...options }),
   hello: [
     { type: 'response.created', response: { id: 'resp_1', model: 'm' } },
     { type: 'response.output_item.added', output_index: 0, item: { type: 'message', id: 'msg_1', content: [] } },
@@ -59,7 +61,8 @@ export const responses: TestWire = {
 
 export const claude: TestWire = {
   name: 'anthropic',
-  model: (fetch) => anthropic({ client: new Anthropic({ apiKey: 'none', fetch, maxRetries: 0 }), model: 'm' }),
+  model: (fetch, options) =>
+    anthropic({ client: new Anthropic({ apiKey: 'none', fetch, maxRetries: 0 }), model: 'm', ...options }),
   hello: [
     { type: 'message_start', message: { id: 'msg_1', model: 'm', content: [] } },
     { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },

@@ -13,6 +13,6 @@ export function mergeMetadata(
   return { ...earlier, ...Object.fromEntries(merged) }
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,6 @@
 /** A tool call while it streams: what the wire says of it goes in, its events come out in their order (B5). */
 
-import type { CallPiece } from '../assemble.ts'
+import type { CallPiece, NestedCall } from '../assemble.ts'
 import type { ProviderMetadata, ToolCall } from '../message.ts'
 import type { InputLimits, ModelEvent } from '../model.ts'
 import { mergeMetadata } from './metadata.ts'
@@ -24,6 +24,8 @@ export class StreamedCall {
   #sealed = false
   #metadata: ProviderMetadata | undefined
   #providerResult: unknown
+  #expand: CallPiece['expand']
+  #nested: readonly ToolCall[] | undefined
   #call: ToolCall | undefined
 
   constructor(context: CallContext) {
@@ -31,7 +33,8 @@ export class StreamedCall {
     this.#input = new ToolInput(context.limits)
   }
 
-  add({ id, name, delta, metadata, providerResult }: CallPiece): void {
+  add({ id, name, delta, metadata, providerResult, expand }: CallPiece): void {
+    if (!this.#started) this.#expand ??= expand
     if (metadata) this.#metadata = mergeMetadata(this.#metadata, metadata)
     if (providerResult !== undefined) this.#providerResult = providerResult
     if (metadata || providerResult !== undefined) this.#call = undefined
@@ -50,21 +53,21 @@ export class StreamedCall {
 
   /** The response has ended so that its calls may run: nothing more will come, a name included. */
   end(): void {
-    if (this.#sealed) return
-    this.#start()
-    this.#seal()
+    if (!this.#sealed) this.#seal()
   }
 
-  /** The call as it stands: the same object as long as nothing changes. */
-  part(): ToolCall {
-    return this.#as(this.#input.value())
+  /** The call as it stands, or those it stood for: the same objects as long as nothing changes. */
+  parts(): readonly ToolCall[] {
+    return this.#nested ?? [this.#as(this.#input.value())]
   }
 
   #named(name: string): void {
     this.#name = name
-    this.#start()
-    // Once closed and then gone on with is not closed.
-    if (!this.#input.dirty) this.#close()
+    if (!this.#expand) {
+      this.#start()
+      // Once closed and then gone on with is not closed.
+      if (!this.#input.dirty) this.#close()
+    }
     if (this.#stated) this.#seal()
   }
 
@@ -95,8 +98,24 @@ export class StreamedCall {
 
   #seal(): void {
     this.#sealed = true
-    this.#show(this.#input.rest())
-    this.#context.emit({ type: 'tool-call', call: this.part() })
+    const { input, inputError } = this.#input.value()
+    const nested = inputError === undefined ? this.#expand?.(input) : undefined
+    if (nested) this.#nested = nested.map((call) => this.#standFor(call))
+    else {
+      this.#start()
+      this.#show(this.#input.rest())
+      this.#context.emit({ type: 'tool-call', call: this.#as(this.#input.value()) })
+    }
+  }
+
+  #standFor({ name, input }: NestedCall): ToolCall {
+    const { emit, takeId } = this.#context
+    const id = takeId(this.#ownId)
+    const call: ToolCall = { type: 'tool-call', id, name, input }
+    emit({ type: 'tool-input-start', id, name })
+    emit({ type: 'tool-input-delta', id, delta: JSON.stringify(input) })
+    emit({ type: 'tool-call', call })
+    return call
   }
 
   #as(value: InputValue): ToolCall {

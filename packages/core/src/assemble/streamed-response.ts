@@ -2,7 +2,8 @@
 
 import type { Assembler, CallPiece, Label, PartOptions } from '../assemble.ts'
 import { ModelError } from '../errors.ts'
-import { type AssistantMessage, allowsCalls, type FinishReason, type ResponseInfo, type Usage } from '../message.ts'
+import type { AssistantMessage, AssistantPart, FinishReason, ResponseInfo, Usage } from '../message.ts'
+import { allowsCalls } from '../message.ts'
 import type { ModelEvent, ModelRequest } from '../model.ts'
 import { StreamedCall } from './streamed-call.ts'
 import { StreamedText } from './streamed-text.ts'
@@ -66,7 +67,11 @@ export class StreamedResponse implements Assembler {
   end(): FinishReason {
     const reason = this.#finishReason
     if (!reason) throw this.#failed('stream_truncated', 'the response was cut off: its stream had no terminal event')
-    if (reason === 'error') throw this.#failed('finish_reason_error', 'the provider ended the response with an error')
+    if (reason === 'error') {
+      const word = this.#info?.finishReason
+      const how = word === undefined || word === 'error' ? '' : ` (${word})`
+      throw this.#failed('finish_reason_error', `the provider ended the response with an error${how}`)
+    }
     for (const part of this.#parts) if (part instanceof StreamedText || allowsCalls(reason)) part.end()
     return reason
   }
@@ -74,7 +79,7 @@ export class StreamedResponse implements Assembler {
   message(finishReason: FinishReason): AssistantMessage {
     return {
       role: 'assistant',
-      content: this.#parts.map((part) => part.part()),
+      content: this.#parts.flatMap((part): readonly AssistantPart[] => part.parts()),
       finishReason,
       ...(this.#usage && { usage: this.#usage }),
       ...(this.#info && { response: this.#info }),

@@ -26,8 +26,8 @@ export class StreamedText {
     this.#show(this.#text.rest())
   }
 
-  part(): TextPart | ReasoningPart {
-    return { type: this.type, text: this.#text.join(), ...(this.#metadata && { providerMetadata: this.#metadata }) }
+  parts(): readonly (TextPart | ReasoningPart)[] {
+    return [{ type: this.type, text: this.#text.join(), ...(this.#metadata && { providerMetadata: this.#metadata }) }]
   }
 
   #show(delta: string): void {

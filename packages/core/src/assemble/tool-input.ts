@@ -4,6 +4,7 @@ import { messageOf } from '../errors.ts'
 import { JsonScanner } from '../json-scanner.ts'
 import type { InputLimits } from '../model.ts'
 import { Fragments } from './fragments.ts'
+import { Resends } from './resends.ts'
 
 /** What the text means; of an unusable one the text itself, and why. */
 export interface InputValue {
@@ -16,6 +17,7 @@ export class ToolInput {
   readonly #limits: InputLimits
   #text = new Fragments()
   #length = 0
+  readonly #resends = new Resends()
   #scanner: JsonScanner
   #closed: InputValue | undefined
   #value: InputValue | undefined
@@ -25,15 +27,9 @@ export class ToolInput {
     this.#scanner = new JsonScanner(limits.depth)
   }
 
-  /** Takes a piece and gives the one to show. */
+  /** Takes a piece, or all of them once more, and gives what is new, to be shown. */
   add(delta: string): string {
-    this.#value = undefined
-    this.#length += delta.length
-    this.#scanner.feed(delta)
-    if (!this.#tooLong) return this.#text.add(delta)
-    // Not kept, since the limit is one of memory, and not shown either.
-    this.#text = new Fragments()
-    return ''
+    return this.#append(this.#resends.possible(delta.length, this.#length) ? this.#newOf(delta) : delta)
   }
 
   /** The pieces shown so far. */
@@ -49,11 +45,8 @@ export class ToolInput {
   /** Puts `text` in the place of what came, unless it is the same. */
   replace(text: string): void {
     if (!this.#tooLong && text === this.#counting()) return
-    this.#text = new Fragments()
-    this.#length = 0
-    this.#scanner = new JsonScanner(this.#limits.depth)
-    this.#closed = undefined
-    this.add(text)
+    this.#clear()
+    this.#append(text)
   }
 
   /** Changes when a root object closes. */
@@ -77,6 +70,33 @@ export class ToolInput {
   value(): InputValue {
     this.#value ??= (this.dirty ? undefined : this.closed()) ?? this.#parse()
     return this.#value
+  }
+
+  #newOf(delta: string): string {
+    const text = this.#text.join()
+    if (!this.#resends.isResend(text, delta)) return delta
+    if (delta.startsWith(text)) return delta.slice(text.length)
+    this.#clear()
+    return delta
+  }
+
+  #append(delta: string): string {
+    if (delta === '') return ''
+    this.#value = undefined
+    this.#length += delta.length
+    this.#scanner.feed(delta)
+    if (!this.#tooLong) return this.#text.add(delta)
+    // Not kept, since the limit is one of memory, and not shown either.
+    this.#text = new Fragments()
+    return ''
+  }
+
+  #clear(): void {
+    this.#text = new Fragments()
+    this.#length = 0
+    this.#scanner = new JsonScanner(this.#limits.depth)
+    this.#closed = undefined
+    this.#value = undefined
   }
 
   get #tooLong(): boolean {

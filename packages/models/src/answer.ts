@@ -1,0 +1,36 @@
+/** The way of an answer: from a request through an official client to events and a message. */
+
+import type { AssistantMessage, Flow, ModelEvent, ModelRequest, ReadChunk } from '@meanwhile/core'
+import { assemble } from '@meanwhile/core'
+import type { RequestOptions } from './chunks.ts'
+import { type Asked, clientChunks } from './client-chunks.ts'
+import { explain, UnreadableError } from './explain.ts'
+
+/** Five minutes: models that reason out of sight may well say nothing for two. */
+const IDLE_TIMEOUT = 300_000
+
+export interface AnswerOptions<Chunk> {
+  readonly open: (options: RequestOptions) => Asked<Chunk>
+  readonly read: ReadChunk<Chunk>
+  /** Whether the chunk shows only that the connection is still there. */
+  readonly isSilent: (chunk: Chunk) => boolean
+  readonly idleTimeout: number | undefined
+}
+
+/** Asks when the first event is; whatever goes wrong on the way is a `ModelError`, with what had come. */
+export function answer<Chunk extends object>(
+  request: ModelRequest,
+  { open, read, isSilent, idleTimeout = IDLE_TIMEOUT }: AnswerOptions<Chunk>,
+): Flow<ModelEvent, AssistantMessage> {
+  const chunks = clientChunks(request, open, idleTimeout)
+  const readSafely: ReadChunk<Chunk> = (chunk, to) => {
+    try {
+      if (!isSilent(chunk)) chunks.said()
+      read(chunk, to)
+    } catch (thrown) {
+      // What is not where the wire has it.
+      throw thrown instanceof TypeError ? new UnreadableError({ cause: thrown }) : thrown
+    }
+  }
+  return assemble(request, chunks, readSafely, explain)
+}

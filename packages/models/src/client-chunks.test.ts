@@ -1,0 +1,156 @@
+import Anthropic from '@anthropic-ai/sdk'
+import { mockModels, rawResponse } from '@meanwhile/harness'
+import OpenAI from 'openai'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { ask, failureOf, requestTo } from '../test/ask.ts'
+import { chat, chatChunk, claude, responses, type TestWire, wires } from '../test/wires.ts'
+import { anthropic } from './anthropic.ts'
+import { openai } from './openai.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Responds with these events, one every `every` ms, and then with silence. */
+function stalling(wire: TestWire, every: number, events: readonly object[]) {
+  const steps = events.map((event) => ({ after: every, event }))
+  const raw = [{ bytes: '' }, ...steps, { end: 'stall' as const }]
+  return mockModels({ script: [rawResponse(raw, { wire: wire.name })] })
+}
+
+test.each(wires)('$name: a stream that falls silent is ended when its time is over, not before (qT7)', async (wire) => {
+  const { fetch } = stalling(wire, 900, wire.hello.slice(0, wire.cut))
+  const failure = failureOf(ask(wire.model(fetch, { idleTimeout: 1_000 })))
+  let failed = false
+  void failure.then(() => {
+    failed = true
+  })
+  await vi.advanceTimersByTimeAsync(wire.cut * 900 + 50)
+  expect(failed).toBe(false)
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(await failure).toMatchObject({
+    name: 'ModelError',
+    code: 'idle_timeout',
+    retryable: true,
+    partial: { content: [{ type: 'text', text: 'Hello' }] },
+  })
+})
+
+test.each([
+  ['pings', claude, { type: 'ping' }],
+  ['empty deltas', chat, chatChunk({ content: '', tool_calls: [] })],
+  ['empty pieces of text', claude, { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '' } }],
+  ['keepalive events', responses, { type: 'keepalive', sequence_number: 3 }],
+  ['usage', chat, { choices: [], usage: { prompt_tokens: 1 } }],
+])('%s are nothing said (qT4)', async (_, wire, event) => {
+  const { fetch } = stalling(wire, 100, [...wire.hello.slice(0, 1), ...Array.from({ length: 50 }, () => event)])
+  const failure = failureOf(ask(wire.model(fetch, { idleTimeout: 1_000 })))
+  await vi.advanceTimersByTimeAsync(1_300)
+  expect(await failure).toMatchObject({ code: 'idle_timeout' })
+})
+
+test('the time a reader takes for itself does not count', async () => {
+  const { fetch } = mockModels({ script: [rawResponse(chat.hello.map((event) => ({ event })))] })
+  const model = chat.model(fetch, { idleTimeout: 1_000 })
+  const flow = model.stream(requestTo(model))
+  await flow.next()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(await flow.next()).toMatchObject({ value: { type: 'text-delta', delta: 'lo' } })
+  expect(await flow.next()).toMatchObject({ done: true })
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('without a limit a stream may be silent for as long as it likes', async () => {
+  const events = chat.hello.map((event) => ({ after: 86_400_000, event }))
+  const { fetch } = mockModels({ script: [rawResponse([{ bytes: '' }, ...events])] })
+  const asked = ask(chat.model(fetch, { idleTimeout: Number.POSITIVE_INFINITY }))
+  await vi.advanceTimersByTimeAsync(4 * 86_400_000)
+  expect((await asked).message.content).toEqual([{ type: 'text', text: 'Hello' }])
+})
+
+test('a body that does not heed its signal is left all the same', async () => {
+  let left = false
+  const body = new ReadableStream({
+    cancel() {
+      left = true
+    },
+  })
+  const failure = failureOf(ask(chat.model(async () => new Response(body), { idleTimeout: 1_000 })))
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(await failure).toMatchObject({ code: 'idle_timeout' })
+  expect(left).toBe(true)
+})
+
+test('the client makes the request: with its key, its base URL, its headers and its retries', async () => {
+  const seen: Request[] = []
+  const mock = mockModels({
+    script: [
+      rawResponse([], { status: 503, headers: { 'retry-after-ms': '5' } }),
+      rawResponse(claude.hello.map((event) => ({ event }))),
+    ],
+  })
+  const client = new Anthropic({
+    apiKey: 'key',
+    baseURL: 'http://proxy.test/base',
+    defaultHeaders: { 'x-mine': '1' },
+    maxRetries: 1,
+    fetch(input, init) {
+      const request = new Request(input, init)
+      seen.push(request)
+      return mock.fetch(request.url.replace('/base', ''), init)
+    },
+  })
+  const asked = ask(anthropic({ client, model: 'm' }))
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect((await asked).message.content).toEqual([{ type: 'text', text: 'Hello' }])
+  expect(seen.map(({ url, headers }) => [url, headers.get('authorization'), headers.get('x-mine')])).toEqual([
+    ['http://proxy.test/base/v1/messages', 'Bearer key', '1'],
+    ['http://proxy.test/base/v1/messages', 'Bearer key', '1'],
+  ])
+})
+
+test('a wrapped client that does not give its response is read through its own stream', async () => {
+  const { fetch } = mockModels({ script: [rawResponse(chat.hello.map((event) => ({ event })))] })
+  const client = new OpenAI({ apiKey: 'none', fetch })
+  const wrapped = {
+    baseURL: client.baseURL,
+    responses: client.responses,
+    chat: {
+      completions: {
+        create: async (...given: Parameters<typeof client.chat.completions.create>) =>
+          (await client.chat.completions.create(...given)) as AsyncIterable<OpenAI.ChatCompletionChunk>,
+      },
+    },
+  }
+  const { message } = await ask(openai({ client: wrapped, model: 'm', api: 'chat' }))
+  expect(message.content).toEqual([{ type: 'text', text: 'Hello' }])
+})
+
+test('a response that is no event stream is read by the client that understands it', async () => {
+  const headers = { 'content-type': 'application/vnd.amazon.eventstream' }
+  const sse = (event: object) =>
+    `event: ${'type' in event ? String(event.type) : ''}\ndata: ${JSON.stringify(event)}\n\n`
+  const parsed = claude.hello.map((event) => ({ ...event, parsed: true }))
+  // Anthropic's own stream, which reads every type as Server-Sent Events, in the place of Bedrock's.
+  const { message } = await ask(claude.model(async () => new Response(parsed.map(sse).join(''), { headers })))
+  expect(message.content).toEqual([{ type: 'text', text: 'Hello' }])
+  const cut = parsed.map(sse).join('').trimEnd()
+  expect(await failureOf(ask(claude.model(async () => new Response(cut, { headers }))))).toMatchObject({
+    code: 'stream_truncated',
+  })
+})
+
+test('a stream that ends inside an event is truncated, one with an event nobody can read is not (qT5)', async () => {
+  const of = (text: string) => failureOf(ask(chat.model(async () => new Response(text))))
+  expect(await of('data: {"choices":[{"del')).toMatchObject({ code: 'stream_truncated', retryable: true })
+  expect(await of('data: {"choices":[{"del\n\ndata: [DONE]\n\n')).toMatchObject({
+    code: 'invalid_chunk',
+    retryable: true,
+  })
+  expect(await of('data: 7\n\n')).toMatchObject({ code: 'invalid_chunk', retryable: true })
+  expect(await of('data: {"choices":7}\n\n')).toMatchObject({ code: 'invalid_chunk', retryable: true })
+})

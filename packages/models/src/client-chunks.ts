@@ -1,0 +1,80 @@
+/** The chunks of a response that an official client was asked for. */
+
+import type { ModelRequest } from '@meanwhile/core'
+import type { RequestOptions } from './chunks.ts'
+import { defined } from './defined.ts'
+import { IdleLimit } from './idle-limit.ts'
+import { eventDecoder, parseEvent } from './server-sent-events.ts'
+
+/** What the official clients give for a request: its chunks, or the response as it is. */
+export interface Asked<Chunk> extends PromiseLike<AsyncIterable<Chunk>> {
+  asResponse?(): Promise<Response>
+}
+
+export interface ClientChunks<Chunk> extends AsyncIterable<Chunk> {
+  /** Something was said: the time the provider may be silent begins again. */
+  said(): void
+}
+
+/**
+ * Makes the request when the first chunk is asked for, and ends it when its reader leaves, or waited for longer than `idleTimeout`
+ * ms while nothing was said.
+ *
+ * The client makes the request: its keys, base URL, headers, retries and time limits hold. Its response is read here, because of
+ * what the clients lose of it: Anthropic's, and older ones of OpenAI's, a last event without a blank line (qT5); and none of them
+ * says how long nothing came (qT4, qT7). The client's own stream is taken, without a limit, where the events are no Server-Sent Events
+ * (Bedrock's), and where a wrapped client does not give its response.
+ */
+export function clientChunks<Chunk extends object>(
+  { signal, clientRetries }: ModelRequest,
+  open: (options: RequestOptions) => Asked<Chunk>,
+  idleTimeout: number,
+): ClientChunks<Chunk> {
+  // A signal of the request's own: clients leave their listeners on it.
+  const request = new AbortController()
+  const idle = new IdleLimit(idleTimeout, (error) => request.abort(error))
+  return { [Symbol.asyncIterator]: chunks, said: () => idle.said() }
+
+  async function* chunks(): AsyncGenerator<Chunk, void, undefined> {
+    signal.throwIfAborted()
+    const abort = (): void => request.abort(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      const asked = open({ signal: request.signal, ...defined({ maxRetries: clientRetries }) })
+      const body = bodyOf(await asked.asResponse?.())
+      if (!body) {
+        yield* await asked
+        return
+      }
+      const reader = body.getReader()
+      // Of itself not every body heeds the signal it was asked for with.
+      request.signal.addEventListener('abort', () => void reader.cancel().catch(() => undefined))
+      const events = eventDecoder()
+      for (let ended = false; !ended; ) {
+        idle.waits()
+        const { done, value } = await reader.read()
+        idle.came()
+        request.signal.throwIfAborted()
+        for (const event of events(value)) {
+          if (event.data === '[DONE]') return
+          // What a client says of its chunks is what it expects of the events.
+          if (event.data !== '') yield parseEvent(event, done) as Chunk
+        }
+        ended = done
+      }
+    } catch (thrown) {
+      request.signal.throwIfAborted()
+      throw thrown
+    } finally {
+      signal.removeEventListener('abort', abort)
+      idle.stop()
+      request.abort()
+    }
+  }
+}
+
+/** The body, if it holds Server-Sent Events that can be read. */
+function bodyOf(response: Response | undefined): ReadableStream<Uint8Array> | undefined {
+  if (response?.headers.get('content-type')?.startsWith('application/vnd.amazon.eventstream')) return undefined
+  return response?.body instanceof ReadableStream ? response.body : undefined
+}

@@ -1,0 +1,75 @@
+import type { AssistantMessage, ModelEvent } from '@meanwhile/core'
+import { allowsCalls, ModelError } from '@meanwhile/core'
+import { mockModels, type RawResponse, rawResponse } from '@meanwhile/harness'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { requestTo } from '../test/ask.ts'
+import { mutate, mutations, streams } from '../test/mutations.ts'
+import { wires } from '../test/wires.ts'
+
+/** How many, and from which seed: FUZZ_RUNS=100000 FUZZ_SEED=7 npx vitest run packages/models/src/fuzz.test.ts */
+const numRuns = Number(process.env.FUZZ_RUNS ?? 500)
+const seed = Number(process.env.FUZZ_SEED ?? 1)
+
+const tools = ['f', 'g', 'weather'].map((name) => ({ name, description: name, inputSchema: {} }))
+
+let served: RawResponse = rawResponse([])
+const { fetch } = mockModels({ script: () => served })
+
+interface Read {
+  readonly message?: AssistantMessage
+  readonly error?: unknown
+  readonly events: readonly ModelEvent[]
+}
+
+async function read(response: RawResponse): Promise<Read> {
+  const wire = wires.find(({ name }) => name === response.wire)
+  if (!wire) throw new Error(`no adapter for ${response.wire}`)
+  served = response
+  const model = wire.model(fetch)
+  const flow = model.stream(requestTo(model, { tools }))
+  const events: ModelEvent[] = []
+  try {
+    for (;;) {
+      const step = await flow.next()
+      if (step.done) return { message: step.value, events }
+      events.push(step.value)
+    }
+  } catch (error) {
+    return { error, events }
+  }
+}
+
+/** What must not depend on the cuts. */
+function essence({ message, error, events }: Read): unknown {
+  const calls = events.filter((event) => 'call' in event)
+  if (!(error instanceof ModelError)) return { message, calls }
+  const { code, status, retryable, partial } = error
+  return { error: { code, status, retryable, partial }, calls }
+}
+
+test('whatever happens to a stream gives a message or a ModelError, and the same however it is cut (G1, G2, A19)', {
+  timeout: Math.max(20_000, numRuns * 40),
+}, async () => {
+  const cases = fc.record({
+    stream: fc.constantFrom(...streams),
+    changes: mutations,
+    random: fc.nat(),
+    most: fc.constantFrom(1, 3, 16, 200),
+  })
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ stream, changes, random, most }) => {
+      const response = rawResponse([{ bytes: mutate(stream, changes) }], { wire: stream.wire })
+      const whole = await read({ ...response, slice: 'whole' })
+      const sliced = await read({ ...response, slice: { random, most } })
+      expect(essence(sliced)).toEqual(essence(whole))
+      if (!whole.message) expect(whole.error).toBeInstanceOf(ModelError)
+      else if (allowsCalls(whole.message.finishReason)) {
+        const sealed = whole.events.flatMap((event) => (event.type === 'tool-call' ? [event.call.id] : []))
+        const calls = whole.message.content.flatMap((part) => (part.type === 'tool-call' ? [part.id] : []))
+        expect(sealed.toSorted()).toEqual(calls.toSorted())
+      }
+    }),
+    { numRuns, seed },
+  )
+})

@@ -1,0 +1,57 @@
+/** How long a provider may say nothing. */
+
+export class IdleError extends Error {
+  override readonly name = 'IdleError'
+
+  constructor(limit: number) {
+    super(`the provider said nothing for ${limit} ms`)
+  }
+}
+
+/** The longest time a timer takes. */
+const LONGEST = 2 ** 31 - 1
+
+/**
+ * Calls `end` when so many ms, `Infinity` for none, were spent waiting and nothing was {@link said}. The time between one wait and
+ * the next is the reader's own.
+ */
+export class IdleLimit {
+  readonly #limit: number
+  readonly #end: (error: IdleError) => void
+  #left: number
+  #since: number | undefined
+  // One that stays, and looks when it is due: setting one for each read would cost more than the reading.
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(limit: number, end: (error: IdleError) => void) {
+    this.#limit = this.#left = Math.min(limit, LONGEST)
+    this.#end = end
+  }
+
+  said(): void {
+    this.#left = this.#limit
+  }
+
+  /** Somebody waits, until {@link came}. */
+  waits(): void {
+    this.#since = performance.now()
+    this.#timer ??= setTimeout(this.#look, this.#left)
+  }
+
+  came(): void {
+    if (this.#since !== undefined) this.#left -= performance.now() - this.#since
+    this.#since = undefined
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+  }
+
+  readonly #look = (): void => {
+    this.#timer = undefined
+    if (this.#since === undefined) return
+    const left = this.#left - (performance.now() - this.#since)
+    if (left <= 0) this.#end(new IdleError(this.#limit))
+    else this.#timer = setTimeout(this.#look, Math.ceil(left))
+  }
+}

@@ -1,0 +1,32 @@
+/** Calls that come wrapped into one named `parallel`, a tool that OpenAI's models know of and nobody has declared (qC37). */
+
+import type { CallPiece, ToolDefinition } from '@meanwhile/core'
+import { isRecord } from './is-record.ts'
+
+interface NestedCall {
+  readonly name: string
+  readonly input: unknown
+}
+
+/**
+ * What a call of this name may stand for. A call `parallel` stands for those it wraps if no tool of that name is declared and all
+ * of theirs are; otherwise it is a call like any other.
+ */
+export function parallelCalls(
+  tools: readonly ToolDefinition[],
+): (name: string | null | undefined) => CallPiece['expand'] {
+  const declared = new Set(tools.map(({ name }) => name))
+  return (name) => (name === 'parallel' && !declared.has(name) ? nestedCalls : undefined)
+
+  function nestedCalls(input: unknown): readonly NestedCall[] | undefined {
+    if (!isRecord(input) || !Array.isArray(input.tool_uses) || input.tool_uses.length === 0) return undefined
+    const calls = input.tool_uses.map(nestedCall)
+    return calls.every((call) => call !== undefined) ? calls : undefined
+  }
+
+  function nestedCall(use: unknown): NestedCall | undefined {
+    if (!isRecord(use) || typeof use.recipient_name !== 'string') return undefined
+    const name = use.recipient_name.replace(/^functions\./, '')
+    return declared.has(name) ? { name, input: use.parameters ?? {} } : undefined
+  }
+}

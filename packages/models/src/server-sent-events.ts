@@ -1,0 +1,42 @@
+/** What a response says, event by event. */
+
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { StreamedError, UnreadableError } from './explain.ts'
+import { isRecord } from './is-record.ts'
+
+/**
+ * Gives the events that end in these bytes; `undefined` is the end of the body, and ends its last event too, though the standard
+ * has that dropped (qT5).
+ */
+export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly EventSourceMessage[] {
+  const decoder = new TextDecoder()
+  let events: EventSourceMessage[] = []
+  const parser = createParser({ onEvent: (event) => events.push(event) })
+  return (bytes) => {
+    events = []
+    parser.feed(bytes ? decoder.decode(bytes, { stream: true }) : `${decoder.decode()}\n\n`)
+    return events
+  }
+}
+
+/** The object that an event holds; an error that comes as an event is thrown. `last`: the end of the body ended it. */
+export function parseEvent({ event, data }: EventSourceMessage, last: boolean): object {
+  const value = parseJson(data)
+  if (event === 'error') throw new StreamedError(errorOf(value) ?? value ?? data)
+  if (!isRecord(value)) throw new UnreadableError({ cut: last && value === undefined })
+  const error = errorOf(value)
+  if (error) throw new StreamedError(error)
+  return value
+}
+
+function errorOf(value: unknown): unknown {
+  return isRecord(value) && value.error ? value.error : undefined
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,82 @@
+/** Streams as they are, as bytes, and what may happen to them on their way. */
+
+import { readdirSync, readFileSync } from 'node:fs'
+import type { WireName } from '@meanwhile/harness'
+import { quirks } from '@meanwhile/harness/quirks'
+import fc from 'fast-check'
+
+/** A body in frames, each with its own end. */
+export interface Stream {
+  readonly name: string
+  readonly wire: WireName
+  readonly frames: readonly string[]
+}
+
+/** The catalogue's streams and the recorded ones. */
+export const streams: readonly Stream[] = [
+  ...quirks.map(({ id, title, wire, events }) => ({
+    name: `q${id}: ${title}`,
+    wire,
+    frames: events.map((event) => (typeof event === 'string' ? event : frame(wire, JSON.stringify(event)))),
+  })),
+  ...(['openai-chat', 'openai-responses', 'anthropic'] as const).flatMap(recorded),
+]
+
+function recorded(wire: WireName): Stream[] {
+  const folder = new URL(`../test-data/recorded-streams/${wire}/`, import.meta.url)
+  return readdirSync(folder).map((name) => {
+    const lines = readFileSync(new URL(name, folder), 'utf8').split('\n')
+    return { name, wire, frames: lines.filter((line) => line !== '').map((line) => frame(wire, line)) }
+  })
+}
+
+function frame(wire: WireName, json: string): string {
+  const [, type] = /^\{"type":"([^"]*)"/.exec(json) ?? []
+  return `${wire !== 'openai-chat' && type !== undefined ? `event: ${type}\n` : ''}data: ${json}\n\n`
+}
+
+/** Something that happens to a body; the numbers say where, as a part of its length. */
+type Mutation =
+  | { readonly type: 'drop' | 'duplicate' | 'truncate' | 'cut'; readonly at: number }
+  | { readonly type: 'swap'; readonly at: number; readonly with: number }
+  | { readonly type: 'flip'; readonly at: number; readonly bit: number }
+  | { readonly type: 'insert'; readonly at: number; readonly byte: number }
+
+const where = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
+
+const mutation: fc.Arbitrary<Mutation> = fc.oneof(
+  fc.record({ type: fc.constantFrom('drop', 'duplicate', 'truncate', 'cut'), at: where }),
+  fc.record({ type: fc.constant('swap'), at: where, with: where }),
+  fc.record({ type: fc.constant('flip'), at: where, bit: fc.nat(7) }),
+  fc.record({ type: fc.constant('insert'), at: where, byte: fc.nat(255) }),
+)
+
+export const mutations: fc.Arbitrary<readonly Mutation[]> = fc.array(mutation, { maxLength: 4 })
+
+/** First what happens to whole events, then what happens to bytes. */
+export function mutate({ frames }: Stream, list: readonly Mutation[]): Uint8Array {
+  const events = list.reduce((all, change) => withEvents(all, change), frames)
+  return list.reduce((bytes, change) => withBytes(bytes, change), new TextEncoder().encode(events.join('')))
+}
+
+function withEvents(frames: readonly string[], change: Mutation): readonly string[] {
+  const at = Math.floor(change.at * frames.length)
+  const event = frames[at]
+  if (event === undefined) return frames
+  if (change.type === 'drop') return frames.toSpliced(at, 1)
+  if (change.type === 'duplicate') return frames.toSpliced(at, 0, event)
+  if (change.type === 'cut') return frames.slice(0, at)
+  if (change.type !== 'swap') return frames
+  const other = Math.floor(change.with * frames.length)
+  return frames.with(at, frames[other] ?? event).with(other, event)
+}
+
+function withBytes(bytes: Uint8Array<ArrayBuffer>, change: Mutation): Uint8Array<ArrayBuffer> {
+  const at = Math.floor(change.at * bytes.length)
+  const byte = bytes[at]
+  if (byte === undefined) return bytes
+  if (change.type === 'truncate') return bytes.slice(0, at)
+  if (change.type === 'flip') return bytes.with(at, byte ^ (1 << change.bit))
+  if (change.type === 'insert') return Uint8Array.from([...bytes.slice(0, at), change.byte, ...bytes.slice(at)])
+  return bytes
+}
