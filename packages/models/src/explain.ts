@@ -46,7 +46,7 @@ export const explain: Explain = (thrown) => {
   }
   if (thrown instanceof IdleError) return explanation(thrown, 'idle_timeout', true)
   if (thrown instanceof SyntaxError) return explanation(thrown, 'invalid_chunk', true)
-  if (thrown instanceof TypeError || isTransportError(thrown)) return explanation(thrown, 'connection', true)
+  if (isTransportError(thrown)) return explanation(thrown, 'connection', true)
   return explanation(thrown, 'unknown', false)
 }
 
@@ -147,7 +147,18 @@ function retryAfter(headers: ApiError['headers']): number | undefined {
 }
 
 /** A socket that broke while the body was read: undici puts its code on the cause, other runtimes on the error. */
+/** System and undici codes: `ECONNRESET`, `EPIPE`, `UND_ERR_SOCKET` … */
+const TRANSPORT_CODE = /^(E[A-Z]+|UND_ERR_[A-Z_]+|HPE_[A-Z_]+)$/
+/** What fetch throws where it gives no cause, in Node and in browsers. */
+const TRANSPORT_MESSAGE = /^(fetch failed|terminated|failed to fetch|network error|load failed)$/i
+
 function isTransportError(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false
-  return 'code' in thrown || (thrown.cause instanceof Error && 'code' in thrown.cause)
+  if (thrown instanceof TypeError && (thrown.cause instanceof Error || TRANSPORT_MESSAGE.test(thrown.message)))
+    return true
+  return hasTransportCode(thrown) || hasTransportCode(thrown.cause)
+}
+
+function hasTransportCode(thrown: unknown): boolean {
+  return isRecord(thrown) && typeof thrown.code === 'string' && TRANSPORT_CODE.test(thrown.code)
 }

@@ -219,3 +219,14 @@ test('what a client throws before it asks passes as a ModelError that is not ret
   expect(failure).toMatchObject({ name: 'ModelError', code: 'unknown', retryable: false })
   expect(failure).toHaveProperty('message', expect.stringContaining('no key today'))
 })
+
+test.each(wires)(
+  '$name: a request that cannot be written is no broken connection, and is not to be made again',
+  async ({ model }) => {
+    const fetch = async () => new Response('', { status: 200 })
+    const settings = { providerOptions: { openai: { n: 1n }, anthropic: { n: 1n } } }
+    const failure = await failureOf(ask(model(fetch), { settings }))
+    expect(failure).toBeInstanceOf(ModelError)
+    expect(failure).toMatchObject({ code: 'unknown', retryable: false })
+  },
+)
