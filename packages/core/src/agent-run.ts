@@ -1,14 +1,15 @@
 /** One run of an agent, from its input to its result: what its caller holds. */
 
-import { context } from '@opentelemetry/api'
-import type { AgentConfig } from './config.ts'
+import { context, diag } from '@opentelemetry/api'
+import { type AgentConfig, checkRunOptions } from './config.ts'
 import { AgentError, HistoryError } from './errors.ts'
 import { EventBuffer } from './event-buffer.ts'
 import type { AgentEvent, AgentResult } from './events.ts'
-import { callIds, inputMessages, openCalls } from './history.ts'
+import { inputMessages, openCalls } from './history.ts'
 import { runAgent } from './loop.ts'
 import type { Message } from './message.ts'
 import { RunState } from './run.ts'
+import { RunWait } from './run-wait.ts'
 import {
   CALLS_COMMITTED,
   CALLS_DISCARDED,
@@ -24,7 +25,10 @@ export interface RunOptions {
   readonly signal?: AbortSignal
   /** For spans: the conversation this run belongs to. */
   readonly conversationId?: string
-  /** How many events may wait for a reader before deltas are joined and `custom` events dropped. Default 1024 (B12). */
+  /**
+   * How many events may wait for a reader before deltas are joined and `custom` events dropped. Default 1024;
+   * a whole number from 0 on, or `Infinity` (B12).
+   */
   readonly eventBuffer?: number
 }
 
@@ -64,7 +68,7 @@ export function startRun(
     attributes: config.telemetry?.attributes,
   })
   run.context = span.context
-  const result = drive(run, input, options.signal).then(
+  const result = drive(run, input, options).then(
     (result) => {
       finish(run, span, undefined, result)
       const dropped = buffer?.dropped ?? 0
@@ -100,15 +104,16 @@ export function startRun(
   }
 }
 
-async function drive(run: RunState, input: RunInput, signal: AbortSignal | undefined): Promise<AgentResult> {
+async function drive(run: RunState, input: RunInput, options: RunOptions): Promise<AgentResult> {
+  const { signal } = options
   const abort = () => run.abort(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
-  const waiting = new Waiting(run)
+  const waiting = new RunWait(run)
   try {
-    run.messages = inputMessages(input)
+    checkRunOptions(options)
+    run.remember({ messages: inputMessages(input) })
     if (signal?.aborted) abort()
     run.signal.throwIfAborted()
-    for (const id of callIds(run.messages)) run.takenIds.add(id)
     run.show(run.event({ type: 'run-start' }))
     const flow = runAgent(run)
     for (;;) {
@@ -117,10 +122,11 @@ async function drive(run: RunState, input: RunInput, signal: AbortSignal | undef
         run.show(step.value)
         continue
       }
-      run.signal.throwIfAborted()
+      // What was called on the side and nobody waits for.
       await stop(run, new TypeError('the run is over'))
+      run.signal.throwIfAborted()
       end(run)
-      return Object.freeze({ ...step.value, warnings: [...run.warnings] })
+      return resultOf(run, step.value)
     }
   } catch (thrown) {
     const error = run.signal.aborted ? run.signal.reason : thrown
@@ -134,6 +140,12 @@ async function drive(run: RunState, input: RunInput, signal: AbortSignal | undef
   }
 }
 
+/** What the caller gets: the outcome of the outermost wrap, and what is known when nothing is at work any more. */
+function resultOf(run: RunState, result: AgentResult): AgentResult {
+  const { abandoned } = run.calls
+  return Object.freeze({ ...result, warnings: [...run.warnings], ...(abandoned.length > 0 && { abandoned }) })
+}
+
 /** Nothing of the run is at work any more. */
 async function stop(run: RunState, reason: unknown): Promise<void> {
   run.calls.abort(reason)
@@ -142,11 +154,10 @@ async function stop(run: RunState, reason: unknown): Promise<void> {
 
 /** What a caller needs to go on after an error (A24): every call answered, unless it is the history itself that is wrong. */
 function addHistory(run: RunState, error: AgentError): void {
-  if (Object.isFrozen(error)) return
   const open = error instanceof HistoryError ? [] : openCalls(run.messages)
-  error.messages = [...run.messages, ...run.calls.answers(open)]
-  error.usage = run.usage
-  if (run.calls.abandoned.length > 0) error.abandoned = run.calls.abandoned
+  const messages = [...run.messages, ...run.calls.answers(open)]
+  const { abandoned } = run.calls
+  error.endRun({ messages, usage: run.usage, ...(abandoned.length > 0 && { abandoned }) })
 }
 
 /** What was said last is said, and nothing more will be. */
@@ -156,48 +167,29 @@ function end(run: RunState): void {
   run.scope = {}
 }
 
+/** Ends the run's span. */
 function finish(run: RunState, { span }: OpenSpan, error: unknown, result?: AgentResult): void {
-  span.setAttributes({
-    ...run.annotationsOf(),
-    [OUTCOME]: outcomeOf(error),
-    [STEP_COUNT]: run.step,
-    [CALLS_EARLY]: run.calls.counts.early,
-    [CALLS_COMMITTED]: run.calls.counts.committed,
-    [CALLS_DISCARDED]: run.calls.counts.discarded,
-    ...(result && { [FINISH_REASONS]: [result.finishReason] }),
+  untroubled(() => {
+    span.setAttributes({
+      ...run.annotationsOf(),
+      [OUTCOME]: outcomeOf(error),
+      [STEP_COUNT]: run.step,
+      [CALLS_EARLY]: run.calls.counts.early,
+      [CALLS_COMMITTED]: run.calls.counts.committed,
+      [CALLS_DISCARDED]: run.calls.counts.discarded,
+      ...(result && { [FINISH_REASONS]: [result.finishReason] }),
+    })
+    if (run.config.telemetry?.usageOnRun !== false) setUsage(span, run.usage)
+    if (error !== undefined) setError(span, error)
   })
-  if (run.config.telemetry?.usageOnRun !== false) setUsage(span, run.usage)
-  if (error !== undefined) setError(span, error)
-  span.end(performance.now())
+  untroubled(() => span.end(performance.now()))
 }
 
-/** The wait for a flow's next step, bounded once the run is aborted: a hook or wrap that does not heed it holds nothing up. */
-class Waiting {
-  #reject: (reason: unknown) => void = () => undefined
-  #timer: ReturnType<typeof setTimeout> | undefined
-
-  constructor(run: RunState) {
-    run.signal.addEventListener(
-      'abort',
-      () => {
-        // One turn later than the tools' own grace time, which begins now: what they settle to comes first.
-        const giveUp = () => {
-          this.#timer = setTimeout(() => this.#reject(run.signal.reason), 0)
-        }
-        this.#timer = setTimeout(giveUp, run.config.grace)
-      },
-      { once: true },
-    )
-  }
-
-  step<Step>(flow: { next(): Promise<Step> }): Promise<Step> {
-    return new Promise((resolve, reject) => {
-      this.#reject = reject
-      flow.next().then(resolve, reject)
-    })
-  }
-
-  over(): void {
-    clearTimeout(this.#timer)
+/** A span that throws is no trouble of the run's: OpenTelemetry's own log is told. */
+function untroubled(record: () => void): void {
+  try {
+    record()
+  } catch (error) {
+    diag.error('meanwhile: the span of a run threw', error)
   }
 }

@@ -1,8 +1,8 @@
 /** One attempt of a model call: a request inside its `chat` span. */
 
-import type { Context } from '@opentelemetry/api'
+import type { Context, Span } from '@opentelemetry/api'
 import { AgentError, ModelError, messageOf } from './errors.ts'
-import type { Flow } from './flow.ts'
+import { close, type Flow } from './flow.ts'
 import { freeze, isMessage } from './history.ts'
 import type { AssistantMessage } from './message.ts'
 import type { ModelFlow } from './middleware.ts'
@@ -19,8 +19,12 @@ export type WrapModelEvent = ModelFlow extends Flow<infer Event, AssistantMessag
 export interface AttemptObserver {
   /** An attempt begins; gives its number. */
   started(request: ModelRequest): number
+  /** It is at work, in this span. */
+  asked(attempt: number, span: Span): void
   answered(message: AssistantMessage, attempt: number): void
   failed(error: unknown, attempt: number, request: ModelRequest): void
+  /** The wrap that asked has left it before its end. */
+  left(attempt: number): void
 }
 
 /** The innermost of `wrapModel`: asks the request's model, and gives its events the stamp of run, step and attempt. */
@@ -44,18 +48,21 @@ export function attemptFlow(
       return startChatSpan(run.tracer, parent, request, { step: run.step, attempt, conversationId: run.conversationId })
     },
     make: ({ span }) => {
+      observer.asked(attempt, span)
       request.signal.throwIfAborted()
       request.signal.addEventListener('abort', follow, { once: true })
       const stream = request.model.stream({ ...request, signal: controller.signal })
       return heeding(stream, controller.signal, (event) => {
         firstEvent ||= performance.now()
-        if ('call' in event) run.calls.announced(freeze(event.call).id, attempt, span)
-        else if ('id' in event) run.calls.announced(event.id, attempt, span)
+        if ('call' in event) freeze(event.call)
+        const id = announcedId(event)
+        if (id !== undefined) run.calls.announced(id, attempt, span)
         return { ...event, runId: run.id, step: run.step, attempt }
       })
     },
     closing: () => {
       left = true
+      observer.left(attempt)
       controller.abort(new Error('the wrap that asked has left'))
     },
     done: ({ span }, message) => {
@@ -74,11 +81,17 @@ export function attemptFlow(
       request.signal.removeEventListener('abort', follow)
       if (error !== undefined && !left) recordFailure(run, span, error)
       if (firstEvent > 0) span.setAttribute(TIME_TO_FIRST_CHUNK, (firstEvent - started) / 1000)
-      span.setAttribute(CALLS_EARLY, run.calls.attemptEnded(attempt, error !== undefined && !left))
+      span.setAttribute(CALLS_EARLY, run.calls.attemptEnded(attempt, error !== undefined || left))
       span.setAttribute(OUTCOME, left ? 'cancelled' : outcomeOf(error))
       span.end(performance.now())
     },
   })
+}
+
+/** The id of the call that an event announces: its start does, or, where a wrap lets no start through, the whole call (B5). */
+export function announcedId(event: WrapModelEvent): string | undefined {
+  if (event.type === 'tool-input-start') return event.id
+  return 'call' in event ? event.call.id : undefined
 }
 
 /** A model may end without a message, or say itself that its response is none; the assembler's never do (A19). */
@@ -126,10 +139,10 @@ function heeding(
     let pending = false
     try {
       for (;;) {
+        signal.throwIfAborted()
         pending = true
         const step = await new Promise<IteratorResult<ModelEvent, AssistantMessage>>((resolve, fail) => {
           reject = fail
-          if (signal.aborted) fail(signal.reason)
           stream.next().then(resolve, fail)
         })
         pending = false
@@ -138,8 +151,8 @@ function heeding(
       }
     } finally {
       signal.removeEventListener('abort', abort)
-      const closed = stream.return(undefined as never)
-      // A model that does not heed its signal must not hold the run; one that waits at a yield is closed at once.
+      const closed = close(stream)
+      // A model that does not heed its signal must not hold the run; one that stands at a yield comes to its end by itself.
       if (pending) closed.catch(() => undefined)
       else await closed
     }

@@ -2,6 +2,7 @@
 
 import type { Attributes, Context, Span } from '@opentelemetry/api'
 import type { DiscardCause } from './events.ts'
+import { timer } from './grace.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
 import type { Ticket } from './slots.ts'
 import type { OpenSpan } from './telemetry/spans.ts'
@@ -123,7 +124,7 @@ export class CallEntry {
   abort(reason: unknown, grace: number): void {
     for (const child of this.children) child.abort(reason, grace)
     if (this.settled || this.signal.aborted) return
-    this.#timer = setTimeout(this.#abandon, grace)
+    this.#timer = timer(grace, this.#abandon)
     this.#controller.abort(reason)
   }
 

@@ -2,8 +2,8 @@
 
 import type { Context } from '@opentelemetry/api'
 import type { CallEntry } from './call-entry.ts'
-import { AgentError, MiddlewareError } from './errors.ts'
-import type { Flow } from './flow.ts'
+import { AgentError, MiddlewareError, messageOf } from './errors.ts'
+import { close, type Flow } from './flow.ts'
 import { within } from './grace.ts'
 import type { Middleware, Run } from './middleware.ts'
 import type { RunState } from './run.ts'
@@ -64,10 +64,10 @@ function layer<Request, Event extends Typed, Result>(
     const made: Flow<Event, Result>[] = []
     let out = false
     /** What the wrap leaves behind is closed, innermost first (C15); nothing more is made for it (C16). */
-    const close = () => {
+    const leave = () => {
       out = true
       kind.cancel?.()
-      return Promise.allSettled(made.map((flow) => flow.return(undefined as Result)))
+      return Promise.allSettled(made.map(close))
     }
     return traced({
       open: () => startMiddlewareSpan(run.tracer, parent, name, kind.hook, run.step),
@@ -89,14 +89,14 @@ function layer<Request, Event extends Typed, Result>(
         kind.seen?.(event)
         return event.type === 'custom' ? { source: name, ...event } : event
       },
-      closing: () => void close(),
+      closing: () => void leave(),
       done: (_, result) => {
         if (kind.isResult(result)) return result
         throw new MiddlewareError(name, kind.hook, 'the wrap returned no result; return what next(…) returned')
       },
       failed: (error) => (kind.ownsThrows ? blame(run, name, kind.hook, error) : error),
       async ended({ span }, error) {
-        await within(run.config.grace, close())
+        await within(run.config.grace, leave())
         span.setAttribute(MIDDLEWARE_NEXT_CALLS, made.length)
         if (error !== undefined) setError(span, error)
         span.end()
@@ -109,5 +109,5 @@ function layer<Request, Event extends Typed, Result>(
 export function blame(run: RunState, middleware: string, hook: string, thrown: unknown): unknown {
   if (thrown instanceof AgentError) return thrown
   if (run.signal.aborted) return run.signal.reason
-  return new MiddlewareError(middleware, hook, 'threw', { cause: thrown })
+  return new MiddlewareError(middleware, hook, `threw ${messageOf(thrown)}`, { cause: thrown })
 }

@@ -28,8 +28,9 @@ export interface AgentOptions {
   prepareInput?(input: unknown, call: ToolCall): unknown
   /** Answers a call to a tool there is not; without it the model reads which tools there are (M8). */
   unknownTool?(call: ToolCall): Awaitable<string>
+  /** Each a whole number from 0 on, or `Infinity`. */
   readonly inputLimits?: Partial<InputLimits>
-  /** Milliseconds that a tool, or a run, which has been aborted is waited for. Default 1000 (K12). */
+  /** Milliseconds that a tool, or a run, which has been aborted is waited for. Default 1000; `Infinity` waits until it is out (K12). */
   readonly grace?: number
   readonly telemetry?: TelemetryOptions
 }
@@ -60,18 +61,28 @@ export function configOf(options: AgentOptions): AgentConfig {
   checkSetup(setup)
   const middleware = Object.freeze([...(options.middleware ?? [])])
   checkNames('middleware', middleware)
+  const inputLimits = { ...DEFAULT_INPUT_LIMITS, ...options.inputLimits }
+  for (const [name, limit] of Object.entries(inputLimits)) checkLimit(`inputLimits.${name}`, limit)
+  const { grace = 1_000 } = options
+  if (!(typeof grace === 'number' && grace >= 0))
+    throw new ConfigError('grace', `must be a number from 0 on, or Infinity, not ${grace}`)
   return {
     name: options.name,
     setup: Object.freeze(setup),
     middleware,
     settings: freeze(structuredClone(options.settings ?? {})),
     toolChoice: freeze(structuredClone(options.toolChoice ?? 'auto')),
-    inputLimits: { ...DEFAULT_INPUT_LIMITS, ...options.inputLimits },
-    grace: options.grace ?? 1_000,
+    inputLimits,
+    grace,
     telemetry: options.telemetry,
     prepareInput: options.prepareInput,
     unknownTool: options.unknownTool,
   }
+}
+
+/** Throws {@link ConfigError} naming the option of a run. */
+export function checkRunOptions({ eventBuffer }: { readonly eventBuffer?: number }): void {
+  if (eventBuffer !== undefined) checkLimit('eventBuffer', eventBuffer)
 }
 
 /** The same checks for what `beforeAgent` made of the set-up (A3). */
@@ -79,6 +90,7 @@ export function checkSetup(setup: AgentSetup): AgentSetup {
   if (typeof setup.model?.stream !== 'function') throw new ConfigError('model', 'is missing, or is no model')
   checkCount('maxSteps', setup.maxSteps)
   checkCount('toolConcurrency', setup.toolConcurrency)
+  if (!Array.isArray(setup.tools)) throw new ConfigError('tools', 'is no list')
   for (const tool of setup.tools) {
     if (!/^[A-Za-z0-9_-]{1,64}$/.test(tool.name))
       throw new ConfigError('tools', `"${tool.name}" is no tool name: [A-Za-z0-9_-]{1,64}`)
@@ -102,6 +114,11 @@ function checkSchema(tool: Tool): void {
 function checkCount(option: string, value: number): void {
   if (value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && value > 0)) return
   throw new ConfigError(option, `must be a positive integer or Infinity, not ${value}`)
+}
+
+function checkLimit(option: string, value: number): void {
+  if (value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && value >= 0)) return
+  throw new ConfigError(option, `must be a whole number from 0 on, or Infinity, not ${value}`)
 }
 
 function checkNames(option: string, named: readonly { readonly name: string }[]): void {

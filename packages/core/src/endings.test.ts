@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { ConfigError, createAgent, HistoryError, type Message, type Middleware, map, tool } from './index.ts'
@@ -104,4 +105,13 @@ test('a frozen error of a tool ends the run as that same object (A12)', async ()
   })
   const agent = createAgent({ model: scriptedModel([respond(call('broken')), respond(fail())]), tools: [broken] })
   await expect(agent.run('Go')).rejects.toBe(frozen)
+})
+
+test('a log of the error that ended a run shows nothing of what was said (A24)', async () => {
+  const failing = scriptedModel([respond(say('what the model said'), fail({ status: 400 }))])
+  const error: unknown = await createAgent({ model: failing })
+    .run('what the user said')
+    .catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ messages: [{ content: 'what the user said' }], partial: { role: 'assistant' } })
+  expect(inspect(error, { depth: 9 })).not.toContain('said')
 })

@@ -7,20 +7,42 @@ interface Cause {
   readonly cause?: unknown
 }
 
+/** What is known when a run has ended with an error. */
+export interface RunEnd {
+  readonly messages: readonly Message[]
+  readonly usage: Usage
+  readonly abandoned?: readonly string[]
+}
+
 /** The base of all errors that end a run. */
 export class AgentError extends Error {
   override readonly name: string = 'AgentError'
-  /** The history when the run ended, every call answered (A24). Set once the run has failed. */
-  messages?: readonly Message[]
-  /** What the run had used by then (A24). Set once the run has failed. */
-  usage?: Usage
-  /** Ids of calls that went on when the run no longer waited for them (K12). */
-  abandoned?: readonly string[]
+  // Private, so that no log of the error shows what was said.
+  #end: RunEnd | undefined
 
-  /** An error is JSON in an event: its name, message and own data, without stack and cause (B2). */
+  /** The history when the run ended, every call answered (A24). */
+  get messages(): readonly Message[] | undefined {
+    return this.#end?.messages
+  }
+
+  /** What the run had used by then (A24). */
+  get usage(): Usage | undefined {
+    return this.#end?.usage
+  }
+
+  /** Ids of calls that went on when the run no longer waited for them (K12). */
+  get abandoned(): readonly string[] | undefined {
+    return this.#end?.abandoned
+  }
+
+  /** Of the run that ended with this error: called by core. */
+  endRun(end: RunEnd): void {
+    this.#end = end
+  }
+
+  /** An error is JSON in an event: its name, message and own data, without stack, cause and what was said (B2). */
   toJSON(): object {
-    const own = Object.entries(this).filter(([key]) => !['messages', 'usage', 'abandoned'].includes(key))
-    return { ...Object.fromEntries(own), message: this.message }
+    return { ...this, message: this.message }
   }
 }
 
@@ -56,7 +78,7 @@ export class MaxStepsError extends AgentError {
   override readonly name = 'MaxStepsError'
   readonly maxSteps: number
   /** What the final-answer gate said last, if it rejected an answer in the last step (E4). */
-  readonly feedback?: string
+  declare readonly feedback?: string
 
   constructor(maxSteps: number, feedback?: string) {
     super(`no final answer within ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'}`)
@@ -98,7 +120,7 @@ export interface ModelErrorData extends Cause {
   readonly retryable: boolean
   /** Milliseconds to wait before that, where the provider says so. */
   readonly retryAfter?: number
-  /** What had come of the response. Not JSON-safe to show: it is content. */
+  /** What had come of the response. It is content: {@link AgentError.toJSON} leaves it out. */
   readonly partial?: AssistantMessage
 }
 
@@ -107,9 +129,10 @@ export class ModelError extends AgentError {
   override readonly name = 'ModelError'
   readonly code: ModelErrorCode
   readonly retryable: boolean
-  readonly status?: number
-  readonly retryAfter?: number
-  readonly partial?: AssistantMessage
+  declare readonly status?: number
+  declare readonly retryAfter?: number
+  /** What had come of the response. Not enumerable: it is content. */
+  declare readonly partial?: AssistantMessage
 
   constructor(message: string, data: ModelErrorData) {
     super(message, 'cause' in data ? { cause: data.cause } : undefined)
@@ -117,7 +140,7 @@ export class ModelError extends AgentError {
     this.retryable = data.retryable
     if (data.status !== undefined) this.status = data.status
     if (data.retryAfter !== undefined) this.retryAfter = data.retryAfter
-    if (data.partial !== undefined) this.partial = data.partial
+    if (data.partial !== undefined) Object.defineProperty(this, 'partial', { value: data.partial })
   }
 }
 
@@ -128,7 +151,9 @@ export class RetriesExhaustedError extends AgentError {
   readonly errors: readonly unknown[]
 
   constructor(errors: readonly unknown[]) {
-    super(`the model call failed ${errors.length} times`, { cause: errors.at(-1) })
+    super(`the model call failed ${errors.length} times, at last: ${messageOf(errors.at(-1))}`, {
+      cause: errors.at(-1),
+    })
     this.attempts = errors.length
     this.errors = errors
   }

@@ -5,25 +5,32 @@ import type { AgentEvent } from './events.ts'
 /** The end of a run: its last event, or the error the reader gets after what waits. */
 type End = { readonly event: AgentEvent } | { readonly error: unknown }
 
+/** An event that waits; a delta grows while it does. */
+interface Waiting {
+  event: AgentEvent
+}
+
 export class EventBuffer {
   /** `custom` events that were dropped. */
   dropped = 0
   readonly #limit: number
-  readonly #queue: AgentEvent[] = []
+  readonly #queue: Waiting[] = []
   /** Of each call the progress nobody has taken yet: the newest wins (I3). */
-  readonly #progress: Map<string, AgentEvent> = new Map()
+  readonly #progress: Map<string, Waiting> = new Map()
+  /** Of each part its latest delta, if it waits and nothing but deltas and progress, which comes and goes, is behind it. */
+  readonly #deltas: Map<string, Waiting> = new Map()
   #end: End | 'left' | undefined
   #wake: (() => void) | undefined
 
-  /** `limit`: from so many waiting events on, neighbouring deltas are joined and the oldest `custom` events dropped. */
+  /** `limit`: from so many waiting events on, a delta is joined to its part's latest and the oldest `custom` events dropped. */
   constructor(limit: number) {
     this.#limit = limit
   }
 
   push(event: AgentEvent): void {
     if (this.#end) return
-    if (event.type === 'tool-progress') this.#replace(event.callId, event)
-    if (this.#queue.length < this.#limit || !this.#squeeze(event)) this.#queue.push(event)
+    if (event.type === 'tool-progress') this.#dropProgress(event.callId)
+    if (this.#queue.length < this.#limit || !this.#squeeze(event)) this.#add(event)
     this.#stir()
   }
 
@@ -31,7 +38,7 @@ export class EventBuffer {
   end(end: End): void {
     if (this.#end) return
     this.#end = end
-    if ('event' in end) this.#queue.push(end.event)
+    if ('event' in end) this.#add(end.event)
     this.#stir()
   }
 
@@ -45,9 +52,9 @@ export class EventBuffer {
   /** What the reader gets, once. */
   async *read(): AsyncGenerator<AgentEvent, undefined> {
     for (;;) {
-      for (let event = this.#queue.shift(); event; event = this.#queue.shift()) {
-        if (event.type === 'tool-progress') this.#progress.delete(event.callId)
-        yield event
+      for (let taken = this.#queue.shift(); taken; taken = this.#queue.shift()) {
+        this.#forget(taken)
+        yield taken.event
       }
       if (this.#end) break
       await new Promise<void>((resolve) => {
@@ -58,21 +65,34 @@ export class EventBuffer {
     return undefined
   }
 
-  #replace(callId: string, event: AgentEvent): void {
+  #add(event: AgentEvent): void {
+    const waiting = { event }
+    this.#queue.push(waiting)
+    if (event.type === 'tool-progress') this.#progress.set(event.callId, waiting)
+    else if ('delta' in event) this.#deltas.set(partOf(event), waiting)
+    else this.#deltas.clear()
+  }
+
+  /** The reader has taken it: nothing is joined to it any more, nothing takes its place. */
+  #forget(taken: Waiting): void {
+    const { event } = taken
+    if (event.type === 'tool-progress') this.#progress.delete(event.callId)
+    else if ('delta' in event && this.#deltas.get(partOf(event)) === taken) this.#deltas.delete(partOf(event))
+  }
+
+  #dropProgress(callId: string): void {
     const older = this.#progress.get(callId)
     if (older) this.#queue.splice(this.#queue.lastIndexOf(older), 1)
-    this.#progress.set(callId, event)
   }
 
   /** Makes room; gives whether the event is taken care of. */
   #squeeze(event: AgentEvent): boolean {
-    const last = this.#queue.at(-1)
-    const joined = last && join(last, event)
-    if (joined) {
-      this.#queue[this.#queue.length - 1] = joined
+    const latest = 'delta' in event ? this.#deltas.get(partOf(event)) : undefined
+    if (latest && 'delta' in latest.event && 'delta' in event) {
+      latest.event = { ...latest.event, delta: latest.event.delta + event.delta }
       return true
     }
-    const oldest = this.#queue.findIndex(({ type }) => type === 'custom')
+    const oldest = this.#queue.findIndex(({ event }) => event.type === 'custom')
     if (oldest >= 0) this.#queue.splice(oldest, 1)
     if (oldest >= 0 || event.type === 'custom') this.dropped++
     return oldest < 0 && event.type === 'custom'
@@ -84,9 +104,9 @@ export class EventBuffer {
   }
 }
 
-/** Two neighbouring deltas of one part as one. */
-function join(a: AgentEvent, b: AgentEvent): AgentEvent | undefined {
-  if (!('delta' in a) || !('delta' in b) || a.type !== b.type || a.attempt !== b.attempt) return undefined
-  if ('id' in a && 'id' in b && a.id !== b.id) return undefined
-  return { ...a, delta: a.delta + b.delta }
+type Delta = Extract<AgentEvent, { readonly delta: string }>
+
+/** Which part of which response a delta belongs to. */
+function partOf(delta: Delta): string {
+  return JSON.stringify([delta.runId, delta.attempt, delta.type, 'id' in delta && delta.id])
 }

@@ -28,9 +28,14 @@ export function cancelable<Event, Result>(flow: Flow<Event, Result>, cancel: () 
       return this
     },
     async [Symbol.asyncDispose]() {
-      await this.return(undefined as never)
+      await close(this)
     },
   }
+}
+
+/** Ends a flow whose outcome nobody needs: it comes to its `finally` blocks. One that is over is left as it is. */
+export async function close(flow: Flow<unknown, unknown>): Promise<void> {
+  await flow.return(undefined)
 }
 
 /** The outcome of a flow; its events are dropped. */
@@ -50,6 +55,6 @@ export async function* map<In, Out, Result>(flow: Flow<In, Result>, change: (eve
       yield change(step.value)
     }
   } finally {
-    await flow.return(undefined as Result)
+    await close(flow)
   }
 }

@@ -15,7 +15,7 @@ export class Funnel<Event> {
    * What is pushed while `flow` is at work; the outcome is the flow's. Each of its own events is handed to `take`, which pushes
    * what is to be seen of it. The flow is asked for its next event when all before it are gone, so nothing piles up.
    *
-   * Left before its end, it calls `cancel` and closes the flow.
+   * There is one merge at a time. Left before its end, it calls `cancel` and closes the flow.
    */
   async *merge<Inner, Result>(
     flow: Flow<Inner, Result>,

@@ -27,7 +27,7 @@ export async function* askGate(
     const verdict = yield* run.funnel.until(askHook(run, middleware, state))
     if (!verdict) continue
     if (!verdict.accept) {
-      const feedback = run.reject(verdict.feedback, middleware.name)
+      const feedback = run.reject(verdict.feedback ?? '', middleware.name)
       yield* run.tell({ type: 'answer-rejected', middleware: middleware.name, feedback })
       return undefined
     }

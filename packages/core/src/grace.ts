@@ -1,12 +1,20 @@
+/** Beyond so many milliseconds a timer fires at once, not late. */
+const LONGEST = 2 ** 31 - 1
+
+/** A timer; none for a time that no timer can wait, such as `Infinity`. */
+export function timer(ms: number, act: () => void): ReturnType<typeof setTimeout> | undefined {
+  return ms > LONGEST ? undefined : setTimeout(act, ms)
+}
+
 /** Waits for work, but no longer than so many milliseconds; gives whether it was done by then. */
 export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms)
+  let late: ReturnType<typeof timer>
+  const over = new Promise<boolean>((resolve) => {
+    late = timer(ms, () => resolve(false))
   })
   try {
-    return await Promise.race([work.then(() => true), late])
+    return await Promise.race([work.then(() => true), over])
   } finally {
-    clearTimeout(timer)
+    clearTimeout(late)
   }
 }

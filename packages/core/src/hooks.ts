@@ -3,6 +3,7 @@
 import { context } from '@opentelemetry/api'
 import { blame } from './compose.ts'
 import { MiddlewareError } from './errors.ts'
+import { verdictProblem } from './hook-problems.ts'
 import type { AgentSetup, AgentState, Awaitable, Middleware, Run, Verdict } from './middleware.ts'
 import type { RunState } from './run.ts'
 import { viewOf } from './run-view.ts'
@@ -19,27 +20,28 @@ export async function runHooks<Data extends AgentSetup | AgentState>(
   run: RunState,
   hook: ChainHook<Data>,
   data: Data,
-  problem: (data: Data) => string | undefined = () => undefined,
+  problem?: Problem<Data>,
 ): Promise<Data> {
   const middleware = hook === 'afterModel' ? run.middleware.toReversed() : run.middleware
   let state = data
   for (const one of middleware) {
     const call = one[hook]?.bind(one) as HookFunction<Data, Data | void> | undefined
-    const changed = await runHook(run, one.name, hook, call, state)
-    if (!changed) continue
-    const wrong = problem(changed)
-    if (wrong) throw new MiddlewareError(one.name, hook, wrong)
-    state = changed
+    const changed = await runHook(run, one.name, hook, call, state, problem)
+    if (changed) state = changed
   }
   return state
 }
 
 /** Asks one middleware about an answer. */
 export function askHook(run: RunState, middleware: Middleware, state: AgentState): Promise<Verdict | void> {
-  return runHook(run, middleware.name, 'beforeFinalAnswer', middleware.beforeFinalAnswer?.bind(middleware), state)
+  const call: HookFunction<AgentState, Verdict | void> | undefined = middleware.beforeFinalAnswer?.bind(middleware)
+  return runHook(run, middleware.name, 'beforeFinalAnswer', call, state, verdictProblem)
 }
 
 type HookFunction<Data, Result> = (data: Data, run: Run) => Awaitable<Result>
+
+/** Says what is wrong with what a hook gave back. */
+type Problem<Result> = (result: NonNullable<Result>) => string | undefined
 
 async function runHook<Data, Result>(
   run: RunState,
@@ -47,6 +49,7 @@ async function runHook<Data, Result>(
   hook: string,
   call: HookFunction<Data, Result> | undefined,
   data: Data,
+  problem?: Problem<Exclude<Result, void>>,
 ): Promise<Result | undefined> {
   if (!call) return undefined
   run.signal.throwIfAborted()
@@ -55,6 +58,8 @@ async function runHook<Data, Result>(
   try {
     const result = await context.with(open.context, () => call(data, view))
     run.signal.throwIfAborted()
+    const wrong = result && problem?.(result as NonNullable<Exclude<Result, void>>)
+    if (wrong) throw new MiddlewareError(name, hook, wrong)
     if (hook === 'beforeFinalAnswer') open.span.setAttribute(MIDDLEWARE_VERDICT, rejects(result) ? 'reject' : 'accept')
     return result
   } catch (thrown) {

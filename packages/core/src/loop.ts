@@ -8,6 +8,7 @@ import type { AgentEvent, AgentResult, DiscardCause } from './events.ts'
 import type { Flow } from './flow.ts'
 import { askGate } from './gate.ts'
 import { checkPairs } from './history.ts'
+import { stateProblem } from './hook-problems.ts'
 import { runHooks } from './hooks.ts'
 import { type AssistantMessage, allowsCalls, callsOf, type ToolCall, type ToolMessage, textOf } from './message.ts'
 import type { AgentFlow, AgentSetup, AgentState } from './middleware.ts'
@@ -19,12 +20,20 @@ import { forbiddenText, stepLimitText, textMessage } from './tool-message.ts'
 /** A whole run: set up, then step by step inside all `wrapAgent`s. */
 export async function* runAgent(run: RunState): AgentFlow {
   run.setup = checkSetup(yield* run.funnel.until(runHooks(run, 'beforeAgent', run.setup)))
-  const onion = compose(run, wrapAgent(run), (setup, context) => steps(run, checkSetup(setup), context))
+  const onion = compose(run, wrapAgent(run), (setup, context) => begun(run, checkSetup(setup), context))
   return yield* onion(run.setup, run.context)
 }
 
-async function* steps(run: RunState, setup: AgentSetup, context: Context): AgentFlow {
+async function* begun(run: RunState, setup: AgentSetup, context: Context): AgentFlow {
   run.begin(setup, context)
+  try {
+    return yield* steps(run)
+  } finally {
+    run.leave()
+  }
+}
+
+async function* steps(run: RunState): AgentFlow {
   for (;;) {
     const before = new Set(run.messages)
     run.nextStep()
@@ -34,7 +43,7 @@ async function* steps(run: RunState, setup: AgentSetup, context: Context): Agent
     const accepted = candidate && (yield* askGate(run, candidate, answer.finishReason))
     const messages = run.messages.filter((message) => !before.has(message))
     yield* run.tell({ type: 'step-end', ...(attempt !== undefined && { attempt }), messages })
-    if (accepted) return yield* run.funnel.until(resultOf(run, candidate, accepted, answer))
+    if (accepted) return resultOf(run, candidate, accepted, answer)
   }
 }
 
@@ -46,7 +55,9 @@ interface Thought {
 
 /** One model call: from the state to the message that stands. */
 async function* think(run: RunState): Flow<AgentEvent, Thought> {
-  run.remember(yield* run.funnel.until(runHooks<AgentState>(run, 'beforeModel', { messages: run.messages })))
+  run.remember(
+    yield* run.funnel.until(runHooks<AgentState>(run, 'beforeModel', { messages: run.messages }, stateProblem)),
+  )
   checkPairs(run.messages)
   run.calls.open()
   try {
@@ -55,7 +66,7 @@ async function* think(run: RunState): Flow<AgentEvent, Thought> {
     if (isEmpty(message))
       run.warn({ code: 'empty-answer', message: 'the model answered with neither text nor call', source: 'core' })
     const state = yield* run.funnel.until(
-      runHooks<AgentState>(run, 'afterModel', { messages: run.messages }, endsWithAnswer),
+      runHooks<AgentState>(run, 'afterModel', { messages: run.messages }, answerProblem),
     )
     run.remember(state)
     return { answer: lastAnswer(state) ?? message, ...(attempt !== undefined && { attempt }) }
@@ -122,18 +133,11 @@ function lastAnswer({ messages }: AgentState): AssistantMessage | undefined {
   return last?.role === 'assistant' ? last : undefined
 }
 
-const endsWithAnswer = (state: AgentState) =>
-  lastAnswer(state) ? undefined : 'the state must end with an assistant message'
+function answerProblem(state: AgentState): string | undefined {
+  return stateProblem(state) ?? (lastAnswer(state) ? undefined : 'the state must end with an assistant message')
+}
 
-async function resultOf(
-  run: RunState,
-  candidate: AnyAnswer,
-  message: AnyAnswer,
-  answer: AssistantMessage,
-): Promise<AgentResult> {
-  // What was called on the side and nobody waits for.
-  run.calls.abort(new Error('the run has its answer'))
-  await run.calls.idle()
+function resultOf(run: RunState, candidate: AnyAnswer, message: AnyAnswer, answer: AssistantMessage): AgentResult {
   return {
     status: 'completed',
     stopReason: candidate.role === 'tool' ? 'return-direct' : 'answer',
@@ -144,7 +148,6 @@ async function resultOf(
     steps: run.step,
     usage: run.usage,
     warnings: run.warnings,
-    ...(run.calls.abandoned.length > 0 && { abandoned: run.calls.abandoned }),
   }
 }
 
@@ -153,9 +156,22 @@ type AnyAnswer = AssistantMessage | ToolMessage
 function wrapAgent(run: RunState): WrapKind<AgentSetup, AgentEvent, AgentResult> {
   return {
     hook: 'wrapAgent',
-    of: (middleware) => middleware.wrapAgent?.bind(middleware),
+    of: (middleware) => {
+      const wrap = middleware.wrapAgent?.bind(middleware)
+      const again = () => run.repeatedBy(middleware.name)
+      return wrap && ((setup, next, view) => wrap(setup, counted(next, again), view))
+    },
     isResult: (value) => typeof value === 'object' && value !== null && 'status' in value && 'message' in value,
     ownsThrows: true,
     cancel: () => run.cancelStep(),
+  }
+}
+
+/** The same `next`; `again` is called when it is not called for the first time. */
+function counted(next: (setup: AgentSetup) => AgentFlow, again: () => void): (setup: AgentSetup) => AgentFlow {
+  let calls = 0
+  return (setup) => {
+    if (++calls > 1) again()
+    return next(setup)
   }
 }

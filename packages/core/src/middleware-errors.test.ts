@@ -52,7 +52,7 @@ test.for(hooks)('a throw in %s ends the run as MiddlewareError (C17, E5)', async
   for (const faulty of [throws, async () => throws()]) {
     const error = await failureOf({ [hook]: faulty })
     expect(error).toBeInstanceOf(MiddlewareError)
-    expect(error).toMatchObject({ middleware: 'faulty', hook, message: `middleware faulty, ${hook}: threw` })
+    expect(error).toMatchObject({ middleware: 'faulty', hook, message: `middleware faulty, ${hook}: threw oops` })
     expect(error).toHaveProperty('cause', oops)
   }
 })

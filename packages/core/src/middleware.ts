@@ -55,7 +55,7 @@ export interface Middleware {
   afterModel?(state: AgentState, run: Run): Awaitable<AgentState | void>
   /** Asked about each answer the model offers; giving back nothing accepts (E1). */
   beforeFinalAnswer?(state: AgentState, run: Run): Awaitable<Verdict | void>
-  /** Round all steps of a run. */
+  /** Round all steps of a run. `next` may be called again when the flow it gave before is out; sooner is a `MiddlewareError`. */
   wrapAgent?(setup: AgentSetup, next: (setup: AgentSetup) => AgentFlow, run: Run): AgentFlow
   /** Round each model call. Calling `next` again makes another attempt (C13). */
   wrapModel?(request: ModelRequest, next: (request: ModelRequest) => ModelFlow, run: Run): ModelFlow

@@ -1,8 +1,9 @@
 /** One model call of a step: the wraps round it, and what the reader sees of its attempts. */
 
-import { type AttemptObserver, attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
+import type { Span } from '@opentelemetry/api'
+import { type AttemptObserver, announcedId, attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
 import { compose, type WrapKind } from './compose.ts'
-import type { AgentEvent, AttemptFailed } from './events.ts'
+import type { AgentEvent, AttemptFailed, CustomEvent } from './events.ts'
 import type { Flow } from './flow.ts'
 import { freeze } from './history.ts'
 import type { AssistantMessage } from './message.ts'
@@ -11,14 +12,14 @@ import type { RunState } from './run.ts'
 
 export interface ModelAnswer {
   readonly message: AssistantMessage
-  /** The attempt that stood; absent if a wrap answered itself. */
+  /** The attempt that stood, whose deltas joined are the text; absent if a wrap answered itself and none stands (B9). */
   readonly attempt?: number
 }
 
 /** Asks the model, through all `wrapModel`s. Left early, it ends the request. */
 export async function* callModel(run: RunState, request: ModelRequest): Flow<AgentEvent, ModelAnswer> {
   const attempts = new Attempts(run)
-  const onion = compose(run, wrapModel(run), (request, parent) => attemptFlow(run, request, parent, attempts))
+  const onion = compose(run, wrapModel(attempts), (request, parent) => attemptFlow(run, request, parent, attempts))
   try {
     const message = yield* run.funnel.merge(
       onion(request, run.context),
@@ -32,17 +33,14 @@ export async function* callModel(run: RunState, request: ModelRequest): Flow<Age
   }
 }
 
-function wrapModel(run: RunState): WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> {
+function wrapModel(attempts: Attempts): WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> {
   return {
     hook: 'wrapModel',
     of: (middleware) => middleware.wrapModel?.bind(middleware),
     isResult: isAssistantMessage,
     ownsThrows: true,
     // A call that a wrap makes up goes through the commit gate like any other.
-    seen(event) {
-      if ('call' in event) run.calls.announced(event.call.id, event.attempt ?? 0)
-      else if ('id' in event) run.calls.announced(event.id, event.attempt ?? 0)
-    },
+    seen: (event) => attempts.announce(event),
   }
 }
 
@@ -56,6 +54,8 @@ interface Failure {
 class Attempts implements AttemptObserver {
   readonly #run: RunState
   readonly #answers: WeakMap<AssistantMessage, number> = new WeakMap()
+  /** What may yet stand: attempts at work and those that answered, in order, with their spans. */
+  readonly #standing: Map<number, Span> = new Map()
   readonly #failures: Failure[] = []
   /** Numbers of attempts whose failure the reader was told of; 0 is none. */
   readonly #told: Set<number> = new Set([0])
@@ -71,25 +71,43 @@ class Attempts implements AttemptObserver {
     return attempt
   }
 
+  asked(attempt: number, span: Span): void {
+    this.#standing.set(attempt, span)
+  }
+
   answered(message: AssistantMessage, attempt: number): void {
     this.#answers.set(message, attempt)
   }
 
   failed(error: unknown, attempt: number, { model }: ModelRequest): void {
+    this.#standing.delete(attempt)
     this.#failures.push({ attempt, error, model })
   }
 
-  /** The attempt that gave this message; the last one if a wrap made it of one; none if there was none (B9). */
+  left(attempt: number): void {
+    this.#standing.delete(attempt)
+  }
+
+  /** The attempt that gave this message; if a wrap made it, the one its events belong to, or none (B9). */
   of(message: AssistantMessage): number | undefined {
-    return this.#answers.get(message) ?? (this.#run.attempts || undefined)
+    return this.#answers.get(message) ?? (this.#latest() || undefined)
+  }
+
+  /** Tells the commit gate of a call, also of one that a wrap made up. */
+  announce(event: WrapModelEvent & { readonly attempt?: number }): void {
+    const id = announcedId(event)
+    if (id === undefined) return
+    const attempt = event.attempt ?? this.#latest()
+    this.#run.calls.announced(id, attempt, this.#standing.get(attempt))
   }
 
   /** Shows the reader an event as it came out of all wraps, then what the call it tells of has emitted by now (B7). */
   show(event: WrapModelEvent): void {
     const run = this.#run
     if (event.type === 'attempt-failed') this.#tell({ ...event, attempt: this.#meant(event) })
-    else if (event.type === 'custom') run.push({ source: 'wrapModel', ...event })
-    else run.funnel.push(isStamped(event) ? event : run.event({ ...event, attempt: event.attempt ?? run.attempts }))
+    // Its layer of the onion has named its source.
+    else if (event.type === 'custom') run.push(event as CustomEvent)
+    else run.funnel.push(isStamped(event) ? event : run.event({ ...event, attempt: event.attempt ?? this.#latest() }))
     if (event.type === 'tool-input-closed' || event.type === 'tool-call')
       run.calls.shown(event.call, event.type === 'tool-call')
   }
@@ -104,7 +122,13 @@ class Attempts implements AttemptObserver {
   #tell(event: AttemptFailed & { readonly attempt: number }): void {
     if (this.#told.has(event.attempt)) return
     this.#told.add(event.attempt)
+    this.#standing.delete(event.attempt)
     this.#run.push(event)
+  }
+
+  /** Whose an event or a message of a wrap's own is: the latest that may yet stand; 0 is none, as a reader drops a failed one's. */
+  #latest(): number {
+    return [...this.#standing.keys()].at(-1) ?? 0
   }
 
   /** The attempt that a wrap says has failed: by its error, else the latest that nobody has told of. */

@@ -39,8 +39,6 @@ test('a stream that stands at a yield when the abort comes is pulled no more, an
 
 test('a delta announces no call: its start does, or the call itself (B5, G10)', async () => {
   const taken: string[][] = []
-  const answer = (text: string) =>
-    ({ role: 'assistant', content: text ? [{ type: 'text', text }] : [], finishReason: 'stop' }) as const
   const model: Model = {
     provider: 'own',
     id: 'own-1',
@@ -48,7 +46,7 @@ test('a delta announces no call: its start does, or the call itself (B5, G10)', 
       taken.push([...takenIds])
       yield { type: 'tool-input-start', id: 'started', name: 'nobody' }
       yield { type: 'tool-input-delta', id: 'never-started', delta: '{' }
-      return answer('Done.')
+      return { role: 'assistant', content: [{ type: 'text', text: 'Done.' }], finishReason: 'stop' }
     },
   }
   const again: Middleware = {

@@ -21,7 +21,7 @@ const answer = (text: string): AssistantMessage => ({
 
 const delta = (text: string): ModelEvent => ({ type: 'text-delta', delta: text })
 
-async function ran(responses: readonly ScriptResponse[], wrapModel: Middleware['wrapModel']) {
+async function ran(responses: readonly ScriptResponse[], wrapModel: NonNullable<Middleware['wrapModel']>) {
   const agent = createAgent({ model: scriptedModel(responses), middleware: [{ name: 'own', wrapModel }] })
   const { events, result } = await collect(agent.stream('Go'))
   return { deltas: deltasOf(events), stood: stoodOf(events), text: result?.text }

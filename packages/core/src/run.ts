@@ -2,11 +2,11 @@
 
 import { type Attributes, type Context, ROOT_CONTEXT, type Tracer } from '@opentelemetry/api'
 import type { AgentConfig } from './config.ts'
-import { MaxStepsError, RunAbortedError } from './errors.ts'
+import { MaxStepsError, MiddlewareError, RunAbortedError } from './errors.ts'
 import type { AgentEvent, AgentEventBody, Warning } from './events.ts'
 import { Funnel } from './funnel.ts'
 import { DEFAULT_FEEDBACK } from './gate.ts'
-import { freeze } from './history.ts'
+import { callIds, freeze } from './history.ts'
 import {
   type AssistantMessage,
   addUsage,
@@ -46,6 +46,9 @@ export class RunState {
   readonly #annotations: Map<string | undefined, Attributes> = new Map()
   #request = new AbortController()
   #feedback: string | undefined
+  #atWork = false
+  /** Who called `next` again last: the one to blame for steps that begin while others are at work. */
+  #repeater = ''
 
   constructor(
     config: AgentConfig,
@@ -82,11 +85,24 @@ export class RunState {
     this.calls.abort(error)
   }
 
-  /** The set-up and the place of this run's steps. */
+  /** A `wrapAgent` calls its `next` again. */
+  repeatedBy(middleware: string): void {
+    this.#repeater = middleware
+  }
+
+  /** The set-up and the place of steps that begin. They share one history, so that those before must be out. */
   begin(setup: AgentSetup, context: Context): void {
+    if (this.#atWork)
+      throw new MiddlewareError(this.#repeater, 'wrapAgent', 'the steps of an earlier next are not out yet')
+    this.#atWork = true
     this.setup = setup
     this.context = context
     this.calls.slots.limit = setup.toolConcurrency
+  }
+
+  /** The steps are out. */
+  leave(): void {
+    this.#atWork = false
   }
 
   /** Throws {@link MaxStepsError} if there is none left. */
@@ -108,8 +124,9 @@ export class RunState {
     this.#request.abort()
   }
 
-  /** A `wrapAgent` has left: the step at work waits for nothing more. */
+  /** A `wrapAgent` has left: the step at work, if there is one, waits for nothing more. */
   cancelStep(): void {
+    if (!this.#atWork) return
     this.cancelRequest()
     this.calls.abort(new Error('the wrap that asked has left'))
   }
@@ -120,9 +137,11 @@ export class RunState {
     return message
   }
 
-  /** The history as hooks left it. */
-  remember(state: AgentState): void {
-    if (state.messages !== this.messages) this.messages = freeze([...state.messages])
+  /** The history as it came, or as hooks left it. The ids of its calls are taken (G10). */
+  remember({ messages }: AgentState): void {
+    if (messages === this.messages) return
+    this.messages = freeze([...messages])
+    for (const id of callIds(messages)) this.takenIds.add(id)
   }
 
   /** An answer was not accepted: the model reads why. */

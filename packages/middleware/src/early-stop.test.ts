@@ -204,6 +204,15 @@ test('a closing answer without text ends the run with MaxStepsError, which names
   }
 })
 
+test('a closing answer that the gate rejects ends the run with MaxStepsError: the user’s limit, and the feedback (N17, E4)', async () => {
+  const rejecting: Middleware = { name: 'rejecting', beforeFinalAnswer: () => ({ accept: false, feedback: 'No.' }) }
+  const { error, requests } = await ran([answer, answer], [rejecting, earlyStop()], { maxSteps: 1 })
+  expect(error).toBeInstanceOf(MaxStepsError)
+  expect(error).toMatchObject({ maxSteps: 1, feedback: 'No.', message: 'no final answer within 1 step' })
+  expect(error).toHaveProperty('messages.length', 6)
+  expect(requests).toHaveLength(2)
+})
+
 test('an error of the closing call is that error (F2)', async () => {
   const { error } = await ran(
     [looking(1), looking(2), respond(fail({ status: 400, code: 'bad_request' }))],

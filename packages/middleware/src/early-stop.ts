@@ -1,6 +1,14 @@
 /** One last answer, without tools, where the step limit would end the run with an error. */
 
-import { type AssistantMessage, ConfigError, MaxStepsError, type Middleware, type Run, textOf } from '@meanwhile/core'
+import {
+  type AssistantMessage,
+  ConfigError,
+  close,
+  MaxStepsError,
+  type Middleware,
+  type Run,
+  textOf,
+} from '@meanwhile/core'
 
 export interface EarlyStopOptions {
   /** The last user message of the closing request; empty adds none. */
@@ -15,8 +23,8 @@ const isClosing = (run: Run) => run.step === run.setup.maxSteps
 
 /**
  * Adds one model call after step `maxSteps`, without tools, so that the run ends with an answer: at most `maxSteps + 1` model
- * calls, `stopReason: 'early-stop'` (N16). A run that ends sooner is not touched (F6). If the closing answer has no text, the run
- * ends with `MaxStepsError` (N17).
+ * calls, `stopReason: 'early-stop'` (N16). A run that ends sooner is not touched (F6). If the closing answer has no text, or is
+ * rejected, the run ends with `MaxStepsError`, which names the limit as the user set it (N17).
  */
 export function earlyStop({ instruction = DEFAULT_INSTRUCTION }: EarlyStopOptions = {}): Middleware {
   if (typeof instruction !== 'string') throw new ConfigError('instruction', 'must be a string')
@@ -40,18 +48,27 @@ export function earlyStop({ instruction = DEFAULT_INSTRUCTION }: EarlyStopOption
           yield step.value
         }
       } finally {
-        await flow.return(undefined as never)
+        await close(flow)
       }
     },
     async *wrapAgent(setup, next, run) {
-      const result = yield* next(setup)
-      return isClosing(run) ? { ...result, stopReason: 'early-stop' } : result
+      try {
+        const result = yield* next(setup)
+        return isClosing(run) ? { ...result, stopReason: 'early-stop' } : result
+      } catch (error) {
+        throw isClosing(run) && error instanceof MaxStepsError ? limitReached(run, error.feedback) : error
+      }
     },
   }
 }
 
 function withoutCalls(message: AssistantMessage, run: Run): AssistantMessage {
   const answer = { ...message, content: message.content.filter((part) => part.type !== 'tool-call') }
-  if (textOf(answer).trim() === '') throw new MaxStepsError(run.setup.maxSteps - 1)
+  if (textOf(answer).trim() === '') throw limitReached(run)
   return answer
+}
+
+/** The limit is the user's: the closing step is ours. */
+function limitReached(run: Run, feedback?: string): MaxStepsError {
+  return new MaxStepsError(run.setup.maxSteps - 1, feedback)
 }

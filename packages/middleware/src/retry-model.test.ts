@@ -419,3 +419,44 @@ test('what failed attempts had used counts, once each (B17)', async () => {
   const { result } = await outcomeOf(model)
   expect(result?.usage).toEqual(failed.usage)
 })
+
+/** A wrap's own time limit for each model call, tries and waits together. */
+const limit = (ms: number): Middleware => ({
+  name: 'limit',
+  async *wrapModel(request, next) {
+    const controller = new AbortController()
+    const timer = setTimeout(() => controller.abort(new Error('time is up')), ms)
+    try {
+      return yield* next({ ...request, signal: AbortSignal.any([request.signal, controller.signal]) })
+    } finally {
+      clearTimeout(timer)
+    }
+  },
+})
+
+test('a time limit of an outer wrap ends a try, and it is not repeated, whatever when says (J6, C17)', async () => {
+  const { error, times } = await asked(
+    [respond(wait(1_000), say('Late.')), hello],
+    { when: () => true },
+    { outer: [limit(50)] },
+  )
+  expect(error).toMatchObject({ name: 'ModelError', cause: new Error('time is up') })
+  expect(times).toEqual([0])
+})
+
+test('a time limit of an outer wrap that ends a wait leaves the error of the last try (J6, J11, C17)', async () => {
+  const { error, times } = await asked([respond(fail({ status: 503 })), hello], {}, { outer: [limit(50)] })
+  expect(error).toMatchObject({ name: 'ModelError', status: 503 })
+  expect(times).toEqual([0])
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a delay, jitter or limit that is no number from 0 up is a ConfigError', () => {
+  for (const option of ['baseDelay', 'maxDelay', 'jitter', 'maxRetryAfter']) {
+    for (const value of [-1, Number.NaN, Number.POSITIVE_INFINITY, '5']) {
+      expect(() => retryModel({ [option]: value })).toThrow(ConfigError)
+      expect(() => retryModel({ [option]: value })).toThrow(expect.objectContaining({ option }))
+    }
+    expect(() => retryModel({ [option]: 0 })).not.toThrow()
+  }
+})

@@ -1,6 +1,13 @@
 /** Repeats a failed model call inside its step. */
 
-import { type AssistantMessage, ConfigError, type Middleware, ModelError, RetriesExhaustedError } from '@meanwhile/core'
+import {
+  AgentError,
+  type AssistantMessage,
+  ConfigError,
+  type Middleware,
+  ModelError,
+  RetriesExhaustedError,
+} from '@meanwhile/core'
 import { backoff, wait } from './backoff.ts'
 
 export interface RetryModelOptions {
@@ -38,12 +45,17 @@ export interface RetryAttempt {
  */
 export function retryModel(options: RetryModelOptions = {}): Middleware {
   const { maxRetries = 2, maxRetryAfter = 60_000, when = isRetryable } = options
+  const { baseDelay, maxDelay, jitter } = options
   if (!Number.isInteger(maxRetries) || maxRetries < 0)
     throw new ConfigError('maxRetries', `must be 0 or a positive integer, not ${maxRetries}`)
+  for (const [option, value] of Object.entries({ baseDelay, maxDelay, jitter, maxRetryAfter })) {
+    if (value !== undefined && !(Number.isFinite(value) && value >= 0))
+      throw new ConfigError(option, `must be 0 or a positive finite number, not ${value}`)
+  }
   const delay = backoff(options)
   return {
     name: 'retry-model',
-    async *wrapModel(request, next, run) {
+    async *wrapModel(request, next) {
       const errors: unknown[] = []
       for (;;) {
         try {
@@ -53,12 +65,15 @@ export function retryModel(options: RetryModelOptions = {}): Middleware {
           const attempt = errors.length
           const isLast = attempt > maxRetries
           const { retryAfter = 0, partial } = error instanceof ModelError ? error : {}
-          if (run.signal.aborted || !when(error, { attempt, isLast, ...(partial && { partial }) })) throw error
+          if (request.signal.aborted || !when(error, { attempt, isLast, ...(partial && { partial }) })) throw error
           if (isLast) throw maxRetries === 0 ? error : new RetriesExhaustedError(errors)
           if (retryAfter > maxRetryAfter) throw error
           const waitMs = Math.max(delay(attempt), retryAfter)
           yield { type: 'attempt-failed', error, next: 'retry', waitMs }
-          await wait(waitMs, request.signal)
+          await wait(waitMs, request.signal).catch((reason: unknown) => {
+            // Whoever aborted this call alone has its reason; ours is why the model call failed.
+            throw reason instanceof AgentError ? reason : error
+          })
         }
       }
     },

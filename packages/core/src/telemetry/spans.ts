@@ -194,18 +194,20 @@ export function startMiddlewareSpan(
   })
 }
 
-const recorded = new WeakSet<object>()
+/** The trace in which an error was recorded last: one object may be thrown in many. */
+const recorded = new WeakMap<object, string>()
 
 /**
  * Marks the span as failed. What was done on purpose is no error: an abort or a discard leaves it UNSET. The exception is
- * recorded once, where it happened, and without its message: messages hold user data.
+ * recorded once in a trace, where it happened, and without its message: messages hold user data.
  */
 export function setError(span: Span, error: unknown): void {
   if (!span.isRecording() || error instanceof RunAbortedError || error instanceof ToolDiscardedError) return
   span.setAttribute(names.ERROR_TYPE, errorType(error))
   span.setStatus({ code: SpanStatusCode.ERROR })
-  if (!(error instanceof Error) || recorded.has(error)) return
-  recorded.add(error)
+  const { traceId } = span.spanContext()
+  if (!(error instanceof Error) || recorded.get(error) === traceId) return
+  recorded.set(error, traceId)
   span.recordException({ name: textOf(error, 'name'), message: '', stack: framesOf(error) })
 }
 

@@ -243,6 +243,26 @@ test('a tool that throws marks its own span alone, and the exception is recorded
   expect(JSON.stringify(told)).not.toContain(secret)
 })
 
+test('one error object thrown in two runs is recorded once in the trace of each', async () => {
+  const always = new RangeError('always this one')
+  const broken = tool({
+    name: 'broken',
+    description: 'breaks',
+    input: z.object({}),
+    execute: () => {
+      throw always
+    },
+  })
+  const exceptionsOf = async () => {
+    const script = scriptedModel([respond(call('broken', {})), respond(say('Done.'))])
+    const agent = createAgent({ model: script, tools: [broken as Tool], telemetry: { tracerProvider } })
+    const spans = await spansOf(() => agent.run('Go.'))
+    return spans.flatMap(({ name, events }) => events.map(() => name))
+  }
+  expect(await exceptionsOf()).toEqual(['execute_tool broken'])
+  expect(await exceptionsOf()).toEqual(['execute_tool broken'])
+})
+
 test('an unknown tool is not named on its span, and input that fails its schema has a word of its own', async () => {
   const strict = tool({ name: 'strict', description: 's', input: z.object({ n: z.number() }), execute: () => 'ok' })
   const agent = createAgent({
