@@ -3,6 +3,8 @@
 import {
   type Attributes,
   type Context,
+  diag,
+  INVALID_SPAN_CONTEXT,
   type Link,
   type Span,
   type SpanContext,
@@ -53,11 +55,15 @@ function open(
   attributes: Attributes,
   links?: Link[],
 ): OpenSpan {
-  const span = tracer.startSpan(
-    name,
-    { kind, attributes, startTime: performance.now(), ...(links && { links }) },
-    parent,
-  )
+  const options = { kind, attributes, startTime: performance.now(), ...(links && { links }) }
+  let span: Span
+  try {
+    span = tracer.startSpan(name, options, parent)
+  } catch (error) {
+    // Telemetry never throws into a run.
+    diag.error('a span could not be started', messageOf(error))
+    span = trace.wrapSpanContext(INVALID_SPAN_CONTEXT)
+  }
   return { span, context: trace.setSpan(parent, span) }
 }
 

@@ -447,3 +447,26 @@ test('the version on the scope is the one of the package', async () => {
   const { default: manifest } = await import('../../package.json', { with: { type: 'json' } })
   expect(spans[0]?.instrumentationScope).toMatchObject({ name: manifest.name, version: manifest.version })
 })
+
+test('a tracer that throws does the run no harm', async () => {
+  const broken = {
+    getTracer: () => ({
+      startSpan: () => {
+        throw new Error('no spans today')
+      },
+      startActiveSpan: () => {
+        throw new Error('no spans today')
+      },
+    }),
+  }
+  const model = scriptedModel([respond(call('weather')), respond(say('Sunny.'))])
+  const agent = createAgent({
+    model,
+    tools: [pause('weather', 10)],
+    middleware: [guard, early],
+    telemetry: { tracerProvider: broken },
+  })
+  const run = agent.run('Where to?')
+  await vi.runAllTimersAsync()
+  expect((await run).text).toBe('Sunny.')
+})
