@@ -107,7 +107,10 @@ function checkSchema(tool: Tool): void {
   try {
     definitionOf(tool)
   } catch (error) {
-    throw new ConfigError('tools', `the input schema of ${tool.name} has no JSON Schema: ${messageOf(error)}`)
+    throw new ConfigError(
+      'tools',
+      `the input of ${tool.name} must be a Standard Schema that gives its JSON Schema, as zod 4 schemas do: ${messageOf(error)}`,
+    )
   }
 }
 
