@@ -2,6 +2,7 @@
 
 import { anthropicQuirks } from './quirks/anthropic.ts'
 import { chatQuirks } from './quirks/chat.ts'
+import { chatGatewayQuirks } from './quirks/chat-gateways.ts'
 import { chatTextQuirks } from './quirks/chat-text.ts'
 import { errorQuirks } from './quirks/errors.ts'
 import type { Quirk } from './quirks/quirk.ts'
@@ -17,6 +18,7 @@ export const quirks: readonly Quirk[] = [
   ...errorQuirks,
   ...chatQuirks,
   ...chatTextQuirks,
+  ...chatGatewayQuirks,
   ...anthropicQuirks,
   ...responsesQuirks,
 ]

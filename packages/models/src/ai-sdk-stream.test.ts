@@ -1,6 +1,7 @@
+import type { ModelEvent } from '@meanwhile/core'
 import { expect, test } from 'vitest'
 import { handMade, readParts, VERSIONS } from '../test/ai-sdk.ts'
-import { ask, failureOf } from '../test/ask.ts'
+import { ask, failureOf, requestTo } from '../test/ask.ts'
 import { aiSdk } from './ai-sdk.ts'
 
 const usage = { inputTokens: 1, outputTokens: 2 }
@@ -50,6 +51,58 @@ test('a call that comes whole, with its input as text or as an object, is there 
     { ...sealed, id: 'c2', input: { x: 2 } },
     { ...sealed, id: 'c3', input: {} },
   ])
+})
+
+const partial = [
+  { type: 'tool-input-start', id: 'c1', toolName: 'f' },
+  { type: 'tool-input-delta', id: 'c1', delta: '{"x":' },
+  { type: 'tool-input-delta', id: 'c1', delta: '1' },
+] as const
+const rest = { type: 'tool-input-delta', id: 'c1', delta: '}' } as const
+const whole = { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":1}' } as const
+const next = [
+  { type: 'tool-input-start', id: 'c2', toolName: 'g' },
+  { type: 'tool-call', toolCallId: 'c2', toolName: 'g', input: '{}' },
+] as const
+
+test.each([
+  ['at the next name', [...partial, rest, whole, ...next, calls]],
+  ['at the finish', [...partial, rest, ...next, whole, calls]],
+  ['at the next name, though the last piece never came', [...partial, whole, ...next, calls]],
+])('partial arguments whose input never ends are one whole call, complete %s (qG2)', async (_, parts) => {
+  const { events, message } = await readParts(parts)
+  const other = { type: 'tool-call', id: 'c2', name: 'g', input: {} }
+  expect(message).toMatchObject({ content: [sealed, other], finishReason: 'tool-calls' })
+  expect(events.filter((event) => event.type === 'tool-call')).toHaveLength(2)
+})
+
+test('partial arguments are complete at the finish even if no part says so (qG2)', async () => {
+  const { events, message } = await readParts([...partial, rest, calls])
+  expect(message).toMatchObject({ content: [sealed], finishReason: 'tool-calls' })
+  expect(events.at(-1)).toEqual({ type: 'tool-call', call: sealed })
+})
+
+test('a call whose arguments are only ever empty has none (qG5)', async () => {
+  const { message } = await readParts([
+    { type: 'tool-input-start', id: 'c1', toolName: 'f' },
+    { type: 'tool-input-delta', id: 'c1', delta: '' },
+    { type: 'tool-input-end', id: 'c1' },
+    { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '' },
+    calls,
+  ])
+  expect(message.content).toEqual([{ ...sealed, input: {} }])
+})
+
+test('a stream whose last frame was cut is an error, and the open call was never sealed (qG5)', async () => {
+  const { model } = handMade('v4', partial)
+  const events: ModelEvent[] = []
+  const failure = await failureOf(
+    (async () => {
+      for await (const event of aiSdk(model).stream(requestTo(aiSdk(model)))) events.push(event)
+    })(),
+  )
+  expect(failure).toMatchObject({ code: 'stream_truncated', retryable: true, partial: { content: [{ name: 'f' }] } })
+  expect(events.map((event) => event.type)).toEqual(['tool-input-start', 'tool-input-delta', 'tool-input-delta'])
 })
 
 test('the whole input decides over the pieces it came in (G6)', async () => {

@@ -6,13 +6,22 @@ import { v2, v3, v4 } from './ai-sdk-content.ts'
 import { explainAiSdk, refused } from './ai-sdk-errors.ts'
 import { keeper } from './ai-sdk-kept.ts'
 import type { AiSdkModel, StreamPart } from './ai-sdk-model.ts'
+import { parts } from './ai-sdk-parts.ts'
 import { providerName } from './ai-sdk-provider.ts'
 import { callOptions } from './ai-sdk-request.ts'
 import { partReader } from './ai-sdk-stream.ts'
 import { checkUrls } from './ai-sdk-urls.ts'
-import { chunks } from './chunks.ts'
+import { IDLE_TIMEOUT } from './idle-limit.ts'
 
 export type { AiSdkModel } from './ai-sdk-model.ts'
+
+export interface AiSdkOptions {
+  /**
+   * How long a stream that has begun may say nothing, in ms, before it is ended with the retryable `ModelError` `idle_timeout`:
+   * parts that bring nothing are nothing. Default 300,000, because models may reason unseen for minutes; `Infinity` for none.
+   */
+  readonly idleTimeout?: number
+}
 
 /**
  * A model that is asked through the AI SDK: `aiSdk(mistral('mistral-large-latest'))`. Any provider of AI SDK 5, 6 or 7 will
@@ -21,13 +30,13 @@ export type { AiSdkModel } from './ai-sdk-model.ts'
  * `provider` is the name `gen_ai.provider.name` has for it. `providerOptions` of the settings go to the AI SDK's provider as
  * they are: their names and members are the AI SDK's. `clientRetries` has no meaning: below its own loop the AI SDK tries once.
  */
-export function aiSdk(model: AiSdkModel): Model {
+export function aiSdk(model: AiSdkModel, { idleTimeout = IDLE_TIMEOUT }: AiSdkOptions = {}): Model {
   const kept = keeper(model.provider)
   return {
     provider: providerName(model.provider),
     id: model.modelId,
     stream(request) {
-      const answer = chunks(request, async () => read(await ask(request)))
+      const answer = parts(request, ask, idleTimeout)
       // The names of that wire's providers end so.
       const onChat = model.provider.endsWith('.chat')
       return assemble(request, answer, partReader(kept, onChat), explainAiSdk)
@@ -52,21 +61,5 @@ export function aiSdk(model: AiSdkModel): Model {
       case 'v4':
         return model.doStream(callOptions(request, model.provider, kept, v4))
     }
-  }
-}
-
-/** Not every runtime's streams are iterable. */
-function read(stream: ReadableStream<StreamPart>): AsyncIterable<StreamPart> {
-  return {
-    [Symbol.asyncIterator]() {
-      const reader = stream.getReader()
-      return {
-        next: () => reader.read(),
-        async return() {
-          await reader.cancel()
-          return { done: true, value: undefined }
-        },
-      }
-    },
   }
 }

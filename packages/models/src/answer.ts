@@ -2,12 +2,9 @@
 
 import type { AssistantMessage, Flow, ModelEvent, ModelRequest, ReadChunk } from '@meanwhile/core'
 import { assemble } from '@meanwhile/core'
-import type { RequestOptions } from './chunks.ts'
-import { type Asked, clientChunks } from './client-chunks.ts'
+import { type Asked, clientChunks, type RequestOptions } from './client-chunks.ts'
 import { explain, UnreadableError } from './explain.ts'
-
-/** Five minutes: models that reason out of sight may well say nothing for two. */
-const IDLE_TIMEOUT = 300_000
+import { IDLE_TIMEOUT } from './idle-limit.ts'
 
 export interface AnswerOptions<Chunk> {
   readonly open: (options: RequestOptions) => Asked<Chunk>

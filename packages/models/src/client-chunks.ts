@@ -1,10 +1,15 @@
 /** The chunks of a response that an official client was asked for. */
 
 import type { ModelRequest } from '@meanwhile/core'
-import type { RequestOptions } from './chunks.ts'
 import { defined } from './defined.ts'
-import { IdleLimit } from './idle-limit.ts'
+import { IdleLimit, readsWithin } from './idle-limit.ts'
 import { eventDecoder, parseEvent } from './server-sent-events.ts'
+
+/** The options the official clients take beside a request's body. */
+export interface RequestOptions {
+  readonly signal: AbortSignal
+  readonly maxRetries?: number
+}
 
 /** What the official clients give for a request: its chunks, or the response as it is. */
 export interface Asked<Chunk> extends PromiseLike<AsyncIterable<Chunk>> {
@@ -46,15 +51,10 @@ export function clientChunks<Chunk extends object>(
         yield* await asked
         return
       }
-      const reader = body.getReader()
-      // Of itself not every body heeds the signal it was asked for with.
-      request.signal.addEventListener('abort', () => void reader.cancel().catch(() => undefined))
+      const read = readsWithin(idle, body, request.signal)
       const events = eventDecoder()
       for (let ended = false; !ended; ) {
-        idle.waits()
-        const { done, value } = await reader.read()
-        idle.came()
-        request.signal.throwIfAborted()
+        const { done, value } = await read()
         for (const event of events(value)) {
           if (event.data === '[DONE]') return
           // What a client says of its chunks is what it expects of the events.

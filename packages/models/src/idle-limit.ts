@@ -8,6 +8,9 @@ export class IdleError extends Error {
   }
 }
 
+/** Five minutes: models that reason out of sight may well say nothing for two. */
+export const IDLE_TIMEOUT = 300_000
+
 /** The longest time a timer takes. */
 const LONGEST = 2 ** 31 - 1
 
@@ -35,7 +38,7 @@ export class IdleLimit {
   /** Somebody waits, until {@link came}. */
   waits(): void {
     this.#since = performance.now()
-    this.#timer ??= setTimeout(this.#look, this.#left)
+    this.#timer ??= setTimeout(this.#look, Math.max(0, this.#left))
   }
 
   came(): void {
@@ -53,5 +56,26 @@ export class IdleLimit {
     const left = this.#left - (performance.now() - this.#since)
     if (left <= 0) this.#end(new IdleError(this.#limit))
     else this.#timer = setTimeout(this.#look, Math.ceil(left))
+  }
+}
+
+type Read<T> = { readonly done: false; readonly value: T } | { readonly done: true; readonly value?: T | undefined }
+
+/** Reads the stream, each time within the limit. Of itself not every stream heeds the signal it was asked for with. */
+export function readsWithin<T>(
+  idle: IdleLimit,
+  stream: ReadableStream<T>,
+  signal: AbortSignal,
+): () => Promise<Read<T>> {
+  const reader = stream.getReader()
+  const leave = (): void => void reader.cancel().catch(() => undefined)
+  if (signal.aborted) leave()
+  else signal.addEventListener('abort', leave, { once: true })
+  return async () => {
+    idle.waits()
+    const read = await reader.read()
+    idle.came()
+    signal.throwIfAborted()
+    return read
   }
 }
