@@ -1,14 +1,17 @@
 // An agent with one tool. With OPENAI_API_KEY set it asks the real model; without, a mocked endpoint on the same wire.
 
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, end, respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
 import { openai } from '@meanwhile/models/openai'
 import OpenAI from 'openai'
 import { z } from 'zod'
 
 const mock = mockModels({
-  script: [respond(call('weather', { city: 'Oslo' })), respond(say('It is sunny in Oslo.'))],
+  script: [
+    respond(call('weather', { city: 'Oslo' }), end({ usage: { inputTokens: 60, outputTokens: 15 } })),
+    respond(say('It is sunny in Oslo.'), end({ usage: { inputTokens: 90, outputTokens: 6 } })),
+  ],
 })
 const client = process.env.OPENAI_API_KEY ? new OpenAI() : new OpenAI({ apiKey: 'none', fetch: mock.fetch })
 

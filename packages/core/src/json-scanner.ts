@@ -1,5 +1,7 @@
 /** Sees where a JSON text that comes in pieces is complete, looking at each character once. */
 
+import { JsonMembers, type OnMember } from './json-members.ts'
+
 const TAB = 0x09
 const LINE_FEED = 0x0a
 const RETURN = 0x0d
@@ -15,22 +17,27 @@ const CLOSE_BRACE = 0x7d
 const BLANK = 0
 /** Inside the root object or array. */
 const INSIDE = 1
-/** After the root object. */
+/** After the root object or array. */
 const CLOSED = 2
-/** Nothing that follows can matter: any other root, text after the root, too deep. */
+/** Nothing that follows can matter: a root of any other kind, text after the root, too deep. */
 const DONE = 3
 
 /**
- * A scanner of structure, not of validity: it never throws, and what it says of a text that is no JSON means nothing. So what it
- * finds closed is still to be parsed.
+ * A scanner of structure, not of validity: it never throws, and it sees brackets that do not match but not, say, a missing comma.
+ * So what it finds closed or complete is still to be parsed, once; what `JSON.parse` accepts it finds complete, if the root is an
+ * object or array not too deep.
  *
- * It keeps no text, and where the text is cut makes no difference. Offsets are UTF-16 code units from the start of the text.
+ * It keeps no text, and where the text is cut makes no difference. Offsets, also those of members, are UTF-16 code units from the
+ * start of the text, not from `begin`.
  */
 export class JsonScanner {
   readonly #maxDepth: number
+  readonly #onMember: OnMember | undefined
+  /** The characters that are to close what is open, the innermost last. */
+  readonly #closers: number[] = []
+  #members: JsonMembers | undefined
   #phase = BLANK
   #offset = 0
-  #depth = 0
   #inString = false
   #escaped = false
   #rootIsObject = false
@@ -39,9 +46,12 @@ export class JsonScanner {
   #empty = false
   #dirty = false
   #tooDeep = false
+  #mismatched = false
 
-  constructor(maxDepth: number) {
+  /** Without `onMember` the members of the root object are not looked for. */
+  constructor(maxDepth: number, onMember?: OnMember) {
     this.#maxDepth = maxDepth
+    this.#onMember = onMember
   }
 
   /** There was nothing but white space. */
@@ -52,6 +62,11 @@ export class JsonScanner {
   /** Where the text that counts begins: at 0, or behind a placeholder `{}` which the real object followed (qC13). */
   get begin(): number {
     return this.#begin
+  }
+
+  /** The root object or array has closed, bracket by bracket, and only white space followed, so far. */
+  get complete(): boolean {
+    return this.#phase === CLOSED && !this.#mismatched
   }
 
   /** The offset behind the brace that closed the root object. Roots of other kinds never close. */
@@ -77,17 +92,20 @@ export class JsonScanner {
   feed(delta: string): void {
     for (let i = 0; i < delta.length && this.#phase !== DONE; i++) {
       const char = delta.charCodeAt(i)
-      if (this.#inString) this.#string(char)
+      if (this.#inString) this.#string(char, this.#offset + i)
       else if (char !== SPACE && char !== LINE_FEED && char !== RETURN && char !== TAB)
         this.#token(char, this.#offset + i)
     }
     this.#offset += delta.length
   }
 
-  #string(char: number): void {
+  #string(char: number, at: number): void {
     if (this.#escaped) this.#escaped = false
     else if (char === BACKSLASH) this.#escaped = true
-    else if (char === QUOTE) this.#inString = false
+    else if (char === QUOTE) {
+      this.#inString = false
+      if (this.#closers.length === 1) this.#members?.enclosed(at + 1)
+    }
   }
 
   #token(char: number, at: number): void {
@@ -95,19 +113,20 @@ export class JsonScanner {
       this.#outside(char, at)
       return
     }
+    if (this.#closers.length === 1) this.#members?.token(char, at)
     if (char === CLOSE_BRACE || char === CLOSE_BRACKET) {
       this.#leave(char, at)
       return
     }
     this.#empty = false
     if (char === QUOTE) this.#inString = true
-    else if (char === OPEN_BRACE || char === OPEN_BRACKET) this.#enter()
+    else if (char === OPEN_BRACE || char === OPEN_BRACKET) this.#enter(char)
   }
 
   #outside(char: number, at: number): void {
     const placeholder = this.#phase === CLOSED && this.#empty && char === OPEN_BRACE
     if (this.#phase === CLOSED && !placeholder) {
-      this.#dirty = true
+      this.#dirty = this.#rootIsObject
       this.#phase = DONE
       return
     }
@@ -115,21 +134,23 @@ export class JsonScanner {
     this.#closedAt = undefined
     this.#rootIsObject = this.#empty = char === OPEN_BRACE
     this.#phase = this.#rootIsObject || char === OPEN_BRACKET ? INSIDE : DONE
-    if (this.#phase === INSIDE) this.#enter()
+    this.#members = this.#rootIsObject && this.#onMember ? new JsonMembers(this.#onMember) : undefined
+    if (this.#phase === INSIDE) this.#enter(char)
   }
 
-  #enter(): void {
-    this.#depth++
-    if (this.#depth <= this.#maxDepth) return
+  #enter(char: number): void {
+    this.#closers.push(char === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET)
+    if (this.#closers.length <= this.#maxDepth) return
     this.#tooDeep = true
     this.#phase = DONE
   }
 
   #leave(char: number, at: number): void {
     if (char !== CLOSE_BRACE) this.#empty = false
-    this.#depth--
-    if (this.#depth > 0) return
-    this.#phase = this.#rootIsObject ? CLOSED : DONE
+    if (this.#closers.pop() !== char) this.#mismatched = true
+    if (this.#closers.length === 1 && !this.#mismatched) this.#members?.enclosed(at + 1)
+    if (this.#closers.length > 0) return
+    this.#phase = CLOSED
     if (this.#rootIsObject) this.#closedAt = at + 1
   }
 }

@@ -35,6 +35,10 @@ export const helperLosses: readonly Loss[] = [
   { id: 'C17', wire: 'openai-chat', throws: 'in JSON at position 5' },
   { id: 'C26', wire: 'openai-chat', gives: { text: '[object Object][object Object][object Object]lo' } },
   { id: 'C28', wire: 'openai-chat', gives: { calls: [] } },
+  { id: 'G1', wire: 'openai-chat', throws: NO_INDEX },
+  // Arguments that stay empty are no JSON to it.
+  { id: 'G5', wire: 'openai-chat', throws: 'Unexpected end of JSON input' },
+  { id: 'G6', wire: 'openai-chat', throws: 'Unexpected end of JSON input' },
   {
     id: 'A5',
     wire: 'anthropic',
