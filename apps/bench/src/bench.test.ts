@@ -14,7 +14,7 @@ test('a run from the command line prints a table and writes results and report',
   const printed: string[] = []
   vi.spyOn(console, 'log').mockImplementation((text: string) => void printed.push(text))
   try {
-    const json = join(folder, 'out', 'results.json')
+    const json = join(folder, 'results.json')
     const report = join(folder, 'report.html')
     const options = [
       '--scenario',

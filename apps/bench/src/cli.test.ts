@@ -45,6 +45,7 @@ test.each([
   [['--transport', 'pigeon'], 'Unknown: pigeon. There are server, msw.'],
   [['--runs', '0'], 'It takes a whole number from 1.'],
   [['--otlp', 'nowhere'], 'It takes an URL'],
+  [['--json', 'no-such-folder/results.json'], 'There is no folder no-such-folder.'],
   [['--speed', '9'], "unknown option '--speed'"],
   [['fast'], 'too many arguments'],
 ])('%j is an error that says what there is', (args, message) => {
@@ -58,7 +59,7 @@ test('--help names every option and scenario', () => {
   expect(error.exitCode).toBe(0)
   const options = ['scenario', 'wire', 'mode', 'runs', 'transport', 'json', 'report', 'otlp', 'full']
   for (const option of options) expect(written).toContain(`--${option}`)
-  for (const title of ['Three equal calls', 'A slow call first', '200 KB of arguments'])
+  for (const title of ['Three calls of equal length', 'A slow call first', '200 KB of arguments'])
     expect(written).toContain(title)
 })
 

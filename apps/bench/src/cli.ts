@@ -1,5 +1,7 @@
 /** The command line: what is measured, how, and where the results go. */
 
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
 import { Command, InvalidArgumentError, type OutputConfiguration } from 'commander'
 import { MODES, type Mode } from './modes.ts'
@@ -34,8 +36,8 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     .option('--mode <names>', `how the tools run, of ${MODES.join(', ')} (default: all)`, listOf(MODES))
     .option('--runs <n>', `runs of each (default: ${runsByDefault()})`, positive)
     .option('--transport <name>', 'server: in a process of its own; msw: mocked in this one', transport, 'server')
-    .option('--json <file>', 'the results as data', 'results.json')
-    .option('--report <file>', 'the results as one page', 'report.html')
+    .option('--json <file>', 'the results as data', writable, 'results.json')
+    .option('--report <file>', 'the results as one page', writable, 'report.html')
     .option('--otlp [url]', `send spans to a collector, such as Jaeger (default URL: ${DEFAULT_COLLECTOR})`, collector)
     .option('--full', `every scenario, ${FULL_RUNS} runs of each mode: about seven minutes`)
     .addHelpText('after', scenarioHelp())
@@ -68,6 +70,12 @@ interface Given {
   readonly report: string
   readonly otlp?: string | true
   readonly full?: true
+}
+
+/** A file in a folder that is there: found out before the run, not after it. */
+function writable(file: string): string {
+  if (!existsSync(dirname(file))) throw new InvalidArgumentError(`There is no folder ${dirname(file)}.`)
+  return file
 }
 
 /** `d` means all of d50, d100 and d200. */

@@ -4,7 +4,7 @@ import type { WireName } from '@meanwhile/harness/server'
 import { milliseconds, ratio } from './format.ts'
 import { MODES, type Mode } from './modes.ts'
 import type { Entry } from './results.ts'
-import { ALL_SCENARIOS, SCENARIOS, type Scenario } from './scenarios.ts'
+import { SCENARIOS, type Scenario, SHOWN_ORDER } from './scenarios.ts'
 
 /** All that was measured of one scenario. */
 export interface Comparison {
@@ -17,9 +17,9 @@ export interface ComparisonRow {
   readonly modes: Readonly<Partial<Record<Mode, Entry>>>
 }
 
-/** Scenarios in their own order, wires in that of the entries. */
+/** Scenarios in the order in which they are shown, wires in that of the entries. */
 export function comparisonsOf(entries: readonly Entry[]): readonly Comparison[] {
-  return ALL_SCENARIOS.flatMap((id) => {
+  return SHOWN_ORDER.flatMap((id) => {
     const mine = entries.filter(({ scenario }) => scenario === id)
     const wires = [...new Set(mine.map(({ wire }) => wire))]
     const rows = wires.map((wire) => ({

@@ -1,13 +1,12 @@
 /** From a command line to results: measures, prints, writes. */
 
-import { mkdir, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { writeFile } from 'node:fs/promises'
 import { CommanderError } from 'commander'
 import { type BenchOptions, parseOptions } from './cli.ts'
 import { environment } from './environment.ts'
 import { progressOf } from './progress.ts'
 import { reportOf } from './report/report.ts'
-import { cellsOf, type Results } from './results.ts'
+import { cellsOf, type Results, UNITS } from './results.ts'
 import { planOf } from './run-plan.ts'
 import { runPlan } from './runner.ts'
 import { tableOf } from './table.ts'
@@ -49,8 +48,11 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
   const { environment, cells, ...rest } = results
   const entries = cells.map(({ entry }) => entry)
   console.log(tableOf(entries, results.transportLagMs))
-  await write(options.json, `${JSON.stringify({ ...environment, ...rest, results: entries }, null, 2)}\n`)
-  await write(options.report, reportOf(results))
+  await writeFile(
+    options.json,
+    `${JSON.stringify({ units: UNITS, ...environment, ...rest, results: entries }, null, 2)}\n`,
+  )
+  await writeFile(options.report, reportOf(results))
   console.log(`Written: ${options.json} and ${options.report}`)
   return entries.some(({ failed }) => failed.length > 0) ? 1 : 0
 }
@@ -68,9 +70,4 @@ async function measured(options: BenchOptions, signal: AbortSignal): Promise<Res
   } finally {
     progress.stop()
   }
-}
-
-async function write(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true })
-  await writeFile(file, text)
 }

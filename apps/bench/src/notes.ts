@@ -47,12 +47,12 @@ function late(entries: readonly Entry[]): string[] {
   const repeated = entries.reduce((sum, entry) => sum + entry.late.repeated, 0)
   const kept = entries.reduce((sum, entry) => sum + entry.late.kept, 0)
   if (repeated + kept === 0) return []
-  const made = `${count(repeated, 'run')} repeated because the server wrote more than ${LATE} ms late`
+  const again = repeated > 0 ? `, ${count(repeated, 'other run')} made again for it` : ''
   return [
-    kept === 0 ? `${made}.` : `${made}; ${kept} of ${runs} count although it did.`,
+    `${kept} of ${runs} runs were kept although the server wrote more than ${LATE} ms late${again}.`,
     ...(kept > BUSY * runs ? ['The machine was busy: measure again when it is not.'] : []),
   ]
 }
 
 /** More late runs than this share, and the figures say more about the machine than about anything else. */
-const BUSY = 0.25
+const BUSY = 0.1

@@ -137,3 +137,12 @@ function tidy(value: number | undefined, digits = 3): number | null {
 function tidyRange(value: readonly [number, number] | undefined): readonly [number, number] | null {
   return value ? [Number(value[0].toFixed(3)), Number(value[1].toFixed(3))] : null
 }
+
+/** What the figures of the JSON mean: for who reads it without the report. */
+export const UNITS = {
+  wallMs: 'milliseconds from the call of agent.run to its result; median',
+  boundMs: 'the shortest that run could have been, by what its server really sent; median',
+  ratioToBound: 'wallMs over boundMs of each run; median',
+  savedMs: 'milliseconds less than parallel tools in the same round, negative if more; median of the differences',
+  dispatchLagMs: 'milliseconds from the last argument byte of a call written by the server to its tool entered',
+} as const

@@ -36,7 +36,7 @@ const ANSWER = 'All of it is done: every single task has answered.'
 export const SCENARIOS: Readonly<Record<ScenarioId, Scenario>> = {
   a: step({
     id: 'a',
-    title: 'Three equal calls',
+    title: 'Three calls of equal length',
     shape: '3 calls of 300 ms; the last argument is the last thing the model sends',
     before: 10,
     calls: Array.from({ length: 3 }, (_, i) => small(i, { toolMs: 300, fragments: 25, content: 80 })),
@@ -53,7 +53,7 @@ export const SCENARIOS: Readonly<Record<ScenarioId, Scenario>> = {
   }),
   c: step({
     id: 'c',
-    title: 'Eight equal calls',
+    title: 'Eight calls of equal length',
     shape: '8 calls of 150 ms; the last argument is the last thing the model sends',
     before: 5,
     calls: Array.from({ length: 8 }, (_, i) => small(i, { toolMs: 150, fragments: 12, content: 40 })),
@@ -75,6 +75,9 @@ export const SCENARIOS: Readonly<Record<ScenarioId, Scenario>> = {
 
 /** What a run without options measures. */
 export const DEFAULT_SCENARIOS: readonly ScenarioId[] = ['a', 'b', 'c', 'f']
+
+/** As results are shown: first where there is something to see. */
+export const SHOWN_ORDER: readonly ScenarioId[] = ['f', 'b', 'a', 'c', 'd50', 'd100', 'd200', 'e']
 
 export const ALL_SCENARIOS: readonly ScenarioId[] = ['a', 'b', 'c', 'd50', 'd100', 'd200', 'e', 'f']
 

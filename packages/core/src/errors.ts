@@ -42,7 +42,7 @@ export class AgentError extends Error {
 
   /** An error is JSON in an event: its name, message and own data, without stack, cause and what was said (B2). */
   toJSON(): object {
-    return { ...this, message: this.message }
+    return { ...Object.fromEntries(Object.entries(this)), message: this.message }
   }
 }
 

@@ -14,7 +14,7 @@ test('what is put into a template is escaped, unless it is HTML itself', () => {
 
 test('the report says what was saved, draws it, and shows the figures', () => {
   const page = reportOf(results())
-  expect(page).toContain('<h1>Answers come up to 33 % sooner</h1>')
+  expect(page).toContain('<h1>Answers come 33 % sooner</h1>')
   expect(page).toContain('they save 950 ms in f')
   expect(page).toContain('950 ms saved')
   expect(page.match(/<svg class="timeline"/g)).toHaveLength(1)

@@ -19,14 +19,21 @@ interface Saving {
 
 export function headline(entries: readonly Entry[]): Html {
   const savings = savingsOf(entries)
-  const best = Math.max(0, ...savings.map(({ share }) => share))
-  const title = best < NOISE ? 'Eager tools, measured' : `Answers come up to ${percent(best)} sooner`
+  const title = titleOf(savings.map(({ share }) => (Math.abs(share) < NOISE ? 0 : share)))
   return html`<header>
 <p class="name">Meanwhile · bench</p>
 <h1>${title}</h1>
 <p class="lede">Eager tools start while the model is still speaking. ${sentence(savings)}</p>
 ${savings.length > 0 ? html`<ul class="savings">${savings.map(tile)}</ul>` : undefined}
 </header>`
+}
+
+/** From the least to the most: never the best case alone. */
+function titleOf(shares: readonly number[]): string {
+  const [least, most] = [Math.min(...shares), Math.max(...shares)]
+  if (shares.length === 0 || most <= 0) return 'Eager tools, measured'
+  const range = least === most ? percent(most) : `${Math.round(least * 100)} to ${percent(most)}`
+  return `Answers come ${range} sooner`
 }
 
 function savingsOf(entries: readonly Entry[]): readonly Saving[] {
