@@ -3,14 +3,14 @@
 import type { WireName } from '@meanwhile/harness/server'
 import { MODES } from '../modes.ts'
 import type { Cell } from '../results.ts'
-import { ALL_SCENARIOS, SCENARIOS, type Scenario } from '../scenarios.ts'
+import { SCENARIOS, type Scenario, SHOWN_ORDER } from '../scenarios.ts'
 import { type Html, html } from './html.ts'
 import { WIRE_TITLES } from './names.ts'
 import { type Lane, timelineOf } from './timeline.ts'
 
 export function timelines(cells: readonly Cell[]): Html | undefined {
   const wires = [...new Set(cells.map(({ entry }) => entry.wire))]
-  const figures = ALL_SCENARIOS.map((id) => figureOf(SCENARIOS[id], wires, cells)).filter(
+  const figures = SHOWN_ORDER.map((id) => figureOf(SCENARIOS[id], wires, cells)).filter(
     (figure) => figure !== undefined,
   )
   if (figures.length === 0) return undefined
