@@ -11,21 +11,19 @@ import { type Asker, CallEntry } from './call-entry.ts'
 import { CallEvents } from './call-events.ts'
 import { endSpans } from './call-spans.ts'
 import { sameCall } from './canonical.ts'
-import { compose, type WrapKind } from './compose.ts'
-import { AgentError, messageOf, ToolDiscardedError } from './errors.ts'
+import { compensate } from './compensate.ts'
+import { messageOf, ToolDiscardedError } from './errors.ts'
 import type { CustomEvent, DiscardCause } from './events.ts'
-import { executeTool } from './execute-tool.ts'
-import type { Flow } from './flow.ts'
-import { within } from './grace.ts'
-import { freeze, isMessage } from './history.ts'
+import { freeze } from './history.ts'
 import { Ledger } from './ledger.ts'
+import { makeCall } from './make-call.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
-import type { CallOptions, ToolFlow } from './middleware.ts'
+import type { CallOptions } from './middleware.ts'
 import type { RunState } from './run.ts'
 import type { Actor } from './run-view.ts'
 import { Slots } from './slots.ts'
 import type { Tool } from './tool.ts'
-import { CUT_OFF, errorMessage, NOT_STARTED, textMessage } from './tool-message.ts'
+import { CUT_OFF, NOT_STARTED, textMessage } from './tool-message.ts'
 
 /** The model call at work: who asked for what, and whether calls may still be let go of. */
 interface ModelCall {
@@ -249,7 +247,7 @@ export class ToolCalls {
   /** Makes the call: its result as a message, or a throw if it ends the run or was discarded. */
   async #make(entry: CallEntry): Promise<ToolMessage> {
     try {
-      const work = this.#drive(entry)
+      const work = makeCall(this.#run, entry, this.#events)
       entry.work = work
       const message = await Promise.race([work, entry.abandoned.then(() => this.#abandon(entry))])
       if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
@@ -264,39 +262,6 @@ export class ToolCalls {
       if (entry.ticket) this.slots.close(entry.ticket)
       if (!entry.provisional && !entry.discarded) this.#close(entry)
     }
-  }
-
-  async #drive(entry: CallEntry): Promise<ToolMessage> {
-    const onion = compose(this.#run, wrapToolCall(entry), (call, parent) => executeTool(this.#run, entry, call, parent))
-    try {
-      const flow = onion(await this.#prepared(entry.call), entry.parent)
-      for (;;) {
-        const step = await flow.next()
-        if (step.done) return freeze(step.value)
-        try {
-          entry.signal.throwIfAborted()
-          this.#tell(entry, step.value)
-        } catch (error) {
-          // It would go on all the same: closed here, it comes to its `finally` blocks (I14).
-          await flow.return(undefined as never)
-          throw error
-        }
-      }
-    } catch (error) {
-      if (error instanceof AgentError) throw error
-      if (entry.signal.aborted) return textMessage(entry.call, entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true)
-      return errorMessage(entry.call, error)
-    }
-  }
-
-  #tell(entry: CallEntry, event: ToolEvent): void {
-    if (event.type === 'custom') this.#events.custom(entry, { source: entry.call.name, ...event })
-    else this.#events.progress(entry, event)
-  }
-
-  async #prepared(call: ToolCall): Promise<ToolCall> {
-    const { prepareInput } = this.#run.config
-    return prepareInput ? { ...call, input: await prepareInput(call.input, call) } : call
   }
 
   #abandon(entry: CallEntry): never {
@@ -338,31 +303,8 @@ export class ToolCalls {
     entry.discarded = cause
     this.#events.discarded(entry)
     entry.abort(new ToolDiscardedError(entry.call.id, cause), this.#run.config.grace)
-    this.#keep(entry.promise.catch(() => undefined).then(async () => endSpans(entry, await this.#compensate(entry))))
-  }
-
-  /** Undoes a discarded call that had succeeded (H23). It is waited for as long as an aborted tool is. */
-  async #compensate(entry: CallEntry): Promise<boolean | undefined> {
-    const { tool } = entry
-    if (!tool?.compensate) return undefined
-    const undo = async () => {
-      if (entry.done) await tool.compensate?.(entry.done.input, entry.done.output)
-    }
-    const warn = (message: string) => {
-      this.#run.warn({ code: 'compensation-failed', message: `${tool.name}: ${message}`, source: 'core' })
-      return false
-    }
-    if (!entry.done && this.abandoned.includes(entry.id)) {
-      // It goes on: if it succeeds after all, it is undone then.
-      entry.work.then(undo).catch(() => undefined)
-      return warn('the call goes on, and will be undone if it succeeds')
-    }
-    if (!entry.done) return undefined
-    try {
-      return (await within(this.#run.config.grace, undo())) || warn('it did not end within the grace time')
-    } catch (error) {
-      return warn(messageOf(error))
-    }
+    const undone = () => compensate(this.#run, entry, this.abandoned.includes(entry.id))
+    this.#keep(entry.promise.catch(() => undefined).then(async () => endSpans(entry, await undone())))
   }
 
   /** Nothing floats: what is at work is known until it has settled. */
@@ -371,15 +313,3 @@ export class ToolCalls {
     this.#work.add(done)
   }
 }
-
-function wrapToolCall(entry: CallEntry): WrapKind<ToolCall, ToolEvent, ToolMessage> {
-  return {
-    hook: 'wrapToolCall',
-    of: (middleware) => middleware.wrapToolCall?.bind(middleware),
-    isResult: (value) => isMessage(value) && value.role === 'tool',
-    ownsThrows: false,
-    call: entry,
-  }
-}
-
-type ToolEvent = ToolFlow extends Flow<infer Event, ToolMessage> ? Event : never

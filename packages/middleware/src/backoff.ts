@@ -14,7 +14,7 @@ export function backoff({
   jitter = 0.5,
   random = Math.random,
 }: BackoffOptions): (repeat: number) => number {
-  return (repeat) => Math.round(Math.min(baseDelay * 2 ** (repeat - 1), maxDelay) * (1 + random() * jitter))
+  return (repeat) => Math.min(baseDelay * 2 ** (repeat - 1), maxDelay) * (1 + random() * jitter)
 }
 
 /** Waits; an abort ends it at once, with the signal's reason. */

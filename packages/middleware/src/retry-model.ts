@@ -68,7 +68,7 @@ export function retryModel(options: RetryModelOptions = {}): Middleware {
           if (request.signal.aborted || !when(error, { attempt, isLast, ...(partial && { partial }) })) throw error
           if (isLast) throw maxRetries === 0 ? error : new RetriesExhaustedError(errors)
           if (retryAfter > maxRetryAfter) throw error
-          const waitMs = Math.max(delay(attempt), retryAfter)
+          const waitMs = Math.ceil(Math.max(delay(attempt), retryAfter))
           yield { type: 'attempt-failed', error, next: 'retry', waitMs }
           await wait(waitMs, request.signal).catch((reason: unknown) => {
             // Whoever aborted this call alone has its reason; ours is why the model call failed.

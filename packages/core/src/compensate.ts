@@ -1,0 +1,33 @@
+/** The undoing of a call that was discarded. */
+
+import type { CallEntry } from './call-entry.ts'
+import { messageOf } from './errors.ts'
+import { within } from './grace.ts'
+import type { RunState } from './run.ts'
+
+/**
+ * Undoes a discarded call if it had succeeded (H23); it is waited for as long as an aborted tool is. Gives whether that went well,
+ * or nothing where there was nothing to undo. A failure is a warning, and changes nothing else.
+ */
+export async function compensate(run: RunState, entry: CallEntry, abandoned: boolean): Promise<boolean | undefined> {
+  const { tool } = entry
+  if (!tool?.compensate) return undefined
+  const undo = async () => {
+    if (entry.done) await tool.compensate?.(entry.done.input, entry.done.output)
+  }
+  const failed = (message: string) => {
+    run.warn({ code: 'compensation-failed', message: `${tool.name}: ${message}`, source: 'core' })
+    return false
+  }
+  if (!entry.done && abandoned) {
+    // It goes on: if it succeeds after all, it is undone then.
+    entry.work.then(undo).catch(() => undefined)
+    return failed('the call goes on, and will be undone if it succeeds')
+  }
+  if (!entry.done) return undefined
+  try {
+    return (await within(run.config.grace, undo())) || failed('it did not end within the grace time')
+  } catch (error) {
+    return failed(messageOf(error))
+  }
+}
