@@ -20,11 +20,6 @@ export class Slots {
   readonly #held = new Set<Ticket>()
   readonly #waiting: Waiting[] = []
 
-  /** Whether calls execute strictly in call order. */
-  get areOrdered(): boolean {
-    return this.#limit === 1
-  }
-
   set limit(limit: number) {
     this.#limit = limit
   }

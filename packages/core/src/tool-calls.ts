@@ -22,7 +22,6 @@ import type { CallOptions } from './middleware.ts'
 import type { RunState } from './run.ts'
 import type { Actor } from './run-view.ts'
 import { Slots } from './slots.ts'
-import type { Tool } from './tool.ts'
 import { CUT_OFF, NOT_STARTED, textMessage } from './tool-message.ts'
 
 /** The model call at work: who asked for what, and whether calls may still be let go of. */
@@ -124,8 +123,7 @@ export class ToolCalls {
     this.#run.signal.throwIfAborted()
     const { askers, attempts } = this.#modelCall
     const modelEnded = attempt === undefined ? undefined : attempts.get(attempt)?.ended
-    const found = calls.map((call) => this.#find(call, askers.get(call.id)))
-    const made = this.slots.areOrdered ? this.#inOrder(calls, found) : found
+    const made = calls.map((call) => this.#find(call, askers.get(call.id)))
     this.#modelCall.open = false
     this.#discardAll('call_withdrawn', made)
     const entries = calls.map((call, index) => {
@@ -189,22 +187,6 @@ export class ToolCalls {
     }
   }
 
-  /** With one slot a read that was made before a call in front of it, which may write, has to be made again. */
-  #inOrder(calls: readonly ToolCall[], found: readonly (CallEntry | undefined)[]): (CallEntry | undefined)[] {
-    let behindWrite = false
-    return calls.map((call, index) => {
-      const entry = found[index]
-      const reads = this.#toolOf(call)?.effect === 'read'
-      if (entry?.provisional && reads && behindWrite) return undefined
-      behindWrite ||= !entry && !reads
-      return entry
-    })
-  }
-
-  #toolOf(call: ToolCall): Tool | undefined {
-    return this.#run.setup.tools.find((tool) => tool.name === call.name)
-  }
-
   /** The entry of a call made already: under its id, or under its key by an earlier attempt. */
   #find(call: ToolCall, asker: Asker | undefined): CallEntry | undefined {
     const same = this.#ledger.get(call.id)
@@ -225,7 +207,7 @@ export class ToolCalls {
     const entry = new CallEntry({
       key: this.#ledger.keyOf(call, this.#run.step, asker),
       call,
-      tool: this.#toolOf(call),
+      tool: this.#run.setup.tools.find((tool) => tool.name === call.name),
       step: this.#run.step,
       parent: actor && maker ? actor.context : this.#run.context,
       attributes: options.attributes ?? {},

@@ -20,7 +20,6 @@ import {
   wait,
 } from '@meanwhile/core/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { z } from 'zod'
 import { played } from '../test/clock.ts'
 import { outline, toolOutline } from '../test/outline.ts'
 import { retrying } from '../test/retrying.ts'
@@ -474,42 +473,5 @@ test('a call is joined though an equal one before it has changed its mind (H22, 
     'tool-discarded a1 arguments_changed',
     'tool-committed b1 started as a1',
     'tool-committed b2 started as a2',
-  ])
-})
-
-test('with one slot, a read held from a failed attempt does not pass a write that the next attempt asks for first (H16, A22)', async () => {
-  let value = 0
-  const look = tool({ name: 'look', description: 'l', input: z.object({}), effect: 'read', execute: () => value })
-  const put = tool({ name: 'put', description: 'p', input: z.object({}), execute: () => ++value })
-  const script = () =>
-    scriptedModel([respond(call('look'), fail()), respond(call('put'), call('look')), respond(say('Done.'))])
-  const again: Middleware = {
-    name: 'again',
-    async *wrapModel(request, next) {
-      try {
-        return yield* next(request)
-      } catch {
-        return yield* next(request)
-      }
-    },
-  }
-  const outputs: unknown[] = []
-  for (const middleware of [[again], [again, eagerTools()]]) {
-    value = 0
-    const agent = createAgent({ model: script(), tools: [look, put], toolConcurrency: 1, middleware })
-    const run = agent.run('Go.')
-    await vi.runAllTimersAsync()
-    const { messages } = await run
-    outputs.push(messages.flatMap((message) => (message.role === 'tool' ? [[message.name, message.output]] : [])))
-  }
-  expect(outputs).toEqual([
-    [
-      ['put', 1],
-      ['look', 1],
-    ],
-    [
-      ['put', 1],
-      ['look', 1],
-    ],
   ])
 })
