@@ -35,7 +35,9 @@ export function attemptFlow(
   observer: AttemptObserver,
 ): ModelFlow {
   const controller = new AbortController()
-  const follow = () => controller.abort(request.signal.reason)
+  // A wrap may have put a signal of its own into the request: the run's abort reaches the model all the same.
+  const stop = AbortSignal.any([request.signal, run.signal])
+  const follow = () => controller.abort(stop.reason)
   let attempt = 0
   let started = 0
   let firstEvent = 0
@@ -49,8 +51,8 @@ export function attemptFlow(
     },
     make: ({ span }) => {
       observer.asked(attempt, span)
-      request.signal.throwIfAborted()
-      request.signal.addEventListener('abort', follow, { once: true })
+      stop.throwIfAborted()
+      stop.addEventListener('abort', follow, { once: true })
       const stream = request.model.stream({ ...request, signal: controller.signal })
       return heeding(stream, controller.signal, (event) => {
         firstEvent ||= performance.now()
@@ -78,7 +80,7 @@ export function attemptFlow(
       return error
     },
     ended: ({ span }, error) => {
-      request.signal.removeEventListener('abort', follow)
+      stop.removeEventListener('abort', follow)
       if (error !== undefined && !left) recordFailure(run, span, error)
       if (firstEvent > 0) span.setAttribute(TIME_TO_FIRST_CHUNK, (firstEvent - started) / 1000)
       span.setAttribute(CALLS_EARLY, run.calls.attemptEnded(attempt, error !== undefined || left))

@@ -1,7 +1,16 @@
 import { inspect } from 'node:util'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { ConfigError, createAgent, HistoryError, type Message, type Middleware, map, tool } from './index.ts'
+import {
+  ConfigError,
+  createAgent,
+  HistoryError,
+  type Message,
+  type Middleware,
+  type Model,
+  map,
+  tool,
+} from './index.ts'
 import { call, fail, respond, say, scriptedModel } from './testing.ts'
 
 // What must not keep a run from ending, and what it ends with.
@@ -114,4 +123,29 @@ test('a log of the error that ended a run shows nothing of what was said (A24)',
     .catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ messages: [{ content: 'what the user said' }], partial: { role: 'assistant' } })
   expect(inspect(error, { depth: 9 })).not.toContain('said')
+})
+
+test('an abort reaches the model though a wrap put a signal of its own into the request (K1)', async () => {
+  const seen: boolean[] = []
+  const own: Middleware = {
+    name: 'own',
+    wrapModel: (request, next) => next({ ...request, signal: new AbortController().signal }),
+  }
+  const silent: Model = {
+    provider: 'p',
+    id: 'm',
+    async *stream({ signal }) {
+      signal.addEventListener('abort', () => seen.push(true))
+      return await never()
+    },
+  }
+  const controller = new AbortController()
+  const run = createAgent({ model: silent, middleware: [own] }).run('Hi', { signal: controller.signal })
+  const failed = run.catch((error: unknown) => error)
+  await vi.advanceTimersByTimeAsync(10)
+  controller.abort()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(seen).toEqual([true])
+  expect(await failed).toMatchObject({ name: 'AbortError' })
+  expect(vi.getTimerCount()).toBe(0)
 })

@@ -107,10 +107,16 @@ function safeEffect(tool: Tool, input: unknown): Effect {
 }
 
 async function committed(entry: CallEntry, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    void entry.committed.then(resolve)
+  let abort = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
   })
+  try {
+    await Promise.race([entry.committed, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
 }
 
 async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {
