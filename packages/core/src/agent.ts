@@ -1,8 +1,10 @@
 /** An agent: immutable, and able to run many times at once. */
 
-import { type AgentRun, type RunInput, type RunOptions, startRun } from './agent-run.ts'
+import { type AgentRun, type ResumeOptions, type RunInput, type RunOptions, startRun } from './agent-run.ts'
+import type { Checkpoint } from './checkpoint.ts'
 import { type AgentOptions, configOf } from './config.ts'
 import type { AgentResult } from './events.ts'
+import type { Answers } from './restore.ts'
 
 export interface Agent {
   readonly name: string | undefined
@@ -10,6 +12,15 @@ export interface Agent {
   run(input: RunInput, options?: RunOptions): Promise<AgentResult>
   /** Starts a run and gives it at once. */
   stream(input: RunInput, options?: RunOptions): AgentRun
+  /**
+   * Goes on from a checkpoint, or from the one stored under a run's id. `answers`, by id of the interrupt, are what it has waited
+   * for; what is not answered stays open, not run (L6). A completed run gives its result again, without any call (L19).
+   *
+   * The result rejects, before anything runs, with {@link CheckpointCorruptError}, {@link CheckpointVersionError},
+   * {@link CheckpointMismatchError}, {@link CheckpointMissingError}, {@link UnknownInterruptError}, or, if somebody else has
+   * resumed what is stored, with {@link CheckpointConflictError}.
+   */
+  resume(checkpoint: Checkpoint | string, answers?: Answers, options?: ResumeOptions): AgentRun
 }
 
 /** Makes an agent. Throws {@link ConfigError} naming the option that cannot work (A2). */
@@ -17,7 +28,11 @@ export function createAgent(options: AgentOptions): Agent {
   const config = configOf(options)
   return Object.freeze({
     name: config.name,
-    run: (input: RunInput, options: RunOptions = {}) => startRun(config, input, options, 'dropped').result,
-    stream: (input: RunInput, options: RunOptions = {}) => startRun(config, input, options, 'kept'),
+    run: (input: RunInput, options: RunOptions = {}) => startRun(config, { input }, options, 'dropped').result,
+    stream: (input: RunInput, options: RunOptions = {}) => startRun(config, { input }, options, 'kept'),
+    resume: (from: Checkpoint | string, answers: Answers = {}, options: ResumeOptions = {}) => {
+      const { rerun } = options
+      return startRun(config, { resume: { from, answers, ...(rerun && { rerun }) } }, options, 'kept')
+    },
   })
 }

@@ -1,9 +1,15 @@
 /** What a run knows of one logical call. */
 
 import type { Attributes, Context, Span } from '@opentelemetry/api'
+import type { Place } from './address.ts'
+import type { Checkpoint, SavedCall } from './checkpoint.ts'
+import type { RunStop } from './errors.ts'
 import type { DiscardCause } from './events.ts'
 import { timer } from './grace.ts'
+import { freeze } from './history.ts'
+import type { Interrupt } from './interrupt.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
+import type { Answers } from './restore.ts'
 import type { Ticket } from './slots.ts'
 import type { OpenSpan } from './telemetry/spans.ts'
 import type { Effect, Tool } from './tool.ts'
@@ -30,6 +36,13 @@ export interface Execution {
   error?: unknown
 }
 
+/** The run of an agent that a call makes, as it can be saved. */
+export interface Nested {
+  readonly saved: Checkpoint
+  /** To what it asks, when it is resumed. */
+  readonly answers?: Answers
+}
+
 interface EntryOptions {
   readonly key: string
   readonly call: ToolCall
@@ -43,6 +56,8 @@ interface EntryOptions {
   readonly provisional: boolean
   readonly ceiling: Effect | undefined
   readonly ticket: Ticket | undefined
+  /** What a checkpoint holds of it. */
+  readonly saved?: SavedCall
 }
 
 /** Until a call is made. */
@@ -65,11 +80,15 @@ export class CallEntry {
   /** What it may do, at the most, before it is committed. */
   readonly ceiling: Effect | undefined
   /** When it was asked for, in `performance.now()`. */
-  readonly asked: number = performance.now()
+  readonly askedAt: number = performance.now()
   readonly askers: Asker[]
   readonly executions: Execution[] = []
-  /** How often it was executed (C14). */
+  /** Whether a response asked for it. */
+  readonly asked: boolean
+  /** How often it was executed (C14), before a resume, too. */
   attempts = 0
+  /** Set just before the tool's function is entered: from then on the call may have happened. */
+  effect: Effect | undefined
   /** When the stream of the attempt that stood ended, in `performance.now()`; set when the call is committed. */
   modelEnded: number | undefined
   /** The calls it made. */
@@ -82,6 +101,17 @@ export class CallEntry {
   settled = false
   promise: Promise<ToolMessage> = NEVER
   message: ToolMessage | undefined
+  /** Whether the reader was given that. */
+  told = false
+  /** The call stays open: the run has stopped, and a resume makes it. */
+  stopped: RunStop | undefined
+  /** What its tool, or a wrap round it, asks. */
+  asking: { readonly interrupt: Interrupt; readonly by?: Place } | undefined
+  nested: Nested | undefined
+  /** Whether it was cut off by the end of a process, and is made again (L20). */
+  rerun = false
+  /** Whether it is being made, or need not be: of a checkpoint's calls each waits until it is asked for. */
+  begun = true
   /** What the last execution was given and gave: what a discarded `reversible` call is undone with. */
   done: { readonly input: unknown; readonly output: unknown } | undefined
   /** The work itself, which may go on after the call was abandoned. Always has a handler. */
@@ -114,10 +144,39 @@ export class CallEntry {
     this.abandoned = new Promise((resolve) => {
       this.#abandon = resolve
     })
+    this.asked = options.saved?.asked ?? options.asker !== undefined
+    if (options.saved) this.#restore(options.saved)
     this.committed = new Promise((resolve) => {
       this.#commit = resolve
     })
     if (!options.provisional) this.#commit()
+  }
+
+  #restore({ id, attempts, message, told = false, done, nested }: SavedCall): void {
+    this.begun = false
+    this.id = id
+    this.attempts = attempts
+    this.told = told
+    this.done = done
+    this.nested = nested && { saved: nested }
+    if (message) this.settleAs(message)
+  }
+
+  /** It is over, as a checkpoint says. */
+  settleAs(message: ToolMessage): void {
+    this.begun = true
+    this.settled = true
+    this.message = freeze(message)
+    this.promise = Promise.resolve(message)
+  }
+
+  /** It stays open, as a checkpoint says: its question has no answer yet. */
+  stayOpen(stopped: RunStop): void {
+    this.begun = true
+    this.settled = true
+    this.stopped = stopped
+    this.promise = Promise.reject(stopped)
+    this.promise.catch(() => undefined)
   }
 
   /** Aborts this call and those it made; `grace` ms later they are no longer waited for. */

@@ -30,7 +30,8 @@ export class CallEvents {
 
   started(entry: CallEntry): void {
     if (entry.provisional && !this.#isTold(entry)) this.#hidden.set(entry, [])
-    this.#emit(entry, { type: 'tool-start', callId: entry.call.id, call: entry.call })
+    const rerun = entry.rerun && { rerun: true as const }
+    this.#emit(entry, { type: 'tool-start', callId: entry.call.id, call: entry.call, ...rerun })
   }
 
   /** Clamped to 0..1, and never down: one that is lower or not finite shows as the last (I2). */
@@ -77,7 +78,9 @@ export class CallEvents {
   }
 
   ended(entry: CallEntry): void {
-    if (entry.message) this.#run.push({ type: 'tool-end', callId: entry.id, message: entry.message })
+    if (!entry.message || entry.told) return
+    entry.told = true
+    this.#run.push({ type: 'tool-end', callId: entry.id, message: entry.message })
   }
 
   /** A call that another makes is told of with it. */

@@ -2,14 +2,14 @@
 
 import type { CallEntry } from './call-entry.ts'
 import { COMPENSATED, DISCARD_REASON, HEAD_START, OUTCOME, SETTLED } from './telemetry/semconv.ts'
-import { type Outcome, setError } from './telemetry/spans.ts'
+import { type Outcome, outcomeOf, setError } from './telemetry/spans.ts'
 
 /** Ends the spans of a call that was committed, discarded or abandoned. `compensated`: whether its discard was undone, if tried. */
 export function endSpans(entry: CallEntry, compensated?: boolean): void {
   for (const { open, signal, started, ended, error } of entry.executions.splice(0)) {
     const { span } = open
     // What a tool throws once we have aborted it answers the abort.
-    const failed = error !== undefined && !signal.aborted
+    const failed = error !== undefined && !signal.aborted && !entry.stopped
     if (failed) setError(span, error)
     span.setAttribute(OUTCOME, outcome(entry, signal, ended !== undefined, failed))
     if (ended === undefined) span.setAttribute(SETTLED, false)
@@ -26,5 +26,6 @@ function outcome(entry: CallEntry, signal: AbortSignal, settled: boolean, failed
   if (!settled) return 'abandoned'
   if (entry.discarded) return 'discarded'
   if (failed) return 'failed'
+  if (entry.stopped) return outcomeOf(entry.stopped)
   return signal.aborted ? 'cancelled' : 'committed'
 }

@@ -1,12 +1,13 @@
 /** The options of an agent, checked. */
 
+import type { CheckpointStore } from './checkpoint-store.ts'
 import { ConfigError, messageOf } from './errors.ts'
 import { freeze } from './history.ts'
 import type { ToolCall } from './message.ts'
 import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
 import type { TelemetryOptions } from './telemetry/spans.ts'
-import { definitionOf, type Tool } from './tool.ts'
+import { definitionOf, type Effect, isEffect, type Tool } from './tool.ts'
 
 export interface AgentOptions {
   readonly model: Model
@@ -30,6 +31,8 @@ export interface AgentOptions {
   unknownTool?(call: ToolCall): Awaitable<string>
   /** Each a whole number from 0 on, or `Infinity`. */
   readonly inputLimits?: Partial<InputLimits>
+  /** Where checkpoints are kept. Without a store a run makes one only when it is interrupted or cancelled (L1, L15). */
+  readonly checkpoints?: CheckpointStore
   /** Milliseconds that a tool, or a run, which has been aborted is waited for. Default 1000; `Infinity` waits until it is out (K12). */
   readonly grace?: number
   readonly telemetry?: TelemetryOptions
@@ -43,6 +46,7 @@ export interface AgentConfig {
   readonly settings: ModelSettings
   readonly toolChoice: ToolChoice
   readonly inputLimits: InputLimits
+  readonly checkpoints: CheckpointStore | undefined
   readonly grace: number
   readonly telemetry: TelemetryOptions | undefined
   readonly prepareInput: AgentOptions['prepareInput']
@@ -73,6 +77,7 @@ export function configOf(options: AgentOptions): AgentConfig {
     settings: freeze(structuredClone(options.settings ?? {})),
     toolChoice: freeze(structuredClone(options.toolChoice ?? 'auto')),
     inputLimits,
+    checkpoints: options.checkpoints,
     grace,
     telemetry: options.telemetry,
     prepareInput: options.prepareInput,
@@ -81,8 +86,11 @@ export function configOf(options: AgentOptions): AgentConfig {
 }
 
 /** Throws {@link ConfigError} naming the option of a run. */
-export function checkRunOptions({ eventBuffer }: { readonly eventBuffer?: number }): void {
+export function checkRunOptions(options: { readonly eventBuffer?: number; readonly rerun?: readonly Effect[] }): void {
+  const { eventBuffer, rerun } = options
   if (eventBuffer !== undefined) checkLimit('eventBuffer', eventBuffer)
+  if (rerun !== undefined && !(Array.isArray(rerun) && rerun.every(isEffect)))
+    throw new ConfigError('rerun', 'must be a list of effects')
 }
 
 /** The same checks for what `beforeAgent` made of the set-up (A3). */

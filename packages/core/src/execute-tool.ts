@@ -2,9 +2,11 @@
 
 import type { Context } from '@opentelemetry/api'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { addressOf } from './address.ts'
 import type { CallEntry, Execution } from './call-entry.ts'
-import { AgentError, ToolInputError, UnknownToolError } from './errors.ts'
+import { AgentError, RunStop, ToolInputError, UnknownToolError } from './errors.ts'
 import { cancelable } from './flow.ts'
+import { Interrupt } from './interrupt.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
 import type { Awaitable, ToolFlow } from './middleware.ts'
 import type { RunState } from './run.ts'
@@ -26,12 +28,15 @@ export function executeTool(run: RunState, entry: CallEntry, call: ToolCall, par
 
 async function* inSlot(run: RunState, entry: CallEntry, call: ToolCall, place: Place): ToolFlow {
   const queued = performance.now()
-  if (entry.ticket) await run.calls.slots.take(entry.ticket, place.signal)
+  const { halted } = run.cancel
+  if (entry.ticket) await run.calls.slots.take(entry.ticket, AbortSignal.any([place.signal, halted]))
   try {
     place.signal.throwIfAborted()
+    halted.throwIfAborted()
     return yield* inSpan(run, entry, call, place, performance.now() - queued)
   } catch (error) {
-    if (entry.ticket && error instanceof AgentError) run.calls.slots.hold(entry.ticket)
+    const endsRun = error instanceof AgentError && !(error instanceof RunStop)
+    if (entry.ticket && endsRun) run.calls.slots.hold(entry.ticket)
     throw error
   } finally {
     if (entry.ticket) run.calls.slots.free(entry.ticket)
@@ -84,17 +89,32 @@ async function* work(run: RunState, entry: CallEntry, call: ToolCall, execution:
   const effect = safeEffect(tool, input)
   span.setAttribute(TOOL_EFFECT, effect)
   if (entry.provisional && entry.ceiling && exceeds(effect, entry.ceiling)) await committed(entry, signal)
-  span.setAttribute(DISPATCH_LAG, (performance.now() - entry.asked) / 1000)
-  const outcome = tool.execute(input, {
-    callId: entry.call.id,
-    idempotencyKey: entry.key,
-    attempt,
-    signal,
-    run: viewOf(run, { context, source: tool.name, call: entry }),
-  })
-  const output = isGenerator(outcome) ? yield* outcome : await outcome
-  entry.done = { input, output }
-  return resultMessage(call, tool, output)
+  entry.effect = effect
+  if (run.saver.isOn && effect !== 'read') await saved(run, signal)
+  span.setAttribute(DISPATCH_LAG, (performance.now() - entry.askedAt) / 1000)
+  try {
+    const outcome = tool.execute(input, {
+      callId: entry.call.id,
+      idempotencyKey: entry.key,
+      attempt,
+      answers: run.questions.answersAt(addressOf(run, entry)),
+      signal,
+      run: viewOf(run, { context, source: tool.name, call: entry }),
+    })
+    const output = isGenerator(outcome) ? yield* outcome : await outcome
+    entry.done = { input, output }
+    return resultMessage(call, tool, output)
+  } catch (error) {
+    if (error instanceof Interrupt && !run.calls.isAsked(error, entry)) entry.asking = { interrupt: error }
+    throw error
+  }
+}
+
+/** What may have happened must be known to a resume before it happens (L15). */
+async function saved(run: RunState, signal: AbortSignal): Promise<void> {
+  await run.saver.now()
+  signal.throwIfAborted()
+  run.cancel.halted.throwIfAborted()
 }
 
 /** A throw of the tool's own function counts as `external` (H4). */

@@ -4,29 +4,27 @@ import { MiddlewareError } from './errors.ts'
 import type { AgentEvent } from './events.ts'
 import type { Flow } from './flow.ts'
 import { askHook } from './hooks.ts'
-import { type AssistantMessage, callsOf, type FinishReason, type ToolMessage } from './message.ts'
+import { callsOf } from './message.ts'
 import type { RunState } from './run.ts'
+import type { Answer, Step } from './step.ts'
 
 /** What the model reads when a hook rejects an answer and says nothing (E11). */
 export const DEFAULT_FEEDBACK = 'This answer was not accepted. Please try again.'
-
-type Answer = AssistantMessage | ToolMessage
 
 /**
  * Asks the hooks, first to last; the first rejection ends the round (E6). Gives the answer that stands, as the last hook left it
  * (E7), or nothing: then the feedback is in the history.
  */
-export async function* askGate(
-  run: RunState,
-  candidate: Answer,
-  finishReason: FinishReason,
-): Flow<AgentEvent, Answer | undefined> {
+export async function* askGate(run: RunState, step: Step, candidate: Answer): Flow<AgentEvent, Answer | undefined> {
   let answer = candidate
   for (const middleware of run.middleware) {
-    const state = { messages: answersLast(run, answer), finishReason }
+    if (step.done.has(middleware.name)) continue
+    const state = { messages: answersLast(run, answer), finishReason: step.finishReason ?? 'other' }
     const verdict = yield* run.funnel.until(askHook(run, middleware, state))
+    step.done.add(middleware.name)
     if (!verdict) continue
     if (!verdict.accept) {
+      step.candidate = undefined
       const feedback = run.reject(verdict.feedback ?? '', middleware.name)
       yield* run.tell({ type: 'answer-rejected', middleware: middleware.name, feedback })
       return undefined
@@ -36,6 +34,7 @@ export async function* askGate(
       throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', 'an accepted message cannot have tool calls')
     }
     answer = run.replaceAnswer(answer, verdict.message)
+    step.candidate = answer
   }
   return answer
 }

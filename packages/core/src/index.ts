@@ -1,5 +1,5 @@
 export { type Agent, createAgent } from './agent.ts'
-export type { AgentRun, RunInput, RunOptions } from './agent-run.ts'
+export type { AgentRun, ResumeOptions, RunInput, RunOptions } from './agent-run.ts'
 export {
   type Assembler,
   assemble,
@@ -9,9 +9,18 @@ export {
   type PartOptions,
   type ReadChunk,
 } from './assemble.ts'
+export type { CancelMode, CancelOptions } from './cancel.ts'
+export type { Checkpoint } from './checkpoint.ts'
+export type { CheckpointStore, StoredCheckpoint } from './checkpoint-store.ts'
 export type { AgentOptions } from './config.ts'
 export {
   AgentError,
+  CheckpointConflictError,
+  CheckpointCorruptError,
+  CheckpointMismatchError,
+  CheckpointMissingError,
+  CheckpointStoreError,
+  CheckpointVersionError,
   ConfigError,
   HistoryError,
   InputError,
@@ -23,8 +32,11 @@ export {
   messageOf,
   RetriesExhaustedError,
   RunAbortedError,
+  RunCancelled,
+  RunStop,
   ToolDiscardedError,
   ToolInputError,
+  UnknownInterruptError,
   UnknownToolError,
 } from './errors.ts'
 export type {
@@ -40,6 +52,8 @@ export type {
 export { checkedInput } from './execute-tool.ts'
 export { close, type Flow, map, settle } from './flow.ts'
 export { DEFAULT_FEEDBACK } from './gate.ts'
+export { type Address, type AddressPart, Interrupt, interrupt, type PendingInterrupt } from './interrupt.ts'
+export { memoryStore } from './memory-store.ts'
 export {
   type AssistantMessage,
   type AssistantPart,
@@ -82,7 +96,8 @@ export {
   type ToolChoice,
   type ToolDefinition,
 } from './model.ts'
-export { runLocal } from './run-local.ts'
+export type { Answers } from './restore.ts'
+export { type Cell, type CellOptions, runLocal } from './run-local.ts'
 export { DEFERRAL_REASON, DISPATCH_EVIDENCE } from './telemetry/semconv.ts'
 export type { TelemetryOptions } from './telemetry/spans.ts'
 export { type Effect, effectOf, type Progress, type Tool, type ToolContext, type ToolSchema, tool } from './tool.ts'

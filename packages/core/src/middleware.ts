@@ -3,7 +3,7 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { AgentEvent, AgentResult, AttemptFailed, CustomEvent } from './events.ts'
 import type { Flow } from './flow.ts'
-import type { AssistantMessage, FinishReason, Message, ToolCall, ToolMessage, Usage } from './message.ts'
+import type { AssistantMessage, FinishReason, Json, Message, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
 import type { Effect, Progress, Tool } from './tool.ts'
 
@@ -73,6 +73,8 @@ export interface Run {
   /** The step at work, from 1; 0 before the first. */
   readonly step: number
   readonly usage: Usage
+  /** What this hook, wrap or tool has been answered, first to last, since it last came to its end (L8). */
+  readonly answers: readonly Json[]
   /**
    * Makes a call: it starts at once, and at most once. The same id with canonically equal input gives the same promise (A23).
    *

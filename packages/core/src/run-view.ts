@@ -1,8 +1,9 @@
 /** The run as hooks, wraps and tools see it. What each does carries its name, and nests under its span. */
 
 import type { Attributes, Context } from '@opentelemetry/api'
+import { addressOf } from './address.ts'
 import type { CallEntry } from './call-entry.ts'
-import type { ToolCall, ToolMessage, Usage } from './message.ts'
+import type { Json, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { AgentSetup, CallOptions, Run } from './middleware.ts'
 import type { RunState } from './run.ts'
 
@@ -10,6 +11,8 @@ import type { RunState } from './run.ts'
 export interface Actor {
   readonly context: Context
   readonly source: string
+  /** Of a middleware: which of its hooks or wraps. */
+  readonly hook?: string
   readonly call?: CallEntry
   readonly outside?: boolean
 }
@@ -55,6 +58,13 @@ class RunView implements Run {
   }
   get usage(): Usage {
     return this.#state.usage
+  }
+
+  get answers(): readonly Json[] {
+    const { call, hook, source } = this.#actor
+    return this.#state.questions.answersAt(
+      addressOf(this.#state, call, hook ? { middleware: source, hook } : undefined),
+    )
   }
 
   callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage> {

@@ -20,6 +20,10 @@ export class Slots {
   readonly #held = new Set<Ticket>()
   readonly #waiting: Waiting[] = []
 
+  get limit(): number {
+    return this.#limit
+  }
+
   set limit(limit: number) {
     this.#limit = limit
   }

@@ -11,13 +11,15 @@ import { type Asker, CallEntry } from './call-entry.ts'
 import { CallEvents } from './call-events.ts'
 import { endSpans } from './call-spans.ts'
 import { sameCall } from './canonical.ts'
+import type { SavedCall } from './checkpoint.ts'
 import { compensate } from './compensate.ts'
-import { messageOf, ToolDiscardedError } from './errors.ts'
+import { AgentError, ModelError, messageOf, RunStop, ToolDiscardedError } from './errors.ts'
 import type { CustomEvent, DiscardCause } from './events.ts'
 import { freeze } from './history.ts'
+import type { Interrupt } from './interrupt.ts'
 import { Ledger } from './ledger.ts'
 import { makeCall } from './make-call.ts'
-import type { ToolCall, ToolMessage } from './message.ts'
+import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage } from './message.ts'
 import type { CallOptions } from './middleware.ts'
 import type { RunState } from './run.ts'
 import type { Actor } from './run-view.ts'
@@ -54,6 +56,12 @@ export class ToolCalls {
   /** A step's model call begins: the calls it announces are provisional until {@link commit} or {@link discardRest}. */
   open(): void {
     this.#modelCall = { askers: new Map(), attempts: new Map(), open: true }
+  }
+
+  /** A resumed step has its response already: the calls it asks for, and those a run before this one has made for it. */
+  reopen(answer: AssistantMessage, attempt: number | undefined): void {
+    this.open()
+    for (const { id } of callsOf(answer)) this.announced(id, attempt ?? 0)
   }
 
   /** A model attempt announced a call, or, as number 0, a wrap that answers itself. The first who does counts. */
@@ -102,7 +110,7 @@ export class ToolCalls {
     if (actor.call?.signal.aborted) return Promise.reject(actor.call.signal.reason)
     const asker = this.#modelCall.askers.get(call.id)
     const found = this.#find(call, asker)
-    if (found) return found.promise
+    if (found) return this.#begun(found).promise
     const mayStart = asker ? this.#modelCall.open && !asker.over : !takenIds.has(call.id)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
     return mayStart
@@ -117,7 +125,8 @@ export class ToolCalls {
 
   /**
    * The model call has stood with these calls: commits those that were made, makes the others, and discards the rest. The
-   * messages come in call order. If a tool ends the run, its siblings are aborted and waited for first (A12).
+   * messages come in call order. If a tool ends the run, its siblings are aborted and waited for first (A12); one that asks, or
+   * that no longer starts, stays open, and the others finish (L3).
    */
   async commit(calls: readonly ToolCall[], attempt: number | undefined): Promise<ToolMessage[]> {
     this.#run.signal.throwIfAborted()
@@ -128,19 +137,27 @@ export class ToolCalls {
     this.#discardAll('call_withdrawn', made)
     const entries = calls.map((call, index) => {
       const entry = made[index]
-      if (entry) this.#commit(entry, call.id, modelEnded)
-      return entry ?? this.#start(call, undefined, askers.get(call.id), {})
+      if (!entry) return this.#start(call, undefined, askers.get(call.id), {})
+      this.#commit(entry, call.id, modelEnded)
+      return this.#begun(entry)
     })
     this.#asked = entries
     try {
+      await Promise.all(entries.map((entry) => entry.promise.catch((error: unknown) => unlessStop(error))))
       const messages = await Promise.all(entries.map((entry) => entry.promise))
       // A call that had settled before it was joined goes into the history under the id it has by now.
       return messages.map((message, index) => entries[index]?.message ?? message)
     } catch (error) {
+      if (error instanceof RunStop) throw error
       this.abort(error)
       await this.idle()
       throw error
     }
+  }
+
+  /** The model call failed with this, at last: unless it goes on after a resume, all its calls are let go of. */
+  failed(error: unknown): void {
+    if (!(error instanceof RunStop)) this.discardRest(causeOf(error))
   }
 
   /** The model call did not stand, or must not be acted on: lets go of all its calls. */
@@ -170,6 +187,49 @@ export class ToolCalls {
   /** Resolves when nothing is at work: every call has settled or was abandoned. */
   async idle(): Promise<void> {
     while (this.#work.size > 0) await Promise.allSettled(this.#work)
+  }
+
+  /** Everything a run before this one had made, as its checkpoint holds it. */
+  restore(saved: readonly SavedCall[]): readonly CallEntry[] {
+    const byKey = new Map<string, CallEntry>()
+    for (const one of saved) {
+      const entry = new CallEntry({
+        key: one.key,
+        call: freeze(one.call),
+        tool: this.#run.setup.tools.find((tool) => tool.name === one.call.name),
+        step: one.step,
+        parent: this.#run.context,
+        attributes: {},
+        asker: undefined,
+        maker: byKey.get(one.maker ?? ''),
+        provisional: one.provisional,
+        ceiling: undefined,
+        ticket: one.maker !== undefined || one.message ? undefined : this.slots.ticket(),
+        saved: one,
+      })
+      byKey.set(one.key, entry)
+      this.#ledger.add(entry)
+    }
+    return [...byKey.values()]
+  }
+
+  entries(): readonly CallEntry[] {
+    return this.#ledger.entries()
+  }
+
+  /** In the order in which the response asks for them; behind those what was called on the side. */
+  inOrder(entries: readonly CallEntry[]): CallEntry[] {
+    const last = this.#run.messages.findLast((message) => message.role === 'assistant')
+    const ids = last?.role === 'assistant' ? callsOf(last).map(({ id }) => id) : []
+    const place = (entry: CallEntry): number =>
+      entry.maker ? place(entry.maker) : ids.indexOf(entry.id) + 1 || ids.length + 1
+    return entries.toSorted((a, b) => place(a) - place(b))
+  }
+
+  /** Whether a question is one that a call asks: any call, or one that this call makes, or it itself. */
+  isAsked(interrupt: Interrupt, by?: CallEntry): boolean {
+    if (!by) return this.#ledger.entries().some(({ asking }) => asking?.interrupt === interrupt)
+    return by.asking?.interrupt === interrupt || by.children.some((child) => this.isAsked(interrupt, child))
   }
 
   /** Whether the result of a call is the run's answer: its tool says so, and it did not fail (M6). */
@@ -220,10 +280,21 @@ export class ToolCalls {
     this.#ledger.add(entry)
     this.#run.takenIds.add(call.id)
     if (entry.provisional && !maker) this.counts.early++
+    this.#begin(entry)
+    return entry
+  }
+
+  /** One that a checkpoint holds, and that is to be made, is begun when it is asked for. */
+  #begun(entry: CallEntry): CallEntry {
+    if (!entry.begun) this.#begin(entry)
+    return entry
+  }
+
+  #begin(entry: CallEntry): void {
+    entry.begun = true
     this.#events.started(entry)
     entry.promise = this.#make(entry)
     this.#keep(entry.promise)
-    return entry
   }
 
   /** Makes the call: its result as a message, or a throw if it ends the run or was discarded. */
@@ -236,6 +307,7 @@ export class ToolCalls {
       entry.message = freeze({ ...message, callId: entry.id, name: entry.call.name })
       return entry.message
     } catch (error) {
+      if (error instanceof RunStop) return this.#stop(entry, error)
       // Before its slot is free: what waits for it must not start any more (A12).
       if (this.#asked.includes(entry)) this.abort(error)
       throw error
@@ -243,7 +315,15 @@ export class ToolCalls {
       entry.settle()
       if (entry.ticket) this.slots.close(entry.ticket)
       if (!entry.provisional && !entry.discarded) this.#close(entry)
+      this.#run.saver.soon()
     }
+  }
+
+  /** The call stays open. With one slot nothing overtakes it: those behind it start after the resume, too (A22). */
+  #stop(entry: CallEntry, stop: RunStop): never {
+    entry.stopped = stop
+    if (this.slots.limit === 1) this.#run.cancel.halt(stop)
+    throw stop
   }
 
   #abandon(entry: CallEntry): never {
@@ -253,7 +333,11 @@ export class ToolCalls {
 
   /** `id`: of the attempt that stands, which need not be the last that joined. */
   #commit(entry: CallEntry, id: string, modelEnded: number | undefined): void {
-    if (!entry.provisional) return
+    if (!entry.provisional) {
+      // As a checkpoint has it: its result was kept, but nobody told of it.
+      if (entry.message && !entry.told) this.#close(entry)
+      return
+    }
     if (!entry.maker) this.counts.committed++
     this.#ledger.rename(entry, id)
     this.#events.committed(entry)
@@ -278,6 +362,11 @@ export class ToolCalls {
     }
   }
 
+  /** Nothing more comes of what stayed open. */
+  over(): void {
+    for (const entry of this.#ledger.entries()) endSpans(entry)
+  }
+
   /** Lets go of a provisional call: it alone is aborted, and nobody sees its result (H20). */
   #discard(entry: CallEntry, cause: DiscardCause): void {
     if (!entry.maker) this.counts.discarded++
@@ -294,4 +383,14 @@ export class ToolCalls {
     const done = work.catch(() => undefined).finally(() => this.#work.delete(done))
     this.#work.add(done)
   }
+}
+
+function unlessStop(error: unknown): void {
+  if (!(error instanceof RunStop)) throw error
+}
+
+/** Why calls are let go of when their model call failed: its last failure says it, also behind the error of a wrap that gave up. */
+function causeOf(error: unknown): DiscardCause {
+  if (error instanceof ModelError) return error.code === 'stream_truncated' ? 'stream_truncated' : 'stream_error'
+  return error instanceof AgentError ? causeOf(error.cause) : 'stream_error'
 }

@@ -34,6 +34,8 @@ export interface ToolContext {
   readonly idempotencyKey: string
   /** The n-th execution of this call, from 1 (C14). */
   readonly attempt: number
+  /** What this call has been answered, first to last: it starts from its top after each {@link interrupt} (L7). */
+  readonly answers: readonly Json[]
   /** Aborted with the run, with this call, or for this execution alone when the wrap that asked for it has left (C15). */
   readonly signal: AbortSignal
   readonly run: Run
@@ -58,13 +60,17 @@ export interface Tool<Input = unknown, Output = unknown> {
 
 const EFFECTS: readonly Effect[] = ['read', 'idempotent', 'reversible', 'external']
 
+export function isEffect(value: unknown): value is Effect {
+  return EFFECTS.some((effect) => effect === value)
+}
+
 /**
  * The effect of a call with this checked input; `reversible` without `compensate` counts as `external`. Throws what the tool's own
  * function throws.
  */
 export function effectOf(tool: Tool, input: unknown): Effect {
   const effect = typeof tool.effect === 'function' ? tool.effect(input) : (tool.effect ?? 'external')
-  const known = EFFECTS.includes(effect) && (effect !== 'reversible' || tool.compensate !== undefined)
+  const known = isEffect(effect) && (effect !== 'reversible' || tool.compensate !== undefined)
   return known ? effect : 'external'
 }
 

@@ -83,7 +83,14 @@ test('an early call is the loop’s call: one execution, set-up tools, one pass 
     ['c1', 1, false],
     ['c2', 1, false],
   ])
-  expect(Object.keys(contexts[0] ?? {}).sort()).toEqual(['attempt', 'callId', 'idempotencyKey', 'run', 'signal'])
+  expect(Object.keys(contexts[0] ?? {}).sort()).toEqual([
+    'answers',
+    'attempt',
+    'callId',
+    'idempotencyKey',
+    'run',
+    'signal',
+  ])
 })
 
 test('run-local values are the same for hooks and early tools (H9, D1)', async () => {

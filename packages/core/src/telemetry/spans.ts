@@ -18,10 +18,12 @@ import {
   ModelError,
   messageOf,
   RunAbortedError,
+  RunStop,
   ToolDiscardedError,
   ToolInputError,
   UnknownToolError,
 } from '../errors.ts'
+import { Interrupt } from '../interrupt.ts'
 import type { AssistantMessage, Usage } from '../message.ts'
 import type { Model, ModelRequest } from '../model.ts'
 import * as names from './semconv.ts'
@@ -41,7 +43,7 @@ export interface OpenSpan {
   readonly context: Context
 }
 
-export type Outcome = 'completed' | 'failed' | 'cancelled' | 'committed' | 'discarded' | 'abandoned'
+export type Outcome = 'completed' | 'failed' | 'interrupted' | 'cancelled' | 'committed' | 'discarded' | 'abandoned'
 
 export function tracerOf(options: TelemetryOptions | undefined): Tracer {
   return (options?.tracerProvider ?? trace).getTracer(names.SCOPE, names.VERSION)
@@ -208,13 +210,17 @@ const recorded = new WeakMap<object, string>()
  * recorded once in a trace, where it happened, and without its message: messages hold user data.
  */
 export function setError(span: Span, error: unknown): void {
-  if (!span.isRecording() || error instanceof RunAbortedError || error instanceof ToolDiscardedError) return
+  if (!span.isRecording() || isOnPurpose(error)) return
   span.setAttribute(names.ERROR_TYPE, errorType(error))
   span.setStatus({ code: SpanStatusCode.ERROR })
   const { traceId } = span.spanContext()
   if (!(error instanceof Error) || recorded.get(error) === traceId) return
   recorded.set(error, traceId)
   span.recordException({ name: textOf(error, 'name'), message: '', stack: framesOf(error) })
+}
+
+function isOnPurpose(error: unknown): boolean {
+  return error instanceof RunAbortedError || error instanceof RunStop || error instanceof ToolDiscardedError
 }
 
 /** A class name or a word of the conventions: few distinct values, no content. */
@@ -228,7 +234,8 @@ export function errorType(error: unknown): string {
 /** The run's or an attempt's outcome, from what it threw. */
 export function outcomeOf(error: unknown): Outcome {
   if (error === undefined) return 'completed'
-  return error instanceof RunAbortedError ? 'cancelled' : 'failed'
+  if (error instanceof Interrupt) return 'interrupted'
+  return isOnPurpose(error) ? 'cancelled' : 'failed'
 }
 
 function framesOf(error: Error): string {
