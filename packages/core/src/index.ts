@@ -9,9 +9,15 @@ export {
   type PartOptions,
   type ReadChunk,
 } from './assemble.ts'
+export type { CheckpointStore, StoredCheckpoint } from './checkpoint-store.ts'
 export type { AgentOptions } from './config.ts'
 export {
   AgentError,
+  CheckpointConflictError,
+  CheckpointCorruptError,
+  CheckpointMismatchError,
+  CheckpointStoreError,
+  CheckpointVersionError,
   ConfigError,
   HistoryError,
   InputError,
@@ -40,6 +46,7 @@ export type {
 export { checkedInput } from './execute-tool.ts'
 export { close, type Flow, map, settle } from './flow.ts'
 export { DEFAULT_FEEDBACK } from './gate.ts'
+export { memoryStore } from './memory-store.ts'
 export {
   type AssistantMessage,
   type AssistantPart,
