@@ -96,6 +96,18 @@ test('file: what killed writers left is cleaned, by the next save and by prune (
   expect(await store.load('run')).toEqual(checkpoint(2))
 })
 
+test('file: pruning all there is leaves what is being written (L17)', async () => {
+  vi.useFakeTimers({ now: 1_000_000, toFake: ['Date'] })
+  const written = join(root, '.tmp-999999-0123456789abcdef')
+  await mkdir(written, { recursive: true })
+  const store = fileStore(root)
+  await store.prune({ olderThan: 2_000_000 })
+  expect(await readdir(root)).toHaveLength(1)
+  vi.setSystemTime(1_060_000)
+  await store.prune({ olderThan: 2_000_000 })
+  expect(await readdir(root)).toEqual([])
+})
+
 test('file: a first save takes the place of a folder that a killed delete left (L17)', async () => {
   const store = fileStore(root)
   await store.save('run', checkpoint(1), 0)

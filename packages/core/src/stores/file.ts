@@ -49,10 +49,10 @@ export function fileStore(directory: string): CheckpointStore {
 
     async prune({ olderThan }) {
       let pruned = 0
+      const left = Math.min(Number(olderThan), Date.now() - ABANDONED)
       for (const entry of (await ifThere(readdir(root))) ?? []) {
         const path = join(root, entry)
-        const leftSince = TEMPORARY.exec(entry)?.[1]
-        if (leftSince !== undefined && Number(leftSince) < Number(olderThan)) await remove(root, path)
+        if (Number(TEMPORARY.exec(entry)?.[1]) < left) await remove(root, path)
         if (!FOLDER.test(entry)) continue
         const found = await versions(path)
         if (found.length === 0) await removeEmpty(path)
@@ -74,6 +74,8 @@ interface Version {
 
 const FOLDER = /^[a-z0-9_-]*-[0-9a-f]{40}$/
 const VERSION = /^(\d+)-(\d+)-[0-9a-f]{16}$/
+/** Milliseconds after which what is still being written or removed is a killed process's. */
+const ABANDONED = 60_000
 const TEMPORARY = /^\.tmp-(\d+)-[0-9a-f]{16}$/
 
 /** As much of the id as any disk takes, for people, and a hash that keeps ids apart. JSON, as half a surrogate pair has no bytes of its own. */
