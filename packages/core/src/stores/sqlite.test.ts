@@ -57,6 +57,18 @@ test('sqlite: what was stored is there when the database is opened again (L17)',
   second.close()
 })
 
+test('sqlite: a database that somebody else keeps from switching its journal can be opened all the same (L17)', async () => {
+  sqliteStore(path).close()
+  const other = new DatabaseSync(path)
+  other.exec('PRAGMA journal_mode = DELETE; BEGIN; SELECT * FROM checkpoints')
+  const store = sqliteStore(path)
+  expect(other.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'delete' })
+  other.exec('COMMIT')
+  await store.save('run', checkpoint(1), 0)
+  expect(await store.load('run')).toEqual(checkpoint(1))
+  for (const opened of [store, other]) opened.close()
+})
+
 test('sqlite: a damaged page is damage of what is loaded from it, a file that is no database cannot be opened (L18)', async () => {
   const store = sqliteStore(path)
   const long = { ...checkpoint(1), filler: 'x'.repeat(100_000) }

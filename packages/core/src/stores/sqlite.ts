@@ -43,10 +43,9 @@ export function sqliteStore(path: string): SqliteStore {
   }
 }
 
-// First the patience: switching to WAL takes a lock, too. FULL: a save that has resolved outlives a loss of power.
+// FULL: a save that has resolved outlives a loss of power.
 const SETUP = `
   PRAGMA busy_timeout = 5000;
-  PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   CREATE TABLE IF NOT EXISTS checkpoints (
     id TEXT PRIMARY KEY, revision INTEGER NOT NULL, saved_at INTEGER NOT NULL, checkpoint TEXT NOT NULL
@@ -72,6 +71,7 @@ function open(path: string): Opened {
   let database: DatabaseSync | undefined
   try {
     database = new sqlite.DatabaseSync(path)
+    writeAhead(database)
     database.exec(SETUP)
     return {
       database,
@@ -96,15 +96,30 @@ function keyOf(id: string): string {
   return JSON.stringify(id).slice(1, -1)
 }
 
+const SQLITE_BUSY = 5
 const SQLITE_CORRUPT = 11
 const SQLITE_NOTADB = 26
+
+/** A write is one sync then, and no reader waits for it. The database stays so. */
+function writeAhead(database: DatabaseSync): void {
+  try {
+    database.exec('PRAGMA journal_mode = WAL')
+  } catch (error) {
+    // Two that switch at once would wait for each other, so nobody does: the other switches, or the next that opens it.
+    if (codeOf(error) !== SQLITE_BUSY) throw error
+  }
+}
 
 function readable<Row>(id: string, read: () => Row): Row {
   try {
     return read()
   } catch (cause) {
-    const code = cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & 0xff : 0
-    if (code !== SQLITE_CORRUPT && code !== SQLITE_NOTADB) throw cause
+    if (![SQLITE_CORRUPT, SQLITE_NOTADB].includes(codeOf(cause))) throw cause
     throw new CheckpointCorruptError(id, 'the database is damaged', { cause })
   }
+}
+
+/** The primary code of SQLite's error; 0 of any other. */
+function codeOf(error: unknown): number {
+  return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
 }
