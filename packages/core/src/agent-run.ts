@@ -11,7 +11,7 @@ import { inputMessages } from './history.ts'
 import { runAgent } from './loop.ts'
 import type { Message, UserMessage } from './message.ts'
 import { type Resumption, restore } from './restore.ts'
-import { RunState } from './run.ts'
+import { type Nesting, RunState } from './run.ts'
 import { RunWait } from './run-wait.ts'
 import {
   CALLS_COMMITTED,
@@ -68,23 +68,25 @@ export type RunInput = string | readonly Message[]
 /** What a run begins with: an input, or a checkpoint. */
 export type Beginning = { readonly input: RunInput } | { readonly resume: Resumption }
 
-/** Starts a run. With `events: 'dropped'` nothing is kept for a reader. */
+/** Starts a run. Its events are kept for its reader, or dropped, or shown to the reader of the run that it is inside of. */
 export function startRun(
   config: AgentConfig,
   beginning: Beginning,
   options: ResumeOptions,
-  events: 'kept' | 'dropped',
+  events: 'kept' | 'dropped' | Nesting,
 ): AgentRun {
   const buffer = events === 'kept' ? new EventBuffer(options.eventBuffer ?? 1_024) : undefined
+  const nesting = typeof events === 'string' ? undefined : events
+  const show = nesting?.show ?? ((event: AgentEvent) => buffer?.push(event))
   const tracer = tracerOf(config.telemetry)
   const run = new RunState(config, {
     id: 'resume' in beginning ? resumedId(beginning.resume) : crypto.randomUUID(),
     tracer,
     conversationId: options.conversationId,
-    saver: undefined,
-    show: (event) => buffer?.push(event),
+    nesting,
+    show,
   })
-  const span = startRunSpan(tracer, context.active(), {
+  const span = startRunSpan(tracer, nesting?.context ?? context.active(), {
     runId: run.id,
     agent: config.name,
     model: config.setup.model,
@@ -98,7 +100,9 @@ export function startRun(
     (result) => {
       finish(run, span, undefined, result)
       const dropped = buffer?.dropped ?? 0
-      buffer?.end({ event: { runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) } })
+      const event: AgentEvent = { runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) }
+      nesting?.show(event)
+      buffer?.end({ event })
       return result
     },
     (error: unknown) => {

@@ -2,12 +2,13 @@
 
 import { type AgentRun, type ResumeOptions, type RunInput, type RunOptions, startRun } from './agent-run.ts'
 import type { Checkpoint } from './checkpoint.ts'
-import { type AgentOptions, configOf } from './config.ts'
+import { type AgentConfig, type AgentOptions, configOf } from './config.ts'
 import type { AgentResult } from './events.ts'
 import type { Answers } from './restore.ts'
 
 export interface Agent {
   readonly name: string | undefined
+  readonly description: string | undefined
   /** Runs to the end and gives the result: what `stream(input).result` gives, keeping no events (B14). */
   run(input: RunInput, options?: RunOptions): Promise<AgentResult>
   /** Starts a run and gives it at once. */
@@ -26,8 +27,9 @@ export interface Agent {
 /** Makes an agent. Throws {@link ConfigError} naming the option that cannot work (A2). */
 export function createAgent(options: AgentOptions): Agent {
   const config = configOf(options)
-  return Object.freeze({
+  const agent: Agent = Object.freeze({
     name: config.name,
+    description: config.description,
     run: (input: RunInput, options: RunOptions = {}) => startRun(config, { input }, options, 'dropped').result,
     stream: (input: RunInput, options: RunOptions = {}) => startRun(config, { input }, options, 'kept'),
     resume: (from: Checkpoint | string, answers: Answers = {}, options: ResumeOptions = {}) => {
@@ -35,4 +37,15 @@ export function createAgent(options: AgentOptions): Agent {
       return startRun(config, { resume: { from, answers, ...(rerun && { rerun }) } }, options, 'kept')
     },
   })
+  configs.set(agent, config)
+  return agent
+}
+
+const configs = new WeakMap<Agent, AgentConfig>()
+
+/** Of an agent that {@link createAgent} made. Throws `TypeError` for anything else. */
+export function configBehind(agent: Agent): AgentConfig {
+  const config = configs.get(agent)
+  if (!config) throw new TypeError('not an agent that createAgent made')
+  return config
 }

@@ -108,6 +108,8 @@ export class CallEntry {
   /** What its tool, or a wrap round it, asks. */
   asking: { readonly interrupt: Interrupt; readonly by?: Place } | undefined
   nested: Nested | undefined
+  /** What it throws because the run inside it asks. */
+  relayed: Interrupt | undefined
   /** Whether it was cut off by the end of a process, and is made again (L20). */
   rerun = false
   /** Whether it is being made, or need not be: of a checkpoint's calls each waits until it is asked for. */

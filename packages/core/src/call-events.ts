@@ -2,7 +2,7 @@
 
 import type { CallEntry } from './call-entry.ts'
 import { sameCall } from './canonical.ts'
-import type { AgentEventBody, CustomEvent, ToolProgress } from './events.ts'
+import type { AgentEvent, AgentEventBody, CustomEvent, ToolProgress } from './events.ts'
 import type { ToolCall } from './message.ts'
 import type { RunState } from './run.ts'
 import type { Progress } from './tool.ts'
@@ -17,7 +17,7 @@ export class CallEvents {
   /** What the reader was told last of each call, by id. */
   readonly #announced: Map<string, ToolCall> = new Map()
   /** Events of calls whose announcement has not come through the wraps yet. */
-  readonly #hidden: Map<CallEntry, AgentEventBody[]> = new Map()
+  readonly #hidden: Map<CallEntry, (AgentEventBody | AgentEvent)[]> = new Map()
   readonly #progress: WeakMap<CallEntry, number> = new WeakMap()
 
   constructor(run: RunState) {
@@ -56,11 +56,22 @@ export class CallEvents {
     this.#emit(entry, { ...event, callId: entry.call.id })
   }
 
+  /** An event of the run inside the call, as its reader would get it. */
+  nested(entry: CallEntry, event: AgentEvent): void {
+    if (entry.settled || entry.discarded) return
+    const hidden = this.#hidden.get(entry)
+    if (!hidden) this.#run.funnel.push(event)
+    else if (hidden.length < MOST_HIDDEN) hidden.push(event)
+  }
+
   /** The reader has been told of the call: what it has emitted follows, and what the calls it made have. */
   show(entry: CallEntry): void {
     const events = this.#hidden.get(entry)
     this.#hidden.delete(entry)
-    for (const event of events ?? []) this.#run.push(event)
+    for (const event of events ?? []) {
+      if ('runId' in event) this.#run.funnel.push(event)
+      else this.#run.push(event)
+    }
     for (const child of entry.children) this.show(child)
   }
 

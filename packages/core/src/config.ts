@@ -13,6 +13,8 @@ export interface AgentOptions {
   readonly model: Model
   /** For spans and for other agents. */
   readonly name?: string
+  /** What it is for: what other agents are told of it ({@link agentTool}). */
+  readonly description?: string
   /** Reaches the model verbatim; empty means none (A6). */
   readonly instructions?: string
   readonly tools?: readonly Tool[]
@@ -41,6 +43,7 @@ export interface AgentOptions {
 /** An agent's options with their defaults: what a run reads. */
 export interface AgentConfig {
   readonly name: string | undefined
+  readonly description: string | undefined
   readonly setup: AgentSetup
   readonly middleware: readonly Middleware[]
   readonly settings: ModelSettings
@@ -72,6 +75,7 @@ export function configOf(options: AgentOptions): AgentConfig {
     throw new ConfigError('grace', `must be a number from 0 on, or Infinity, not ${grace}`)
   return {
     name: options.name,
+    description: options.description,
     setup: Object.freeze(setup),
     middleware,
     settings: freeze(structuredClone(options.settings ?? {})),

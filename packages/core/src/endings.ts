@@ -78,8 +78,7 @@ async function quiet(run: RunState, reason: unknown): Promise<void> {
 export function end(run: RunState): void {
   for (const event of run.funnel.drain()) run.show(event)
   run.calls.over()
-  run.over = true
-  run.scope = {}
+  run.close()
 }
 
 function lost({ calls: { abandoned }, unknown }: RunState): Pick<AgentResult, 'abandoned' | 'unknown'> {
@@ -89,7 +88,8 @@ function lost({ calls: { abandoned }, unknown }: RunState): Pick<AgentResult, 'a
 /** Whoever has the result has the checkpoint: that it could not be stored is no reason to lose both (L16). */
 async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<AgentResult, 'checkpointError'>> {
   try {
-    if (run.isOutermost && run.saver.isOn) await run.saver.put(checkpoint())
+    if (run.isOutermost ? run.saver.isOn : run.isReady) run.checkpoint = checkpoint()
+    if (run.isOutermost && run.checkpoint) await run.saver.put(run.checkpoint)
     return {}
   } catch (error) {
     if (error instanceof AgentError) return { checkpointError: error }

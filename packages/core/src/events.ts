@@ -14,6 +14,15 @@ interface Stamp {
   readonly runId: string
   /** From 1; on every event inside a step. */
   readonly step?: number
+  /** Of an event from a run inside a call: the calls that lead to it, outermost first (M4). */
+  readonly path?: readonly PathPart[]
+}
+
+/** A call of an agent as a tool. */
+export interface PathPart {
+  /** The tool's name. */
+  readonly agent: string
+  readonly callId: string
 }
 
 /**

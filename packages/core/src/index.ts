@@ -1,5 +1,6 @@
 export { type Agent, createAgent } from './agent.ts'
 export type { AgentRun, ResumeOptions, RunInput, RunOptions } from './agent-run.ts'
+export { type AgentRequest, type AgentToolOptions, agentTool } from './agent-tool.ts'
 export {
   type Assembler,
   assemble,
@@ -46,6 +47,7 @@ export type {
   AttemptFailed,
   CustomEvent,
   DiscardCause,
+  PathPart,
   ToolProgress,
   Warning,
 } from './events.ts'

@@ -54,7 +54,7 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   const unknown = Object.keys(given).filter((id) => checkpoint.interrupts.every((pending) => pending.id !== id))
   if (unknown.length > 0) throw new UnknownInterruptError(unknown)
   run.resumed = { checkpoint, answers: given }
-  run.saver.revision = checkpoint.revision
+  if (run.isOutermost) run.saver.revision = checkpoint.revision
   run.remember(checkpoint)
   run.usage = checkpoint.usage
   run.warnings.push(...checkpoint.warnings)
@@ -152,7 +152,7 @@ function restoreCall(
   } else if (saved.effect && run.rerun.includes(saved.effect)) entry.rerun = true
   else if (saved.effect) {
     entry.settleAs(textMessage({ ...entry.call, id: entry.id }, MAY_HAVE_HAPPENED, true))
-    run.unknown = [...run.unknown, entry.id]
+    run.mayHaveHappened(entry.id)
   }
 }
 

@@ -17,19 +17,24 @@ export interface Actor {
   readonly outside?: boolean
 }
 
-const states = new WeakMap<Run, RunState>()
+const views = new WeakMap<Run, { readonly state: RunState; readonly actor: Actor }>()
 
 export function viewOf(state: RunState, actor: Actor): Run {
   const view = new RunView(state, actor)
-  states.set(view, state)
+  views.set(view, { state, actor })
   return view
 }
 
 /** The state behind a view. Throws `TypeError` for anything else (D5). */
 export function stateOf(run: Run): RunState {
-  const state = states.get(run)
-  if (!state) throw new TypeError('not a run')
-  return state
+  return actorOf(run).state
+}
+
+/** The state behind a view, and whose view it is. Throws like {@link stateOf}. */
+export function actorOf(run: Run): { readonly state: RunState; readonly actor: Actor } {
+  const known = views.get(run)
+  if (!known) throw new TypeError('not a run')
+  return known
 }
 
 class RunView implements Run {

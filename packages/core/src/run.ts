@@ -39,12 +39,19 @@ import { Step } from './step.ts'
 import type { Effect } from './tool.ts'
 import { ToolCalls } from './tool-calls.ts'
 
+/** Of a run inside a call of another: which one, where its spans nest, and how its events are shown. */
+export interface Nesting {
+  readonly run: RunState
+  readonly entry: CallEntry
+  readonly context: Context
+  readonly show: (event: AgentEvent) => void
+}
+
 export interface RunStateOptions {
   readonly id: string
   readonly tracer: Tracer
   readonly conversationId: string | undefined
-  /** Saves this run with the one whose tool makes it; without, by itself. */
-  readonly saver: Saver | undefined
+  readonly nesting: Nesting | undefined
   readonly show: (event: AgentEvent) => void
 }
 
@@ -90,7 +97,7 @@ export class RunState {
   unknown: readonly string[] = []
   /** Effects whose calls are made again if they were cut off (L20). */
   rerun: readonly Effect[] = ['read']
-  /** Taken before anything was torn down (K4). */
+  /** Its last; of a cancelled run, taken before anything was torn down (K4). */
   checkpoint: Checkpoint | undefined
   /** What it goes on from, if it does. */
   resumed: Resumed | undefined
@@ -102,7 +109,9 @@ export class RunState {
   readonly #controller = new AbortController()
   /** By call id; the run's own under `undefined`. */
   readonly #annotations: Map<string | undefined, Attributes> = new Map()
-  readonly #isOutermost: boolean
+  readonly #nesting: Nesting | undefined
+  /** Runs inside its calls. */
+  readonly #nested: Set<RunState> = new Set()
   #ended: AgentError | undefined
   #request = new AbortController()
   #betweenAttempts = false
@@ -120,9 +129,9 @@ export class RunState {
     this.setup = config.setup
     this.calls = new ToolCalls(this)
     this.cancel = new Cancel((mode) => this.#cancelled(mode))
-    this.#isOutermost = options.saver === undefined
+    this.#nesting = options.nesting
     this.saver =
-      options.saver ??
+      options.nesting?.run.saver ??
       new Saver({
         runId: this.id,
         store: config.checkpoints,
@@ -169,13 +178,42 @@ export class RunState {
 
   /** Whether it saves itself: a run that a tool makes is saved in its caller's checkpoint. */
   get isOutermost(): boolean {
-    return this.#isOutermost
+    return this.#nesting === undefined
+  }
+
+  /** How many runs it is inside of. */
+  get depth(): number {
+    return this.#nesting ? this.#nesting.run.depth + 1 : 0
   }
 
   /** It is ready to begin: a cancel that came before may act. */
   unlock(): void {
     this.isReady = true
+    this.#nesting?.run.contains(this, this.#nesting.entry)
     if (this.cancel.mode) this.#cancelled(this.cancel.mode)
+  }
+
+  /** From now on the run inside is saved with this one, and cancelled with it (K16). */
+  contains(inner: RunState, entry: CallEntry): void {
+    this.#nested.add(inner)
+    entry.nested = {
+      get saved() {
+        return inner.checkpoint ?? snapshot(inner)
+      },
+    }
+    if (this.cancel.mode) inner.cancel.request({ at: this.cancel.mode })
+  }
+
+  /** The run inside is over. */
+  contained(inner: RunState): void {
+    this.#nested.delete(inner)
+  }
+
+  /** Nothing more happens in it. */
+  close(): void {
+    this.over = true
+    this.scope = {}
+    this.#nesting?.run.contained(this)
   }
 
   #cancelled(mode: CancelMode): void {
@@ -183,7 +221,10 @@ export class RunState {
     if (mode === 'now') {
       this.checkpoint ??= checkpointOf(this, 'cancelled')
       this.stop(this.cancel.error)
-    } else if (this.#betweenAttempts) this.#request.abort(this.cancel.error)
+      return
+    }
+    if (this.#betweenAttempts) this.#request.abort(this.cancel.error)
+    for (const inner of this.#nested) inner.cancel.request({ at: mode })
   }
 
   /** An attempt has failed and another will follow: the wait for it is a safe point for every mode (K7). */
@@ -325,6 +366,13 @@ export class RunState {
 
   addUsage(usage: Usage | undefined): void {
     this.usage = addUsage(this.usage, usage)
+    this.#nesting?.run.addUsage(usage)
+  }
+
+  /** A call that a process had started when it came to its end (L21). */
+  mayHaveHappened(callId: string): void {
+    this.unknown = [...this.unknown, callId]
+    this.#nesting?.run.mayHaveHappened(callId)
   }
 
   warn(warning: Warning, outside = false): void {

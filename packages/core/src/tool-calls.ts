@@ -14,7 +14,7 @@ import { sameCall } from './canonical.ts'
 import type { SavedCall } from './checkpoint.ts'
 import { compensate } from './compensate.ts'
 import { AgentError, ModelError, messageOf, RunStop, ToolDiscardedError } from './errors.ts'
-import type { CustomEvent, DiscardCause } from './events.ts'
+import type { AgentEvent, CustomEvent, DiscardCause } from './events.ts'
 import { freeze } from './history.ts'
 import type { Interrupt } from './interrupt.ts'
 import { Ledger } from './ledger.ts'
@@ -123,6 +123,11 @@ export class ToolCalls {
     this.#events.custom(entry, event)
   }
 
+  /** What happens in the run inside a call. */
+  show(entry: CallEntry, event: AgentEvent): void {
+    this.#events.nested(entry, event)
+  }
+
   /**
    * The model call has stood with these calls: commits those that were made, makes the others, and discards the rest. The
    * messages come in call order. If a tool ends the run, its siblings are aborted and waited for first (A12); one that asks, or
@@ -228,8 +233,9 @@ export class ToolCalls {
 
   /** Whether a question is one that a call asks: any call, or one that this call makes, or it itself. */
   isAsked(interrupt: Interrupt, by?: CallEntry): boolean {
-    if (!by) return this.#ledger.entries().some(({ asking }) => asking?.interrupt === interrupt)
-    return by.asking?.interrupt === interrupt || by.children.some((child) => this.isAsked(interrupt, child))
+    if (!by) return this.#ledger.entries().some((entry) => !entry.maker && this.isAsked(interrupt, entry))
+    if (by.asking?.interrupt === interrupt || by.relayed === interrupt) return true
+    return by.children.some((child) => this.isAsked(interrupt, child))
   }
 
   /** Whether the result of a call is the run's answer: its tool says so, and it did not fail (M6). */
