@@ -36,10 +36,10 @@ export interface RunOptions {
  * A run at work. It goes on by itself, read or not (B11). Its events can be read once (B13); a reader that leaves before the end
  * aborts it (B10).
  */
-export interface AgentRun extends AsyncIterable<AgentEvent> {
+export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
   readonly id: string
   /** The result, or the error that ended the run. Need not be awaited. */
-  readonly result: Promise<AgentResult>
+  readonly result: Promise<AgentResult<Output>>
 }
 
 export type RunInput = string | readonly Message[]

@@ -76,12 +76,14 @@ export interface Warning {
 /** Why a call that had started early was let go of. */
 export type DiscardCause = 'arguments_changed' | 'call_withdrawn' | 'stream_error' | 'stream_truncated' | 'run_aborted'
 
-export interface AgentResult {
+export interface AgentResult<Output = unknown> {
   readonly status: 'completed'
   readonly stopReason: 'answer' | 'return-direct' | 'early-stop'
-  /** The accepted answer: the model's message, or for `return-direct` the tool's. */
+  /** The accepted answer: the model's message, or for `return-direct`, and an output that came through a call, the tool's. */
   readonly message: AssistantMessage | ToolMessage
   readonly text: string
+  /** The answer as the agent's `output` schema gives it back; absent without one (M14). */
+  readonly output?: Output
   readonly finishReason: FinishReason
   /** The whole history, the input first. With a further user message it is the input of a next run (B18). */
   readonly messages: readonly Message[]

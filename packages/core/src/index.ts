@@ -1,5 +1,6 @@
 export { type Agent, createAgent } from './agent.ts'
 export type { AgentRun, RunInput, RunOptions } from './agent-run.ts'
+export { findTool, resolveAliases } from './aliases.ts'
 export {
   type Assembler,
   assemble,
@@ -15,12 +16,14 @@ export {
   ConfigError,
   HistoryError,
   InputError,
+  type Issue,
   MaxStepsError,
   MiddlewareError,
   ModelError,
   type ModelErrorCode,
   type ModelErrorData,
   messageOf,
+  OutputError,
   RetriesExhaustedError,
   RunAbortedError,
   ToolDiscardedError,
@@ -79,10 +82,20 @@ export {
   type ModelEvent,
   type ModelRequest,
   type ModelSettings,
+  type OutputFormat,
   type ToolChoice,
   type ToolDefinition,
 } from './model.ts'
 export { runLocal } from './run-local.ts'
 export { DEFERRAL_REASON, DISPATCH_EVIDENCE } from './telemetry/semconv.ts'
 export type { TelemetryOptions } from './telemetry/spans.ts'
-export { type Effect, effectOf, type Progress, type Tool, type ToolContext, type ToolSchema, tool } from './tool.ts'
+export {
+  type Effect,
+  effectOf,
+  type Progress,
+  type Tool,
+  type ToolAliases,
+  type ToolContext,
+  type ToolSchema,
+  tool,
+} from './tool.ts'

@@ -1,26 +1,29 @@
 /** The ReAct loop: ask the model, make the calls it asks for, until an answer stands. */
 
 import type { Context } from '@opentelemetry/api'
+import { findTool } from './aliases.ts'
 import { compose, type WrapKind } from './compose.ts'
 import { checkSetup } from './config.ts'
 import { AgentError, ModelError } from './errors.ts'
 import type { AgentEvent, AgentResult, DiscardCause } from './events.ts'
 import type { Flow } from './flow.ts'
-import { askGate } from './gate.ts'
+import { type Accepted, askGate } from './gate.ts'
 import { checkPairs } from './history.ts'
 import { stateProblem } from './hook-problems.ts'
 import { runHooks } from './hooks.ts'
 import { type AssistantMessage, allowsCalls, callsOf, type ToolCall, type ToolMessage, textOf } from './message.ts'
 import type { AgentFlow, AgentSetup, AgentState } from './middleware.ts'
 import { callModel } from './model-call.ts'
+import { isOutputCall, withOutputs } from './output.ts'
 import { requestOf } from './request.ts'
 import type { RunState } from './run.ts'
-import { forbiddenText, stepLimitText, textMessage } from './tool-message.ts'
+import { forbiddenText, stepLimitText } from './tool-message.ts'
 
 /** A whole run: set up, then step by step inside all `wrapAgent`s. */
 export async function* runAgent(run: RunState): AgentFlow {
-  run.setup = checkSetup(yield* run.funnel.until(runHooks(run, 'beforeAgent', run.setup)))
-  const onion = compose(run, wrapAgent(run), (setup, context) => begun(run, checkSetup(setup), context))
+  const { output } = run.config
+  run.setup = checkSetup(yield* run.funnel.until(runHooks(run, 'beforeAgent', run.setup)), output)
+  const onion = compose(run, wrapAgent(run), (setup, context) => begun(run, checkSetup(setup, output), context))
   return yield* onion(run.setup, run.context)
 }
 
@@ -92,16 +95,19 @@ async function* act(
   const refusal = calls.length > 0 ? refusalOf(run, answer, calls) : undefined
   if (refusal) {
     run.calls.discardRest(refusal.cause)
-    for (const call of calls) {
-      const message = run.append(textMessage(call, refusal.text, true))
-      yield* run.tell({ type: 'tool-end', callId: call.id, message })
-    }
+    for (const call of calls) run.append(run.calls.refuse(call, refusal.text))
+    yield* run.funnel.drain()
     return refusal.isAnswer ? answer : undefined
   }
-  const messages = yield* run.funnel.until(run.calls.commit(calls, attempt))
+  const isOutput = (call: { readonly name: string }) => isOutputCall(run.config.output, call)
+  const toMake = calls.filter((call) => !isOutput(call))
+  const messages = withOutputs(calls, yield* run.funnel.until(run.calls.commit(toMake, attempt)))
   run.signal.throwIfAborted()
-  for (const message of messages) run.append(message)
-  return calls.length === 0 ? answer : messages.find((message) => run.calls.isDirect(message))
+  for (const message of messages) {
+    run.append(message)
+    if (isOutput(message)) yield* run.tell({ type: 'tool-end', callId: message.callId, message })
+  }
+  return calls.length === 0 ? answer : messages.find((message) => isOutput(message) || run.calls.isDirect(message))
 }
 
 interface Refusal {
@@ -118,7 +124,8 @@ function refusalOf(run: RunState, { finishReason }: AssistantMessage, calls: rea
     return { text: forbiddenText(finishReason), cause: 'stream_truncated', isAnswer }
   }
   const { maxSteps, tools } = run.setup
-  const mayEndRun = tools.some((tool) => tool.returnDirect && calls.some((call) => call.name === tool.name))
+  const { output } = run.config
+  const mayEndRun = calls.some((call) => isOutputCall(output, call) || findTool(tools, call.name)?.returnDirect)
   if (run.step < maxSteps || mayEndRun) return undefined
   return { text: stepLimitText(maxSteps), cause: 'call_withdrawn', isAnswer: false }
 }
@@ -137,12 +144,19 @@ function answerProblem(state: AgentState): string | undefined {
   return stateProblem(state) ?? (lastAnswer(state) ? undefined : 'the state must end with an assistant message')
 }
 
-function resultOf(run: RunState, candidate: AnyAnswer, message: AnyAnswer, answer: AssistantMessage): AgentResult {
+function resultOf(
+  run: RunState,
+  candidate: AnyAnswer,
+  { message, output }: Accepted,
+  answer: AssistantMessage,
+): AgentResult {
+  const isDirect = candidate.role === 'tool' && !isOutputCall(run.config.output, candidate)
   return {
     status: 'completed',
-    stopReason: candidate.role === 'tool' ? 'return-direct' : 'answer',
+    stopReason: isDirect ? 'return-direct' : 'answer',
     message,
     text: textOf(message),
+    ...(run.config.output && { output }),
     finishReason: message.role === 'tool' ? answer.finishReason : message.finishReason,
     messages: run.messages,
     steps: run.step,

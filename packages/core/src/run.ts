@@ -2,7 +2,7 @@
 
 import { type Attributes, type Context, ROOT_CONTEXT, type Tracer } from '@opentelemetry/api'
 import type { AgentConfig } from './config.ts'
-import { MaxStepsError, MiddlewareError, RunAbortedError } from './errors.ts'
+import { MaxStepsError, MiddlewareError, type OutputError, RunAbortedError } from './errors.ts'
 import type { AgentEvent, AgentEventBody, Warning } from './events.ts'
 import { Funnel } from './funnel.ts'
 import { DEFAULT_FEEDBACK } from './gate.ts'
@@ -45,7 +45,8 @@ export class RunState {
   /** By call id; the run's own under `undefined`. */
   readonly #annotations: Map<string | undefined, Attributes> = new Map()
   #request = new AbortController()
-  #feedback: string | undefined
+  /** Why the last answer was not accepted, if one was given in the step before. */
+  #rejection: { readonly feedback: string; readonly misfit: OutputError | undefined } | undefined
   #atWork = false
   /** Who called `next` again last: the one to blame for steps that begin while others are at work. */
   #repeater = ''
@@ -107,8 +108,11 @@ export class RunState {
 
   /** Throws {@link MaxStepsError} if there is none left. */
   nextStep(): void {
-    if (this.step >= this.setup.maxSteps) throw new MaxStepsError(this.setup.maxSteps, this.#feedback)
-    this.#feedback = undefined
+    if (this.step >= this.setup.maxSteps) {
+      const { feedback, misfit } = this.#rejection ?? {}
+      throw new MaxStepsError(this.setup.maxSteps, feedback, misfit && { cause: misfit })
+    }
+    this.#rejection = undefined
     this.step++
     this.attempts = 0
   }
@@ -145,14 +149,14 @@ export class RunState {
   }
 
   /** An answer was not accepted: the model reads why. */
-  reject(feedback: string | readonly Message[], origin: string): string | readonly Message[] {
+  reject(feedback: string | readonly Message[], origin: string, misfit?: OutputError): string | readonly Message[] {
     const empty = feedback.length === 0
     if (empty)
       this.warn({ code: 'empty-feedback', message: `${origin} rejected an answer without feedback`, source: 'core' })
     const said = empty ? DEFAULT_FEEDBACK : feedback
     const messages = typeof said === 'string' ? [{ role: 'user', content: said } as const] : said
     for (const message of messages) this.append(message.role === 'user' ? { origin, ...message } : message)
-    this.#feedback = typeof said === 'string' ? said : said.map(textOf).join('\n')
+    this.#rejection = { feedback: typeof said === 'string' ? said : said.map(textOf).join('\n'), misfit }
     return said
   }
 
