@@ -32,8 +32,8 @@ export async function* askGate(
   const { output } = run.config
   let answer = candidate
   let { value, misfit } = yield* run.funnel.until(checkOutput(output, answer))
-  if (misfit) {
-    const feedback = run.reject(feedbackOf(misfit, run.setup.model), OUTPUT_ORIGIN, misfit)
+  if (output && misfit) {
+    const feedback = run.reject(feedbackOf(misfit, output, run.setup.model), OUTPUT_ORIGIN, misfit)
     yield* run.tell({ type: 'answer-rejected', middleware: OUTPUT_ORIGIN, feedback })
     return undefined
   }

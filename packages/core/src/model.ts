@@ -15,8 +15,8 @@ export interface Model {
   readonly id: string
   /** Where requests go, if the adapter knows: for spans. */
   readonly server?: { readonly address: string; readonly port?: number }
-  /** Whether its wire takes `request.output`. Without it core asks for the output through a tool of that name (M14). */
-  readonly structuredOutput?: boolean
+  /** Whether it can be asked for this output natively. If not, core asks for it through a tool of the format's name (M14). */
+  structuredOutput?(output: OutputFormat): boolean
   stream(request: ModelRequest): Flow<ModelEvent, AssistantMessage>
 }
 
@@ -28,7 +28,7 @@ export interface ModelRequest {
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDefinition[]
   readonly toolChoice: ToolChoice
-  /** What the final answer must be, if the agent has an `output` schema. It reaches models with `structuredOutput` alone. */
+  /** What the final answer must be, if the agent has an `output` schema. It reaches models that say they take it (`structuredOutput`) alone. */
   readonly output?: OutputFormat
   readonly settings: ModelSettings
   readonly inputLimits: InputLimits

@@ -143,7 +143,7 @@ test('an answer whose members came as JSON text is taken out of its strings, and
   const talks = {
     provider: 'own',
     id: 'own-1',
-    structuredOutput: true,
+    structuredOutput: () => true,
     async *stream() {
       const content = ['Let me see. ', '{"at":{"n":2}}'].map((text) => ({ type: 'text', text }) as const)
       return { role: 'assistant', content, finishReason: 'stop' } as const

@@ -3,7 +3,7 @@
 import { ConfigError, messageOf, OutputError, ToolInputError } from './errors.ts'
 import { checkedInput } from './execute-tool.ts'
 import { type AssistantMessage, type ToolCall, type ToolMessage, textOf } from './message.ts'
-import type { ModelRequest, OutputFormat } from './model.ts'
+import type { Model, ModelRequest, OutputFormat } from './model.ts'
 import { jsonSchemaOf, type ToolSchema } from './tool.ts'
 
 /** The output's name: of the tool that gives it, and on wires that want a name for the format. */
@@ -30,7 +30,7 @@ export function outputOf(schema: ToolSchema): Output {
  */
 export function withOutputTool(request: ModelRequest): ModelRequest {
   const { output, ...asked } = request
-  if (!output || request.model.structuredOutput) return request
+  if (!output || request.model.structuredOutput?.(output)) return request
   const tool = {
     name: output.name,
     description: 'Gives the final answer, as its input. Call it once, when there is nothing left to do.',
@@ -66,8 +66,10 @@ export async function checkOutput(
 }
 
 /** What the model reads when its answer does not fit. */
-export function feedbackOf({ message }: OutputError, { structuredOutput }: ModelRequest['model']): string {
-  const how = structuredOutput ? 'Answer with JSON that fits it, and nothing else.' : `Answer by calling ${NAME}.`
+export function feedbackOf({ message }: OutputError, output: Output, model: Model): string {
+  const how = model.structuredOutput?.(output.format)
+    ? 'Answer with JSON that fits it, and nothing else.'
+    : `Answer by calling ${NAME}.`
   return `Not accepted: ${message}. ${how}`
 }
 

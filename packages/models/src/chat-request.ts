@@ -12,6 +12,7 @@ import type {
 import type OpenAI from 'openai'
 import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from './content.ts'
 import { defined } from './defined.ts'
+import { jsonSchemaFormat } from './output-schema.ts'
 
 type Body = OpenAI.ChatCompletionCreateParamsStreaming
 type Param = OpenAI.ChatCompletionMessageParam
@@ -22,7 +23,7 @@ type Part = OpenAI.ChatCompletionContentPart
  * `max_tokens` where others do. `providerOptions` of the provider are put into the body last.
  */
 export function chatRequest(model: string, provider: string, request: ModelRequest): Body {
-  const { settings } = request
+  const { settings, output } = request
   const limit = /^(openai|azure)/.test(provider) ? 'max_completion_tokens' : 'max_tokens'
   return {
     model,
@@ -37,6 +38,7 @@ export function chatRequest(model: string, provider: string, request: ModelReque
       stop: settings.stopSequences && [...settings.stopSequences],
       seed: settings.seed,
     }),
+    ...(output && { response_format: { type: 'json_schema' as const, json_schema: jsonSchemaFormat(output) } }),
     stream_options: { include_usage: true },
     ...settings.providerOptions?.[provider],
     stream: true,

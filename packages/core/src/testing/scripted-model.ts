@@ -17,7 +17,7 @@ export interface ScriptedModelOptions {
   readonly provider?: string
   /** Default `scripted-1`. */
   readonly id?: string
-  /** Whether it takes `request.output`; else an output comes through a call of `final_answer`. Default `false`. */
+  /** Whether it has structured output; else an output comes through a call of `final_answer`. Default `false`. */
   readonly structuredOutput?: boolean
 }
 
@@ -40,7 +40,7 @@ export function scriptedModel(
   return {
     provider,
     id,
-    structuredOutput,
+    structuredOutput: () => structuredOutput,
     requests,
     async *stream(request) {
       const response = responses[requests.length]
