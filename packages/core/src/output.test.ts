@@ -126,6 +126,16 @@ test.for(misfits)(
   },
 )
 
+test('a limit that is reached by calls, after an answer that did not fit, has nothing to do with the output (M14, E4)', async () => {
+  const { error } = await ran([respond(say('Paris.')), respond(call('look', { n: 1 }))], {
+    maxSteps: 2,
+    tools: [look([])],
+  })
+  expect(error).toMatchObject({ name: 'MaxStepsError', maxSteps: 2 })
+  expect(error).not.toHaveProperty('feedback')
+  expect(error).not.toHaveProperty('cause')
+})
+
 test('arguments of the answer that are no JSON are an error result, and rejected (M14, A13)', async () => {
   const { model, result } = await ran([respond(call('final_answer', '{"city')), respond(call('final_answer', paris))])
   expect(model.requests[1]?.messages.slice(-2)).toMatchObject([

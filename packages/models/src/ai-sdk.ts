@@ -13,6 +13,7 @@ import { partReader } from './ai-sdk-stream.ts'
 import { checkUrls } from './ai-sdk-urls.ts'
 import { IDLE_TIMEOUT } from './idle-limit.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
+import { filesAfterResults } from './result-files.ts'
 
 export type { AiSdkModel } from './ai-sdk-model.ts'
 
@@ -38,15 +39,16 @@ export interface AiSdkOptions {
  */
 export function aiSdk(model: AiSdkModel, { idleTimeout = IDLE_TIMEOUT, structuredOutput }: AiSdkOptions = {}): Model {
   const kept = keeper(model.provider)
+  // The names of that wire's providers end so. Files in results they would write as JSON text.
+  const onChat = model.provider.endsWith('.chat')
   return {
     provider: providerName(model.provider),
     id: model.modelId,
     structuredOutput: (output) =>
       structuredOutput ?? (/^(openai|azure)/.test(model.provider) && jsonSchemaFormat(output).strict),
     stream(request) {
-      const answer = parts(request, ask, idleTimeout)
-      // The names of that wire's providers end so.
-      const onChat = model.provider.endsWith('.chat')
+      const messages = onChat ? filesAfterResults(request.messages) : request.messages
+      const answer = parts({ ...request, messages }, ask, idleTimeout)
       return assemble(request, answer, partReader(kept, onChat), explainAiSdk)
     },
   }
