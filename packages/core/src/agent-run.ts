@@ -48,10 +48,10 @@ export interface ResumeOptions extends RunOptions {
  * A run at work. It goes on by itself, read or not (B11). Its events can be read once (B13); a reader that leaves before the end
  * aborts it (B10).
  */
-export interface AgentRun extends AsyncIterable<AgentEvent> {
+export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
   readonly id: string
   /** The result, or the error that ended the run. Need not be awaited. */
-  readonly result: Promise<AgentResult>
+  readonly result: Promise<AgentResult<Output>>
   /**
    * Stops the run at a safe point, with a checkpoint from which `agent.resume` goes on; a stronger mode may follow, none weakens
    * it (K4 to K11). Resolves when the run has ended: `ended` says that it came to its own end, `aborted` that its signal was faster.

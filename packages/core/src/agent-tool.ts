@@ -68,7 +68,8 @@ async function resultOf(...[agent, request, context, place]: Parameters<typeof r
   }
 }
 
-function answerOf({ text }: AgentResult): unknown {
+function answerOf({ text, output }: AgentResult): unknown {
+  if (output !== undefined) return output
   if (text.trim() === '') throw new Error('the agent gave an empty answer')
   return text
 }

@@ -6,13 +6,14 @@ import { type AgentConfig, type AgentOptions, configOf } from './config.ts'
 import type { AgentResult } from './events.ts'
 import type { Answers } from './restore.ts'
 
-export interface Agent {
+/** `Output`: what its `output` schema gives back. */
+export interface Agent<Output = unknown> {
   readonly name: string | undefined
   readonly description: string | undefined
   /** Runs to the end and gives the result: what `stream(input).result` gives, keeping no events (B14). */
-  run(input: RunInput, options?: RunOptions): Promise<AgentResult>
+  run(input: RunInput, options?: RunOptions): Promise<AgentResult<Output>>
   /** Starts a run and gives it at once. */
-  stream(input: RunInput, options?: RunOptions): AgentRun
+  stream(input: RunInput, options?: RunOptions): AgentRun<Output>
   /**
    * Goes on from a checkpoint, or from the one stored under a run's id. `answers`, by id of the interrupt, are what it has waited
    * for; what is not answered stays open, not run (L6). A completed run gives its result again, without any call (L19).
@@ -21,20 +22,22 @@ export interface Agent {
    * {@link CheckpointMismatchError}, {@link CheckpointMissingError}, {@link UnknownInterruptError}, or, if somebody else has
    * resumed what is stored, with {@link CheckpointConflictError}.
    */
-  resume(checkpoint: Checkpoint | string, answers?: Answers, options?: ResumeOptions): AgentRun
+  resume(checkpoint: Checkpoint | string, answers?: Answers, options?: ResumeOptions): AgentRun<Output>
 }
 
 /** Makes an agent. Throws {@link ConfigError} naming the option that cannot work (A2). */
-export function createAgent(options: AgentOptions): Agent {
+export function createAgent<Output = unknown>(options: AgentOptions<Output>): Agent<Output> {
   const config = configOf(options)
-  const agent: Agent = Object.freeze({
+  // The gate has checked the output of every result.
+  const start = startRun as StartRun<Output>
+  const agent: Agent<Output> = Object.freeze({
     name: config.name,
     description: config.description,
-    run: (input: RunInput, options: RunOptions = {}) => startRun(config, { input }, options, 'dropped').result,
-    stream: (input: RunInput, options: RunOptions = {}) => startRun(config, { input }, options, 'kept'),
+    run: (input: RunInput, options: RunOptions = {}) => start(config, { input }, options, 'dropped').result,
+    stream: (input: RunInput, options: RunOptions = {}) => start(config, { input }, options, 'kept'),
     resume: (from: Checkpoint | string, answers: Answers = {}, options: ResumeOptions = {}) => {
       const { rerun } = options
-      return startRun(config, { resume: { from, answers, ...(rerun && { rerun }) } }, options, 'kept')
+      return start(config, { resume: { from, answers, ...(rerun && { rerun }) } }, options, 'kept')
     },
   })
   configs.set(agent, config)
@@ -49,3 +52,5 @@ export function configBehind(agent: Agent): AgentConfig {
   if (!config) throw new TypeError('not an agent that createAgent made')
   return config
 }
+
+type StartRun<Output> = (...options: Parameters<typeof startRun>) => AgentRun<Output>

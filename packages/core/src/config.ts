@@ -1,15 +1,17 @@
 /** The options of an agent, checked. */
 
+import { checkAliases, findTool } from './aliases.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
 import { ConfigError, messageOf } from './errors.ts'
 import { freeze } from './history.ts'
 import type { ToolCall } from './message.ts'
 import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
+import { type Output, outputOf } from './output.ts'
 import type { TelemetryOptions } from './telemetry/spans.ts'
-import { definitionOf, type Effect, isEffect, type Tool } from './tool.ts'
+import { definitionOf, type Effect, isEffect, type Tool, type ToolSchema } from './tool.ts'
 
-export interface AgentOptions {
+export interface AgentOptions<Output = unknown> {
   readonly model: Model
   /** For spans and for other agents. */
   readonly name?: string
@@ -20,6 +22,11 @@ export interface AgentOptions {
   readonly tools?: readonly Tool[]
   /** The first is the outermost. */
   readonly middleware?: readonly Middleware[]
+  /**
+   * What the final answer must be: the schema of an object. `result.output` is the answer as it gives it back; an answer that does
+   * not fit is rejected, with what is wrong as feedback (M14).
+   */
+  readonly output?: ToolSchema<Output>
   readonly settings?: ModelSettings
   /** Default `auto`. */
   readonly toolChoice?: ToolChoice
@@ -46,6 +53,7 @@ export interface AgentConfig {
   readonly description: string | undefined
   readonly setup: AgentSetup
   readonly middleware: readonly Middleware[]
+  readonly output: Output | undefined
   readonly settings: ModelSettings
   readonly toolChoice: ToolChoice
   readonly inputLimits: InputLimits
@@ -65,9 +73,10 @@ export function configOf(options: AgentOptions): AgentConfig {
     maxSteps: options.maxSteps ?? 20,
     toolConcurrency: options.toolConcurrency ?? Number.POSITIVE_INFINITY,
   }
-  checkSetup(setup)
+  const output = options.output && outputOf(options.output)
+  checkSetup(setup, output)
   const middleware = Object.freeze([...(options.middleware ?? [])])
-  checkNames('middleware', middleware)
+  checkNames(middleware)
   const inputLimits = { ...DEFAULT_INPUT_LIMITS, ...options.inputLimits }
   for (const [name, limit] of Object.entries(inputLimits)) checkLimit(`inputLimits.${name}`, limit)
   const { grace = 1_000 } = options
@@ -78,6 +87,7 @@ export function configOf(options: AgentOptions): AgentConfig {
     description: options.description,
     setup: Object.freeze(setup),
     middleware,
+    output,
     settings: freeze(structuredClone(options.settings ?? {})),
     toolChoice: freeze(structuredClone(options.toolChoice ?? 'auto')),
     inputLimits,
@@ -98,7 +108,7 @@ export function checkRunOptions(options: { readonly eventBuffer?: number; readon
 }
 
 /** The same checks for what `beforeAgent` made of the set-up (A3). */
-export function checkSetup(setup: AgentSetup): AgentSetup {
+export function checkSetup(setup: AgentSetup, output: Output | undefined): AgentSetup {
   if (typeof setup.model?.stream !== 'function') throw new ConfigError('model', 'is missing, or is no model')
   checkCount('maxSteps', setup.maxSteps)
   checkCount('toolConcurrency', setup.toolConcurrency)
@@ -111,7 +121,14 @@ export function checkSetup(setup: AgentSetup): AgentSetup {
     }
     checkSchema(tool)
   }
-  checkNames('tools', setup.tools)
+  checkAliases(setup.tools)
+  const taken = output && findTool(setup.tools, output.format.name)
+  if (taken) {
+    throw new ConfigError(
+      'tools',
+      `${taken.name} and the tool that gives the output are both called "${output.format.name}"`,
+    )
+  }
   return setup
 }
 
@@ -136,10 +153,10 @@ function checkLimit(option: string, value: number): void {
   throw new ConfigError(option, `must be a whole number from 0 on, or Infinity, not ${value}`)
 }
 
-function checkNames(option: string, named: readonly { readonly name: string }[]): void {
+function checkNames(middleware: readonly Middleware[]): void {
   const names = new Set<string>()
-  for (const { name } of named) {
-    if (names.has(name)) throw new ConfigError(option, `two of them are named "${name}"`)
+  for (const { name } of middleware) {
+    if (names.has(name)) throw new ConfigError('middleware', `two of them are named "${name}"`)
     names.add(name)
   }
 }

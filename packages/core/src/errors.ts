@@ -7,6 +7,12 @@ interface Cause {
   readonly cause?: unknown
 }
 
+/** What a schema says of a value; `path` has dots, and is empty for the whole. */
+export interface Issue {
+  readonly path: string
+  readonly message: string
+}
+
 /** What is known when a run has ended with an error. */
 export interface RunEnd {
   readonly messages: readonly Message[]
@@ -77,13 +83,27 @@ export class HistoryError extends AgentError {
 export class MaxStepsError extends AgentError {
   override readonly name = 'MaxStepsError'
   readonly maxSteps: number
-  /** What the final-answer gate said last, if it rejected an answer in the last step (E4). */
+  /**
+   * What the final-answer gate said last, if it rejected an answer in the last step (E4). `cause` is an {@link OutputError} if the
+   * answer did not fit the output schema.
+   */
   declare readonly feedback?: string
 
-  constructor(maxSteps: number, feedback?: string) {
-    super(`no final answer within ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'}`)
+  constructor(maxSteps: number, feedback?: string, options?: Cause) {
+    super(`no final answer within ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'}`, options)
     this.maxSteps = maxSteps
     if (feedback !== undefined) this.feedback = feedback
+  }
+}
+
+/** The answer does not fit the agent's output schema, and no further one may be asked for (M14, O13). */
+export class OutputError extends AgentError {
+  override readonly name = 'OutputError'
+  readonly issues: readonly Issue[]
+
+  constructor(issues: readonly Issue[]) {
+    super(`the answer does not fit the output schema: ${inWords(issues)}`)
+    this.issues = issues
   }
 }
 
@@ -260,11 +280,10 @@ export class CheckpointMismatchError extends AgentError {
 export class ToolInputError extends Error {
   override readonly name = 'ToolInputError'
   readonly tool: string
-  readonly issues: readonly { readonly path: string; readonly message: string }[]
+  readonly issues: readonly Issue[]
 
-  constructor(tool: string, issues: readonly { readonly path: string; readonly message: string }[]) {
-    const list = issues.map((issue) => (issue.path ? `${issue.path}: ${issue.message}` : issue.message)).join('; ')
-    super(`invalid input for ${tool}: ${list}`)
+  constructor(tool: string, issues: readonly Issue[]) {
+    super(`invalid input for ${tool}: ${inWords(issues)}`)
     this.tool = tool
     this.issues = issues
   }
@@ -303,4 +322,8 @@ export function messageOf(thrown: unknown): string {
   } catch {
     return 'unknown error'
   }
+}
+
+function inWords(issues: readonly Issue[]): string {
+  return issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')
 }

@@ -97,15 +97,20 @@ export interface Warning {
 /** Why a call that had started early was let go of. */
 export type DiscardCause = 'arguments_changed' | 'call_withdrawn' | 'stream_error' | 'stream_truncated' | 'run_aborted'
 
-export interface AgentResult {
+export interface AgentResult<Output = unknown> {
   /** `interrupted` and `cancelled` runs go on when their checkpoint is resumed. */
   readonly status: 'completed' | 'interrupted' | 'cancelled'
   /** Of a completed run: what it came to. */
   readonly stopReason?: 'answer' | 'return-direct' | 'early-stop'
-  /** Of a completed run: the accepted answer, the model's message, or for `return-direct` the tool's. */
+  /**
+   * Of a completed run: the accepted answer, the model's message, or for `return-direct`, and an output that came through a call, the
+   * tool's.
+   */
   readonly message?: AssistantMessage | ToolMessage
   /** Its text; empty unless the run has completed. */
   readonly text: string
+  /** The answer as the agent's `output` schema gives it back; absent without one (M14). */
+  readonly output?: Output
   readonly finishReason?: FinishReason
   /**
    * The whole history, the input first. With a further user message it is the input of a next run (B18); but an interrupted run's

@@ -154,7 +154,7 @@ async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {
  *
  * @throws {ToolInputError} The schema does not accept it (A13).
  */
-export async function checkedInput(tool: Tool, call: ToolCall): Promise<unknown> {
+export async function checkedInput(tool: Pick<Tool, 'name' | 'input'>, call: ToolCall): Promise<unknown> {
   if (call.inputError !== undefined) throw new ToolInputError(tool.name, [{ path: '', message: call.inputError }])
   const checking = validate(tool, call.input)
   const result = checking instanceof Promise ? await checking : checking
@@ -170,7 +170,7 @@ export async function checkedInput(tool: Tool, call: ToolCall): Promise<unknown>
   }
 }
 
-function validate(tool: Tool, input: unknown): Awaitable<StandardSchemaV1.Result<unknown>> {
+function validate(tool: Pick<Tool, 'input'>, input: unknown): Awaitable<StandardSchemaV1.Result<unknown>> {
   return tool.input['~standard'].validate(input)
 }
 

@@ -1,6 +1,7 @@
 export { type Agent, createAgent } from './agent.ts'
 export type { AgentRun, ResumeOptions, RunInput, RunOptions } from './agent-run.ts'
 export { type AgentRequest, type AgentToolOptions, agentTool } from './agent-tool.ts'
+export { findTool, resolveAliases } from './aliases.ts'
 export {
   type Assembler,
   assemble,
@@ -25,12 +26,14 @@ export {
   ConfigError,
   HistoryError,
   InputError,
+  type Issue,
   MaxStepsError,
   MiddlewareError,
   ModelError,
   type ModelErrorCode,
   type ModelErrorData,
   messageOf,
+  OutputError,
   RetriesExhaustedError,
   RunAbortedError,
   RunCancelled,
@@ -95,6 +98,7 @@ export {
   type ModelEvent,
   type ModelRequest,
   type ModelSettings,
+  type OutputFormat,
   type ToolChoice,
   type ToolDefinition,
 } from './model.ts'
@@ -102,4 +106,13 @@ export type { Answers } from './restore.ts'
 export { type Cell, type CellOptions, runLocal } from './run-local.ts'
 export { DEFERRAL_REASON, DISPATCH_EVIDENCE } from './telemetry/semconv.ts'
 export type { TelemetryOptions } from './telemetry/spans.ts'
-export { type Effect, effectOf, type Progress, type Tool, type ToolContext, type ToolSchema, tool } from './tool.ts'
+export {
+  type Effect,
+  effectOf,
+  type Progress,
+  type Tool,
+  type ToolAliases,
+  type ToolContext,
+  type ToolSchema,
+  tool,
+} from './tool.ts'

@@ -1,28 +1,31 @@
 /** The ReAct loop: ask the model, make the calls it asks for, until an answer stands. */
 
 import type { Context } from '@opentelemetry/api'
+import { findTool } from './aliases.ts'
 import { compose, type WrapKind } from './compose.ts'
 import { checkSetup } from './config.ts'
 import type { AgentEvent, AgentResult, DiscardCause } from './events.ts'
 import type { Flow } from './flow.ts'
-import { askGate } from './gate.ts'
+import { type Accepted, askGate } from './gate.ts'
 import { checkPairs } from './history.ts'
 import { stateProblem } from './hook-problems.ts'
 import { runSetupHooks, runStateHooks } from './hooks.ts'
 import { type AssistantMessage, allowsCalls, callsOf, type ToolCall, type ToolMessage, textOf } from './message.ts'
 import type { AgentFlow, AgentSetup, AgentState } from './middleware.ts'
 import { callModel } from './model-call.ts'
+import { isOutputCall, withOutputs } from './output.ts'
 import { requestOf } from './request.ts'
 import { claim } from './restore.ts'
 import type { RunState } from './run.ts'
 import type { Answer, Step } from './step.ts'
-import { forbiddenText, stepLimitText, textMessage } from './tool-message.ts'
+import { forbiddenText, stepLimitText } from './tool-message.ts'
 
 /** A whole run: set up, then step by step inside all `wrapAgent`s. */
 export async function* runAgent(run: RunState): AgentFlow {
-  run.setup = checkSetup(yield* run.funnel.until(runSetupHooks(run)))
+  const { output } = run.config
+  run.setup = checkSetup(yield* run.funnel.until(runSetupHooks(run)), output)
   if (run.resumed) yield* run.funnel.until(claim(run, run.resumed))
-  const onion = compose(run, wrapAgent(run), (setup, context) => begun(run, checkSetup(setup), context))
+  const onion = compose(run, wrapAgent(run), (setup, context) => begun(run, checkSetup(setup, output), context))
   return yield* onion(run.setup, run.context)
 }
 
@@ -92,15 +95,31 @@ async function* act(run: RunState, step: Step, answer: AssistantMessage): Flow<A
   const calls = callsOf(answer)
   if (calls.length > 0) run.cancel.stopAt('after-model')
   const refusal = calls.length > 0 ? refusalOf(run, answer, calls) : undefined
-  const results = refusal ? refuse(run, calls, refusal) : yield* run.funnel.until(run.calls.commit(calls, step.attempt))
+  const results = refusal ? refuse(run, calls, refusal) : yield* make(run, step, calls)
   run.signal.throwIfAborted()
   for (const message of results) run.append(message)
   const isAnswer = refusal?.isAnswer ?? calls.length === 0
-  const candidate = isAnswer ? answer : refusal ? undefined : results.find((message) => run.calls.isDirect(message))
+  const candidate = isAnswer ? answer : refusal ? undefined : results.find((message) => isFinal(run, message))
+  const isDirect = candidate?.role === 'tool' && !isOutputCall(run.config.output, candidate)
   // What the user has sent in the meantime is to be answered first (K19).
-  step.offer(run.sent.length === 0 ? candidate : undefined, answer.finishReason)
+  step.offer(run.sent.length === 0 ? candidate : undefined, isDirect, answer.finishReason)
   yield* run.funnel.drain()
   return step.candidate
+}
+
+/** The results in call order. A call that gives the output is not made: its input is its result (M14). */
+async function* make(run: RunState, step: Step, calls: readonly ToolCall[]): Flow<AgentEvent, readonly ToolMessage[]> {
+  const { output } = run.config
+  const toMake = calls.filter((call) => !isOutputCall(output, call))
+  const messages = withOutputs(calls, yield* run.funnel.until(run.calls.commit(toMake, step.attempt)))
+  for (const message of messages) {
+    if (isOutputCall(output, message)) run.push({ type: 'tool-end', callId: message.callId, message })
+  }
+  return messages
+}
+
+function isFinal(run: RunState, message: ToolMessage): boolean {
+  return isOutputCall(run.config.output, message) || run.calls.isDirect(message)
 }
 
 interface Refusal {
@@ -117,18 +136,15 @@ function refusalOf(run: RunState, { finishReason }: AssistantMessage, calls: rea
     return { text: forbiddenText(finishReason), cause: 'stream_truncated', isAnswer }
   }
   const { maxSteps, tools } = run.setup
-  const mayEndRun = tools.some((tool) => tool.returnDirect && calls.some((call) => call.name === tool.name))
+  const { output } = run.config
+  const mayEndRun = calls.some((call) => isOutputCall(output, call) || findTool(tools, call.name)?.returnDirect)
   if (run.step < maxSteps || mayEndRun) return undefined
   return { text: stepLimitText(maxSteps), cause: 'call_withdrawn', isAnswer: false }
 }
 
 function refuse(run: RunState, calls: readonly ToolCall[], { cause, text }: Refusal): ToolMessage[] {
   run.calls.discardRest(cause)
-  return calls.map((call) => {
-    const message = textMessage(call, text, true)
-    run.push({ type: 'tool-end', callId: call.id, message })
-    return message
-  })
+  return calls.map((call) => run.calls.refuse(call, text))
 }
 
 function isEmpty(message: AssistantMessage): boolean {
@@ -145,12 +161,13 @@ function answerProblem(state: AgentState): string | undefined {
   return stateProblem(state) ?? (isAnswer ? undefined : 'the state must end with an assistant message')
 }
 
-function resultOf(run: RunState, step: Step, message: Answer): AgentResult {
+function resultOf(run: RunState, step: Step, { message, output }: Accepted): AgentResult {
   return {
     status: 'completed',
     stopReason: step.direct ? 'return-direct' : 'answer',
     message,
     text: textOf(message),
+    ...(run.config.output && { output }),
     finishReason: message.role === 'tool' ? (step.finishReason ?? 'other') : message.finishReason,
     messages: run.messages,
     steps: run.step,

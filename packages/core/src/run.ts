@@ -13,7 +13,15 @@ import type { CallEntry } from './call-entry.ts'
 import { Cancel, type CancelMode } from './cancel.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import type { AgentConfig } from './config.ts'
-import { type AgentError, InputError, MaxStepsError, MiddlewareError, RunAbortedError, RunStop } from './errors.ts'
+import {
+  type AgentError,
+  InputError,
+  MaxStepsError,
+  MiddlewareError,
+  type OutputError,
+  RunAbortedError,
+  RunStop,
+} from './errors.ts'
 import type { AgentEvent, AgentEventBody, Warning } from './events.ts'
 import { Funnel } from './funnel.ts'
 import { DEFAULT_FEEDBACK } from './gate.ts'
@@ -115,6 +123,8 @@ export class RunState {
   #ended: AgentError | undefined
   #request = new AbortController()
   #betweenAttempts = false
+  /** Why the last answer did not fit the output schema, if that was what was wrong with it. */
+  #misfit: OutputError | undefined
   #atWork = false
   #entered = false
   /** Who called `next` again last: the one to blame for steps that begin while others are at work. */
@@ -260,8 +270,10 @@ export class RunState {
   openStep(): Step {
     if (this.current) return this.current
     this.cancel.stopAt('after-tools')
-    if (this.step >= this.setup.maxSteps) throw new MaxStepsError(this.setup.maxSteps, this.feedback)
+    if (this.step >= this.setup.maxSteps)
+      throw new MaxStepsError(this.setup.maxSteps, this.feedback, this.#misfit && { cause: this.#misfit })
     this.feedback = undefined
+    this.#misfit = undefined
     this.current = new Step(++this.step, this.messages)
     return this.current
   }
@@ -327,7 +339,7 @@ export class RunState {
   }
 
   /** An answer was not accepted: the model reads why. */
-  reject(feedback: string | readonly Message[], origin: string): string | readonly Message[] {
+  reject(feedback: string | readonly Message[], origin: string, misfit?: OutputError): string | readonly Message[] {
     const empty = feedback.length === 0
     if (empty)
       this.warn({ code: 'empty-feedback', message: `${origin} rejected an answer without feedback`, source: 'core' })
@@ -335,6 +347,7 @@ export class RunState {
     const messages = typeof said === 'string' ? [{ role: 'user', content: said } as const] : said
     for (const message of messages) this.append(message.role === 'user' ? { origin, ...message } : message)
     this.feedback = typeof said === 'string' ? said : said.map(textOf).join('\n')
+    this.#misfit = misfit
     return said
   }
 

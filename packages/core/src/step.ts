@@ -47,9 +47,9 @@ export class Step {
   }
 
   /** The calls are made, if there were any: what is offered as the final answer, if anything is. */
-  offer(candidate: Answer | undefined, finishReason: FinishReason): void {
+  offer(candidate: Answer | undefined, direct: boolean, finishReason: FinishReason): void {
     this.candidate = candidate
-    this.direct = candidate?.role === 'tool'
+    this.direct = direct
     this.finishReason = finishReason
     this.enter('gate')
   }

@@ -7,6 +7,7 @@
  */
 
 import type { Span } from '@opentelemetry/api'
+import { resolveAliases } from './aliases.ts'
 import { type Asker, CallEntry } from './call-entry.ts'
 import { CallEvents } from './call-events.ts'
 import { endSpans } from './call-spans.ts'
@@ -86,7 +87,8 @@ export class ToolCalls {
   }
 
   /** The reader is shown a call: what the call has emitted follows. A sealed call whose arguments changed is let go of (H8). */
-  shown(call: ToolCall, sealed: boolean): void {
+  shown(written: ToolCall, sealed: boolean): void {
+    const call = this.#own(written)
     this.#events.announced(call)
     const entry = this.#ledger.get(call.id)
     if (!entry?.provisional || entry.discarded) return
@@ -97,7 +99,7 @@ export class ToolCalls {
   /** {@link Run.callTool}: a call of the response that is coming, or one that a tool or wrap makes on the side. */
   call(call: ToolCall, actor: Actor, options: CallOptions = {}): Promise<ToolMessage> {
     try {
-      return this.#called(call, actor, options)
+      return this.#called(this.#own(call), actor, options)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -130,10 +132,11 @@ export class ToolCalls {
 
   /**
    * The model call has stood with these calls: commits those that were made, makes the others, and discards the rest. The
-   * messages come in call order. If a tool ends the run, its siblings are aborted and waited for first (A12); one that asks, or
-   * that no longer starts, stays open, and the others finish (L3).
+   * messages come in call order, under the names the model wrote (M9). If a tool ends the run, its siblings are aborted and waited
+   * for first (A12); one that asks, or that no longer starts, stays open, and the others finish (L3).
    */
-  async commit(calls: readonly ToolCall[], attempt: number | undefined): Promise<ToolMessage[]> {
+  async commit(written: readonly ToolCall[], attempt: number | undefined): Promise<ToolMessage[]> {
+    const calls = written.map((call) => this.#own(call))
     this.#run.signal.throwIfAborted()
     const { askers, attempts } = this.#modelCall
     const modelEnded = attempt === undefined ? undefined : attempts.get(attempt)?.ended
@@ -151,7 +154,7 @@ export class ToolCalls {
       await Promise.all(entries.map((entry) => entry.promise.catch((error: unknown) => unlessStop(error))))
       const messages = await Promise.all(entries.map((entry) => entry.promise))
       // A call that had settled before it was joined goes into the history under the id it has by now.
-      return messages.map((message, index) => entries[index]?.message ?? message)
+      return messages.map((message, index) => inWordsOf(written[index], entries[index]?.message ?? message))
     } catch (error) {
       if (error instanceof RunStop) throw error
       this.abort(error)
@@ -175,12 +178,17 @@ export class ToolCalls {
   answers(calls: readonly ToolCall[]): ToolMessage[] {
     return calls.map((call) => {
       const entry = this.#ledger.get(call.id)
-      if (entry?.message && !entry.discarded) return entry.message
+      if (entry?.message && !entry.discarded) return inWordsOf(call, entry.message)
       const started = entry !== undefined && !entry.discarded && entry.attempts > 0
-      const message = freeze(textMessage(call, started ? CUT_OFF : NOT_STARTED, true))
-      this.#run.push({ type: 'tool-end', callId: call.id, message })
-      return message
+      return this.refuse(call, started ? CUT_OFF : NOT_STARTED)
     })
+  }
+
+  /** The error result of a call that is not made, or comes to no result: the reader is told then. */
+  refuse(call: ToolCall, text: string): ToolMessage {
+    const message = freeze(textMessage(this.#own(call), text, true))
+    this.#run.push({ type: 'tool-end', callId: call.id, message })
+    return inWordsOf(call, message)
   }
 
   /** The run is aborted or over: nothing more starts or commits, and what is at work is told to stop. */
@@ -251,6 +259,11 @@ export class ToolCalls {
       this.#run.warn({ code: 'return-direct-failed', message, source: 'core' })
       return false
     }
+  }
+
+  /** A call in its tool's own words: every call comes in through here. */
+  #own(call: ToolCall): ToolCall {
+    return resolveAliases(call, this.#run.setup.tools)
   }
 
   /** The entry of a call made already: under its id, or under its key by an earlier attempt. */
@@ -399,4 +412,9 @@ function unlessStop(error: unknown): void {
 function causeOf(error: unknown): DiscardCause {
   if (error instanceof ModelError) return error.code === 'stream_truncated' ? 'stream_truncated' : 'stream_error'
   return error instanceof AgentError ? causeOf(error.cause) : 'stream_error'
+}
+
+/** The result as the history has it: under the name the model wrote. */
+function inWordsOf(call: ToolCall | undefined, message: ToolMessage): ToolMessage {
+  return !call || call.name === message.name ? message : freeze({ ...message, name: call.name })
 }

@@ -52,10 +52,20 @@ export interface Tool<Input = unknown, Output = unknown> {
   compensate?(input: Input, output: Output): void | Promise<void>
   /** The result is the run's answer, if the final-answer gate accepts it. */
   readonly returnDirect?: boolean | Method<Output, boolean>
+  /** Other words a model may use: of them only the history knows (M9). */
+  readonly aliases?: ToolAliases
   /** Does the work. An async generator yields {@link Progress} and returns its output. */
   execute(input: Input, context: ToolContext): Output | Promise<Output> | AsyncGenerator<Progress, Output>
   /** How the model reads the output. Default: a string as it is, `undefined` as empty text, anything else as JSON. */
   toContent?(output: Output): readonly ContentPart[]
+}
+
+/** None may be empty, or stand for two things (M11). */
+export interface ToolAliases {
+  /** Other names of the tool. */
+  readonly names?: readonly string[]
+  /** Other names of top-level keys of its input: `{ path: ['file', 'filename'] }`. */
+  readonly input?: Readonly<Record<string, readonly string[]>>
 }
 
 const EFFECTS: readonly Effect[] = ['read', 'idempotent', 'reversible', 'external']
@@ -93,13 +103,13 @@ const definitions = new WeakMap<Tool, ToolDefinition>()
 export function definitionOf(tool: Tool): ToolDefinition {
   let definition = definitions.get(tool)
   if (!definition) {
-    const inputSchema = tool.input['~standard'].jsonSchema.input({ target: 'draft-2020-12' })
-    definition = {
-      name: tool.name,
-      description: tool.description,
-      inputSchema: inputSchema as ToolDefinition['inputSchema'],
-    }
+    definition = { name: tool.name, description: tool.description, inputSchema: jsonSchemaOf(tool.input) }
     definitions.set(tool, definition)
   }
   return definition
+}
+
+/** What the schema accepts, as JSON Schema. Throws what the schema library throws. */
+export function jsonSchemaOf(schema: ToolSchema): ToolDefinition['inputSchema'] {
+  return schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' }) as ToolDefinition['inputSchema']
 }
