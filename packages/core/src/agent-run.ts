@@ -19,6 +19,7 @@ import {
   STEP_COUNT,
 } from './telemetry/semconv.ts'
 import { type OpenSpan, outcomeOf, setError, setUsage, startRunSpan, tracerOf } from './telemetry/spans.ts'
+import type { ToolStatus } from './tool-status.ts'
 
 export interface RunOptions {
   /** Stops the run at once: `result` rejects with {@link RunAbortedError} (K1). */
@@ -40,6 +41,10 @@ export interface AgentRun extends AsyncIterable<AgentEvent> {
   readonly id: string
   /** The result, or the error that ended the run. Need not be awaited. */
   readonly result: Promise<AgentResult>
+  /** As {@link Run.cancelTool}. */
+  cancelTool(callId: string): boolean
+  /** As {@link Run.toolStatus}; answers after the run's end, too. */
+  toolStatus(callId: string): ToolStatus | undefined
 }
 
 export type RunInput = string | readonly Message[]
@@ -87,6 +92,8 @@ export function startRun(
   return {
     id: run.id,
     result,
+    cancelTool: (callId) => run.calls.cancel(callId),
+    toolStatus: (callId) => run.calls.status(callId),
     [Symbol.asyncIterator]() {
       if (read || !buffer) throw new TypeError('the events of a run can be read once')
       read = true

@@ -10,6 +10,7 @@ import {
   type Message,
   type Model,
   type ModelRequest,
+  type Run,
   runLocal,
   type Tool,
   textOf,
@@ -217,8 +218,8 @@ test('100 runs at once on one agent keep their own history, steps, usage and run
     input: z.object({ n: z.number() }),
     async execute({ n }, { run }) {
       await new Promise((resolve) => setTimeout(resolve, (n * 37) % 101))
-      own(run).calls++
-      return `${n}: ${own(run).calls}`
+      own(run as Run).calls++
+      return `${n}: ${own(run as Run).calls}`
     },
   })
   // Run n makes n % 5 calls, one a step.

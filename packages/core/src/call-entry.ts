@@ -1,12 +1,15 @@
 /** What a run knows of one logical call. */
 
 import type { Attributes, Context, Span } from '@opentelemetry/api'
+import { NotCancelableError, ToolCancelledError } from './errors.ts'
 import type { DiscardCause } from './events.ts'
 import { timer } from './grace.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
-import type { Ticket } from './slots.ts'
+import type { Slots, Ticket } from './slots.ts'
 import type { OpenSpan } from './telemetry/spans.ts'
 import type { Effect, Tool } from './tool.ts'
+import { seatFor } from './tool-limit.ts'
+import { CallStatus } from './tool-status.ts'
 
 /** Who asked for calls: a model attempt; or a wrap that answers itself, which is number 0 and has no span. */
 export interface Asker {
@@ -26,8 +29,12 @@ export interface Execution {
   /** Aborted with its call, or alone when the wrap that asked for it has left. */
   readonly signal: AbortSignal
   readonly started: number
+  /** The calls its function made. */
+  readonly children: CallEntry[]
   ended?: number
   error?: unknown
+  /** Its time was over, and it went on beyond its grace time. */
+  abandoned?: boolean
 }
 
 interface EntryOptions {
@@ -42,7 +49,7 @@ interface EntryOptions {
   readonly maker: CallEntry | undefined
   readonly provisional: boolean
   readonly ceiling: Effect | undefined
-  readonly ticket: Ticket | undefined
+  readonly slots: Slots
 }
 
 /** Until a call is made. */
@@ -57,8 +64,8 @@ export class CallEntry {
   /** What the call's spans nest under. */
   readonly parent: Context
   readonly attributes: Attributes
-  /** Absent for calls made by tools and wraps: they work inside the slot of the call that made them. */
-  readonly ticket: Ticket | undefined
+  readonly slots: Slots
+  readonly ticket: Ticket
   /** Absent unless a tool or wrap makes this call: then it shares that call's fate. */
   readonly maker: CallEntry | undefined
   readonly startedEarly: boolean
@@ -68,6 +75,7 @@ export class CallEntry {
   readonly asked: number = performance.now()
   readonly askers: Asker[]
   readonly executions: Execution[] = []
+  readonly status: CallStatus = new CallStatus()
   /** How often it was executed (C14). */
   attempts = 0
   /** When the stream of the attempt that stood ended, in `performance.now()`; set when the call is committed. */
@@ -108,7 +116,6 @@ export class CallEntry {
     this.provisional = options.provisional
     this.startedEarly = options.provisional
     this.ceiling = options.ceiling
-    this.ticket = options.ticket
     this.maker?.children.push(this)
     this.signal = this.#controller.signal
     this.abandoned = new Promise((resolve) => {
@@ -118,6 +125,8 @@ export class CallEntry {
       this.#commit = resolve
     })
     if (!options.provisional) this.#commit()
+    this.slots = options.slots
+    this.ticket = options.slots.ticket(seatFor(this))
   }
 
   /** Aborts this call and those it made; `grace` ms later they are no longer waited for. */
@@ -126,6 +135,19 @@ export class CallEntry {
     if (this.settled || this.signal.aborted) return
     this.#timer = timer(grace, this.#abandon)
     this.#controller.abort(reason)
+  }
+
+  /** Aborts this call if it is at work, and its tool allows that; gives whether it did (I4). */
+  cancel(grace: number): boolean {
+    if (this.settled || this.discarded) return false
+    if (this.tool?.cancelable === false) throw new NotCancelableError(this.id, this.tool.name)
+    this.abort(new ToolCancelledError(this.id), grace)
+    return this.cancelled
+  }
+
+  /** It was cancelled, or the call that makes it was. */
+  get cancelled(): boolean {
+    return this.signal.reason instanceof ToolCancelledError
   }
 
   /** Its model call has stood and the loop asks for it. */
@@ -137,5 +159,6 @@ export class CallEntry {
   settle(): void {
     this.settled = true
     clearTimeout(this.#timer)
+    this.slots.close(this.ticket)
   }
 }

@@ -1,70 +1,106 @@
 /** One execution of a tool: slot, span, input check, the function itself, its message. The innermost of `wrapToolCall`. */
 
-import type { Context } from '@opentelemetry/api'
+import type { Attributes, Context, Tracer } from '@opentelemetry/api'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { CallEntry, Execution } from './call-entry.ts'
-import { AgentError, ToolInputError, UnknownToolError } from './errors.ts'
-import { cancelable } from './flow.ts'
-import type { ToolCall, ToolMessage } from './message.ts'
-import type { Awaitable, ToolFlow } from './middleware.ts'
-import type { RunState } from './run.ts'
-import { viewOf } from './run-view.ts'
+import { AgentError, ToolInputError } from './errors.ts'
+import { cancelable, type Flow } from './flow.ts'
+import type { ToolCall } from './message.ts'
+import type { Awaitable, Run } from './middleware.ts'
+import type { Actor } from './run-view.ts'
 import { DISPATCH_LAG, DISPATCH_QUEUED, TOOL_EFFECT } from './telemetry/semconv.ts'
 import { startToolSpan } from './telemetry/spans.ts'
 import { traced } from './telemetry/traced.ts'
+import { TimeLimit } from './time-limit.ts'
 import { type Effect, effectOf, exceeds, type Progress, type Tool } from './tool.ts'
-import { resultMessage, textMessage } from './tool-message.ts'
 import { unwrapJson } from './unwrap-json.ts'
 
-/** Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call. */
-export function executeTool(run: RunState, entry: CallEntry, call: ToolCall, parent: Context): ToolFlow {
-  const left = new AbortController()
-  const signal = AbortSignal.any([entry.signal, left.signal])
-  const flow = inSlot(run, entry, call, { parent, signal })
-  return cancelable(flow, () => left.abort(new Error('the wrap that asked has left')))
+/** Where a tool is executed: in a run, or alone. */
+export interface Host<Result> {
+  readonly tracer: Tracer
+  /** The agent's name. */
+  readonly agent: string | undefined
+  /** How long a function that was aborted is waited for, in milliseconds. */
+  readonly grace: number
+  /** In milliseconds, for this tool. */
+  readonly timeout: number | undefined
+  /** Put on the span when it opens. */
+  attributes(): Attributes
+  /** The run as the function sees it; alone there is none. */
+  viewOf(actor: Actor): Run | undefined
+  /** What comes of an output. */
+  resultOf(call: ToolCall, tool: Tool, output: unknown): Result
+  /** What comes of a call to a tool there is not. */
+  unknown(call: ToolCall): Awaitable<Result>
 }
 
-async function* inSlot(run: RunState, entry: CallEntry, call: ToolCall, place: Place): ToolFlow {
-  const queued = performance.now()
-  if (entry.ticket) await run.calls.slots.take(entry.ticket, place.signal)
-  try {
-    place.signal.throwIfAborted()
-    return yield* inSpan(run, entry, call, place, performance.now() - queued)
-  } catch (error) {
-    if (entry.ticket && error instanceof AgentError) run.calls.slots.hold(entry.ticket)
-    throw error
-  } finally {
-    if (entry.ticket) run.calls.slots.free(entry.ticket)
-  }
+/** Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call. */
+export function executeTool<Result>(
+  host: Host<Result>,
+  entry: CallEntry,
+  call: ToolCall,
+  parent: Context,
+): Flow<Progress, Result> {
+  const own = new AbortController()
+  const place = { parent, signal: AbortSignal.any([entry.signal, own.signal]), own }
+  const flow = inSlot(host, entry, call, place)
+  return cancelable(flow, () => own.abort(new Error('the wrap that asked has left')))
 }
 
 interface Place {
   readonly parent: Context
   readonly signal: AbortSignal
+  /** Aborts this execution alone. */
+  readonly own: AbortController
+}
+
+async function* inSlot<Result>(
+  host: Host<Result>,
+  entry: CallEntry,
+  call: ToolCall,
+  place: Place,
+): Flow<Progress, Result> {
+  const queued = performance.now()
+  await entry.slots.take(entry.ticket, place.signal)
+  try {
+    place.signal.throwIfAborted()
+    return yield* inSpan(host, entry, call, place, performance.now() - queued)
+  } catch (error) {
+    if (error instanceof AgentError) entry.slots.hold(entry.ticket)
+    throw error
+  } finally {
+    entry.slots.free(entry.ticket)
+  }
 }
 
 /** The span ends later, when the call is committed or discarded, but with the time at which the function settled. */
-function inSpan(run: RunState, entry: CallEntry, call: ToolCall, place: Place, queued: number): ToolFlow {
+function inSpan<Result>(
+  host: Host<Result>,
+  entry: CallEntry,
+  call: ToolCall,
+  place: Place,
+  queued: number,
+): Flow<Progress, Result> {
   const { parent, signal } = place
   let execution: Execution
   return traced({
     open: () => {
       const attempt = ++entry.attempts
-      const open = startToolSpan(run.tracer, parent, {
+      const open = startToolSpan(host.tracer, parent, {
         tool: entry.tool?.name,
         callId: entry.id,
-        agent: run.config.name,
+        agent: host.agent,
         step: entry.step,
         attempt,
         early: entry.startedEarly,
         asked: entry.askers.flatMap(({ span }) => span?.spanContext() ?? []),
-        attributes: { [DISPATCH_QUEUED]: queued / 1000, ...run.annotationsOf(entry.call.id), ...entry.attributes },
+        attributes: { [DISPATCH_QUEUED]: queued / 1000, ...host.attributes(), ...entry.attributes },
       })
-      execution = { open, attempt, signal, started: performance.now() }
+      execution = { open, attempt, signal, started: performance.now(), children: [] }
       entry.executions.push(execution)
       return open
     },
-    make: () => work(run, entry, call, execution),
+    make: () => work(host, entry, call, execution, place.own),
     done: (_, message) => message,
     failed: (error) => error,
     ended: (_, error) => {
@@ -74,27 +110,52 @@ function inSpan(run: RunState, entry: CallEntry, call: ToolCall, place: Place, q
   })
 }
 
-async function* work(run: RunState, entry: CallEntry, call: ToolCall, execution: Execution): ToolFlow {
+async function* work<Result>(
+  host: Host<Result>,
+  entry: CallEntry,
+  call: ToolCall,
+  execution: Execution,
+  own: AbortController,
+): Flow<Progress, Result> {
   const { tool } = entry
   const { attempt, signal } = execution
   const { span, context } = execution.open
-  if (!tool) return await unknown(run, call)
+  if (!tool) return await host.unknown(call)
   const input = await checkedInput(tool, call)
   signal.throwIfAborted()
   const effect = safeEffect(tool, input)
   span.setAttribute(TOOL_EFFECT, effect)
   if (entry.provisional && entry.ceiling && exceeds(effect, entry.ceiling)) await committed(entry, signal)
   span.setAttribute(DISPATCH_LAG, (performance.now() - entry.asked) / 1000)
-  const outcome = tool.execute(input, {
-    callId: entry.call.id,
-    idempotencyKey: entry.key,
-    attempt,
-    signal,
-    run: viewOf(run, { context, source: tool.name, call: entry }),
+  entry.status.begin()
+  const run = host.viewOf({ context, source: tool.name, call: entry, execution })
+  const toolContext = { callId: entry.call.id, idempotencyKey: entry.key, attempt, signal, ...(run && { run }) }
+  const limit = timeLimit(host, tool, execution, own)
+  try {
+    const output = yield* limit.outcome(tool.execute(input, toolContext))
+    entry.done = { input, output }
+    return host.resultOf(call, tool, output)
+  } finally {
+    limit.over()
+  }
+}
+
+/** What the function has called is cut off with it. */
+function timeLimit<Result>(host: Host<Result>, tool: Tool, execution: Execution, own: AbortController): TimeLimit {
+  const { timeout: ms, grace } = host
+  return new TimeLimit({
+    tool: tool.name,
+    ms,
+    grace,
+    signal: execution.signal,
+    abort(reason) {
+      own.abort(reason)
+      for (const child of execution.children) child.abort(reason, grace)
+    },
+    abandoned() {
+      execution.abandoned = true
+    },
   })
-  const output = isGenerator(outcome) ? yield* outcome : await outcome
-  entry.done = { input, output }
-  return resultMessage(call, tool, output)
 }
 
 /** A throw of the tool's own function counts as `external` (H4). */
@@ -117,15 +178,6 @@ async function committed(entry: CallEntry, signal: AbortSignal): Promise<void> {
   } finally {
     signal.removeEventListener('abort', abort)
   }
-}
-
-async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {
-  const answer = call.name === '' ? undefined : await run.config.unknownTool?.(call)
-  if (answer !== undefined) return textMessage(call, answer, false)
-  throw new UnknownToolError(
-    call.name,
-    run.setup.tools.map((tool) => tool.name),
-  )
 }
 
 /**
@@ -160,8 +212,4 @@ function described(issue: StandardSchemaV1.Issue): { readonly path: string; read
 
 function pathOf({ path = [] }: StandardSchemaV1.Issue): string[] {
   return path.map((part) => String(typeof part === 'object' ? part.key : part))
-}
-
-function isGenerator(value: unknown): value is AsyncGenerator<Progress, unknown> {
-  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value
 }

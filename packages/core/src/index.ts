@@ -21,10 +21,15 @@ export {
   type ModelErrorCode,
   type ModelErrorData,
   messageOf,
+  NotCancelableError,
   RetriesExhaustedError,
   RunAbortedError,
+  ToolBusyError,
+  ToolCancelledError,
   ToolDiscardedError,
   ToolInputError,
+  ToolTimeoutError,
+  UnknownCallError,
   UnknownToolError,
 } from './errors.ts'
 export type {
@@ -83,6 +88,8 @@ export {
   type ToolDefinition,
 } from './model.ts'
 export { runLocal } from './run-local.ts'
+export { type RunToolOptions, runTool, type ToolRun } from './run-tool.ts'
 export { DEFERRAL_REASON, DISPATCH_EVIDENCE } from './telemetry/semconv.ts'
 export type { TelemetryOptions } from './telemetry/spans.ts'
 export { type Effect, effectOf, type Progress, type Tool, type ToolContext, type ToolSchema, tool } from './tool.ts'
+export type { ToolState, ToolStatus } from './tool-status.ts'

@@ -1,16 +1,19 @@
 /** The run as hooks, wraps and tools see it. What each does carries its name, and nests under its span. */
 
 import type { Attributes, Context } from '@opentelemetry/api'
-import type { CallEntry } from './call-entry.ts'
+import type { CallEntry, Execution } from './call-entry.ts'
 import type { ToolCall, ToolMessage, Usage } from './message.ts'
 import type { AgentSetup, CallOptions, Run } from './middleware.ts'
 import type { RunState } from './run.ts'
+import type { ToolStatus } from './tool-status.ts'
 
 /** Who acts: the context it acts in, its name, the call it works for, if any, and whether it stands outside of the steps. */
 export interface Actor {
   readonly context: Context
   readonly source: string
   readonly call?: CallEntry
+  /** Of the tool that acts. */
+  readonly execution?: Execution
   readonly outside?: boolean
 }
 
@@ -61,8 +64,17 @@ class RunView implements Run {
     return this.#state.calls.call(call, this.#actor, options)
   }
 
+  cancelTool(callId: string): boolean {
+    return this.#state.calls.cancel(callId)
+  }
+
+  toolStatus(callId: string): ToolStatus | undefined {
+    return this.#state.calls.status(callId)
+  }
+
   emit({ name, data }: { readonly name: string; readonly data: unknown }): void {
     const { source, call, outside } = this.#actor
+    if (this.#isOver) return
     if (call) this.#state.calls.emit(call, { type: 'custom', name, data, source })
     else this.#state.push({ type: 'custom', name, data, source }, outside)
   }
@@ -80,7 +92,7 @@ class RunView implements Run {
 
   /** What is done for a call that was abandoned or discarded reaches nothing (K13). */
   get #isOver(): boolean {
-    const { call } = this.#actor
-    return call !== undefined && (call.settled || call.discarded !== undefined)
+    const { call, execution } = this.#actor
+    return execution?.abandoned || (call !== undefined && (call.settled || call.discarded !== undefined))
   }
 }
