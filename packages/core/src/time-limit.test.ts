@@ -97,26 +97,26 @@ test('a long input check and a call’s wraps are not its time either (I10)', as
   expect(texts).toEqual(['in time'])
 })
 
-test.for([
-  ['a value', async () => void (await sleep(150))],
+test.for<readonly [string, () => unknown]>([
+  ['a value', () => sleep(150)],
   ['a throw', () => sleep(150).then(() => Promise.reject(new Error('too late')))],
   ['an AgentError', () => sleep(150).then(() => Promise.reject(new AgentError('too late')))],
   [
     'a generator’s return',
-    async function* () {
+    async function* (): AsyncGenerator<Progress, string> {
       await sleep(150)
       return 'late'
     },
   ],
   [
     'a generator’s throw',
-    async function* () {
+    async function* (): AsyncGenerator<Progress, string> {
       await sleep(150)
       throw new Error('too late')
     },
   ],
-] as const)('%s that comes late is dropped (I10)', async ([, execute]) => {
-  const { texts, result } = await ran(work(execute as () => unknown))
+])('%s that comes late is dropped (I10)', async ([, execute]) => {
+  const { texts, result } = await ran(work(execute))
   expect(texts).toEqual([LIMIT])
   expect(result?.abandoned).toBeUndefined()
 })

@@ -153,6 +153,7 @@ export interface ToolSpan {
   readonly tool: string | undefined
   readonly callId: string
   readonly agent: string | undefined
+  /** 0 before the first, and alone: then there is no model call that it waits for. */
   readonly step: number
   readonly attempt: number
   readonly early: boolean
@@ -168,10 +169,12 @@ export function startToolSpan(tracer: Tracer, parent: Context, call: ToolSpan): 
     [names.TOOL_NAME]: call.tool ?? names.OTHER,
     [names.TOOL_CALL_ID]: call.callId,
     [names.TOOL_TYPE]: 'function',
-    [names.STEP_INDEX]: call.step,
     [names.ATTEMPT]: call.attempt,
-    [names.DISPATCH_MODE]: call.early ? 'early' : 'after_model',
-    ...(!call.early && { [names.DISPATCH_EVIDENCE]: 'model_stood' }),
+    ...(call.step > 0 && {
+      [names.STEP_INDEX]: call.step,
+      [names.DISPATCH_MODE]: call.early ? 'early' : 'after_model',
+    }),
+    ...(call.step > 0 && !call.early && { [names.DISPATCH_EVIDENCE]: 'model_stood' }),
     ...(call.agent !== undefined && { [names.AGENT_NAME]: call.agent }),
     ...call.attributes,
   }
