@@ -3,23 +3,25 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 
 const paths = ['/', '/prices', '/news', '/contact']
-
 // The site: each page comes in five parts, with a little time between them.
-const site = createServer(async (request, response) => {
-  if (!paths.includes(request.url ?? '')) return void response.writeHead(404).end()
-  const parts = Array.from({ length: 5 }, (_, n) => `<p>Part ${n + 1} of ${request.url}</p>`)
-  response.writeHead(200, { 'content-type': 'text/html', 'content-length': parts.join('').length })
+async function* slowly(parts: readonly string[]) {
   for (const part of parts) {
-    response.write(part)
+    yield part
     await wait(40)
   }
-  response.end()
+}
+const site = createServer(({ url = '' }, response) => {
+  if (!paths.includes(url)) return void response.writeHead(404).end()
+  const parts = [1, 2, 3, 4, 5].map((n) => `<p>Part ${n} of ${url}</p>`)
+  response.writeHead(200, { 'content-type': 'text/html', 'content-length': parts.join('').length })
+  Readable.from(slowly(parts)).pipe(response)
 }).listen(0, '127.0.0.1')
 await once(site, 'listening')
 const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`

@@ -197,15 +197,15 @@ test('what an abandoned execution does later reaches nothing, though its call go
       }
       await sleep(150)
       run?.emit({ name: 'late', data: null })
-      log.push(
-        `${at()} ${await run?.callTool({ type: 'tool-call', id: 'x', name: 'work', input: {} }).catch((error: Error) => error.name)}`,
-      )
+      const inner = { type: 'tool-call', id: 'x', name: 'work', input: {} } as const
+      const refused = await run?.callTool(inner).catch((error: Error) => error.name)
+      log.push(`${at()} ${JSON.stringify(refused)}`)
       yield { message: 'late' }
       return 'first time'
     }),
     { middleware: [again], grace: 20 },
   )
-  expect(log).toEqual(['120 ToolTimeoutError', '150 ToolTimeoutError'])
+  expect(log).toEqual(['120 ToolTimeoutError', '150 "ToolTimeoutError"'])
   expect(texts).toEqual(['second time'])
   expect(result?.abandoned).toEqual(['c0'])
   expect(events.flatMap((event) => (event.type === 'tool-progress' ? [event.message] : []))).toEqual([

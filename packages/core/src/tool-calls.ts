@@ -259,12 +259,17 @@ export class ToolCalls {
       if (this.#asked.includes(entry)) this.abort(error)
       throw error
     } finally {
-      if (entry.executions.some(({ abandoned }) => abandoned)) this.abandoned.push(entry.id)
-      entry.settle()
-      const ok = entry.message !== undefined && !entry.message.isError
-      entry.status.end(endState(entry, ok, this.abandoned.includes(entry.id)), this.#ended.next())
+      this.#settle(entry)
       if (!entry.provisional && !entry.discarded) this.#close(entry)
     }
+  }
+
+  #settle(entry: CallEntry): void {
+    const goesOn = entry.executions.some(({ abandoned }) => abandoned) && !this.abandoned.includes(entry.id)
+    if (goesOn) this.abandoned.push(entry.id)
+    entry.settle()
+    const ok = entry.message !== undefined && !entry.message.isError
+    entry.status.end(endState(entry, ok, this.abandoned.includes(entry.id)), this.#ended.next())
   }
 
   #abandon(entry: CallEntry): ToolMessage {

@@ -174,10 +174,10 @@ test('a tool that calls itself works inside its own slot (I7)', async () => {
     description: 'Calls itself',
     input: z.object({ depth: z.number() }),
     concurrency: 1,
-    async execute({ depth }, { run, callId }): Promise<string> {
+    async execute({ depth }, { run, callId }): Promise<unknown> {
       if (depth === 0) return 'the bottom'
       const inner = { type: 'tool-call', id: `${callId}.`, name: 'nested', input: { depth: depth - 1 } } as const
-      return `${(await (run as Run).callTool(inner)).output}`
+      return (await (run as Run).callTool(inner)).output
     },
   })
   const run = running([respond(call('nested', { depth: 3 }, { id: 'a' }))], [nested as Tool])
