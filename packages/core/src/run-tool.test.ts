@@ -200,7 +200,10 @@ test('cancel makes result reject with ToolCancelledError, whatever the tool stil
     await sleep(50)
     return 'all is well'
   })
-  for (const work of [waiting, tidy]) {
+  const moans = made<string>(
+    (_, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
+  )
+  for (const work of [waiting, tidy, moans]) {
     const run = runTool(work, {})
     const progress = read(run.progress)
     await vi.advanceTimersByTimeAsync(10)

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -238,9 +239,15 @@ test('what a call makes is cut off with it when its time is over (I10)', async (
 })
 
 test('a call that ends in time leaves no timer, and one whose run is aborted neither (I10, A25)', async () => {
-  const quick = await ran(work(() => 'quick'))
-  expect(quick.texts).toEqual(['quick'])
+  const signals: AbortSignal[] = []
+  const quick = work(({ signal }) => {
+    signals.push(signal)
+    return 'quick'
+  })
+  const model = scriptedModel([respond(call('work'), call('work')), respond(say('Done.'))])
+  await createAgent({ model, tools: [quick], toolConcurrency: 1 }).run('Go')
   expect(vi.getTimerCount()).toBe(0)
+  expect(signals.map((signal) => getEventListeners(signal, 'abort'))).toEqual([[], []])
 
   const controller = new AbortController()
   const deaf = work(() => new Promise(() => undefined), { timeout: 1_000_000 })

@@ -116,7 +116,7 @@ test('a slot of a tool that comes free goes to the first whose run has a slot fo
   const free = { ...work, name: 'free', concurrency: 9 }
   const alone = runTool(work, { id: 'a', ms: 100 })
   const other = (id: string) => call('free', { id, ms: 500 }, { id })
-  const narrow = running([respond(other('x'), other('y'), task('b', 50))], [work, free], { toolConcurrency: 2 })
+  const narrow = running([respond(other('x'), task('b', 50), other('y'))], [work, free], { toolConcurrency: 2 })
   await vi.advanceTimersByTimeAsync(10)
   const wide = running([respond(task('c', 50))], [work])
   await vi.runAllTimersAsync()
@@ -320,6 +320,45 @@ test.for(HOWS)('a slot is free again after a call that ends so: %s (I9)', async 
   await alone.result.catch(() => undefined)
   await run.result
   await expectFree(work, 7)
+})
+
+test('what is abandoned gives its slot back once, though it ends later (I9)', async () => {
+  const { log, work } = limited(1)
+  const deaf = runTool(work, { id: 'b', ms: 10_000 }, { grace: 100 })
+  const next = runTool(work, { id: 'c', ms: 10_000 }, { grace: 100 })
+  await vi.advanceTimersByTimeAsync(1)
+  deaf.cancel()
+  await vi.advanceTimersByTimeAsync(12_000)
+  const last = runTool(work, { id: 'd', ms: 10 })
+  await vi.advanceTimersByTimeAsync(1)
+  expect(last.status().state).toBe('running')
+  expect(await next).toBe('c')
+  await vi.runAllTimersAsync()
+  expect(log).toEqual(['0 start b', '101 start c', '10000 end b', '10101 end c', '12001 start d', '12011 end d'])
+  const held = [runTool(work, { id: 'e', ms: 10 }), runTool(work, { id: 'f', ms: 10 })]
+  await vi.advanceTimersByTimeAsync(1)
+  expect(held.map((run) => run.status().state)).toEqual(['running', 'queued'])
+})
+
+test('between two tries of a call its slot is free for others (I9, C14)', async () => {
+  const { log, work } = limited(1)
+  const again: Middleware = {
+    name: 'again',
+    async *wrapToolCall(request, next) {
+      yield* next(request)
+      await sleep(50)
+      return yield* next(request)
+    },
+  }
+  const run = running([respond(task('a', 100), task('b', 100))], [work], { middleware: [again] })
+  await vi.runAllTimersAsync()
+  expect(await textsOf(run)).toEqual(['a', 'b'])
+  expect(log.filter((line) => line.includes('start'))).toEqual([
+    '0 start a',
+    '100 start b',
+    '200 start a',
+    '300 start b',
+  ])
 })
 
 test('a slot is free again after an abort, a cancel, and a wrap that returns (I9)', async () => {
