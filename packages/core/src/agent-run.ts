@@ -23,6 +23,7 @@ import {
 } from './telemetry/semconv.ts'
 import { type OpenSpan, outcomeOf, setError, setUsage, startRunSpan, tracerOf } from './telemetry/spans.ts'
 import type { Effect } from './tool.ts'
+import type { ToolStatus } from './tool-status.ts'
 
 export interface RunOptions {
   /** Stops the run at once: `result` rejects with {@link RunAbortedError} (K1). */
@@ -61,6 +62,10 @@ export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
   cancel(options?: CancelOptions): Promise<{ readonly status: 'cancelled' | 'ended' | 'aborted' }>
   /** Puts a user message into the history at the next safe point (K18, K19). Gives false once the run has ended. */
   send(message: string | UserMessage): boolean
+  /** As {@link Run.cancelTool}. */
+  cancelTool(callId: string): boolean
+  /** As {@link Run.toolStatus}; answers after the run's end, too. */
+  toolStatus(callId: string): ToolStatus | undefined
 }
 
 export type RunInput = string | readonly Message[]
@@ -126,6 +131,8 @@ export function startRun(
       )
     },
     send: (message) => run.send(message),
+    cancelTool: (callId) => run.calls.cancel(callId),
+    toolStatus: (callId) => run.calls.status(callId),
     [Symbol.asyncIterator]() {
       if (read || !buffer) throw new TypeError('the events of a run can be read once')
       read = true

@@ -3,16 +3,18 @@
 import type { Attributes, Context, Span } from '@opentelemetry/api'
 import type { Place } from './address.ts'
 import type { Checkpoint, SavedCall } from './checkpoint.ts'
-import type { RunStop } from './errors.ts'
+import { NotCancelableError, type RunStop, ToolCancelledError } from './errors.ts'
 import type { DiscardCause } from './events.ts'
 import { timer } from './grace.ts'
 import { freeze } from './history.ts'
 import type { Interrupt } from './interrupt.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
 import type { Answers } from './restore.ts'
-import type { Ticket } from './slots.ts'
+import type { Slots, Ticket } from './slots.ts'
 import type { OpenSpan } from './telemetry/spans.ts'
 import type { Effect, Tool } from './tool.ts'
+import { seatFor } from './tool-limit.ts'
+import { CallStatus } from './tool-status.ts'
 
 /** Who asked for calls: a model attempt; or a wrap that answers itself, which is number 0 and has no span. */
 export interface Asker {
@@ -32,8 +34,12 @@ export interface Execution {
   /** Aborted with its call, or alone when the wrap that asked for it has left. */
   readonly signal: AbortSignal
   readonly started: number
+  /** The calls its function made. */
+  readonly children: CallEntry[]
   ended?: number
   error?: unknown
+  /** Its time was over, and it went on beyond its grace time. */
+  abandoned?: boolean
 }
 
 /** The run of an agent that a call makes, as it can be saved. */
@@ -55,7 +61,7 @@ interface EntryOptions {
   readonly maker: CallEntry | undefined
   readonly provisional: boolean
   readonly ceiling: Effect | undefined
-  readonly ticket: Ticket | undefined
+  readonly slots: Slots
   /** What a checkpoint holds of it. */
   readonly saved?: SavedCall
 }
@@ -72,8 +78,8 @@ export class CallEntry {
   /** What the call's spans nest under. */
   readonly parent: Context
   readonly attributes: Attributes
-  /** Absent for calls made by tools and wraps: they work inside the slot of the call that made them. */
-  readonly ticket: Ticket | undefined
+  readonly slots: Slots
+  readonly ticket: Ticket
   /** Absent unless a tool or wrap makes this call: then it shares that call's fate. */
   readonly maker: CallEntry | undefined
   readonly startedEarly: boolean
@@ -83,6 +89,7 @@ export class CallEntry {
   readonly askedAt: number = performance.now()
   readonly askers: Asker[]
   readonly executions: Execution[] = []
+  readonly status: CallStatus = new CallStatus()
   /** Whether a response asked for it. */
   readonly asked: boolean
   /** How often it was executed (C14), before a resume, too. */
@@ -140,7 +147,6 @@ export class CallEntry {
     this.provisional = options.provisional
     this.startedEarly = options.provisional
     this.ceiling = options.ceiling
-    this.ticket = options.ticket
     this.maker?.children.push(this)
     this.signal = this.#controller.signal
     this.abandoned = new Promise((resolve) => {
@@ -152,6 +158,8 @@ export class CallEntry {
       this.#commit = resolve
     })
     if (!options.provisional) this.#commit()
+    this.slots = options.slots
+    this.ticket = options.slots.ticket(seatFor(this))
   }
 
   #restore({ id, attempts, message, told = false, done, nested }: SavedCall): void {
@@ -189,6 +197,19 @@ export class CallEntry {
     this.#controller.abort(reason)
   }
 
+  /** Aborts this call if it is at work, and its tool allows that; gives whether it did (I4). */
+  cancel(grace: number): boolean {
+    if (this.settled || this.discarded) return false
+    if (this.tool?.cancelable === false) throw new NotCancelableError(this.id, this.tool.name)
+    this.abort(new ToolCancelledError(this.id), grace)
+    return this.cancelled
+  }
+
+  /** It was cancelled, or the call that makes it was. */
+  get cancelled(): boolean {
+    return this.signal.reason instanceof ToolCancelledError
+  }
+
   /** Its model call has stood and the loop asks for it. */
   commit(): void {
     this.provisional = false
@@ -198,5 +219,6 @@ export class CallEntry {
   settle(): void {
     this.settled = true
     clearTimeout(this.#timer)
+    this.slots.close(this.ticket)
   }
 }

@@ -18,7 +18,6 @@ export class CallEvents {
   readonly #announced: Map<string, ToolCall> = new Map()
   /** Events of calls whose announcement has not come through the wraps yet. */
   readonly #hidden: Map<CallEntry, (AgentEventBody | AgentEvent)[]> = new Map()
-  readonly #progress: WeakMap<CallEntry, number> = new WeakMap()
 
   constructor(run: RunState) {
     this.#run = run
@@ -34,20 +33,13 @@ export class CallEvents {
     this.#emit(entry, { type: 'tool-start', callId: entry.call.id, call: entry.call, ...rerun })
   }
 
-  /** Clamped to 0..1, and never down: one that is lower or not finite shows as the last (I2). */
-  progress(entry: CallEntry, { progress, message, metadata }: Progress): void {
-    const last = this.#progress.get(entry)
-    const next =
-      progress === undefined || !Number.isFinite(progress) ? last : Math.max(last ?? 0, Math.min(progress, 1))
-    if (next !== undefined) this.#progress.set(entry, next)
+  progress(entry: CallEntry, progress: Progress): void {
     const event: ToolProgress = {
       type: 'tool-progress',
       callId: entry.call.id,
       name: entry.call.name,
       timestamp: Date.now(),
-      ...(progress !== undefined && next !== undefined && { progress: next }),
-      ...(message !== undefined && { message }),
-      ...(metadata !== undefined && { metadata }),
+      ...entry.status.report(progress),
     }
     this.#emit(entry, event)
   }

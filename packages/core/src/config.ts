@@ -44,6 +44,8 @@ export interface AgentOptions<Output = unknown> {
   readonly checkpoints?: CheckpointStore
   /** Milliseconds that a tool, or a run, which has been aborted is waited for. Default 1000; `Infinity` waits until it is out (K12). */
   readonly grace?: number
+  /** Milliseconds for which `toolStatus` remembers a call that has ended. Default 60000; from 0 on, or `Infinity` (I6). */
+  readonly statusFor?: number
   readonly telemetry?: TelemetryOptions
 }
 
@@ -59,6 +61,7 @@ export interface AgentConfig {
   readonly inputLimits: InputLimits
   readonly checkpoints: CheckpointStore | undefined
   readonly grace: number
+  readonly statusFor: number
   readonly telemetry: TelemetryOptions | undefined
   readonly prepareInput: AgentOptions['prepareInput']
   readonly unknownTool: AgentOptions['unknownTool']
@@ -79,9 +82,9 @@ export function configOf(options: AgentOptions): AgentConfig {
   checkNames(middleware)
   const inputLimits = { ...DEFAULT_INPUT_LIMITS, ...options.inputLimits }
   for (const [name, limit] of Object.entries(inputLimits)) checkLimit(`inputLimits.${name}`, limit)
-  const { grace = 1_000 } = options
-  if (!(typeof grace === 'number' && grace >= 0))
-    throw new ConfigError('grace', `must be a number from 0 on, or Infinity, not ${grace}`)
+  const { grace = 1_000, statusFor = 60_000 } = options
+  checkTime('grace', grace)
+  checkTime('statusFor', statusFor)
   return {
     name: options.name,
     description: options.description,
@@ -93,6 +96,7 @@ export function configOf(options: AgentOptions): AgentConfig {
     inputLimits,
     checkpoints: options.checkpoints,
     grace,
+    statusFor,
     telemetry: options.telemetry,
     prepareInput: options.prepareInput,
     unknownTool: options.unknownTool,
@@ -120,6 +124,7 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
       throw new ConfigError('tools', `${tool.name} is declared reversible and has no compensate`)
     }
     checkSchema(tool)
+    checkLimits(`tools.${tool.name}`, tool)
   }
   checkAliases(setup.tools)
   const taken = output && findTool(setup.tools, output.format.name)
@@ -141,6 +146,27 @@ function checkSchema(tool: Tool): void {
       `the input of ${tool.name} must be a Standard Schema that gives its JSON Schema, as zod 4 schemas do: ${messageOf(error)}`,
     )
   }
+}
+
+/** Throws {@link ConfigError} naming what of a tool's own limits cannot work (A2). */
+export function checkLimits(option: string, limits: Pick<Tool, 'timeout' | 'cancelable' | 'concurrency'>): void {
+  const { timeout, cancelable, concurrency } = limits
+  if (timeout !== undefined && !(typeof timeout === 'number' && timeout > 0))
+    throw new ConfigError(`${option}.timeout`, `must be a number above 0, or Infinity, not ${timeout}`)
+  if (cancelable !== undefined && typeof cancelable !== 'boolean')
+    throw new ConfigError(`${option}.cancelable`, `must be true or false, not ${String(cancelable)}`)
+  if (concurrency === undefined) return
+  const { limit, whenFull = 'wait' } =
+    typeof concurrency === 'object' && concurrency !== null ? concurrency : { limit: concurrency }
+  checkCount(`${option}.concurrency`, limit)
+  if (whenFull !== 'wait' && whenFull !== 'fail')
+    throw new ConfigError(`${option}.concurrency.whenFull`, `must be 'wait' or 'fail', not ${String(whenFull)}`)
+}
+
+/** Throws {@link ConfigError} unless it is a time that can be waited. */
+export function checkTime(option: string, value: number): void {
+  if (typeof value === 'number' && value >= 0) return
+  throw new ConfigError(option, `must be a number from 0 on, or Infinity, not ${value}`)
 }
 
 function checkCount(option: string, value: number): void {

@@ -314,6 +314,68 @@ export class ToolDiscardedError extends Error {
   }
 }
 
+/** A call was cancelled, alone (I4, I13). */
+export class ToolCancelledError extends Error {
+  override readonly name = 'ToolCancelledError'
+  readonly callId: string
+
+  constructor(callId: string) {
+    super(`call ${callId} was cancelled`)
+    this.callId = callId
+  }
+}
+
+/** A tool's function was at work when its time was over (I10). It concerns that call alone. */
+export class ToolTimeoutError extends Error {
+  override readonly name = 'ToolTimeoutError'
+  readonly tool: string
+  /** Milliseconds. */
+  readonly timeout: number
+
+  constructor(tool: string, timeout: number) {
+    super(`${tool} was cut off after its limit of ${timeout} ms; its effect may have happened`)
+    this.tool = tool
+    this.timeout = timeout
+  }
+}
+
+/** A tool executes as many calls as it may, and does not let others wait (I8). It concerns that call alone. */
+export class ToolBusyError extends Error {
+  override readonly name = 'ToolBusyError'
+  readonly tool: string
+  readonly limit: number
+
+  constructor(tool: string, limit: number) {
+    super(`Not run: ${tool} is busy with ${limit} ${limit === 1 ? 'call' : 'calls'}, as many as it allows at once.`)
+    this.tool = tool
+    this.limit = limit
+  }
+}
+
+/** A run has made no call of this id (I4). */
+export class UnknownCallError extends Error {
+  override readonly name = 'UnknownCallError'
+  readonly callId: string
+
+  constructor(callId: string) {
+    super(`there is no call ${callId}`)
+    this.callId = callId
+  }
+}
+
+/** The call's tool is declared with `cancelable: false` (I5). */
+export class NotCancelableError extends Error {
+  override readonly name = 'NotCancelableError'
+  readonly callId: string
+  readonly tool: string
+
+  constructor(callId: string, tool: string) {
+    super(`call ${callId} cannot be cancelled: ${tool} is not cancelable`)
+    this.callId = callId
+    this.tool = tool
+  }
+}
+
 /** The message of whatever was thrown: a thing that is no Error, or has a hostile `message`, does no harm. */
 export function messageOf(thrown: unknown): string {
   try {

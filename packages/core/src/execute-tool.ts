@@ -1,75 +1,116 @@
 /** One execution of a tool: slot, span, input check, the function itself, its message. The innermost of `wrapToolCall`. */
 
-import type { Context } from '@opentelemetry/api'
+import type { Attributes, Context, Tracer } from '@opentelemetry/api'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { addressOf } from './address.ts'
 import type { CallEntry, Execution } from './call-entry.ts'
-import { AgentError, RunStop, ToolInputError, UnknownToolError } from './errors.ts'
-import { cancelable } from './flow.ts'
-import { Interrupt } from './interrupt.ts'
-import type { ToolCall, ToolMessage } from './message.ts'
-import type { Awaitable, ToolFlow } from './middleware.ts'
-import type { RunState } from './run.ts'
-import { viewOf } from './run-view.ts'
+import { AgentError, RunStop, ToolInputError } from './errors.ts'
+import { cancelable, type Flow } from './flow.ts'
+import type { Json, ToolCall } from './message.ts'
+import type { Awaitable, Run } from './middleware.ts'
+import type { Actor } from './run-view.ts'
 import { DISPATCH_LAG, DISPATCH_QUEUED, TOOL_EFFECT } from './telemetry/semconv.ts'
 import { startToolSpan } from './telemetry/spans.ts'
 import { traced } from './telemetry/traced.ts'
+import { TimeLimit } from './time-limit.ts'
 import { type Effect, effectOf, exceeds, type Progress, type Tool } from './tool.ts'
-import { resultMessage, textMessage } from './tool-message.ts'
 import { unwrapJson } from './unwrap-json.ts'
 
-/** Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call. */
-export function executeTool(run: RunState, entry: CallEntry, call: ToolCall, parent: Context): ToolFlow {
-  const left = new AbortController()
-  const signal = AbortSignal.any([entry.signal, left.signal])
-  const flow = inSlot(run, entry, call, { parent, signal })
-  return cancelable(flow, () => left.abort(new Error('the wrap that asked has left')))
+/** Where a tool is executed: in a run, or alone. */
+export interface Host<Result> {
+  readonly tracer: Tracer
+  /** The agent's name. */
+  readonly agent: string | undefined
+  /** How long a function that was aborted is waited for, in milliseconds. */
+  readonly grace: number
+  /** In milliseconds, for this tool. */
+  readonly timeout: number | undefined
+  /** Aborts when nothing new may start. */
+  readonly halted: AbortSignal | undefined
+  /** Put on the span when it opens. */
+  attributes(): Attributes
+  /** What the call has been answered (L7). */
+  answers(): readonly Json[]
+  /** Resolves when it is known, whatever comes, that the call may have happened (L15). Absent where nothing is kept. */
+  readonly save: (() => Promise<void>) | undefined
+  /** What the function threw. */
+  threw(error: unknown): void
+  /** The run as the function sees it; alone there is none. */
+  viewOf(actor: Actor): Run | undefined
+  /** What comes of an output. */
+  resultOf(call: ToolCall, tool: Tool, output: unknown): Result
+  /** What comes of a call to a tool there is not. */
+  unknown(call: ToolCall): Awaitable<Result>
 }
 
-async function* inSlot(run: RunState, entry: CallEntry, call: ToolCall, place: Place): ToolFlow {
-  const queued = performance.now()
-  const { halted } = run.cancel
-  if (entry.ticket) await run.calls.slots.take(entry.ticket, AbortSignal.any([place.signal, halted]))
-  try {
-    place.signal.throwIfAborted()
-    halted.throwIfAborted()
-    return yield* inSpan(run, entry, call, place, performance.now() - queued)
-  } catch (error) {
-    const endsRun = error instanceof AgentError && !(error instanceof RunStop)
-    if (entry.ticket && endsRun) run.calls.slots.hold(entry.ticket)
-    throw error
-  } finally {
-    if (entry.ticket) run.calls.slots.free(entry.ticket)
-  }
+/** Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call. */
+export function executeTool<Result>(
+  host: Host<Result>,
+  entry: CallEntry,
+  call: ToolCall,
+  parent: Context,
+): Flow<Progress, Result> {
+  const own = new AbortController()
+  const place = { parent, signal: AbortSignal.any([entry.signal, own.signal]), own }
+  const flow = inSlot(host, entry, call, place)
+  return cancelable(flow, () => own.abort(new Error('the wrap that asked has left')))
 }
 
 interface Place {
   readonly parent: Context
   readonly signal: AbortSignal
+  /** Aborts this execution alone. */
+  readonly own: AbortController
+}
+
+async function* inSlot<Result>(
+  host: Host<Result>,
+  entry: CallEntry,
+  call: ToolCall,
+  place: Place,
+): Flow<Progress, Result> {
+  const queued = performance.now()
+  const { halted } = host
+  await entry.slots.take(entry.ticket, halted ? AbortSignal.any([place.signal, halted]) : place.signal)
+  try {
+    place.signal.throwIfAborted()
+    halted?.throwIfAborted()
+    return yield* inSpan(host, entry, call, place, performance.now() - queued)
+  } catch (error) {
+    if (error instanceof AgentError && !(error instanceof RunStop)) entry.slots.hold(entry.ticket)
+    throw error
+  } finally {
+    entry.slots.free(entry.ticket)
+  }
 }
 
 /** The span ends later, when the call is committed or discarded, but with the time at which the function settled. */
-function inSpan(run: RunState, entry: CallEntry, call: ToolCall, place: Place, queued: number): ToolFlow {
+function inSpan<Result>(
+  host: Host<Result>,
+  entry: CallEntry,
+  call: ToolCall,
+  place: Place,
+  queued: number,
+): Flow<Progress, Result> {
   const { parent, signal } = place
   let execution: Execution
   return traced({
     open: () => {
       const attempt = ++entry.attempts
-      const open = startToolSpan(run.tracer, parent, {
+      const open = startToolSpan(host.tracer, parent, {
         tool: entry.tool?.name,
         callId: entry.id,
-        agent: run.config.name,
+        agent: host.agent,
         step: entry.step,
         attempt,
         early: entry.startedEarly,
         asked: entry.askers.flatMap(({ span }) => span?.spanContext() ?? []),
-        attributes: { [DISPATCH_QUEUED]: queued / 1000, ...run.annotationsOf(entry.call.id), ...entry.attributes },
+        attributes: { [DISPATCH_QUEUED]: queued / 1000, ...host.attributes(), ...entry.attributes },
       })
-      execution = { open, attempt, signal, started: performance.now() }
+      execution = { open, attempt, signal, started: performance.now(), children: [] }
       entry.executions.push(execution)
       return open
     },
-    make: () => work(run, entry, call, execution),
+    make: () => work(host, entry, call, execution, place.own),
     done: (_, message) => message,
     failed: (error) => error,
     ended: (_, error) => {
@@ -79,42 +120,70 @@ function inSpan(run: RunState, entry: CallEntry, call: ToolCall, place: Place, q
   })
 }
 
-async function* work(run: RunState, entry: CallEntry, call: ToolCall, execution: Execution): ToolFlow {
+async function* work<Result>(
+  host: Host<Result>,
+  entry: CallEntry,
+  call: ToolCall,
+  execution: Execution,
+  own: AbortController,
+): Flow<Progress, Result> {
   const { tool } = entry
   const { attempt, signal } = execution
   const { span, context } = execution.open
-  if (!tool) return await unknown(run, call)
+  if (!tool) return await host.unknown(call)
   const input = await checkedInput(tool, call)
   signal.throwIfAborted()
   const effect = safeEffect(tool, input)
   span.setAttribute(TOOL_EFFECT, effect)
   if (entry.provisional && entry.ceiling && exceeds(effect, entry.ceiling)) await committed(entry, signal)
   entry.effect = effect
-  if (run.saver.isOn && effect !== 'read') await saved(run, signal)
+  if (host.save && effect !== 'read') await saved(host, host.save, signal)
   span.setAttribute(DISPATCH_LAG, (performance.now() - entry.askedAt) / 1000)
+  entry.status.begin()
+  const run = host.viewOf({ context, source: tool.name, call: entry, execution })
+  const toolContext = {
+    callId: entry.call.id,
+    idempotencyKey: entry.key,
+    attempt,
+    answers: host.answers(),
+    signal,
+    ...(run && { run }),
+  }
+  const limit = timeLimit(host, tool, execution, own)
   try {
-    const outcome = tool.execute(input, {
-      callId: entry.call.id,
-      idempotencyKey: entry.key,
-      attempt,
-      answers: run.questions.answersAt(addressOf(run, entry)),
-      signal,
-      run: viewOf(run, { context, source: tool.name, call: entry }),
-    })
-    const output = isGenerator(outcome) ? yield* outcome : await outcome
+    const output = yield* limit.outcome(tool.execute(input, toolContext))
     entry.done = { input, output }
-    return resultMessage(call, tool, output)
+    return host.resultOf(call, tool, output)
   } catch (error) {
-    if (error instanceof Interrupt && !run.calls.isAsked(error, entry)) entry.asking = { interrupt: error }
+    host.threw(error)
     throw error
+  } finally {
+    limit.over()
   }
 }
 
-/** What may have happened must be known to a resume before it happens (L15). */
-async function saved(run: RunState, signal: AbortSignal): Promise<void> {
-  await run.saver.now()
+async function saved<Result>({ halted }: Host<Result>, save: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  await save()
   signal.throwIfAborted()
-  run.cancel.halted.throwIfAborted()
+  halted?.throwIfAborted()
+}
+
+/** What the function has called is cut off with it. */
+function timeLimit<Result>(host: Host<Result>, tool: Tool, execution: Execution, own: AbortController): TimeLimit {
+  const { timeout: ms, grace } = host
+  return new TimeLimit({
+    tool: tool.name,
+    ms,
+    grace,
+    signal: execution.signal,
+    abort(reason) {
+      own.abort(reason)
+      for (const child of execution.children) child.abort(reason, grace)
+    },
+    abandoned() {
+      execution.abandoned = true
+    },
+  })
 }
 
 /** A throw of the tool's own function counts as `external` (H4). */
@@ -137,15 +206,6 @@ async function committed(entry: CallEntry, signal: AbortSignal): Promise<void> {
   } finally {
     signal.removeEventListener('abort', abort)
   }
-}
-
-async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {
-  const answer = call.name === '' ? undefined : await run.config.unknownTool?.(call)
-  if (answer !== undefined) return textMessage(call, answer, false)
-  throw new UnknownToolError(
-    call.name,
-    run.setup.tools.map((tool) => tool.name),
-  )
 }
 
 /**
@@ -180,8 +240,4 @@ function described(issue: StandardSchemaV1.Issue): { readonly path: string; read
 
 function pathOf({ path = [] }: StandardSchemaV1.Issue): string[] {
   return path.map((part) => String(typeof part === 'object' ? part.key : part))
-}
-
-function isGenerator(value: unknown): value is AsyncGenerator<Progress, unknown> {
-  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value
 }

@@ -33,13 +33,18 @@ export {
   type ModelErrorCode,
   type ModelErrorData,
   messageOf,
+  NotCancelableError,
   OutputError,
   RetriesExhaustedError,
   RunAbortedError,
   RunCancelled,
   RunStop,
+  ToolBusyError,
+  ToolCancelledError,
   ToolDiscardedError,
   ToolInputError,
+  ToolTimeoutError,
+  UnknownCallError,
   UnknownInterruptError,
   UnknownToolError,
 } from './errors.ts'
@@ -104,6 +109,7 @@ export {
 } from './model.ts'
 export type { Answers } from './restore.ts'
 export { type Cell, type CellOptions, runLocal } from './run-local.ts'
+export { type RunToolOptions, runTool, type ToolRun } from './run-tool.ts'
 export { DEFERRAL_REASON, DISPATCH_EVIDENCE } from './telemetry/semconv.ts'
 export type { TelemetryOptions } from './telemetry/spans.ts'
 export {
@@ -116,3 +122,4 @@ export {
   type ToolSchema,
   tool,
 } from './tool.ts'
+export type { ToolState, ToolStatus } from './tool-status.ts'

@@ -2,10 +2,11 @@
 
 import type { Attributes, Context } from '@opentelemetry/api'
 import { addressOf } from './address.ts'
-import type { CallEntry } from './call-entry.ts'
+import type { CallEntry, Execution } from './call-entry.ts'
 import type { Json, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { AgentSetup, CallOptions, Run } from './middleware.ts'
 import type { RunState } from './run.ts'
+import type { ToolStatus } from './tool-status.ts'
 
 /** Who acts: the context it acts in, its name, the call it works for, if any, and whether it stands outside of the steps. */
 export interface Actor {
@@ -14,6 +15,8 @@ export interface Actor {
   /** Of a middleware: which of its hooks or wraps. */
   readonly hook?: string
   readonly call?: CallEntry
+  /** Of the tool that acts. */
+  readonly execution?: Execution
   readonly outside?: boolean
 }
 
@@ -76,8 +79,17 @@ class RunView implements Run {
     return this.#state.calls.call(call, this.#actor, options)
   }
 
+  cancelTool(callId: string): boolean {
+    return this.#state.calls.cancel(callId)
+  }
+
+  toolStatus(callId: string): ToolStatus | undefined {
+    return this.#state.calls.status(callId)
+  }
+
   emit({ name, data }: { readonly name: string; readonly data: unknown }): void {
     const { source, call, outside } = this.#actor
+    if (this.#isOver) return
     if (call) this.#state.calls.emit(call, { type: 'custom', name, data, source })
     else this.#state.push({ type: 'custom', name, data, source }, outside)
   }
@@ -95,7 +107,7 @@ class RunView implements Run {
 
   /** What is done for a call that was abandoned or discarded reaches nothing (K13). */
   get #isOver(): boolean {
-    const { call } = this.#actor
-    return call !== undefined && (call.settled || call.discarded !== undefined)
+    const { call, execution } = this.#actor
+    return execution?.abandoned || (call !== undefined && (call.settled || call.discarded !== undefined))
   }
 }

@@ -14,7 +14,7 @@ import { endSpans } from './call-spans.ts'
 import { sameCall } from './canonical.ts'
 import type { SavedCall } from './checkpoint.ts'
 import { compensate } from './compensate.ts'
-import { AgentError, ModelError, messageOf, RunStop, ToolDiscardedError } from './errors.ts'
+import { AgentError, ModelError, messageOf, RunStop, ToolDiscardedError, UnknownCallError } from './errors.ts'
 import type { AgentEvent, CustomEvent, DiscardCause } from './events.ts'
 import { freeze } from './history.ts'
 import type { Interrupt } from './interrupt.ts'
@@ -25,7 +25,8 @@ import type { CallOptions } from './middleware.ts'
 import type { RunState } from './run.ts'
 import type { Actor } from './run-view.ts'
 import { Slots } from './slots.ts'
-import { CUT_OFF, NOT_STARTED, textMessage } from './tool-message.ts'
+import { CUT_OFF, cancelledMessage, NOT_STARTED, textMessage } from './tool-message.ts'
+import { EndedCalls, endState, type ToolStatus } from './tool-status.ts'
 
 /** The model call at work: who asked for what, and whether calls may still be let go of. */
 interface ModelCall {
@@ -43,6 +44,7 @@ export class ToolCalls {
   readonly #run: RunState
   readonly #events: CallEvents
   readonly #ledger: Ledger
+  readonly #ended = new EndedCalls()
   readonly #work: Set<Promise<unknown>> = new Set()
   /** What the loop waits for: a call of these that fails ends the run. */
   #asked: readonly CallEntry[] = []
@@ -109,7 +111,8 @@ export class ToolCalls {
     const { signal, over, takenIds } = this.#run
     if (signal.aborted) return Promise.reject(signal.reason)
     if (over) return Promise.reject(new TypeError('the run is over'))
-    if (actor.call?.signal.aborted) return Promise.reject(actor.call.signal.reason)
+    const maker = actor.execution?.signal ?? actor.call?.signal
+    if (maker?.aborted) return Promise.reject(maker.reason)
     const asker = this.#modelCall.askers.get(call.id)
     const found = this.#find(call, asker)
     if (found) return this.#begun(found).promise
@@ -118,6 +121,19 @@ export class ToolCalls {
     return mayStart
       ? this.#start(call, actor, asker, options).promise
       : Promise.reject(new ToolDiscardedError(call.id, 'call_withdrawn'))
+  }
+
+  /** {@link Run.cancelTool} */
+  cancel(callId: string): boolean {
+    const entry = this.#ledger.get(callId)
+    if (!entry) throw new UnknownCallError(callId)
+    return entry.cancel(this.#run.config.grace)
+  }
+
+  /** {@link Run.toolStatus} */
+  status(callId: string): ToolStatus | undefined {
+    const entry = this.#ledger.get(callId)
+    return entry && this.#ended.remembered(entry.status, this.#run.config.statusFor)
   }
 
   /** What a tool or its wraps emit. Once the call is over it reaches nothing (D7). */
@@ -217,7 +233,8 @@ export class ToolCalls {
         maker: byKey.get(one.maker ?? ''),
         provisional: one.provisional,
         ceiling: undefined,
-        ticket: one.maker !== undefined || one.message ? undefined : this.slots.ticket(),
+        // What has settled, or works for another call, holds nobody back.
+        slots: one.maker !== undefined || one.message ? new Slots() : this.slots,
         saved: one,
       })
       byKey.set(one.key, entry)
@@ -294,11 +311,13 @@ export class ToolCalls {
       maker,
       provisional: maker ? maker.provisional : asker !== undefined && this.#modelCall.open,
       ceiling: maker ? maker.ceiling : options.ceiling,
-      ticket: maker ? undefined : this.slots.ticket(),
+      // What tools and wraps make works inside the slot of the call that made it.
+      slots: maker ? new Slots() : this.slots,
     })
     this.#ledger.add(entry)
     this.#run.takenIds.add(call.id)
     if (entry.provisional && !maker) this.counts.early++
+    actor?.execution?.children.push(entry)
     this.#begin(entry)
     return entry
   }
@@ -323,7 +342,8 @@ export class ToolCalls {
       entry.work = work
       const message = await Promise.race([work, entry.abandoned.then(() => this.#abandon(entry))])
       if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
-      entry.message = freeze({ ...message, callId: entry.id, name: entry.call.name })
+      const stands = entry.cancelled ? cancelledMessage(entry.call, entry.attempts > 0) : message
+      entry.message = freeze({ ...stands, callId: entry.id, name: entry.call.name })
       return entry.message
     } catch (error) {
       if (error instanceof RunStop) return this.#stop(entry, error)
@@ -331,8 +351,7 @@ export class ToolCalls {
       if (this.#asked.includes(entry)) this.abort(error)
       throw error
     } finally {
-      entry.settle()
-      if (entry.ticket) this.slots.close(entry.ticket)
+      this.#settle(entry)
       if (!entry.provisional && !entry.discarded) this.#close(entry)
       this.#run.saver.soon()
     }
@@ -345,8 +364,17 @@ export class ToolCalls {
     throw stop
   }
 
-  #abandon(entry: CallEntry): never {
+  #settle(entry: CallEntry): void {
+    const goesOn = entry.executions.some(({ abandoned }) => abandoned) && !this.abandoned.includes(entry.id)
+    if (goesOn) this.abandoned.push(entry.id)
+    entry.settle()
+    const ok = entry.message !== undefined && !entry.message.isError
+    entry.status.end(endState(entry, ok, this.abandoned.includes(entry.id)), this.#ended.next())
+  }
+
+  #abandon(entry: CallEntry): ToolMessage {
     this.abandoned.push(entry.id)
+    if (entry.cancelled) return cancelledMessage(entry.call, entry.attempts > 0)
     throw entry.signal.reason
   }
 

@@ -38,7 +38,8 @@ export interface ToolContext {
   readonly answers: readonly Json[]
   /** Aborted with the run, with this call, or for this execution alone when the wrap that asked for it has left (C15). */
   readonly signal: AbortSignal
-  readonly run: Run
+  /** Absent in a stand-alone {@link runTool}. */
+  readonly run?: Run
 }
 
 export interface Tool<Input = unknown, Output = unknown> {
@@ -54,6 +55,18 @@ export interface Tool<Input = unknown, Output = unknown> {
   readonly returnDirect?: boolean | Method<Output, boolean>
   /** Other words a model may use: of them only the history knows (M9). */
   readonly aliases?: ToolAliases
+  /**
+   * Milliseconds from the start of `execute`, then its signal aborts, and the call fails with {@link ToolTimeoutError}. A number
+   * above 0, or `Infinity`; default: no limit (I10).
+   */
+  readonly timeout?: number
+  /** Whether `cancelTool` may abort a call of it. Default true; an abort of the run always does (I5). */
+  readonly cancelable?: boolean
+  /**
+   * How many calls of this tool object execute at once, over all runs: a positive integer, or `Infinity`, the default. One that
+   * finds no slot waits in order of arrival, or with `whenFull: 'fail'` fails at once with {@link ToolBusyError} (I7, I8).
+   */
+  readonly concurrency?: number | { readonly limit: number; readonly whenFull?: 'wait' | 'fail' }
   /** Does the work. An async generator yields {@link Progress} and returns its output. */
   execute(input: Input, context: ToolContext): Output | Promise<Output> | AsyncGenerator<Progress, Output>
   /** How the model reads the output. Default: a string as it is, `undefined` as empty text, anything else as JSON. */

@@ -21,6 +21,7 @@ import {
   RunStop,
   ToolDiscardedError,
   ToolInputError,
+  ToolTimeoutError,
   UnknownToolError,
 } from '../errors.ts'
 import { Interrupt } from '../interrupt.ts'
@@ -154,6 +155,7 @@ export interface ToolSpan {
   readonly tool: string | undefined
   readonly callId: string
   readonly agent: string | undefined
+  /** 0 before the first, and alone: then there is no model call that it waits for. */
   readonly step: number
   readonly attempt: number
   readonly early: boolean
@@ -169,10 +171,12 @@ export function startToolSpan(tracer: Tracer, parent: Context, call: ToolSpan): 
     [names.TOOL_NAME]: call.tool ?? names.OTHER,
     [names.TOOL_CALL_ID]: call.callId,
     [names.TOOL_TYPE]: 'function',
-    [names.STEP_INDEX]: call.step,
     [names.ATTEMPT]: call.attempt,
-    [names.DISPATCH_MODE]: call.early ? 'early' : 'after_model',
-    ...(!call.early && { [names.DISPATCH_EVIDENCE]: 'model_stood' }),
+    ...(call.step > 0 && {
+      [names.STEP_INDEX]: call.step,
+      [names.DISPATCH_MODE]: call.early ? 'early' : 'after_model',
+    }),
+    ...(call.step > 0 && !call.early && { [names.DISPATCH_EVIDENCE]: 'model_stood' }),
     ...(call.agent !== undefined && { [names.AGENT_NAME]: call.agent }),
     ...call.attributes,
   }
@@ -228,6 +232,7 @@ export function errorType(error: unknown): string {
   if (error instanceof ModelError) return String(error.status ?? (error.code === 'unknown' ? error.name : error.code))
   if (error instanceof ToolInputError) return 'invalid_input'
   if (error instanceof UnknownToolError) return 'unknown_tool'
+  if (error instanceof ToolTimeoutError) return 'timeout'
   return (error instanceof Error && textOf(error, 'name')) || names.OTHER
 }
 
