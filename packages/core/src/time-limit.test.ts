@@ -144,6 +144,37 @@ test('a generator is closed at its next yield, and its finally has run before th
   expect(run.toolStatus('c0')).toMatchObject({ state: 'timed-out', endedAt: performance.timeOrigin + begin + 150 })
 })
 
+test('a generator whose time is over while a wrap holds its report goes no step further (I10)', async () => {
+  const log: string[] = []
+  const holds: Middleware = {
+    name: 'holds',
+    async *wrapToolCall(request, next) {
+      const flow = next(request)
+      for (;;) {
+        const step = await flow.next()
+        if (step.done) return step.value
+        await sleep(150)
+        yield step.value
+      }
+    },
+  }
+  const { texts } = await ran(
+    work(async function* () {
+      try {
+        log.push('one')
+        yield { message: 'one' }
+        log.push('two')
+        yield { message: 'two' }
+      } finally {
+        log.push('tidied up')
+      }
+    }),
+    { middleware: [holds] },
+  )
+  expect(log).toEqual(['one', 'tidied up'])
+  expect(texts).toEqual([LIMIT])
+})
+
 test.for([
   ['a function', () => sleep(5_000).then(() => 'late')],
   [
