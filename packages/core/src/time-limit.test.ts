@@ -6,13 +6,14 @@ import {
   type AgentOptions,
   createAgent,
   type Middleware,
+  map,
   type Progress,
   type Tool,
   type ToolContext,
   ToolTimeoutError,
   tool,
 } from './index.ts'
-import { call, collect, respond, say, scriptedModel } from './testing.ts'
+import { call, collect, end, respond, say, scriptedModel, wait } from './testing.ts'
 
 let begin = 0
 beforeEach(() => {
@@ -143,6 +144,37 @@ test('a generator is closed at its next yield, and its finally has run before th
   expect(run.toolStatus('c0')).toMatchObject({ state: 'timed-out', endedAt: performance.timeOrigin + begin + 150 })
 })
 
+test('a generator whose time is over while a wrap holds its report goes no step further (I10)', async () => {
+  const log: string[] = []
+  const holds: Middleware = {
+    name: 'holds',
+    async *wrapToolCall(request, next) {
+      const flow = next(request)
+      for (;;) {
+        const step = await flow.next()
+        if (step.done) return step.value
+        await sleep(150)
+        yield step.value
+      }
+    },
+  }
+  const { texts } = await ran(
+    work(async function* () {
+      try {
+        log.push('one')
+        yield { message: 'one' }
+        log.push('two')
+        yield { message: 'two' }
+      } finally {
+        log.push('tidied up')
+      }
+    }),
+    { middleware: [holds] },
+  )
+  expect(log).toEqual(['one', 'tidied up'])
+  expect(texts).toEqual([LIMIT])
+})
+
 test.for([
   ['a function', () => sleep(5_000).then(() => 'late')],
   [
@@ -259,6 +291,29 @@ test('a call that ends in time leaves no timer, and one whose run is aborted nei
   await vi.advanceTimersByTimeAsync(1_000)
   await expect(run.result).rejects.toMatchObject({ abandoned: ['call_1_1'] })
   expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a call that goes on beyond its time limit and is discarded is reported as not undone (I10, H23)', async () => {
+  const undone: unknown[] = []
+  const model = scriptedModel([respond(call('work'), wait(2_000), end({ finishReason: 'other' }))])
+  const early: Middleware = {
+    name: 'early',
+    wrapModel: (request, next, run) =>
+      map(next(request), (event) => {
+        if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
+        return event
+      }),
+  }
+  const booking = work(() => sleep(5_000).then(() => 'booked'), {
+    effect: 'reversible',
+    compensate: (_, output) => void undone.push(output),
+  })
+  const running = createAgent({ model, tools: [booking], middleware: [early], grace: 200 }).run('Go')
+  await vi.runAllTimersAsync()
+  const { warnings, abandoned } = await running
+  expect(warnings).toMatchObject([{ code: 'compensation-failed', message: expect.stringContaining('not undone') }])
+  expect(abandoned).toEqual(['call_1_1'])
+  expect(undone).toEqual([])
 })
 
 test('a wrap sees the throw and may answer for it (I10, C18)', async () => {

@@ -39,6 +39,8 @@ export class TimeLimit {
     let closed = false
     try {
       for (;;) {
+        // It was over while somebody held the last report.
+        if (this.#error) throw this.#error
         const step = await this.#wait(given.next())
         if (step.done) {
           closed = true

@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events'
+import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { createAgent, type Middleware, type Run, runTool, type Tool, ToolBusyError, tool } from './index.ts'
@@ -221,6 +222,50 @@ test('with whenFull fail a call that gets its run’s slot and finds no slot of 
   expect(await textsOf(run)).toEqual(['f', BUSY])
   await blocker
 })
+
+test('whatever waits for which slots: no limit is passed, and none idle while a call may start (I7, H13)', async () => {
+  const durations = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 12 })
+  const runs = fc.array(fc.record({ width: fc.integer({ min: 2, max: 4 }), durations }), { minLength: 1, maxLength: 3 })
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 4 }), runs, async (limit, runs) => {
+      const atWork = runs.map(() => 0)
+      const left = runs.map(({ durations }) => durations.length)
+      const order: string[] = []
+      const work = tool({
+        name: 'work',
+        description: 'Takes its time.',
+        input: z.object({ run: z.number(), n: z.number(), ms: z.number() }),
+        concurrency: limit,
+        async execute({ run, n, ms }) {
+          atWork[run] = (atWork[run] ?? 0) + 1
+          left[run] = (left[run] ?? 0) - 1
+          order.push(`${run}.${n}`)
+          await sleep(ms)
+          atWork[run] = (atWork[run] ?? 0) - 1
+        },
+      }) as Tool
+      const results = runs.map(({ width, durations }, run) => {
+        const calls = durations.map((ms, n) => call('work', { run, n, ms }))
+        return running([respond(...calls)], [work], { toolConcurrency: width }).result
+      })
+      while (left.some((count) => count > 0)) {
+        await vi.advanceTimersByTimeAsync(1)
+        const total = atWork.reduce((sum, count) => sum + count, 0)
+        expect(total).toBeLessThanOrEqual(limit)
+        for (const [run, { width }] of runs.entries()) {
+          expect(atWork[run]).toBeLessThanOrEqual(width)
+          const waits = (left[run] ?? 0) > 0 && (atWork[run] ?? 0) < width
+          if (waits) expect(total).toBe(limit)
+        }
+      }
+      await vi.runAllTimersAsync()
+      await Promise.all(results)
+      for (const [run, { durations }] of runs.entries())
+        expect(order.filter((id) => id.startsWith(`${run}.`))).toEqual(durations.map((_, n) => `${run}.${n}`))
+    }),
+    { numRuns: 60 },
+  )
+}, 30_000)
 
 const eager: Middleware = {
   name: 'eager',
