@@ -18,6 +18,8 @@ export class CallEvents {
   readonly #announced: Map<string, ToolCall> = new Map()
   /** Events of calls whose announcement has not come through the wraps yet. */
   readonly #hidden: Map<CallEntry, AgentEventBody[]> = new Map()
+  /** Ids of calls the reader knows to have the members their tools need. */
+  readonly #ready: Set<string> = new Set()
   readonly #progress: WeakMap<CallEntry, number> = new WeakMap()
 
   constructor(run: RunState) {
@@ -26,6 +28,10 @@ export class CallEvents {
 
   announced(call: ToolCall): void {
     this.#announced.set(call.id, call)
+  }
+
+  ready(callId: string): void {
+    this.#ready.add(callId)
   }
 
   started(entry: CallEntry): void {
@@ -59,7 +65,9 @@ export class CallEvents {
   show(entry: CallEntry): void {
     const events = this.#hidden.get(entry)
     this.#hidden.delete(entry)
-    for (const event of events ?? []) this.#run.push(event)
+    // One that started with the members it needs is told of with its whole input, as it would be anyway (H16).
+    for (const event of events ?? [])
+      this.#run.push(event.type === 'tool-start' ? { ...event, call: entry.call } : event)
     for (const child of entry.children) this.show(child)
   }
 
@@ -71,6 +79,8 @@ export class CallEvents {
 
   /** Of a call the reader was never told of, it is told nothing. */
   discarded(entry: CallEntry): void {
+    // It has started on what the reader knows, even if the rest never came.
+    if (entry.rest?.isOpen && this.#ready.has(entry.call.id)) this.show(entry)
     const untold = this.#hidden.delete(entry)
     if (entry.discarded && !untold)
       this.#run.push({ type: 'tool-discarded', callId: entry.call.id, cause: entry.discarded })

@@ -7,6 +7,7 @@ import { AgentError, ToolInputError, UnknownToolError } from './errors.ts'
 import { cancelable } from './flow.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
 import type { Awaitable, ToolFlow } from './middleware.ts'
+import { givenOf } from './needs.ts'
 import type { RunState } from './run.ts'
 import { viewOf } from './run-view.ts'
 import { DISPATCH_LAG, DISPATCH_QUEUED, TOOL_EFFECT } from './telemetry/semconv.ts'
@@ -79,18 +80,23 @@ async function* work(run: RunState, entry: CallEntry, call: ToolCall, execution:
   const { attempt, signal } = execution
   const { span, context } = execution.open
   if (!tool) return await unknown(run, call)
-  const input = await checkedInput(tool, call)
+  const given = entry.rest ? await run.calls.givenOnNeeds(entry, call) : givenOf(tool, await checkedInput(tool, call))
   signal.throwIfAborted()
+  const { input } = given
   const effect = safeEffect(tool, input)
   span.setAttribute(TOOL_EFFECT, effect)
   if (entry.provisional && entry.ceiling && exceeds(effect, entry.ceiling)) await committed(entry, signal)
   span.setAttribute(DISPATCH_LAG, (performance.now() - entry.asked) / 1000)
   const outcome = tool.execute(input, {
     callId: entry.call.id,
-    idempotencyKey: entry.key,
+    get idempotencyKey() {
+      return entry.key
+    },
     attempt,
     signal,
     run: viewOf(run, { context, source: tool.name, call: entry }),
+    ...(entry.warmUp && { warmed: entry.warmUp.use() }),
+    ...(given.rest && { rest: given.rest }),
   })
   const output = isGenerator(outcome) ? yield* outcome : await outcome
   entry.done = { input, output }

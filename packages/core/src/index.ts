@@ -1,6 +1,7 @@
 export { type Agent, createAgent } from './agent.ts'
 export type { AgentRun, RunInput, RunOptions } from './agent-run.ts'
 export {
+  type AssembledRequest,
   type Assembler,
   assemble,
   type CallPiece,
@@ -82,7 +83,19 @@ export {
   type ToolChoice,
   type ToolDefinition,
 } from './model.ts'
+export { checkedNeeds } from './needs.ts'
 export { runLocal } from './run-local.ts'
 export { DEFERRAL_REASON, DISPATCH_EVIDENCE } from './telemetry/semconv.ts'
 export type { TelemetryOptions } from './telemetry/spans.ts'
-export { type Effect, effectOf, type Progress, type Tool, type ToolContext, type ToolSchema, tool } from './tool.ts'
+export {
+  type Effect,
+  effectOf,
+  type NeedsContext,
+  type Progress,
+  type Tool,
+  type ToolContext,
+  type ToolSchema,
+  type ToolWithNeeds,
+  tool,
+  type WarmContext,
+} from './tool.ts'

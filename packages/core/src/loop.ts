@@ -3,7 +3,7 @@
 import type { Context } from '@opentelemetry/api'
 import { compose, type WrapKind } from './compose.ts'
 import { checkSetup } from './config.ts'
-import { AgentError, ModelError } from './errors.ts'
+import { causeOf } from './discard-cause.ts'
 import type { AgentEvent, AgentResult, DiscardCause } from './events.ts'
 import type { Flow } from './flow.ts'
 import { askGate } from './gate.ts'
@@ -74,12 +74,6 @@ async function* think(run: RunState): Flow<AgentEvent, Thought> {
     run.calls.discardRest(causeOf(error))
     throw error
   }
-}
-
-/** Why calls are let go of when their model call failed: its last failure says it, also behind the error of a wrap that gave up. */
-function causeOf(error: unknown): DiscardCause {
-  if (error instanceof ModelError) return error.code === 'stream_truncated' ? 'stream_truncated' : 'stream_error'
-  return error instanceof AgentError ? causeOf(error.cause) : 'stream_error'
 }
 
 /** Makes the calls of a response. Gives the candidate for the final answer, if there is one. */

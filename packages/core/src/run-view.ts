@@ -61,6 +61,11 @@ class RunView implements Run {
     return this.#state.calls.call(call, this.#actor, options)
   }
 
+  warm(callId: string, name: string): void {
+    if (this.#isOver) return
+    this.#state.calls.warm(callId, name, (message) => this.warn({ code: 'warm-failed', message }))
+  }
+
   emit({ name, data }: { readonly name: string; readonly data: unknown }): void {
     const { source, call, outside } = this.#actor
     if (call) this.#state.calls.emit(call, { type: 'custom', name, data, source })
