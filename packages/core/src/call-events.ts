@@ -61,13 +61,14 @@ export class CallEvents {
     this.#emit(entry, { ...event, callId: entry.call.id })
   }
 
-  /** The reader has been told of the call: what it has emitted follows, and what the calls it made have. */
-  show(entry: CallEntry): void {
+  /**
+   * The reader has been told of the call: what it has emitted follows, and what the calls it made have. One that started with the
+   * members it needs is told of with its whole input, as it would be anyway (H16).
+   */
+  show(entry: CallEntry, call: ToolCall = entry.call): void {
     const events = this.#hidden.get(entry)
     this.#hidden.delete(entry)
-    // One that started with the members it needs is told of with its whole input, as it would be anyway (H16).
-    for (const event of events ?? [])
-      this.#run.push(event.type === 'tool-start' ? { ...event, call: entry.call } : event)
+    for (const event of events ?? []) this.#run.push(event.type === 'tool-start' ? { ...event, call } : event)
     for (const child of entry.children) this.show(child)
   }
 
@@ -79,8 +80,8 @@ export class CallEvents {
 
   /** Of a call the reader was never told of, it is told nothing. */
   discarded(entry: CallEntry): void {
-    // It has started on what the reader knows, even if the rest never came.
-    if (entry.rest?.isOpen && this.#ready.has(entry.call.id)) this.show(entry)
+    // It has started on what the reader knows, even if the rest never came or was wrong.
+    if (entry.rest && this.#ready.has(entry.call.id)) this.show(entry, entry.rest.started)
     const untold = this.#hidden.delete(entry)
     if (entry.discarded && !untold)
       this.#run.push({ type: 'tool-discarded', callId: entry.call.id, cause: entry.discarded })

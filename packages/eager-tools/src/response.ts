@@ -26,7 +26,7 @@ interface StreamedCall {
   /** Why it has not started. */
   reason: string
   /** It has started with the members its tool needs, which gets the rest by this. */
-  complete?: (call: ToolCall) => void
+  complete?: ((call: ToolCall) => void) | undefined
 }
 
 export interface ResponseOptions {
@@ -105,7 +105,9 @@ export class StreamedResponse {
   async #check(streamed: StreamedCall, call: ToolCall, evidence: Evidence): Promise<void> {
     const { tool } = streamed
     if (typeof tool?.effect === 'function') streamed.effect = undefined
-    const checked = await usable(tool, call, evidence)
+    // The rest of a call that has started is checked where it goes.
+    const goesOn = streamed.complete && call.providerResult === undefined
+    const checked = goesOn ? call : await usable(tool, call, evidence)
     if (streamed.call?.input !== call.input) return
     if (tool && checked) {
       streamed.effect = knownEffect(tool, checked.input, this.#options.run)
@@ -145,6 +147,7 @@ export class StreamedResponse {
     }
     streamed.state = 'started'
     streamed.complete?.(call)
+    streamed.complete = undefined
     const options = { ceiling: effect, attributes: { [DISPATCH_EVIDENCE]: evidence } }
     const rest = evidence === 'prefix' && new Promise<ToolCall>((resolve) => (streamed.complete = resolve))
     // The loop asks for the call again and gets this very promise, failures included.
