@@ -134,8 +134,8 @@ export class CallEntry {
   abort(reason: unknown, grace: number): void {
     for (const child of this.children) child.abort(reason, grace)
     this.rest?.fail(reason)
-    this.warmUp?.abort(reason)
     if (this.settled || this.signal.aborted) return
+    this.warmUp?.abort(reason)
     this.#timer = timer(grace, this.#abandon)
     this.#controller.abort(reason)
   }

@@ -384,7 +384,9 @@ export class ToolCalls {
     for (const child of entry.children) if (child.provisional && !child.discarded) this.#discard(child, cause)
     entry.discarded = cause
     this.#events.discarded(entry)
-    entry.abort(new ToolDiscardedError(entry.call.id, cause), this.#run.config.grace)
+    const reason = new ToolDiscardedError(entry.call.id, cause)
+    entry.abort(reason, this.#run.config.grace)
+    entry.warmUp?.abort(reason)
     const undone = () => compensate(this.#run, entry, this.abandoned.includes(entry.id))
     this.#keep(entry.promise.catch(() => undefined).then(async () => endSpans(entry, await undone())))
   }

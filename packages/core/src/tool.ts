@@ -59,7 +59,7 @@ export interface NeedsContext<Input, Warmed = unknown> extends ToolContext<Warme
 /** What `warm` gets: nothing of the call but its id. */
 export interface WarmContext {
   readonly callId: string
-  /** Aborted when the call is aborted or discarded, or will never come. */
+  /** Aborted when the call is aborted or discarded, will never come, or is over before the warm-up is. */
   readonly signal: AbortSignal
 }
 
@@ -123,13 +123,17 @@ export interface ToolWithNeeds<Input, Output, Need extends keyof Input, Warmed =
   ): Output | Promise<Output> | AsyncGenerator<Progress, Output>
 }
 
+interface NoNeeds {
+  readonly needs?: undefined
+}
+
 /** A tool, its input and output inferred. Gives back the definition itself. */
 export function tool<Input, Output, const Need extends keyof Input, Warmed = unknown>(
   definition: ToolWithNeeds<Input, Output, Need, Warmed>,
 ): Tool<Input, Output, Warmed>
 export function tool<Input, Output, Warmed = unknown>(
-  definition: Tool<Input, Output, Warmed>,
-): Tool<Input, Output, Warmed>
+  definition: Tool<Input, Output, Warmed> & NoNeeds,
+): Tool<Input, Output, Warmed> & NoNeeds
 export function tool(definition: Tool): Tool {
   return definition
 }

@@ -7,15 +7,20 @@ export class WarmUp {
   readonly #warmed: Promise<unknown>
   readonly #controller = new AbortController()
   #used = false
+  #over = false
 
   /** `failed` is told what `warm` threw, unless that answers the abort. */
   constructor(tool: Tool, callId: string, failed: (error: unknown) => void) {
     const { signal } = this.#controller
     const warm = async () => tool.warm?.({ callId, signal })
-    this.#warmed = warm().catch((error) => {
-      if (!signal.aborted) failed(error)
-      return undefined
-    })
+    this.#warmed = warm()
+      .catch((error) => {
+        if (!signal.aborted) failed(error)
+        return undefined
+      })
+      .finally(() => {
+        this.#over = true
+      })
   }
 
   /** What it gave; `undefined` if that failed. Never rejects. The tool has it from now on. */
@@ -28,9 +33,9 @@ export class WarmUp {
     this.#controller.abort(reason)
   }
 
-  /** The call is over: what it never used is let go of. */
+  /** The call is over: what it did not get is let go of. */
   end(): void {
-    if (!this.#used) this.abort(new Error('the call did not run'))
+    if (!this.#used || !this.#over) this.abort(new Error('the call is over'))
   }
 }
 

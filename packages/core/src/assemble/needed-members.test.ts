@@ -176,7 +176,7 @@ const written = fc
         ? ` "\\u${key.charCodeAt(0).toString(16).padStart(4, '0')}${key.slice(1)}" :\n${text} `
         : `"${key}":${text}`
     })
-    const keys = members.map(([key]) => key)
+    const keys: string[] = members.map(([key]) => key)
     return { text: `{${texts.join(',')}}`, keys, values: members.map(([, value]) => value as Json) }
   })
 
