@@ -9,45 +9,31 @@ import type { Tool } from './tool.ts'
 export class Rest {
   /** The call as it started. */
   readonly started: ToolCall
-  /** The call with its whole input, as soon as it has it; rejects when it was let go of before. Always has a handler. */
-  readonly whole: Promise<ToolCall>
-  /** The whole input, checked: what the tool may await. Always has a handler. */
-  readonly input: Promise<unknown>
   /** Nobody has brought the whole input yet. */
   isOpen = true
-  /** Resolves when it is known whether the call may stand. */
+  /** Resolves when it is known whether the whole input stands. */
   checked: Promise<unknown> = Promise.resolve()
   readonly #tool: Tool
   readonly #needs: readonly string[]
+  readonly #whole: Coming<ToolCall> = coming()
+  readonly #input: Coming<unknown> = coming()
   #needed: Promise<object | undefined> | undefined
-  #come: (call: ToolCall) => void = () => undefined
-  #accept: (input: unknown) => void = () => undefined
-  #fail: (reason: unknown) => void = () => undefined
 
   constructor(tool: Tool, started: ToolCall) {
     this.#tool = tool
     this.#needs = tool.needs ?? []
     this.started = started
-    const rejects: ((reason: unknown) => void)[] = []
-    this.whole = new Promise((resolve, reject) => {
-      this.#come = resolve
-      rejects.push(reject)
-    })
-    this.input = new Promise((resolve, reject) => {
-      this.#accept = resolve
-      rejects.push(reject)
-    })
-    this.#fail = (reason) => {
-      for (const reject of rejects) reject(reason)
-    }
-    this.whole.catch(() => undefined)
-    this.input.catch(() => undefined)
+  }
+
+  /** The call with its whole input, as soon as it has it; rejects when it was let go of before. */
+  get whole(): Promise<ToolCall> {
+    return this.#whole.promise
   }
 
   /** What `execute` is given; `undefined` if the call is not to run before it is whole. */
   async given(): Promise<Given | undefined> {
     const input = await this.#checkedNeeds()
-    return input && { input, rest: this.input }
+    return input && { input, rest: this.#input.promise }
   }
 
   /** Whether this call may be what the started one has become: the needed members are what they were. */
@@ -63,12 +49,12 @@ export class Rest {
    */
   async complete(call: ToolCall): Promise<boolean> {
     this.isOpen = false
-    this.#come(call)
+    this.#whole.resolve(call)
     try {
       const needed = await this.#checkedNeeds()
       const input = await checkedInput(this.#tool, call)
       if (!sameInput(needed, neededOf(this.#needs, input))) return false
-      this.#accept(input)
+      this.#input.resolve(input)
       return true
     } catch {
       return false
@@ -77,11 +63,29 @@ export class Rest {
 
   /** It will not come, or nobody is to have it. */
   fail(reason: unknown): void {
-    this.#fail(reason)
+    this.#whole.reject(reason)
+    this.#input.reject(reason)
   }
 
   #checkedNeeds(): Promise<object | undefined> {
     this.#needed ??= checkedNeeds(this.#tool, this.started)
     return this.#needed
   }
+}
+
+interface Coming<T> {
+  /** Always has a handler: nobody need wait for it. */
+  readonly promise: Promise<T>
+  readonly resolve: (value: T) => void
+  readonly reject: (reason: unknown) => void
+}
+
+function coming<T>(): Coming<T> {
+  let resolve: (value: T) => void = () => undefined
+  let reject: (reason: unknown) => void = () => undefined
+  const promise = new Promise<T>((...settle) => {
+    ;[resolve, reject] = settle
+  })
+  promise.catch(() => undefined)
+  return { promise, resolve, reject }
 }

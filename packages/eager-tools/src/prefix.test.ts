@@ -1,5 +1,14 @@
-import { type AgentEvent, createAgent, type Message, type Middleware, type Tool, tool } from '@meanwhile/core'
+import {
+  type AgentEvent,
+  createAgent,
+  type Message,
+  type Middleware,
+  ModelError,
+  type Tool,
+  tool,
+} from '@meanwhile/core'
 import { collect } from '@meanwhile/core/testing'
+import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { accounts } from '../test/accounts.ts'
@@ -499,3 +508,87 @@ test('two equal calls of one response run twice, each with its own rest (H31, H1
   expect(log).toEqual(['200 open a.txt', '400 read a.txt 7', '600 open a.txt', '800 read a.txt 7'])
   expect(results).toHaveLength(2)
 })
+
+/** Arguments as models may write them: members in any order, some twice, missing or wrong, in any pieces. */
+const written = fc
+  .record({
+    members: fc.array(
+      fc.constantFrom(
+        '"path":"a"',
+        '"path" : "b"',
+        '"p\\u0061th":"a"',
+        '"from":7',
+        '"from":8 ',
+        '"from":"x"',
+        '"path":1',
+      ),
+      { maxLength: 4 },
+    ),
+    more: fc.constantFrom('', ' ', 'junk'),
+    cuts: fc.array(fc.nat({ max: 60 }), { maxLength: 5 }),
+    final: fc.constantFrom(
+      undefined,
+      undefined,
+      '{"path":"a","from":7}',
+      '{"from":9,"path":"a"}',
+      '{"path":"c","from":7}',
+    ),
+  })
+  .map(({ members, more, cuts, final }) => {
+    const text = `{${members.join(',')}}${more}`
+    const places = [...new Set(cuts.filter((cut) => cut < text.length))].sort((a, b) => a - b)
+    const deltas = [0, ...places].map((from, index) => text.slice(from, places[index])).filter((delta) => delta !== '')
+    return { deltas, final }
+  })
+
+const endings = fc.constantFrom('tool-calls', 'tool-calls', 'tool-calls', 'length', 'fails', 'cut')
+
+const response = fc
+  .record({ calls: fc.array(written, { minLength: 1, maxLength: 2 }), share: fc.constantFrom(1, 1, 0.5), end: endings })
+  .map(({ calls, share, end }) => (prefix: string): Moment[] => {
+    const tells = calls.flatMap(({ deltas, final }, label): Moment[1][] => [
+      (to) => to.call(label, { id: `${prefix}${label}`, name: 'read' }),
+      ...deltas.map(
+        (delta): Moment[1] =>
+          (to) =>
+            to.call(label, { delta }),
+      ),
+      (to) => to.seal(label, final),
+    ])
+    const said = tells.slice(0, Math.ceil(tells.length * (end === 'tool-calls' ? 1 : share)))
+    const last: Moment[1] = (to) => {
+      if (end === 'fails') throw new ModelError('gone', { code: 'gone', retryable: true })
+      if (end !== 'cut') to.finish(end)
+    }
+    return [...said, last].map((tell, index) => [index * 10, tell])
+  })
+
+test('whatever a model writes, and however it fails, starting on needed members gives the same history, and each extra start was let go of (H31, H32, H16)', async () => {
+  const starts = ({ log }: { readonly log: readonly string[] }) => log.filter((line) => line.includes('open')).length
+  const ends = ({ events }: { readonly events: readonly AgentEvent[] }) =>
+    events.filter(({ type }) => type === 'tool-discarded').length
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(response, { minLength: 1, maxLength: 3 }),
+      fc.constantFrom(0, 25),
+      fc.constantFrom(1, Number.POSITIVE_INFINITY),
+      fc.boolean(),
+      async (made, ms, toolConcurrency, retries) => {
+        const options = {
+          responses: made.map((response, index) => response(`r${index}c`)),
+          ms,
+          toolConcurrency,
+          middleware: retries ? [retrying()] : [],
+        }
+        const eager = await ran(options)
+        const waiting = await ran({ ...options, eager: false })
+        expect(told(eager.events)).toEqual(told(waiting.events))
+        expect(eager.result?.messages).toEqual(waiting.result?.messages)
+        expect(eager.error).toEqual(waiting.error)
+        expect(starts(eager) - starts(waiting)).toBeLessThanOrEqual(ends(eager))
+        expect(unhandled).toEqual([])
+      },
+    ),
+    { numRuns: 300 },
+  )
+}, 120_000)
