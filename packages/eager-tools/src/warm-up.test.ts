@@ -167,7 +167,7 @@ test.each<[string, Options, string[]]>([
   ],
   [
     'its response must not be acted on',
-    { responses: [[...browsing().slice(0, 1), [400, (to) => to.finish('length')]]] },
+    { responses: [[...browsing().slice(0, 1), [400, (to) => to.finish('content-filter')]]] },
     ['250 warm', '400 drops c1'],
   ],
 ])('a warm-up is dropped when its call never comes: %s (H33)', async (_, options, dropped) => {
@@ -180,6 +180,8 @@ test('a warm-up is dropped with its call: discarded, or aborted with the run (H3
   const execute = ({ signal }: ToolContext) => after(1_000, signal).then(() => 'time')
   const discarded = await ran({ middleware: [withdrawing], execute })
   expect(discarded.log).toEqual(['100 warms c1', '250 warm', '300 browses a', '400 drops c1'])
+  const settled = await ran({ middleware: [withdrawing], execute: async () => 'time' })
+  expect(settled.log.at(-1)).toBe('400 drops c1')
   const controller = new AbortController()
   setTimeout(() => controller.abort(new Error('enough')), 350)
   const aborted = await ran({ execute, signal: controller.signal })
