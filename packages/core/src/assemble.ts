@@ -14,7 +14,7 @@ import type { ModelEvent, ModelRequest } from './model.ts'
  *   signal has aborted its reason is thrown instead, whatever the chunks made of that.
  */
 export async function* assemble<Chunk>(
-  request: Pick<ModelRequest, 'takenIds' | 'inputLimits'> & { readonly signal?: AbortSignal },
+  request: AssembledRequest & { readonly signal?: AbortSignal },
   chunks: AsyncIterable<Chunk>,
   read: ReadChunk<Chunk>,
   explain: Explain = () => undefined,
@@ -40,13 +40,17 @@ export async function* assemble<Chunk>(
   return response.message(finishReason)
 }
 
+/** What of a request the assembler reads; of its tools their names and `needs`. */
+export type AssembledRequest = Pick<ModelRequest, 'takenIds' | 'inputLimits'> & Partial<Pick<ModelRequest, 'tools'>>
+
 /** What tells two calls, or two parts, of one response apart: an index, an item id, a block number. */
 export type Label = string | number
 
 /**
  * What a wire says of the response, piece by piece. The assembler makes the events and the message of it.
  *
- * Nothing is done twice: a delta costs O(its length), text is joined once, arguments are parsed at most twice (G13).
+ * Nothing is done twice: a delta costs O(its length), text is joined once, arguments are parsed at most twice (G13), and a member
+ * that its tool needs is decoded once besides, when it is complete.
  */
 export interface Assembler {
   /**

@@ -1,6 +1,7 @@
 /** One attempt of a model call: a request inside its `chat` span. */
 
 import type { Context, Span } from '@opentelemetry/api'
+import { causeOf } from './discard-cause.ts'
 import { AgentError, ModelError, messageOf } from './errors.ts'
 import { close, type Flow } from './flow.ts'
 import { freeze, isMessage } from './history.ts'
@@ -85,7 +86,8 @@ export function attemptFlow(
       stop.removeEventListener('abort', follow)
       if (error !== undefined && !left) recordFailure(run, span, error)
       if (firstEvent > 0) span.setAttribute(TIME_TO_FIRST_CHUNK, (firstEvent - started) / 1000)
-      span.setAttribute(CALLS_EARLY, run.calls.attemptEnded(attempt, error !== undefined || left))
+      const brokeOff = left ? 'call_withdrawn' : error === undefined ? undefined : causeOf(error)
+      span.setAttribute(CALLS_EARLY, run.calls.attemptEnded(attempt, brokeOff))
       span.setAttribute(OUTCOME, left ? 'cancelled' : outcomeOf(error))
       span.end(performance.now())
     },

@@ -9,12 +9,14 @@ import { timer } from './grace.ts'
 import { freeze } from './history.ts'
 import type { Interrupt } from './interrupt.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
+import type { Rest } from './rest.ts'
 import type { Answers } from './restore.ts'
 import type { Slots, Ticket } from './slots.ts'
 import type { OpenSpan } from './telemetry/spans.ts'
 import type { Effect, Tool } from './tool.ts'
 import { seatFor } from './tool-limit.ts'
 import { CallStatus } from './tool-status.ts'
+import type { WarmUp } from './warm-ups.ts'
 
 /** Who asked for calls: a model attempt; or a wrap that answers itself, which is number 0 and has no span. */
 export interface Asker {
@@ -62,6 +64,8 @@ interface EntryOptions {
   readonly provisional: boolean
   readonly ceiling: Effect | undefined
   readonly slots: Slots
+  readonly rest?: Rest | undefined
+  readonly warmUp?: WarmUp | undefined
   /** What a checkpoint holds of it. */
   readonly saved?: SavedCall
 }
@@ -71,8 +75,9 @@ const NEVER = new Promise<never>(() => undefined)
 
 export class CallEntry {
   /** The ledger's key, and the tool's `idempotencyKey` (H25). */
-  readonly key: string
-  readonly call: ToolCall
+  key: string
+  /** As it was asked for; of one that started with the members it needs, these alone until its input is whole. */
+  call: ToolCall
   readonly tool: Tool | undefined
   readonly step: number
   /** What the call's spans nest under. */
@@ -83,6 +88,9 @@ export class CallEntry {
   /** Absent unless a tool or wrap makes this call: then it shares that call's fate. */
   readonly maker: CallEntry | undefined
   readonly startedEarly: boolean
+  /** Of a call that started with the members its tool needs. */
+  readonly rest: Rest | undefined
+  readonly warmUp: WarmUp | undefined
   /** What it may do, at the most, before it is committed. */
   readonly ceiling: Effect | undefined
   /** When it was asked for, in `performance.now()`. */
@@ -147,6 +155,8 @@ export class CallEntry {
     this.provisional = options.provisional
     this.startedEarly = options.provisional
     this.ceiling = options.ceiling
+    this.rest = options.rest
+    this.warmUp = options.warmUp
     this.maker?.children.push(this)
     this.signal = this.#controller.signal
     this.abandoned = new Promise((resolve) => {
@@ -192,7 +202,9 @@ export class CallEntry {
   /** Aborts this call and those it made; `grace` ms later they are no longer waited for. */
   abort(reason: unknown, grace: number): void {
     for (const child of this.children) child.abort(reason, grace)
+    this.rest?.fail(reason)
     if (this.settled || this.signal.aborted) return
+    this.warmUp?.abort(reason)
     this.#timer = timer(grace, this.#abandon)
     this.#controller.abort(reason)
   }
@@ -218,6 +230,7 @@ export class CallEntry {
 
   settle(): void {
     this.settled = true
+    this.warmUp?.end()
     clearTimeout(this.#timer)
     this.slots.close(this.ticket)
   }

@@ -18,6 +18,8 @@ export class CallEvents {
   readonly #announced: Map<string, ToolCall> = new Map()
   /** Events of calls whose announcement has not come through the wraps yet. */
   readonly #hidden: Map<CallEntry, (AgentEventBody | AgentEvent)[]> = new Map()
+  /** Ids of calls the reader knows to have the members their tools need. */
+  readonly #ready: Set<string> = new Set()
 
   constructor(run: RunState) {
     this.#run = run
@@ -25,6 +27,10 @@ export class CallEvents {
 
   announced(call: ToolCall): void {
     this.#announced.set(call.id, call)
+  }
+
+  ready(callId: string): void {
+    this.#ready.add(callId)
   }
 
   started(entry: CallEntry): void {
@@ -56,13 +62,16 @@ export class CallEvents {
     else if (hidden.length < MOST_HIDDEN) hidden.push(event)
   }
 
-  /** The reader has been told of the call: what it has emitted follows, and what the calls it made have. */
-  show(entry: CallEntry): void {
+  /**
+   * The reader has been told of the call: what it has emitted follows, and what the calls it made have. One that started with the
+   * members it needs is told of with its whole input, as it would be anyway (H16).
+   */
+  show(entry: CallEntry, call: ToolCall = entry.call): void {
     const events = this.#hidden.get(entry)
     this.#hidden.delete(entry)
     for (const event of events ?? []) {
       if ('runId' in event) this.#run.funnel.push(event)
-      else this.#run.push(event)
+      else this.#run.push(event.type === 'tool-start' ? { ...event, call } : event)
     }
     for (const child of entry.children) this.show(child)
   }
@@ -75,6 +84,8 @@ export class CallEvents {
 
   /** Of a call the reader was never told of, it is told nothing. */
   discarded(entry: CallEntry): void {
+    // It has started on what the reader knows, even if the rest never came or was wrong.
+    if (entry.rest && this.#ready.has(entry.call.id)) this.show(entry, entry.rest.started)
     const untold = this.#hidden.delete(entry)
     if (entry.discarded && !untold)
       this.#run.push({ type: 'tool-discarded', callId: entry.call.id, cause: entry.discarded })

@@ -26,7 +26,7 @@ const AT_WORK = 'The call was cancelled while it was at work: it was cut off, an
 const QUEUED = 'Not run: the call was cancelled before it was started.'
 
 /** Heeds its signal, and notes what happens. */
-function heeding(log: string[], more: Partial<Tool> = {}): Tool {
+function heeding(log: string[], more: Omit<Partial<Tool>, 'needs'> = {}): Tool {
   return tool({
     name: 'work',
     description: 'Works a second',

@@ -22,6 +22,11 @@ export function canonicalInput(call: ToolCall): string {
   return text
 }
 
+/** Whether two inputs are the same. */
+export function sameInput(a: unknown, b: unknown): boolean {
+  return canonical(a) === canonical(b)
+}
+
 /** Whether two calls ask for the same: one tool, equal input. Their ids do not count. */
 export function sameCall(a: ToolCall, b: ToolCall): boolean {
   if (a.name !== b.name || a.inputError !== b.inputError) return false

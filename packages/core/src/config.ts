@@ -123,6 +123,7 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
     if (tool.effect === 'reversible' && !tool.compensate) {
       throw new ConfigError('tools', `${tool.name} is declared reversible and has no compensate`)
     }
+    checkEarly(tool)
     checkSchema(tool)
     checkLimits(`tools.${tool.name}`, tool)
   }
@@ -135,6 +136,20 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
     )
   }
   return setup
+}
+
+/** Work before the input is whole, or known, is for tools that change nothing (H33). */
+function checkEarly({ name, needs, warm, effect }: Tool): void {
+  for (const [option, given] of Object.entries({ needs, warm })) {
+    if (given !== undefined && effect !== 'read')
+      throw new ConfigError('tools', `${name} has ${option} and is not declared read`)
+  }
+  if (
+    needs === undefined ||
+    (Array.isArray(needs) && needs.length > 0 && needs.every((key) => typeof key === 'string'))
+  )
+    return
+  throw new ConfigError('tools', `the needs of ${name} are no list of members of its input`)
 }
 
 function checkSchema(tool: Tool): void {

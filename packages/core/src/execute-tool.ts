@@ -7,6 +7,7 @@ import { AgentError, RunStop, ToolInputError } from './errors.ts'
 import { cancelable, type Flow } from './flow.ts'
 import type { Json, ToolCall } from './message.ts'
 import type { Awaitable, Run } from './middleware.ts'
+import { type Given, givenOf } from './needs.ts'
 import type { Actor } from './run-view.ts'
 import { DISPATCH_LAG, DISPATCH_QUEUED, TOOL_EFFECT } from './telemetry/semconv.ts'
 import { startToolSpan } from './telemetry/spans.ts'
@@ -38,6 +39,8 @@ export interface Host<Result> {
   viewOf(actor: Actor): Run | undefined
   /** What comes of an output. */
   resultOf(call: ToolCall, tool: Tool, output: unknown): Result
+  /** What the function is given of a call that has started with the members its tool needs. */
+  givenOnNeeds(call: ToolCall): Promise<Given>
   /** What comes of a call to a tool there is not. */
   unknown(call: ToolCall): Awaitable<Result>
 }
@@ -131,8 +134,9 @@ async function* work<Result>(
   const { attempt, signal } = execution
   const { span, context } = execution.open
   if (!tool) return await host.unknown(call)
-  const input = await checkedInput(tool, call)
+  const given = entry.rest ? await host.givenOnNeeds(call) : givenOf(tool, await checkedInput(tool, call))
   signal.throwIfAborted()
+  const { input } = given
   const effect = safeEffect(tool, input)
   span.setAttribute(TOOL_EFFECT, effect)
   if (entry.provisional && entry.ceiling && exceeds(effect, entry.ceiling)) await committed(entry, signal)
@@ -143,11 +147,15 @@ async function* work<Result>(
   const run = host.viewOf({ context, source: tool.name, call: entry, execution })
   const toolContext = {
     callId: entry.call.id,
-    idempotencyKey: entry.key,
+    get idempotencyKey() {
+      return entry.key
+    },
     attempt,
     answers: host.answers(),
     signal,
     ...(run && { run }),
+    ...(entry.warmUp && { warmed: entry.warmUp.use() }),
+    ...(given.rest && { rest: given.rest }),
   }
   const limit = timeLimit(host, tool, execution, own)
   try {

@@ -3,6 +3,7 @@ export type { AgentRun, ResumeOptions, RunInput, RunOptions } from './agent-run.
 export { type AgentRequest, type AgentToolOptions, agentTool } from './agent-tool.ts'
 export { findTool, resolveAliases } from './aliases.ts'
 export {
+  type AssembledRequest,
   type Assembler,
   assemble,
   type CallPiece,
@@ -107,6 +108,7 @@ export {
   type ToolChoice,
   type ToolDefinition,
 } from './model.ts'
+export { checkedNeeds } from './needs.ts'
 export type { Answers } from './restore.ts'
 export { type Cell, type CellOptions, runLocal } from './run-local.ts'
 export { type RunToolOptions, runTool, type ToolRun } from './run-tool.ts'
@@ -115,11 +117,14 @@ export type { TelemetryOptions } from './telemetry/spans.ts'
 export {
   type Effect,
   effectOf,
+  type NeedsContext,
   type Progress,
   type Tool,
   type ToolAliases,
   type ToolContext,
   type ToolSchema,
+  type ToolWithNeeds,
   tool,
+  type WarmContext,
 } from './tool.ts'
 export type { ToolState, ToolStatus } from './tool-status.ts'

@@ -3,6 +3,7 @@
 import type { Asker, CallEntry } from './call-entry.ts'
 import { canonicalInput, hash, sameCall } from './canonical.ts'
 import type { ToolCall } from './message.ts'
+import type { Rest } from './rest.ts'
 
 export class Ledger {
   readonly #runId: string
@@ -24,11 +25,26 @@ export class Ledger {
     return `${this.#runId}/${content}/${asker ? this.#made(content).length : call.id}`
   }
 
+  /** Of a call whose input is not whole yet: it is entered by its id (H25). */
+  keyOfStart(call: ToolCall): string {
+    return `${this.#runId}/${call.id}`
+  }
+
   add(entry: CallEntry): void {
     this.#entries.push(entry)
     this.#byId.set(entry.call.id, entry)
     this.#byId.set(entry.id, entry)
-    if (!entry.asked) return
+    if (entry.asked && !entry.rest) this.#enter(entry)
+  }
+
+  /** The input of a call that started with the members it needs is whole: it gets its key, and can be joined. */
+  complete(entry: CallEntry, call: ToolCall): void {
+    entry.key = this.keyOf(call, entry.step, entry.askers[0])
+    entry.call = call
+    this.#enter(entry)
+  }
+
+  #enter(entry: CallEntry): void {
     const content = contentOf(entry.call, entry.step)
     this.#byContent.set(content, [...this.#made(content), entry])
   }
@@ -41,6 +57,19 @@ export class Ledger {
   held(call: ToolCall, step: number, asker: Asker): CallEntry | undefined {
     return this.#made(contentOf(call, step)).find(
       (entry) => entry.provisional && !entry.discarded && !entry.askers.includes(asker) && sameCall(entry.call, call),
+    )
+  }
+
+  /** Whether a call with these members may turn out to be one that {@link held} would give. */
+  mayBeHeld(rest: Rest, step: number, asker: Asker): boolean {
+    return this.#entries.some(
+      (entry) =>
+        entry.provisional &&
+        !entry.discarded &&
+        entry.step === step &&
+        entry.askers.length > 0 &&
+        !entry.askers.includes(asker) &&
+        rest.isStartOf(entry.call),
     )
   }
 

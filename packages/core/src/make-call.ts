@@ -46,6 +46,7 @@ function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     },
     viewOf: (actor) => viewOf(run, actor),
     resultOf: resultMessage,
+    givenOnNeeds: (call) => run.calls.givenOnNeeds(entry, call),
     unknown: (call) => unknown(run, call),
   }
 }

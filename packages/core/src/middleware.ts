@@ -48,6 +48,11 @@ export type Verdict =
  */
 export interface Middleware {
   readonly name: string
+  /**
+   * Its `wrapToolCall` neither judges nor changes inputs: inside it a call may start with the members its tool needs alone (H31).
+   * Default `false`: round such a wrap every call has its whole input.
+   */
+  readonly ignoresInput?: boolean
   /** Once per run, before any model call. */
   beforeAgent?(setup: AgentSetup, run: Run): Awaitable<AgentSetup | void>
   /** Once per step, before the request is made of the state. */
@@ -92,6 +97,11 @@ export interface Run {
   cancelTool(callId: string): boolean
   /** How a call is doing; nothing of one that was not made, or that is forgotten: the agent's `statusFor` after its end (I6). */
   toolStatus(callId: string): ToolStatus | undefined
+  /**
+   * Lets the tool of this name warm up for a call of the response that is coming: at most once per call, and only before it has
+   * started. What `warm` throws is a warning (H33).
+   */
+  warm(callId: string, name: string): void
   /** A `custom` event. Never waits, never throws (D7). */
   emit(event: { readonly name: string; readonly data: unknown }): void
   /** A warning: in the result, and as an event (B15). */
@@ -106,6 +116,12 @@ export interface CallOptions {
    * `prepareInput` and all wraps, does more, the tool waits until then. Default: no limit.
    */
   readonly ceiling?: Effect
+  /**
+   * The call's input is no more than the members its tool needs, and this is the call with its whole input (H31). It starts at once,
+   * or when the input is whole: if somebody round it may judge or change inputs, an earlier attempt's call may turn out to be the
+   * same, or the members may be wrong. If the whole does not agree with it, it is discarded, and the call to be made anew.
+   */
+  readonly rest?: Promise<ToolCall>
   /** Put on the call's span. */
   readonly attributes?: Attributes
 }

@@ -46,6 +46,11 @@ export interface ToolDefinition {
   readonly description: string
   /** JSON Schema (draft 2020-12) of the input. */
   readonly inputSchema: { readonly [key: string]: Json }
+  /**
+   * The members of the input that its calls may start with (H31). For the assembler: no adapter sends it. Absent where nothing may
+   * start with them in this run.
+   */
+  readonly needs?: readonly string[]
 }
 
 export interface OutputFormat {
@@ -82,11 +87,21 @@ export interface InputLimits {
 
 export const DEFAULT_INPUT_LIMITS: InputLimits = { characters: 4 * 1024 * 1024, depth: 512 }
 
-/** Of one call the order is `tool-input-start`, `tool-input-delta` …, `tool-input-closed` (or not), `tool-call` (B5). */
+/**
+ * Of one call the order is `tool-input-start`, `tool-input-delta` …, `tool-input-closed` (or not), `tool-call`; before it closes,
+ * one `tool-input-ready` if its tool has `needs` that the request tells of (B5).
+ */
 export type ModelEvent =
   | { readonly type: 'text-delta' | 'reasoning-delta'; readonly delta: string }
   | { readonly type: 'tool-input-start'; readonly id: string; readonly name: string }
   | { readonly type: 'tool-input-delta'; readonly id: string; readonly delta: string }
+  /** The members that the call's tool needs to start are complete: `input` is these alone (H31). The provider may go on to change them. */
+  | {
+      readonly type: 'tool-input-ready'
+      readonly id: string
+      readonly name: string
+      readonly input: Readonly<Record<string, unknown>>
+    }
   /** Soft: the root object closed, parses, is not `{}`, and the name is known. The provider may still change its mind (G3). */
   | { readonly type: 'tool-input-closed'; readonly call: ToolCall }
   /** Sealed: not one byte of it will change (G4). */

@@ -1,8 +1,8 @@
 /** What the model is asked in a step. */
 
 import type { ModelRequest } from './model.ts'
+import { definitionsOf } from './needs.ts'
 import type { RunState } from './run.ts'
-import { definitionOf } from './tool.ts'
 
 export function requestOf(run: RunState): ModelRequest {
   const { config, setup } = run
@@ -10,7 +10,7 @@ export function requestOf(run: RunState): ModelRequest {
     model: setup.model,
     instructions: setup.instructions,
     messages: run.messages,
-    tools: setup.tools.map(definitionOf),
+    tools: definitionsOf(setup.tools, config),
     toolChoice: config.toolChoice,
     ...(config.output && { output: config.output.format }),
     settings: config.settings,

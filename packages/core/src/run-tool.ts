@@ -136,6 +136,7 @@ function hostOf<Output>(tool: Tool, { timeout, grace, telemetry }: Options): Hos
     threw: () => undefined,
     viewOf: () => undefined,
     resultOf: (_call, _tool, output) => output as Output,
+    givenOnNeeds: () => Promise.reject(new TypeError('a tool alone has its whole input')),
     unknown: (call) => Promise.reject(new UnknownToolError(call.name, [])),
   }
 }

@@ -87,6 +87,11 @@ class RunView implements Run {
     return this.#state.calls.status(callId)
   }
 
+  warm(callId: string, name: string): void {
+    if (this.#isOver) return
+    this.#state.calls.warm(callId, name, (message) => this.warn({ code: 'warm-failed', message }))
+  }
+
   emit({ name, data }: { readonly name: string; readonly data: unknown }): void {
     const { source, call, outside } = this.#actor
     if (this.#isOver) return

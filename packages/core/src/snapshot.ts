@@ -65,7 +65,7 @@ function pending(run: RunState, address: Address, { payload }: Interrupt): Pendi
 
 /** Of steps that are over the history has it all; but a call that no response asked for is never made again. */
 function isNeeded(run: RunState, entry: CallEntry): boolean {
-  if (entry.discarded) return false
+  if (entry.discarded || entry.rest?.isOpen) return false
   if (entry.maker) return isNeeded(run, entry.maker)
   return !entry.asked || entry.step === run.current?.number
 }

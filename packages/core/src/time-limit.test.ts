@@ -28,7 +28,7 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const at = () => performance.now() - begin
 const LIMIT = 'work was cut off after its limit of 100 ms; its effect may have happened'
 
-function work(execute: (context: ToolContext) => unknown, more: Partial<Tool> = {}): Tool {
+function work(execute: (context: ToolContext) => unknown, more: Omit<Partial<Tool>, 'needs'> = {}): Tool {
   return tool({
     name: 'work',
     description: 'Works',

@@ -14,7 +14,8 @@ import { endSpans } from './call-spans.ts'
 import { sameCall } from './canonical.ts'
 import type { SavedCall } from './checkpoint.ts'
 import { compensate } from './compensate.ts'
-import { AgentError, ModelError, messageOf, RunStop, ToolDiscardedError, UnknownCallError } from './errors.ts'
+import { causeOf } from './discard-cause.ts'
+import { messageOf, RunStop, ToolDiscardedError, UnknownCallError } from './errors.ts'
 import type { AgentEvent, CustomEvent, DiscardCause } from './events.ts'
 import { freeze } from './history.ts'
 import type { Interrupt } from './interrupt.ts'
@@ -22,11 +23,15 @@ import { Ledger } from './ledger.ts'
 import { makeCall } from './make-call.ts'
 import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage } from './message.ts'
 import type { CallOptions } from './middleware.ts'
+import { type Given, startsOnNeeds } from './needs.ts'
+import { Rest } from './rest.ts'
 import type { RunState } from './run.ts'
 import type { Actor } from './run-view.ts'
 import { Slots } from './slots.ts'
+import type { Tool } from './tool.ts'
 import { CUT_OFF, cancelledMessage, NOT_STARTED, textMessage } from './tool-message.ts'
 import { EndedCalls, endState, type ToolStatus } from './tool-status.ts'
+import { WarmUps } from './warm-ups.ts'
 
 /** The model call at work: who asked for what, and whether calls may still be let go of. */
 interface ModelCall {
@@ -45,6 +50,7 @@ export class ToolCalls {
   readonly #events: CallEvents
   readonly #ledger: Ledger
   readonly #ended = new EndedCalls()
+  readonly #warmUps: WarmUps = new WarmUps()
   readonly #work: Set<Promise<unknown>> = new Set()
   /** What the loop waits for: a call of these that fails ends the run. */
   #asked: readonly CallEntry[] = []
@@ -77,15 +83,28 @@ export class ToolCalls {
     this.#run.takenIds.add(callId)
   }
 
-  /** An attempt's stream is over. If it broke off, no call of it starts any more (G11). Gives how many had started. */
-  attemptEnded(attempt: number, brokeOff: boolean): number {
-    const asker = this.#modelCall.attempts.get(attempt)
+  /**
+   * An attempt's stream is over. If it broke off, no call of it starts any more (G11), and none whose input is not whole can be
+   * joined by another (H32). Gives how many had started.
+   */
+  attemptEnded(attempt: number, brokeOff: DiscardCause | undefined): number {
+    const { attempts, askers } = this.#modelCall
+    const asker = attempts.get(attempt)
     if (!asker) return 0
     asker.ended = performance.now()
-    asker.over = brokeOff
-    let early = 0
-    for (const entry of this.#ledger.entries()) if (entry.startedEarly && entry.askers[0] === asker) early++
-    return early
+    asker.over = brokeOff !== undefined
+    const early = [...this.#ledger.entries()].filter((entry) => entry.startedEarly && entry.askers[0] === asker)
+    if (brokeOff) {
+      for (const entry of early) if (entry.rest?.isOpen && !entry.discarded) this.#discard(entry, brokeOff)
+      const unmade = [...askers].flatMap(([callId, by]) => (by === asker ? [callId] : []))
+      this.#warmUps.drop(new Error('the response broke off'), unmade)
+    }
+    return early.length
+  }
+
+  /** The reader has seen that a call has the members its tool needs. */
+  ready(callId: string): void {
+    this.#events.ready(callId)
   }
 
   /** The reader is shown a call: what the call has emitted follows. A sealed call whose arguments changed is let go of (H8). */
@@ -93,7 +112,7 @@ export class ToolCalls {
     const call = this.#own(written)
     this.#events.announced(call)
     const entry = this.#ledger.get(call.id)
-    if (!entry?.provisional || entry.discarded) return
+    if (!entry?.provisional || entry.discarded || entry.rest?.isOpen) return
     if (sealed && !sameCall(entry.call, call)) this.#discard(entry, 'arguments_changed')
     else this.#events.show(entry)
   }
@@ -114,9 +133,11 @@ export class ToolCalls {
     const maker = actor.execution?.signal ?? actor.call?.signal
     if (maker?.aborted) return Promise.reject(maker.reason)
     const asker = this.#modelCall.askers.get(call.id)
+    const { rest, ...others } = options
+    if (rest) return this.#onNeeds(call, rest, actor, others)
     const found = this.#find(call, asker)
     if (found) return this.#begun(found).promise
-    const mayStart = asker ? this.#modelCall.open && !asker.over : !takenIds.has(call.id)
+    const mayStart = asker ? this.#mayStart(asker) : !takenIds.has(call.id)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
     return mayStart
       ? this.#start(call, actor, asker, options).promise
@@ -134,6 +155,23 @@ export class ToolCalls {
   status(callId: string): ToolStatus | undefined {
     const entry = this.#ledger.get(callId)
     return entry && this.#ended.remembered(entry.status, this.#run.config.statusFor)
+  }
+
+  /** {@link Run.warm}. */
+  warm(callId: string, name: string, failed: (message: string) => void): void {
+    const asker = this.#modelCall.askers.get(callId)
+    const tool = this.#toolOf(name)
+    if (!tool || !asker || !this.#mayStart(asker) || this.#ledger.get(callId)) return
+    this.#warmUps.begin(tool, callId, (error) => failed(`warm of ${name} threw: ${messageOf(error)}`))
+  }
+
+  /** What `execute` of a call that has started with the members its tool needs is given. What a wrap has changed is not that. */
+  async givenOnNeeds(entry: CallEntry, call: ToolCall): Promise<Given> {
+    const { rest } = entry
+    const given = rest && call.input === rest.started.input ? await rest.given() : undefined
+    if (given) return given
+    if (entry.provisional && !entry.discarded) this.#discard(entry, 'arguments_changed')
+    throw new ToolDiscardedError(entry.call.id, 'arguments_changed')
   }
 
   /** What a tool or its wraps emit. Once the call is over it reaches nothing (D7). */
@@ -156,7 +194,14 @@ export class ToolCalls {
     this.#run.signal.throwIfAborted()
     const { askers, attempts } = this.#modelCall
     const modelEnded = attempt === undefined ? undefined : attempts.get(attempt)?.ended
-    const made = calls.map((call) => this.#find(call, askers.get(call.id)))
+    const find = () => calls.map((call) => this.#find(call, askers.get(call.id)))
+    let made = find()
+    const checks = made.flatMap((entry) => entry?.rest?.checked ?? [])
+    if (checks.length > 0) {
+      await Promise.all(checks)
+      this.#run.signal.throwIfAborted()
+      made = find()
+    }
     this.#modelCall.open = false
     this.#discardAll('call_withdrawn', made)
     const entries = calls.map((call, index) => {
@@ -165,6 +210,7 @@ export class ToolCalls {
       this.#commit(entry, call.id, modelEnded)
       return this.#begun(entry)
     })
+    this.#warmUps.drop(new Error('the model did not ask for this call'))
     this.#asked = entries
     try {
       await Promise.all(entries.map((entry) => entry.promise.catch((error: unknown) => unlessStop(error))))
@@ -187,6 +233,7 @@ export class ToolCalls {
   /** The model call did not stand, or must not be acted on: lets go of all its calls. */
   discardRest(cause: DiscardCause): void {
     this.#modelCall.open = false
+    this.#warmUps.drop(new Error('the model call did not stand'))
     this.#discardAll(cause, [])
   }
 
@@ -286,6 +333,7 @@ export class ToolCalls {
   /** The entry of a call made already: under its id, or under its key by an earlier attempt. */
   #find(call: ToolCall, asker: Asker | undefined): CallEntry | undefined {
     const same = this.#ledger.get(call.id)
+    if (same?.rest) this.#complete(same, same.rest, call)
     if (same && !same.discarded) {
       if (sameCall(same.call, call)) return same
       if (same.provisional) this.#discard(same, 'arguments_changed')
@@ -298,12 +346,63 @@ export class ToolCalls {
     return held
   }
 
-  #start(call: ToolCall, actor: Actor | undefined, asker: Asker | undefined, options: CallOptions): CallEntry {
+  #mayStart(asker: Asker): boolean {
+    return this.#modelCall.open && !asker.over
+  }
+
+  #toolOf(name: string): Tool | undefined {
+    return this.#run.setup.tools.find((tool) => tool.name === name)
+  }
+
+  /** Makes a call of whose input there are the members its tool needs: at once if it may start so, else when it is whole. */
+  #onNeeds(call: ToolCall, whole: Promise<ToolCall>, actor: Actor, options: CallOptions): Promise<ToolMessage> {
+    const asker = this.#modelCall.askers.get(call.id)
+    const rest = asker && this.#mayStartOnNeeds(call, actor, asker)
+    if (rest) {
+      const entry = this.#start(call, actor, asker, options, rest)
+      whole.then(
+        (whole) => this.#complete(entry, rest, whole),
+        () => rest.isOpen && !entry.discarded && this.#discard(entry, 'stream_error'),
+      )
+    }
+    const made = (rest?.whole ?? whole).then((whole) => this.call(whole, actor, options))
+    made.catch(() => undefined)
+    return made
+  }
+
+  #mayStartOnNeeds(call: ToolCall, actor: Actor, asker: Asker): Rest | undefined {
+    const { config, step } = this.#run
+    const tool = this.#toolOf(call.name)
+    if (!tool?.needs || !startsOnNeeds(config) || !this.#mayStart(asker) || actor.call) return undefined
+    const rest = new Rest(tool, freeze(call))
+    return this.#ledger.get(call.id) || this.#ledger.mayBeHeld(rest, step, asker) ? undefined : rest
+  }
+
+  /** The whole input of a call that has started with the members its tool needs: it goes on, or was something else (H32). */
+  #complete(entry: CallEntry, rest: Rest, call: ToolCall): void {
+    if (!rest.isOpen || entry.discarded) return
+    if (!rest.isStartOf(call)) {
+      this.#discard(entry, 'arguments_changed')
+      return
+    }
+    this.#ledger.complete(entry, call)
+    rest.checked = rest.complete(call).then((stands) => {
+      if (!stands && !entry.discarded) this.#discard(entry, 'arguments_changed')
+    })
+  }
+
+  #start(
+    call: ToolCall,
+    actor: Actor | undefined,
+    asker: Asker | undefined,
+    options: CallOptions,
+    rest?: Rest,
+  ): CallEntry {
     const maker = actor?.call
     const entry = new CallEntry({
-      key: this.#ledger.keyOf(call, this.#run.step, asker),
+      key: rest ? this.#ledger.keyOfStart(call) : this.#ledger.keyOf(call, this.#run.step, asker),
       call,
-      tool: this.#run.setup.tools.find((tool) => tool.name === call.name),
+      tool: this.#toolOf(call.name),
       step: this.#run.step,
       parent: actor && maker ? actor.context : this.#run.context,
       attributes: options.attributes ?? {},
@@ -313,6 +412,8 @@ export class ToolCalls {
       ceiling: maker ? maker.ceiling : options.ceiling,
       // What tools and wraps make works inside the slot of the call that made it.
       slots: maker ? new Slots() : this.slots,
+      rest,
+      warmUp: maker ? undefined : this.#warmUps.take(call.id),
     })
     this.#ledger.add(entry)
     this.#run.takenIds.add(call.id)
@@ -420,7 +521,9 @@ export class ToolCalls {
     for (const child of entry.children) if (child.provisional && !child.discarded) this.#discard(child, cause)
     entry.discarded = cause
     this.#events.discarded(entry)
-    entry.abort(new ToolDiscardedError(entry.call.id, cause), this.#run.config.grace)
+    const reason = new ToolDiscardedError(entry.call.id, cause)
+    entry.abort(reason, this.#run.config.grace)
+    entry.warmUp?.abort(reason)
     const undone = () => compensate(this.#run, entry, this.abandoned.includes(entry.id))
     this.#keep(entry.promise.catch(() => undefined).then(async () => endSpans(entry, await undone())))
   }
@@ -434,12 +537,6 @@ export class ToolCalls {
 
 function unlessStop(error: unknown): void {
   if (!(error instanceof RunStop)) throw error
-}
-
-/** Why calls are let go of when their model call failed: its last failure says it, also behind the error of a wrap that gave up. */
-function causeOf(error: unknown): DiscardCause {
-  if (error instanceof ModelError) return error.code === 'stream_truncated' ? 'stream_truncated' : 'stream_error'
-  return error instanceof AgentError ? causeOf(error.cause) : 'stream_error'
 }
 
 /** The result as the history has it: under the name the model wrote. */

@@ -19,7 +19,7 @@ const at = () => performance.now() - begin
 const BUSY = 'Not run: work is busy with 1 call, as many as it allows at once.'
 
 /** A tool `work` with this limit, and a log of who starts and ends when. */
-function limited(concurrency: NonNullable<Tool['concurrency']>, more: Partial<Tool> = {}) {
+function limited(concurrency: NonNullable<Tool['concurrency']>, more: Omit<Partial<Tool>, 'needs'> = {}) {
   const log: string[] = []
   const work = tool({
     name: 'work',

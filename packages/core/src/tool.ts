@@ -28,9 +28,12 @@ export interface Progress {
   readonly metadata?: Json
 }
 
-export interface ToolContext {
+export interface ToolContext<Warmed = unknown> {
   readonly callId: string
-  /** The same for every execution of this logical call, across attempts of the model call too (H25). */
+  /**
+   * The same for every execution of this logical call, across attempts of the model call too (H25). Of a call that started with
+   * the members it needs, the call id stands for it until its input is whole.
+   */
   readonly idempotencyKey: string
   /** The n-th execution of this call, from 1 (C14). */
   readonly attempt: number
@@ -40,15 +43,49 @@ export interface ToolContext {
   readonly signal: AbortSignal
   /** Absent in a stand-alone {@link runTool}. */
   readonly run?: Run
+  /**
+   * What the tool's `warm` gave: absent if the call was not warmed up, `undefined` if that failed; never rejects (H33). So
+   * `(await context.warmed) ?? (await open())` is right in every case.
+   */
+  readonly warmed?: Promise<Warmed | undefined>
 }
 
-export interface Tool<Input = unknown, Output = unknown> {
+/** What `execute` of a tool with `needs` gets besides. */
+export interface NeedsContext<Input, Warmed = unknown> extends ToolContext<Warmed> {
+  /**
+   * The whole input, checked. Rejects when it will not come: the stream failed, or the call was discarded or aborted (H32). Need
+   * not be awaited.
+   */
+  readonly rest: Promise<Input>
+}
+
+/** What `warm` gets: nothing of the call but its id. */
+export interface WarmContext {
+  readonly callId: string
+  /** Aborted when the call is aborted or discarded, will never come, or is over before the warm-up is. */
+  readonly signal: AbortSignal
+}
+
+/** `execute` of a tool with `needs` is typed by {@link tool}. */
+export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   readonly name: string
   readonly description: string
   /** Checks the input; what it gives back is what `execute` gets. */
   readonly input: ToolSchema<Input>
   /** Default `external`. A function is asked with each call's checked input. */
   readonly effect?: Effect | Method<Input, Effect>
+  /**
+   * Top-level members of the input, as the model writes them, that a call may start with while it is still being written (H31).
+   * `execute` gets these members alone, in every run, and the whole input as `context.rest`. For tools declared `read`.
+   *
+   * A schema is to leave them as they are: a call that started with a member which the schema changes is made anew.
+   */
+  readonly needs?: readonly string[]
+  /**
+   * Prepares for a call whose input is not known yet: opens a connection, signs in. At most once per call, and in some runs never.
+   * A throw is a warning. For tools declared `read` (H33).
+   */
+  warm?(context: WarmContext): Warmed | Promise<Warmed>
   /** Undoes a call that succeeded and was then discarded. Required for `reversible`. */
   compensate?(input: Input, output: Output): void | Promise<void>
   /** The result is the run's answer, if the final-answer gate accepts it. */
@@ -68,7 +105,7 @@ export interface Tool<Input = unknown, Output = unknown> {
    */
   readonly concurrency?: number | { readonly limit: number; readonly whenFull?: 'wait' | 'fail' }
   /** Does the work. An async generator yields {@link Progress} and returns its output. */
-  execute(input: Input, context: ToolContext): Output | Promise<Output> | AsyncGenerator<Progress, Output>
+  execute(input: Input, context: ToolContext<Warmed>): Output | Promise<Output> | AsyncGenerator<Progress, Output>
   /** How the model reads the output. Default: a string as it is, `undefined` as empty text, anything else as JSON. */
   toContent?(output: Output): readonly ContentPart[]
 }
@@ -105,8 +142,28 @@ export function exceeds(effect: Effect, ceiling: Effect): boolean {
 /** A function member that, like a method, lets tools of different inputs stand in one list. */
 type Method<Input, Result> = { method(input: Input): Result }['method']
 
+/** A tool that may start with some members of its input. */
+export interface ToolWithNeeds<Input, Output, Need extends keyof Input, Warmed = unknown>
+  extends Omit<Tool<Input, Output, Warmed>, 'needs' | 'execute'> {
+  readonly needs: readonly (Need & string)[]
+  execute(
+    input: Pick<Input, Need>,
+    context: NeedsContext<Input, Warmed>,
+  ): Output | Promise<Output> | AsyncGenerator<Progress, Output>
+}
+
+interface NoNeeds {
+  readonly needs?: undefined
+}
+
 /** A tool, its input and output inferred. Gives back the definition itself. */
-export function tool<Input, Output>(definition: Tool<Input, Output>): Tool<Input, Output> {
+export function tool<Input, Output, const Need extends keyof Input, Warmed = unknown>(
+  definition: ToolWithNeeds<Input, Output, Need, Warmed>,
+): Tool<Input, Output, Warmed>
+export function tool<Input, Output, Warmed = unknown>(
+  definition: Tool<Input, Output, Warmed> & NoNeeds,
+): Tool<Input, Output, Warmed> & NoNeeds
+export function tool(definition: Tool): Tool {
   return definition
 }
 

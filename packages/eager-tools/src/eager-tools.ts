@@ -14,7 +14,7 @@ export interface EagerToolsOptions {
 /**
  * Eager may change when a tool runs, never whether, how often, or with what.
  *
- * A `read` starts when its arguments have closed, an `idempotent` or `reversible` call when it is sealed, an `external` one (the
+ * A `read` starts when its arguments have closed, or the members it needs of them are there; an `idempotent` or `reversible` call when it is sealed, an `external` one (the
  * default) after the model call has stood, unless the policy names it (H2, H3). A call whose response does not stand, or that the
  * loop does not ask for in the end, is discarded: aborted alone, its result seen by nobody. Never early: calls whose input fails
  * the schema, unknown tools, and calls of the last permitted step (H5).
@@ -34,7 +34,8 @@ export function eagerTools(options: EagerToolsOptions = {}): Middleware {
         return response
       }
       const flow = map(next(request), (event) => {
-        if (event.type === 'tool-input-start') responseOf(event.attempt).began(event.id, event.name)
+        if (event.type === 'tool-input-start') responseOf(event.attempt).named(event.id, event.name)
+        else if (event.type === 'tool-input-ready') responseOf(event.attempt).ready(event.id, event.name, event.input)
         else if (event.type === 'tool-input-closed') responseOf(event.attempt).evidence(event.call, 'closed')
         else if (event.type === 'tool-call') responseOf(event.attempt).evidence(event.call, 'sealed')
         return event

@@ -47,9 +47,16 @@ function tally(words: readonly string[]): Map<string, number> {
 const executed = ({ executions }: Trial) =>
   tally(executions.map(({ step, tool, written }) => logical(step, tool, written)))
 
+/** A call that has started with `n` may be let go of before its tool has the rest, when the reader has been told of that. */
+const started = (step: number | undefined, tool: string, input: unknown) =>
+  logical(step, tool, ['open', 'glance'].includes(tool) ? { n: Object(input).n } : input)
+
+const begun = ({ executions }: Trial) =>
+  tally(executions.map(({ step, tool, written }) => started(step, tool, written)))
+
 /**
  * How often each may have been executed: once for each call of the attempt that asked for it most often, and a read once more
- * for each call that closed with it and was then sealed with something else.
+ * for each call that closed with it and was then sealed with something else, or started with a member of it and never had the rest.
  */
 function most({ events, executions }: Trial): Map<string, number> {
   const reads = new Set(
@@ -57,8 +64,8 @@ function most({ events, executions }: Trial): Map<string, number> {
   )
   const calls = new Map<string, { readonly attempt: string; readonly said: string[] }>()
   for (const event of events) {
-    if (event.type !== 'tool-input-closed' && event.type !== 'tool-call') continue
-    const { id, name, input } = event.call
+    if (event.type !== 'tool-input-ready' && event.type !== 'tool-input-closed' && event.type !== 'tool-call') continue
+    const { id, name, input } = event.type === 'tool-input-ready' ? event : event.call
     const call = calls.get(id) ?? { attempt: `${event.step}.${event.attempt}`, said: [] }
     calls.set(id, call)
     call.said.push(logical(event.step, name, input))
@@ -87,10 +94,13 @@ function compare(scenario: Scenario, eager: Trial, waiting: Trial): void {
   expect(externals(eager)).toEqual(externals(waiting))
   const times = executed(eager)
   const usual = executed(waiting)
-  const discarded = tally(told.discarded.map(({ step, name, input }) => logical(step, name, input)))
+  const discarded = tally(told.discarded.map(({ step, name, input }) => started(step, name, input)))
+  const usuallyBegun = begun(waiting)
   const allowed = most(eager)
   const missing = [...usual].filter(([what, count]) => (times.get(what) ?? 0) < count)
-  const unexplained = [...times].filter(([what, count]) => count - (usual.get(what) ?? 0) > (discarded.get(what) ?? 0))
+  const unexplained = [...begun(eager)].filter(
+    ([what, count]) => count - (usuallyBegun.get(what) ?? 0) > (discarded.get(what) ?? 0),
+  )
   // No logical call runs twice: a retry's equal call joins. What afterModel asks for besides is in no model event.
   const twice = scenario.edits ? [] : [...times].filter(([what, count]) => count > (allowed.get(what) ?? 0))
   expect({ missing, unexplained, twice }).toEqual({ missing: [], unexplained: [], twice: [] })

@@ -2,6 +2,7 @@
 
 import {
   checkedInput,
+  checkedNeeds,
   DEFERRAL_REASON,
   DISPATCH_EVIDENCE,
   type Effect,
@@ -19,7 +20,10 @@ interface StreamedCall {
   readonly tool: Tool | undefined
   /** The input as it was last heard of. */
   written?: unknown
-  /** The call in its tool's own words (M9), and on what evidence. */
+  /**
+   * As it was last heard of, in its tool's own words (M9), and on what evidence; at first with the members its tool needs, if it
+   * needs only some.
+   */
   call?: ToolCall
   evidence?: Evidence
   /** Known at once if the tool declares it, else when its input is checked. */
@@ -28,6 +32,8 @@ interface StreamedCall {
   state: 'streaming' | 'due' | 'deferred' | 'started'
   /** Why it has not started. */
   reason: string
+  /** It has started with the members its tool needs, which gets the rest by this. */
+  complete?: ((call: ToolCall) => void) | undefined
 }
 
 export interface ResponseOptions {
@@ -45,26 +51,27 @@ export class StreamedResponse {
     this.#options = options
   }
 
-  began(id: string, name: string): void {
-    if (this.#calls.has(id)) return
-    const tool = findTool(this.#options.run.setup.tools, name)
-    const effect = typeof tool?.effect === 'function' ? undefined : (tool?.effect ?? 'external')
-    this.#calls.set(id, { id, tool, effect, state: 'streaming', reason: 'off' })
+  /** A call has begun: its tool may warm up, unless nothing could come of it. */
+  named(id: string, name: string): void {
+    const { tool } = this.#call(id, name)
+    if (tool && !this.#isLastStep) this.#options.run.warm(id, tool.name)
+  }
+
+  /** The members that the tool of a call needs are there: it may start with these. */
+  ready(id: string, name: string, input: object): void {
+    const streamed = this.#call(id, name)
+    if (!streamed.call) this.#heard(streamed, { type: 'tool-call', id, name, input }, 'prefix')
   }
 
   /** There is evidence for a call: it starts as soon as its input is checked, or what it waits for is noted. */
   evidence(call: ToolCall, evidence: Evidence): void {
-    this.began(call.id, call.name)
-    const streamed = this.#calls.get(call.id)
-    if (!streamed) return
-    const changed = streamed.written !== call.input
-    streamed.written = call.input
-    streamed.call = resolveAliases(call, this.#options.run.setup.tools)
+    const streamed = this.#call(call.id, call.name)
+    if (streamed.written !== call.input) {
+      this.#heard(streamed, call, evidence)
+      return
+    }
     streamed.evidence = evidence
-    if (changed) {
-      streamed.state = 'streaming'
-      void this.#check(streamed, streamed.call)
-    } else if (streamed.state === 'deferred' && streamed.reason !== 'invalid') {
+    if (streamed.state === 'deferred' && streamed.reason !== 'invalid') {
       streamed.state = 'due'
       this.#advance()
     }
@@ -77,11 +84,37 @@ export class StreamedResponse {
     }
   }
 
+  #call(id: string, name: string): StreamedCall {
+    let streamed = this.#calls.get(id)
+    if (!streamed) {
+      const tool = findTool(this.#options.run.setup.tools, name)
+      const effect = typeof tool?.effect === 'function' ? undefined : (tool?.effect ?? 'external')
+      streamed = { id, tool, effect, state: 'streaming', reason: 'off' }
+      this.#calls.set(id, streamed)
+    }
+    return streamed
+  }
+
+  #heard(streamed: StreamedCall, call: ToolCall, evidence: Evidence): void {
+    streamed.written = call.input
+    streamed.call = resolveAliases(call, this.#options.run.setup.tools)
+    streamed.evidence = evidence
+    streamed.state = 'streaming'
+    void this.#check(streamed, streamed.call, evidence)
+  }
+
+  get #isLastStep(): boolean {
+    const { step, setup } = this.#options.run
+    return step >= setup.maxSteps
+  }
+
   /** Asks once for each input what the schema and the tool's effect say of it. An input that changes meanwhile has its own check. */
-  async #check(streamed: StreamedCall, call: ToolCall): Promise<void> {
+  async #check(streamed: StreamedCall, call: ToolCall, evidence: Evidence): Promise<void> {
     const { tool, written } = streamed
     if (typeof tool?.effect === 'function') streamed.effect = undefined
-    const checked = await usable(tool, call)
+    // The rest of a call that has started is checked where it goes.
+    const goesOn = streamed.complete && call.providerResult === undefined
+    const checked = goesOn ? call : await usable(tool, call, evidence)
     if (streamed.written !== written) return
     if (tool && checked) {
       streamed.effect = knownEffect(tool, checked.input, this.#options.run)
@@ -113,25 +146,32 @@ export class StreamedResponse {
     const { run, model, policy } = this.#options
     const { tool, call, evidence, effect } = streamed
     if (!tool || !call || !evidence || !effect) return
-    const lastStep = run.step >= run.setup.maxSteps
-    const reason = lastStep ? 'last_step' : deferral(call, { tool, effect, evidence, model, run }, policy)
+    const reason = this.#isLastStep ? 'last_step' : deferral(call, { tool, effect, evidence, model, run }, policy)
     if (reason) {
       streamed.state = 'deferred'
       streamed.reason = reason
       return
     }
     streamed.state = 'started'
+    streamed.complete?.(call)
+    streamed.complete = undefined
+    const options = { ceiling: effect, attributes: { [DISPATCH_EVIDENCE]: evidence } }
+    const rest = evidence === 'prefix' && new Promise<ToolCall>((resolve) => (streamed.complete = resolve))
     // The loop asks for the call again and gets this very promise, failures included.
-    const attributes = { [DISPATCH_EVIDENCE]: evidence }
-    run.callTool(call, { ceiling: effect, attributes }).catch(() => undefined)
+    run.callTool(call, rest ? { ...options, rest } : options).catch(() => undefined)
   }
 }
 
 /** The checked input of a call that is ours to make. The loop makes any other, too, and its error result says what is wrong with it. */
-async function usable(tool: Tool | undefined, call: ToolCall): Promise<{ readonly input: unknown } | undefined> {
+async function usable(
+  tool: Tool | undefined,
+  call: ToolCall,
+  evidence: Evidence,
+): Promise<{ readonly input: unknown } | undefined> {
   if (!tool || call.providerResult !== undefined) return undefined
   try {
-    return { input: await checkedInput(tool, call) }
+    const input = evidence === 'prefix' ? await checkedNeeds(tool, call) : await checkedInput(tool, call)
+    return evidence === 'prefix' && !input ? undefined : { input }
   } catch {
     return undefined
   }

@@ -1,4 +1,4 @@
-import { createAgent, type Middleware, type Tool } from '@meanwhile/core'
+import { createAgent, type Middleware, type NeedsContext, type Tool } from '@meanwhile/core'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { spanTree } from '@meanwhile/harness/otlp'
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
@@ -90,6 +90,36 @@ test('an early span has dispatch mode, evidence, effect, head start and outcome,
     expect(tool(name).links.map(({ context }) => context.spanId)).toEqual([chat?.spanContext().spanId])
   }
   expect(chat?.attributes['meanwhile.tool_calls.early']).toBe(2)
+})
+
+test('a call that starts with the members its tool needs says so, and that it was let go of (H28, H31, H32)', async () => {
+  const open = workshop().make('open', 'read', {
+    needs: ['n'],
+    execute: async (_, context) => {
+      const { rest } = context as NeedsContext<unknown>
+      await rest
+      return 'open'
+    },
+  })
+  const deltas = ['{"n":1,', '"ms":2', '}']
+  const valid = call('open', '{"n":1,"ms":2}', { deltas })
+  const { tool } = await spansOf([respond(valid, wait(100), say('So.')), done], { tools: [open] })
+  expect(dispatch(tool('open'))).toEqual({
+    'dispatch.mode': 'early',
+    'dispatch.evidence': 'prefix',
+    'tool.effect': 'read',
+    head_start: 0.1,
+    outcome: 'committed',
+  })
+  const invalid = call('open', '{"n":1,"ms":"2"}', { deltas: ['{"n":1,', '"ms":"2"', '}'] })
+  const { named } = await spansOf([respond(invalid, wait(100), say('So.')), done], { tools: [open] })
+  const [discarded, made] = named('execute_tool open')
+  expect(discarded?.attributes).toMatchObject({
+    'meanwhile.dispatch.evidence': 'prefix',
+    'meanwhile.outcome': 'discarded',
+    'meanwhile.discard.reason': 'arguments_changed',
+  })
+  expect(made?.attributes).toMatchObject({ 'meanwhile.dispatch.mode': 'after_model', 'meanwhile.outcome': 'failed' })
 })
 
 test('the lag runs from the evidence to the function, and tells how much of it was a wait for a slot (H28)', async () => {

@@ -72,7 +72,10 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
 /** Without the run's id, times and marks; under the id its call ends with. */
 function plain(event: AgentEvent, callId?: string): object {
   const { runId: _, ...rest } = event
-  if (event.type === 'run-end') return { ...rest, result: { ...event.result, abandoned: undefined } }
+  if (event.type === 'run-end') {
+    const warnings = event.result.warnings.filter(({ source }) => source !== 'eager-tools')
+    return { ...rest, result: { ...event.result, warnings, abandoned: undefined } }
+  }
   if (callId === undefined) return rest
   const call = event.type === 'tool-start' ? { call: { ...event.call, id: callId } } : {}
   return { ...rest, ...call, callId, timestamp: undefined, provisional: undefined }

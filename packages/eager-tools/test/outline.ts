@@ -36,6 +36,7 @@ function details(event: AgentEvent): readonly string[] {
       return [event.callId, ...(event.message.isError ? ['error'] : [])]
     case 'tool-input-start':
     case 'tool-input-delta':
+    case 'tool-input-ready':
       return [event.id]
     case 'tool-input-closed':
     case 'tool-call':

@@ -44,6 +44,8 @@ export interface Scenario {
   readonly maxSteps: number
   readonly edits: boolean
   readonly rejects: boolean
+  /** Nobody round its calls judges their whole inputs. */
+  readonly startsOnNeeds: boolean
   /** A wrap outside of all, which passes each event on so many milliseconds late. */
   readonly late: number
 }
@@ -57,7 +59,7 @@ const callInput: fc.Arbitrary<CallInput> = fc.record({
 
 const callPlan: fc.Arbitrary<CallPlan> = fc.record({
   tool: fc.oneof(
-    { weight: 3, arbitrary: fc.constantFrom('look', 'peek', 'scan', 'put') },
+    { weight: 3, arbitrary: fc.constantFrom('look', 'peek', 'scan', 'put', 'open', 'open', 'glance') },
     { weight: 2, arbitrary: fc.constantFrom('direct', 'move', 'send', 'mixed', 'nobody') },
   ),
   input: fc.oneof(
@@ -110,6 +112,7 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   maxSteps: fc.constantFrom(1, 2, 3, 20, 20, 20),
   edits: rarely(true, false),
   rejects: rarely(true, false),
+  startsOnNeeds: rarely(false, true),
   late: fc.constantFrom(0, 0, 5),
 })
 

@@ -1,10 +1,20 @@
 /** One run of a scenario, with eagerTools or without, and all that can be seen of it. */
 
-import { type AgentEvent, type AgentResult, createAgent, type Effect, type Run, type Tool, tool } from '@meanwhile/core'
+import {
+  type AgentEvent,
+  type AgentResult,
+  createAgent,
+  type Effect,
+  map,
+  type NeedsContext,
+  type Run,
+  type Tool,
+} from '@meanwhile/core'
 import { collect } from '@meanwhile/core/testing'
 import { vi } from 'vitest'
 import { z } from 'zod'
 import { eagerTools } from '../src/index.ts'
+import { canonical } from './accounts.ts'
 import { retrying } from './retrying.ts'
 import { dawdling, editing, rejecting, type Scenario, told } from './scenario.ts'
 import { tellingModel } from './telling-model.ts'
@@ -12,9 +22,9 @@ import { tellingModel } from './telling-model.ts'
 export interface Execution {
   readonly tool: string
   readonly effect: Effect
-  /** As the schema gave it, and as the model wrote it. */
+  /** As the schema gave it, and as the model wrote it; of one that started with a member of it, that alone until it has the rest. */
   readonly input: unknown
-  readonly written: unknown
+  written: unknown
   readonly step: number
   /** Without the run's id. */
   readonly key: string
@@ -47,6 +57,8 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
   const executions: Execution[] = []
   const undone: unknown[] = []
   const written = new Map<string, unknown>()
+  /** The whole inputs of each call, as the stream told of them. */
+  const wholes = new Map<string, unknown[]>()
   const work = { atOnce: 0, most: 0, sleeping: 0 }
 
   const sleep = async (ms: number, signal?: AbortSignal) => {
@@ -60,15 +72,16 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
       })
     }).finally(() => work.sleeping--)
   }
-  const make = (name: string, effect: Effect | ((input: Input) => Effect), more: Partial<Tool<Input, string>> = {}) =>
-    tool<Input, string>({
+  const make = (name: string, effect: Effect | ((input: Input) => Effect), more: Partial<Tool<Input, string>> = {}) => {
+    const made: Tool<Input, string> = {
       name,
       description: name,
       input: shape,
       effect,
       async *execute(input, context) {
         const key = context.idempotencyKey.replace((context.run as Run).id, '')
-        const execution = {
+        const rest = 'rest' in context ? (context as NeedsContext<Input>).rest : undefined
+        const execution: Execution = {
           tool: name,
           effect: typeof effect === 'function' ? effect(input) : effect,
           input,
@@ -78,14 +91,23 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
           succeeded: false,
         }
         executions.push(execution)
+        rest?.then(
+          (whole) => {
+            const said = [...(wholes.get(context.callId) ?? []), execution.written]
+            execution.written = said.find((input) => same(shape.safeParse(input).data, whole))
+          },
+          () => undefined,
+        )
         work.most = Math.max(work.most, ++work.atOnce)
         try {
           if (name === 'scan') {
             yield { message: 'scanning', progress: 0.5 }
             context.run?.emit({ name: 'scanned', data: input.n })
           }
-          if (input.ms > 0) await sleep(input.ms, input.deaf ? undefined : context.signal)
-          if (input.fails) throw new Error(`${name} ${input.n} fails`)
+          if (name === 'glance') return `${name} ${input.n}`
+          const { ms, deaf, fails } = rest ? await rest : input
+          if (ms > 0) await sleep(ms, deaf ? undefined : context.signal)
+          if (fails) throw new Error(`${name} ${input.n} fails`)
           execution.succeeded = true
           return `${name} ${input.n}`
         } finally {
@@ -93,11 +115,15 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
         }
       },
       ...more,
-    }) as Tool
+    }
+    return made as Tool
+  }
   const tools = [
     make('look', 'read'),
     make('peek', 'read', { input: shape.refine(({ n }) => (n === 1 ? sleep(15).then(() => true) : true)) }),
     make('scan', 'read'),
+    make('open', 'read', { needs: ['n'], warm: ({ signal }) => sleep(7, signal) }),
+    make('glance', 'read', { needs: ['n'], warm: ({ signal }) => sleep(7, signal).then(() => Promise.reject('cold')) }),
     make('direct', 'read', { returnDirect: (output) => output.endsWith('2') }),
     make('put', 'idempotent'),
     make('move', 'reversible', { compensate: (input) => void undone.push(input) }),
@@ -126,6 +152,12 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
       ...(scenario.rejects ? [rejecting()] : []),
       {
         name: 'noting',
+        ignoresInput: scenario.startsOnNeeds,
+        wrapModel: (request, next) =>
+          map(next(request), (event) => {
+            if ('call' in event) wholes.set(event.call.id, [...(wholes.get(event.call.id) ?? []), event.call.input])
+            return event
+          }),
         async *wrapToolCall(call, next) {
           written.set(call.id, call.input)
           yield { type: 'custom', name: 'passing', data: call.name }
@@ -146,6 +178,8 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
   await settled
   return { ...(await collected), executions, undone, mostAtOnce: work.most, timersLeft }
 }
+
+const same = (a: unknown, b: unknown) => canonical(a) === canonical(b)
 
 /** Runs the fake clock until nothing waits for it. Faster than vitest's own, which gives a real millisecond to each timer. */
 async function emptyClock(): Promise<void> {

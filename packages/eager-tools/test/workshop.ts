@@ -1,6 +1,6 @@
 /** Tools of every effect that write down what they are made to do, and when. */
 
-import { type Effect, type Tool, type ToolContext, tool } from '@meanwhile/core'
+import type { Effect, Tool, ToolContext } from '@meanwhile/core'
 import { z } from 'zod'
 
 export const input = z.object({
@@ -26,8 +26,8 @@ export function workshop(): Workshop {
   const now = () => Math.round(performance.now() - begin)
   const log: string[] = []
   const contexts: ToolContext[] = []
-  const make: Workshop['make'] = (name, effect, more) =>
-    tool({
+  const make: Workshop['make'] = (name, effect, more) => {
+    const made: Tool<z.infer<typeof input>, string> = {
       name,
       description: name,
       input,
@@ -44,7 +44,9 @@ export function workshop(): Workshop {
         return `${name} ${n}`
       },
       ...more,
-    }) as Tool
+    }
+    return made as Tool
+  }
   return {
     log,
     contexts,

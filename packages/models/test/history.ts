@@ -7,6 +7,8 @@ export const tools: readonly ToolDefinition[] = [
     name: 'weather',
     description: 'The weather in a city',
     inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    // For the assembler: on no wire.
+    needs: ['city'],
   },
 ]
 

@@ -11,6 +11,8 @@ export interface CallContext {
   readonly emit: (event: ModelEvent) => void
   /** An id nobody has: the wire's own, if it is one. */
   readonly takeId: (own: string) => string
+  /** What the tool of this name needs of its input to start. */
+  readonly needsOf: (name: string) => readonly string[] | undefined
 }
 
 export class StreamedCall {
@@ -64,6 +66,9 @@ export class StreamedCall {
   #named(name: string): void {
     this.#name = name
     if (!this.#expand) {
+      // Of a name that comes late the call is shown at once as far as it is: what it closed with, not what it needed (G8).
+      const needs = this.#context.needsOf(name)
+      if (needs) this.#input.need(needs)
       this.#start()
       // Once closed and then gone on with is not closed.
       if (!this.#input.dirty) this.#close()
@@ -83,12 +88,19 @@ export class StreamedCall {
     const piece = this.#input.add(delta)
     if (!this.#started) return
     this.#show(piece)
+    this.#ready()
     // Also if the same delta went on after the brace: whether it did is an accident of the cut (G2).
     if (this.#input.closedAt !== closedBefore) this.#close()
   }
 
   #show(delta: string): void {
     if (delta !== '') this.#context.emit({ type: 'tool-input-delta', id: this.#standingId, delta })
+  }
+
+  /** What the provider runs itself is not ours to start (G16). */
+  #ready(): void {
+    const input = this.#providerResult === undefined ? this.#input.ready() : undefined
+    if (input) this.#context.emit({ type: 'tool-input-ready', id: this.#standingId, name: this.#name, input })
   }
 
   #close(): void {

@@ -1,16 +1,16 @@
 /** A response while it streams: what its wire says goes in, its events come out, and its message at the end. */
 
-import type { Assembler, CallPiece, Label, PartOptions } from '../assemble.ts'
+import type { AssembledRequest, Assembler, CallPiece, Label, PartOptions } from '../assemble.ts'
 import { ModelError } from '../errors.ts'
 import type { AssistantMessage, AssistantPart, FinishReason, ResponseInfo, Usage } from '../message.ts'
 import { allowsCalls } from '../message.ts'
-import type { ModelEvent, ModelRequest } from '../model.ts'
+import type { ModelEvent } from '../model.ts'
 import { StreamedCall } from './streamed-call.ts'
 import { StreamedText } from './streamed-text.ts'
 
 /** What `read` is given: the parts and the events they have made, until someone takes them. */
 export class StreamedResponse implements Assembler {
-  readonly #request: Pick<ModelRequest, 'takenIds' | 'inputLimits'>
+  readonly #request: AssembledRequest
   readonly #parts: (StreamedText | StreamedCall)[] = []
   readonly #text = new Map<Label, StreamedText>()
   readonly #reasoning = new Map<Label, StreamedText>()
@@ -23,7 +23,7 @@ export class StreamedResponse implements Assembler {
   #info: ResponseInfo | undefined
   #finishReason: FinishReason | undefined
 
-  constructor(request: Pick<ModelRequest, 'takenIds' | 'inputLimits'>) {
+  constructor(request: AssembledRequest) {
     this.#request = request
   }
 
@@ -110,7 +110,9 @@ export class StreamedResponse implements Assembler {
   #call(label: Label): StreamedCall {
     let call = this.#calls.get(label)
     if (!call) {
-      call = new StreamedCall({ limits: this.#request.inputLimits, emit: this.#emit, takeId: this.#takeId })
+      const { inputLimits: limits, tools } = this.#request
+      const needsOf = (name: string) => tools?.find((tool) => tool.name === name)?.needs
+      call = new StreamedCall({ limits, emit: this.#emit, takeId: this.#takeId, needsOf })
       this.#calls.set(label, call)
       this.#parts.push(call)
     }

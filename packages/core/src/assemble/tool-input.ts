@@ -4,6 +4,7 @@ import { messageOf } from '../errors.ts'
 import { JsonScanner } from '../json-scanner.ts'
 import type { InputLimits } from '../model.ts'
 import { Fragments } from './fragments.ts'
+import { NeededMembers } from './needed-members.ts'
 import { Resends } from './resends.ts'
 
 /** What the text means; of an unusable one the text itself, and why. */
@@ -12,12 +13,17 @@ export interface InputValue {
   readonly inputError?: string
 }
 
-/** Parsed at most twice: when the root object closed, and at the end if the text went on after that (G13). */
+/**
+ * Parsed at most twice: when the root object closed, and at the end if the text went on after that (G13). Members that a tool needs
+ * are decoded once besides, each by itself.
+ */
 export class ToolInput {
   readonly #limits: InputLimits
   #text = new Fragments()
   #length = 0
   readonly #resends = new Resends()
+  #needs: readonly string[] | undefined
+  #needed: NeededMembers | undefined
   #scanner: JsonScanner
   #closed: InputValue | undefined
   #value: InputValue | undefined
@@ -25,6 +31,20 @@ export class ToolInput {
   constructor(limits: InputLimits) {
     this.#limits = limits
     this.#scanner = new JsonScanner(limits.depth)
+  }
+
+  /** Looks for these members of the root object from now on, if nothing has come yet. */
+  need(members: readonly string[]): void {
+    if (this.#length > 0) return
+    this.#needs = members
+    this.#scanner = this.#scanning()
+  }
+
+  /** The needed members as soon as they are complete: given once. */
+  ready(): Readonly<Record<string, unknown>> | undefined {
+    const input = this.#needed?.input
+    if (input) this.#needs = this.#needed = undefined
+    return input
   }
 
   /** Takes a piece, or all of them once more, and gives what is new, to be shown. */
@@ -84,6 +104,7 @@ export class ToolInput {
     if (delta === '') return ''
     this.#value = undefined
     this.#length += delta.length
+    this.#needed?.add(delta)
     this.#scanner.feed(delta)
     if (!this.#tooLong) return this.#text.add(delta)
     // Not kept, since the limit is one of memory, and not shown either.
@@ -94,9 +115,14 @@ export class ToolInput {
   #clear(): void {
     this.#text = new Fragments()
     this.#length = 0
-    this.#scanner = new JsonScanner(this.#limits.depth)
+    this.#scanner = this.#scanning()
     this.#closed = undefined
     this.#value = undefined
+  }
+
+  #scanning(): JsonScanner {
+    this.#needed = this.#needs && new NeededMembers(this.#needs, this.#limits.characters)
+    return new JsonScanner(this.#limits.depth, this.#needed?.onMember)
   }
 
   get #tooLong(): boolean {

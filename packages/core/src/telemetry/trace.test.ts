@@ -437,7 +437,7 @@ test('every span that was started ends once, however the run goes', async () => 
   expect(ended).toBe(open)
 })
 
-const stopping = (more: Partial<Tool>) =>
+const stopping = (more: Omit<Partial<Tool>, 'needs'>) =>
   tool({
     name: 'slow',
     description: 'slow',

@@ -1,0 +1,211 @@
+import fc from 'fast-check'
+import { afterEach, expect, test, vi } from 'vitest'
+import { type Assembler, assemble, type CallPiece } from '../assemble.ts'
+import { callsOf, type Json } from '../message.ts'
+import { DEFAULT_INPUT_LIMITS, type InputLimits, type ModelEvent } from '../model.ts'
+
+afterEach(() => void vi.restoreAllMocks())
+
+type Chunk = (to: Assembler) => void
+
+const tool = (name: string, needs?: readonly string[]) => ({
+  name,
+  description: name,
+  inputSchema: {},
+  ...(needs && { needs }),
+})
+
+/** What comes of chunks for a tool `f` that needs these members. */
+async function streamed(needs: readonly string[] | undefined, chunks: readonly Chunk[], limits?: Partial<InputLimits>) {
+  const request = {
+    takenIds: new Set<string>(),
+    inputLimits: { ...DEFAULT_INPUT_LIMITS, ...limits },
+    tools: [tool('f', needs), tool('g')],
+  }
+  async function* source() {
+    yield* chunks
+    yield (to: Assembler) => to.finish('tool-calls')
+  }
+  const events: ModelEvent[] = []
+  const flow = assemble(request, source(), (chunk, to) => chunk(to))
+  for (;;) {
+    const step = await flow.next()
+    if (step.done) return { events, call: callsOf(step.value)[0] }
+    events.push(step.value)
+  }
+}
+
+const piece =
+  (what: CallPiece): Chunk =>
+  (to) =>
+    to.call(0, what)
+const called = (...deltas: readonly string[]): Chunk[] => [
+  piece({ id: 'a', name: 'f' }),
+  ...deltas.map((delta) => piece({ delta })),
+]
+const readyOf = (events: readonly ModelEvent[]) => events.filter((event) => event.type === 'tool-input-ready')
+
+/** How much of a text had come, character by character, when the needed members were told of. */
+async function readyAfter(text: string, ...needs: readonly string[]): Promise<string | undefined> {
+  const { events } = await streamed(needs, called(...text.split('')))
+  const at = events.findIndex((event) => event.type === 'tool-input-ready')
+  const before = events.slice(0, at).flatMap((event) => (event.type === 'tool-input-delta' ? [event.delta] : []))
+  return at < 0 ? undefined : before.join('')
+}
+
+test.each([
+  ['a string', '{"p":"a,}"', ',"q":1}'],
+  ['an object', '{"p":{"p":[1]}', ' ,"q":1}'],
+  ['an array', '{"q":1,"p":[1,{}]', '}'],
+  ['a number', '{"p":12,', '"q":1}'],
+  ['a number at the end', '{"q":1,"p" : 12 }', ''],
+  ['true', '{"p":true,', '"q":1}'],
+  ['null', '{"p":null }', ''],
+  ['an escaped key', '{"\\u0070":"a"', ',"q":1}'],
+  ['a key that is in a nested object, too', '{"q":{"p":1},"p":"a"', '}'],
+  ['the real object behind a placeholder', '{} {"p":"a"', '}'],
+])(
+  'a needed member is complete with its last character, or what ends a number or literal: %s (H31)',
+  async (_, text, rest) => {
+    expect(await readyAfter(text + rest, 'p')).toBe(text)
+  },
+)
+
+test('a call is ready once, with the last of its members, before it closes (B5, H31)', async () => {
+  const { events } = await streamed(['p', 'r'], called('{"r":1,"q":', '[],"p":"a"', ',"s":2}'))
+  const call = { type: 'tool-call', id: 'a', name: 'f', input: { r: 1, q: [], p: 'a', s: 2 } }
+  expect(events).toEqual([
+    { type: 'tool-input-start', id: 'a', name: 'f' },
+    { type: 'tool-input-delta', id: 'a', delta: '{"r":1,"q":' },
+    { type: 'tool-input-delta', id: 'a', delta: '[],"p":"a"' },
+    { type: 'tool-input-ready', id: 'a', name: 'f', input: { p: 'a', r: 1 } },
+    { type: 'tool-input-delta', id: 'a', delta: ',"s":2}' },
+    { type: 'tool-input-closed', call },
+    { type: 'tool-call', call },
+  ])
+})
+
+test.each([
+  ['a missing one', '{"q":1,"r":{"p":1}}'],
+  ['one that came twice', '{"p":1,"p":1,"r":2}'],
+  ['one that came twice, written otherwise', '{"p":1,"\\u0070":1,"r":2}'],
+  ['another that came twice', '{"q":1,"p":1,"q":1,"r":2}'],
+  ['one that is no JSON', '{"p":01,"r":2}'],
+  ['a key that is no JSON', '{"p":1,"\\x":1,"r":2}'],
+  ['text that is no object', '["p",1,"r",2]'],
+])('nothing is told of needed members with %s (H32)', async (_, text) => {
+  expect(readyOf((await streamed(['p', 'r'], called(...text.split('')))).events)).toEqual([])
+})
+
+test('a member that comes again after the call was ready is told of by the whole call alone (H32)', async () => {
+  const { events, call } = await streamed(['p'], called('{"p":1,', '"p":2}'))
+  expect(readyOf(events)).toEqual([{ type: 'tool-input-ready', id: 'a', name: 'f', input: { p: 1 } }])
+  expect(call?.input).toEqual({ p: 2 })
+})
+
+test('__proto__ can be needed and changes no prototype (G14, H31)', async () => {
+  const [ready] = readyOf((await streamed(['__proto__'], called('{"__proto__":{"admin":true},"q":1}'))).events)
+  expect(Object.keys(Object(ready?.input))).toEqual(['__proto__'])
+  expect(Object.getPrototypeOf(ready?.input)).toBe(Object.prototype)
+})
+
+test('a call whose arguments came before its name, or were sent again from the start, is ready at most once (G8, H31)', async () => {
+  const late = await streamed(['p'], [piece({ delta: '{"p":1,' }), piece({ name: 'f' }), piece({ delta: '"q":2}' })])
+  expect(late.events.map(({ type }) => type)).toEqual([
+    'tool-input-start',
+    'tool-input-delta',
+    'tool-input-delta',
+    'tool-input-closed',
+    'tool-call',
+  ])
+  const resent = await streamed(['p'], called('{"p":"a"', '{"p":"a","q"', '{"p":"a","q":2}'))
+  expect(readyOf(resent.events)).toHaveLength(1)
+  expect(resent.call?.input).toEqual({ p: 'a', q: 2 })
+})
+
+test('a call that the provider runs, or that may stand for others, is not ready (G16, H5)', async () => {
+  const provided = await streamed(
+    ['p'],
+    [piece({ id: 'a', name: 'f', providerResult: null }), piece({ delta: '{"p":1,"q":2}' })],
+  )
+  expect(readyOf(provided.events)).toEqual([])
+  const expanded = await streamed(
+    ['p'],
+    [piece({ id: 'a', name: 'f', expand: () => undefined }), piece({ delta: '{"p":1,"q":2}' })],
+  )
+  expect(readyOf(expanded.events)).toEqual([])
+})
+
+test('members that end beyond the limit of characters do not count, however the text is cut (G14, G2)', async () => {
+  for (const [limit, times] of [
+    [8, 1],
+    [7, 0],
+  ] as const) {
+    for (const deltas of [['{"p":"a","q":2}'], '{"p":"a","q":2}'.split('')]) {
+      const { events } = await streamed(['p'], called(...deltas), { characters: limit })
+      expect(readyOf(events)).toHaveLength(times)
+    }
+  }
+})
+
+test('without needs members are not looked for, and no event is another (B5)', async () => {
+  const text = '{"p":1,"q":2}'
+  const parse = vi.spyOn(JSON, 'parse')
+  const { events } = await streamed(undefined, called(...text.split('')))
+  expect(parse.mock.calls).toEqual([[text]])
+  expect(readyOf(events)).toEqual([])
+})
+
+test('besides the whole text, parsed as ever, only keys and needed members are decoded, once each (G13)', async () => {
+  const content = 'x'.repeat(1_000)
+  const parse = vi.spyOn(JSON, 'parse')
+  const text = JSON.stringify({ content, path: 'a', more: content, last: content })
+  await streamed(['path'], called(...text.split('')))
+  expect(parse.mock.calls.map(([text]) => text)).toEqual(['"content"', '"path"', '"a"', text])
+})
+
+/** Objects as models write them: members in any order, some twice, white space and escapes anywhere. */
+const written = fc
+  .array(fc.tuple(fc.constantFrom('p', 'q', 'r', 's', '__proto__'), fc.jsonValue({ maxDepth: 2 }), fc.boolean()), {
+    maxLength: 6,
+  })
+  .map((members) => {
+    const texts = members.map(([key, value, spaced]) => {
+      const text = JSON.stringify(value)
+      return spaced
+        ? ` "\\u${key.charCodeAt(0).toString(16).padStart(4, '0')}${key.slice(1)}" :\n${text} `
+        : `"${key}":${text}`
+    })
+    const keys: string[] = members.map(([key]) => key)
+    return { text: `{${texts.join(',')}}`, keys, values: members.map(([, value]) => value as Json) }
+  })
+
+/** The text in pieces. */
+function cutAt(text: string, cuts: readonly number[]): string[] {
+  const places = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].sort((a, b) => a - b)
+  return [0, ...places].map((from, index) => text.slice(from, places[index])).filter((delta) => delta !== '')
+}
+
+test('a call is ready with exactly the first needed members, unless a key came twice by then, wherever the text is cut (H31, H32, G2)', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      written,
+      fc.subarray(['p', 'q', '__proto__'], { minLength: 1 }),
+      fc.array(fc.nat()),
+      async (object, needs, cuts) => {
+        const { keys, values, text } = object
+        const last = Math.max(...needs.map((need) => keys.indexOf(need)))
+        const sound = needs.every((need) => keys.includes(need)) && new Set(keys.slice(0, last + 1)).size === last + 1
+        const { events } = await streamed(needs, called(...cutAt(text, cuts)))
+        const input = Object.fromEntries(needs.map((need) => [need, values[keys.indexOf(need)]]))
+        expect(readyOf(events).map((event) => JSON.stringify(event.input))).toEqual(
+          sound ? [JSON.stringify(input)] : [],
+        )
+        const types = events.map(({ type }) => type).filter((type) => type !== 'tool-input-delta')
+        const closes = text === '{}' ? [] : ['tool-input-closed']
+        expect(types).toEqual(['tool-input-start', ...(sound ? ['tool-input-ready'] : []), ...closes, 'tool-call'])
+      },
+    ),
+    { numRuns: 2_000 },
+  )
+})

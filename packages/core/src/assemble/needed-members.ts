@@ -1,0 +1,85 @@
+/** Finds the members that a tool needs to start, in arguments that are still coming (H31). */
+
+import type { OnMember } from '../json-members.ts'
+
+/**
+ * Is given each delta before the scanner is, and told by the scanner of each member. It keeps no more text than the member that is
+ * coming, so that each piece is joined once, and decodes only keys and the needed members (G13).
+ */
+export class NeededMembers {
+  readonly #needs: readonly string[]
+  /** Members that end beyond so many code units do not count (G14). */
+  readonly #limit: number
+  readonly #keys = new Set<string>()
+  readonly #values = new Map<string, unknown>()
+  /** From `#from` on. */
+  #text: string[] = []
+  #from = 0
+  #length = 0
+  /** Where the last member ended: what lies before it is let go of. */
+  #behind = 0
+  /** All found, or the text disqualified itself. */
+  #over = false
+
+  constructor(needs: readonly string[], limit: number) {
+    this.#needs = needs
+    this.#limit = limit
+  }
+
+  /** The needed members, complete; nothing before that, nor where a key came twice or one of them is no JSON (H32). */
+  get input(): Readonly<Record<string, unknown>> | undefined {
+    if (this.#values.size < this.#needs.length) return undefined
+    // Never an assignment: `__proto__` is a key like others (G14).
+    return Object.fromEntries(this.#needs.map((key) => [key, this.#values.get(key)]))
+  }
+
+  add(delta: string): void {
+    if (this.#length > this.#limit) this.#end()
+    if (this.#over) return
+    this.#length += delta.length
+    if (this.#behind > this.#from) {
+      this.#text = [this.#joined().slice(this.#behind - this.#from)]
+      this.#from = this.#behind
+    }
+    this.#text.push(delta)
+  }
+
+  readonly onMember: OnMember = (key, value) => {
+    if (value.end > this.#limit) this.#end()
+    if (this.#over) return
+    this.#behind = value.end
+    const name = this.#decoded(key.start, key.end)
+    if (typeof name !== 'string' || this.#keys.has(name)) return this.#disqualify()
+    this.#keys.add(name)
+    if (!this.#needs.includes(name)) return
+    const member = this.#decoded(value.start, value.end)
+    if (member === undefined) return this.#disqualify()
+    this.#values.set(name, member)
+    if (this.#values.size === this.#needs.length) this.#end()
+  }
+
+  /** `undefined`: it is no JSON. */
+  #decoded(start: number, end: number): unknown {
+    try {
+      return JSON.parse(this.#joined().slice(start - this.#from, end - this.#from))
+    } catch {
+      return undefined
+    }
+  }
+
+  #joined(): string {
+    if (this.#text.length > 1) this.#text = [this.#text.join('')]
+    return this.#text[0] ?? ''
+  }
+
+  #disqualify(): void {
+    this.#values.clear()
+    this.#end()
+  }
+
+  #end(): void {
+    this.#over = true
+    this.#text = []
+    this.#keys.clear()
+  }
+}
