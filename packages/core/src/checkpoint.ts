@@ -32,6 +32,7 @@ export interface Checkpoint {
   /** The step in whose middle the run is; absent between two. */
   readonly step?: SavedStep
   readonly calls: readonly SavedCall[]
+  readonly background: readonly SavedWork[]
   /** Names of the tools there were. */
   readonly tools: readonly string[]
   readonly interrupts: readonly PendingInterrupt[]
@@ -89,6 +90,12 @@ export interface SavedCall {
   readonly nested?: Checkpoint
 }
 
+/** The work of a background call. */
+export interface SavedWork extends Pick<SavedCall, 'key' | 'call' | 'step' | 'attempts' | 'effect' | 'message'> {
+  /** Whether the model has read its result. */
+  readonly delivered: boolean
+}
+
 /**
  * A checkpoint from outside.
  *
@@ -124,6 +131,7 @@ function isCheckpoint(value: Unchecked): value is Unchecked & Checkpoint {
     isCount(value.steps) &&
     (value.step === undefined || isStep(value.step, messages)) &&
     isListOf(value.calls, isCall) &&
+    isListOf(value.background, isWork) &&
     isListOf(value.tools, isText) &&
     isListOf(value.interrupts, isPending) &&
     isRecord(value.questions) &&
@@ -172,6 +180,21 @@ function isCall(saved: unknown): saved is SavedCall {
     isOptional(saved.message, isMessage) &&
     isOptional(saved.done, isRecord) &&
     isOptional(saved.nested, (nested) => isRecord(nested) && isCheckpoint(nested))
+  )
+}
+
+function isWork(saved: unknown): saved is SavedWork {
+  return (
+    isRecord(saved) &&
+    isText(saved.key) &&
+    isRecord(saved.call) &&
+    isText(saved.call.id) &&
+    isText(saved.call.name) &&
+    isCount(saved.step) &&
+    isCount(saved.attempts) &&
+    isOptional(saved.effect, isText) &&
+    isOptional(saved.message, isMessage) &&
+    typeof saved.delivered === 'boolean'
   )
 }
 

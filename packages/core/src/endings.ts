@@ -10,12 +10,14 @@ import { checkpointOf, snapshot } from './snapshot.ts'
 
 /** What the caller gets: the outcome of the outermost wrap, and what is known when nothing is at work any more. */
 export async function completed(run: RunState, outcome: AgentResult): Promise<AgentResult> {
+  const background = run.background.handOver()
   // What was called on the side and nobody waits for.
   await quiet(run, new TypeError('the run is over'))
   run.signal.throwIfAborted()
   end(run)
-  const result = { ...outcome, warnings: [...run.warnings], ...lost(run) }
-  const { messages, usage, warnings, steps, ...own } = result
+  const handed = background.length > 0 && { background }
+  const result = { ...outcome, warnings: [...run.warnings], ...handed, ...lost(run) }
+  const { messages, usage, warnings, steps, background: _, ...own } = result
   const notSaved = await saved(run, () => ({ ...snapshot(run, 'completed'), messages, result: own }))
   return Object.freeze({ ...result, ...notSaved })
 }
@@ -27,10 +29,10 @@ export function resultIn({ result, messages, usage, warnings, steps }: Checkpoin
 
 /** The run was interrupted or cancelled: what is at work comes to its end, nothing new starts, and a resume goes on from there. */
 export async function stopped(run: RunState, reason: RunStop): Promise<AgentResult> {
-  const { cancel, calls, config } = run
+  const { cancel, calls, background, config } = run
   if (!run.signal.aborted) {
     cancel.halt(reason)
-    await within(cancel.mode ? config.grace : Number.POSITIVE_INFINITY, calls.idle())
+    await (cancel.mode ? within(config.grace, calls.idle()) : Promise.all([calls.idle(), background.idle()]))
   }
   if (run.ended && !(run.ended instanceof RunStop)) return failed(run, run.ended)
   const status = cancel.mode ? 'cancelled' : 'interrupted'
@@ -71,7 +73,8 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
 /** Nothing of the run is at work any more. */
 async function quiet(run: RunState, reason: unknown): Promise<void> {
   run.calls.abort(reason)
-  await run.calls.idle()
+  run.background.abort(reason)
+  await Promise.all([run.calls.idle(), run.background.idle()])
 }
 
 /** What was said last is said, and nothing more will be. */

@@ -1,5 +1,6 @@
 /** What a run tells its reader, and what it comes to. Every event is JSON (B2). */
 
+import type { BackgroundHandle } from './background.ts'
 import type { CancelMode } from './cancel.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import type { AgentError } from './errors.ts'
@@ -128,6 +129,8 @@ export interface AgentResult<Output = unknown> {
   readonly checkpoint?: Checkpoint
   /** Why the checkpoint could not be stored (L16). */
   readonly checkpointError?: AgentError
+  /** Background work that went on, and what of it the model has not read (I17, I18). */
+  readonly background?: readonly BackgroundHandle[]
   /** Ids of calls that went on when the run no longer waited for them (K12). */
   readonly abandoned?: readonly string[]
   /** Ids of calls that an earlier process had started: they may have happened, and were not made again (L21). */

@@ -3,6 +3,7 @@
 import type { Attributes, Context, Tracer } from '@opentelemetry/api'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { CallEntry, Execution } from './call-entry.ts'
+import { answerOf } from './client-tool.ts'
 import { AgentError, RunStop, ToolInputError } from './errors.ts'
 import { cancelable, type Flow } from './flow.ts'
 import type { Json, ToolCall } from './message.ts'
@@ -159,7 +160,9 @@ async function* work<Result>(
   }
   const limit = timeLimit(host, tool, execution, own)
   try {
-    const output = yield* limit.outcome(tool.execute(input, toolContext))
+    const output = tool.execute
+      ? yield* limit.outcome(tool.execute(input, toolContext))
+      : await answerOf(tool, call, toolContext.answers)
     entry.done = { input, output }
     return host.resultOf(call, tool, output)
   } catch (error) {
@@ -203,7 +206,8 @@ function safeEffect(tool: Tool, input: unknown): Effect {
   }
 }
 
-async function committed(entry: CallEntry, signal: AbortSignal): Promise<void> {
+/** Resolves when the call is committed; throws the signal's reason if that aborts before. */
+export async function committed(entry: CallEntry, signal: AbortSignal): Promise<void> {
   let abort = () => {}
   const aborted = new Promise<never>((_, reject) => {
     abort = () => reject(signal.reason)

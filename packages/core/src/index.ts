@@ -12,6 +12,7 @@ export {
   type PartOptions,
   type ReadChunk,
 } from './assemble.ts'
+export type { BackgroundHandle } from './background.ts'
 export type { CancelMode, CancelOptions } from './cancel.ts'
 export type { Checkpoint } from './checkpoint.ts'
 export type { CheckpointStore, StoredCheckpoint } from './checkpoint-store.ts'
@@ -116,6 +117,7 @@ export { DEFERRAL_REASON, DISPATCH_EVIDENCE } from './telemetry/semconv.ts'
 export type { TelemetryOptions } from './telemetry/spans.ts'
 export {
   type Effect,
+  type ExecutedTool,
   effectOf,
   type NeedsContext,
   type Progress,

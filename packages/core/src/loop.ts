@@ -17,16 +17,23 @@ import { isOutputCall, withOutputs } from './output.ts'
 import { requestOf } from './request.ts'
 import { claim } from './restore.ts'
 import type { RunState } from './run.ts'
+import { withStatusTool } from './status-tool.ts'
 import type { Answer, Step } from './step.ts'
 import { forbiddenText, stepLimitText } from './tool-message.ts'
 
 /** A whole run: set up, then step by step inside all `wrapAgent`s. */
 export async function* runAgent(run: RunState): AgentFlow {
   const { output } = run.config
-  run.setup = checkSetup(yield* run.funnel.until(runSetupHooks(run)), output)
+  run.setup = checkSetup(withStatus(yield* run.funnel.until(runSetupHooks(run))), output)
   if (run.resumed) yield* run.funnel.until(claim(run, run.resumed))
-  const onion = compose(run, wrapAgent(run), (setup, context) => begun(run, checkSetup(setup, output), context))
+  const onion = compose(run, wrapAgent(run), (setup, context) =>
+    begun(run, checkSetup(withStatus(setup), output), context),
+  )
   return yield* onion(run.setup, run.context)
+}
+
+function withStatus(setup: AgentSetup): AgentSetup {
+  return { ...setup, tools: withStatusTool(setup.tools) }
 }
 
 async function* begun(run: RunState, setup: AgentSetup, context: Context): AgentFlow {
@@ -55,7 +62,7 @@ async function* steps(run: RunState): AgentFlow {
 /** One model call: from the state to the message that stands, as `afterModel` left it. */
 async function* think(run: RunState, step: Step): Flow<AgentEvent, AssistantMessage> {
   if (step.phase === 'before-model') {
-    run.takeSent()
+    run.takeNews()
     run.saver.soon()
     yield* run.funnel.until(runStateHooks(run, step, 'beforeModel', stateProblem))
     step.enter('model')
@@ -101,9 +108,12 @@ async function* act(run: RunState, step: Step, answer: AssistantMessage): Flow<A
   const isAnswer = refusal?.isAnswer ?? calls.length === 0
   const candidate = isAnswer ? answer : refusal ? undefined : results.find((message) => isFinal(run, message))
   const isDirect = candidate?.role === 'tool' && !isOutputCall(run.config.output, candidate)
-  // What the user has sent in the meantime is to be answered first (K19).
-  step.offer(run.sent.length === 0 ? candidate : undefined, isDirect, answer.finishReason)
+  step.offer(candidate, isDirect, answer.finishReason)
   yield* run.funnel.drain()
+  if (candidate) yield* run.funnel.until(run.background.beforeEnd())
+  run.signal.throwIfAborted()
+  // What the user or a background call has said in the meantime is to be answered first (K19, I17).
+  if (run.hasNews) step.candidate = undefined
   return step.candidate
 }
 

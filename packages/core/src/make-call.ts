@@ -3,9 +3,10 @@
 import { addressOf } from './address.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { CallEvents } from './call-events.ts'
+import { endSpans } from './call-spans.ts'
 import { compose, type WrapKind } from './compose.ts'
 import { AgentError, UnknownToolError } from './errors.ts'
-import { executeTool, type Host } from './execute-tool.ts'
+import { checkedInput, committed, executeTool, type Host } from './execute-tool.ts'
 import { drive, type Flow } from './flow.ts'
 import { freeze, isMessage } from './history.ts'
 import { Interrupt } from './interrupt.ts'
@@ -13,12 +14,15 @@ import type { ToolCall, ToolMessage } from './message.ts'
 import type { ToolFlow } from './middleware.ts'
 import type { RunState } from './run.ts'
 import { viewOf } from './run-view.ts'
-import { CUT_OFF, errorMessage, NOT_STARTED, resultMessage, textMessage } from './tool-message.ts'
+import type { Tool } from './tool.ts'
+import { CUT_OFF, cancelledMessage, errorMessage, NOT_STARTED, resultMessage, textMessage } from './tool-message.ts'
 
 /** Whatever is thrown on the way is the call's error result, but for an `AgentError`, which ends the run (A11, A12, C18). */
 export async function makeCall(run: RunState, entry: CallEntry, events: CallEvents): Promise<ToolMessage> {
   const onion = compose(run, wrapToolCall(entry), (call, parent) =>
-    executeTool(hostOf(run, entry), entry, call, parent),
+    entry.tool?.background
+      ? inBackground(run, entry, entry.tool, call)
+      : executeTool(hostOf(run, entry), entry, call, parent),
   )
   try {
     const flow = onion(await prepared(run, entry.call), entry.parent)
@@ -28,6 +32,33 @@ export async function makeCall(run: RunState, entry: CallEntry, events: CallEven
     if (!entry.signal.aborted) return errorMessage(entry.call, error)
     return textMessage(entry.call, entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true)
   }
+}
+
+/** The work of a background call: its input was checked, its wraps are out, and whatever comes of it is a message. */
+export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
+  const flow = executeTool(hostOf(run, entry), entry, entry.call, entry.parent)
+  const given = drive(flow, entry.signal, (event) => run.calls.progress(entry, event))
+  try {
+    return await Promise.race([given, entry.abandoned.then(() => Promise.reject(entry.signal.reason as Error))])
+  } catch (error) {
+    if (!entry.signal.aborted) return errorMessage(entry.call, error)
+    if (entry.cancelled) return cancelledMessage(entry.call, entry.attempts > 0)
+    return textMessage(entry.call, entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true)
+  } finally {
+    entry.settle()
+    endSpans(entry)
+  }
+}
+
+/** The call is answered at once: the work goes on (I15). */
+async function* inBackground(run: RunState, entry: CallEntry, tool: Tool, call: ToolCall): ToolFlow {
+  await checkedInput(tool, call)
+  entry.signal.throwIfAborted()
+  if (entry.provisional) await committed(entry, entry.signal)
+  run.cancel.halted.throwIfAborted()
+  run.background.start(entry, call)
+  const handle = { callId: entry.id, state: 'running' }
+  return { ...textMessage(call, JSON.stringify(handle), false), output: handle }
 }
 
 function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {

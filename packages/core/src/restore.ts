@@ -90,6 +90,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
     const answer = answers[pending.id]
     if (answer !== undefined && !isNested(pending)) run.questions.answer(pending.address, answer)
   }
+  run.background.restore(checkpoint.background)
   const unasked = open.find(({ address }) => entries.every((entry) => !isInside(address, addressOf(run, entry))))
   if (unasked) run.asking = { interrupt: new Interrupt(unasked.payload), ...placeOf(unasked.address.slice(1)) }
   await run.saver.now()

@@ -79,6 +79,10 @@ class RunView implements Run {
     return this.#state.calls.call(call, this.#actor, options)
   }
 
+  stood(callId: string): Promise<void> {
+    return this.#state.calls.stood(callId)
+  }
+
   cancelTool(callId: string): boolean {
     return this.#state.calls.cancel(callId)
   }

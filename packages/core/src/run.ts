@@ -9,6 +9,7 @@ import {
   type Tracer,
 } from '@opentelemetry/api'
 import { addressOf, type Place } from './address.ts'
+import { Background } from './background.ts'
 import type { CallEntry } from './call-entry.ts'
 import { Cancel, type CancelMode } from './cancel.ts'
 import type { Checkpoint } from './checkpoint.ts'
@@ -78,6 +79,7 @@ export class RunState {
   /** Gives an event to the reader. */
   readonly show: (event: AgentEvent) => void
   readonly calls: ToolCalls
+  readonly background: Background
   readonly saver: Saver
   readonly cancel: Cancel
   readonly warnings: Warning[] = []
@@ -138,6 +140,7 @@ export class RunState {
     this.show = options.show
     this.setup = config.setup
     this.calls = new ToolCalls(this)
+    this.background = new Background(this)
     this.cancel = new Cancel((mode) => this.#cancelled(mode))
     this.#nesting = options.nesting
     this.saver =
@@ -184,6 +187,7 @@ export class RunState {
     this.#controller.abort(error)
     this.#request.abort(error)
     this.calls.abort(error)
+    this.background.abort(error)
   }
 
   /** Whether it saves itself: a run that a tool makes is saved in its caller's checkpoint. */
@@ -228,6 +232,7 @@ export class RunState {
 
   #cancelled(mode: CancelMode): void {
     if (!this.isReady || this.over) return
+    this.background.wake()
     if (mode === 'now') {
       this.checkpoint ??= checkpointOf(this, 'cancelled')
       this.stop(this.cancel.error)
@@ -301,9 +306,14 @@ export class RunState {
     return true
   }
 
-  /** Messages sent to the run enter the history: between steps, and never between a call and its result (K18). */
-  takeSent(): void {
-    for (const message of this.sent) this.append(message)
+  /** Whether there is something the model has not read, and a step in which it can. */
+  get hasNews(): boolean {
+    return this.sent.length > 0 || (this.background.hasNews && this.step < this.setup.maxSteps)
+  }
+
+  /** Messages from outside of the steps enter the history: between two, and never between a call and its result (K18, I15). */
+  takeNews(): void {
+    for (const message of [...this.background.deliver(), ...this.sent]) this.append(message)
     this.sent = []
   }
 

@@ -28,6 +28,7 @@ export function snapshot(run: RunState, status: Checkpoint['status'] = 'running'
       .entries()
       .filter((entry) => isNeeded(run, entry))
       .map(savedCall),
+    background: run.background.save(),
     tools: run.setup.tools.map(({ name }) => name),
     interrupts: interruptsOf(run),
     questions: run.questions.save(),

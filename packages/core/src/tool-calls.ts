@@ -17,6 +17,7 @@ import { compensate } from './compensate.ts'
 import { causeOf } from './discard-cause.ts'
 import { messageOf, RunStop, ToolDiscardedError, UnknownCallError } from './errors.ts'
 import type { AgentEvent, CustomEvent, DiscardCause } from './events.ts'
+import { committed } from './execute-tool.ts'
 import { freeze } from './history.ts'
 import type { Interrupt } from './interrupt.ts'
 import { Ledger } from './ledger.ts'
@@ -28,7 +29,7 @@ import { Rest } from './rest.ts'
 import type { RunState } from './run.ts'
 import type { Actor } from './run-view.ts'
 import { Slots } from './slots.ts'
-import type { Tool } from './tool.ts'
+import type { Progress, Tool } from './tool.ts'
 import { CUT_OFF, cancelledMessage, NOT_STARTED, textMessage } from './tool-message.ts'
 import { EndedCalls, endState, type ToolStatus } from './tool-status.ts'
 import { WarmUps } from './warm-ups.ts'
@@ -144,16 +145,23 @@ export class ToolCalls {
       : Promise.reject(new ToolDiscardedError(call.id, 'call_withdrawn'))
   }
 
+  /** {@link Run.stood} */
+  async stood(callId: string): Promise<void> {
+    const entry = this.#ledger.get(callId)
+    if (!entry) throw new UnknownCallError(callId)
+    await committed(entry, entry.signal)
+  }
+
   /** {@link Run.cancelTool} */
   cancel(callId: string): boolean {
-    const entry = this.#ledger.get(callId)
+    const entry = this.#run.background.get(callId) ?? this.#ledger.get(callId)
     if (!entry) throw new UnknownCallError(callId)
     return entry.cancel(this.#run.config.grace)
   }
 
   /** {@link Run.toolStatus} */
   status(callId: string): ToolStatus | undefined {
-    const entry = this.#ledger.get(callId)
+    const entry = this.#run.background.get(callId) ?? this.#ledger.get(callId)
     return entry && this.#ended.remembered(entry.status, this.#run.config.statusFor)
   }
 
@@ -177,6 +185,11 @@ export class ToolCalls {
   /** What a tool or its wraps emit. Once the call is over it reaches nothing (D7). */
   emit(entry: CallEntry, event: CustomEvent): void {
     this.#events.custom(entry, event)
+  }
+
+  /** What a background call reports. */
+  progress(entry: CallEntry, progress: Progress): void {
+    this.#events.progress(entry, progress)
   }
 
   /** What happens in the run inside a call. */

@@ -104,8 +104,19 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
    * finds no slot waits in order of arrival, or with `whenFull: 'fail'` fails at once with {@link ToolBusyError} (I7, I8).
    */
   readonly concurrency?: number | { readonly limit: number; readonly whenFull?: 'wait' | 'fail' }
-  /** Does the work. An async generator yields {@link Progress} and returns its output. */
-  execute(input: Input, context: ToolContext<Warmed>): Output | Promise<Output> | AsyncGenerator<Progress, Output>
+  /**
+   * Answers each call at once with `{ callId, state: 'running' }` and goes on beside the run; the model hears of the result later, and
+   * may ask with the tool `tool_status` (I15, I16). `atEnd`: what becomes of open work when the model answers: the answer waits for
+   * it (the default), it is aborted, or `result.background` has it (I17). Never early.
+   */
+  readonly background?: boolean | { readonly atEnd?: 'wait' | 'cancel' | 'detach' }
+  /** Of a tool without `execute`: what its caller may answer. */
+  readonly output?: StandardSchemaV1<unknown, Output>
+  /**
+   * Does the work. An async generator yields {@link Progress} and returns its output. Without it the caller of the run does: the run
+   * is interrupted with the call, and the answer given to `resume` is the output (M15).
+   */
+  execute?(input: Input, context: ToolContext<Warmed>): Output | Promise<Output> | AsyncGenerator<Progress, Output>
   /** How the model reads the output. Default: a string as it is, `undefined` as empty text, anything else as JSON. */
   toContent?(output: Output): readonly ContentPart[]
 }
@@ -156,13 +167,24 @@ interface NoNeeds {
   readonly needs?: undefined
 }
 
+/** A tool that we execute; one without `execute` its caller does (M15). */
+export type ExecutedTool<Input = unknown, Output = unknown, Warmed = unknown> = Tool<Input, Output, Warmed> &
+  Required<Pick<Tool<Input, Output, Warmed>, 'execute'>>
+
+interface NoExecute {
+  readonly execute?: undefined
+}
+
 /** A tool, its input and output inferred. Gives back the definition itself. */
 export function tool<Input, Output, const Need extends keyof Input, Warmed = unknown>(
   definition: ToolWithNeeds<Input, Output, Need, Warmed>,
-): Tool<Input, Output, Warmed>
+): ExecutedTool<Input, Output, Warmed>
 export function tool<Input, Output, Warmed = unknown>(
-  definition: Tool<Input, Output, Warmed> & NoNeeds,
-): Tool<Input, Output, Warmed> & NoNeeds
+  definition: ExecutedTool<Input, Output, Warmed> & NoNeeds,
+): ExecutedTool<Input, Output, Warmed> & NoNeeds
+export function tool<Input, Output = unknown>(
+  definition: Tool<Input, Output> & NoNeeds & NoExecute,
+): Tool<Input, Output> & NoNeeds & NoExecute
 export function tool(definition: Tool): Tool {
   return definition
 }

@@ -36,8 +36,11 @@ export function deferral(
   call: ToolCall,
   context: PolicyContext,
   policy: Policy | undefined,
-): 'effect' | 'policy' | undefined {
+): 'effect' | 'policy' | 'background' | undefined {
   const { effect, evidence, tool, run } = context
+  if (tool.background) return 'background'
+  // Its caller executes it (M15).
+  if (!tool.execute) return 'effect'
   let word: ReturnType<Policy>
   try {
     word = policy?.(call, context)

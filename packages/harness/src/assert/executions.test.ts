@@ -1,4 +1,4 @@
-import { createAgent, type Tool, tool } from '@meanwhile/core'
+import { createAgent, type ExecutedTool, type Tool, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -15,7 +15,7 @@ const execution = (given: Partial<Execution>): Execution => ({
 })
 
 const input = z.object({ n: z.number() })
-const define = (name: string, execute: Tool<{ n: number }>['execute']) =>
+const define = (name: string, execute: ExecutedTool<{ n: number }>['execute']) =>
   tool({ name, description: name, input, execute }) as Tool
 
 test('what tools do is noted: plain ones, promises, generators and failures, and they do the same', async () => {

@@ -42,9 +42,11 @@ export function watchTools(
   return { tools: tools.map(watched), executions }
 
   function watched(tool: Tool): Tool {
-    return { ...tool, execute }
+    // One that its caller executes is not executed here.
+    const inner = tool.execute?.bind(tool)
+    return inner ? { ...tool, execute } : tool
 
-    function execute(input: unknown, context: ToolContext): ReturnType<Tool['execute']> {
+    function execute(input: unknown, context: ToolContext): ReturnType<NonNullable<typeof inner>> {
       const { callId, idempotencyKey, signal } = context
       const execution: Execution = { tool: tool.name, callId, key: idempotencyKey, input, start: now(), aborted: false }
       executions.push(execution)
@@ -55,7 +57,7 @@ export function watchTools(
         Object.assign(execution, outcome, { end: now() })
       }
       try {
-        const output = tool.execute(input, context)
+        const output = inner?.(input, context)
         if (isGenerator(output)) return told(output, ended)
         if (output instanceof Promise) return settled(output, ended)
         ended({})

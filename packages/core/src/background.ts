@@ -1,0 +1,194 @@
+/** Work that goes on when its call has been answered: what becomes of it, and how the model hears of it (I15 to I18). */
+
+import { CallEntry } from './call-entry.ts'
+import type { SavedWork } from './checkpoint.ts'
+import { freeze } from './history.ts'
+import { makeWork } from './make-call.ts'
+import type { ContentPart, ToolCall, ToolMessage, UserMessage } from './message.ts'
+import type { RunState } from './run.ts'
+import { Slots } from './slots.ts'
+import type { Tool } from './tool.ts'
+import { MAY_HAVE_HAPPENED, textMessage } from './tool-message.ts'
+import { endState } from './tool-status.ts'
+
+/** The origin of the messages that bring results of background calls (B19). */
+export const BACKGROUND_ORIGIN = 'background'
+
+/** Work that a run has handed to its caller, or whose result it could not tell the model any more. */
+export interface BackgroundHandle {
+  readonly callId: string
+  /** The tool's. */
+  readonly name: string
+  /** Never rejects: what fails is a message with `isError`. */
+  readonly result: Promise<ToolMessage>
+}
+
+interface Work {
+  readonly entry: CallEntry
+  result: Promise<ToolMessage>
+  message: ToolMessage | undefined
+  /** The model has read its result. */
+  delivered: boolean
+  /** Its run no longer stops it. */
+  handedOver: boolean
+}
+
+export class Background {
+  readonly #run: RunState
+  readonly #works: Map<string, Work> = new Map()
+  #wake: () => void = () => undefined
+
+  constructor(run: RunState) {
+    this.#run = run
+  }
+
+  /** Starts the work of a call whose input was checked. */
+  start({ key, id, tool, step, parent }: CallEntry, call: ToolCall): void {
+    this.#begin(this.#add(freeze({ ...call, id }), { key, tool, step, parent }))
+  }
+
+  get(callId: string): CallEntry | undefined {
+    return this.#works.get(callId)?.entry
+  }
+
+  /** The result of a call, if there is one; the model has read it then. */
+  read(callId: string): ToolMessage | undefined {
+    const work = this.#works.get(callId)
+    if (work?.message) work.delivered = true
+    return work?.message
+  }
+
+  /** Whether there are results the model has not read. */
+  get hasNews(): boolean {
+    return this.#all().some(({ message, delivered }) => message && !delivered)
+  }
+
+  /** The results the model has not read, as messages of their own: their calls were answered when they began. */
+  deliver(): UserMessage[] {
+    return this.#all().flatMap((work) => {
+      if (!work.message || work.delivered) return []
+      work.delivered = true
+      return [told(work.message)]
+    })
+  }
+
+  /** An answer is offered: resolves when nothing it has to wait for is at work, or the run is to stop. */
+  async beforeEnd(): Promise<void> {
+    const { cancel, signal } = this.#run
+    const awaited = () => this.#open().filter(({ entry }) => atEndOf(entry.tool) === 'wait')
+    const wake = new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    while (awaited().length > 0 && !cancel.mode && !signal.aborted) {
+      await Promise.race([wake, ...awaited().map(({ result }) => result)])
+    }
+  }
+
+  /** The run is to stop: nobody waits for work any more. */
+  wake(): void {
+    this.#wake()
+  }
+
+  /** The run has its answer: open work that its tool detaches goes on, and what the model has not read is the caller's. */
+  handOver(): BackgroundHandle[] {
+    for (const work of this.#open()) if (atEndOf(work.entry.tool) === 'detach') work.handedOver = true
+    const kept = this.#all().filter(({ handedOver, message, delivered }) => handedOver || (message && !delivered))
+    return kept.map(({ entry, result }) => handleOf(entry.id, entry.call.name, result))
+  }
+
+  abort(reason: unknown): void {
+    for (const { entry, handedOver } of this.#open()) if (!handedOver) entry.abort(reason, this.#run.config.grace)
+  }
+
+  /** Resolves when nothing that the run has to do with is at work. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#open().flatMap(({ result, handedOver }) => (handedOver ? [] : [result])))
+  }
+
+  save(): SavedWork[] {
+    return this.#all().map(({ entry, message, delivered }) => ({
+      key: entry.key,
+      call: entry.call,
+      step: entry.step,
+      attempts: entry.attempts,
+      ...(entry.effect && { effect: entry.effect }),
+      ...(message && { message }),
+      delivered,
+    }))
+  }
+
+  /** Work that was cut off is begun again or may have happened, like any call (L20, L21). */
+  restore(saved: readonly SavedWork[]): void {
+    const { setup, context, rerun } = this.#run
+    for (const { key, call, step, attempts, effect, message, delivered } of saved) {
+      const tool = setup.tools.find(({ name }) => name === call.name)
+      const work = this.#add(freeze(call), { key, tool, step, parent: context })
+      work.entry.attempts = attempts
+      work.delivered = delivered
+      if (message) this.#settled(work, message)
+      else if (effect === undefined || rerun.includes(effect)) this.#begin(work)
+      else {
+        this.#settled(work, textMessage(call, MAY_HAVE_HAPPENED, true))
+        this.#run.mayHaveHappened(call.id)
+      }
+    }
+  }
+
+  #add(call: ToolCall, of: Pick<CallEntry, 'key' | 'tool' | 'step' | 'parent'>): Work {
+    const entry = new CallEntry({
+      ...of,
+      call,
+      attributes: {},
+      asker: undefined,
+      maker: undefined,
+      provisional: false,
+      ceiling: undefined,
+      // It works beside the calls of its run: of the limits its tool's alone counts.
+      slots: new Slots(),
+    })
+    const work: Work = { entry, result: NEVER, message: undefined, delivered: false, handedOver: false }
+    this.#works.set(call.id, work)
+    return work
+  }
+
+  #begin(work: Work): void {
+    const { entry } = work
+    work.result = makeWork(this.#run, entry).then((message) => {
+      const abandoned = entry.executions.some(({ abandoned }) => abandoned)
+      entry.status.end(endState(entry, !message.isError, abandoned))
+      this.#settled(work, message)
+      this.#run.saver.soon()
+      return message
+    })
+  }
+
+  #settled(work: Work, message: ToolMessage): void {
+    work.message = freeze(message)
+    work.result = Promise.resolve(message)
+  }
+
+  #all(): Work[] {
+    return [...this.#works.values()]
+  }
+
+  #open(): Work[] {
+    return this.#all().filter(({ message }) => !message)
+  }
+}
+
+const NEVER = new Promise<never>(() => undefined)
+
+function atEndOf(tool: Tool | undefined): 'wait' | 'cancel' | 'detach' {
+  return (typeof tool?.background === 'object' && tool.background.atEnd) || 'wait'
+}
+
+function told({ callId, name, content, isError }: ToolMessage): UserMessage {
+  const what = isError ? 'failed' : 'has come to its result'
+  const header: ContentPart = { type: 'text', text: `The background call ${callId} of ${name} ${what}:` }
+  return { role: 'user', origin: BACKGROUND_ORIGIN, content: [header, ...content] }
+}
+
+/** JSON without its promise (B2). */
+function handleOf(callId: string, name: string, result: Promise<ToolMessage>): BackgroundHandle {
+  return Object.defineProperty({ callId, name, result }, 'toJSON', { value: () => ({ callId, name }) })
+}
