@@ -155,6 +155,7 @@ async function stop(run: RunState, reason: unknown): Promise<void> {
 /** What a caller needs to go on after an error (A24): every call answered, unless it is the history itself that is wrong. */
 function addHistory(run: RunState, error: AgentError): void {
   const open = error instanceof HistoryError ? [] : openCalls(run.messages)
+  showRest(run)
   const messages = [...run.messages, ...run.calls.answers(open)]
   const { abandoned } = run.calls
   error.endRun({ messages, usage: run.usage, ...(abandoned.length > 0 && { abandoned }) })
@@ -162,9 +163,13 @@ function addHistory(run: RunState, error: AgentError): void {
 
 /** What was said last is said, and nothing more will be. */
 function end(run: RunState): void {
-  for (const event of run.funnel.drain()) run.show(event)
+  showRest(run)
   run.over = true
   run.scope = {}
+}
+
+function showRest(run: RunState): void {
+  for (const event of run.funnel.drain()) run.show(event)
 }
 
 /** Ends the run's span. */

@@ -159,6 +159,42 @@ export class RetriesExhaustedError extends AgentError {
   }
 }
 
+/** Which limit of time was over: the run's, one of a model call as a whole, or one of its silence. */
+export type TimeLimit = 'run' | 'model' | 'idle'
+
+/** A model call, or the run, took longer than it may (N11). */
+export class TimeoutError extends AgentError {
+  override readonly name = 'TimeoutError'
+  readonly limit: TimeLimit
+  /** Milliseconds. */
+  readonly ms: number
+  /** Whether another try may help: a model call's may, the run's time is over for good. */
+  readonly retryable: boolean
+
+  constructor(limit: TimeLimit, ms: number) {
+    super(
+      limit === 'idle' ? `the model said nothing for ${ms} ms` : `the time limit of ${ms} ms of the ${limit} is over`,
+    )
+    this.limit = limit
+    this.ms = ms
+    this.retryable = limit !== 'run'
+  }
+}
+
+/** One call took longer than it may. It concerns that call alone: the model reads it as an error result (N11). */
+export class ToolTimeoutError extends Error {
+  override readonly name = 'ToolTimeoutError'
+  readonly tool: string
+  /** Milliseconds. */
+  readonly ms: number
+
+  constructor(tool: string, ms: number) {
+    super(`${tool} was stopped: its time limit of ${ms} ms is over, and its effect may have happened`)
+    this.tool = tool
+    this.ms = ms
+  }
+}
+
 /** The input of one call does not fit its tool. It concerns that call alone: the model reads it as an error result (A13). */
 export class ToolInputError extends Error {
   override readonly name = 'ToolInputError'

@@ -5,6 +5,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { CallEntry, Execution } from './call-entry.ts'
 import { AgentError, ToolInputError, UnknownToolError } from './errors.ts'
 import { cancelable } from './flow.ts'
+import { timer } from './grace.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
 import type { Awaitable, ToolFlow } from './middleware.ts'
 import type { RunState } from './run.ts'
@@ -16,17 +17,52 @@ import { type Effect, effectOf, exceeds, type Progress, type Tool } from './tool
 import { resultMessage, textMessage } from './tool-message.ts'
 import { unwrapJson } from './unwrap-json.ts'
 
-/** Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call. */
+/**
+ * Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call. One that goes on all the same gives its slot
+ * back when the grace time is over, so that a further execution need not wait for it (I9).
+ */
 export function executeTool(run: RunState, entry: CallEntry, call: ToolCall, parent: Context): ToolFlow {
   const left = new AbortController()
   const signal = AbortSignal.any([entry.signal, left.signal])
-  const flow = inSlot(run, entry, call, { parent, signal })
-  return cancelable(flow, () => left.abort(new Error('the wrap that asked has left')))
+  const slot = new Slot(run, entry)
+  const flow = inSlot(run, entry, call, { parent, signal, slot })
+  return cancelable(flow, () => {
+    left.abort(new Error('the wrap that asked has left'))
+    slot.freeLate()
+  })
+}
+
+/** The slot of one execution, given back once. */
+class Slot {
+  readonly #run: RunState
+  readonly #entry: CallEntry
+  #taken = false
+  #late: ReturnType<typeof timer>
+
+  constructor(run: RunState, entry: CallEntry) {
+    this.#run = run
+    this.#entry = entry
+  }
+
+  async take(signal: AbortSignal): Promise<void> {
+    if (this.#entry.ticket) await this.#run.calls.slots.take(this.#entry.ticket, signal)
+    this.#taken = true
+  }
+
+  free(): void {
+    clearTimeout(this.#late)
+    if (this.#taken && this.#entry.ticket) this.#run.calls.slots.free(this.#entry.ticket)
+    this.#taken = false
+  }
+
+  freeLate(): void {
+    if (this.#taken) this.#late = timer(this.#run.config.grace, () => this.free())
+  }
 }
 
 async function* inSlot(run: RunState, entry: CallEntry, call: ToolCall, place: Place): ToolFlow {
   const queued = performance.now()
-  if (entry.ticket) await run.calls.slots.take(entry.ticket, place.signal)
+  await place.slot.take(place.signal)
   try {
     place.signal.throwIfAborted()
     return yield* inSpan(run, entry, call, place, performance.now() - queued)
@@ -34,11 +70,12 @@ async function* inSlot(run: RunState, entry: CallEntry, call: ToolCall, place: P
     if (entry.ticket && error instanceof AgentError) run.calls.slots.hold(entry.ticket)
     throw error
   } finally {
-    if (entry.ticket) run.calls.slots.free(entry.ticket)
+    place.slot.free()
   }
 }
 
 interface Place {
+  readonly slot: Slot
   readonly parent: Context
   readonly signal: AbortSignal
 }

@@ -9,6 +9,7 @@ export {
   type PartOptions,
   type ReadChunk,
 } from './assemble.ts'
+export { sameCall } from './canonical.ts'
 export type { AgentOptions } from './config.ts'
 export {
   AgentError,
@@ -23,8 +24,11 @@ export {
   messageOf,
   RetriesExhaustedError,
   RunAbortedError,
+  type TimeLimit,
+  TimeoutError,
   ToolDiscardedError,
   ToolInputError,
+  ToolTimeoutError,
   UnknownToolError,
 } from './errors.ts'
 export type {

@@ -32,6 +32,7 @@ export function stateOf(run: Run): RunState {
 class RunView implements Run {
   readonly #state: RunState
   readonly #actor: Actor
+  #signal: AbortSignal | undefined
 
   constructor(state: RunState, actor: Actor) {
     this.#state = state
@@ -45,7 +46,10 @@ class RunView implements Run {
     return this.#state.config.name
   }
   get signal(): AbortSignal {
-    return this.#state.signal
+    const { signal } = this.#state
+    // Both: a call that has settled is not aborted any more, and its run may be.
+    this.#signal ??= this.#actor.call ? AbortSignal.any([signal, this.#actor.call.signal]) : signal
+    return this.#signal
   }
   get setup(): AgentSetup {
     return this.#state.setup

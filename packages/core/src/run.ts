@@ -30,6 +30,8 @@ export class RunState {
   readonly calls: ToolCalls
   readonly warnings: Warning[] = []
   readonly takenIds: Set<string> = new Set()
+  /** Ids of the calls whose end the reader was told of. */
+  readonly ended: Set<string> = new Set()
   setup: AgentSetup
   /** What the loop works in: the context of the run's span, or of the innermost `wrapAgent`'s. */
   context: Context = ROOT_CONTEXT
@@ -63,7 +65,10 @@ export class RunState {
     this.config = config
     this.tracer = options.tracer
     this.conversationId = options.conversationId
-    this.show = options.show
+    this.show = (event) => {
+      if (event.type === 'tool-end') this.ended.add(event.callId)
+      options.show(event)
+    }
     this.setup = config.setup
     this.calls = new ToolCalls(this)
   }

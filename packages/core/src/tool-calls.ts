@@ -153,10 +153,11 @@ export class ToolCalls {
   answers(calls: readonly ToolCall[]): ToolMessage[] {
     return calls.map((call) => {
       const entry = this.#ledger.get(call.id)
-      if (entry?.message && !entry.discarded) return entry.message
-      const started = entry !== undefined && !entry.discarded && entry.attempts > 0
-      const message = freeze(textMessage(call, started ? CUT_OFF : NOT_STARTED, true))
-      this.#run.push({ type: 'tool-end', callId: call.id, message })
+      const made = entry?.discarded ? undefined : entry
+      const message =
+        made?.message ?? freeze(textMessage(call, made && made.attempts > 0 ? CUT_OFF : NOT_STARTED, true))
+      // What a `wrapAgent` that left was just being given never came up.
+      if (!this.#run.ended.has(call.id)) this.#run.push({ type: 'tool-end', callId: call.id, message })
       return message
     })
   }

@@ -18,8 +18,10 @@ import {
   ModelError,
   messageOf,
   RunAbortedError,
+  TimeoutError,
   ToolDiscardedError,
   ToolInputError,
+  ToolTimeoutError,
   UnknownToolError,
 } from '../errors.ts'
 import type { AssistantMessage, Usage } from '../message.ts'
@@ -222,6 +224,7 @@ export function errorType(error: unknown): string {
   if (error instanceof ModelError) return String(error.status ?? (error.code === 'unknown' ? error.name : error.code))
   if (error instanceof ToolInputError) return 'invalid_input'
   if (error instanceof UnknownToolError) return 'unknown_tool'
+  if (error instanceof TimeoutError || error instanceof ToolTimeoutError) return 'timeout'
   return (error instanceof Error && textOf(error, 'name')) || names.OTHER
 }
 
