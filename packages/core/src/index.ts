@@ -68,6 +68,7 @@ export type {
   AgentFlow,
   AgentSetup,
   AgentState,
+  Awaitable,
   CallOptions,
   Middleware,
   ModelFlow,
