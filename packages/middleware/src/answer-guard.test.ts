@@ -70,6 +70,8 @@ test('a tool step between two pieces ends the joining, and so does another’s w
   const check: AnswerGuardOptions['check'] = (answer) => (textOf(answer).includes('bad') ? 'Try again.' : undefined)
   const again = await ran([cutOff('One, '), respond(say('bad.')), good], { check })
   expect(again.result?.text).toBe('Good.')
+  const apart = await ran([cutOff('bad '), good], { check, length: false })
+  expect(apart.result?.text).toBe('Good.')
 })
 
 test('check sees the whole answer and gives feedback, or nothing (N20)', async () => {

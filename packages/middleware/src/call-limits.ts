@@ -85,7 +85,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
 
   return {
     name: 'call-limits',
-    async *wrapModel(request, next, run) {
+    wrapModel(request, next, run) {
       const made = counts(run)
       const over = modelLimit(run)
       if (over && (onLimit === 'error' || made.closed)) throw over
@@ -93,9 +93,9 @@ export function callLimits(options: CallLimitsOptions): Middleware {
       if (over) {
         made.closed = true
         const instruction = { role: 'user', content: DEFAULT_INSTRUCTION, origin: 'call-limits' } as const
-        return yield* closingCall({ ...request, messages: [...request.messages, instruction] }, next, () => over)
+        return closingCall({ ...request, messages: [...request.messages, instruction] }, next, () => over)
       }
-      return yield* limitsTools ? responses(run).watched(next(request), run.step) : next(request)
+      return limitsTools ? responses(run).watched(next(request), run.step) : next(request)
     },
     ...(limitsTools && {
       async *wrapToolCall(call, next, run) {

@@ -60,10 +60,10 @@ test('none is cleared twice, and with nothing left to clear nothing changes (N30
     counted.push(messages.length)
     return 1_000 * messages.length
   }
-  const { requests } = await ran([1, 2], { at: { tokens: 0 }, countTokens })
-  expect(requests.map(results)).toEqual([[], ['1'], [CLEARED, '2']])
-  // The whole history once; then what is cleared, before and after.
-  expect(counted).toEqual([5, 1, 1])
+  const { requests } = await ran([1, 2, 3], { at: { tokens: 0 }, countTokens })
+  expect(requests.map(results)).toEqual([[], ['1'], [CLEARED, '2'], [CLEARED, CLEARED, '3']])
+  // Each time the whole history; then the one result that is cleared, before and after.
+  expect(counted).toEqual([5, 1, 1, 7, 1, 1])
 })
 
 test('a limit that is just reached is not exceeded; usage that was reported counts (N30)', async () => {

@@ -36,9 +36,9 @@ export function earlyStop({ instruction = DEFAULT_INSTRUCTION }: EarlyStopOption
       if (!isClosing(run) || instruction === '') return
       return { ...state, messages: [...state.messages, { role: 'user', content: instruction, origin: 'early-stop' }] }
     },
-    async *wrapModel(request, next, run) {
-      return yield* isClosing(run) ? closingCall(request, next, () => limitReached(run)) : next(request)
-    },
+    // The flow itself, not one round it: this wrap has nothing to do with the events of other steps.
+    wrapModel: (request, next, run) =>
+      isClosing(run) ? closingCall(request, next, () => limitReached(run)) : next(request),
     afterModel(state, run) {
       if (isClosing(run)) closing(run).state = state
     },
