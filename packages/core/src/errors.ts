@@ -172,9 +172,7 @@ export class TimeoutError extends AgentError {
   readonly retryable: boolean
 
   constructor(limit: TimeLimit, ms: number) {
-    super(
-      limit === 'idle' ? `the model said nothing for ${ms} ms` : `the time limit of ${ms} ms of the ${limit} is over`,
-    )
+    super(limit === 'idle' ? `the model said nothing for ${ms} ms` : `the ${limit} took longer than ${ms} ms`)
     this.limit = limit
     this.ms = ms
     this.retryable = limit !== 'run'
@@ -189,7 +187,7 @@ export class ToolTimeoutError extends Error {
   readonly ms: number
 
   constructor(tool: string, ms: number) {
-    super(`${tool} was stopped: its time limit of ${ms} ms is over, and its effect may have happened`)
+    super(`${tool} took longer than ${ms} ms and was stopped; its effect may have happened`)
     this.tool = tool
     this.ms = ms
   }

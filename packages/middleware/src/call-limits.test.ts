@@ -43,7 +43,7 @@ const done = respond(say('Done.'))
 test('a model call over the limit ends the run with CallLimitError (N13)', async () => {
   const { error, requests, made } = await ran([looks(1), looks(2), done], { modelCalls: 2 })
   expect(error).toBeInstanceOf(CallLimitError)
-  expect(error).toMatchObject({ limit: 'modelCalls', max: 2, message: 'the limit of 2 model calls is reached' })
+  expect(error).toMatchObject({ limit: 'modelCalls', max: 2, message: 'the limit of model calls is reached (2)' })
   expect((error as CallLimitError).messages).toHaveLength(5)
   expect(requests).toHaveLength(2)
   expect(made).toEqual(['look 1', 'look 2'])
@@ -73,13 +73,13 @@ test('a tool call over the limit ends the run with CallLimitError (N13)', async 
 test('tokens are what the model calls so far have used (N13)', async () => {
   const used = (n: number) => respond(call('look', { n }), end({ usage: { inputTokens: 40, outputTokens: 10 } }))
   const { error, requests } = await ran([used(1), used(2), used(3), done], { tokens: 100 })
-  expect(error).toMatchObject({ limit: 'tokens', max: 100, message: 'the limit of 100 tokens is reached' })
+  expect(error).toMatchObject({ limit: 'tokens', max: 100, message: 'the limit of tokens is reached (100)' })
   expect(requests).toHaveLength(2)
 })
 
 test('with answer a call over the limit gets an error result and is not run, and the run goes on (N13)', async () => {
   const { result, made, read } = await ran([looks(1, 2), looks(3), done], { toolCalls: 1, onLimit: 'answer' })
-  const refused = 'Not run: the limit of 1 tool calls is reached.'
+  const refused = 'Not run: the limit of tool calls is reached (1).'
   expect(made).toEqual(['look 1'])
   expect(read.toSorted()).toEqual([refused, refused, 'look 1'].toSorted())
   expect(result).toMatchObject({ text: 'Done.', stopReason: 'answer' })
@@ -173,7 +173,7 @@ test('a joined call counts once, a discarded early one too (N15)', async () => {
     { outer: [retry], inner: [early] },
   )
   expect(discarded.made).toEqual(['look 1', 'look 2'])
-  expect(discarded.read).toContain('Not run: the limit of 2 tool calls is reached.')
+  expect(discarded.read).toContain('Not run: the limit of tool calls is reached (2).')
 })
 
 test('an early call leaves room for those before it in call order (N14)', async () => {

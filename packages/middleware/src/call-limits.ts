@@ -62,7 +62,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
   const limitsTools = toolCalls !== undefined || perTool !== undefined
   const ofTool = (name: string) => (typeof perTool === 'object' ? perTool[name] : perTool)
   const counts = runLocal((): Counts => ({ modelCalls: 0, toolCalls: 0, perTool: {}, closed: false }))
-  const responses = runLocal(() => new Response())
+  const order = runLocal(() => new CallOrder())
 
   function modelLimit(run: Run): CallLimitError | undefined {
     if (modelCalls !== undefined && counts(run).modelCalls >= modelCalls)
@@ -73,7 +73,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
 
   function toolLimit(call: ToolCall, run: Run): CallLimitError | undefined {
     const made = counts(run)
-    const first = responses(run).toCome(call)
+    const first = order(run).toCome(call)
     if (toolCalls !== undefined && made.toolCalls + first.length >= toolCalls)
       return new CallLimitError('toolCalls', toolCalls)
     const max = ofTool(call.name)
@@ -95,12 +95,12 @@ export function callLimits(options: CallLimitsOptions): Middleware {
         const instruction = { role: 'user', content: DEFAULT_INSTRUCTION, origin: 'call-limits' } as const
         return closingCall({ ...request, messages: [...request.messages, instruction] }, next, () => over)
       }
-      return limitsTools ? responses(run).watched(next(request), run.step) : next(request)
+      return limitsTools ? order(run).watched(next(request), run.step) : next(request)
     },
     ...(limitsTools && {
       async *wrapToolCall(call, next, run) {
         const over = toolLimit(call, run)
-        responses(run).met(call)
+        order(run).met(call)
         if (over && onLimit === 'error') throw over
         if (over) return refusal(call, over)
         const made = counts(run)
@@ -129,7 +129,7 @@ interface Counts {
 }
 
 /** The calls of the response at work, in call order: one that starts early must leave room for those before it (N14). */
-class Response {
+class CallOrder {
   #step = 0
   #attempt: number | undefined
   #announced: { readonly id: string; readonly name: string; call?: ToolCall }[] = []
@@ -183,7 +183,7 @@ function refusal({ id, name }: ToolCall, { message }: CallLimitError): ToolMessa
 
 function limitText(limit: CallLimit, max: number, tool: string | undefined): string {
   const what = { modelCalls: 'model calls', toolCalls: 'tool calls', perTool: `calls of ${tool}`, tokens: 'tokens' }
-  return `the limit of ${max} ${what[limit]} is reached`
+  return `the limit of ${what[limit]} is reached (${max})`
 }
 
 function tokensOf({ inputTokens = 0, outputTokens = 0 }: Usage): number {

@@ -190,7 +190,7 @@ test('a tool call over its limit is aborted and gets an error result, and the ru
       },
     },
   )
-  expect(read(events)).toEqual(['work was stopped: its time limit of 500 ms is over, and its effect may have happened'])
+  expect(read(events)).toEqual(['work took longer than 500 ms and was stopped; its effect may have happened'])
   expect(result).toMatchObject({ text: 'Hello.', messages: [{}, {}, { isError: true }, {}] })
   expect(aborted).toHaveBeenCalledTimes(1)
   expect(took).toBe(500)
@@ -226,7 +226,7 @@ test('retryTool inside shares the limit over all tries and their waits (O17)', a
     },
   )
   expect(tries).toEqual([0, 200])
-  expect(read(events)[0]).toMatch('its time limit of 500 ms is over')
+  expect(read(events)[0]).toMatch('took longer than 500 ms')
   expect([took, timers]).toEqual([500, 0])
 })
 
