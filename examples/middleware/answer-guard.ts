@@ -16,5 +16,5 @@ const agent = createAgent({
 })
 
 const run = agent.stream('What is there to eat?')
-for await (const event of run) if (event.type === 'answer-rejected') console.log(`rejected: ${String(event.feedback)}`)
+for await (const event of run) if (event.type === 'answer-rejected') console.log('rejected:', event.feedback)
 console.log((await run.result).text)

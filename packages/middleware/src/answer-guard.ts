@@ -55,7 +55,8 @@ export const GO_ON = 'Your answer was cut off. Go on exactly where it ends, with
 export function answerGuard(options: AnswerGuardOptions = {}): Middleware {
   const { empty = true, length = true, check, maxRejections = 2, then = 'accept' } = options
   checkCounts({ maxRejections })
-  if (then !== 'accept' && then !== 'error') throw new ConfigError('then', `must be accept or error, not ${then}`)
+  if (then !== 'accept' && then !== 'error')
+    throw new ConfigError('then', `must be accept or error, not ${String(then)}`)
   const rejected = runLocal(() => ({ times: 0 }))
 
   async function feedbackOn(state: AgentState, answer: AssistantMessage | ToolMessage, run: Run) {

@@ -31,7 +31,7 @@ async function ran(responses: readonly ScriptResponse[], limits: CallLimitsOptio
     }) as Tool
   const model = scriptedModel(responses)
   const middleware = [...outer, callLimits(limits), ...inner]
-  const agent = createAgent({ model, tools: [named('look'), named('send')], middleware, ...rest })
+  const agent = createAgent({ model, tools: ['look', 'send', 'constructor'].map(named), middleware, ...rest })
   const collected = await played(collect(agent.stream('Go')))
   const read = collected.events.flatMap((event) => (event.type === 'tool-end' ? [textOf(event.message)] : []))
   return { ...collected, made, read, requests: model.requests }
@@ -131,6 +131,12 @@ test('a limit of one tool leaves calls of others alone (N14)', async () => {
   const asked = respond(call('look', { n: 1 }), call('send', { n: 2 }), call('look', { n: 3 }), call('send', { n: 4 }))
   const { made } = await ran([asked, done], { perTool: { look: 1 }, onLimit: 'answer' })
   expect(made).toEqual(['look 1', 'send 2', 'send 4'])
+})
+
+test('a tool named like what every object has is counted like any other (N14)', async () => {
+  const asked = respond(call('constructor', { n: 1 }), call('constructor', { n: 2 }))
+  expect((await ran([asked, done], { perTool: 1, onLimit: 'answer' })).made).toEqual(['constructor 1'])
+  expect((await ran([asked, done], { perTool: { look: 1 } })).made).toEqual(['constructor 1', 'constructor 2'])
 })
 
 test('inside retryModel it counts attempts, outside model calls (N15)', async () => {

@@ -60,7 +60,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
   checkOptions(options)
   const limitsModel = modelCalls !== undefined || tokens !== undefined
   const limitsTools = toolCalls !== undefined || perTool !== undefined
-  const ofTool = (name: string) => (typeof perTool === 'object' ? perTool[name] : perTool)
+  const ofTool = (name: string) => (typeof perTool === 'object' ? own(perTool, name) : perTool)
   const counts = runLocal((): Counts => ({ modelCalls: 0, toolCalls: 0, perTool: {}, closed: false }))
   const order = runLocal(() => new CallOrder())
 
@@ -78,7 +78,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
       return new CallLimitError('toolCalls', toolCalls)
     const max = ofTool(call.name)
     const firstOfTool = first.filter(({ name }) => name === call.name)
-    if (max !== undefined && (made.perTool[call.name] ?? 0) + firstOfTool.length >= max)
+    if (max !== undefined && (own(made.perTool, call.name) ?? 0) + firstOfTool.length >= max)
       return new CallLimitError('perTool', max, call.name)
     return undefined
   }
@@ -105,7 +105,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
         if (over) return refusal(call, over)
         const made = counts(run)
         made.toolCalls++
-        made.perTool[call.name] = (made.perTool[call.name] ?? 0) + 1
+        made.perTool[call.name] = (own(made.perTool, call.name) ?? 0) + 1
         return yield* next(call)
       },
     }),
@@ -177,6 +177,11 @@ class CallOrder {
   }
 }
 
+/** A tool may be named like what every object has. */
+function own(numbers: Readonly<Record<string, number>>, name: string): number | undefined {
+  return Object.hasOwn(numbers, name) ? numbers[name] : undefined
+}
+
 function refusal({ id, name }: ToolCall, { message }: CallLimitError): ToolMessage {
   return { role: 'tool', callId: id, name, content: [{ type: 'text', text: `Not run: ${message}.` }], isError: true }
 }
@@ -195,5 +200,5 @@ function checkOptions({ perTool, onLimit = 'error', ...limits }: CallLimitsOptio
   for (const [option, max] of Object.entries({ ...limits, ...given }))
     if (max !== undefined) checkCounts({ [option]: max })
   if (onLimit !== 'error' && onLimit !== 'answer')
-    throw new ConfigError('onLimit', `must be error or answer, not ${onLimit}`)
+    throw new ConfigError('onLimit', `must be error or answer, not ${String(onLimit)}`)
 }

@@ -3,7 +3,7 @@ export {
   AnswerRejectedError,
   answerGuard,
 } from './answer-guard.ts'
-export { CallLimitError, type CallLimitsOptions, callLimits } from './call-limits.ts'
+export { type CallLimit, CallLimitError, type CallLimitsOptions, callLimits } from './call-limits.ts'
 export { type ClearToolResultsOptions, clearToolResults } from './clear-tool-results.ts'
 export { DEFAULT_INSTRUCTION } from './closing-call.ts'
 export { type CountTokens, countTokens } from './count-tokens.ts'
