@@ -109,6 +109,24 @@ export class MiddlewareError extends AgentError {
   }
 }
 
+/** A model call, or the run, took longer than it may (N11). */
+export class TimeoutError extends AgentError {
+  override readonly name = 'TimeoutError'
+  /** The run's, that of a model call as a whole, or that of its silence. */
+  readonly limit: 'run' | 'model' | 'idle'
+  /** Milliseconds. */
+  readonly timeout: number
+  /** Whether another try may help: a model call's may, the run's time is over for good. */
+  readonly retryable: boolean
+
+  constructor(limit: TimeoutError['limit'], timeout: number) {
+    super(limit === 'idle' ? `the model said nothing for ${timeout} ms` : `the ${limit} took longer than ${timeout} ms`)
+    this.limit = limit
+    this.timeout = timeout
+    this.retryable = limit !== 'run'
+  }
+}
+
 /** Codes of core's own; an adapter passes on its provider's (`rate_limit_exceeded`, `overloaded_error` …). */
 export type ModelErrorCode = 'stream_truncated' | 'finish_reason_error' | 'connection' | 'unknown' | (string & {})
 
@@ -159,40 +177,6 @@ export class RetriesExhaustedError extends AgentError {
   }
 }
 
-/** Which limit of time was over: the run's, one of a model call as a whole, or one of its silence. */
-export type TimeLimit = 'run' | 'model' | 'idle'
-
-/** A model call, or the run, took longer than it may (N11). */
-export class TimeoutError extends AgentError {
-  override readonly name = 'TimeoutError'
-  readonly limit: TimeLimit
-  /** Milliseconds. */
-  readonly ms: number
-  /** Whether another try may help: a model call's may, the run's time is over for good. */
-  readonly retryable: boolean
-
-  constructor(limit: TimeLimit, ms: number) {
-    super(limit === 'idle' ? `the model said nothing for ${ms} ms` : `the ${limit} took longer than ${ms} ms`)
-    this.limit = limit
-    this.ms = ms
-    this.retryable = limit !== 'run'
-  }
-}
-
-/** One call took longer than it may. It concerns that call alone: the model reads it as an error result (N11). */
-export class ToolTimeoutError extends Error {
-  override readonly name = 'ToolTimeoutError'
-  readonly tool: string
-  /** Milliseconds. */
-  readonly ms: number
-
-  constructor(tool: string, ms: number) {
-    super(`${tool} took longer than ${ms} ms and was stopped; its effect may have happened`)
-    this.tool = tool
-    this.ms = ms
-  }
-}
-
 /** The input of one call does not fit its tool. It concerns that call alone: the model reads it as an error result (A13). */
 export class ToolInputError extends Error {
   override readonly name = 'ToolInputError'
@@ -229,6 +213,20 @@ export class ToolDiscardedError extends Error {
     super(`call ${callId} was discarded: ${reason}`)
     this.callId = callId
     this.reason = reason
+  }
+}
+
+/** A tool's function was at work when its time was over (I10). It concerns that call alone. */
+export class ToolTimeoutError extends Error {
+  override readonly name = 'ToolTimeoutError'
+  readonly tool: string
+  /** Milliseconds. */
+  readonly timeout: number
+
+  constructor(tool: string, timeout: number) {
+    super(`${tool} was cut off after its limit of ${timeout} ms; its effect may have happened`)
+    this.tool = tool
+    this.timeout = timeout
   }
 }
 

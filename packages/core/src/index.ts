@@ -24,7 +24,6 @@ export {
   messageOf,
   RetriesExhaustedError,
   RunAbortedError,
-  type TimeLimit,
   TimeoutError,
   ToolDiscardedError,
   ToolInputError,

@@ -74,7 +74,7 @@ test('a model call over its limit is aborted and fails with a retryable TimeoutE
   const model = scripted(respond(say('a'), wait(2_000), say('b')))
   const { error, took, events, timers } = await ran(model, { model: 1_000 })
   expect(error).toBeInstanceOf(TimeoutError)
-  expect(error).toMatchObject({ limit: 'model', ms: 1_000, retryable: true })
+  expect(error).toMatchObject({ limit: 'model', timeout: 1_000, retryable: true })
   expect(took).toBe(1_000)
   expect(timers).toBe(0)
   expect(events.find(({ type }) => type === 'attempt-failed')).toMatchObject({ attempt: 1, next: 'none', error })
@@ -190,7 +190,7 @@ test('a tool call over its limit is aborted and gets an error result, and the ru
       },
     },
   )
-  expect(read(events)).toEqual(['work took longer than 500 ms and was stopped; its effect may have happened'])
+  expect(read(events)).toEqual(['work was cut off after its limit of 500 ms; its effect may have happened'])
   expect(result).toMatchObject({ text: 'Hello.', messages: [{}, {}, { isError: true }, {}] })
   expect(aborted).toHaveBeenCalledTimes(1)
   expect(took).toBe(500)
@@ -226,7 +226,7 @@ test('retryTool inside shares the limit over all tries and their waits (O17)', a
     },
   )
   expect(tries).toEqual([0, 200])
-  expect(read(events)[0]).toMatch('took longer than 500 ms')
+  expect(read(events)[0]).toMatch('its limit of 500 ms')
   expect([took, timers]).toEqual([500, 0])
 })
 
@@ -250,7 +250,7 @@ test('with one slot a tool that ignores its abort holds up no further try (O17, 
 test('the run over its limit is aborted, its calls answered, and fails with TimeoutError (N11)', async () => {
   const { error, took, events, timers } = await ran(scripted(calling, hello), { run: 700 }, { work: sleep(5_000) })
   expect(error).toBeInstanceOf(TimeoutError)
-  expect(error).toMatchObject({ limit: 'run', ms: 700, retryable: false })
+  expect(error).toMatchObject({ limit: 'run', timeout: 700, retryable: false })
   expect((error as TimeoutError).messages?.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
   expect([took, timers]).toEqual([700, 0])
   expect(read(events)).toHaveLength(1)
