@@ -31,7 +31,7 @@ export class RunState {
   readonly warnings: Warning[] = []
   readonly takenIds: Set<string> = new Set()
   /** Ids of the calls whose end the reader was told of. */
-  readonly ended: Set<string> = new Set()
+  readonly endsTold: Set<string> = new Set()
   setup: AgentSetup
   /** What the loop works in: the context of the run's span, or of the innermost `wrapAgent`'s. */
   context: Context = ROOT_CONTEXT
@@ -66,7 +66,7 @@ export class RunState {
     this.tracer = options.tracer
     this.conversationId = options.conversationId
     this.show = (event) => {
-      if (event.type === 'tool-end') this.ended.add(event.callId)
+      if (event.type === 'tool-end') this.endsTold.add(event.callId)
       options.show(event)
     }
     this.setup = config.setup

@@ -157,7 +157,7 @@ export class ToolCalls {
       const message =
         made?.message ?? freeze(textMessage(call, made && made.attempts > 0 ? CUT_OFF : NOT_STARTED, true))
       // What a `wrapAgent` that left was just being given never came up.
-      if (!this.#run.ended.has(call.id)) this.#run.push({ type: 'tool-end', callId: call.id, message })
+      if (!this.#run.endsTold.has(call.id)) this.#run.push({ type: 'tool-end', callId: call.id, message })
       return message
     })
   }
