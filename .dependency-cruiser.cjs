@@ -69,6 +69,13 @@ module.exports = {
       },
     },
     {
+      name: 'stores-are-doors-of-their-own',
+      comment: 'They need Node, which the other doors of core do not.',
+      severity: 'error',
+      from: { path: '^packages/core/src/', pathNot: [tests, '^packages/core/src/stores/'] },
+      to: { path: '^packages/core/src/stores/' },
+    },
+    {
       name: 'no-undeclared-dependencies',
       severity: 'error',
       from: {},

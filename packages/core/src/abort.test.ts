@@ -10,6 +10,7 @@ import {
   type Message,
   type Middleware,
   type Model,
+  type Run,
   RunAbortedError,
   type ToolContext,
   tool,
@@ -110,7 +111,7 @@ test('an abort reaches every tool at work, and the run rejects once they have se
   const controller = new AbortController()
   const signals: AbortSignal[] = []
   const work = toolOf('work', ({ signal, run }) => {
-    signals.push(signal, run.signal)
+    signals.push(signal, (run as Run).signal)
     return heeds(signal, 30)
   })
   const tidy = toolOf('tidy', async ({ signal }) => {
@@ -459,10 +460,10 @@ function zombie() {
         yield { message: 'alive' }
         await sleeping
         heard.push(signal.aborted)
-        run.emit({ name: 'moan', data: 1 })
-        run.warn({ code: 'moan', message: 'moan' })
+        run?.emit({ name: 'moan', data: 1 })
+        run?.warn({ code: 'moan', message: 'moan' })
         const call = { type: 'tool-call', id: 'from the grave', name: 'quick', input: {} } as const
-        heard.push(await run.callTool(call).catch((error: unknown) => (error instanceof Error ? error.name : error)))
+        heard.push(await run?.callTool(call).catch((error: unknown) => (error instanceof Error ? error.name : error)))
         yield { message: 'undead' }
         return 'brains'
       },
@@ -643,7 +644,7 @@ test('a call made by a call that is discarded is aborted with it (H39)', async (
   const aborted: string[] = []
   const tools = [
     toolOf('outer', async ({ run }) => {
-      await run.callTool({ type: 'tool-call', id: 'inner', name: 'work', input: {} })
+      await run?.callTool({ type: 'tool-call', id: 'inner', name: 'work', input: {} })
     }),
     toolOf('work', ({ signal, callId }) => heeds(signal).finally(() => aborted.push(callId))),
   ]
@@ -666,7 +667,7 @@ test('a sibling that is told to stop starts no call of its own any more (A12, K1
     toolOf('sibling', async ({ run, signal }) => {
       await heeds(signal).catch(() => undefined)
       const call = { type: 'tool-call', id: 'late', name: 'deaf', input: {} } as const
-      await run.callTool(call).catch((error: unknown) => outcomes.push(error))
+      await run?.callTool(call).catch((error: unknown) => outcomes.push(error))
     }),
     deaf,
   ]
@@ -701,7 +702,7 @@ test('a call made by a tool is aborted with the call that made it (K1)', async (
   const aborted: string[] = []
   const tools = [
     toolOf('outer', async ({ run }) => {
-      await run.callTool({ type: 'tool-call', id: 'inner', name: 'work', input: {} })
+      await run?.callTool({ type: 'tool-call', id: 'inner', name: 'work', input: {} })
     }),
     toolOf('work', ({ signal, callId }) => heeds(signal).finally(() => aborted.push(callId))),
   ]

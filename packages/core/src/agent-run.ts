@@ -1,14 +1,17 @@
 /** One run of an agent, from its input to its result: what its caller holds. */
 
 import { context, diag } from '@opentelemetry/api'
+import type { CancelOptions } from './cancel.ts'
 import { type AgentConfig, checkRunOptions } from './config.ts'
-import { AgentError, HistoryError } from './errors.ts'
+import { completed, end, failed, resultIn, stopped } from './endings.ts'
+import { RunAbortedError, RunStop } from './errors.ts'
 import { EventBuffer } from './event-buffer.ts'
 import type { AgentEvent, AgentResult } from './events.ts'
-import { inputMessages, openCalls } from './history.ts'
+import { inputMessages } from './history.ts'
 import { runAgent } from './loop.ts'
-import type { Message } from './message.ts'
-import { RunState } from './run.ts'
+import type { Message, UserMessage } from './message.ts'
+import { type Resumption, restore } from './restore.ts'
+import { type Nesting, RunState } from './run.ts'
 import { RunWait } from './run-wait.ts'
 import {
   CALLS_COMMITTED,
@@ -19,6 +22,8 @@ import {
   STEP_COUNT,
 } from './telemetry/semconv.ts'
 import { type OpenSpan, outcomeOf, setError, setUsage, startRunSpan, tracerOf } from './telemetry/spans.ts'
+import type { Effect } from './tool.ts'
+import type { ToolStatus } from './tool-status.ts'
 
 export interface RunOptions {
   /** Stops the run at once: `result` rejects with {@link RunAbortedError} (K1). */
@@ -32,34 +37,61 @@ export interface RunOptions {
   readonly eventBuffer?: number
 }
 
+export interface ResumeOptions extends RunOptions {
+  /**
+   * Effects whose calls are made again if the end of a process cut them off; of the others the model reads that they may have
+   * happened (L20, L21). Default `['read']`.
+   */
+  readonly rerun?: readonly Effect[]
+}
+
 /**
  * A run at work. It goes on by itself, read or not (B11). Its events can be read once (B13); a reader that leaves before the end
  * aborts it (B10).
  */
-export interface AgentRun extends AsyncIterable<AgentEvent> {
+export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
   readonly id: string
   /** The result, or the error that ended the run. Need not be awaited. */
-  readonly result: Promise<AgentResult>
+  readonly result: Promise<AgentResult<Output>>
+  /**
+   * Stops the run at a safe point, with a checkpoint from which `agent.resume` goes on; a stronger mode may follow, none weakens
+   * it (K4 to K11). Resolves when the run has ended: `ended` says that it came to its own end, `aborted` that its signal was faster.
+   *
+   * @throws {ConfigError} An option is wrong.
+   */
+  cancel(options?: CancelOptions): Promise<{ readonly status: 'cancelled' | 'ended' | 'aborted' }>
+  /** Puts a user message into the history at the next safe point (K18, K19). Gives false once the run has ended. */
+  send(message: string | UserMessage): boolean
+  /** As {@link Run.cancelTool}. */
+  cancelTool(callId: string): boolean
+  /** As {@link Run.toolStatus}; answers after the run's end, too. */
+  toolStatus(callId: string): ToolStatus | undefined
 }
 
 export type RunInput = string | readonly Message[]
 
-/** Starts a run. With `events: 'dropped'` nothing is kept for a reader. */
+/** What a run begins with: an input, or a checkpoint. */
+export type Beginning = { readonly input: RunInput } | { readonly resume: Resumption }
+
+/** Starts a run. Its events are kept for its reader, or dropped, or shown to the reader of the run that it is inside of. */
 export function startRun(
   config: AgentConfig,
-  input: RunInput,
-  options: RunOptions,
-  events: 'kept' | 'dropped',
+  beginning: Beginning,
+  options: ResumeOptions,
+  events: 'kept' | 'dropped' | Nesting,
 ): AgentRun {
   const buffer = events === 'kept' ? new EventBuffer(options.eventBuffer ?? 1_024) : undefined
+  const nesting = typeof events === 'string' ? undefined : events
+  const show = nesting?.show ?? ((event: AgentEvent) => buffer?.push(event))
   const tracer = tracerOf(config.telemetry)
   const run = new RunState(config, {
-    id: crypto.randomUUID(),
+    id: 'resume' in beginning ? resumedId(beginning.resume) : crypto.randomUUID(),
     tracer,
     conversationId: options.conversationId,
-    show: (event) => buffer?.push(event),
+    nesting,
+    show,
   })
-  const span = startRunSpan(tracer, context.active(), {
+  const span = startRunSpan(tracer, nesting?.context ?? context.active(), {
     runId: run.id,
     agent: config.name,
     model: config.setup.model,
@@ -68,11 +100,14 @@ export function startRun(
     attributes: config.telemetry?.attributes,
   })
   run.context = span.context
-  const result = drive(run, input, options).then(
+  run.span = span.span
+  const result = drive(run, beginning, options).then(
     (result) => {
       finish(run, span, undefined, result)
       const dropped = buffer?.dropped ?? 0
-      buffer?.end({ event: { runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) } })
+      const event: AgentEvent = { runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) }
+      nesting?.show(event)
+      buffer?.end({ event })
       return result
     },
     (error: unknown) => {
@@ -87,6 +122,17 @@ export function startRun(
   return {
     id: run.id,
     result,
+    async cancel(options = {}) {
+      if (run.over) return { status: 'ended' }
+      run.cancel.request(options)
+      return result.then(
+        ({ status }) => ({ status: status === 'cancelled' ? status : 'ended' }),
+        (error: unknown) => ({ status: error instanceof RunAbortedError ? 'aborted' : 'ended' }),
+      )
+    },
+    send: (message) => run.send(message),
+    cancelTool: (callId) => run.calls.cancel(callId),
+    toolStatus: (callId) => run.calls.status(callId),
     [Symbol.asyncIterator]() {
       if (read || !buffer) throw new TypeError('the events of a run can be read once')
       read = true
@@ -104,72 +150,52 @@ export function startRun(
   }
 }
 
-async function drive(run: RunState, input: RunInput, options: RunOptions): Promise<AgentResult> {
+function resumedId({ from }: Resumption): string {
+  if (typeof from === 'string') return from
+  const isRun = typeof from === 'object' && from !== null && 'runId' in from && typeof from.runId === 'string'
+  return isRun ? (from.runId as string) : ''
+}
+
+/** The run, from its beginning to what it comes to. */
+async function drive(run: RunState, beginning: Beginning, options: ResumeOptions): Promise<AgentResult> {
   const { signal } = options
   const abort = () => run.abort(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
   const waiting = new RunWait(run)
   try {
     checkRunOptions(options)
-    run.remember({ messages: inputMessages(input) })
+    if ('input' in beginning) run.remember({ messages: inputMessages(beginning.input) })
     if (signal?.aborted) abort()
     run.signal.throwIfAborted()
-    run.show(run.event({ type: 'run-start' }))
+    const kept = 'resume' in beginning ? await waiting.until(restored(run, beginning.resume)) : undefined
+    run.show(run.event({ type: 'run-start', ...('resume' in beginning && { resumed: true }) }))
+    if (kept) {
+      end(run)
+      return kept
+    }
+    run.unlock()
+    run.signal.throwIfAborted()
     const flow = runAgent(run)
     for (;;) {
-      const step = await waiting.step(flow)
-      if (!step.done) {
-        run.show(step.value)
-        continue
-      }
-      // What was called on the side and nobody waits for.
-      await stop(run, new TypeError('the run is over'))
-      run.signal.throwIfAborted()
-      end(run)
-      return resultOf(run, step.value)
+      const step = await waiting.until(flow.next())
+      if (step.done) return await completed(run, step.value)
+      run.show(step.value)
     }
   } catch (thrown) {
-    const error = run.signal.aborted ? run.signal.reason : thrown
-    await stop(run, error)
-    if (error instanceof AgentError) addHistory(run, error)
-    end(run)
-    throw error
+    const error = run.ended ?? thrown
+    return error instanceof RunStop && run.isReady ? await stopped(run, error) : await failed(run, error)
   } finally {
     waiting.over()
+    run.cancel.over()
     signal?.removeEventListener('abort', abort)
   }
 }
 
-/** What the caller gets: the outcome of the outermost wrap, and what is known when nothing is at work any more. */
-function resultOf(run: RunState, result: AgentResult): AgentResult {
-  const { abandoned } = run.calls
-  return Object.freeze({ ...result, warnings: [...run.warnings], ...(abandoned.length > 0 && { abandoned }) })
-}
-
-/** Nothing of the run is at work any more. */
-async function stop(run: RunState, reason: unknown): Promise<void> {
-  run.calls.abort(reason)
-  await run.calls.idle()
-}
-
-/** What a caller needs to go on after an error (A24): every call answered, unless it is the history itself that is wrong. */
-function addHistory(run: RunState, error: AgentError): void {
-  const open = error instanceof HistoryError ? [] : openCalls(run.messages)
-  showRest(run)
-  const messages = [...run.messages, ...run.calls.answers(open)]
-  const { abandoned } = run.calls
-  error.endRun({ messages, usage: run.usage, ...(abandoned.length > 0 && { abandoned }) })
-}
-
-/** What was said last is said, and nothing more will be. */
-function end(run: RunState): void {
-  showRest(run)
-  run.over = true
-  run.scope = {}
-}
-
-function showRest(run: RunState): void {
-  for (const event of run.funnel.drain()) run.show(event)
+/** Puts the run where it goes on. Gives the result of one that has come to its end already (L19). */
+async function restored(run: RunState, resume: Resumption): Promise<AgentResult | undefined> {
+  const checkpoint = await restore(run, resume)
+  if (checkpoint.trace) run.span?.addLink({ context: { ...checkpoint.trace, isRemote: true } })
+  return resultIn(checkpoint)
 }
 
 /** Ends the run's span. */
@@ -177,12 +203,12 @@ function finish(run: RunState, { span }: OpenSpan, error: unknown, result?: Agen
   untroubled(() => {
     span.setAttributes({
       ...run.annotationsOf(),
-      [OUTCOME]: outcomeOf(error),
+      [OUTCOME]: result?.status ?? outcomeOf(error),
       [STEP_COUNT]: run.step,
       [CALLS_EARLY]: run.calls.counts.early,
       [CALLS_COMMITTED]: run.calls.counts.committed,
       [CALLS_DISCARDED]: run.calls.counts.discarded,
-      ...(result && { [FINISH_REASONS]: [result.finishReason] }),
+      ...(result?.finishReason && { [FINISH_REASONS]: [result.finishReason] }),
     })
     if (run.config.telemetry?.usageOnRun !== false) setUsage(span, run.usage)
     if (error !== undefined) setError(span, error)

@@ -10,6 +10,7 @@ import {
   type Message,
   type Model,
   type ModelRequest,
+  type Run,
   runLocal,
   type Tool,
   textOf,
@@ -82,6 +83,8 @@ const noModel = JSON.parse('{}') as AgentOptions
 const cannotStream = JSON.parse('{"provider":"x","id":"y"}') as Model
 const named = (name: string): Tool => ({ ...echo, name })
 
+const drops: Tool = { ...echo, ...JSON.parse('{"concurrency":{"limit":1,"whenFull":"drop"}}') }
+
 const wrongOptions: readonly (readonly [problem: string, option: string, options: AgentOptions])[] = [
   ['no model', 'model', noModel],
   ['a model that cannot stream', 'model', { model: cannotStream }],
@@ -100,6 +103,22 @@ const wrongOptions: readonly (readonly [problem: string, option: string, options
   ['a tool name that ends with a line break', 'tools', { model, tools: [named('read\n')] }],
   ['a tool name of 65 characters', 'tools', { model, tools: [named('n'.repeat(65))] }],
   ['a tool name with an umlaut', 'tools', { model, tools: [named('läs')] }],
+  ['a time limit of 0', 'tools.echo.timeout', { model, tools: [{ ...echo, timeout: 0 }] }],
+  ['a time limit that is no number', 'tools.echo.timeout', { model, tools: [{ ...echo, timeout: Number.NaN }] }],
+  ['a limit of 0 at once', 'tools.echo.concurrency', { model, tools: [{ ...echo, concurrency: 0 }] }],
+  ['a limit of 1.5 at once', 'tools.echo.concurrency', { model, tools: [{ ...echo, concurrency: { limit: 1.5 } }] }],
+  [
+    'a null for a limit',
+    'tools.echo.concurrency',
+    { model, tools: [{ ...echo, ...JSON.parse('{"concurrency":null}') }] },
+  ],
+  ['a whenFull of another word', 'tools.echo.concurrency.whenFull', { model, tools: [drops] }],
+  [
+    'a cancelable that is no boolean',
+    'tools.echo.cancelable',
+    { model, tools: [{ ...echo, ...JSON.parse('{"cancelable":"no"}') }] },
+  ],
+  ['a negative statusFor', 'statusFor', { model, statusFor: -1 }],
   ['a reversible tool that cannot be undone', 'tools', { model, tools: [{ ...echo, effect: 'reversible' }] }],
 ]
 
@@ -111,9 +130,10 @@ test.for(wrongOptions)('%s is refused by a ConfigError that names %s (A2)', ([, 
 
 test('the bounds of what construction takes are taken (A2)', () => {
   const undone = { ...echo, name: 'undone', effect: 'reversible', compensate: () => undefined } as const
-  const tools = [named('n'.repeat(64)), named('A-z_09'), undone]
-  expect(createAgent({ model, tools, maxSteps: 1, toolConcurrency: 1 }).name).toBeUndefined()
   const endless = Number.POSITIVE_INFINITY
+  const limited = { ...named('limited'), timeout: 0.5, cancelable: false, concurrency: { limit: endless } }
+  const tools = [named('n'.repeat(64)), named('A-z_09'), undone, limited, { ...limited, name: 'l', timeout: endless }]
+  expect(createAgent({ model, tools, maxSteps: 1, toolConcurrency: 1 }).name).toBeUndefined()
   expect(createAgent({ model, name: 'any', maxSteps: endless, toolConcurrency: endless }).name).toBe('any')
 })
 
@@ -217,8 +237,8 @@ test('100 runs at once on one agent keep their own history, steps, usage and run
     input: z.object({ n: z.number() }),
     async execute({ n }, { run }) {
       await new Promise((resolve) => setTimeout(resolve, (n * 37) % 101))
-      own(run).calls++
-      return `${n}: ${own(run).calls}`
+      own(run as Run).calls++
+      return `${n}: ${own(run as Run).calls}`
     },
   })
   // Run n makes n % 5 calls, one a step.

@@ -1,23 +1,56 @@
 /** An agent: immutable, and able to run many times at once. */
 
-import { type AgentRun, type RunInput, type RunOptions, startRun } from './agent-run.ts'
-import { type AgentOptions, configOf } from './config.ts'
+import { type AgentRun, type ResumeOptions, type RunInput, type RunOptions, startRun } from './agent-run.ts'
+import type { Checkpoint } from './checkpoint.ts'
+import { type AgentConfig, type AgentOptions, configOf } from './config.ts'
 import type { AgentResult } from './events.ts'
+import type { Answers } from './restore.ts'
 
-export interface Agent {
+/** `Output`: what its `output` schema gives back. */
+export interface Agent<Output = unknown> {
   readonly name: string | undefined
+  readonly description: string | undefined
   /** Runs to the end and gives the result: what `stream(input).result` gives, keeping no events (B14). */
-  run(input: RunInput, options?: RunOptions): Promise<AgentResult>
+  run(input: RunInput, options?: RunOptions): Promise<AgentResult<Output>>
   /** Starts a run and gives it at once. */
-  stream(input: RunInput, options?: RunOptions): AgentRun
+  stream(input: RunInput, options?: RunOptions): AgentRun<Output>
+  /**
+   * Goes on from a checkpoint, or from the one stored under a run's id. `answers`, by id of the interrupt, are what it has waited
+   * for; what is not answered stays open, not run (L6). A completed run gives its result again, without any call (L19).
+   *
+   * The result rejects, before anything runs, with {@link CheckpointCorruptError}, {@link CheckpointVersionError},
+   * {@link CheckpointMismatchError}, {@link CheckpointMissingError}, {@link UnknownInterruptError}, or, if somebody else has
+   * resumed what is stored, with {@link CheckpointConflictError}.
+   */
+  resume(checkpoint: Checkpoint | string, answers?: Answers, options?: ResumeOptions): AgentRun<Output>
 }
 
 /** Makes an agent. Throws {@link ConfigError} naming the option that cannot work (A2). */
-export function createAgent(options: AgentOptions): Agent {
+export function createAgent<Output = unknown>(options: AgentOptions<Output>): Agent<Output> {
   const config = configOf(options)
-  return Object.freeze({
+  // The gate has checked the output of every result.
+  const start = startRun as StartRun<Output>
+  const agent: Agent<Output> = Object.freeze({
     name: config.name,
-    run: (input: RunInput, options: RunOptions = {}) => startRun(config, input, options, 'dropped').result,
-    stream: (input: RunInput, options: RunOptions = {}) => startRun(config, input, options, 'kept'),
+    description: config.description,
+    run: (input: RunInput, options: RunOptions = {}) => start(config, { input }, options, 'dropped').result,
+    stream: (input: RunInput, options: RunOptions = {}) => start(config, { input }, options, 'kept'),
+    resume: (from: Checkpoint | string, answers: Answers = {}, options: ResumeOptions = {}) => {
+      const { rerun } = options
+      return start(config, { resume: { from, answers, ...(rerun && { rerun }) } }, options, 'kept')
+    },
   })
+  configs.set(agent, config)
+  return agent
 }
+
+const configs = new WeakMap<Agent, AgentConfig>()
+
+/** Of an agent that {@link createAgent} made. Throws `TypeError` for anything else. */
+export function configBehind(agent: Agent): AgentConfig {
+  const config = configs.get(agent)
+  if (!config) throw new TypeError('not an agent that createAgent made')
+  return config
+}
+
+type StartRun<Output> = (...options: Parameters<typeof startRun>) => AgentRun<Output>

@@ -7,6 +7,7 @@ import { freeze, isMessage } from './history.ts'
 import type { AssistantMessage } from './message.ts'
 import type { ModelFlow } from './middleware.ts'
 import type { ModelEvent, ModelRequest } from './model.ts'
+import { withOutputTool } from './output.ts'
 import type { RunState } from './run.ts'
 import { CALLS_EARLY, FINISH_REASONS, OUTCOME, TIME_TO_FIRST_CHUNK } from './telemetry/semconv.ts'
 import { type OpenSpan, outcomeOf, setError, setResponse, setUsage, startChatSpan } from './telemetry/spans.ts'
@@ -35,6 +36,7 @@ export function attemptFlow(
   observer: AttemptObserver,
 ): ModelFlow {
   const controller = new AbortController()
+  const asked = withOutputTool(request)
   // A wrap may have put a signal of its own into the request: the run's abort reaches the model all the same.
   const stop = AbortSignal.any([request.signal, run.signal])
   const follow = () => controller.abort(stop.reason)
@@ -53,7 +55,7 @@ export function attemptFlow(
       observer.asked(attempt, span)
       stop.throwIfAborted()
       stop.addEventListener('abort', follow, { once: true })
-      const stream = request.model.stream({ ...request, signal: controller.signal })
+      const stream = asked.model.stream({ ...asked, signal: controller.signal })
       return heeding(stream, controller.signal, (event) => {
         firstEvent ||= performance.now()
         if ('call' in event) freeze(event.call)

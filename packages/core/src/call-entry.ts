@@ -1,12 +1,20 @@
 /** What a run knows of one logical call. */
 
 import type { Attributes, Context, Span } from '@opentelemetry/api'
+import type { Place } from './address.ts'
+import type { Checkpoint, SavedCall } from './checkpoint.ts'
+import { NotCancelableError, type RunStop, ToolCancelledError } from './errors.ts'
 import type { DiscardCause } from './events.ts'
 import { timer } from './grace.ts'
+import { freeze } from './history.ts'
+import type { Interrupt } from './interrupt.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
-import type { Ticket } from './slots.ts'
+import type { Answers } from './restore.ts'
+import type { Slots, Ticket } from './slots.ts'
 import type { OpenSpan } from './telemetry/spans.ts'
 import type { Effect, Tool } from './tool.ts'
+import { seatFor } from './tool-limit.ts'
+import { CallStatus } from './tool-status.ts'
 
 /** Who asked for calls: a model attempt; or a wrap that answers itself, which is number 0 and has no span. */
 export interface Asker {
@@ -26,8 +34,19 @@ export interface Execution {
   /** Aborted with its call, or alone when the wrap that asked for it has left. */
   readonly signal: AbortSignal
   readonly started: number
+  /** The calls its function made. */
+  readonly children: CallEntry[]
   ended?: number
   error?: unknown
+  /** Its time was over, and it went on beyond its grace time. */
+  abandoned?: boolean
+}
+
+/** The run of an agent that a call makes, as it can be saved. */
+export interface Nested {
+  readonly saved: Checkpoint
+  /** To what it asks, when it is resumed. */
+  readonly answers?: Answers
 }
 
 interface EntryOptions {
@@ -42,7 +61,9 @@ interface EntryOptions {
   readonly maker: CallEntry | undefined
   readonly provisional: boolean
   readonly ceiling: Effect | undefined
-  readonly ticket: Ticket | undefined
+  readonly slots: Slots
+  /** What a checkpoint holds of it. */
+  readonly saved?: SavedCall
 }
 
 /** Until a call is made. */
@@ -57,19 +78,24 @@ export class CallEntry {
   /** What the call's spans nest under. */
   readonly parent: Context
   readonly attributes: Attributes
-  /** Absent for calls made by tools and wraps: they work inside the slot of the call that made them. */
-  readonly ticket: Ticket | undefined
+  readonly slots: Slots
+  readonly ticket: Ticket
   /** Absent unless a tool or wrap makes this call: then it shares that call's fate. */
   readonly maker: CallEntry | undefined
   readonly startedEarly: boolean
   /** What it may do, at the most, before it is committed. */
   readonly ceiling: Effect | undefined
   /** When it was asked for, in `performance.now()`. */
-  readonly asked: number = performance.now()
+  readonly askedAt: number = performance.now()
   readonly askers: Asker[]
   readonly executions: Execution[] = []
-  /** How often it was executed (C14). */
+  readonly status: CallStatus = new CallStatus()
+  /** Whether a response asked for it. */
+  readonly asked: boolean
+  /** How often it was executed (C14), before a resume, too. */
   attempts = 0
+  /** Set just before the tool's function is entered: from then on the call may have happened. */
+  effect: Effect | undefined
   /** When the stream of the attempt that stood ended, in `performance.now()`; set when the call is committed. */
   modelEnded: number | undefined
   /** The calls it made. */
@@ -82,6 +108,19 @@ export class CallEntry {
   settled = false
   promise: Promise<ToolMessage> = NEVER
   message: ToolMessage | undefined
+  /** Whether the reader was given that. */
+  told = false
+  /** The call stays open: the run has stopped, and a resume makes it. */
+  stopped: RunStop | undefined
+  /** What its tool, or a wrap round it, asks. */
+  asking: { readonly interrupt: Interrupt; readonly by?: Place } | undefined
+  nested: Nested | undefined
+  /** What it throws because the run inside it asks. */
+  relayed: Interrupt | undefined
+  /** Whether it was cut off by the end of a process, and is made again (L20). */
+  rerun = false
+  /** Whether it is being made, or need not be: of a checkpoint's calls each waits until it is asked for. */
+  begun = true
   /** What the last execution was given and gave: what a discarded `reversible` call is undone with. */
   done: { readonly input: unknown; readonly output: unknown } | undefined
   /** The work itself, which may go on after the call was abandoned. Always has a handler. */
@@ -108,16 +147,46 @@ export class CallEntry {
     this.provisional = options.provisional
     this.startedEarly = options.provisional
     this.ceiling = options.ceiling
-    this.ticket = options.ticket
     this.maker?.children.push(this)
     this.signal = this.#controller.signal
     this.abandoned = new Promise((resolve) => {
       this.#abandon = resolve
     })
+    this.asked = options.saved?.asked ?? options.asker !== undefined
+    if (options.saved) this.#restore(options.saved)
     this.committed = new Promise((resolve) => {
       this.#commit = resolve
     })
     if (!options.provisional) this.#commit()
+    this.slots = options.slots
+    this.ticket = options.slots.ticket(seatFor(this))
+  }
+
+  #restore({ id, attempts, message, told = false, done, nested }: SavedCall): void {
+    this.begun = false
+    this.id = id
+    this.attempts = attempts
+    this.told = told
+    this.done = done
+    this.nested = nested && { saved: nested }
+    if (message) this.settleAs(message)
+  }
+
+  /** It is over, as a checkpoint says. */
+  settleAs(message: ToolMessage): void {
+    this.begun = true
+    this.settled = true
+    this.message = freeze(message)
+    this.promise = Promise.resolve(message)
+  }
+
+  /** It stays open, as a checkpoint says: its question has no answer yet. */
+  stayOpen(stopped: RunStop): void {
+    this.begun = true
+    this.settled = true
+    this.stopped = stopped
+    this.promise = Promise.reject(stopped)
+    this.promise.catch(() => undefined)
   }
 
   /** Aborts this call and those it made; `grace` ms later they are no longer waited for. */
@@ -126,6 +195,19 @@ export class CallEntry {
     if (this.settled || this.signal.aborted) return
     this.#timer = timer(grace, this.#abandon)
     this.#controller.abort(reason)
+  }
+
+  /** Aborts this call if it is at work, and its tool allows that; gives whether it did (I4). */
+  cancel(grace: number): boolean {
+    if (this.settled || this.discarded) return false
+    if (this.tool?.cancelable === false) throw new NotCancelableError(this.id, this.tool.name)
+    this.abort(new ToolCancelledError(this.id), grace)
+    return this.cancelled
+  }
+
+  /** It was cancelled, or the call that makes it was. */
+  get cancelled(): boolean {
+    return this.signal.reason instanceof ToolCancelledError
   }
 
   /** Its model call has stood and the loop asks for it. */
@@ -137,5 +219,6 @@ export class CallEntry {
   settle(): void {
     this.settled = true
     clearTimeout(this.#timer)
+    this.slots.close(this.ticket)
   }
 }

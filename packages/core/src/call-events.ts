@@ -2,7 +2,7 @@
 
 import type { CallEntry } from './call-entry.ts'
 import { sameCall } from './canonical.ts'
-import type { AgentEventBody, CustomEvent, ToolProgress } from './events.ts'
+import type { AgentEvent, AgentEventBody, CustomEvent, ToolProgress } from './events.ts'
 import type { ToolCall } from './message.ts'
 import type { RunState } from './run.ts'
 import type { Progress } from './tool.ts'
@@ -17,8 +17,7 @@ export class CallEvents {
   /** What the reader was told last of each call, by id. */
   readonly #announced: Map<string, ToolCall> = new Map()
   /** Events of calls whose announcement has not come through the wraps yet. */
-  readonly #hidden: Map<CallEntry, AgentEventBody[]> = new Map()
-  readonly #progress: WeakMap<CallEntry, number> = new WeakMap()
+  readonly #hidden: Map<CallEntry, (AgentEventBody | AgentEvent)[]> = new Map()
 
   constructor(run: RunState) {
     this.#run = run
@@ -30,23 +29,17 @@ export class CallEvents {
 
   started(entry: CallEntry): void {
     if (entry.provisional && !this.#isTold(entry)) this.#hidden.set(entry, [])
-    this.#emit(entry, { type: 'tool-start', callId: entry.call.id, call: entry.call })
+    const rerun = entry.rerun && { rerun: true as const }
+    this.#emit(entry, { type: 'tool-start', callId: entry.call.id, call: entry.call, ...rerun })
   }
 
-  /** Clamped to 0..1, and never down: one that is lower or not finite shows as the last (I2). */
-  progress(entry: CallEntry, { progress, message, metadata }: Progress): void {
-    const last = this.#progress.get(entry)
-    const next =
-      progress === undefined || !Number.isFinite(progress) ? last : Math.max(last ?? 0, Math.min(progress, 1))
-    if (next !== undefined) this.#progress.set(entry, next)
+  progress(entry: CallEntry, progress: Progress): void {
     const event: ToolProgress = {
       type: 'tool-progress',
       callId: entry.call.id,
       name: entry.call.name,
       timestamp: Date.now(),
-      ...(progress !== undefined && next !== undefined && { progress: next }),
-      ...(message !== undefined && { message }),
-      ...(metadata !== undefined && { metadata }),
+      ...entry.status.report(progress),
     }
     this.#emit(entry, event)
   }
@@ -55,11 +48,22 @@ export class CallEvents {
     this.#emit(entry, { ...event, callId: entry.call.id })
   }
 
+  /** An event of the run inside the call, as its reader would get it. */
+  nested(entry: CallEntry, event: AgentEvent): void {
+    if (entry.settled || entry.discarded) return
+    const hidden = this.#hidden.get(entry)
+    if (!hidden) this.#run.funnel.push(event)
+    else if (hidden.length < MOST_HIDDEN) hidden.push(event)
+  }
+
   /** The reader has been told of the call: what it has emitted follows, and what the calls it made have. */
   show(entry: CallEntry): void {
     const events = this.#hidden.get(entry)
     this.#hidden.delete(entry)
-    for (const event of events ?? []) this.#run.push(event)
+    for (const event of events ?? []) {
+      if ('runId' in event) this.#run.funnel.push(event)
+      else this.#run.push(event)
+    }
     for (const child of entry.children) this.show(child)
   }
 
@@ -77,7 +81,9 @@ export class CallEvents {
   }
 
   ended(entry: CallEntry): void {
-    if (entry.message) this.#run.push({ type: 'tool-end', callId: entry.id, message: entry.message })
+    if (!entry.message || entry.told) return
+    entry.told = true
+    this.#run.push({ type: 'tool-end', callId: entry.id, message: entry.message })
   }
 
   /** A call that another makes is told of with it. */

@@ -29,7 +29,7 @@ function setup() {
     },
   })
   const asking = (ask: (run: Run) => unknown) =>
-    tool({ name: 'ask', description: 'Asks on.', input: z.object({}), execute: (_, { run }) => ask(run) })
+    tool({ name: 'ask', description: 'Asks on.', input: z.object({}), execute: (_, { run }) => ask(run as Run) })
   return { executed, note, asking }
 }
 

@@ -3,7 +3,7 @@
 import type { ToolCall } from './message.ts'
 
 /** JSON with sorted keys. A value JSON cannot hold counts as `null`. */
-function canonical(value: unknown): string {
+export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))

@@ -19,6 +19,8 @@ export async function compensate(run: RunState, entry: CallEntry, abandoned: boo
     run.warn({ code: 'compensation-failed', message: `${tool.name}: ${message}`, source: 'core' })
     return false
   }
+  if (!entry.done && entry.executions.some((execution) => execution.abandoned))
+    return failed('the call goes on beyond its time limit; if it succeeds after all, it is not undone')
   if (!entry.done && abandoned) {
     // It goes on: if it succeeds after all, it is undone then.
     entry.work.then(undo).catch(() => undefined)

@@ -60,6 +60,7 @@ function layer<Request, Event extends Typed, Result>(
   wrap: Wrap<Request, Event, Result>,
   inner: Layer<Request, Event, Result>,
 ): Layer<Request, Event, Result> {
+  const place = { middleware: name, hook: kind.hook }
   return (request, parent) => {
     const made: Flow<Event, Result>[] = []
     let out = false
@@ -82,7 +83,7 @@ function layer<Request, Event extends Typed, Result>(
         return wrap(
           request,
           next,
-          viewOf(run, { context, source: name, outside, ...(kind.call && { call: kind.call }) }),
+          viewOf(run, { context, source: name, hook: kind.hook, outside, ...(kind.call && { call: kind.call }) }),
         )
       },
       event: (event) => {
@@ -91,10 +92,16 @@ function layer<Request, Event extends Typed, Result>(
       },
       closing: () => void leave(),
       done: (_, result) => {
-        if (kind.isResult(result)) return result
+        if (kind.isResult(result)) {
+          run.answered(place, kind.call)
+          return result
+        }
         throw new MiddlewareError(name, kind.hook, 'the wrap returned no result; return what next(…) returned')
       },
-      failed: (error) => (kind.ownsThrows ? blame(run, name, kind.hook, error) : error),
+      failed: (error) => {
+        run.asks(error, place, kind.call)
+        return kind.ownsThrows ? blame(run, name, kind.hook, error) : error
+      },
       async ended({ span }, error) {
         await within(run.config.grace, leave())
         span.setAttribute(MIDDLEWARE_NEXT_CALLS, made.length)

@@ -1,22 +1,32 @@
 /** The options of an agent, checked. */
 
+import { checkAliases, findTool } from './aliases.ts'
+import type { CheckpointStore } from './checkpoint-store.ts'
 import { ConfigError, messageOf } from './errors.ts'
 import { freeze } from './history.ts'
 import type { ToolCall } from './message.ts'
 import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
+import { type Output, outputOf } from './output.ts'
 import type { TelemetryOptions } from './telemetry/spans.ts'
-import { definitionOf, type Tool } from './tool.ts'
+import { definitionOf, type Effect, isEffect, type Tool, type ToolSchema } from './tool.ts'
 
-export interface AgentOptions {
+export interface AgentOptions<Output = unknown> {
   readonly model: Model
   /** For spans and for other agents. */
   readonly name?: string
+  /** What it is for: what other agents are told of it ({@link agentTool}). */
+  readonly description?: string
   /** Reaches the model verbatim; empty means none (A6). */
   readonly instructions?: string
   readonly tools?: readonly Tool[]
   /** The first is the outermost. */
   readonly middleware?: readonly Middleware[]
+  /**
+   * What the final answer must be: the schema of an object. `result.output` is the answer as it gives it back; an answer that does
+   * not fit is rejected, with what is wrong as feedback (M14).
+   */
+  readonly output?: ToolSchema<Output>
   readonly settings?: ModelSettings
   /** Default `auto`. */
   readonly toolChoice?: ToolChoice
@@ -30,20 +40,28 @@ export interface AgentOptions {
   unknownTool?(call: ToolCall): Awaitable<string>
   /** Each a whole number from 0 on, or `Infinity`. */
   readonly inputLimits?: Partial<InputLimits>
+  /** Where checkpoints are kept. Without a store a run makes one only when it is interrupted or cancelled (L1, L15). */
+  readonly checkpoints?: CheckpointStore
   /** Milliseconds that a tool, or a run, which has been aborted is waited for. Default 1000; `Infinity` waits until it is out (K12). */
   readonly grace?: number
+  /** Milliseconds for which `toolStatus` remembers a call that has ended. Default 60000; from 0 on, or `Infinity` (I6). */
+  readonly statusFor?: number
   readonly telemetry?: TelemetryOptions
 }
 
 /** An agent's options with their defaults: what a run reads. */
 export interface AgentConfig {
   readonly name: string | undefined
+  readonly description: string | undefined
   readonly setup: AgentSetup
   readonly middleware: readonly Middleware[]
+  readonly output: Output | undefined
   readonly settings: ModelSettings
   readonly toolChoice: ToolChoice
   readonly inputLimits: InputLimits
+  readonly checkpoints: CheckpointStore | undefined
   readonly grace: number
+  readonly statusFor: number
   readonly telemetry: TelemetryOptions | undefined
   readonly prepareInput: AgentOptions['prepareInput']
   readonly unknownTool: AgentOptions['unknownTool']
@@ -58,23 +76,28 @@ export function configOf(options: AgentOptions): AgentConfig {
     maxSteps: options.maxSteps ?? 20,
     toolConcurrency: options.toolConcurrency ?? Number.POSITIVE_INFINITY,
   }
-  checkSetup(setup)
+  const output = options.output && outputOf(options.output)
+  checkSetup(setup, output)
   const middleware = Object.freeze([...(options.middleware ?? [])])
-  checkNames('middleware', middleware)
+  checkNames(middleware)
   checkOrder(middleware)
   const inputLimits = { ...DEFAULT_INPUT_LIMITS, ...options.inputLimits }
   for (const [name, limit] of Object.entries(inputLimits)) checkLimit(`inputLimits.${name}`, limit)
-  const { grace = 1_000 } = options
-  if (!(typeof grace === 'number' && grace >= 0))
-    throw new ConfigError('grace', `must be a number from 0 on, or Infinity, not ${grace}`)
+  const { grace = 1_000, statusFor = 60_000 } = options
+  checkTime('grace', grace)
+  checkTime('statusFor', statusFor)
   return {
     name: options.name,
+    description: options.description,
     setup: Object.freeze(setup),
     middleware,
+    output,
     settings: freeze(structuredClone(options.settings ?? {})),
     toolChoice: freeze(structuredClone(options.toolChoice ?? 'auto')),
     inputLimits,
+    checkpoints: options.checkpoints,
     grace,
+    statusFor,
     telemetry: options.telemetry,
     prepareInput: options.prepareInput,
     unknownTool: options.unknownTool,
@@ -82,12 +105,15 @@ export function configOf(options: AgentOptions): AgentConfig {
 }
 
 /** Throws {@link ConfigError} naming the option of a run. */
-export function checkRunOptions({ eventBuffer }: { readonly eventBuffer?: number }): void {
+export function checkRunOptions(options: { readonly eventBuffer?: number; readonly rerun?: readonly Effect[] }): void {
+  const { eventBuffer, rerun } = options
   if (eventBuffer !== undefined) checkLimit('eventBuffer', eventBuffer)
+  if (rerun !== undefined && !(Array.isArray(rerun) && rerun.every(isEffect)))
+    throw new ConfigError('rerun', 'must be a list of effects')
 }
 
 /** The same checks for what `beforeAgent` made of the set-up (A3). */
-export function checkSetup(setup: AgentSetup): AgentSetup {
+export function checkSetup(setup: AgentSetup, output: Output | undefined): AgentSetup {
   if (typeof setup.model?.stream !== 'function') throw new ConfigError('model', 'is missing, or is no model')
   checkCount('maxSteps', setup.maxSteps)
   checkCount('toolConcurrency', setup.toolConcurrency)
@@ -99,8 +125,16 @@ export function checkSetup(setup: AgentSetup): AgentSetup {
       throw new ConfigError('tools', `${tool.name} is declared reversible and has no compensate`)
     }
     checkSchema(tool)
+    checkLimits(`tools.${tool.name}`, tool)
   }
-  checkNames('tools', setup.tools)
+  checkAliases(setup.tools)
+  const taken = output && findTool(setup.tools, output.format.name)
+  if (taken) {
+    throw new ConfigError(
+      'tools',
+      `${taken.name} and the tool that gives the output are both called "${output.format.name}"`,
+    )
+  }
   return setup
 }
 
@@ -115,6 +149,27 @@ function checkSchema(tool: Tool): void {
   }
 }
 
+/** Throws {@link ConfigError} naming what of a tool's own limits cannot work (A2). */
+export function checkLimits(option: string, limits: Pick<Tool, 'timeout' | 'cancelable' | 'concurrency'>): void {
+  const { timeout, cancelable, concurrency } = limits
+  if (timeout !== undefined && !(typeof timeout === 'number' && timeout > 0))
+    throw new ConfigError(`${option}.timeout`, `must be a number above 0, or Infinity, not ${timeout}`)
+  if (cancelable !== undefined && typeof cancelable !== 'boolean')
+    throw new ConfigError(`${option}.cancelable`, `must be true or false, not ${String(cancelable)}`)
+  if (concurrency === undefined) return
+  const { limit, whenFull = 'wait' } =
+    typeof concurrency === 'object' && concurrency !== null ? concurrency : { limit: concurrency }
+  checkCount(`${option}.concurrency`, limit)
+  if (whenFull !== 'wait' && whenFull !== 'fail')
+    throw new ConfigError(`${option}.concurrency.whenFull`, `must be 'wait' or 'fail', not ${String(whenFull)}`)
+}
+
+/** Throws {@link ConfigError} unless it is a time that can be waited. */
+export function checkTime(option: string, value: number): void {
+  if (typeof value === 'number' && value >= 0) return
+  throw new ConfigError(option, `must be a number from 0 on, or Infinity, not ${value}`)
+}
+
 function checkCount(option: string, value: number): void {
   if (value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && value > 0)) return
   throw new ConfigError(option, `must be a positive integer or Infinity, not ${value}`)
@@ -125,10 +180,10 @@ function checkLimit(option: string, value: number): void {
   throw new ConfigError(option, `must be a whole number from 0 on, or Infinity, not ${value}`)
 }
 
-function checkNames(option: string, named: readonly { readonly name: string }[]): void {
+function checkNames(middleware: readonly Middleware[]): void {
   const names = new Set<string>()
-  for (const { name } of named) {
-    if (names.has(name)) throw new ConfigError(option, `two of them are named "${name}"`)
+  for (const { name } of middleware) {
+    if (names.has(name)) throw new ConfigError('middleware', `two of them are named "${name}"`)
     names.add(name)
   }
 }

@@ -61,7 +61,7 @@ const emitting = tool({
   description: 'Emits',
   input: z.object({}),
   execute(_, { run }) {
-    run.emit({ name: 'execute', data: { part: [1, 2] } })
+    run?.emit({ name: 'execute', data: { part: [1, 2] } })
   },
 })
 
@@ -272,7 +272,7 @@ test('after the end of a run emit does nothing, and does not throw (D7)', async 
     name: 'keeper',
     description: 'Keeps its run',
     input: z.object({}),
-    execute: (_, { run }) => void runs.push(run),
+    execute: (_, { run }) => void runs.push(run as Run),
   })
   const model = scriptedModel([respond(call('keeper')), respond(say('Done'))])
   const run = createAgent({ model, tools: [keeper], middleware: [keeping] }).stream('go')
@@ -294,7 +294,7 @@ test('a call that has its result says nothing more (D7)', async () => {
     description: 'Emits when it is over',
     input: z.object({}),
     execute(_, { run }) {
-      setTimeout(() => run.emit({ name: 'late', data: null }), 10)
+      setTimeout(() => run?.emit({ name: 'late', data: null }), 10)
     },
   })
   const model = scriptedModel([respond(call('late')), respond(wait(100), say('Done'))])
@@ -310,7 +310,7 @@ const stubborn = tool({
   async execute(_, { run }) {
     for (let n = 1; n <= 10; n++) {
       await sleep(40)
-      run.emit({ name: 'still', data: n })
+      run?.emit({ name: 'still', data: n })
     }
   },
 })
@@ -376,11 +376,11 @@ test('whatever is at work at once, the reader gets its events in the order of ha
           description: 'Emits',
           input: z.object({ pauses: z.array(z.number()) }),
           async execute({ pauses }, { run }) {
-            emit(run, 'busy')
+            emit(run as Run, 'busy')
             for (const pause of pauses) {
               if (pause > 0) await sleep(pause)
-              emit(run, 'busy')
-              if (pause === 2) emit(run, 'busy')
+              emit(run as Run, 'busy')
+              if (pause === 2) emit(run as Run, 'busy')
             }
           },
         })

@@ -7,6 +7,12 @@ interface Cause {
   readonly cause?: unknown
 }
 
+/** What a schema says of a value; `path` has dots, and is empty for the whole. */
+export interface Issue {
+  readonly path: string
+  readonly message: string
+}
+
 /** What is known when a run has ended with an error. */
 export interface RunEnd {
   readonly messages: readonly Message[]
@@ -77,13 +83,27 @@ export class HistoryError extends AgentError {
 export class MaxStepsError extends AgentError {
   override readonly name = 'MaxStepsError'
   readonly maxSteps: number
-  /** What the final-answer gate said last, if it rejected an answer in the last step (E4). */
+  /**
+   * What the final-answer gate said last, if it rejected an answer in the last step (E4). `cause` is an {@link OutputError} if the
+   * answer did not fit the output schema.
+   */
   declare readonly feedback?: string
 
-  constructor(maxSteps: number, feedback?: string) {
-    super(`no final answer within ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'}`)
+  constructor(maxSteps: number, feedback?: string, options?: Cause) {
+    super(`no final answer within ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'}`, options)
     this.maxSteps = maxSteps
     if (feedback !== undefined) this.feedback = feedback
+  }
+}
+
+/** The answer does not fit the agent's output schema, and no further one may be asked for (M14, O13). */
+export class OutputError extends AgentError {
+  override readonly name = 'OutputError'
+  readonly issues: readonly Issue[]
+
+  constructor(issues: readonly Issue[]) {
+    super(`the answer does not fit the output schema: ${inWords(issues)}`)
+    this.issues = issues
   }
 }
 
@@ -93,6 +113,34 @@ export class RunAbortedError extends AgentError {
 
   constructor(reason: unknown) {
     super('the run was aborted', { cause: reason })
+  }
+}
+
+/**
+ * Ends the run with a checkpoint instead of an error: the run's result says so. It passes retries, fallbacks and time limits like
+ * every {@link AgentError} (L2).
+ */
+export class RunStop extends AgentError {
+  override readonly name: string = 'RunStop'
+}
+
+/** The run was cancelled: what comes up through wraps and calls when it stops (K4, K5). */
+export class RunCancelled extends RunStop {
+  override readonly name = 'RunCancelled'
+
+  constructor() {
+    super('the run was cancelled')
+  }
+}
+
+/** An answer to a question that the run has not asked, or has had answered (L5). */
+export class UnknownInterruptError extends AgentError {
+  override readonly name = 'UnknownInterruptError'
+  readonly ids: readonly string[]
+
+  constructor(ids: readonly string[]) {
+    super(`no interrupt of this run waits for an answer under ${ids.join(', ')}`)
+    this.ids = ids
   }
 }
 
@@ -177,15 +225,83 @@ export class RetriesExhaustedError extends AgentError {
   }
 }
 
+/** What is stored has another revision than the one to be saved over: somebody else has saved (L14, L19). */
+export class CheckpointConflictError extends AgentError {
+  override readonly name = 'CheckpointConflictError'
+  readonly id: string
+  /** The revision to be saved over; 0: nothing. */
+  readonly expected: number
+  /** The revision there was; absent if there was nothing. */
+  declare readonly found?: number
+
+  constructor(id: string, expected: number, found?: number) {
+    const asked = expected === 0 ? 'nothing' : `revision ${expected}`
+    const stored = found === undefined ? 'nothing is' : `revision ${found} is`
+    super(`checkpoint ${JSON.stringify(id)}: ${asked} was to be saved over, but ${stored} stored`)
+    this.id = id
+    this.expected = expected
+    if (found !== undefined) this.found = found
+  }
+}
+
+/** What is stored under an id is damaged. It stays as it is (L18). */
+export class CheckpointCorruptError extends AgentError {
+  override readonly name = 'CheckpointCorruptError'
+  readonly id: string
+
+  constructor(id: string, problem: string, options?: Cause) {
+    super(`checkpoint ${JSON.stringify(id)}: ${problem}`, options)
+    this.id = id
+  }
+}
+
+/** A checkpoint could not be read or written, which says nothing of the checkpoint (L16). `cause` is what the store threw. */
+export class CheckpointStoreError extends AgentError {
+  override readonly name = 'CheckpointStoreError'
+
+  constructor(problem: string, options?: Cause) {
+    super(`checkpoint store: ${problem}`, options)
+  }
+}
+
+/** There is no checkpoint under this id. */
+export class CheckpointMissingError extends AgentError {
+  override readonly name = 'CheckpointMissingError'
+  readonly id: string
+
+  constructor(id: string) {
+    super(`checkpoint ${JSON.stringify(id)}: nothing is stored under it`)
+    this.id = id
+  }
+}
+
+/** A checkpoint of a newer format than this version reads (L18). */
+export class CheckpointVersionError extends AgentError {
+  override readonly name = 'CheckpointVersionError'
+  readonly found: unknown
+  /** The newest format that can be read. */
+  readonly supported: number
+
+  constructor(found: unknown, supported: number) {
+    super(`the checkpoint has format ${JSON.stringify(found)}, and the newest that can be read is ${supported}`)
+    this.found = found
+    this.supported = supported
+  }
+}
+
+/** A checkpoint that is not this agent's, or has an open call whose tool is not there (L18). */
+export class CheckpointMismatchError extends AgentError {
+  override readonly name = 'CheckpointMismatchError'
+}
+
 /** The input of one call does not fit its tool. It concerns that call alone: the model reads it as an error result (A13). */
 export class ToolInputError extends Error {
   override readonly name = 'ToolInputError'
   readonly tool: string
-  readonly issues: readonly { readonly path: string; readonly message: string }[]
+  readonly issues: readonly Issue[]
 
-  constructor(tool: string, issues: readonly { readonly path: string; readonly message: string }[]) {
-    const list = issues.map((issue) => (issue.path ? `${issue.path}: ${issue.message}` : issue.message)).join('; ')
-    super(`invalid input for ${tool}: ${list}`)
+  constructor(tool: string, issues: readonly Issue[]) {
+    super(`invalid input for ${tool}: ${inWords(issues)}`)
     this.tool = tool
     this.issues = issues
   }
@@ -216,6 +332,17 @@ export class ToolDiscardedError extends Error {
   }
 }
 
+/** A call was cancelled, alone (I4, I13). */
+export class ToolCancelledError extends Error {
+  override readonly name = 'ToolCancelledError'
+  readonly callId: string
+
+  constructor(callId: string) {
+    super(`call ${callId} was cancelled`)
+    this.callId = callId
+  }
+}
+
 /** A tool's function was at work when its time was over (I10). It concerns that call alone. */
 export class ToolTimeoutError extends Error {
   override readonly name = 'ToolTimeoutError'
@@ -230,6 +357,43 @@ export class ToolTimeoutError extends Error {
   }
 }
 
+/** A tool executes as many calls as it may, and does not let others wait (I8). It concerns that call alone. */
+export class ToolBusyError extends Error {
+  override readonly name = 'ToolBusyError'
+  readonly tool: string
+  readonly limit: number
+
+  constructor(tool: string, limit: number) {
+    super(`Not run: ${tool} is busy with ${limit} ${limit === 1 ? 'call' : 'calls'}, as many as it allows at once.`)
+    this.tool = tool
+    this.limit = limit
+  }
+}
+
+/** A run has made no call of this id (I4). */
+export class UnknownCallError extends Error {
+  override readonly name = 'UnknownCallError'
+  readonly callId: string
+
+  constructor(callId: string) {
+    super(`there is no call ${callId}`)
+    this.callId = callId
+  }
+}
+
+/** The call's tool is declared with `cancelable: false` (I5). */
+export class NotCancelableError extends Error {
+  override readonly name = 'NotCancelableError'
+  readonly callId: string
+  readonly tool: string
+
+  constructor(callId: string, tool: string) {
+    super(`call ${callId} cannot be cancelled: ${tool} is not cancelable`)
+    this.callId = callId
+    this.tool = tool
+  }
+}
+
 /** The message of whatever was thrown: a thing that is no Error, or has a hostile `message`, does no harm. */
 export function messageOf(thrown: unknown): string {
   try {
@@ -238,4 +402,8 @@ export function messageOf(thrown: unknown): string {
   } catch {
     return 'unknown error'
   }
+}
+
+function inWords(issues: readonly Issue[]): string {
+  return issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')
 }

@@ -67,7 +67,7 @@ const count = tool({
   async *execute({ to, pause }, { run }) {
     for (let n = 1; n <= to; n++) {
       if (pause) await sleep(pause)
-      run.emit({ name: 'count', data: n })
+      run?.emit({ name: 'count', data: n })
       yield { progress: n / to, message: String(n) }
     }
     return to

@@ -29,7 +29,7 @@ export class EventBuffer {
 
   push(event: AgentEvent): void {
     if (this.#end) return
-    if (event.type === 'tool-progress') this.#dropProgress(event.callId)
+    if (event.type === 'tool-progress') this.#dropProgress(event)
     if (this.#queue.length < this.#limit || !this.#squeeze(event)) this.#add(event)
     this.#stir()
   }
@@ -68,7 +68,7 @@ export class EventBuffer {
   #add(event: AgentEvent): void {
     const waiting = { event }
     this.#queue.push(waiting)
-    if (event.type === 'tool-progress') this.#progress.set(event.callId, waiting)
+    if (event.type === 'tool-progress') this.#progress.set(callOf(event), waiting)
     else if ('delta' in event) this.#deltas.set(partOf(event), waiting)
     else this.#deltas.clear()
   }
@@ -76,12 +76,12 @@ export class EventBuffer {
   /** The reader has taken it: nothing is joined to it any more, nothing takes its place. */
   #forget(taken: Waiting): void {
     const { event } = taken
-    if (event.type === 'tool-progress') this.#progress.delete(event.callId)
+    if (event.type === 'tool-progress') this.#progress.delete(callOf(event))
     else if ('delta' in event && this.#deltas.get(partOf(event)) === taken) this.#deltas.delete(partOf(event))
   }
 
-  #dropProgress(callId: string): void {
-    const older = this.#progress.get(callId)
+  #dropProgress(event: Progress): void {
+    const older = this.#progress.get(callOf(event))
     if (older) this.#queue.splice(this.#queue.lastIndexOf(older), 1)
   }
 
@@ -102,6 +102,13 @@ export class EventBuffer {
     this.#wake?.()
     this.#wake = undefined
   }
+}
+
+type Progress = Extract<AgentEvent, { readonly type: 'tool-progress' }>
+
+/** Of several runs the reader sees, each has its own ids. */
+function callOf({ runId, callId }: Progress): string {
+  return JSON.stringify([runId, callId])
 }
 
 type Delta = Extract<AgentEvent, { readonly delta: string }>

@@ -1,5 +1,9 @@
 /** What a run tells its reader, and what it comes to. Every event is JSON (B2). */
 
+import type { CancelMode } from './cancel.ts'
+import type { Checkpoint } from './checkpoint.ts'
+import type { AgentError } from './errors.ts'
+import type { PendingInterrupt } from './interrupt.ts'
 import type { AssistantMessage, FinishReason, Message, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { ModelEvent } from './model.ts'
 import type { Progress } from './tool.ts'
@@ -10,6 +14,15 @@ interface Stamp {
   readonly runId: string
   /** From 1; on every event inside a step. */
   readonly step?: number
+  /** Of an event from a run inside a call: the calls that lead to it, outermost first (M4). */
+  readonly path?: readonly PathPart[]
+}
+
+/** A call of an agent as a tool. */
+export interface PathPart {
+  /** The tool's name. */
+  readonly agent: string
+  readonly callId: string
 }
 
 /**
@@ -17,7 +30,8 @@ interface Stamp {
  * follows, and `tool-end` comes after the former alone (B8).
  */
 export type AgentEventBody =
-  | { readonly type: 'run-start' }
+  /** `resumed`: it goes on from a checkpoint. */
+  | { readonly type: 'run-start'; readonly resumed?: true }
   | { readonly type: 'run-end'; readonly result: AgentResult; readonly dropped?: number }
   | { readonly type: 'step-start' }
   /** `attempt`: the model attempt that stood; deltas of others are to be dropped by a reader (B9). */
@@ -29,7 +43,14 @@ export type AgentEventBody =
     }
   | (AttemptFailed & { readonly attempt: number })
   | (ModelEvent & { readonly attempt: number })
-  | { readonly type: 'tool-start'; readonly callId: string; readonly call: ToolCall; readonly provisional?: true }
+  /** `rerun`: it was cut off by the end of a process, and is made again (L20). */
+  | {
+      readonly type: 'tool-start'
+      readonly callId: string
+      readonly call: ToolCall
+      readonly provisional?: true
+      readonly rerun?: true
+    }
   | ToolProgress
   /** `startedAs`: the id of the call's earlier events, if the attempt that stood gave it another (O4). */
   | { readonly type: 'tool-committed'; readonly callId: string; readonly startedAs?: string }
@@ -76,18 +97,39 @@ export interface Warning {
 /** Why a call that had started early was let go of. */
 export type DiscardCause = 'arguments_changed' | 'call_withdrawn' | 'stream_error' | 'stream_truncated' | 'run_aborted'
 
-export interface AgentResult {
-  readonly status: 'completed'
-  readonly stopReason: 'answer' | 'return-direct' | 'early-stop'
-  /** The accepted answer: the model's message, or for `return-direct` the tool's. */
-  readonly message: AssistantMessage | ToolMessage
+export interface AgentResult<Output = unknown> {
+  /** `interrupted` and `cancelled` runs go on when their checkpoint is resumed. */
+  readonly status: 'completed' | 'interrupted' | 'cancelled'
+  /** Of a completed run: what it came to. */
+  readonly stopReason?: 'answer' | 'return-direct' | 'early-stop'
+  /**
+   * Of a completed run: the accepted answer, the model's message, or for `return-direct`, and an output that came through a call, the
+   * tool's.
+   */
+  readonly message?: AssistantMessage | ToolMessage
+  /** Its text; empty unless the run has completed. */
   readonly text: string
-  readonly finishReason: FinishReason
-  /** The whole history, the input first. With a further user message it is the input of a next run (B18). */
+  /** The answer as the agent's `output` schema gives it back; absent without one (M14). */
+  readonly output?: Output
+  readonly finishReason?: FinishReason
+  /**
+   * The whole history, the input first. With a further user message it is the input of a next run (B18); but an interrupted run's
+   * open calls have no results yet.
+   */
   readonly messages: readonly Message[]
   readonly steps: number
   readonly usage: Usage
   readonly warnings: readonly Warning[]
+  /** What waits for an answer, in call order (L1, L3). */
+  readonly interrupts?: readonly PendingInterrupt[]
+  /** Where a cancelled run was to stop, and whether a time limit made that `now` (K9). */
+  readonly cancelled?: { readonly at: CancelMode; readonly escalated?: true }
+  /** For `agent.resume`: of every interrupted or cancelled run. */
+  readonly checkpoint?: Checkpoint
+  /** Why the checkpoint could not be stored (L16). */
+  readonly checkpointError?: AgentError
   /** Ids of calls that went on when the run no longer waited for them (K12). */
   readonly abandoned?: readonly string[]
+  /** Ids of calls that an earlier process had started: they may have happened, and were not made again (L21). */
+  readonly unknown?: readonly string[]
 }

@@ -1,76 +1,91 @@
 /** One execution of a tool: slot, span, input check, the function itself, its message. The innermost of `wrapToolCall`. */
 
-import type { Context } from '@opentelemetry/api'
+import type { Attributes, Context, Tracer } from '@opentelemetry/api'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { CallEntry, Execution } from './call-entry.ts'
-import { AgentError, ToolInputError, UnknownToolError } from './errors.ts'
-import { cancelable } from './flow.ts'
+import { AgentError, RunStop, ToolInputError } from './errors.ts'
+import { cancelable, type Flow } from './flow.ts'
 import { timer } from './grace.ts'
-import type { ToolCall, ToolMessage } from './message.ts'
-import type { Awaitable, ToolFlow } from './middleware.ts'
-import type { RunState } from './run.ts'
-import { viewOf } from './run-view.ts'
+import type { Json, ToolCall } from './message.ts'
+import type { Awaitable, Run } from './middleware.ts'
+import type { Actor } from './run-view.ts'
 import { DISPATCH_LAG, DISPATCH_QUEUED, TOOL_EFFECT } from './telemetry/semconv.ts'
 import { startToolSpan } from './telemetry/spans.ts'
 import { traced } from './telemetry/traced.ts'
+import { TimeLimit } from './time-limit.ts'
 import { type Effect, effectOf, exceeds, type Progress, type Tool } from './tool.ts'
-import { resultMessage, textMessage } from './tool-message.ts'
 import { unwrapJson } from './unwrap-json.ts'
+
+/** Where a tool is executed: in a run, or alone. */
+export interface Host<Result> {
+  readonly tracer: Tracer
+  /** The agent's name. */
+  readonly agent: string | undefined
+  /** How long a function that was aborted is waited for, in milliseconds. */
+  readonly grace: number
+  /** In milliseconds, for this tool. */
+  readonly timeout: number | undefined
+  /** Aborts when nothing new may start. */
+  readonly halted: AbortSignal | undefined
+  /** Put on the span when it opens. */
+  attributes(): Attributes
+  /** What the call has been answered (L7). */
+  answers(): readonly Json[]
+  /** Resolves when it is known, whatever comes, that the call may have happened (L15). Absent where nothing is kept. */
+  readonly save: (() => Promise<void>) | undefined
+  /** What the function threw. */
+  threw(error: unknown): void
+  /** The run as the function sees it; alone there is none. */
+  viewOf(actor: Actor): Run | undefined
+  /** What comes of an output. */
+  resultOf(call: ToolCall, tool: Tool, output: unknown): Result
+  /** What comes of a call to a tool there is not. */
+  unknown(call: ToolCall): Awaitable<Result>
+}
 
 /**
  * Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call. One that goes on all the same gives its slot
  * back when the grace time is over, so that a further execution need not wait for it (I9).
  */
-export function executeTool(run: RunState, entry: CallEntry, call: ToolCall, parent: Context): ToolFlow {
-  const left = new AbortController()
-  const signal = AbortSignal.any([entry.signal, left.signal])
-  const slot = new Slot(run, entry)
-  const flow = inSlot(run, entry, call, { parent, signal, slot })
+export function executeTool<Result>(
+  host: Host<Result>,
+  entry: CallEntry,
+  call: ToolCall,
+  parent: Context,
+): Flow<Progress, Result> {
+  const own = new AbortController()
+  const slot = new Slot(entry)
+  const place = { parent, signal: AbortSignal.any([entry.signal, own.signal]), own, slot }
+  const flow = inSlot(host, entry, call, place)
   return cancelable(flow, () => {
-    left.abort(new Error('the wrap that asked has left'))
-    slot.freeLate()
+    own.abort(new Error('the wrap that asked has left'))
+    slot.freeAfter(host.grace)
   })
 }
 
 /** The slot of one execution, given back once. */
 class Slot {
-  readonly #run: RunState
   readonly #entry: CallEntry
   #taken = false
   #late: ReturnType<typeof timer>
 
-  constructor(run: RunState, entry: CallEntry) {
-    this.#run = run
+  constructor(entry: CallEntry) {
     this.#entry = entry
   }
 
   async take(signal: AbortSignal): Promise<void> {
-    if (this.#entry.ticket) await this.#run.calls.slots.take(this.#entry.ticket, signal)
+    await this.#entry.slots.take(this.#entry.ticket, signal)
     this.#taken = true
   }
 
   free(): void {
     clearTimeout(this.#late)
-    if (this.#taken && this.#entry.ticket) this.#run.calls.slots.free(this.#entry.ticket)
+    if (this.#taken) this.#entry.slots.free(this.#entry.ticket)
     this.#taken = false
   }
 
-  freeLate(): void {
-    if (this.#taken) this.#late = timer(this.#run.config.grace, () => this.free())
-  }
-}
-
-async function* inSlot(run: RunState, entry: CallEntry, call: ToolCall, place: Place): ToolFlow {
-  const queued = performance.now()
-  await place.slot.take(place.signal)
-  try {
-    place.signal.throwIfAborted()
-    return yield* inSpan(run, entry, call, place, performance.now() - queued)
-  } catch (error) {
-    if (entry.ticket && error instanceof AgentError) run.calls.slots.hold(entry.ticket)
-    throw error
-  } finally {
-    place.slot.free()
+  freeAfter(ms: number): void {
+    if (this.#taken) this.#late = timer(ms, () => this.free())
   }
 }
 
@@ -78,30 +93,59 @@ interface Place {
   readonly slot: Slot
   readonly parent: Context
   readonly signal: AbortSignal
+  /** Aborts this execution alone. */
+  readonly own: AbortController
+}
+
+async function* inSlot<Result>(
+  host: Host<Result>,
+  entry: CallEntry,
+  call: ToolCall,
+  place: Place,
+): Flow<Progress, Result> {
+  const queued = performance.now()
+  const { halted } = host
+  await place.slot.take(halted ? AbortSignal.any([place.signal, halted]) : place.signal)
+  try {
+    place.signal.throwIfAborted()
+    halted?.throwIfAborted()
+    return yield* inSpan(host, entry, call, place, performance.now() - queued)
+  } catch (error) {
+    if (error instanceof AgentError && !(error instanceof RunStop)) entry.slots.hold(entry.ticket)
+    throw error
+  } finally {
+    place.slot.free()
+  }
 }
 
 /** The span ends later, when the call is committed or discarded, but with the time at which the function settled. */
-function inSpan(run: RunState, entry: CallEntry, call: ToolCall, place: Place, queued: number): ToolFlow {
+function inSpan<Result>(
+  host: Host<Result>,
+  entry: CallEntry,
+  call: ToolCall,
+  place: Place,
+  queued: number,
+): Flow<Progress, Result> {
   const { parent, signal } = place
   let execution: Execution
   return traced({
     open: () => {
       const attempt = ++entry.attempts
-      const open = startToolSpan(run.tracer, parent, {
+      const open = startToolSpan(host.tracer, parent, {
         tool: entry.tool?.name,
         callId: entry.id,
-        agent: run.config.name,
+        agent: host.agent,
         step: entry.step,
         attempt,
         early: entry.startedEarly,
         asked: entry.askers.flatMap(({ span }) => span?.spanContext() ?? []),
-        attributes: { [DISPATCH_QUEUED]: queued / 1000, ...run.annotationsOf(entry.call.id), ...entry.attributes },
+        attributes: { [DISPATCH_QUEUED]: queued / 1000, ...host.attributes(), ...entry.attributes },
       })
-      execution = { open, attempt, signal, started: performance.now() }
+      execution = { open, attempt, signal, started: performance.now(), children: [] }
       entry.executions.push(execution)
       return open
     },
-    make: () => work(run, entry, call, execution),
+    make: () => work(host, entry, call, execution, place.own),
     done: (_, message) => message,
     failed: (error) => error,
     ended: (_, error) => {
@@ -111,27 +155,70 @@ function inSpan(run: RunState, entry: CallEntry, call: ToolCall, place: Place, q
   })
 }
 
-async function* work(run: RunState, entry: CallEntry, call: ToolCall, execution: Execution): ToolFlow {
+async function* work<Result>(
+  host: Host<Result>,
+  entry: CallEntry,
+  call: ToolCall,
+  execution: Execution,
+  own: AbortController,
+): Flow<Progress, Result> {
   const { tool } = entry
   const { attempt, signal } = execution
   const { span, context } = execution.open
-  if (!tool) return await unknown(run, call)
+  if (!tool) return await host.unknown(call)
   const input = await checkedInput(tool, call)
   signal.throwIfAborted()
   const effect = safeEffect(tool, input)
   span.setAttribute(TOOL_EFFECT, effect)
   if (entry.provisional && entry.ceiling && exceeds(effect, entry.ceiling)) await committed(entry, signal)
-  span.setAttribute(DISPATCH_LAG, (performance.now() - entry.asked) / 1000)
-  const outcome = tool.execute(input, {
+  entry.effect = effect
+  if (host.save && effect !== 'read') await saved(host, host.save, signal)
+  span.setAttribute(DISPATCH_LAG, (performance.now() - entry.askedAt) / 1000)
+  entry.status.begin()
+  const run = host.viewOf({ context, source: tool.name, call: entry, execution })
+  const toolContext = {
     callId: entry.call.id,
     idempotencyKey: entry.key,
     attempt,
+    answers: host.answers(),
     signal,
-    run: viewOf(run, { context, source: tool.name, call: entry }),
+    ...(run && { run }),
+  }
+  const limit = timeLimit(host, tool, execution, own)
+  try {
+    const output = yield* limit.outcome(tool.execute(input, toolContext))
+    entry.done = { input, output }
+    return host.resultOf(call, tool, output)
+  } catch (error) {
+    host.threw(error)
+    throw error
+  } finally {
+    limit.over()
+  }
+}
+
+async function saved<Result>({ halted }: Host<Result>, save: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  await save()
+  signal.throwIfAborted()
+  halted?.throwIfAborted()
+}
+
+/** What the function has called is cut off with it. */
+function timeLimit<Result>(host: Host<Result>, tool: Tool, execution: Execution, own: AbortController): TimeLimit {
+  const { timeout: ms, grace } = host
+  return new TimeLimit({
+    tool: tool.name,
+    ms,
+    grace,
+    signal: execution.signal,
+    abort(reason) {
+      own.abort(reason)
+      for (const child of execution.children) child.abort(reason, grace)
+    },
+    abandoned() {
+      execution.abandoned = true
+    },
   })
-  const output = isGenerator(outcome) ? yield* outcome : await outcome
-  entry.done = { input, output }
-  return resultMessage(call, tool, output)
 }
 
 /** A throw of the tool's own function counts as `external` (H4). */
@@ -156,22 +243,13 @@ async function committed(entry: CallEntry, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {
-  const answer = call.name === '' ? undefined : await run.config.unknownTool?.(call)
-  if (answer !== undefined) return textMessage(call, answer, false)
-  throw new UnknownToolError(
-    call.name,
-    run.setup.tools.map((tool) => tool.name),
-  )
-}
-
 /**
  * The input as the tool's schema gives it back. Objects and lists that a model wrote as JSON text, the whole input among them, are
  * taken out of their strings where the schema wants none there and then accepts all of it (qC34).
  *
  * @throws {ToolInputError} The schema does not accept it (A13).
  */
-export async function checkedInput(tool: Tool, call: ToolCall): Promise<unknown> {
+export async function checkedInput(tool: Pick<Tool, 'name' | 'input'>, call: ToolCall): Promise<unknown> {
   if (call.inputError !== undefined) throw new ToolInputError(tool.name, [{ path: '', message: call.inputError }])
   const checking = validate(tool, call.input)
   const result = checking instanceof Promise ? await checking : checking
@@ -187,7 +265,7 @@ export async function checkedInput(tool: Tool, call: ToolCall): Promise<unknown>
   }
 }
 
-function validate(tool: Tool, input: unknown): Awaitable<StandardSchemaV1.Result<unknown>> {
+function validate(tool: Pick<Tool, 'input'>, input: unknown): Awaitable<StandardSchemaV1.Result<unknown>> {
   return tool.input['~standard'].validate(input)
 }
 
@@ -197,8 +275,4 @@ function described(issue: StandardSchemaV1.Issue): { readonly path: string; read
 
 function pathOf({ path = [] }: StandardSchemaV1.Issue): string[] {
   return path.map((part) => String(typeof part === 'object' ? part.key : part))
-}
-
-function isGenerator(value: unknown): value is AsyncGenerator<Progress, unknown> {
-  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value
 }

@@ -46,6 +46,28 @@ export async function settle<Result>(flow: Flow<unknown, Result>): Promise<Resul
   }
 }
 
+/**
+ * The outcome of a flow, each event handed to `take`. Once the signal has aborted, the flow is closed at its next event: it would go
+ * on all the same, and so comes to its `finally` blocks (I14).
+ */
+export async function drive<Event, Result>(
+  flow: Flow<Event, Result>,
+  signal: AbortSignal,
+  take: (event: Event) => void,
+): Promise<Result> {
+  for (;;) {
+    const step = await flow.next()
+    if (step.done) return step.value
+    try {
+      signal.throwIfAborted()
+      take(step.value)
+    } catch (error) {
+      await close(flow)
+      throw error
+    }
+  }
+}
+
 /** The same flow with its events changed one by one. Left early, it closes the inner flow. */
 export async function* map<In, Out, Result>(flow: Flow<In, Result>, change: (event: In) => Out): Flow<Out, Result> {
   try {

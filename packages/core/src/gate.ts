@@ -1,32 +1,46 @@
-/** The final-answer gate: an answer stands when one round of hooks accepts throughout. */
+/** The final-answer gate: an answer stands when it fits the output schema and one round of hooks accepts throughout. */
 
 import { MiddlewareError } from './errors.ts'
 import type { AgentEvent } from './events.ts'
 import type { Flow } from './flow.ts'
 import { askHook } from './hooks.ts'
-import { type AssistantMessage, callsOf, type FinishReason, type ToolMessage } from './message.ts'
+import { callsOf } from './message.ts'
+import { checkOutput, feedbackOf, OUTPUT_ORIGIN } from './output.ts'
 import type { RunState } from './run.ts'
+import type { Answer, Step } from './step.ts'
 
 /** What the model reads when a hook rejects an answer and says nothing (E11). */
 export const DEFAULT_FEEDBACK = 'This answer was not accepted. Please try again.'
 
-type Answer = AssistantMessage | ToolMessage
+export interface Accepted {
+  /** As the last hook left it (E7). */
+  readonly message: Answer
+  /** What the output schema made of it. */
+  readonly output: unknown
+}
 
 /**
- * Asks the hooks, first to last; the first rejection ends the round (E6). Gives the answer that stands, as the last hook left it
- * (E7), or nothing: then the feedback is in the history.
+ * Asks the output schema, then the hooks, first to last; the first rejection ends the round (E6, M14). Gives the answer that
+ * stands, or nothing: then the feedback is in the history.
  */
-export async function* askGate(
-  run: RunState,
-  candidate: Answer,
-  finishReason: FinishReason,
-): Flow<AgentEvent, Answer | undefined> {
+export async function* askGate(run: RunState, step: Step, candidate: Answer): Flow<AgentEvent, Accepted | undefined> {
+  const { output } = run.config
   let answer = candidate
+  let { value, misfit } = yield* run.funnel.until(checkOutput(output, answer))
+  if (output && misfit) {
+    step.candidate = undefined
+    const feedback = run.reject(feedbackOf(misfit, output, run.setup.model), OUTPUT_ORIGIN, misfit)
+    yield* run.tell({ type: 'answer-rejected', middleware: OUTPUT_ORIGIN, feedback })
+    return undefined
+  }
   for (const middleware of run.middleware) {
-    const state = { messages: answersLast(run, answer), finishReason }
+    if (step.done.has(middleware.name)) continue
+    const state = { messages: answersLast(run, answer), finishReason: step.finishReason ?? 'other' }
     const verdict = yield* run.funnel.until(askHook(run, middleware, state))
+    step.done.add(middleware.name)
     if (!verdict) continue
     if (!verdict.accept) {
+      step.candidate = undefined
       const feedback = run.reject(verdict.feedback ?? '', middleware.name)
       yield* run.tell({ type: 'answer-rejected', middleware: middleware.name, feedback })
       return undefined
@@ -36,8 +50,14 @@ export async function* askGate(
       throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', 'an accepted message cannot have tool calls')
     }
     answer = run.replaceAnswer(answer, verdict.message)
+    step.candidate = answer
+    ;({ value, misfit } = yield* run.funnel.until(checkOutput(output, answer)))
+    if (misfit) {
+      const problem = 'an accepted message must fit the output schema'
+      throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', problem, { cause: misfit })
+    }
   }
-  return answer
+  return { message: answer, output: value }
 }
 
 /** A direct result may stand before those of later calls: the gate sees it last all the same (E8). */

@@ -7,36 +7,46 @@ import { verdictProblem } from './hook-problems.ts'
 import type { AgentSetup, AgentState, Awaitable, Middleware, Run, Verdict } from './middleware.ts'
 import type { RunState } from './run.ts'
 import { viewOf } from './run-view.ts'
+import type { Step } from './step.ts'
 import { MIDDLEWARE_VERDICT } from './telemetry/semconv.ts'
 import { setError, startMiddlewareSpan } from './telemetry/spans.ts'
 
-type ChainHook<Data> = Data extends AgentSetup ? 'beforeAgent' : 'beforeModel' | 'afterModel'
+/** The set-up as all `beforeAgent`s leave it. One that gives back nothing leaves it as it is. */
+export async function runSetupHooks(run: RunState): Promise<AgentSetup> {
+  let { setup } = run
+  for (const middleware of run.middleware) {
+    const call = middleware.beforeAgent?.bind(middleware)
+    const changed = call && (await runHook(run, middleware.name, 'beforeAgent', call, setup))
+    if (changed) setup = changed
+  }
+  return setup
+}
 
 /**
- * The data as all hooks of a name leave it: before… first to last, after… last to first. A hook that gives back nothing leaves
- * it. `problem` says what is wrong with what a hook gave back, if anything is.
+ * The history as all hooks of a name leave it: before… first to last, after… last to first. Each that has finished is remembered,
+ * and so is what it changed (L8). `problem` says what is wrong with what a hook gave back, if anything is.
  */
-export async function runHooks<Data extends AgentSetup | AgentState>(
+export async function runStateHooks(
   run: RunState,
-  hook: ChainHook<Data>,
-  data: Data,
-  problem?: Problem<Data>,
-): Promise<Data> {
-  const middleware = hook === 'afterModel' ? run.middleware.toReversed() : run.middleware
-  let state = data
-  for (const one of middleware) {
-    const call = one[hook]?.bind(one) as HookFunction<Data, Data | void> | undefined
-    const changed = await runHook(run, one.name, hook, call, state, problem)
-    if (changed) state = changed
+  { done }: Step,
+  hook: 'beforeModel' | 'afterModel',
+  problem: Problem<AgentState>,
+): Promise<void> {
+  for (const middleware of hook === 'afterModel' ? run.middleware.toReversed() : run.middleware) {
+    const call = done.has(middleware.name) ? undefined : middleware[hook]?.bind(middleware)
+    const changed = call && (await runHook(run, middleware.name, hook, call, { messages: run.messages }, problem))
+    if (changed) run.remember(changed)
+    done.add(middleware.name)
   }
-  return state
 }
 
 /** Asks one middleware about an answer. */
 export function askHook(run: RunState, middleware: Middleware, state: AgentState): Promise<Verdict | void> {
-  const call: HookFunction<AgentState, Verdict | void> | undefined = middleware.beforeFinalAnswer?.bind(middleware)
-  return runHook(run, middleware.name, 'beforeFinalAnswer', call, state, verdictProblem)
+  const call = middleware.beforeFinalAnswer?.bind(middleware)
+  return call ? runHook(run, middleware.name, 'beforeFinalAnswer', call, state, verdictProblem) : NOTHING
 }
+
+const NOTHING = Promise.resolve()
 
 type HookFunction<Data, Result> = (data: Data, run: Run) => Awaitable<Result>
 
@@ -47,22 +57,25 @@ async function runHook<Data, Result>(
   run: RunState,
   name: string,
   hook: string,
-  call: HookFunction<Data, Result> | undefined,
+  call: HookFunction<Data, Result>,
   data: Data,
   problem?: Problem<Exclude<Result, void>>,
 ): Promise<Result | undefined> {
-  if (!call) return undefined
   run.signal.throwIfAborted()
+  const place = { middleware: name, hook }
   const open = startMiddlewareSpan(run.tracer, run.context, name, hook, run.step)
-  const view = viewOf(run, { context: open.context, source: name })
+  const view = viewOf(run, { context: open.context, source: name, hook })
   try {
     const result = await context.with(open.context, () => call(data, view))
     run.signal.throwIfAborted()
+    // A set-up is built anew by each resume, which finds the answers again.
+    if (hook !== 'beforeAgent') run.answered(place)
     const wrong = result && problem?.(result as NonNullable<Exclude<Result, void>>)
     if (wrong) throw new MiddlewareError(name, hook, wrong)
     if (hook === 'beforeFinalAnswer') open.span.setAttribute(MIDDLEWARE_VERDICT, rejects(result) ? 'reject' : 'accept')
     return result
   } catch (thrown) {
+    run.asks(thrown, place)
     const error = blame(run, name, hook, thrown)
     setError(open.span, error)
     throw error

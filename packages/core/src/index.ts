@@ -1,5 +1,7 @@
 export { type Agent, createAgent } from './agent.ts'
-export type { AgentRun, RunInput, RunOptions } from './agent-run.ts'
+export type { AgentRun, ResumeOptions, RunInput, RunOptions } from './agent-run.ts'
+export { type AgentRequest, type AgentToolOptions, agentTool } from './agent-tool.ts'
+export { findTool, resolveAliases } from './aliases.ts'
 export {
   type Assembler,
   assemble,
@@ -9,25 +11,43 @@ export {
   type PartOptions,
   type ReadChunk,
 } from './assemble.ts'
+export type { CancelMode, CancelOptions } from './cancel.ts'
 export { sameCall } from './canonical.ts'
+export type { Checkpoint } from './checkpoint.ts'
+export type { CheckpointStore, StoredCheckpoint } from './checkpoint-store.ts'
 export type { AgentOptions } from './config.ts'
 export {
   AgentError,
+  CheckpointConflictError,
+  CheckpointCorruptError,
+  CheckpointMismatchError,
+  CheckpointMissingError,
+  CheckpointStoreError,
+  CheckpointVersionError,
   ConfigError,
   HistoryError,
   InputError,
+  type Issue,
   MaxStepsError,
   MiddlewareError,
   ModelError,
   type ModelErrorCode,
   type ModelErrorData,
   messageOf,
+  NotCancelableError,
+  OutputError,
   RetriesExhaustedError,
   RunAbortedError,
+  RunCancelled,
+  RunStop,
   TimeoutError,
+  ToolBusyError,
+  ToolCancelledError,
   ToolDiscardedError,
   ToolInputError,
   ToolTimeoutError,
+  UnknownCallError,
+  UnknownInterruptError,
   UnknownToolError,
 } from './errors.ts'
 export type {
@@ -37,12 +57,15 @@ export type {
   AttemptFailed,
   CustomEvent,
   DiscardCause,
+  PathPart,
   ToolProgress,
   Warning,
 } from './events.ts'
 export { checkedInput } from './execute-tool.ts'
 export { close, type Flow, map, settle } from './flow.ts'
 export { DEFAULT_FEEDBACK } from './gate.ts'
+export { type Address, type AddressPart, Interrupt, interrupt, type PendingInterrupt } from './interrupt.ts'
+export { memoryStore } from './memory-store.ts'
 export {
   type AssistantMessage,
   type AssistantPart,
@@ -83,10 +106,23 @@ export {
   type ModelEvent,
   type ModelRequest,
   type ModelSettings,
+  type OutputFormat,
   type ToolChoice,
   type ToolDefinition,
 } from './model.ts'
-export { runLocal } from './run-local.ts'
+export type { Answers } from './restore.ts'
+export { type Cell, type CellOptions, runLocal } from './run-local.ts'
+export { type RunToolOptions, runTool, type ToolRun } from './run-tool.ts'
 export { DEFERRAL_REASON, DISPATCH_EVIDENCE } from './telemetry/semconv.ts'
 export type { TelemetryOptions } from './telemetry/spans.ts'
-export { type Effect, effectOf, type Progress, type Tool, type ToolContext, type ToolSchema, tool } from './tool.ts'
+export {
+  type Effect,
+  effectOf,
+  type Progress,
+  type Tool,
+  type ToolAliases,
+  type ToolContext,
+  type ToolSchema,
+  tool,
+} from './tool.ts'
+export type { ToolState, ToolStatus } from './tool-status.ts'

@@ -26,8 +26,9 @@ export class Ledger {
 
   add(entry: CallEntry): void {
     this.#entries.push(entry)
+    this.#byId.set(entry.call.id, entry)
     this.#byId.set(entry.id, entry)
-    if (entry.askers.length === 0) return
+    if (!entry.asked) return
     const content = contentOf(entry.call, entry.step)
     this.#byContent.set(content, [...this.#made(content), entry])
   }
@@ -49,7 +50,7 @@ export class Ledger {
     this.#byId.set(id, entry)
   }
 
-  entries(): Iterable<CallEntry> {
+  entries(): readonly CallEntry[] {
     return this.#entries
   }
 

@@ -1,31 +1,36 @@
 /** The ReAct loop: ask the model, make the calls it asks for, until an answer stands. */
 
 import type { Context } from '@opentelemetry/api'
+import { findTool } from './aliases.ts'
 import { compose, type WrapKind } from './compose.ts'
 import { checkSetup } from './config.ts'
-import { AgentError, ModelError } from './errors.ts'
 import type { AgentEvent, AgentResult, DiscardCause } from './events.ts'
 import type { Flow } from './flow.ts'
-import { askGate } from './gate.ts'
+import { type Accepted, askGate } from './gate.ts'
 import { checkPairs } from './history.ts'
 import { stateProblem } from './hook-problems.ts'
-import { runHooks } from './hooks.ts'
+import { runSetupHooks, runStateHooks } from './hooks.ts'
 import { type AssistantMessage, allowsCalls, callsOf, type ToolCall, type ToolMessage, textOf } from './message.ts'
 import type { AgentFlow, AgentSetup, AgentState } from './middleware.ts'
 import { callModel } from './model-call.ts'
+import { isOutputCall, withOutputs } from './output.ts'
 import { requestOf } from './request.ts'
+import { claim } from './restore.ts'
 import type { RunState } from './run.ts'
-import { forbiddenText, stepLimitText, textMessage } from './tool-message.ts'
+import type { Answer, Step } from './step.ts'
+import { forbiddenText, stepLimitText } from './tool-message.ts'
 
 /** A whole run: set up, then step by step inside all `wrapAgent`s. */
 export async function* runAgent(run: RunState): AgentFlow {
-  run.setup = checkSetup(yield* run.funnel.until(runHooks(run, 'beforeAgent', run.setup)))
-  const onion = compose(run, wrapAgent(run), (setup, context) => begun(run, checkSetup(setup), context))
+  const { output } = run.config
+  run.setup = checkSetup(yield* run.funnel.until(runSetupHooks(run)), output)
+  if (run.resumed) yield* run.funnel.until(claim(run, run.resumed))
+  const onion = compose(run, wrapAgent(run), (setup, context) => begun(run, checkSetup(setup, output), context))
   return yield* onion(run.setup, run.context)
 }
 
 async function* begun(run: RunState, setup: AgentSetup, context: Context): AgentFlow {
-  run.begin(setup, context)
+  run.enter(setup, context)
   try {
     return yield* steps(run)
   } finally {
@@ -35,73 +40,86 @@ async function* begun(run: RunState, setup: AgentSetup, context: Context): Agent
 
 async function* steps(run: RunState): AgentFlow {
   for (;;) {
-    const before = new Set(run.messages)
-    run.nextStep()
+    const step = run.openStep()
     yield* run.tell({ type: 'step-start' })
-    const { answer, attempt } = yield* think(run)
-    const candidate = yield* act(run, answer, attempt)
-    const accepted = candidate && (yield* askGate(run, candidate, answer.finishReason))
-    const messages = run.messages.filter((message) => !before.has(message))
-    yield* run.tell({ type: 'step-end', ...(attempt !== undefined && { attempt }), messages })
-    if (accepted) return resultOf(run, candidate, accepted, answer)
+    const candidate = step.phase === 'gate' ? step.candidate : yield* act(run, step, yield* think(run, step))
+    const accepted = candidate && (yield* askGate(run, step, candidate))
+    run.current = undefined
+    const messages = run.messages.filter((message) => !step.before.has(message))
+    yield* run.tell({ type: 'step-end', ...(step.attempt !== undefined && { attempt: step.attempt }), messages })
+    if (accepted) return resultOf(run, step, accepted)
+    run.saver.soon()
   }
 }
 
-interface Thought {
-  readonly answer: AssistantMessage
-  /** The model attempt that stood; absent if a wrap answered itself. */
-  readonly attempt?: number
+/** One model call: from the state to the message that stands, as `afterModel` left it. */
+async function* think(run: RunState, step: Step): Flow<AgentEvent, AssistantMessage> {
+  if (step.phase === 'before-model') {
+    run.takeSent()
+    run.saver.soon()
+    yield* run.funnel.until(runStateHooks(run, step, 'beforeModel', stateProblem))
+    step.enter('model')
+  }
+  if (step.phase === 'model') yield* askModel(run, step)
+  else run.calls.reopen(lastAnswer(run), step.attempt)
+  if (step.phase === 'after-model') {
+    try {
+      yield* run.funnel.until(runStateHooks(run, step, 'afterModel', answerProblem))
+    } catch (error) {
+      run.calls.failed(error)
+      throw error
+    }
+    step.enter('calls')
+  }
+  return lastAnswer(run)
 }
 
-/** One model call: from the state to the message that stands. */
-async function* think(run: RunState): Flow<AgentEvent, Thought> {
-  run.remember(
-    yield* run.funnel.until(runHooks<AgentState>(run, 'beforeModel', { messages: run.messages }, stateProblem)),
-  )
+async function* askModel(run: RunState, step: Step): Flow<AgentEvent, void> {
   checkPairs(run.messages)
   run.calls.open()
   try {
-    const { message, attempt } = yield* callModel(run, requestOf(run))
+    const { message, attempt } = yield* callModel(run, step, requestOf(run))
     run.append(message)
+    step.stood(attempt)
     if (isEmpty(message))
       run.warn({ code: 'empty-answer', message: 'the model answered with neither text nor call', source: 'core' })
-    const state = yield* run.funnel.until(
-      runHooks<AgentState>(run, 'afterModel', { messages: run.messages }, answerProblem),
-    )
-    run.remember(state)
-    return { answer: lastAnswer(state) ?? message, ...(attempt !== undefined && { attempt }) }
+    run.saver.soon()
   } catch (error) {
-    run.calls.discardRest(causeOf(error))
+    run.calls.failed(error)
     throw error
   }
 }
 
-/** Why calls are let go of when their model call failed: its last failure says it, also behind the error of a wrap that gave up. */
-function causeOf(error: unknown): DiscardCause {
-  if (error instanceof ModelError) return error.code === 'stream_truncated' ? 'stream_truncated' : 'stream_error'
-  return error instanceof AgentError ? causeOf(error.cause) : 'stream_error'
+/** Makes the calls of a response. Gives the candidate for the final answer, if there is one. */
+async function* act(run: RunState, step: Step, answer: AssistantMessage): Flow<AgentEvent, Answer | undefined> {
+  const calls = callsOf(answer)
+  if (calls.length > 0) run.cancel.stopAt('after-model')
+  const refusal = calls.length > 0 ? refusalOf(run, answer, calls) : undefined
+  const results = refusal ? refuse(run, calls, refusal) : yield* make(run, step, calls)
+  run.signal.throwIfAborted()
+  for (const message of results) run.append(message)
+  const isAnswer = refusal?.isAnswer ?? calls.length === 0
+  const candidate = isAnswer ? answer : refusal ? undefined : results.find((message) => isFinal(run, message))
+  const isDirect = candidate?.role === 'tool' && !isOutputCall(run.config.output, candidate)
+  // What the user has sent in the meantime is to be answered first (K19).
+  step.offer(run.sent.length === 0 ? candidate : undefined, isDirect, answer.finishReason)
+  yield* run.funnel.drain()
+  return step.candidate
 }
 
-/** Makes the calls of a response. Gives the candidate for the final answer, if there is one. */
-async function* act(
-  run: RunState,
-  answer: AssistantMessage,
-  attempt?: number,
-): Flow<AgentEvent, AnyAnswer | undefined> {
-  const calls = callsOf(answer)
-  const refusal = calls.length > 0 ? refusalOf(run, answer, calls) : undefined
-  if (refusal) {
-    run.calls.discardRest(refusal.cause)
-    for (const call of calls) {
-      const message = run.append(textMessage(call, refusal.text, true))
-      yield* run.tell({ type: 'tool-end', callId: call.id, message })
-    }
-    return refusal.isAnswer ? answer : undefined
+/** The results in call order. A call that gives the output is not made: its input is its result (M14). */
+async function* make(run: RunState, step: Step, calls: readonly ToolCall[]): Flow<AgentEvent, readonly ToolMessage[]> {
+  const { output } = run.config
+  const toMake = calls.filter((call) => !isOutputCall(output, call))
+  const messages = withOutputs(calls, yield* run.funnel.until(run.calls.commit(toMake, step.attempt)))
+  for (const message of messages) {
+    if (isOutputCall(output, message)) run.push({ type: 'tool-end', callId: message.callId, message })
   }
-  const messages = yield* run.funnel.until(run.calls.commit(calls, attempt))
-  run.signal.throwIfAborted()
-  for (const message of messages) run.append(message)
-  return calls.length === 0 ? answer : messages.find((message) => run.calls.isDirect(message))
+  return messages
+}
+
+function isFinal(run: RunState, message: ToolMessage): boolean {
+  return isOutputCall(run.config.output, message) || run.calls.isDirect(message)
 }
 
 interface Refusal {
@@ -118,9 +136,15 @@ function refusalOf(run: RunState, { finishReason }: AssistantMessage, calls: rea
     return { text: forbiddenText(finishReason), cause: 'stream_truncated', isAnswer }
   }
   const { maxSteps, tools } = run.setup
-  const mayEndRun = tools.some((tool) => tool.returnDirect && calls.some((call) => call.name === tool.name))
+  const { output } = run.config
+  const mayEndRun = calls.some((call) => isOutputCall(output, call) || findTool(tools, call.name)?.returnDirect)
   if (run.step < maxSteps || mayEndRun) return undefined
   return { text: stepLimitText(maxSteps), cause: 'call_withdrawn', isAnswer: false }
+}
+
+function refuse(run: RunState, calls: readonly ToolCall[], { cause, text }: Refusal): ToolMessage[] {
+  run.calls.discardRest(cause)
+  return calls.map((call) => run.calls.refuse(call, text))
 }
 
 function isEmpty(message: AssistantMessage): boolean {
@@ -128,30 +152,29 @@ function isEmpty(message: AssistantMessage): boolean {
 }
 
 /** The loop acts on the last message as `afterModel` left it (C9). */
-function lastAnswer({ messages }: AgentState): AssistantMessage | undefined {
-  const last = messages.at(-1)
-  return last?.role === 'assistant' ? last : undefined
+function lastAnswer({ messages }: AgentState): AssistantMessage {
+  return messages.at(-1) as AssistantMessage
 }
 
 function answerProblem(state: AgentState): string | undefined {
-  return stateProblem(state) ?? (lastAnswer(state) ? undefined : 'the state must end with an assistant message')
+  const isAnswer = state.messages?.at?.(-1)?.role === 'assistant'
+  return stateProblem(state) ?? (isAnswer ? undefined : 'the state must end with an assistant message')
 }
 
-function resultOf(run: RunState, candidate: AnyAnswer, message: AnyAnswer, answer: AssistantMessage): AgentResult {
+function resultOf(run: RunState, step: Step, { message, output }: Accepted): AgentResult {
   return {
     status: 'completed',
-    stopReason: candidate.role === 'tool' ? 'return-direct' : 'answer',
+    stopReason: step.direct ? 'return-direct' : 'answer',
     message,
     text: textOf(message),
-    finishReason: message.role === 'tool' ? answer.finishReason : message.finishReason,
+    ...(run.config.output && { output }),
+    finishReason: message.role === 'tool' ? (step.finishReason ?? 'other') : message.finishReason,
     messages: run.messages,
     steps: run.step,
     usage: run.usage,
     warnings: run.warnings,
   }
 }
-
-type AnyAnswer = AssistantMessage | ToolMessage
 
 function wrapAgent(run: RunState): WrapKind<AgentSetup, AgentEvent, AgentResult> {
   return {

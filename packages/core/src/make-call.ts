@@ -1,39 +1,62 @@
 /** One call from its input to its message: `prepareInput`, all `wrapToolCall`s, the execution at their core. */
 
+import { addressOf } from './address.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { CallEvents } from './call-events.ts'
 import { compose, type WrapKind } from './compose.ts'
-import { AgentError } from './errors.ts'
-import { executeTool } from './execute-tool.ts'
-import type { Flow } from './flow.ts'
+import { AgentError, UnknownToolError } from './errors.ts'
+import { executeTool, type Host } from './execute-tool.ts'
+import { drive, type Flow } from './flow.ts'
 import { freeze, isMessage } from './history.ts'
+import { Interrupt } from './interrupt.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
 import type { ToolFlow } from './middleware.ts'
 import type { RunState } from './run.ts'
-import { CUT_OFF, errorMessage, NOT_STARTED, textMessage } from './tool-message.ts'
+import { viewOf } from './run-view.ts'
+import { CUT_OFF, errorMessage, NOT_STARTED, resultMessage, textMessage } from './tool-message.ts'
 
 /** Whatever is thrown on the way is the call's error result, but for an `AgentError`, which ends the run (A11, A12, C18). */
 export async function makeCall(run: RunState, entry: CallEntry, events: CallEvents): Promise<ToolMessage> {
-  const onion = compose(run, wrapToolCall(entry), (call, parent) => executeTool(run, entry, call, parent))
+  const onion = compose(run, wrapToolCall(entry), (call, parent) =>
+    executeTool(hostOf(run, entry), entry, call, parent),
+  )
   try {
     const flow = onion(await prepared(run, entry.call), entry.parent)
-    for (;;) {
-      const step = await flow.next()
-      if (step.done) return freeze(step.value)
-      try {
-        entry.signal.throwIfAborted()
-        tell(events, entry, step.value)
-      } catch (error) {
-        // It would go on all the same: closed here, it comes to its `finally` blocks (I14).
-        await flow.return(undefined as never)
-        throw error
-      }
-    }
+    return freeze(await drive(flow, entry.signal, (event) => tell(events, entry, event)))
   } catch (error) {
     if (error instanceof AgentError) throw error
-    if (entry.signal.aborted) return textMessage(entry.call, entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true)
-    return errorMessage(entry.call, error)
+    if (!entry.signal.aborted) return errorMessage(entry.call, error)
+    return textMessage(entry.call, entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true)
   }
+}
+
+function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
+  const { tool, call } = entry
+  return {
+    tracer: run.tracer,
+    agent: run.config.name,
+    grace: run.config.grace,
+    timeout: tool?.timeout,
+    halted: run.cancel.halted,
+    attributes: () => run.annotationsOf(call.id),
+    answers: () => run.questions.answersAt(addressOf(run, entry)),
+    save: run.saver.isOn ? () => run.saver.now() : undefined,
+    threw(error) {
+      if (error instanceof Interrupt && !run.calls.isAsked(error, entry)) entry.asking = { interrupt: error }
+    },
+    viewOf: (actor) => viewOf(run, actor),
+    resultOf: resultMessage,
+    unknown: (call) => unknown(run, call),
+  }
+}
+
+async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {
+  const answer = call.name === '' ? undefined : await run.config.unknownTool?.(call)
+  if (answer !== undefined) return textMessage(call, answer, false)
+  throw new UnknownToolError(
+    call.name,
+    run.setup.tools.map((tool) => tool.name),
+  )
 }
 
 async function prepared(run: RunState, call: ToolCall): Promise<ToolCall> {

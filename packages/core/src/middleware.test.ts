@@ -8,6 +8,7 @@ import {
   type Message,
   type Middleware,
   map,
+  type Run,
   type ToolCall,
   type ToolMessage,
   textOf,
@@ -163,7 +164,7 @@ test('the set-up that beforeAgent left is the run’s in every hook, wrap and to
     name: 'looks',
     description: 'Looks at the set-up.',
     input: z.object({}),
-    execute: (_, { run }) => see('tool', run.setup),
+    execute: (_, { run }) => see('tool', (run as Run).setup),
   })
   const agent = createAgent({
     model: scriptedModel([respond(call('looks')), respond(say('done'))]),

@@ -3,9 +3,10 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { AgentEvent, AgentResult, AttemptFailed, CustomEvent } from './events.ts'
 import type { Flow } from './flow.ts'
-import type { AssistantMessage, FinishReason, Message, ToolCall, ToolMessage, Usage } from './message.ts'
+import type { AssistantMessage, FinishReason, Json, Message, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
 import type { Effect, Progress, Tool } from './tool.ts'
+import type { ToolStatus } from './tool-status.ts'
 
 export type Awaitable<T> = T | Promise<T>
 
@@ -76,6 +77,8 @@ export interface Run {
   /** The step at work, from 1; 0 before the first. */
   readonly step: number
   readonly usage: Usage
+  /** What this hook, wrap or tool has been answered, first to last, since it last came to its end (L8). */
+  readonly answers: readonly Json[]
   /**
    * Makes a call: it starts at once, and at most once. The same id with canonically equal input gives the same promise (A23).
    *
@@ -84,6 +87,14 @@ export interface Run {
    * `AgentError` a tool ends the run with; any other failure is a message with `isError`.
    */
   callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage>
+  /**
+   * Aborts a call alone: it gets an error result that says so, and the run goes on. Gives `true`, or `false` if the call had settled or
+   * was discarded. Throws {@link UnknownCallError} for a call the run has not made, {@link NotCancelableError} for one whose
+   * tool forbids it (I4, I5).
+   */
+  cancelTool(callId: string): boolean
+  /** How a call is doing; nothing of one that was not made, or that is forgotten: the agent's `statusFor` after its end (I6). */
+  toolStatus(callId: string): ToolStatus | undefined
   /** A `custom` event. Never waits, never throws (D7). */
   emit(event: { readonly name: string; readonly data: unknown }): void
   /** A warning: in the result, and as an event (B15). */

@@ -9,6 +9,7 @@ import { freeze } from './history.ts'
 import type { AssistantMessage } from './message.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
 import type { RunState } from './run.ts'
+import type { Step } from './step.ts'
 
 export interface ModelAnswer {
   readonly message: AssistantMessage
@@ -17,8 +18,8 @@ export interface ModelAnswer {
 }
 
 /** Asks the model, through all `wrapModel`s. Left early, it ends the request. */
-export async function* callModel(run: RunState, request: ModelRequest): Flow<AgentEvent, ModelAnswer> {
-  const attempts = new Attempts(run)
+export async function* callModel(run: RunState, step: Step, request: ModelRequest): Flow<AgentEvent, ModelAnswer> {
+  const attempts = new Attempts(run, step)
   const onion = compose(run, wrapModel(attempts), (request, parent) => attemptFlow(run, request, parent, attempts))
   try {
     const message = yield* run.funnel.merge(
@@ -30,6 +31,7 @@ export async function* callModel(run: RunState, request: ModelRequest): Flow<Age
     return { message: freeze(message), ...(attempt !== undefined && { attempt }) }
   } finally {
     attempts.reportFailures('none')
+    run.betweenAttempts = false
   }
 }
 
@@ -53,6 +55,7 @@ interface Failure {
 /** The attempts of one model call. Each failed one is told of exactly once (J7): by the wrap that goes on, else by us. */
 class Attempts implements AttemptObserver {
   readonly #run: RunState
+  readonly #step: Step
   readonly #answers: WeakMap<AssistantMessage, number> = new WeakMap()
   /** What may yet stand: attempts at work and those that answered, in order, with their spans. */
   readonly #standing: Map<number, Span> = new Map()
@@ -60,13 +63,16 @@ class Attempts implements AttemptObserver {
   /** Numbers of attempts whose failure the reader was told of; 0 is none. */
   readonly #told: Set<number> = new Set([0])
 
-  constructor(run: RunState) {
+  constructor(run: RunState, step: Step) {
     this.#run = run
+    this.#step = step
   }
 
   started({ model }: ModelRequest): number {
-    const attempt = ++this.#run.attempts
+    this.#run.cancel.stopAt(this.#failures.length > 0 ? 'after-tools' : 'after-model')
+    const attempt = ++this.#step.attempts
     this.reportFailures('retry', model)
+    this.#run.betweenAttempts = false
     this.#run.push({ type: 'attempt-start', attempt, model: { provider: model.provider, id: model.id } })
     return attempt
   }
@@ -124,6 +130,7 @@ class Attempts implements AttemptObserver {
     this.#told.add(event.attempt)
     this.#standing.delete(event.attempt)
     this.#run.push(event)
+    if (event.next !== 'none') this.#run.betweenAttempts = true
   }
 
   /** Whose an event or a message of a wrap's own is: the latest that may yet stand; 0 is none, as a reader drops a failed one's. */
@@ -136,7 +143,7 @@ class Attempts implements AttemptObserver {
     const failure =
       this.#failures.find((failure) => failure.error === error) ??
       this.#failures.findLast(({ attempt }) => !this.#told.has(attempt))
-    return failure?.attempt ?? this.#run.attempts
+    return failure?.attempt ?? this.#step.attempts
   }
 }
 

@@ -15,6 +15,8 @@ export interface Model {
   readonly id: string
   /** Where requests go, if the adapter knows: for spans. */
   readonly server?: { readonly address: string; readonly port?: number }
+  /** Whether it can be asked for this output natively. If not, core asks for it through a tool of the format's name (M14). */
+  structuredOutput?(output: OutputFormat): boolean
   stream(request: ModelRequest): Flow<ModelEvent, AssistantMessage>
 }
 
@@ -26,6 +28,8 @@ export interface ModelRequest {
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDefinition[]
   readonly toolChoice: ToolChoice
+  /** What the final answer must be, if the agent has an `output` schema. It reaches models that say they take it (`structuredOutput`) alone. */
+  readonly output?: OutputFormat
   readonly settings: ModelSettings
   readonly inputLimits: InputLimits
   /** Call ids this run has used: a model gives none of them to a new call (G10). */
@@ -42,6 +46,13 @@ export interface ToolDefinition {
   readonly description: string
   /** JSON Schema (draft 2020-12) of the input. */
   readonly inputSchema: { readonly [key: string]: Json }
+}
+
+export interface OutputFormat {
+  /** Of the format, and of the tool that gives the output where the model has no structured output. */
+  readonly name: string
+  /** JSON Schema (draft 2020-12) of an object. */
+  readonly schema: { readonly [key: string]: Json }
 }
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly tool: string }

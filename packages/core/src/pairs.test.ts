@@ -187,7 +187,7 @@ test('every call in a history has exactly one result, in call order, however its
       const reading = collect(run).then(({ events, result, error }) => {
         seen.events = events
         seen.messages = result?.messages ?? (error as AgentError).messages ?? []
-        ends.add(result ? result.stopReason : (error as AgentError).name)
+        ends.add(result ? String(result.stopReason) : (error as AgentError).name)
       })
       await vi.advanceTimersByTimeAsync(options.abortAt)
       controller.abort()

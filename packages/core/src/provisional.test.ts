@@ -28,7 +28,7 @@ const look = tool({
   effect: 'read',
   input: z.object({ ms: z.number() }),
   async *execute({ ms }, { run }) {
-    run.emit({ name: 'looking', data: ms })
+    run?.emit({ name: 'looking', data: ms })
     await sleep(ms)
     yield { message: 'seen' }
     return ms

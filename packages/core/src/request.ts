@@ -12,6 +12,7 @@ export function requestOf(run: RunState): ModelRequest {
     messages: run.messages,
     tools: setup.tools.map(definitionOf),
     toolChoice: config.toolChoice,
+    ...(config.output && { output: config.output.format }),
     settings: config.settings,
     inputLimits: config.inputLimits,
     takenIds: run.takenIds,

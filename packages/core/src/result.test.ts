@@ -227,13 +227,13 @@ test('nothing that comes later changes a result: no event, sibling, nested agent
     description: 'Ends last',
     input: z.object({}),
     async execute(_, { run }) {
-      runs.push(run)
+      runs.push(run as Run)
       const nested = createAgent({ model: scriptedModel([respond(say('Nested'), end({ usage: { inputTokens: 7 } }))]) })
       await nested.run('go')
       await new Promise((resolve) => {
         setTimeout(resolve, 5)
       })
-      run.emit({ name: 'nearly', data: null })
+      run?.emit({ name: 'nearly', data: null })
       return 'slow'
     },
   })

@@ -37,7 +37,7 @@ function lookup(log: (hook: string, run: Run) => void) {
     description: 'Looks up',
     effect: 'read',
     input: z.object({ key: z.string() }),
-    execute: (_, { run }) => log('execute', run),
+    execute: (_, { run }) => log('execute', run as Run),
   })
 }
 

@@ -1,32 +1,43 @@
 /** The run as hooks, wraps and tools see it. What each does carries its name, and nests under its span. */
 
 import type { Attributes, Context } from '@opentelemetry/api'
-import type { CallEntry } from './call-entry.ts'
-import type { ToolCall, ToolMessage, Usage } from './message.ts'
+import { addressOf } from './address.ts'
+import type { CallEntry, Execution } from './call-entry.ts'
+import type { Json, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { AgentSetup, CallOptions, Run } from './middleware.ts'
 import type { RunState } from './run.ts'
+import type { ToolStatus } from './tool-status.ts'
 
 /** Who acts: the context it acts in, its name, the call it works for, if any, and whether it stands outside of the steps. */
 export interface Actor {
   readonly context: Context
   readonly source: string
+  /** Of a middleware: which of its hooks or wraps. */
+  readonly hook?: string
   readonly call?: CallEntry
+  /** Of the tool that acts. */
+  readonly execution?: Execution
   readonly outside?: boolean
 }
 
-const states = new WeakMap<Run, RunState>()
+const views = new WeakMap<Run, { readonly state: RunState; readonly actor: Actor }>()
 
 export function viewOf(state: RunState, actor: Actor): Run {
   const view = new RunView(state, actor)
-  states.set(view, state)
+  views.set(view, { state, actor })
   return view
 }
 
 /** The state behind a view. Throws `TypeError` for anything else (D5). */
 export function stateOf(run: Run): RunState {
-  const state = states.get(run)
-  if (!state) throw new TypeError('not a run')
-  return state
+  return actorOf(run).state
+}
+
+/** The state behind a view, and whose view it is. Throws like {@link stateOf}. */
+export function actorOf(run: Run): { readonly state: RunState; readonly actor: Actor } {
+  const known = views.get(run)
+  if (!known) throw new TypeError('not a run')
+  return known
 }
 
 class RunView implements Run {
@@ -61,12 +72,28 @@ class RunView implements Run {
     return this.#state.usage
   }
 
+  get answers(): readonly Json[] {
+    const { call, hook, source } = this.#actor
+    return this.#state.questions.answersAt(
+      addressOf(this.#state, call, hook ? { middleware: source, hook } : undefined),
+    )
+  }
+
   callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage> {
     return this.#state.calls.call(call, this.#actor, options)
   }
 
+  cancelTool(callId: string): boolean {
+    return this.#state.calls.cancel(callId)
+  }
+
+  toolStatus(callId: string): ToolStatus | undefined {
+    return this.#state.calls.status(callId)
+  }
+
   emit({ name, data }: { readonly name: string; readonly data: unknown }): void {
     const { source, call, outside } = this.#actor
+    if (this.#isOver) return
     if (call) this.#state.calls.emit(call, { type: 'custom', name, data, source })
     else this.#state.push({ type: 'custom', name, data, source }, outside)
   }
@@ -84,7 +111,7 @@ class RunView implements Run {
 
   /** What is done for a call that was abandoned or discarded reaches nothing (K13). */
   get #isOver(): boolean {
-    const { call } = this.#actor
-    return call !== undefined && (call.settled || call.discarded !== undefined)
+    const { call, execution } = this.#actor
+    return execution?.abandoned || (call !== undefined && (call.settled || call.discarded !== undefined))
   }
 }

@@ -1,4 +1,4 @@
-/** The wait for a run's steps, bounded once the run is aborted: a hook or wrap that does not heed it holds nothing up. */
+/** The wait for what a run does, bounded once the run is aborted: a hook or wrap that does not heed it holds nothing up. */
 
 import { timer } from './grace.ts'
 import type { RunState } from './run.ts'
@@ -13,11 +13,11 @@ export class RunWait {
     run.signal.addEventListener('abort', this.#aborted, { once: true })
   }
 
-  /** The flow's next step, or the run's abort, once the grace time is over. */
-  step<Step>(flow: { next(): Promise<Step> }): Promise<Step> {
+  /** What the work gives, or the run's abort, once the grace time is over. */
+  until<Result>(work: Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#reject = reject
-      flow.next().then(resolve, reject)
+      work.then(resolve, reject)
     })
   }
 

@@ -1,12 +1,32 @@
 /** The state of one run: everything that changes lives here, the agent itself never does (A4). */
 
-import { type Attributes, type Context, ROOT_CONTEXT, type Tracer } from '@opentelemetry/api'
+import {
+  type Attributes,
+  type Context,
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  type Span,
+  type Tracer,
+} from '@opentelemetry/api'
+import { addressOf, type Place } from './address.ts'
+import type { CallEntry } from './call-entry.ts'
+import { Cancel, type CancelMode } from './cancel.ts'
+import type { Checkpoint } from './checkpoint.ts'
 import type { AgentConfig } from './config.ts'
-import { MaxStepsError, MiddlewareError, RunAbortedError } from './errors.ts'
+import {
+  type AgentError,
+  InputError,
+  MaxStepsError,
+  MiddlewareError,
+  type OutputError,
+  RunAbortedError,
+  RunStop,
+} from './errors.ts'
 import type { AgentEvent, AgentEventBody, Warning } from './events.ts'
 import { Funnel } from './funnel.ts'
 import { DEFAULT_FEEDBACK } from './gate.ts'
-import { callIds, freeze } from './history.ts'
+import { callIds, freeze, isMessage } from './history.ts'
+import { Interrupt } from './interrupt.ts'
 import {
   type AssistantMessage,
   addUsage,
@@ -15,9 +35,39 @@ import {
   type ToolMessage,
   textOf,
   type Usage,
+  type UserMessage,
 } from './message.ts'
 import type { AgentSetup, AgentState, Middleware } from './middleware.ts'
+import { Questions } from './questions.ts'
+import type { Resumed } from './restore.ts'
+import { CellValues } from './run-local.ts'
+import { Saver } from './saver.ts'
+import { checkpointOf, snapshot } from './snapshot.ts'
+import { Step } from './step.ts'
+import type { Effect } from './tool.ts'
 import { ToolCalls } from './tool-calls.ts'
+
+/** Of a run inside a call of another: which one, where its spans nest, and how its events are shown. */
+export interface Nesting {
+  readonly run: RunState
+  readonly entry: CallEntry
+  readonly context: Context
+  readonly show: (event: AgentEvent) => void
+}
+
+export interface RunStateOptions {
+  readonly id: string
+  readonly tracer: Tracer
+  readonly conversationId: string | undefined
+  readonly nesting: Nesting | undefined
+  readonly show: (event: AgentEvent) => void
+}
+
+/** A hook or wrap that has asked. */
+export interface Asking {
+  readonly interrupt: Interrupt
+  readonly by?: Place
+}
 
 export class RunState {
   readonly id: string
@@ -28,39 +78,61 @@ export class RunState {
   /** Gives an event to the reader. */
   readonly show: (event: AgentEvent) => void
   readonly calls: ToolCalls
+  readonly saver: Saver
+  readonly cancel: Cancel
   readonly warnings: Warning[] = []
   readonly takenIds: Set<string> = new Set()
   /** Ids of the calls whose end the reader was told of. */
   readonly endsTold: Set<string> = new Set()
+  readonly questions: Questions = new Questions()
+  readonly values: CellValues = new CellValues()
   setup: AgentSetup
   /** What the loop works in: the context of the run's span, or of the innermost `wrapAgent`'s. */
   context: Context = ROOT_CONTEXT
+  /** The run's own. */
+  span: Span | undefined
   usage: Usage = {}
   messages: readonly Message[] = []
+  /** Steps begun. */
   step = 0
-  /** Attempts of this step's model call so far (J10). */
-  attempts = 0
+  /** The step at work; absent between two. */
+  current: Step | undefined
+  /** What the gate said when it rejected the last answer. */
+  feedback: string | undefined
+  /** Messages that wait for their safe point (K18). */
+  sent: readonly UserMessage[] = []
+  /** What a hook or wrap asks: a call's own question is with the call. */
+  asking: Asking | undefined
+  /** Ids of calls that a run before this one had started, and that may have happened (L21). */
+  unknown: readonly string[] = []
+  /** Effects whose calls are made again if they were cut off (L20). */
+  rerun: readonly Effect[] = ['read']
+  /** Its last; of a cancelled run, taken before anything was torn down (K4). */
+  checkpoint: Checkpoint | undefined
+  /** What it goes on from, if it does. */
+  resumed: Resumed | undefined
+  /** Whether there is a state to save: if it goes on from a checkpoint, that has been read. */
+  isReady = false
   over = false
   /** What run-local values hang on. A run that is over gets another, so that they go though somebody keeps the run (D5). */
   scope: object = {}
   readonly #controller = new AbortController()
   /** By call id; the run's own under `undefined`. */
   readonly #annotations: Map<string | undefined, Attributes> = new Map()
+  readonly #nesting: Nesting | undefined
+  /** Runs inside its calls. */
+  readonly #nested: Set<RunState> = new Set()
+  #ended: AgentError | undefined
   #request = new AbortController()
-  #feedback: string | undefined
+  #betweenAttempts = false
+  /** Why the last answer did not fit the output schema, if that was what was wrong with it. */
+  #misfit: OutputError | undefined
   #atWork = false
+  #entered = false
   /** Who called `next` again last: the one to blame for steps that begin while others are at work. */
   #repeater = ''
 
-  constructor(
-    config: AgentConfig,
-    options: {
-      readonly id: string
-      readonly tracer: Tracer
-      readonly conversationId: string | undefined
-      readonly show: (event: AgentEvent) => void
-    },
-  ) {
+  constructor(config: AgentConfig, options: RunStateOptions) {
     this.id = options.id
     this.config = config
     this.tracer = options.tracer
@@ -71,23 +143,109 @@ export class RunState {
     }
     this.setup = config.setup
     this.calls = new ToolCalls(this)
+    this.cancel = new Cancel((mode) => this.#cancelled(mode))
+    this.#nesting = options.nesting
+    this.saver =
+      options.nesting?.run.saver ??
+      new Saver({
+        runId: this.id,
+        store: config.checkpoints,
+        snapshot: () => snapshot(this),
+        lost: (error) => this.stop(error),
+      })
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal
   }
 
+  /** For whoever resumes the run (L12). */
+  get trace(): Checkpoint['trace'] {
+    const context = this.span?.spanContext()
+    if (!context || !isSpanContextValid(context)) return undefined
+    const { traceId, spanId, traceFlags } = context
+    return { traceId, spanId, traceFlags }
+  }
+
   get middleware(): readonly Middleware[] {
     return this.config.middleware
   }
 
-  /** Stops the run: model request and tools are aborted. The first reason counts. */
+  /** Why the run was stopped at once, if it was: an abort wins over a cancel (K11). */
+  get ended(): AgentError | undefined {
+    return this.#ended
+  }
+
+  /** The caller, or a reader that leaves, aborts the run. */
   abort(reason: unknown): void {
-    if (this.signal.aborted || this.over) return
-    const error = new RunAbortedError(reason)
+    this.stop(new RunAbortedError(reason))
+  }
+
+  /** Stops the run: model request and tools are aborted. The first reason counts, but for a cancel's. */
+  stop(error: AgentError): void {
+    if (this.over || (this.#ended && !(this.#ended instanceof RunStop))) return
+    this.#ended = error
+    if (this.signal.aborted) return
     this.#controller.abort(error)
     this.#request.abort(error)
     this.calls.abort(error)
+  }
+
+  /** Whether it saves itself: a run that a tool makes is saved in its caller's checkpoint. */
+  get isOutermost(): boolean {
+    return this.#nesting === undefined
+  }
+
+  /** How many runs it is inside of. */
+  get depth(): number {
+    return this.#nesting ? this.#nesting.run.depth + 1 : 0
+  }
+
+  /** It is ready to begin: a cancel that came before may act. */
+  unlock(): void {
+    this.isReady = true
+    this.#nesting?.run.contains(this, this.#nesting.entry)
+    if (this.cancel.mode) this.#cancelled(this.cancel.mode)
+  }
+
+  /** From now on the run inside is saved with this one, and cancelled with it (K16). */
+  contains(inner: RunState, entry: CallEntry): void {
+    this.#nested.add(inner)
+    entry.nested = {
+      get saved() {
+        return inner.checkpoint ?? snapshot(inner)
+      },
+    }
+    if (this.cancel.mode) inner.cancel.request({ at: this.cancel.mode })
+  }
+
+  /** The run inside is over. */
+  contained(inner: RunState): void {
+    this.#nested.delete(inner)
+  }
+
+  /** Nothing more happens in it. */
+  close(): void {
+    this.over = true
+    this.scope = {}
+    this.#nesting?.run.contained(this)
+  }
+
+  #cancelled(mode: CancelMode): void {
+    if (!this.isReady || this.over) return
+    if (mode === 'now') {
+      this.checkpoint ??= checkpointOf(this, 'cancelled')
+      this.stop(this.cancel.error)
+      return
+    }
+    if (this.#betweenAttempts) this.#request.abort(this.cancel.error)
+    for (const inner of this.#nested) inner.cancel.request({ at: mode })
+  }
+
+  /** An attempt has failed and another will follow: the wait for it is a safe point for every mode (K7). */
+  set betweenAttempts(between: boolean) {
+    this.#betweenAttempts = between
+    if (between && this.cancel.mode) this.#request.abort(this.cancel.error)
   }
 
   /** A `wrapAgent` calls its `next` again. */
@@ -96,10 +254,13 @@ export class RunState {
   }
 
   /** The set-up and the place of steps that begin. They share one history, so that those before must be out. */
-  begin(setup: AgentSetup, context: Context): void {
+  enter(setup: AgentSetup, context: Context): void {
     if (this.#atWork)
       throw new MiddlewareError(this.#repeater, 'wrapAgent', 'the steps of an earlier next are not out yet')
     this.#atWork = true
+    // Called again, the steps go on with a new one.
+    if (this.#entered) this.current = undefined
+    this.#entered = true
     this.setup = setup
     this.context = context
     this.calls.slots.limit = setup.toolConcurrency
@@ -110,12 +271,45 @@ export class RunState {
     this.#atWork = false
   }
 
-  /** Throws {@link MaxStepsError} if there is none left. */
-  nextStep(): void {
-    if (this.step >= this.setup.maxSteps) throw new MaxStepsError(this.setup.maxSteps, this.#feedback)
-    this.#feedback = undefined
-    this.step++
-    this.attempts = 0
+  /** The step in whose middle the run is, or the next. Throws {@link MaxStepsError} if there is none left. */
+  openStep(): Step {
+    if (this.current) return this.current
+    this.cancel.stopAt('after-tools')
+    if (this.step >= this.setup.maxSteps)
+      throw new MaxStepsError(this.setup.maxSteps, this.feedback, this.#misfit && { cause: this.#misfit })
+    this.feedback = undefined
+    this.#misfit = undefined
+    this.current = new Step(++this.step, this.messages)
+    return this.current
+  }
+
+  /** A hook or wrap, of a call or not, has thrown: if that is a question nobody inside it has asked, it asks it. */
+  asks(thrown: unknown, by: Place, call?: CallEntry): void {
+    if (!(thrown instanceof Interrupt) || this.calls.isAsked(thrown, call)) return
+    if (call) call.asking = { interrupt: thrown, by }
+    else if (this.asking?.interrupt !== thrown) this.asking = { interrupt: thrown, by }
+  }
+
+  /** A hook or wrap is done: what it was answered has served. */
+  answered(by: Place, call?: CallEntry): void {
+    if (!this.questions.isEmpty) this.questions.done(addressOf(this, call, by))
+  }
+
+  /** Queues a user message; false once the run is over. */
+  send(message: string | UserMessage): boolean {
+    if (this.over) return false
+    const said: UserMessage =
+      typeof message === 'string' ? { role: 'user', content: message } : structuredClone(message)
+    if (!isMessage(said) || said.role !== 'user')
+      throw new InputError('what is sent to a run is a text or a user message')
+    this.sent = [...this.sent, freeze(said)]
+    return true
+  }
+
+  /** Messages sent to the run enter the history: between steps, and never between a call and its result (K18). */
+  takeSent(): void {
+    for (const message of this.sent) this.append(message)
+    this.sent = []
   }
 
   /** A signal for the next model request, aborted with the run. */
@@ -150,14 +344,15 @@ export class RunState {
   }
 
   /** An answer was not accepted: the model reads why. */
-  reject(feedback: string | readonly Message[], origin: string): string | readonly Message[] {
+  reject(feedback: string | readonly Message[], origin: string, misfit?: OutputError): string | readonly Message[] {
     const empty = feedback.length === 0
     if (empty)
       this.warn({ code: 'empty-feedback', message: `${origin} rejected an answer without feedback`, source: 'core' })
     const said = empty ? DEFAULT_FEEDBACK : feedback
     const messages = typeof said === 'string' ? [{ role: 'user', content: said } as const] : said
     for (const message of messages) this.append(message.role === 'user' ? { origin, ...message } : message)
-    this.#feedback = typeof said === 'string' ? said : said.map(textOf).join('\n')
+    this.feedback = typeof said === 'string' ? said : said.map(textOf).join('\n')
+    this.#misfit = misfit
     return said
   }
 
@@ -189,6 +384,13 @@ export class RunState {
 
   addUsage(usage: Usage | undefined): void {
     this.usage = addUsage(this.usage, usage)
+    this.#nesting?.run.addUsage(usage)
+  }
+
+  /** A call that a process had started when it came to its end (L21). */
+  mayHaveHappened(callId: string): void {
+    this.unknown = [...this.unknown, callId]
+    this.#nesting?.run.mayHaveHappened(callId)
   }
 
   warn(warning: Warning, outside = false): void {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { AgentError, createAgent, type Middleware, type Tool, tool } from './index.ts'
+import { AgentError, createAgent, type Middleware, type Run, type Tool, tool } from './index.ts'
 import { call, respond, say, scriptedModel } from './testing.ts'
 
 beforeEach(() => {
@@ -269,7 +269,7 @@ test('a tool’s own calls work inside its slot (A22, A23)', async () => {
     input: z.object({}),
     async execute(_, { run, callId }) {
       const ask = (id: string) =>
-        run.callTool({ type: 'tool-call', id: `${callId}.${id}`, name: 'work', input: { ms: 10 } })
+        (run as Run).callTool({ type: 'tool-call', id: `${callId}.${id}`, name: 'work', input: { ms: 10 } })
       const { output } = await ask('one')
       return output
     },

@@ -8,6 +8,7 @@ import {
   type Message,
   type Middleware,
   ModelError,
+  type Run,
   type ToolMessage,
   textOf,
   tool,
@@ -50,7 +51,7 @@ test('a step is one model call with the calls it asks for, and steps count from 
     name: 'where',
     description: 'Which step is it?',
     input: z.object({}),
-    execute: (_, { run }) => void seen.push(['tool', run.step]),
+    execute: (_, { run }) => void seen.push(['tool', (run as Run).step]),
   })
   const watcher: Middleware = {
     name: 'watcher',

@@ -1,4 +1,4 @@
-/** Scripts of what a model says, and a model that says it: for tests of agents, tools and middleware. */
+/** For tests of agents, tools and middleware: scripts of what a model says, and a model that says it. For stores: their contract. */
 export { AT_ONCE, type Beat, beats, type Pace } from './testing/beats.ts'
 export { type Collected, collect } from './testing/collect.ts'
 export {
@@ -24,3 +24,4 @@ export {
   type ScriptedResponse,
   scriptedModel,
 } from './testing/scripted-model.ts'
+export { type StoreCase, type StoreUnderTest, storeContract } from './testing/store-contract.ts'

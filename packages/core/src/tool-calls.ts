@@ -7,22 +7,26 @@
  */
 
 import type { Span } from '@opentelemetry/api'
+import { resolveAliases } from './aliases.ts'
 import { type Asker, CallEntry } from './call-entry.ts'
 import { CallEvents } from './call-events.ts'
 import { endSpans } from './call-spans.ts'
 import { sameCall } from './canonical.ts'
+import type { SavedCall } from './checkpoint.ts'
 import { compensate } from './compensate.ts'
-import { messageOf, ToolDiscardedError } from './errors.ts'
-import type { CustomEvent, DiscardCause } from './events.ts'
+import { AgentError, ModelError, messageOf, RunStop, ToolDiscardedError, UnknownCallError } from './errors.ts'
+import type { AgentEvent, CustomEvent, DiscardCause } from './events.ts'
 import { freeze } from './history.ts'
+import type { Interrupt } from './interrupt.ts'
 import { Ledger } from './ledger.ts'
 import { makeCall } from './make-call.ts'
-import type { ToolCall, ToolMessage } from './message.ts'
+import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage } from './message.ts'
 import type { CallOptions } from './middleware.ts'
 import type { RunState } from './run.ts'
 import type { Actor } from './run-view.ts'
 import { Slots } from './slots.ts'
-import { CUT_OFF, NOT_STARTED, textMessage } from './tool-message.ts'
+import { CUT_OFF, cancelledMessage, NOT_STARTED, textMessage } from './tool-message.ts'
+import { EndedCalls, endState, type ToolStatus } from './tool-status.ts'
 
 /** The model call at work: who asked for what, and whether calls may still be let go of. */
 interface ModelCall {
@@ -40,6 +44,7 @@ export class ToolCalls {
   readonly #run: RunState
   readonly #events: CallEvents
   readonly #ledger: Ledger
+  readonly #ended = new EndedCalls()
   readonly #work: Set<Promise<unknown>> = new Set()
   /** What the loop waits for: a call of these that fails ends the run. */
   #asked: readonly CallEntry[] = []
@@ -54,6 +59,12 @@ export class ToolCalls {
   /** A step's model call begins: the calls it announces are provisional until {@link commit} or {@link discardRest}. */
   open(): void {
     this.#modelCall = { askers: new Map(), attempts: new Map(), open: true }
+  }
+
+  /** A resumed step has its response already: the calls it asks for, and those a run before this one has made for it. */
+  reopen(answer: AssistantMessage, attempt: number | undefined): void {
+    this.open()
+    for (const { id } of callsOf(answer)) this.announced(id, attempt ?? 0)
   }
 
   /** A model attempt announced a call, or, as number 0, a wrap that answers itself. The first who does counts. */
@@ -78,7 +89,8 @@ export class ToolCalls {
   }
 
   /** The reader is shown a call: what the call has emitted follows. A sealed call whose arguments changed is let go of (H8). */
-  shown(call: ToolCall, sealed: boolean): void {
+  shown(written: ToolCall, sealed: boolean): void {
+    const call = this.#own(written)
     this.#events.announced(call)
     const entry = this.#ledger.get(call.id)
     if (!entry?.provisional || entry.discarded) return
@@ -89,7 +101,7 @@ export class ToolCalls {
   /** {@link Run.callTool}: a call of the response that is coming, or one that a tool or wrap makes on the side. */
   call(call: ToolCall, actor: Actor, options: CallOptions = {}): Promise<ToolMessage> {
     try {
-      return this.#called(call, actor, options)
+      return this.#called(this.#own(call), actor, options)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -99,10 +111,11 @@ export class ToolCalls {
     const { signal, over, takenIds } = this.#run
     if (signal.aborted) return Promise.reject(signal.reason)
     if (over) return Promise.reject(new TypeError('the run is over'))
-    if (actor.call?.signal.aborted) return Promise.reject(actor.call.signal.reason)
+    const maker = actor.execution?.signal ?? actor.call?.signal
+    if (maker?.aborted) return Promise.reject(maker.reason)
     const asker = this.#modelCall.askers.get(call.id)
     const found = this.#find(call, asker)
-    if (found) return found.promise
+    if (found) return this.#begun(found).promise
     const mayStart = asker ? this.#modelCall.open && !asker.over : !takenIds.has(call.id)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
     return mayStart
@@ -110,16 +123,36 @@ export class ToolCalls {
       : Promise.reject(new ToolDiscardedError(call.id, 'call_withdrawn'))
   }
 
+  /** {@link Run.cancelTool} */
+  cancel(callId: string): boolean {
+    const entry = this.#ledger.get(callId)
+    if (!entry) throw new UnknownCallError(callId)
+    return entry.cancel(this.#run.config.grace)
+  }
+
+  /** {@link Run.toolStatus} */
+  status(callId: string): ToolStatus | undefined {
+    const entry = this.#ledger.get(callId)
+    return entry && this.#ended.remembered(entry.status, this.#run.config.statusFor)
+  }
+
   /** What a tool or its wraps emit. Once the call is over it reaches nothing (D7). */
   emit(entry: CallEntry, event: CustomEvent): void {
     this.#events.custom(entry, event)
   }
 
+  /** What happens in the run inside a call. */
+  show(entry: CallEntry, event: AgentEvent): void {
+    this.#events.nested(entry, event)
+  }
+
   /**
    * The model call has stood with these calls: commits those that were made, makes the others, and discards the rest. The
-   * messages come in call order. If a tool ends the run, its siblings are aborted and waited for first (A12).
+   * messages come in call order, under the names the model wrote (M9). If a tool ends the run, its siblings are aborted and waited
+   * for first (A12); one that asks, or that no longer starts, stays open, and the others finish (L3).
    */
-  async commit(calls: readonly ToolCall[], attempt: number | undefined): Promise<ToolMessage[]> {
+  async commit(written: readonly ToolCall[], attempt: number | undefined): Promise<ToolMessage[]> {
+    const calls = written.map((call) => this.#own(call))
     this.#run.signal.throwIfAborted()
     const { askers, attempts } = this.#modelCall
     const modelEnded = attempt === undefined ? undefined : attempts.get(attempt)?.ended
@@ -128,19 +161,27 @@ export class ToolCalls {
     this.#discardAll('call_withdrawn', made)
     const entries = calls.map((call, index) => {
       const entry = made[index]
-      if (entry) this.#commit(entry, call.id, modelEnded)
-      return entry ?? this.#start(call, undefined, askers.get(call.id), {})
+      if (!entry) return this.#start(call, undefined, askers.get(call.id), {})
+      this.#commit(entry, call.id, modelEnded)
+      return this.#begun(entry)
     })
     this.#asked = entries
     try {
+      await Promise.all(entries.map((entry) => entry.promise.catch((error: unknown) => unlessStop(error))))
       const messages = await Promise.all(entries.map((entry) => entry.promise))
       // A call that had settled before it was joined goes into the history under the id it has by now.
-      return messages.map((message, index) => entries[index]?.message ?? message)
+      return messages.map((message, index) => inWordsOf(written[index], entries[index]?.message ?? message))
     } catch (error) {
+      if (error instanceof RunStop) throw error
       this.abort(error)
       await this.idle()
       throw error
     }
+  }
+
+  /** The model call failed with this, at last: unless it goes on after a resume, all its calls are let go of. */
+  failed(error: unknown): void {
+    if (!(error instanceof RunStop)) this.discardRest(causeOf(error))
   }
 
   /** The model call did not stand, or must not be acted on: lets go of all its calls. */
@@ -154,12 +195,19 @@ export class ToolCalls {
     return calls.map((call) => {
       const entry = this.#ledger.get(call.id)
       const made = entry?.discarded ? undefined : entry
-      const message =
-        made?.message ?? freeze(textMessage(call, made && made.attempts > 0 ? CUT_OFF : NOT_STARTED, true))
+      if (!made?.message) return this.refuse(call, made && made.attempts > 0 ? CUT_OFF : NOT_STARTED)
+      const { message } = made
       // What a `wrapAgent` that left was just being given never came up.
       if (!this.#run.endsTold.has(call.id)) this.#run.push({ type: 'tool-end', callId: call.id, message })
-      return message
+      return inWordsOf(call, message)
     })
+  }
+
+  /** The error result of a call that is not made, or comes to no result: the reader is told then. */
+  refuse(call: ToolCall, text: string): ToolMessage {
+    const message = freeze(textMessage(this.#own(call), text, true))
+    this.#run.push({ type: 'tool-end', callId: call.id, message })
+    return inWordsOf(call, message)
   }
 
   /** The run is aborted or over: nothing more starts or commits, and what is at work is told to stop. */
@@ -171,6 +219,51 @@ export class ToolCalls {
   /** Resolves when nothing is at work: every call has settled or was abandoned. */
   async idle(): Promise<void> {
     while (this.#work.size > 0) await Promise.allSettled(this.#work)
+  }
+
+  /** Everything a run before this one had made, as its checkpoint holds it. */
+  restore(saved: readonly SavedCall[]): readonly CallEntry[] {
+    const byKey = new Map<string, CallEntry>()
+    for (const one of saved) {
+      const entry = new CallEntry({
+        key: one.key,
+        call: freeze(one.call),
+        tool: this.#run.setup.tools.find((tool) => tool.name === one.call.name),
+        step: one.step,
+        parent: this.#run.context,
+        attributes: {},
+        asker: undefined,
+        maker: byKey.get(one.maker ?? ''),
+        provisional: one.provisional,
+        ceiling: undefined,
+        // What has settled, or works for another call, holds nobody back.
+        slots: one.maker !== undefined || one.message ? new Slots() : this.slots,
+        saved: one,
+      })
+      byKey.set(one.key, entry)
+      this.#ledger.add(entry)
+    }
+    return [...byKey.values()]
+  }
+
+  entries(): readonly CallEntry[] {
+    return this.#ledger.entries()
+  }
+
+  /** In the order in which the response asks for them; behind those what was called on the side. */
+  inOrder(entries: readonly CallEntry[]): CallEntry[] {
+    const last = this.#run.messages.findLast((message) => message.role === 'assistant')
+    const ids = last?.role === 'assistant' ? callsOf(last).map(({ id }) => id) : []
+    const place = (entry: CallEntry): number =>
+      entry.maker ? place(entry.maker) : ids.indexOf(entry.id) + 1 || ids.length + 1
+    return entries.toSorted((a, b) => place(a) - place(b))
+  }
+
+  /** Whether a question is one that a call asks: any call, or one that this call makes, or it itself. */
+  isAsked(interrupt: Interrupt, by?: CallEntry): boolean {
+    if (!by) return this.#ledger.entries().some((entry) => !entry.maker && this.isAsked(interrupt, entry))
+    if (by.asking?.interrupt === interrupt || by.relayed === interrupt) return true
+    return by.children.some((child) => this.isAsked(interrupt, child))
   }
 
   /** Whether the result of a call is the run's answer: its tool says so, and it did not fail (M6). */
@@ -186,6 +279,11 @@ export class ToolCalls {
       this.#run.warn({ code: 'return-direct-failed', message, source: 'core' })
       return false
     }
+  }
+
+  /** A call in its tool's own words: every call comes in through here. */
+  #own(call: ToolCall): ToolCall {
+    return resolveAliases(call, this.#run.setup.tools)
   }
 
   /** The entry of a call made already: under its id, or under its key by an earlier attempt. */
@@ -216,15 +314,28 @@ export class ToolCalls {
       maker,
       provisional: maker ? maker.provisional : asker !== undefined && this.#modelCall.open,
       ceiling: maker ? maker.ceiling : options.ceiling,
-      ticket: maker ? undefined : this.slots.ticket(),
+      // What tools and wraps make works inside the slot of the call that made it.
+      slots: maker ? new Slots() : this.slots,
     })
     this.#ledger.add(entry)
     this.#run.takenIds.add(call.id)
     if (entry.provisional && !maker) this.counts.early++
+    actor?.execution?.children.push(entry)
+    this.#begin(entry)
+    return entry
+  }
+
+  /** One that a checkpoint holds, and that is to be made, is begun when it is asked for. */
+  #begun(entry: CallEntry): CallEntry {
+    if (!entry.begun) this.#begin(entry)
+    return entry
+  }
+
+  #begin(entry: CallEntry): void {
+    entry.begun = true
     this.#events.started(entry)
     entry.promise = this.#make(entry)
     this.#keep(entry.promise)
-    return entry
   }
 
   /** Makes the call: its result as a message, or a throw if it ends the run or was discarded. */
@@ -234,27 +345,49 @@ export class ToolCalls {
       entry.work = work
       const message = await Promise.race([work, entry.abandoned.then(() => this.#abandon(entry))])
       if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
-      entry.message = freeze({ ...message, callId: entry.id, name: entry.call.name })
+      const stands = entry.cancelled ? cancelledMessage(entry.call, entry.attempts > 0) : message
+      entry.message = freeze({ ...stands, callId: entry.id, name: entry.call.name })
       return entry.message
     } catch (error) {
+      if (error instanceof RunStop) return this.#stop(entry, error)
       // Before its slot is free: what waits for it must not start any more (A12).
       if (this.#asked.includes(entry)) this.abort(error)
       throw error
     } finally {
-      entry.settle()
-      if (entry.ticket) this.slots.close(entry.ticket)
+      this.#settle(entry)
       if (!entry.provisional && !entry.discarded) this.#close(entry)
+      this.#run.saver.soon()
     }
   }
 
-  #abandon(entry: CallEntry): never {
+  /** The call stays open. With one slot nothing overtakes it: those behind it start after the resume, too (A22). */
+  #stop(entry: CallEntry, stop: RunStop): never {
+    entry.stopped = stop
+    if (this.slots.limit === 1) this.#run.cancel.halt(stop)
+    throw stop
+  }
+
+  #settle(entry: CallEntry): void {
+    const goesOn = entry.executions.some(({ abandoned }) => abandoned) && !this.abandoned.includes(entry.id)
+    if (goesOn) this.abandoned.push(entry.id)
+    entry.settle()
+    const ok = entry.message !== undefined && !entry.message.isError
+    entry.status.end(endState(entry, ok, this.abandoned.includes(entry.id)), this.#ended.next())
+  }
+
+  #abandon(entry: CallEntry): ToolMessage {
     this.abandoned.push(entry.id)
+    if (entry.cancelled) return cancelledMessage(entry.call, entry.attempts > 0)
     throw entry.signal.reason
   }
 
   /** `id`: of the attempt that stands, which need not be the last that joined. */
   #commit(entry: CallEntry, id: string, modelEnded: number | undefined): void {
-    if (!entry.provisional) return
+    if (!entry.provisional) {
+      // As a checkpoint has it: its result was kept, but nobody told of it.
+      if (entry.message && !entry.told) this.#close(entry)
+      return
+    }
     if (!entry.maker) this.counts.committed++
     this.#ledger.rename(entry, id)
     this.#events.committed(entry)
@@ -279,6 +412,11 @@ export class ToolCalls {
     }
   }
 
+  /** Nothing more comes of what stayed open. */
+  over(): void {
+    for (const entry of this.#ledger.entries()) endSpans(entry)
+  }
+
   /** Lets go of a provisional call: it alone is aborted, and nobody sees its result (H20). */
   #discard(entry: CallEntry, cause: DiscardCause): void {
     if (!entry.maker) this.counts.discarded++
@@ -295,4 +433,19 @@ export class ToolCalls {
     const done = work.catch(() => undefined).finally(() => this.#work.delete(done))
     this.#work.add(done)
   }
+}
+
+function unlessStop(error: unknown): void {
+  if (!(error instanceof RunStop)) throw error
+}
+
+/** Why calls are let go of when their model call failed: its last failure says it, also behind the error of a wrap that gave up. */
+function causeOf(error: unknown): DiscardCause {
+  if (error instanceof ModelError) return error.code === 'stream_truncated' ? 'stream_truncated' : 'stream_error'
+  return error instanceof AgentError ? causeOf(error.cause) : 'stream_error'
+}
+
+/** The result as the history has it: under the name the model wrote. */
+function inWordsOf(call: ToolCall | undefined, message: ToolMessage): ToolMessage {
+  return !call || call.name === message.name ? message : freeze({ ...message, name: call.name })
 }

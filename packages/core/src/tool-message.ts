@@ -46,6 +46,17 @@ export function textMessage(call: ToolCall, text: string, isError: boolean): Too
 export const NOT_STARTED = 'Not run: the run ended before this call was started.'
 export const CUT_OFF = 'The run ended while this call was at work: it was cut off, and its effect may have happened.'
 
+/** What the model reads of a call that a process had started when it came to its end (L21). */
+export const MAY_HAVE_HAPPENED =
+  'This call was started, and the process ended before its result was known: it may have happened. It was not made again.'
+/** What the model reads of a call that was cancelled, alone (I4). */
+export function cancelledMessage(call: ToolCall, started: boolean): ToolMessage {
+  const text = started
+    ? 'The call was cancelled while it was at work: it was cut off, and its effect may have happened.'
+    : 'Not run: the call was cancelled before it was started.'
+  return textMessage(call, text, true)
+}
+
 /** What the model reads of calls whose response must not be acted on (A17, A18). */
 export function forbiddenText(reason: FinishReason): string {
   if (reason === 'length') return 'Not run: the response was cut off at its token limit before it was complete.'

@@ -34,9 +34,12 @@ export interface ToolContext {
   readonly idempotencyKey: string
   /** The n-th execution of this call, from 1 (C14). */
   readonly attempt: number
+  /** What this call has been answered, first to last: it starts from its top after each {@link interrupt} (L7). */
+  readonly answers: readonly Json[]
   /** Aborted with the run, with this call, or for this execution alone when the wrap that asked for it has left (C15). */
   readonly signal: AbortSignal
-  readonly run: Run
+  /** Absent in a stand-alone {@link runTool}. */
+  readonly run?: Run
 }
 
 export interface Tool<Input = unknown, Output = unknown> {
@@ -50,13 +53,39 @@ export interface Tool<Input = unknown, Output = unknown> {
   compensate?(input: Input, output: Output): void | Promise<void>
   /** The result is the run's answer, if the final-answer gate accepts it. */
   readonly returnDirect?: boolean | Method<Output, boolean>
+  /** Other words a model may use: of them only the history knows (M9). */
+  readonly aliases?: ToolAliases
+  /**
+   * Milliseconds from the start of `execute`, then its signal aborts, and the call fails with {@link ToolTimeoutError}. A number
+   * above 0, or `Infinity`; default: no limit (I10).
+   */
+  readonly timeout?: number
+  /** Whether `cancelTool` may abort a call of it. Default true; an abort of the run always does (I5). */
+  readonly cancelable?: boolean
+  /**
+   * How many calls of this tool object execute at once, over all runs: a positive integer, or `Infinity`, the default. One that
+   * finds no slot waits in order of arrival, or with `whenFull: 'fail'` fails at once with {@link ToolBusyError} (I7, I8).
+   */
+  readonly concurrency?: number | { readonly limit: number; readonly whenFull?: 'wait' | 'fail' }
   /** Does the work. An async generator yields {@link Progress} and returns its output. */
   execute(input: Input, context: ToolContext): Output | Promise<Output> | AsyncGenerator<Progress, Output>
   /** How the model reads the output. Default: a string as it is, `undefined` as empty text, anything else as JSON. */
   toContent?(output: Output): readonly ContentPart[]
 }
 
+/** None may be empty, or stand for two things (M11). */
+export interface ToolAliases {
+  /** Other names of the tool. */
+  readonly names?: readonly string[]
+  /** Other names of top-level keys of its input: `{ path: ['file', 'filename'] }`. */
+  readonly input?: Readonly<Record<string, readonly string[]>>
+}
+
 const EFFECTS: readonly Effect[] = ['read', 'idempotent', 'reversible', 'external']
+
+export function isEffect(value: unknown): value is Effect {
+  return EFFECTS.some((effect) => effect === value)
+}
 
 /**
  * The effect of a call with this checked input; `reversible` without `compensate` counts as `external`. Throws what the tool's own
@@ -64,7 +93,7 @@ const EFFECTS: readonly Effect[] = ['read', 'idempotent', 'reversible', 'externa
  */
 export function effectOf(tool: Tool, input: unknown): Effect {
   const effect = typeof tool.effect === 'function' ? tool.effect(input) : (tool.effect ?? 'external')
-  const known = EFFECTS.includes(effect) && (effect !== 'reversible' || tool.compensate !== undefined)
+  const known = isEffect(effect) && (effect !== 'reversible' || tool.compensate !== undefined)
   return known ? effect : 'external'
 }
 
@@ -87,13 +116,13 @@ const definitions = new WeakMap<Tool, ToolDefinition>()
 export function definitionOf(tool: Tool): ToolDefinition {
   let definition = definitions.get(tool)
   if (!definition) {
-    const inputSchema = tool.input['~standard'].jsonSchema.input({ target: 'draft-2020-12' })
-    definition = {
-      name: tool.name,
-      description: tool.description,
-      inputSchema: inputSchema as ToolDefinition['inputSchema'],
-    }
+    definition = { name: tool.name, description: tool.description, inputSchema: jsonSchemaOf(tool.input) }
     definitions.set(tool, definition)
   }
   return definition
+}
+
+/** What the schema accepts, as JSON Schema. Throws what the schema library throws. */
+export function jsonSchemaOf(schema: ToolSchema): ToolDefinition['inputSchema'] {
+  return schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' }) as ToolDefinition['inputSchema']
 }

@@ -1,4 +1,4 @@
-import { createAgent, type Middleware, type Tool, tool } from '@meanwhile/core'
+import { createAgent, type Middleware, type Run, type Tool, tool } from '@meanwhile/core'
 import {
   call,
   collect,
@@ -95,7 +95,12 @@ const ask = tool({
   effect: 'read',
   async execute(_, { run, callId }) {
     did.push('asked')
-    const { content } = await run.callTool({ type: 'tool-call', id: `${callId}-send`, name: 'send', input: {} })
+    const { content } = await (run as Run).callTool({
+      type: 'tool-call',
+      id: `${callId}-send`,
+      name: 'send',
+      input: {},
+    })
     return JSON.stringify(content)
   },
 })

@@ -144,7 +144,7 @@ test('nothing that a discarded call still says is taken for its successor’s (H
     async *execute({ n }, { run }) {
       await after(150)
       log.push(`deaf ${n}`)
-      run.emit({ name: `emitted by ${n}`, data: null })
+      run?.emit({ name: `emitted by ${n}`, data: null })
       yield { message: `progress of ${n}` }
       return n
     },
@@ -395,9 +395,9 @@ test('an abandoned call frees its slot, and what it does later reaches nobody (H
     effect: 'read',
     async *execute({ n }, { run }) {
       await after(2_000)
-      run.emit({ name: `emitted by ${n}`, data: null })
+      run?.emit({ name: `emitted by ${n}`, data: null })
       yield { message: `progress of ${n}` }
-      await run.callTool({ type: 'tool-call', id: 'side', name: 'look', input: { n: 9 } })
+      await run?.callTool({ type: 'tool-call', id: 'side', name: 'look', input: { n: 9 } })
       return n
     },
   }) as Tool
@@ -436,7 +436,7 @@ test('a call that a discarded tool tries to make afterwards is not made (H20, H2
     effect: 'read',
     async execute({ n }, { run, signal }) {
       await after(10_000, signal).catch(() => undefined)
-      await run.callTool({ type: 'tool-call', id: `of ${n}`, name: 'noting', input: { n } })
+      await run?.callTool({ type: 'tool-call', id: `of ${n}`, name: 'noting', input: { n } })
       return n
     },
   }) as Tool
@@ -459,7 +459,7 @@ test('a call that an early tool makes is aborted with it (H20, H39)', async () =
     input,
     effect: 'read',
     execute: ({ n }, { run }) =>
-      run.callTool({ type: 'tool-call', id: `of ${n}`, name: 'look', input: { n, ms: 1_000 } }),
+      run?.callTool({ type: 'tool-call', id: `of ${n}`, name: 'look', input: { n, ms: 1_000 } }),
   }) as Tool
   const script = respond(call('maker', { n: 1 }, { id: 'c1', deltas: 1 }), wait(100), end({ finishReason: 'length' }))
   const { log, result } = await ran([script, done], { tools: [maker] })

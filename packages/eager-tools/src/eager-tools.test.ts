@@ -1,4 +1,13 @@
-import { createAgent, type Message, type Middleware, type ModelEvent, runLocal, type Tool, tool } from '@meanwhile/core'
+import {
+  createAgent,
+  type Message,
+  type Middleware,
+  type ModelEvent,
+  type Run,
+  runLocal,
+  type Tool,
+  tool,
+} from '@meanwhile/core'
 import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -83,7 +92,14 @@ test('an early call is the loop’s call: one execution, set-up tools, one pass 
     ['c1', 1, false],
     ['c2', 1, false],
   ])
-  expect(Object.keys(contexts[0] ?? {}).sort()).toEqual(['attempt', 'callId', 'idempotencyKey', 'run', 'signal'])
+  expect(Object.keys(contexts[0] ?? {}).sort()).toEqual([
+    'answers',
+    'attempt',
+    'callId',
+    'idempotencyKey',
+    'run',
+    'signal',
+  ])
 })
 
 test('run-local values are the same for hooks and early tools (H9, D1)', async () => {
@@ -93,7 +109,7 @@ test('run-local values are the same for hooks and early tools (H9, D1)', async (
     description: 'Notes.',
     input,
     effect: 'read',
-    execute: (_, { run }) => void notes(run).push('tool'),
+    execute: (_, { run }) => void notes(run as Run).push('tool'),
   })
   const read: string[][] = []
   const hook: Middleware = {
@@ -230,7 +246,7 @@ const working = (schema = input) =>
     async *execute(_, { run }) {
       yield { message: 'begun' }
       await after(50)
-      run.emit({ name: 'half', data: null })
+      run?.emit({ name: 'half', data: null })
       yield { message: 'halfway' }
       await after(100)
       return 'worked'

@@ -5,8 +5,10 @@ import {
   DEFERRAL_REASON,
   DISPATCH_EVIDENCE,
   type Effect,
+  findTool,
   type Model,
   type Run,
+  resolveAliases,
   type Tool,
   type ToolCall,
 } from '@meanwhile/core'
@@ -15,7 +17,9 @@ import { deferral, type Evidence, knownEffect, type Policy } from './policy.ts'
 interface StreamedCall {
   readonly id: string
   readonly tool: Tool | undefined
-  /** As it was last heard of, and on what evidence. */
+  /** The input as it was last heard of. */
+  written?: unknown
+  /** The call in its tool's own words (M9), and on what evidence. */
   call?: ToolCall
   evidence?: Evidence
   /** Known at once if the tool declares it, else when its input is checked. */
@@ -43,7 +47,7 @@ export class StreamedResponse {
 
   began(id: string, name: string): void {
     if (this.#calls.has(id)) return
-    const tool = this.#options.run.setup.tools.find((tool) => tool.name === name)
+    const tool = findTool(this.#options.run.setup.tools, name)
     const effect = typeof tool?.effect === 'function' ? undefined : (tool?.effect ?? 'external')
     this.#calls.set(id, { id, tool, effect, state: 'streaming', reason: 'off' })
   }
@@ -53,12 +57,13 @@ export class StreamedResponse {
     this.began(call.id, call.name)
     const streamed = this.#calls.get(call.id)
     if (!streamed) return
-    const changed = streamed.call?.input !== call.input
-    streamed.call = call
+    const changed = streamed.written !== call.input
+    streamed.written = call.input
+    streamed.call = resolveAliases(call, this.#options.run.setup.tools)
     streamed.evidence = evidence
     if (changed) {
       streamed.state = 'streaming'
-      void this.#check(streamed, call)
+      void this.#check(streamed, streamed.call)
     } else if (streamed.state === 'deferred' && streamed.reason !== 'invalid') {
       streamed.state = 'due'
       this.#advance()
@@ -74,10 +79,10 @@ export class StreamedResponse {
 
   /** Asks once for each input what the schema and the tool's effect say of it. An input that changes meanwhile has its own check. */
   async #check(streamed: StreamedCall, call: ToolCall): Promise<void> {
-    const { tool } = streamed
+    const { tool, written } = streamed
     if (typeof tool?.effect === 'function') streamed.effect = undefined
     const checked = await usable(tool, call)
-    if (streamed.call?.input !== call.input) return
+    if (streamed.written !== written) return
     if (tool && checked) {
       streamed.effect = knownEffect(tool, checked.input, this.#options.run)
       streamed.state = 'due'

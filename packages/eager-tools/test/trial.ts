@@ -1,6 +1,6 @@
 /** One run of a scenario, with eagerTools or without, and all that can be seen of it. */
 
-import { type AgentEvent, type AgentResult, createAgent, type Effect, type Tool, tool } from '@meanwhile/core'
+import { type AgentEvent, type AgentResult, createAgent, type Effect, type Run, type Tool, tool } from '@meanwhile/core'
 import { collect } from '@meanwhile/core/testing'
 import { vi } from 'vitest'
 import { z } from 'zod'
@@ -67,13 +67,13 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
       input: shape,
       effect,
       async *execute(input, context) {
-        const key = context.idempotencyKey.replace(context.run.id, '')
+        const key = context.idempotencyKey.replace((context.run as Run).id, '')
         const execution = {
           tool: name,
           effect: typeof effect === 'function' ? effect(input) : effect,
           input,
           written: written.get(context.callId),
-          step: context.run.step,
+          step: (context.run as Run).step,
           key,
           succeeded: false,
         }
@@ -82,7 +82,7 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
         try {
           if (name === 'scan') {
             yield { message: 'scanning', progress: 0.5 }
-            context.run.emit({ name: 'scanned', data: input.n })
+            context.run?.emit({ name: 'scanned', data: input.n })
           }
           if (input.ms > 0) await sleep(input.ms, input.deaf ? undefined : context.signal)
           if (input.fails) throw new Error(`${name} ${input.n} fails`)

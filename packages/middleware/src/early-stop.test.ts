@@ -4,6 +4,7 @@ import {
   createAgent,
   MaxStepsError,
   type Middleware,
+  OutputError,
   type Tool,
   textOf,
   tool,
@@ -256,4 +257,94 @@ test('what the closing answer says is read as it streams (B4)', async () => {
     ' b',
     ' c',
   ])
+})
+
+const output = z.object({ n: z.number() })
+const given = (n: unknown) => respond(call('final_answer', { n }, { id: 'last' }))
+const native = { structuredOutput: true }
+
+async function closed(closing: ScriptResponse, model: { readonly structuredOutput?: boolean } = {}) {
+  const asked = scriptedModel([looking(1), closing], model)
+  const look = tool({ name: 'look', description: 'Looks.', input: z.object({ n: z.number() }), execute: () => 'seen' })
+  const agent = createAgent({ model: asked, output, tools: [look], maxSteps: 1, middleware: [earlyStop()] })
+  return { ...(await collect(agent.stream('Go'))), request: asked.requests[1] }
+}
+
+test('with an output tool the closing request allows that one alone, and its call is the answer (F4, O13)', async () => {
+  const closing = respond(
+    say('So: '),
+    call('look', { n: 9 }, { id: 'closing' }),
+    call('final_answer', { n: 7 }, { id: 'last' }),
+  )
+  const { request, result, events } = await closed(closing)
+  expect(request?.toolChoice).toEqual({ tool: 'final_answer' })
+  expect(request?.tools.map(({ name }) => name)).toEqual(['look', 'final_answer'])
+  expect(result).toMatchObject({ stopReason: 'early-stop', output: { n: 7 }, steps: 2 })
+  expect(JSON.stringify(events)).not.toContain('closing"')
+  const told = events.filter((event) => event.step === 2 && ('id' in event || 'call' in event || 'callId' in event))
+  expect(new Set(told.map(({ type }) => type))).toEqual(
+    new Set(['tool-input-start', 'tool-input-delta', 'tool-input-closed', 'tool-call', 'tool-end']),
+  )
+})
+
+test('a history without tool messages has the output tool alone in its closing request (F4, O13)', async () => {
+  const rejecting: Middleware = {
+    name: 'rejecting',
+    beforeFinalAnswer: (_, run) => (run.step < 2 ? { accept: false, feedback: 'No.' } : undefined),
+  }
+  const model = scriptedModel([respond(say('{"n":1}')), given(2)])
+  const look = tool({ name: 'look', description: 'Looks.', input: z.object({}), execute: () => 'seen' })
+  const agent = createAgent({ model, output, tools: [look], maxSteps: 1, middleware: [rejecting, earlyStop()] })
+  expect((await agent.run('Go')).output).toEqual({ n: 2 })
+  expect(model.requests[1]).toMatchObject({ toolChoice: { tool: 'final_answer' }, tools: [{ name: 'final_answer' }] })
+})
+
+test('a model with structured output closes with it, and calls nothing (F4, O13)', async () => {
+  const { request, result } = await closed(respond(say('{"n":7}')), native)
+  expect(request).toMatchObject({ toolChoice: 'none', tools: [{ name: 'look' }], output: { name: 'final_answer' } })
+  expect(result).toMatchObject({ stopReason: 'early-stop', output: { n: 7 } })
+})
+
+const unfit: readonly (readonly [what: string, closing: ScriptResponse, model?: typeof native])[] = [
+  ['a call that does not fit', given('seven')],
+  ['a call whose input is no JSON', respond(call('final_answer', '{"n"'))],
+  ['a call that was cut off', respond(call('final_answer', { n: 7 }), end({ finishReason: 'length' }))],
+  ['plain text where a call was due', respond(say('Seven.'))],
+  ['another call', looking(9)],
+  ['nothing', respond(say(''))],
+  ['JSON that does not fit', respond(say('{"n":"seven"}')), native],
+  ['text that is no JSON', respond(say('Seven.')), native],
+  ['a call instead of text', looking(9), native],
+]
+
+test.for(unfit)('%s in the closing answer fails with OutputError (O13)', async ([, closing, model]) => {
+  const { error, result } = await closed(closing, model)
+  expect(result).toBeUndefined()
+  expect(error).toBeInstanceOf(OutputError)
+  expect(error).toMatchObject({ name: 'OutputError', issues: [{}], usage: {} })
+  const { messages } = error as OutputError
+  const next = createAgent({ model: scriptedModel([respond(say('Hello again.'))]) })
+  expect((await next.run([...(messages ?? []), { role: 'user', content: 'And?' }])).text).toBe('Hello again.')
+})
+
+test('a closing output that a hook rejects is MaxStepsError still: it did fit (O13, N17)', async () => {
+  const rejecting: Middleware = { name: 'rejecting', beforeFinalAnswer: () => ({ accept: false, feedback: 'No.' }) }
+  const model = scriptedModel([given(1), given(2)])
+  const agent = createAgent({ model, output, maxSteps: 1, middleware: [rejecting, earlyStop()] })
+  await expect(agent.run('Go')).rejects.toMatchObject({ name: 'MaxStepsError', maxSteps: 1, feedback: 'No.' })
+})
+
+test('a user’s own middleware closes an agent with an output by the same means (F7, O13)', async () => {
+  const own: Middleware = {
+    name: 'own',
+    beforeAgent: (setup) => ({ ...setup, maxSteps: setup.maxSteps + 1 }),
+    async *wrapModel(request, next, run) {
+      return yield* next(run.step === run.setup.maxSteps ? { ...request, toolChoice: 'none' } : request)
+    },
+  }
+  const model = scriptedModel([looking(1), given(7)])
+  const look = tool({ name: 'look', description: 'Looks.', input: z.object({}), execute: () => 'seen' })
+  const agent = createAgent({ model, output, tools: [look], maxSteps: 1, middleware: [own] })
+  expect((await agent.run('Go')).output).toEqual({ n: 7 })
+  expect(model.requests[1]?.toolChoice).toEqual({ tool: 'final_answer' })
 })

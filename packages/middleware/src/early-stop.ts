@@ -7,6 +7,7 @@ import {
   ConfigError,
   MaxStepsError,
   type Middleware,
+  OutputError,
   type Run,
   runLocal,
   textOf,
@@ -25,10 +26,13 @@ const isClosing = (run: Run) => run.step === run.setup.maxSteps
  * calls, `stopReason: 'early-stop'` (N16). A run that ends sooner is not touched (F6). If the closing answer has no text the run ends
  * with `MaxStepsError`, which names the limit as the user set it (N17). The final-answer gate sees that answer, and can only warn: one
  * that it rejects is the result all the same, with the feedback in `warnings` (O12).
+ *
+ * An agent with an `output` schema gets its output: where the model gives it through a call, that call alone is allowed. What does
+ * not fit fails with `OutputError` (O13).
  */
 export function earlyStop({ instruction = DEFAULT_INSTRUCTION }: EarlyStopOptions = {}): Middleware {
   if (typeof instruction !== 'string') throw new ConfigError('instruction', 'must be a string')
-  const closing = runLocal((): { state?: AgentState } => ({}))
+  const closing = runLocal((): { state?: AgentState; hasOutput?: boolean } => ({}))
   return {
     name: 'early-stop',
     beforeAgent: (setup) => ({ ...setup, maxSteps: setup.maxSteps + 1 }),
@@ -37,8 +41,11 @@ export function earlyStop({ instruction = DEFAULT_INSTRUCTION }: EarlyStopOption
       return { ...state, messages: [...state.messages, { role: 'user', content: instruction, origin: 'early-stop' }] }
     },
     // The flow itself, not one round it: this wrap has nothing to do with the events of other steps.
-    wrapModel: (request, next, run) =>
-      isClosing(run) ? closingCall(request, next, () => limitReached(run)) : next(request),
+    wrapModel(request, next, run) {
+      if (!isClosing(run)) return next(request)
+      closing(run).hasOutput = request.output !== undefined
+      return closingCall(request, next, () => limitReached(run))
+    },
     afterModel(state, run) {
       if (isClosing(run)) closing(run).state = state
     },
@@ -48,8 +55,10 @@ export function earlyStop({ instruction = DEFAULT_INSTRUCTION }: EarlyStopOption
         return isClosing(run) ? { ...result, stopReason: 'early-stop' } : result
       } catch (error) {
         if (!(isClosing(run) && error instanceof MaxStepsError)) throw error
-        const answered = closing(run).state
-        if (!answered || error.feedback === undefined) throw limitReached(run)
+        if (error.cause instanceof OutputError) throw error.cause
+        const { state: answered, hasOutput } = closing(run)
+        // An output that a hook rejected is none of ours to give: its value is core's.
+        if (!answered || error.feedback === undefined || hasOutput) throw limitReached(run, error.feedback)
         run.warn({ code: 'answer-rejected', message: error.feedback })
         return resultOf(answered, run)
       }
@@ -74,6 +83,6 @@ function resultOf({ messages }: AgentState, run: Run): AgentResult {
 }
 
 /** The limit is the user's: the closing step is ours. */
-function limitReached(run: Run): MaxStepsError {
-  return new MaxStepsError(run.setup.maxSteps - 1)
+function limitReached(run: Run, feedback?: string): MaxStepsError {
+  return new MaxStepsError(run.setup.maxSteps - 1, feedback)
 }

@@ -62,6 +62,7 @@ export interface CallOptions<V extends Version> extends Optioned {
   prompt: PromptMessage<V>[]
   tools?: { type: 'function'; name: string; description: string; inputSchema: object }[]
   toolChoice?: { type: 'auto' | 'none' | 'required' } | { type: 'tool'; toolName: string }
+  responseFormat?: { type: 'json'; schema: object; name: string }
   maxOutputTokens?: number
   temperature?: number
   topP?: number

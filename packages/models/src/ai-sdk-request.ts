@@ -5,6 +5,7 @@ import type {
   Message,
   ModelRequest,
   ModelSettings,
+  OutputFormat,
   TextPart,
   ToolCall,
   ToolMessage,
@@ -24,6 +25,7 @@ import type {
 import { joinText, nameOf } from './content.ts'
 import { defined } from './defined.ts'
 import { isRecord } from './is-record.ts'
+import { jsonSchemaFormat } from './output-schema.ts'
 
 /** All settings have their place, but `parallelToolCalls` is each provider's own: known here of OpenAI and Anthropic. */
 export function callOptions<V extends Version>(
@@ -32,7 +34,7 @@ export function callOptions<V extends Version>(
   kept: Keeper,
   dialect: Dialect<V>,
 ): CallOptions<V> {
-  const { settings } = request
+  const { settings, output } = request
   return {
     prompt: promptOf(request, kept, dialect),
     ...toolsOf(request),
@@ -45,10 +47,16 @@ export function callOptions<V extends Version>(
       presencePenalty: settings.presencePenalty,
       stopSequences: settings.stopSequences && [...settings.stopSequences],
       seed: settings.seed,
+      responseFormat: output && responseFormat(output),
     }),
     ...optionsOf({ ...settings.providerOptions, ...parallelOption(provider, settings) }),
     abortSignal: request.signal,
   }
+}
+
+function responseFormat(output: OutputFormat): CallOptions<Version>['responseFormat'] {
+  const { name, schema } = jsonSchemaFormat(output)
+  return { type: 'json', name, schema }
 }
 
 function parallelOption(provider: string, { parallelToolCalls, providerOptions }: ModelSettings): object {

@@ -12,6 +12,8 @@ import { callOptions } from './ai-sdk-request.ts'
 import { partReader } from './ai-sdk-stream.ts'
 import { checkUrls } from './ai-sdk-urls.ts'
 import { IDLE_TIMEOUT } from './idle-limit.ts'
+import { jsonSchemaFormat } from './output-schema.ts'
+import { filesAfterResults } from './result-files.ts'
 
 export type { AiSdkModel } from './ai-sdk-model.ts'
 
@@ -21,6 +23,11 @@ export interface AiSdkOptions {
    * parts that bring nothing are nothing. Default 300,000, because models may reason unseen for minutes; `Infinity` for none.
    */
   readonly idleTimeout?: number
+  /**
+   * Whether the model takes a JSON Schema as its response format beside tools. The AI SDK does not tell, so by default OpenAI's are
+   * asked so, for schemas that they can be held to. Where it is not, an agent's `output` comes through a call (M14).
+   */
+  readonly structuredOutput?: boolean
 }
 
 /**
@@ -30,15 +37,18 @@ export interface AiSdkOptions {
  * `provider` is the name `gen_ai.provider.name` has for it. `providerOptions` of the settings go to the AI SDK's provider as
  * they are: their names and members are the AI SDK's. `clientRetries` has no meaning: below its own loop the AI SDK tries once.
  */
-export function aiSdk(model: AiSdkModel, { idleTimeout = IDLE_TIMEOUT }: AiSdkOptions = {}): Model {
+export function aiSdk(model: AiSdkModel, { idleTimeout = IDLE_TIMEOUT, structuredOutput }: AiSdkOptions = {}): Model {
   const kept = keeper(model.provider)
+  // The names of that wire's providers end so. Files in results they would write as JSON text.
+  const onChat = model.provider.endsWith('.chat')
   return {
     provider: providerName(model.provider),
     id: model.modelId,
+    structuredOutput: (output) =>
+      structuredOutput ?? (/^(openai|azure)/.test(model.provider) && jsonSchemaFormat(output).strict),
     stream(request) {
-      const answer = parts(request, ask, idleTimeout)
-      // The names of that wire's providers end so.
-      const onChat = model.provider.endsWith('.chat')
+      const messages = onChat ? filesAfterResults(request.messages) : request.messages
+      const answer = parts({ ...request, messages }, ask, idleTimeout)
       return assemble(request, answer, partReader(kept, onChat), explainAiSdk)
     },
   }

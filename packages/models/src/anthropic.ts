@@ -6,6 +6,7 @@ import { answer } from './answer.ts'
 import type { Asked, RequestOptions } from './client-chunks.ts'
 import { messagesRequest } from './messages-request.ts'
 import { isSilentEvent, messagesReader } from './messages-stream.ts'
+import { strictSchema } from './output-schema.ts'
 import { serverOf } from './server.ts'
 
 export interface AnthropicOptions {
@@ -25,7 +26,18 @@ export interface AnthropicOptions {
    * may reason unseen for minutes; `Infinity` for none.
    */
   readonly idleTimeout?: number
+  /**
+   * Whether the model takes structured output. Default: what is known of Claude, and `false` with any other `provider`. Where it does
+   * not, or cannot take the schema, an agent's `output` comes through a call (M14).
+   */
+  readonly structuredOutput?: boolean
 }
+
+/** Models that have no structured output: those before 4.5. */
+const NO_SCHEMA = /claude-(instant|[23]|(opus|sonnet)-4(-[01]|-20|$))/
+
+/** What the API takes of a schema, beyond its keywords. */
+const MOST_OPTIONAL = 24
 
 /** The part of the official client that is used: an `Anthropic`, or its sisters for Bedrock, Vertex and Foundry. */
 export interface AnthropicClient {
@@ -45,11 +57,16 @@ export function anthropic({
   maxTokens = 16_384,
   provider = 'anthropic',
   idleTimeout,
+  structuredOutput = provider === 'anthropic' && !NO_SCHEMA.test(model),
 }: AnthropicOptions): Model {
   return {
     provider,
     id: model,
     server: serverOf(client.baseURL),
+    structuredOutput({ schema }) {
+      const strict = structuredOutput ? strictSchema(schema) : undefined
+      return strict !== undefined && !strict.refers && strict.optional <= MOST_OPTIONAL
+    },
     stream: (request) =>
       answer(request, {
         open: (options) => client.messages.create(messagesRequest(model, provider, maxTokens, request), options),

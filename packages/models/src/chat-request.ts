@@ -1,17 +1,11 @@
 /** What is asked, as OpenAI's Chat Completions have it. */
 
-import type {
-  AssistantMessage,
-  FilePart,
-  Message,
-  ModelRequest,
-  ToolCall,
-  ToolMessage,
-  UserMessage,
-} from '@meanwhile/core'
+import type { AssistantMessage, FilePart, Message, ModelRequest, ToolCall, UserMessage } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from './content.ts'
 import { defined } from './defined.ts'
+import { jsonSchemaFormat } from './output-schema.ts'
+import { filesAfterResults } from './result-files.ts'
 
 type Body = OpenAI.ChatCompletionCreateParamsStreaming
 type Param = OpenAI.ChatCompletionMessageParam
@@ -22,7 +16,7 @@ type Part = OpenAI.ChatCompletionContentPart
  * `max_tokens` where others do. `providerOptions` of the provider are put into the body last.
  */
 export function chatRequest(model: string, provider: string, request: ModelRequest): Body {
-  const { settings } = request
+  const { settings, output } = request
   const limit = /^(openai|azure)/.test(provider) ? 'max_completion_tokens' : 'max_tokens'
   return {
     model,
@@ -37,6 +31,7 @@ export function chatRequest(model: string, provider: string, request: ModelReque
       stop: settings.stopSequences && [...settings.stopSequences],
       seed: settings.seed,
     }),
+    ...(output && { response_format: { type: 'json_schema' as const, json_schema: jsonSchemaFormat(output) } }),
     stream_options: { include_usage: true },
     ...settings.providerOptions?.[provider],
     stream: true,
@@ -63,24 +58,14 @@ function choiceOf(choice: Exclude<ModelRequest['toolChoice'], 'auto'>): OpenAI.C
 function chatMessages(request: ModelRequest, provider: string): Param[] {
   const params: Param[] = []
   if (request.instructions !== '') params.push({ role: 'system', content: request.instructions })
-  // Files that tools returned: the wire has no place for them in a result, so they follow the step's last one (M13).
-  let files: Part[] = []
-  const handOver = () => {
-    if (files.length > 0) params.push({ role: 'user', content: files })
-    files = []
-  }
-  for (const message of request.messages) {
-    if (message.role !== 'tool') handOver()
-    params.push(paramOf(message, provider, files))
-  }
-  handOver()
+  for (const message of filesAfterResults(request.messages)) params.push(paramOf(message, provider))
   return params
 }
 
-function paramOf(message: Message, provider: string, files: Part[]): Param {
+function paramOf(message: Message, provider: string): Param {
   if (message.role === 'user') return userParam(message, provider)
   if (message.role === 'assistant') return assistantParam(message, provider)
-  return toolParam(message, provider, files)
+  return { role: 'tool', tool_call_id: message.callId, content: joinText(message.content, () => '') }
 }
 
 function userParam({ content }: UserMessage, provider: string): Param {
@@ -125,15 +110,6 @@ function callParam(call: ToolCall, provider: string): OpenAI.ChatCompletionMessa
     type: 'function',
     function: { name: nameOf(call), arguments: argumentsOf(call) },
   }
-}
-
-function toolParam(message: ToolMessage, provider: string, files: Part[]): Param {
-  const content = joinText(message.content, (part) => {
-    const name = part.filename ?? part.mediaType
-    files.push({ type: 'text', text: `${name}, from the result of call ${message.callId}:` }, filePart(part, provider))
-    return `(${name} is in the user message after these results)`
-  })
-  return { role: 'tool', tool_call_id: message.callId, content }
 }
 
 function filePart(part: FilePart, provider: string): Part {

@@ -5,6 +5,7 @@ import type { AssistantPart, ContentPart, FilePart, ModelRequest, ToolCall, Tool
 import { metadataFor, nameOf, refuseFile } from './content.ts'
 import { defined } from './defined.ts'
 import { isRecord } from './is-record.ts'
+import { strictSchema } from './output-schema.ts'
 
 type Body = Anthropic.MessageCreateParamsStreaming
 type Block = Anthropic.ContentBlockParam
@@ -29,8 +30,17 @@ export function messagesRequest(model: string, provider: string, maxTokens: numb
       stop_sequences: settings.stopSequences && [...settings.stopSequences],
     }),
     ...settings.providerOptions?.[provider],
+    ...formatOf(request, provider),
     stream: true,
   }
+}
+
+/** Beside what else the user puts there. */
+function formatOf({ output, settings }: ModelRequest, provider: string): Partial<Body> {
+  const schema = output && strictSchema(output.schema)?.schema
+  if (!schema) return {}
+  const own = settings.providerOptions?.[provider]?.output_config
+  return { output_config: { format: { type: 'json_schema', schema }, ...(isRecord(own) && own) } }
 }
 
 function toolsOf(request: ModelRequest): Partial<Body> {

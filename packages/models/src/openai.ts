@@ -27,7 +27,15 @@ export interface OpenAIOptions {
    * may reason unseen for minutes; `Infinity` for none.
    */
   readonly idleTimeout?: number
+  /**
+   * Whether the model takes a JSON Schema as its response format. Default: what is known of OpenAI's own models, and `false` with any
+   * other `provider`. Where it does not, an agent's `output` comes through a call (M14).
+   */
+  readonly structuredOutput?: boolean
 }
+
+/** OpenAI's models that take no JSON Schema as their response format. */
+const NO_SCHEMA = /^(gpt-3|gpt-4(-|$)|gpt-4o-2024-05-13|chatgpt|o1-(mini|preview))/
 
 /** The part of the official client that is used: an `OpenAI`, an `AzureOpenAI`, of any 6.x or 7.x. */
 export interface OpenAIClient {
@@ -49,11 +57,19 @@ export interface OpenAIClient {
 }
 
 /** A model that is asked through OpenAI's official client. */
-export function openai({ client, model, api = 'responses', provider = 'openai', idleTimeout }: OpenAIOptions): Model {
+export function openai({
+  client,
+  model,
+  api = 'responses',
+  provider = 'openai',
+  idleTimeout,
+  structuredOutput = /^(openai|azure)/.test(provider) && !NO_SCHEMA.test(model),
+}: OpenAIOptions): Model {
   return {
     provider,
     id: model,
     server: serverOf(client.baseURL),
+    structuredOutput: () => structuredOutput,
     stream: api === 'chat' ? streamChat : streamResponses,
   }
 

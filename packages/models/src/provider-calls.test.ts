@@ -51,7 +51,7 @@ test('Anthropic: a call the provider runs has its result, is not run, and goes b
     ),
   )
   expect(text).toBe('Found.')
-  expect(message.content[0]).toMatchObject({
+  expect(message?.content[0]).toMatchObject({
     type: 'tool-call',
     id: 'srv_1',
     name: 'web_search',
@@ -70,7 +70,7 @@ test('Anthropic: a result whose call stands in an earlier message goes back as i
 
 test('Anthropic: a call whose result has not come goes back without one (G16)', async () => {
   const { message, body } = await goesBack(claude, messages(block(0, search), block(1, { type: 'text', text: 'Hm.' })))
-  expect(message.content[0]).toMatchObject({ id: 'srv_1', providerResult: null })
+  expect(message?.content[0]).toMatchObject({ id: 'srv_1', providerResult: null })
   expect(body).toMatchObject({ messages: [{}, { content: [search, { text: 'Hm.' }] }, {}] })
 })
 
@@ -106,7 +106,7 @@ test.each([
   ])
   expect(text).toBe('Found.')
   expect(finishReason).toBe('stop')
-  expect(message.content[0]).toMatchObject({ type: 'tool-call', id: item.id, name, input, providerResult: done })
+  expect(message?.content[0]).toMatchObject({ type: 'tool-call', id: item.id, name, input, providerResult: done })
   expect(body).toMatchObject({ input: [{}, done, { role: 'assistant', content: 'Found.' }, {}] })
 })
 

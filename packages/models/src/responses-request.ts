@@ -5,6 +5,7 @@ import type OpenAI from 'openai'
 import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from './content.ts'
 import { defined } from './defined.ts'
 import { isRecord } from './is-record.ts'
+import { jsonSchemaFormat } from './output-schema.ts'
 
 type Body = OpenAI.Responses.ResponseCreateParamsStreaming
 type Item = OpenAI.Responses.ResponseInputItem
@@ -37,8 +38,16 @@ export function responsesRequest(model: string, provider: string, request: Model
     store: false,
     ...(!DOES_NOT_REASON.test(model) && { include: ['reasoning.encrypted_content' as const] }),
     ...settings.providerOptions?.[provider],
+    ...formatOf(request, provider),
     stream: true,
   }
+}
+
+/** Beside what else the user puts there. */
+function formatOf({ output, settings }: ModelRequest, provider: string): Partial<Body> {
+  if (!output) return {}
+  const own = settings.providerOptions?.[provider]?.text
+  return { text: { format: { type: 'json_schema', ...jsonSchemaFormat(output) }, ...(isRecord(own) && own) } }
 }
 
 function toolsOf({ tools, toolChoice, settings }: ModelRequest): Partial<Body> {

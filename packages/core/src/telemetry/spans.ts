@@ -18,12 +18,14 @@ import {
   ModelError,
   messageOf,
   RunAbortedError,
+  RunStop,
   TimeoutError,
   ToolDiscardedError,
   ToolInputError,
   ToolTimeoutError,
   UnknownToolError,
 } from '../errors.ts'
+import { Interrupt } from '../interrupt.ts'
 import type { AssistantMessage, Usage } from '../message.ts'
 import type { Model, ModelRequest } from '../model.ts'
 import * as names from './semconv.ts'
@@ -43,7 +45,7 @@ export interface OpenSpan {
   readonly context: Context
 }
 
-export type Outcome = 'completed' | 'failed' | 'cancelled' | 'committed' | 'discarded' | 'abandoned'
+export type Outcome = 'completed' | 'failed' | 'interrupted' | 'cancelled' | 'committed' | 'discarded' | 'abandoned'
 
 export function tracerOf(options: TelemetryOptions | undefined): Tracer {
   return (options?.tracerProvider ?? trace).getTracer(names.SCOPE, names.VERSION)
@@ -154,6 +156,7 @@ export interface ToolSpan {
   readonly tool: string | undefined
   readonly callId: string
   readonly agent: string | undefined
+  /** 0 before the first, and alone: then there is no model call that it waits for. */
   readonly step: number
   readonly attempt: number
   readonly early: boolean
@@ -169,10 +172,12 @@ export function startToolSpan(tracer: Tracer, parent: Context, call: ToolSpan): 
     [names.TOOL_NAME]: call.tool ?? names.OTHER,
     [names.TOOL_CALL_ID]: call.callId,
     [names.TOOL_TYPE]: 'function',
-    [names.STEP_INDEX]: call.step,
     [names.ATTEMPT]: call.attempt,
-    [names.DISPATCH_MODE]: call.early ? 'early' : 'after_model',
-    ...(!call.early && { [names.DISPATCH_EVIDENCE]: 'model_stood' }),
+    ...(call.step > 0 && {
+      [names.STEP_INDEX]: call.step,
+      [names.DISPATCH_MODE]: call.early ? 'early' : 'after_model',
+    }),
+    ...(call.step > 0 && !call.early && { [names.DISPATCH_EVIDENCE]: 'model_stood' }),
     ...(call.agent !== undefined && { [names.AGENT_NAME]: call.agent }),
     ...call.attributes,
   }
@@ -210,13 +215,17 @@ const recorded = new WeakMap<object, string>()
  * recorded once in a trace, where it happened, and without its message: messages hold user data.
  */
 export function setError(span: Span, error: unknown): void {
-  if (!span.isRecording() || error instanceof RunAbortedError || error instanceof ToolDiscardedError) return
+  if (!span.isRecording() || isOnPurpose(error)) return
   span.setAttribute(names.ERROR_TYPE, errorType(error))
   span.setStatus({ code: SpanStatusCode.ERROR })
   const { traceId } = span.spanContext()
   if (!(error instanceof Error) || recorded.get(error) === traceId) return
   recorded.set(error, traceId)
   span.recordException({ name: textOf(error, 'name'), message: '', stack: framesOf(error) })
+}
+
+function isOnPurpose(error: unknown): boolean {
+  return error instanceof RunAbortedError || error instanceof RunStop || error instanceof ToolDiscardedError
 }
 
 /** A class name or a word of the conventions: few distinct values, no content. */
@@ -231,7 +240,8 @@ export function errorType(error: unknown): string {
 /** The run's or an attempt's outcome, from what it threw. */
 export function outcomeOf(error: unknown): Outcome {
   if (error === undefined) return 'completed'
-  return error instanceof RunAbortedError ? 'cancelled' : 'failed'
+  if (error instanceof Interrupt) return 'interrupted'
+  return isOnPurpose(error) ? 'cancelled' : 'failed'
 }
 
 function framesOf(error: Error): string {

@@ -1,10 +1,10 @@
 import { spanTree } from '@meanwhile/harness/otlp'
-import { context, trace } from '@opentelemetry/api'
+import { context, SpanStatusCode, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { createAgent, type Middleware, map, type Tool, tool } from '../index.ts'
+import { createAgent, type Middleware, map, runTool, type Tool, tool } from '../index.ts'
 import { call, collect, fail, respond, say, scriptedModel } from '../testing.ts'
 
 beforeAll(() => {
@@ -435,6 +435,63 @@ test('every span that was started ends once, however the run goes', async () => 
 
   expect(open).toBeGreaterThan(50)
   expect(ended).toBe(open)
+})
+
+const stopping = (more: Partial<Tool>) =>
+  tool({
+    name: 'slow',
+    description: 'slow',
+    input: z.object({}),
+    execute: (_, { signal }) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    ...more,
+  }) as Tool
+
+test('a call past its time limit is an error of its span, a cancelled one is none (I4, I10)', async () => {
+  const calls = [call('slow', {}, { id: 'late' }), call('other', {}, { id: 'cancelled' })]
+  const model = scriptedModel([respond(...calls), respond(say('Done.'))])
+  const tools = [stopping({ timeout: 100 }), stopping({ name: 'other' })]
+  const spans = await spansOf(async () => {
+    const run = createAgent({ model, tools, telemetry: { tracerProvider } }).stream('Go')
+    setTimeout(() => run.cancelTool('cancelled'), 50)
+    await run.result
+  })
+  const late = named(spans, 'execute_tool slow')
+  expect(late.status.code).toBe(SpanStatusCode.ERROR)
+  expect(late.attributes).toMatchObject({ 'error.type': 'timeout', 'meanwhile.outcome': 'failed' })
+  expect(ms(late.duration)).toBe(100)
+  const cancelled = named(spans, 'execute_tool other')
+  expect(cancelled.status.code).toBe(SpanStatusCode.UNSET)
+  expect(cancelled.attributes).toMatchObject({ 'meanwhile.outcome': 'cancelled' })
+  expect(ms(cancelled.duration)).toBe(50)
+})
+
+test('a call that goes on beyond its time limit says so on its span (I10, K12)', async () => {
+  const deaf = stopping({ timeout: 100, execute: () => after(5_000) })
+  const model = scriptedModel([respond(call('slow')), respond(say('Done.'))])
+  const agent = createAgent({ model, tools: [deaf], telemetry: { tracerProvider }, grace: 200 })
+  const span = named(await spansOf(() => agent.run('Go')), 'execute_tool slow')
+  expect(span.attributes).toMatchObject({ 'error.type': 'timeout', 'meanwhile.settled': false })
+  expect(ms(span.duration)).toBe(300)
+})
+
+test('a stand-alone tool has one span, a child of what is active, that says nothing of a step (I11)', async () => {
+  const tracer = tracerProvider.getTracer('test')
+  const spans = await spansOf(() =>
+    tracer.startActiveSpan('request', async (span) => {
+      await runTool(pause('weather', 200), {}, { telemetry: { tracerProvider } })
+      await runTool(stopping({ timeout: 100 }), {}, { telemetry: { tracerProvider } }).result.catch(() => undefined)
+      span.end()
+    }),
+  )
+  expect(spanTree(spans)).toMatchObject([
+    { name: 'request', children: [{ name: 'execute_tool weather' }, { name: 'execute_tool slow' }] },
+  ])
+  const { attributes, duration } = named(spans, 'execute_tool weather')
+  expect(ms(duration)).toBe(200)
+  expect(Object.keys(attributes).filter((name) => /step|dispatch.mode|evidence|agent/.test(name))).toEqual([])
+  expect(attributes).toMatchObject({ 'gen_ai.operation.name': 'execute_tool', 'meanwhile.outcome': 'committed' })
+  expect(named(spans, 'execute_tool slow').attributes).toMatchObject({ 'error.type': 'timeout' })
 })
 
 test('with no SDK a run works and leaves nothing behind', async () => {

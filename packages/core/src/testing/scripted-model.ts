@@ -17,6 +17,8 @@ export interface ScriptedModelOptions {
   readonly provider?: string
   /** Default `scripted-1`. */
   readonly id?: string
+  /** Whether it has structured output; else an output comes through a call of `final_answer`. Default `false`. */
+  readonly structuredOutput?: boolean
 }
 
 export interface ScriptedModel extends Model {
@@ -32,12 +34,13 @@ export interface ScriptedModel extends Model {
  */
 export function scriptedModel(
   responses: readonly ScriptedResponse[],
-  { pace = AT_ONCE, provider = 'scripted', id = 'scripted-1' }: ScriptedModelOptions = {},
+  { pace = AT_ONCE, provider = 'scripted', id = 'scripted-1', structuredOutput = false }: ScriptedModelOptions = {},
 ): ScriptedModel {
   const requests: ModelRequest[] = []
   return {
     provider,
     id,
+    structuredOutput: () => structuredOutput,
     requests,
     async *stream(request) {
       const response = responses[requests.length]

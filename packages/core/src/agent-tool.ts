@@ -1,0 +1,101 @@
+/** An agent as a tool of another. */
+
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Agent } from './agent.ts'
+import { AgentError, CheckpointConflictError, CheckpointStoreError, ConfigError, messageOf } from './errors.ts'
+import type { AgentResult } from './events.ts'
+import { Interrupt } from './interrupt.ts'
+import { runWithin } from './nested-run.ts'
+import type { Effect, Tool, ToolContext, ToolSchema } from './tool.ts'
+
+export interface AgentToolOptions<Input = AgentRequest> {
+  /** Default: the agent's own. */
+  readonly name?: string
+  /** What the calling model is told. Default: the agent's own. */
+  readonly description?: string
+  /** Default `{ request: string }`. The agent is told a member `request` as it is, any other input as JSON. */
+  readonly input?: ToolSchema<Input>
+  /** Default `external`: nobody knows what its tools do. */
+  readonly effect?: Effect
+  /** Whether the reader of the calling run sees the agent's events, tagged with their `path`. Default true (M4). */
+  readonly events?: boolean
+  /** How deep agents may call agents: a call beyond it is an error result, not run. Default 5 (M5). */
+  readonly maxDepth?: number
+}
+
+export interface AgentRequest {
+  readonly request: string
+}
+
+/**
+ * A tool whose call is a run of the agent; its result is the accepted answer, or the agent's `output` where it has a schema (M2). What
+ * fails in it is an error result of the call (M3). Cancels and interrupts go through: its state is in the calling run's checkpoint
+ * (K16, L9). What it uses counts in the calling run's usage (M5).
+ *
+ * @throws {ConfigError} Neither the agent nor the options have a name, or a description (M1).
+ */
+export function agentTool(agent: Agent, options?: AgentToolOptions): Tool<AgentRequest>
+export function agentTool<Input>(
+  agent: Agent,
+  options: AgentToolOptions<Input> & { readonly input: ToolSchema<Input> },
+): Tool<Input>
+export function agentTool(agent: Agent, options: AgentToolOptions<unknown> = {}): Tool {
+  const { name = agent.name, description = agent.description, events = true, maxDepth = 5 } = options
+  if (!name) throw new ConfigError('name', 'an agent without a name needs one as a tool')
+  if (!description) throw new ConfigError('description', `${name}: an agent without a description needs one as a tool`)
+  if (!(Number.isInteger(maxDepth) && maxDepth >= 0) && maxDepth !== Number.POSITIVE_INFINITY)
+    throw new ConfigError('maxDepth', `must be a whole number from 0 on, or Infinity, not ${maxDepth}`)
+  return {
+    name,
+    description,
+    input: options.input ?? REQUEST,
+    ...(options.effect && { effect: options.effect }),
+    async execute(input: unknown, context: ToolContext) {
+      return answerOf(await resultOf(agent, requestOf(input), context, { name, events, maxDepth }))
+    },
+  }
+}
+
+/** What concerns the agent alone is a failure of its call (M3); what concerns the calling run, too, ends it. */
+async function resultOf(...[agent, request, context, place]: Parameters<typeof runWithin>): Promise<AgentResult> {
+  try {
+    return await runWithin(agent, request, context, place)
+  } catch (error) {
+    context.signal.throwIfAborted()
+    if (error instanceof CheckpointStoreError || error instanceof CheckpointConflictError) throw error
+    if (!(error instanceof AgentError) || error instanceof Interrupt) throw error
+    throw new Error(`${place.name} failed: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+function answerOf({ text, output }: AgentResult): unknown {
+  if (output !== undefined) return output
+  if (text.trim() === '') throw new Error('the agent gave an empty answer')
+  return text
+}
+
+function requestOf(input: unknown): string {
+  const isRequest = typeof input === 'object' && input !== null && 'request' in input && Object.keys(input).length === 1
+  return isRequest && typeof input.request === 'string' ? input.request : JSON.stringify(input)
+}
+
+const REQUEST: ToolSchema<AgentRequest> = {
+  '~standard': {
+    version: 1,
+    vendor: 'meanwhile',
+    validate: checkRequest,
+    jsonSchema: { input: requestSchema, output: requestSchema },
+  },
+}
+
+function checkRequest(value: unknown): StandardSchemaV1.Result<AgentRequest> {
+  const isRequest = typeof value === 'object' && value !== null && 'request' in value
+  return isRequest && typeof value.request === 'string' && value.request !== ''
+    ? { value: { request: value.request } }
+    : { issues: [{ message: 'must be a text that is not empty', path: ['request'] }] }
+}
+
+function requestSchema(): Record<string, unknown> {
+  const request = { type: 'string', description: 'What the agent is to do, with all it needs to know.' }
+  return { type: 'object', properties: { request }, required: ['request'], additionalProperties: false }
+}

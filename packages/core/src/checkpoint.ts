@@ -1,0 +1,210 @@
+/** What a run is saved as: versioned, plain JSON. */
+
+import { CheckpointCorruptError, CheckpointVersionError } from './errors.ts'
+import type { AgentResult, Warning } from './events.ts'
+import { isMessage } from './history.ts'
+import type { PendingInterrupt } from './interrupt.ts'
+import type { Json, Message, ToolCall, ToolMessage, Usage, UserMessage } from './message.ts'
+import type { SavedQuestions } from './questions.ts'
+import { PHASES, type Phase } from './step.ts'
+import type { Effect } from './tool.ts'
+
+/** The format this version writes. Older ones are read, newer ones refused (L18). */
+export const CHECKPOINT_FORMAT = 1
+
+/**
+ * A run at a point from which it can go on. It equals `JSON.parse(JSON.stringify(checkpoint))`, and holds no signal, function,
+ * client or key (L13). Give it to `agent.resume`; everything but `runId`, `revision`, `status` and `interrupts` is core's own.
+ */
+export interface Checkpoint {
+  readonly format: typeof CHECKPOINT_FORMAT
+  readonly runId: string
+  /** The agent's name: another one's checkpoint is refused. */
+  readonly agent: string | null
+  /** How often the run has been saved: what a store compares (L14). */
+  readonly revision: number
+  readonly status: 'running' | 'interrupted' | 'cancelled' | 'completed'
+  readonly messages: readonly Message[]
+  readonly usage: Usage
+  readonly warnings: readonly Warning[]
+  /** Steps begun. */
+  readonly steps: number
+  /** The step in whose middle the run is; absent between two. */
+  readonly step?: SavedStep
+  readonly calls: readonly SavedCall[]
+  /** Names of the tools there were. */
+  readonly tools: readonly string[]
+  readonly interrupts: readonly PendingInterrupt[]
+  readonly questions: SavedQuestions
+  /** Run-local values, by key. */
+  readonly values: { readonly [key: string]: Json }
+  /** Messages of `run.send` that wait for their safe point. */
+  readonly sent: readonly UserMessage[]
+  /** What the gate said last, if the next step follows a rejected answer. */
+  readonly feedback?: string
+  /** Ids of calls that may have happened. */
+  readonly unknown: readonly string[]
+  readonly abandoned: readonly string[]
+  /** The run's span, for the link of the resumed one (L12). */
+  readonly trace?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
+  /** Of a completed run: its result, but for the members above. */
+  readonly result?: Omit<AgentResult, 'messages' | 'usage' | 'warnings' | 'steps'>
+}
+
+export interface SavedStep {
+  readonly number: number
+  readonly phase: Phase
+  readonly done: readonly string[]
+  readonly attempts: number
+  readonly attempt?: number
+  readonly finishReason?: AgentResult['finishReason']
+  /** Places in the history of the messages the step has added. */
+  readonly added: readonly number[]
+  /** Place in the history of the candidate for the final answer. */
+  readonly candidate?: number
+  readonly direct: boolean
+}
+
+export interface SavedCall {
+  readonly key: string
+  /** The id it has by now; `call.id` is the one it was made under. */
+  readonly id: string
+  readonly call: ToolCall
+  readonly step: number
+  /** Whether a response asked for it. */
+  readonly asked: boolean
+  readonly provisional: boolean
+  /** Key of the call whose tool or wrap made it. */
+  readonly maker?: string
+  readonly attempts: number
+  /** Set when its tool's function was entered, or about to be: from then on it may have happened. */
+  readonly effect?: Effect
+  /** Its result, once it has settled. */
+  readonly message?: ToolMessage
+  /** Whether a reader was given that. */
+  readonly told?: boolean
+  /** What it was given and gave, for a tool that can be undone. */
+  readonly done?: { readonly input: Json; readonly output: Json }
+  /** The run of the agent that it calls. */
+  readonly nested?: Checkpoint
+}
+
+/**
+ * A checkpoint from outside.
+ *
+ * @throws {CheckpointCorruptError} It is none, or a member is damaged.
+ * @throws {CheckpointVersionError} A later version wrote it.
+ */
+export function checkedCheckpoint(value: unknown): Checkpoint {
+  if (isRecord(value) && typeof value.format === 'number' && value.format > CHECKPOINT_FORMAT)
+    throw new CheckpointVersionError(value.format, CHECKPOINT_FORMAT)
+  if (isRecord(value) && isCheckpoint(value)) return value
+  throw new CheckpointCorruptError(idOf(value), 'it is no checkpoint, or is damaged')
+}
+
+function idOf(value: unknown): string {
+  return isRecord(value) && typeof value.runId === 'string' ? value.runId : ''
+}
+
+type Unchecked = { readonly [key: string]: unknown }
+
+function isCheckpoint(value: Unchecked): value is Unchecked & Checkpoint {
+  const { messages } = value
+  return (
+    value.format === CHECKPOINT_FORMAT &&
+    typeof value.runId === 'string' &&
+    value.runId !== '' &&
+    (value.agent === null || typeof value.agent === 'string') &&
+    isCount(value.revision) &&
+    ['running', 'interrupted', 'cancelled', 'completed'].includes(value.status as string) &&
+    isListOf(messages, isMessage) &&
+    isRecord(value.usage) &&
+    Object.values(value.usage).every((figure) => typeof figure === 'number') &&
+    isListOf(value.warnings, isRecord) &&
+    isCount(value.steps) &&
+    (value.step === undefined || isStep(value.step, messages)) &&
+    isListOf(value.calls, isCall) &&
+    isListOf(value.tools, isText) &&
+    isListOf(value.interrupts, isPending) &&
+    isRecord(value.questions) &&
+    Object.values(value.questions).every(isAsked) &&
+    isRecord(value.values) &&
+    isListOf(value.sent, isMessage) &&
+    isOptional(value.feedback, isText) &&
+    isListOf(value.unknown, isText) &&
+    isListOf(value.abandoned, isText) &&
+    isOptional(value.trace, isTrace) &&
+    (value.status === 'completed') === (value.result !== undefined) &&
+    isOptional(value.result, isRecord)
+  )
+}
+
+function isStep(step: unknown, messages: readonly unknown[]): step is SavedStep {
+  const isPlace = (place: unknown) => isCount(place) && place < messages.length
+  return (
+    isRecord(step) &&
+    isCount(step.number) &&
+    PHASES.includes(step.phase as Phase) &&
+    isListOf(step.done, isText) &&
+    isCount(step.attempts) &&
+    isOptional(step.attempt, isCount) &&
+    isOptional(step.finishReason, isText) &&
+    isListOf(step.added, isPlace) &&
+    isOptional(step.candidate, isPlace) &&
+    typeof step.direct === 'boolean'
+  )
+}
+
+function isCall(saved: unknown): saved is SavedCall {
+  return (
+    isRecord(saved) &&
+    isText(saved.key) &&
+    isText(saved.id) &&
+    isRecord(saved.call) &&
+    isText(saved.call.id) &&
+    isText(saved.call.name) &&
+    isCount(saved.step) &&
+    typeof saved.asked === 'boolean' &&
+    typeof saved.provisional === 'boolean' &&
+    isOptional(saved.maker, isText) &&
+    isCount(saved.attempts) &&
+    isOptional(saved.effect, isText) &&
+    isOptional(saved.message, isMessage) &&
+    isOptional(saved.done, isRecord) &&
+    isOptional(saved.nested, (nested) => isRecord(nested) && isCheckpoint(nested))
+  )
+}
+
+function isPending(pending: unknown): pending is PendingInterrupt {
+  return isRecord(pending) && isText(pending.id) && isListOf(pending.address, isRecord) && 'payload' in pending
+}
+
+function isAsked(asked: unknown): boolean {
+  return isRecord(asked) && Array.isArray(asked.answers) && isCount(asked.past)
+}
+
+function isTrace(trace: unknown): boolean {
+  return isRecord(trace) && isText(trace.traceId) && isText(trace.spanId) && isCount(trace.traceFlags)
+}
+
+function isRecord(value: unknown): value is Unchecked {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isListOf<Item>(value: unknown, is: (item: unknown) => item is Item): value is Item[]
+function isListOf(value: unknown, is: (item: unknown) => boolean): value is unknown[]
+function isListOf(value: unknown, is: (item: unknown) => boolean): value is unknown[] {
+  return Array.isArray(value) && value.every(is)
+}
+
+function isOptional(value: unknown, is: (value: unknown) => boolean): boolean {
+  return value === undefined || is(value)
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0
+}

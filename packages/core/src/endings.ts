@@ -1,0 +1,104 @@
+/** What a run comes to: a result, a checkpoint to go on from, or an error that says how far it was. */
+
+import type { Checkpoint } from './checkpoint.ts'
+import { AgentError, HistoryError, RunStop } from './errors.ts'
+import type { AgentResult } from './events.ts'
+import { within } from './grace.ts'
+import { openCalls } from './history.ts'
+import type { RunState } from './run.ts'
+import { checkpointOf, snapshot } from './snapshot.ts'
+
+/** What the caller gets: the outcome of the outermost wrap, and what is known when nothing is at work any more. */
+export async function completed(run: RunState, outcome: AgentResult): Promise<AgentResult> {
+  // What was called on the side and nobody waits for.
+  await quiet(run, new TypeError('the run is over'))
+  run.signal.throwIfAborted()
+  end(run)
+  const result = { ...outcome, warnings: [...run.warnings], ...lost(run) }
+  const { messages, usage, warnings, steps, ...own } = result
+  const notSaved = await saved(run, () => ({ ...snapshot(run, 'completed'), messages, result: own }))
+  return Object.freeze({ ...result, ...notSaved })
+}
+
+/** The result that the checkpoint of a completed run holds (L19). */
+export function resultIn({ result, messages, usage, warnings, steps }: Checkpoint): AgentResult | undefined {
+  return result && Object.freeze({ ...result, messages, usage, warnings, steps })
+}
+
+/** The run was interrupted or cancelled: what is at work comes to its end, nothing new starts, and a resume goes on from there. */
+export async function stopped(run: RunState, reason: RunStop): Promise<AgentResult> {
+  const { cancel, calls, config } = run
+  if (!run.signal.aborted) {
+    cancel.halt(reason)
+    await within(cancel.mode ? config.grace : Number.POSITIVE_INFINITY, calls.idle())
+  }
+  if (run.ended && !(run.ended instanceof RunStop)) return failed(run, run.ended)
+  const status = cancel.mode ? 'cancelled' : 'interrupted'
+  const checkpoint = run.checkpoint ?? checkpointOf(run, status)
+  await quiet(run, reason)
+  showRest(run)
+  const messages = cancel.mode ? [...run.messages, ...calls.answers(openCalls(run.messages))] : run.messages
+  end(run)
+  const notSaved = await saved(run, () => checkpoint)
+  const { interrupts } = checkpoint
+  return Object.freeze({
+    status,
+    text: '',
+    messages,
+    steps: run.step,
+    usage: run.usage,
+    warnings: [...run.warnings],
+    ...(interrupts.length > 0 && { interrupts }),
+    ...(cancel.mode && { cancelled: { at: cancel.mode, ...(cancel.escalated && { escalated: true as const }) } }),
+    checkpoint: Object.freeze({ ...checkpoint, revision: run.saver.revision }),
+    ...notSaved,
+    ...lost(run),
+  })
+}
+
+/** What a caller needs to go on after an error (A24): every call answered, unless it is the history itself that is wrong. */
+export async function failed(run: RunState, error: unknown): Promise<never> {
+  await quiet(run, error)
+  if (error instanceof AgentError) {
+    const open = error instanceof HistoryError ? [] : openCalls(run.messages)
+    showRest(run)
+    const messages = [...run.messages, ...run.calls.answers(open)]
+    const { abandoned } = run.calls
+    error.endRun({ messages, usage: run.usage, ...(abandoned.length > 0 && { abandoned }) })
+  }
+  end(run)
+  throw error
+}
+
+/** Nothing of the run is at work any more. */
+async function quiet(run: RunState, reason: unknown): Promise<void> {
+  run.calls.abort(reason)
+  await run.calls.idle()
+}
+
+/** What was said last is said, and nothing more will be. */
+export function end(run: RunState): void {
+  showRest(run)
+  run.calls.over()
+  run.close()
+}
+
+function showRest(run: RunState): void {
+  for (const event of run.funnel.drain()) run.show(event)
+}
+
+function lost({ calls: { abandoned }, unknown }: RunState): Pick<AgentResult, 'abandoned' | 'unknown'> {
+  return { ...(abandoned.length > 0 && { abandoned }), ...(unknown.length > 0 && { unknown }) }
+}
+
+/** Whoever has the result has the checkpoint: that it could not be stored is no reason to lose both (L16). */
+async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<AgentResult, 'checkpointError'>> {
+  try {
+    if (run.isOutermost ? run.saver.isOn : run.isReady) run.checkpoint = checkpoint()
+    if (run.isOutermost && run.checkpoint) await run.saver.put(run.checkpoint)
+    return {}
+  } catch (error) {
+    if (error instanceof AgentError) return { checkpointError: error }
+    throw error
+  }
+}

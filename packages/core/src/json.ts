@@ -1,0 +1,34 @@
+/** What JSON can hold, checked where it is set, not when it is saved (L10). */
+
+import type { Json } from './message.ts'
+
+const DEEPEST = 512
+
+/**
+ * Gives the value back, as JSON.
+ *
+ * @throws {TypeError} It is not JSON, or nested deeper than 512 levels; the message names the path.
+ */
+export function asJson(value: unknown, what: string): Json {
+  check(value, what, DEEPEST)
+  return value as Json
+}
+
+function check(value: unknown, path: string, depth: number): void {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return
+  if (typeof value === 'number' && Number.isFinite(value)) return
+  if (typeof value !== 'object') throw new TypeError(`${path} is no JSON: ${nameOf(value)}`)
+  if (depth === 0) throw new TypeError(`${path.slice(0, 80)}… is nested deeper than ${DEEPEST} levels`)
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) check(value[i], `${path}[${i}]`, depth - 1)
+    return
+  }
+  const prototype: unknown = Object.getPrototypeOf(value)
+  const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null
+  if (!isPlain || 'toJSON' in value) throw new TypeError(`${path} is no JSON: an object of a class`)
+  for (const [key, member] of Object.entries(value)) check(member, `${path}.${key}`, depth - 1)
+}
+
+function nameOf(value: unknown): string {
+  return typeof value === 'number' ? String(value) : typeof value
+}

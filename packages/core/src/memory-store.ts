@@ -1,0 +1,29 @@
+/** Checkpoints in memory: for tests, and for runs that need not outlive their process. */
+
+import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from './checkpoint-store.ts'
+import { CheckpointConflictError } from './errors.ts'
+
+/** Keeps text, so that what is loaded is a copy (L17). It holds every checkpoint until it is deleted or pruned. */
+export function memoryStore(): CheckpointStore {
+  const stored = new Map<string, { readonly revision: number; readonly savedAt: number; readonly text: string }>()
+  return {
+    async load(id) {
+      const found = stored.get(id)
+      return found && readCheckpoint(id, found.text)
+    },
+    async save(id, checkpoint, expected) {
+      const text = writtenCheckpoint(checkpoint, expected)
+      const found = stored.get(id)?.revision
+      if ((found ?? 0) !== expected) throw new CheckpointConflictError(id, expected, found)
+      stored.set(id, { revision: checkpoint.revision, savedAt: Date.now(), text })
+    },
+    async delete(id) {
+      stored.delete(id)
+    },
+    async prune({ olderThan }) {
+      const old = [...stored].filter(([, { savedAt }]) => savedAt < Number(olderThan))
+      for (const [id] of old) stored.delete(id)
+      return old.length
+    },
+  }
+}

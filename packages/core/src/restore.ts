@@ -1,0 +1,168 @@
+/** From a checkpoint to a run that goes on from it. */
+
+import { addressOf, isInside, type Place } from './address.ts'
+import type { CallEntry } from './call-entry.ts'
+import { type Checkpoint, checkedCheckpoint, type SavedCall, type SavedStep } from './checkpoint.ts'
+import type { CheckpointStore } from './checkpoint-store.ts'
+import {
+  AgentError,
+  CheckpointMismatchError,
+  CheckpointMissingError,
+  CheckpointStoreError,
+  ConfigError,
+  UnknownInterruptError,
+} from './errors.ts'
+import { freeze, openCalls } from './history.ts'
+import { type AddressPart, Interrupt, type PendingInterrupt } from './interrupt.ts'
+import { asJson } from './json.ts'
+import type { Json } from './message.ts'
+import type { RunState } from './run.ts'
+import { Step } from './step.ts'
+import type { Effect } from './tool.ts'
+import { MAY_HAVE_HAPPENED, textMessage } from './tool-message.ts'
+
+export interface Resumption {
+  /** A checkpoint, or the id of a stored one: its run's. */
+  readonly from: unknown
+  /** By id of the interrupt. */
+  readonly answers: Answers
+  readonly rerun?: readonly Effect[]
+}
+
+export type Answers = Readonly<Record<string, Json>>
+
+/** What a resumed run goes on from. */
+export interface Resumed {
+  readonly checkpoint: Checkpoint
+  readonly answers: Answers
+}
+
+/**
+ * Puts a run into the state of a checkpoint, as far as it does not depend on the set-up; {@link claim} does the rest.
+ *
+ * @throws {CheckpointCorruptError} It is damaged.
+ * @throws {CheckpointVersionError} It is of a later format.
+ * @throws {CheckpointMismatchError} It is another agent's.
+ * @throws {UnknownInterruptError} One of the answers is to no question of it (L5).
+ */
+export async function restore(run: RunState, { from, answers, rerun }: Resumption): Promise<Checkpoint> {
+  const checkpoint = checkedCheckpoint(typeof from === 'string' ? await load(run, from) : from)
+  const { agent, runId } = checkpoint
+  if (agent !== (run.config.name ?? null) || runId !== run.id)
+    throw new CheckpointMismatchError(`checkpoint ${runId} is of agent ${agent ?? '(without a name)'}`)
+  const given = freeze(asJson({ ...answers }, 'answers') as Answers)
+  const unknown = Object.keys(given).filter((id) => checkpoint.interrupts.every((pending) => pending.id !== id))
+  if (unknown.length > 0) throw new UnknownInterruptError(unknown)
+  run.resumed = { checkpoint, answers: given }
+  if (run.isOutermost) run.saver.revision = checkpoint.revision
+  run.remember(checkpoint)
+  run.usage = checkpoint.usage
+  run.warnings.push(...checkpoint.warnings)
+  run.step = checkpoint.steps
+  run.current = checkpoint.step && stepOf(run, checkpoint.step)
+  run.feedback = checkpoint.feedback
+  run.sent = checkpoint.sent
+  run.unknown = checkpoint.unknown
+  run.calls.abandoned.push(...checkpoint.abandoned)
+  run.questions.restore(checkpoint.questions)
+  run.values.restore(checkpoint.values)
+  if (rerun) run.rerun = rerun
+  return checkpoint
+}
+
+/**
+ * The set-up stands: the calls of the checkpoint find their tools, and of several who resume it one goes on (L19).
+ *
+ * @throws {CheckpointMismatchError} An open call lacks its tool.
+ * @throws {CheckpointConflictError} Somebody else has resumed it.
+ */
+export async function claim(run: RunState, { checkpoint, answers }: Resumed): Promise<void> {
+  const tools = new Set(run.setup.tools.map(({ name }) => name))
+  const isLost = (name: string) => checkpoint.tools.includes(name) && !tools.has(name)
+  const lost = openCalls(run.messages).find(({ name }) => isLost(name))
+  if (lost) throw new CheckpointMismatchError(`checkpoint ${run.id}: call ${lost.id} lacks its tool ${lost.name}`)
+  const open = checkpoint.interrupts.filter(({ id }) => !Object.hasOwn(answers, id))
+  const entries = run.calls.restore(checkpoint.calls)
+  for (const [index, entry] of entries.entries()) {
+    restoreCall(run, entry, checkpoint.calls[index] as SavedCall, checkpoint.interrupts, answers)
+  }
+  for (const pending of checkpoint.interrupts) {
+    const answer = answers[pending.id]
+    if (answer !== undefined && !isNested(pending)) run.questions.answer(pending.address, answer)
+  }
+  const unasked = open.find(({ address }) => entries.every((entry) => !isInside(address, addressOf(run, entry))))
+  if (unasked) run.asking = { interrupt: new Interrupt(unasked.payload), ...placeOf(unasked.address.slice(1)) }
+  await run.saver.now()
+  if (run.asking) throw run.asking.interrupt
+}
+
+async function load(run: RunState, id: string): Promise<unknown> {
+  const { checkpoints } = run.config
+  if (!checkpoints) throw new ConfigError('checkpoints', 'without a store there is nothing to resume by its id')
+  const stored = await loaded(checkpoints, id)
+  if (stored === undefined) throw new CheckpointMissingError(id)
+  return stored
+}
+
+async function loaded(store: CheckpointStore, id: string): Promise<unknown> {
+  try {
+    return await store.load(id)
+  } catch (cause) {
+    throw cause instanceof AgentError ? cause : new CheckpointStoreError(`${id} could not be read`, { cause })
+  }
+}
+
+function stepOf(run: RunState, saved: SavedStep): Step {
+  const added = new Set(saved.added)
+  const step = new Step(
+    saved.number,
+    run.messages.filter((_, index) => !added.has(index)),
+  )
+  step.enter(saved.phase)
+  for (const name of saved.done) step.done.add(name)
+  step.attempts = saved.attempts
+  step.attempt = saved.attempt
+  step.finishReason = saved.finishReason
+  step.candidate = saved.candidate === undefined ? undefined : (run.messages[saved.candidate] as Step['candidate'])
+  step.direct = saved.direct
+  return step
+}
+
+/** A call that had not settled is made when it is asked for, stays open for an answer, or may have happened. */
+function restoreCall(
+  run: RunState,
+  entry: CallEntry,
+  saved: SavedCall,
+  interrupts: readonly PendingInterrupt[],
+  answers: Answers,
+): void {
+  if (entry.settled) return
+  const address = addressOf(run, entry)
+  const pending = interrupts.filter((one) => isInside(one.address, address))
+  const answered = pending.filter(({ id }) => Object.hasOwn(answers, id))
+  const [first] = pending
+  if (first && answered.length === 0) {
+    const interrupt = new Interrupt(first.payload)
+    const rest = first.address.slice(address.length)
+    if (rest.every((part) => 'middleware' in part)) entry.asking = { interrupt, ...placeOf(rest) }
+    entry.stayOpen(interrupt)
+    // With one slot nothing overtakes it (A22).
+    if (run.setup.toolConcurrency === 1) run.cancel.halt(interrupt)
+  } else if (entry.nested) {
+    const given = answered.filter((one) => isNested(one)).map(({ id }) => [id, answers[id] as Json])
+    entry.nested = { ...entry.nested, answers: Object.fromEntries(given) as Answers }
+  } else if (saved.effect && run.rerun.includes(saved.effect)) entry.rerun = true
+  else if (saved.effect) {
+    entry.settleAs(textMessage({ ...entry.call, id: entry.id }, MAY_HAVE_HAPPENED, true))
+    run.mayHaveHappened(entry.id)
+  }
+}
+
+/** Of the run of an agent that a call makes. */
+function isNested({ address }: PendingInterrupt): boolean {
+  return address.slice(1).some((part) => 'agent' in part)
+}
+
+function placeOf([part]: readonly AddressPart[]): { readonly by?: Place } {
+  return part && 'middleware' in part ? { by: part } : {}
+}

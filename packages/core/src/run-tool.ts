@@ -1,0 +1,141 @@
+/** A tool outside of any run, by the same path: input check, limits, span. */
+
+import { context } from '@opentelemetry/api'
+import { CallEntry } from './call-entry.ts'
+import { endSpans } from './call-spans.ts'
+import { checkLimits, checkTime } from './config.ts'
+import { UnknownToolError } from './errors.ts'
+import { executeTool, type Host } from './execute-tool.ts'
+import { drive } from './flow.ts'
+import { Latest } from './latest.ts'
+import type { ToolCall } from './message.ts'
+import { Slots } from './slots.ts'
+import { type TelemetryOptions, tracerOf } from './telemetry/spans.ts'
+import type { Progress, Tool } from './tool.ts'
+import { endState, type ToolStatus } from './tool-status.ts'
+
+export interface RunToolOptions {
+  /** Aborts it: `result` rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+  /** In place of the tool's own: milliseconds from the start of `execute`, a number above 0, or `Infinity`. */
+  readonly timeout?: number
+  /** Milliseconds that a function which was aborted is waited for. Default 1000. */
+  readonly grace?: number
+  readonly telemetry?: Pick<TelemetryOptions, 'tracerProvider'>
+}
+
+/** A tool at work. Awaiting it gives what `result` gives. Nobody need await anything of it (I12). */
+export interface ToolRun<Output> extends PromiseLike<Output> {
+  readonly callId: string
+  /**
+   * What the tool reports from now on, the last report first; ends when `result` has settled. A reader that is slow gets the newest
+   * alone; one that leaves does not stop the tool. Can be read by many.
+   */
+  readonly progress: AsyncIterable<Progress>
+  /**
+   * What the tool gave, or threw, the same object. Rejects with {@link ToolInputError}, {@link ToolBusyError},
+   * {@link ToolTimeoutError}, {@link ToolCancelledError}, or the signal's reason; with {@link ConfigError} if the options cannot work.
+   */
+  readonly result: Promise<Output>
+  /** Gives `true`, or `false` if it had settled. Throws {@link NotCancelableError} if the tool forbids it (I5). */
+  cancel(): boolean
+  status(): ToolStatus
+}
+
+/** Starts a tool with this input, as its schema takes it (I11). */
+export function runTool<Input, Output>(
+  tool: Tool<Input, Output>,
+  input: unknown,
+  options: RunToolOptions = {},
+): ToolRun<Output> {
+  const { grace = 1_000 } = options
+  const entry = entryOf(tool, input)
+  const latest = new Latest<Progress>()
+  const result = work<Output>(tool, entry, { ...options, grace }, (progress) =>
+    latest.set(entry.status.report(progress)),
+  ).finally(() => latest.end())
+  result.catch(() => undefined)
+  return {
+    callId: entry.id,
+    progress: latest,
+    result,
+    cancel: () => entry.cancel(grace),
+    status: () => entry.status.read(),
+    then: (fulfilled, rejected) => result.then(fulfilled, rejected),
+  }
+}
+
+function entryOf(tool: Tool, input: unknown): CallEntry {
+  const call: ToolCall = { type: 'tool-call', id: crypto.randomUUID(), name: tool.name, input }
+  return new CallEntry({
+    key: call.id,
+    call,
+    tool,
+    step: 0,
+    parent: context.active(),
+    attributes: {},
+    asker: undefined,
+    maker: undefined,
+    provisional: false,
+    ceiling: undefined,
+    slots: new Slots(),
+  })
+}
+
+type Options = RunToolOptions & { readonly grace: number }
+
+async function work<Output>(
+  tool: Tool,
+  entry: CallEntry,
+  options: Options,
+  report: (progress: Progress) => void,
+): Promise<Output> {
+  const { signal, grace } = options
+  const abort = () => entry.abort(signal?.reason, grace)
+  let ok = false
+  let abandoned = false
+  try {
+    checkLimits('tool', tool)
+    checkLimits('options', options)
+    checkTime('options.grace', grace)
+    signal?.addEventListener('abort', abort, { once: true })
+    if (signal?.aborted) abort()
+    const flow = executeTool(hostOf<Output>(tool, options), entry, entry.call, entry.parent)
+    const given = await Promise.race([
+      drive(flow, entry.signal, report),
+      entry.abandoned.then(() => {
+        abandoned = true
+        throw entry.signal.reason
+      }),
+    ])
+    entry.signal.throwIfAborted()
+    ok = true
+    return given
+  } catch (error) {
+    throw entry.signal.aborted ? entry.signal.reason : error
+  } finally {
+    signal?.removeEventListener('abort', abort)
+    abandoned ||= entry.executions.some((execution) => execution.abandoned)
+    entry.settle()
+    entry.status.end(endState(entry, ok, abandoned))
+    endSpans(entry)
+  }
+}
+
+/** What a tool gives alone is its output, as it is. */
+function hostOf<Output>(tool: Tool, { timeout, grace, telemetry }: Options): Host<Output> {
+  return {
+    tracer: tracerOf(telemetry),
+    agent: undefined,
+    grace,
+    timeout: timeout ?? tool.timeout,
+    halted: undefined,
+    attributes: () => ({}),
+    answers: () => [],
+    save: undefined,
+    threw: () => undefined,
+    viewOf: () => undefined,
+    resultOf: (_call, _tool, output) => output as Output,
+    unknown: (call) => Promise.reject(new UnknownToolError(call.name, [])),
+  }
+}

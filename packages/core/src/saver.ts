@@ -1,0 +1,81 @@
+/** When a run is saved: one save at a time, each of the newest state, in a store that refuses whoever comes late. */
+
+import type { Checkpoint } from './checkpoint.ts'
+import type { CheckpointStore } from './checkpoint-store.ts'
+import { CheckpointConflictError, CheckpointStoreError } from './errors.ts'
+
+export interface SaverOptions {
+  readonly runId: string
+  readonly store: CheckpointStore | undefined
+  /** The state to be saved now. */
+  readonly snapshot: () => Checkpoint
+  /** Somebody else has saved this run: it must not go on. */
+  readonly lost: (error: CheckpointConflictError) => void
+}
+
+export class Saver {
+  /** How often the run has been saved. */
+  revision = 0
+  readonly #options: SaverOptions
+  #last: Promise<void> = Promise.resolve()
+  /** A save that has not begun: what happens until then is in it. */
+  #waiting: Promise<void> | undefined
+  #conflict: CheckpointConflictError | undefined
+
+  constructor(options: SaverOptions) {
+    this.#options = options
+  }
+
+  get isOn(): boolean {
+    return this.#options.store !== undefined
+  }
+
+  /** Saves without being waited for. If that fails, the next save has all that this one had. */
+  soon(): void {
+    if (this.isOn) this.now().catch(() => undefined)
+  }
+
+  /**
+   * Resolves when the state of this moment, or a later one, is stored.
+   *
+   * @throws {CheckpointStoreError} The store failed (L16).
+   * @throws {CheckpointConflictError} Somebody else has saved this run in the meantime.
+   */
+  async now(): Promise<void> {
+    if (!this.isOn) return
+    this.#waiting ??= this.#queue(() => {
+      this.#waiting = undefined
+      return this.#options.snapshot()
+    })
+    await this.#waiting
+  }
+
+  /** Stores this very state, behind what is being saved. Throws like {@link now}. */
+  async put(checkpoint: Checkpoint): Promise<void> {
+    if (this.isOn) await this.#queue(() => checkpoint)
+  }
+
+  #queue(state: () => Checkpoint): Promise<void> {
+    const saved = this.#last.then(() => this.#save(state()))
+    this.#last = saved.catch(() => undefined)
+    return saved
+  }
+
+  async #save(checkpoint: Checkpoint): Promise<void> {
+    const { store, runId, lost } = this.#options
+    if (this.#conflict) throw this.#conflict
+    try {
+      await store?.save(runId, { ...checkpoint, revision: this.revision + 1 }, this.revision)
+      this.revision++
+    } catch (error) {
+      if (!(error instanceof CheckpointConflictError)) throw asStoreError(runId, error)
+      this.#conflict = error
+      lost(error)
+      throw error
+    }
+  }
+}
+
+function asStoreError(id: string, cause: unknown): CheckpointStoreError {
+  return cause instanceof CheckpointStoreError ? cause : new CheckpointStoreError(`${id} could not be saved`, { cause })
+}

@@ -1,0 +1,233 @@
+/** Checkpoints in a folder, each a JSON file, for the processes of one machine. */
+
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../checkpoint-store.ts'
+import { CheckpointConflictError, CheckpointCorruptError } from '../errors.ts'
+
+/**
+ * Keeps checkpoints in the folder, which is made when it is first written to, for this user alone. What is written is synced beside the
+ * old and renamed over it, so that a kill or a loss of power leaves the old or the new (L17). Between processes, too, one of several
+ * savers over one revision wins, without a lock that a killed one could leave (docs/decisions/0008). It needs the atomic renames of a
+ * local POSIX file system.
+ */
+export function fileStore(directory: string): CheckpointStore {
+  const root = resolve(directory) // a later `chdir` does not move it
+  return {
+    async load(id) {
+      const folder = join(root, folderName(id))
+      let missing: string | undefined
+      for (;;) {
+        const version = await current(id, folder)
+        if (!version) return undefined
+        const bytes = await ifThere(readFile(join(folder, version.name, `${version.name}.json`)))
+        if (bytes) return readCheckpoint(id, textOf(id, bytes))
+        // Either somebody has saved meanwhile, and there is another version now, or its file is lost.
+        if (version.name === missing) throw new CheckpointCorruptError(id, 'its file is missing')
+        missing = version.name
+      }
+    },
+
+    async save(id, checkpoint, expected) {
+      const text = writtenCheckpoint(checkpoint, expected)
+      const folder = join(root, folderName(id))
+      const old = await current(id, folder)
+      if ((old?.revision ?? 0) !== expected) throw new CheckpointConflictError(id, expected, old?.revision)
+      const name = `${checkpoint.revision}-${unique()}`
+      const won = old ? await replace(folder, old.name, name, text) : await create(root, folder, name, text)
+      if (!won) throw new CheckpointConflictError(id, expected, (await current(id, folder))?.revision)
+    },
+
+    async delete(id) {
+      const folder = join(root, folderName(id))
+      // Again if somebody has saved meanwhile: then it was another version that went.
+      for (let found = await versions(folder); found.length > 0; found = await versions(folder)) {
+        for (const { name } of found) await discard(root, folder, name)
+      }
+    },
+
+    async prune({ olderThan }) {
+      let pruned = 0
+      const left = Math.min(Number(olderThan), Date.now() - ABANDONED)
+      for (const entry of (await ifThere(readdir(root))) ?? []) {
+        const path = join(root, entry)
+        if (Number(TEMPORARY.exec(entry)?.[1]) < left) await remove(root, path)
+        if (!FOLDER.test(entry)) continue
+        const found = await versions(path)
+        if (found.length === 0) await removeEmpty(path)
+        for (const { name, savedAt } of found) {
+          if (savedAt < Number(olderThan) && (await discard(root, path, name))) pruned++
+        }
+      }
+      return pruned
+    },
+  }
+}
+
+/** One save of one id: its name is that of its folder, and of the file in it. No two ever have the same. */
+interface Version {
+  readonly name: string
+  readonly revision: number
+  readonly savedAt: number
+}
+
+const FOLDER = /^[a-z0-9_-]*-[0-9a-f]{40}$/
+const VERSION = /^(\d+)-(\d+)-[0-9a-f]{16}$/
+/** Milliseconds after which what is still being written or removed is a killed process's. */
+const ABANDONED = 60_000
+const TEMPORARY = /^\.tmp-(\d+)-[0-9a-f]{16}$/
+
+/** As much of the id as any disk takes, for people, and a hash that keeps ids apart. JSON, as half a surrogate pair has no bytes of its own. */
+function folderName(id: string): string {
+  const readable = id
+    .slice(0, 40)
+    .toLowerCase()
+    .replace(/[^a-z0-9-]/g, '_')
+  return `${readable}-${createHash('sha256').update(JSON.stringify(id)).digest('hex').slice(0, 40)}`
+}
+
+function unique(): string {
+  return `${Date.now()}-${randomBytes(8).toString('hex')}`
+}
+
+const LOOKS = 5
+
+/** There is one, or none. A list that is made while somebody renames may show both names or neither, so it is looked at again. */
+async function versions(folder: string): Promise<readonly Version[]> {
+  let found: readonly Version[] = []
+  for (let look = 0; look < LOOKS && found.length !== 1; look++) {
+    const names = await ifThere(readdir(folder))
+    if (!names) return []
+    found = names.flatMap(versionOf)
+  }
+  return found
+}
+
+function versionOf(name: string): readonly Version[] {
+  const match = VERSION.exec(name)
+  return match ? [{ name, revision: Number(match[1]), savedAt: Number(match[2]) }] : []
+}
+
+async function current(id: string, folder: string): Promise<Version | undefined> {
+  const [version, another] = await versions(folder)
+  if (another) throw new CheckpointCorruptError(id, 'there are several versions of it')
+  return version
+}
+
+function textOf(id: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    throw new CheckpointCorruptError(id, 'what is stored is no JSON', { cause })
+  }
+}
+
+/** The first version. Renaming a folder over another succeeds only if that one is empty: if nothing is stored. */
+async function create(root: string, folder: string, name: string, text: string): Promise<boolean> {
+  const made = await mkdir(root, { recursive: true, mode: 0o700 })
+  for (let path = root; made !== undefined && path.length >= made.length; path = dirname(path)) {
+    await sync(dirname(path))
+  }
+  const beside = join(root, `.tmp-${unique()}`)
+  try {
+    await mkdir(join(beside, name), { recursive: true, mode: 0o700 })
+    await writeFile(join(beside, name, `${name}.json`), text, { flag: 'wx', flush: true })
+    await sync(join(beside, name))
+    await sync(beside)
+    await rename(beside, folder)
+  } catch (error) {
+    await rm(beside, { recursive: true, force: true })
+    if (hasCode(error, 'ENOTEMPTY', 'EEXIST')) return false
+    throw error
+  }
+  await sync(root)
+  return true
+}
+
+/**
+ * A further version. It is written into the folder of the old one, which then gets the new name: that succeeds once, and for nobody whose
+ * old version is no longer there.
+ */
+async function replace(folder: string, old: string, name: string, text: string): Promise<boolean> {
+  const file = join(folder, old, `${name}.json`)
+  try {
+    await writeFile(file, text, { flag: 'wx', flush: true })
+    await sync(join(folder, old))
+    await rename(join(folder, old), join(folder, name))
+  } catch (error) {
+    await rm(file, { force: true })
+    if (isMissing(error)) return false
+    throw error
+  }
+  await ifThere(sync(folder))
+  await sweep(folder, name)
+  return true
+}
+
+/** Removes what others left in a version's folder: what is newer than it is being saved over it right now. */
+async function sweep(folder: string, name: string): Promise<void> {
+  const kept = Number.parseInt(name, 10)
+  try {
+    for (const file of await readdir(join(folder, name))) {
+      if (file !== `${name}.json` && Number.parseInt(file, 10) <= kept) {
+        await rm(join(folder, name, file), { force: true })
+      }
+    }
+  } catch {
+    // The save stands. What is left goes with the next one, or with the checkpoint.
+  }
+}
+
+/** Whether this version was there to be discarded. */
+async function discard(root: string, folder: string, name: string): Promise<boolean> {
+  const removed = await remove(root, join(folder, name))
+  if (removed) await removeEmpty(folder)
+  return removed
+}
+
+/** Moved away first: it goes as a whole, and once. */
+async function remove(root: string, path: string): Promise<boolean> {
+  const away = join(root, `.tmp-${unique()}`)
+  if (!(await ifThere(rename(path, away).then(() => true)))) return false
+  await sync(root)
+  await rm(away, { recursive: true, force: true })
+  return true
+}
+
+async function removeEmpty(folder: string): Promise<void> {
+  try {
+    await rmdir(folder)
+  } catch (error) {
+    // Not empty: somebody has stored anew.
+    if (!isMissing(error) && !hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw error
+  }
+}
+
+/** Brings the names in a folder to the disk. Windows opens no folder. */
+async function sync(folder: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const handle = await open(folder)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function ifThere<Value>(work: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return hasCode(error, 'ENOENT', 'ENOTDIR')
+}
+
+function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+}

@@ -1,0 +1,95 @@
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { CheckpointCorruptError, CheckpointStoreError, ConfigError } from '../index.ts'
+import { storeContract } from '../testing.ts'
+import { sqliteStore } from './sqlite.ts'
+
+let scratch: string
+let path: string
+
+beforeEach(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'meanwhile-sqlite-'))
+  path = join(scratch, 'checkpoints.sqlite')
+})
+
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await rm(scratch, { recursive: true, force: true })
+})
+
+const checkpoint = (revision: number) => ({ runId: 'run', revision })
+
+const contract = storeContract(() => {
+  const store = sqliteStore(path)
+  const elsewhere = sqliteStore(path)
+  const raw = new DatabaseSync(path)
+  return {
+    store,
+    elsewhere,
+    bytes: {
+      read: (id) => String(raw.prepare('SELECT checkpoint FROM checkpoints WHERE id = ?').get(id)?.checkpoint),
+      write: (id, bytes) => {
+        raw.prepare('UPDATE checkpoints SET checkpoint = ? WHERE id = ?').run(bytes, id)
+      },
+    },
+    close: () => {
+      for (const opened of [store, elsewhere, raw]) opened.close()
+    },
+  }
+})
+
+for (const { name, run } of contract) {
+  test(`sqlite: ${name}`, async () => {
+    await expect(run()).resolves.toBeUndefined()
+  })
+}
+
+test('sqlite: what was stored is there when the database is opened again (L17)', async () => {
+  const first = sqliteStore(path)
+  await first.save('run', checkpoint(1), 0)
+  first.close()
+  await expect(first.load('run')).rejects.toThrow()
+  const second = sqliteStore(path)
+  expect(await second.load('run')).toEqual(checkpoint(1))
+  second.close()
+})
+
+test('sqlite: a database that somebody else keeps from switching its journal can be opened all the same (L17)', async () => {
+  sqliteStore(path).close()
+  const other = new DatabaseSync(path)
+  other.exec('PRAGMA journal_mode = DELETE; BEGIN; SELECT * FROM checkpoints')
+  const store = sqliteStore(path)
+  expect(other.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'delete' })
+  other.exec('COMMIT')
+  await store.save('run', checkpoint(1), 0)
+  expect(await store.load('run')).toEqual(checkpoint(1))
+  for (const opened of [store, other]) opened.close()
+})
+
+test('sqlite: a damaged page is damage of what is loaded from it, a file that is no database cannot be opened (L18)', async () => {
+  const store = sqliteStore(path)
+  const long = { ...checkpoint(1), filler: 'x'.repeat(100_000) }
+  await store.save('run', long, 0)
+  store.close()
+  const file = await open(path, 'r+')
+  const { size } = await file.stat()
+  // All but the first page, which holds the schema.
+  await file.write(Buffer.alloc(size - 4096, 0xff), 0, size - 4096, 4096)
+  await file.close()
+  const damaged = sqliteStore(path)
+  await expect(damaged.load('run')).rejects.toThrow(CheckpointCorruptError)
+  damaged.close()
+
+  await writeFile(path, 'no database '.repeat(1_000))
+  expect(() => sqliteStore(path)).toThrow(CheckpointStoreError)
+  expect(() => sqliteStore(join(scratch, 'not there', 'x'))).toThrow(CheckpointStoreError)
+})
+
+test('sqlite: a Node without node:sqlite says so when a store is made (L17)', () => {
+  vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
+  expect(() => sqliteStore(path)).toThrow(ConfigError)
+  expect(() => sqliteStore(path)).toThrow(`Node ${process.version} has no node:sqlite`)
+})

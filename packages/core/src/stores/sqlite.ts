@@ -1,0 +1,125 @@
+/** Checkpoints in a SQLite database, for the processes of one machine. It needs a Node that has `node:sqlite`. */
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../checkpoint-store.ts'
+import { CheckpointConflictError, CheckpointCorruptError, CheckpointStoreError, ConfigError } from '../errors.ts'
+
+export interface SqliteStore extends CheckpointStore {
+  /** Closes the database. Afterwards every method rejects. */
+  close(): void
+}
+
+/**
+ * Opens the database, and makes it if there is none; `:memory:` is one of its own. Every save is one statement, so that of two
+ * processes saving over one revision one wins, and on the disk when it resolves (L17). `node:sqlite` is synchronous: a save takes the
+ * thread for a write to the disk, and for at most 5 s while another process writes.
+ * @throws {ConfigError} This Node has no `node:sqlite`: before 22.5, and before 22.13 without `--experimental-sqlite`.
+ * @throws {CheckpointStoreError} The file cannot be opened, or is no database; `cause` is SQLite's error.
+ */
+export function sqliteStore(path: string): SqliteStore {
+  const { database, select, insert, update, remove, prune } = open(path)
+  return {
+    async load(id) {
+      const row = readable(id, () => select.get(keyOf(id)))
+      return row && readCheckpoint(id, String(row.checkpoint))
+    },
+    async save(id, checkpoint, expected) {
+      const text = writtenCheckpoint(checkpoint, expected)
+      const row = [checkpoint.revision, Date.now(), text, keyOf(id)] as const
+      const { changes } = expected === 0 ? insert.run(...row) : update.run(...row, expected)
+      if (changes === 1) return
+      const found = select.get(keyOf(id))?.revision
+      throw new CheckpointConflictError(id, expected, found === undefined ? undefined : Number(found))
+    },
+    async delete(id) {
+      remove.run(keyOf(id))
+    },
+    async prune({ olderThan }) {
+      return Number(prune.run(Number(olderThan)).changes)
+    },
+    close() {
+      database.close()
+    },
+  }
+}
+
+// FULL: a save that has resolved outlives a loss of power.
+const SETUP = `
+  PRAGMA busy_timeout = 5000;
+  PRAGMA synchronous = FULL;
+  CREATE TABLE IF NOT EXISTS checkpoints (
+    id TEXT PRIMARY KEY, revision INTEGER NOT NULL, saved_at INTEGER NOT NULL, checkpoint TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS checkpoints_saved_at ON checkpoints (saved_at);
+`
+
+interface Opened {
+  readonly database: DatabaseSync
+  readonly select: StatementSync
+  readonly insert: StatementSync
+  readonly update: StatementSync
+  readonly remove: StatementSync
+  readonly prune: StatementSync
+}
+
+function open(path: string): Opened {
+  // Not imported: where there is none, only the use of it may fail.
+  const sqlite = process.getBuiltinModule('node:sqlite') as typeof import('node:sqlite') | undefined
+  if (!sqlite) {
+    throw new ConfigError('sqliteStore', `Node ${process.version} has no node:sqlite; it takes 22.13 or newer`)
+  }
+  let database: DatabaseSync | undefined
+  try {
+    database = new sqlite.DatabaseSync(path)
+    writeAhead(database)
+    database.exec(SETUP)
+    return {
+      database,
+      select: database.prepare('SELECT revision, checkpoint FROM checkpoints WHERE id = ?'),
+      insert: database.prepare(
+        'INSERT INTO checkpoints (revision, saved_at, checkpoint, id) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING',
+      ),
+      update: database.prepare(
+        'UPDATE checkpoints SET revision = ?, saved_at = ?, checkpoint = ? WHERE id = ? AND revision = ?',
+      ),
+      remove: database.prepare('DELETE FROM checkpoints WHERE id = ?'),
+      prune: database.prepare('DELETE FROM checkpoints WHERE saved_at < ?'),
+    }
+  } catch (cause) {
+    database?.close()
+    throw new CheckpointStoreError(`the database ${path} cannot be opened`, { cause })
+  }
+}
+
+/** The id as text that SQLite keeps apart from all others: half a surrogate pair would become U+FFFD in UTF-8. */
+function keyOf(id: string): string {
+  return JSON.stringify(id).slice(1, -1)
+}
+
+const SQLITE_BUSY = 5
+const SQLITE_CORRUPT = 11
+const SQLITE_NOTADB = 26
+
+/** A write is one sync then, and no reader waits for it. The database stays so. */
+function writeAhead(database: DatabaseSync): void {
+  try {
+    database.exec('PRAGMA journal_mode = WAL')
+  } catch (error) {
+    // Two that switch at once would wait for each other, so nobody does: the other switches, or the next that opens it.
+    if (codeOf(error) !== SQLITE_BUSY) throw error
+  }
+}
+
+function readable<Row>(id: string, read: () => Row): Row {
+  try {
+    return read()
+  } catch (cause) {
+    if (![SQLITE_CORRUPT, SQLITE_NOTADB].includes(codeOf(cause))) throw cause
+    throw new CheckpointCorruptError(id, 'the database is damaged', { cause })
+  }
+}
+
+/** The primary code of SQLite's error; 0 of any other. */
+function codeOf(error: unknown): number {
+  return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
+}

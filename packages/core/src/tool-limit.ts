@@ -1,0 +1,109 @@
+/** At most so many executions of one tool at once, over all runs and stand-alone calls (I7). */
+
+import { ToolBusyError } from './errors.ts'
+import type { Tool } from './tool.ts'
+
+/** A call as its tool's limit sees it. */
+interface Comer {
+  readonly tool: Tool | undefined
+  readonly maker: Comer | undefined
+  readonly provisional: boolean
+  readonly committed: Promise<void>
+}
+
+const queues = new WeakMap<Tool, ToolQueue>()
+
+/**
+ * A call's place at its tool; none where the tool has no limit. A call that works for another call of the same tool works inside
+ * that one's slot: with a limit of 1 it would wait for itself.
+ */
+export function seatFor(call: Comer): Seat | undefined {
+  const { tool } = call
+  if (tool?.concurrency === undefined) return undefined
+  for (let { maker } = call; maker; maker = maker.maker) if (maker.tool === tool) return undefined
+  let queue = queues.get(tool)
+  if (!queue) {
+    queue = new ToolQueue(tool)
+    queues.set(tool, queue)
+  }
+  return new Seat(queue, call)
+}
+
+export class Seat {
+  readonly #queue: ToolQueue
+  readonly #call: Comer
+  /** Slots taken: a call may execute twice at once (C14). */
+  #taken = 0
+
+  constructor(queue: ToolQueue, call: Comer) {
+    this.#queue = queue
+    this.#call = call
+  }
+
+  /**
+   * Takes a slot, and gives whether there was one. Throws {@link ToolBusyError} where there is none and the call must not wait (I8);
+   * one that is made early may, until the loop asks for it (O6).
+   */
+  take(): boolean {
+    if (this.#queue.take()) {
+      this.#taken++
+      return true
+    }
+    const { tool, limit, whenFull } = this.#queue
+    if (whenFull === 'fail' && !this.#call.provisional) throw new ToolBusyError(tool, limit)
+    return false
+  }
+
+  /** Calls back whenever {@link take} may have another answer, in order of arrival, until what it gives is called. */
+  watch(attempt: () => void): () => void {
+    if (this.#queue.whenFull === 'fail') void this.#call.committed.then(attempt)
+    return this.#queue.watch(attempt)
+  }
+
+  /** Gives a slot back. More often than it was taken does nothing. */
+  free(): void {
+    if (this.#taken === 0) return
+    this.#taken--
+    this.#queue.free()
+  }
+
+  /** Gives all its slots back. */
+  close(): void {
+    while (this.#taken > 0) this.free()
+  }
+}
+
+class ToolQueue {
+  readonly tool: string
+  readonly limit: number
+  readonly whenFull: 'wait' | 'fail'
+  readonly #waiting: Set<() => void> = new Set()
+  #taken = 0
+
+  constructor({ name, concurrency }: Tool) {
+    this.tool = name
+    const { limit = Number.POSITIVE_INFINITY, whenFull = 'wait' } =
+      typeof concurrency === 'number' ? { limit: concurrency } : (concurrency ?? {})
+    this.limit = limit
+    this.whenFull = whenFull
+  }
+
+  take(): boolean {
+    if (this.#taken >= this.limit) return false
+    this.#taken++
+    return true
+  }
+
+  watch(attempt: () => void): () => void {
+    this.#waiting.add(attempt)
+    return () => this.#waiting.delete(attempt)
+  }
+
+  free(): void {
+    this.#taken--
+    for (const attempt of this.#waiting) {
+      if (this.#taken >= this.limit) return
+      attempt()
+    }
+  }
+}

@@ -1,0 +1,24 @@
+/** Files that tools returned, on wires that have no place for them in a result. */
+
+import type { ContentPart, FilePart, Message, TextPart, ToolMessage } from '@meanwhile/core'
+
+/** The history with a note in the place of each such file: they follow in a user message after the step's last result (M13). */
+export function filesAfterResults(messages: readonly Message[]): readonly Message[] {
+  let files: ContentPart[] = []
+  return messages.flatMap((message, index) => {
+    if (message.role !== 'tool') return [message]
+    const content = message.content.map((part) => (part.type === 'file' ? moved(part, message, files) : part))
+    const results: Message[] = [{ ...message, content }]
+    if (files.length > 0 && messages[index + 1]?.role !== 'tool') {
+      results.push({ role: 'user', content: files })
+      files = []
+    }
+    return results
+  })
+}
+
+function moved(file: FilePart, { callId }: ToolMessage, files: ContentPart[]): TextPart {
+  const name = file.filename ?? file.mediaType
+  files.push({ type: 'text', text: `${name}, from the result of call ${callId}:` }, file)
+  return { type: 'text', text: `(${name} is in the user message after these results)` }
+}
