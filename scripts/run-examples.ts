@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 
-const failed = globSync('examples/*.ts')
+const failed = globSync('examples/**/*.ts', { exclude: ['**/node_modules/**'] })
   .sort()
   .filter((file) => {
     console.log(`\n── ${file}`)

@@ -205,3 +205,40 @@ test('an early call and the loop’s are one (A23)', async () => {
   const count = (type: AgentEvent['type']) => events.filter((event) => event.type === type).length
   expect([count('tool-start'), count('tool-committed'), count('tool-end')]).toEqual([2, 2, 2])
 })
+
+test('in a tool and its wraps run.signal is aborted with their call alone, too (O2)', async () => {
+  const { asking } = setup()
+  const signals: AbortSignal[] = []
+  const hooks: AbortSignal[] = []
+  const ask = asking(async (run) => {
+    signals.push(run.signal)
+    await new Promise((resolve) => run.signal.addEventListener('abort', resolve, { once: true }))
+  })
+  const withdrawing: Middleware = {
+    name: 'withdrawing',
+    async *wrapModel(request, next, run) {
+      hooks.push(run.signal)
+      const message = yield* next(request)
+      for (const asked of callsOf(message)) run.callTool(asked).catch(() => undefined)
+      return message
+    },
+    async afterModel({ messages }) {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      const last = messages.at(-1)
+      if (last?.role !== 'assistant') return
+      return { messages: [...messages.slice(0, -1), { ...last, content: [{ type: 'text', text: 'Never mind.' }] }] }
+    },
+    async *wrapToolCall(asked, next, run) {
+      signals.push(run.signal)
+      return yield* next(asked)
+    },
+  }
+  const model = scriptedModel([respond(call('ask'))])
+  const { text } = await createAgent({ model, tools: [ask], middleware: [withdrawing] }).run('Go')
+  expect(text).toBe('Never mind.')
+  expect(signals.map(({ aborted, reason }) => [aborted, reason])).toEqual([
+    [true, expect.any(ToolDiscardedError)],
+    [true, expect.any(ToolDiscardedError)],
+  ])
+  expect(hooks.map(({ aborted }) => aborted)).toEqual([false])
+})

@@ -80,6 +80,7 @@ export function configOf(options: AgentOptions): AgentConfig {
   checkSetup(setup, output)
   const middleware = Object.freeze([...(options.middleware ?? [])])
   checkNames(middleware)
+  checkOrder(middleware)
   const inputLimits = { ...DEFAULT_INPUT_LIMITS, ...options.inputLimits }
   for (const [name, limit] of Object.entries(inputLimits)) checkLimit(`inputLimits.${name}`, limit)
   const { grace = 1_000, statusFor = 60_000 } = options
@@ -199,5 +200,19 @@ function checkNames(middleware: readonly Middleware[]): void {
   for (const { name } of middleware) {
     if (names.has(name)) throw new ConfigError('middleware', `two of them are named "${name}"`)
     names.add(name)
+  }
+}
+
+/** What stands outside comes first (O20). */
+function checkOrder(middleware: readonly Middleware[]): void {
+  const places = new Map(middleware.map(({ name }, place) => [name, place]))
+  const check = (outer: string, inner: string) => {
+    const [first, second] = [places.get(outer), places.get(inner)]
+    if (first === undefined || second === undefined || first < second) return
+    throw new ConfigError('middleware', `"${outer}" goes outside "${inner}": put it before it in the list`)
+  }
+  for (const { name, order } of middleware) {
+    for (const inner of order?.outside ?? []) check(name, inner)
+    for (const outer of order?.inside ?? []) check(outer, name)
   }
 }

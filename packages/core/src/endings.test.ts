@@ -11,7 +11,7 @@ import {
   map,
   tool,
 } from './index.ts'
-import { call, fail, respond, say, scriptedModel } from './testing.ts'
+import { call, collect, fail, respond, say, scriptedModel } from './testing.ts'
 
 // What must not keep a run from ending, and what it ends with.
 
@@ -148,4 +148,38 @@ test('an abort reaches the model though a wrap put a signal of its own into the 
   expect(seen).toEqual([true])
   expect(await failed).toMatchObject({ name: 'AbortError' })
   expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a wrapAgent that leaves while its calls are at work keeps no end of a call from the reader (B6, C15)', async () => {
+  const heeds = tool({
+    name: 'heeds',
+    description: 'h',
+    input: z.object({}),
+    execute: (_, { signal }) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
+  })
+  const leaving: Middleware = {
+    name: 'leaving',
+    async *wrapAgent(setup, next) {
+      const flow = next(setup)
+      const late = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 100))
+      for (;;) {
+        const step = await Promise.race([flow.next(), late])
+        if (!step) throw new ConfigError('time', 'is over')
+        if (step.done) return step.value
+        yield step.value
+      }
+    },
+  }
+  const calls = ['a', 'b', 'c'].map((id) => call('heeds', {}, { id }))
+  const agent = createAgent({ model: scriptedModel([respond(...calls)]), tools: [heeds], middleware: [leaving] })
+  const collected = collect(agent.stream('Go'))
+  await vi.runAllTimersAsync()
+  const { error, events } = await collected
+  expect(error).toMatchObject({
+    name: 'ConfigError',
+    messages: [{}, {}, { callId: 'a' }, { callId: 'b' }, { callId: 'c' }],
+  })
+  const ended = events.flatMap((event) => (event.type === 'tool-end' ? [event.callId] : []))
+  expect(ended.toSorted()).toEqual(['a', 'b', 'c'])
 })

@@ -38,6 +38,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
   const status = cancel.mode ? 'cancelled' : 'interrupted'
   const checkpoint = run.checkpoint ?? checkpointOf(run, status)
   await quiet(run, reason)
+  showRest(run)
   const messages = cancel.mode ? [...run.messages, ...calls.answers(openCalls(run.messages))] : run.messages
   end(run)
   const notSaved = await saved(run, () => checkpoint)
@@ -62,6 +63,7 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
   await quiet(run, error)
   if (error instanceof AgentError) {
     const open = error instanceof HistoryError ? [] : openCalls(run.messages)
+    showRest(run)
     const messages = [...run.messages, ...run.calls.answers(open)]
     const { abandoned } = run.calls
     error.endRun({ messages, usage: run.usage, ...(abandoned.length > 0 && { abandoned }) })
@@ -79,9 +81,13 @@ async function quiet(run: RunState, reason: unknown): Promise<void> {
 
 /** What was said last is said, and nothing more will be. */
 export function end(run: RunState): void {
-  for (const event of run.funnel.drain()) run.show(event)
+  showRest(run)
   run.calls.over()
   run.close()
+}
+
+function showRest(run: RunState): void {
+  for (const event of run.funnel.drain()) run.show(event)
 }
 
 function lost({ calls: { abandoned }, unknown }: RunState): Pick<AgentResult, 'abandoned' | 'unknown'> {

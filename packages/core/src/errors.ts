@@ -157,6 +157,24 @@ export class MiddlewareError extends AgentError {
   }
 }
 
+/** A model call, or the run, took longer than it may (N11). */
+export class TimeoutError extends AgentError {
+  override readonly name = 'TimeoutError'
+  /** The run's, that of a model call as a whole, or that of its silence. */
+  readonly limit: 'run' | 'model' | 'idle'
+  /** Milliseconds. */
+  readonly timeout: number
+  /** Whether another try may help: a model call's may, the run's time is over for good. */
+  readonly retryable: boolean
+
+  constructor(limit: TimeoutError['limit'], timeout: number) {
+    super(limit === 'idle' ? `the model said nothing for ${timeout} ms` : `the ${limit} took longer than ${timeout} ms`)
+    this.limit = limit
+    this.timeout = timeout
+    this.retryable = limit !== 'run'
+  }
+}
+
 /** Codes of core's own; an adapter passes on its provider's (`rate_limit_exceeded`, `overloaded_error` …). */
 export type ModelErrorCode = 'stream_truncated' | 'finish_reason_error' | 'connection' | 'unknown' | (string & {})
 

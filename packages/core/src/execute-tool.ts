@@ -6,6 +6,7 @@ import type { CallEntry, Execution } from './call-entry.ts'
 import { answerOf } from './client-tool.ts'
 import { AgentError, RunStop, ToolInputError } from './errors.ts'
 import { cancelable, type Flow } from './flow.ts'
+import { timer } from './grace.ts'
 import type { Json, ToolCall } from './message.ts'
 import type { Awaitable, Run } from './middleware.ts'
 import { type Given, givenOf } from './needs.ts'
@@ -46,7 +47,10 @@ export interface Host<Result> {
   unknown(call: ToolCall): Awaitable<Result>
 }
 
-/** Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call. */
+/**
+ * Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call. One that goes on all the same gives its slot
+ * back when the grace time is over, so that a further execution need not wait for it (I9).
+ */
 export function executeTool<Result>(
   host: Host<Result>,
   entry: CallEntry,
@@ -54,12 +58,43 @@ export function executeTool<Result>(
   parent: Context,
 ): Flow<Progress, Result> {
   const own = new AbortController()
-  const place = { parent, signal: AbortSignal.any([entry.signal, own.signal]), own }
+  const slot = new Slot(entry)
+  const place = { parent, signal: AbortSignal.any([entry.signal, own.signal]), own, slot }
   const flow = inSlot(host, entry, call, place)
-  return cancelable(flow, () => own.abort(new Error('the wrap that asked has left')))
+  return cancelable(flow, () => {
+    own.abort(new Error('the wrap that asked has left'))
+    slot.freeAfter(host.grace)
+  })
+}
+
+/** The slot of one execution, given back once. */
+class Slot {
+  readonly #entry: CallEntry
+  #taken = false
+  #late: ReturnType<typeof timer>
+
+  constructor(entry: CallEntry) {
+    this.#entry = entry
+  }
+
+  async take(signal: AbortSignal): Promise<void> {
+    await this.#entry.slots.take(this.#entry.ticket, signal)
+    this.#taken = true
+  }
+
+  free(): void {
+    clearTimeout(this.#late)
+    if (this.#taken) this.#entry.slots.free(this.#entry.ticket)
+    this.#taken = false
+  }
+
+  freeAfter(ms: number): void {
+    if (this.#taken) this.#late = timer(ms, () => this.free())
+  }
 }
 
 interface Place {
+  readonly slot: Slot
   readonly parent: Context
   readonly signal: AbortSignal
   /** Aborts this execution alone. */
@@ -74,7 +109,7 @@ async function* inSlot<Result>(
 ): Flow<Progress, Result> {
   const queued = performance.now()
   const { halted } = host
-  await entry.slots.take(entry.ticket, halted ? AbortSignal.any([place.signal, halted]) : place.signal)
+  await place.slot.take(halted ? AbortSignal.any([place.signal, halted]) : place.signal)
   try {
     place.signal.throwIfAborted()
     halted?.throwIfAborted()
@@ -83,7 +118,7 @@ async function* inSlot<Result>(
     if (error instanceof AgentError && !(error instanceof RunStop)) entry.slots.hold(entry.ticket)
     throw error
   } finally {
-    entry.slots.free(entry.ticket)
+    place.slot.free()
   }
 }
 

@@ -14,6 +14,7 @@ export {
 } from './assemble.ts'
 export type { BackgroundHandle } from './background.ts'
 export type { CancelMode, CancelOptions } from './cancel.ts'
+export { sameCall } from './canonical.ts'
 export type { Checkpoint } from './checkpoint.ts'
 export type { CheckpointStore, StoredCheckpoint } from './checkpoint-store.ts'
 export type { AgentOptions } from './config.ts'
@@ -41,6 +42,7 @@ export {
   RunAbortedError,
   RunCancelled,
   RunStop,
+  TimeoutError,
   ToolBusyError,
   ToolCancelledError,
   ToolDiscardedError,
@@ -90,6 +92,7 @@ export type {
   AgentFlow,
   AgentSetup,
   AgentState,
+  Awaitable,
   CallOptions,
   Middleware,
   ModelFlow,

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import {
   type AgentOptions,
   type AssistantMessage,
+  ConfigError,
   createAgent,
   type Middleware,
   type Model,
@@ -11,6 +12,7 @@ import {
   type ToolCall,
   tool,
 } from './index.ts'
+import { scriptedModel } from './testing.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -371,4 +373,19 @@ test('a whole run of [A, B] is the sum of these orders (C2, C3, C4, C5)', async 
   expect(second.slice(0, 3)).toEqual(['step-start', 'beforeModel A', 'beforeModel B'])
   expect(second.slice(-3)).toEqual(['beforeFinalAnswer A', 'beforeFinalAnswer B', 'step-end'])
   expect(lines).toEqual(['wrapAgent out B', 'wrapAgent out A', 'run-end'])
+})
+
+test('a middleware that states what it stands outside or inside of is refused in another order, with a word on which goes outside (O20)', () => {
+  const outer: Middleware = { name: 'outer', order: { outside: ['inner', 'nobody'] } }
+  const inner: Middleware = { name: 'inner', order: { inside: ['other', 'nobody'] } }
+  const other: Middleware = { name: 'other' }
+  const make = (...middleware: readonly Middleware[]) => createAgent({ model: scriptedModel([]), middleware })
+  for (const list of [[outer, other, inner], [other, outer, inner], [other, inner], [inner], []])
+    expect(() => make(...list)).not.toThrow()
+  for (const [list, problem] of [
+    [[inner, outer], '"outer" goes outside "inner": put it before it in the list'],
+    [[inner, other], '"other" goes outside "inner": put it before it in the list'],
+  ] as const) {
+    expect(() => make(...list)).toThrow(new ConfigError('middleware', problem))
+  }
 })

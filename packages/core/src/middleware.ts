@@ -53,6 +53,8 @@ export interface Middleware {
    * Default `false`: round such a wrap every call has its whole input.
    */
   readonly ignoresInput?: boolean
+  /** Names of middlewares it must stand outside or inside of, where they are there: else `createAgent` refuses the list (O20). */
+  readonly order?: { readonly outside?: readonly string[]; readonly inside?: readonly string[] }
   /** Once per run, before any model call. */
   beforeAgent?(setup: AgentSetup, run: Run): Awaitable<AgentSetup | void>
   /** Once per step, before the request is made of the state. */
@@ -74,6 +76,7 @@ export interface Run {
   readonly id: string
   /** The agent's name, if it has one. */
   readonly agent: string | undefined
+  /** Aborted with the run; in a tool and its wraps with their call alone, too. */
   readonly signal: AbortSignal
   readonly setup: AgentSetup
   /** The step at work, from 1; 0 before the first. */

@@ -43,6 +43,7 @@ export function actorOf(run: Run): { readonly state: RunState; readonly actor: A
 class RunView implements Run {
   readonly #state: RunState
   readonly #actor: Actor
+  #signal: AbortSignal | undefined
 
   constructor(state: RunState, actor: Actor) {
     this.#state = state
@@ -56,7 +57,10 @@ class RunView implements Run {
     return this.#state.config.name
   }
   get signal(): AbortSignal {
-    return this.#state.signal
+    const { signal } = this.#state
+    // Both: a call that has settled is not aborted any more, and its run may be.
+    this.#signal ??= this.#actor.call ? AbortSignal.any([signal, this.#actor.call.signal]) : signal
+    return this.#signal
   }
   get setup(): AgentSetup {
     return this.#state.setup

@@ -84,6 +84,8 @@ export class RunState {
   readonly cancel: Cancel
   readonly warnings: Warning[] = []
   readonly takenIds: Set<string> = new Set()
+  /** Ids of the calls whose end the reader was told of. */
+  readonly endsTold: Set<string> = new Set()
   readonly questions: Questions = new Questions()
   readonly values: CellValues = new CellValues()
   setup: AgentSetup
@@ -137,7 +139,10 @@ export class RunState {
     this.config = config
     this.tracer = options.tracer
     this.conversationId = options.conversationId
-    this.show = options.show
+    this.show = (event) => {
+      if (event.type === 'tool-end') this.endsTold.add(event.callId)
+      options.show(event)
+    }
     this.setup = config.setup
     this.calls = new ToolCalls(this)
     this.background = new Background(this)

@@ -284,3 +284,39 @@ test('a tool’s own calls work inside its slot (A22, A23)', async () => {
   ])
   expect(result.messages.slice(2, 4)).toMatchObject([{ output: 'a.one' }, { output: 'b' }])
 })
+
+/** Leaves each execution after so many ms, but for the last of so many. */
+const leaving = (ms: number, times: number): Middleware => ({
+  name: 'leaving',
+  async *wrapToolCall(call, next) {
+    for (let attempt = 1; attempt <= times; attempt++) {
+      const flow = next(call)
+      const late = sleep(ms).then(() => undefined)
+      const step = await Promise.race([flow.next(), late])
+      if (step?.done) return step.value
+      await Promise.race([flow.return(undefined as never), sleep(1_000)])
+    }
+    return yield* next(call)
+  },
+})
+
+test('an execution that goes on past its grace time when its wrap has left gives its slot back, once (I9, C15)', async () => {
+  const { log, work } = setup()
+  let deaf = 2
+  const hangs = tool({
+    ...work,
+    execute(input, context) {
+      if (deaf-- > 0) return sleep(5_000).then(() => 'late')
+      return work.execute(input, context)
+    },
+  })
+  const result = await run([task('a', 50), task('b', 100)], [hangs as Tool], 1, [leaving(200, 2)])
+  expect(result.text).toBe('done')
+  // Twice 200 ms and a second of grace; what the wrap left behind is waited for once more before its call is out.
+  expect(log).toEqual([
+    ['start', 'a', 2_400],
+    ['end', 'a', 2_450],
+    ['start', 'b', 3_450],
+    ['end', 'b', 3_550],
+  ])
+})

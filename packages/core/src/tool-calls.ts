@@ -254,9 +254,12 @@ export class ToolCalls {
   answers(calls: readonly ToolCall[]): ToolMessage[] {
     return calls.map((call) => {
       const entry = this.#ledger.get(call.id)
-      if (entry?.message && !entry.discarded) return inWordsOf(call, entry.message)
-      const started = entry !== undefined && !entry.discarded && entry.attempts > 0
-      return this.refuse(call, started ? CUT_OFF : NOT_STARTED)
+      const made = entry?.discarded ? undefined : entry
+      if (!made?.message) return this.refuse(call, made && made.attempts > 0 ? CUT_OFF : NOT_STARTED)
+      const { message } = made
+      // What a `wrapAgent` that left was just being given never came up.
+      if (!this.#run.endsTold.has(call.id)) this.#run.push({ type: 'tool-end', callId: call.id, message })
+      return inWordsOf(call, message)
     })
   }
 

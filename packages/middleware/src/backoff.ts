@@ -1,19 +1,25 @@
 /** How long to wait before a repeat, and the wait itself. */
 
+import { checkNumbers } from './check-options.ts'
+
 export interface BackoffOptions {
+  /** Milliseconds before the first repeat; doubled for each further one. Default 100. */
   readonly baseDelay?: number
+  /** The longest wait of that kind, in milliseconds, before jitter. Default 10,000. */
   readonly maxDelay?: number
+  /** The part of a wait that chance may add. Default 0.5. */
   readonly jitter?: number
+  /** From 0 to 1, 1 excluded. Default `Math.random`. */
   readonly random?: () => number
 }
 
-/** Milliseconds before the n-th repeat: `baseDelay × 2^(n-1)`, at most `maxDelay`, plus a random part of it up to `jitter` (J4). */
-export function backoff({
-  baseDelay = 100,
-  maxDelay = 10_000,
-  jitter = 0.5,
-  random = Math.random,
-}: BackoffOptions): (repeat: number) => number {
+/**
+ * Milliseconds before the n-th repeat: `baseDelay × 2^(n-1)`, at most `maxDelay`, plus a random part of it up to `jitter` (J4).
+ * Throws `ConfigError` naming the option that is no number from 0 on.
+ */
+export function backoff(options: BackoffOptions): (repeat: number) => number {
+  const { baseDelay = 100, maxDelay = 10_000, jitter = 0.5, random = Math.random } = options
+  checkNumbers({ baseDelay, maxDelay, jitter })
   return (repeat) => Math.min(baseDelay * 2 ** (repeat - 1), maxDelay) * (1 + random() * jitter)
 }
 

@@ -6,12 +6,14 @@ import {
   type Middleware,
   OutputError,
   type Tool,
+  textOf,
   tool,
 } from '@meanwhile/core'
 import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { DEFAULT_INSTRUCTION, earlyStop } from './early-stop.ts'
+import { DEFAULT_INSTRUCTION } from './closing-call.ts'
+import { earlyStop } from './early-stop.ts'
 
 interface RanOptions {
   readonly maxSteps?: number
@@ -205,13 +207,29 @@ test('a closing answer without text ends the run with MaxStepsError, which names
   }
 })
 
-test('a closing answer that the gate rejects ends the run with MaxStepsError: the user’s limit, and the feedback (N17, E4)', async () => {
-  const rejecting: Middleware = { name: 'rejecting', beforeFinalAnswer: () => ({ accept: false, feedback: 'No.' }) }
-  const { error, requests } = await ran([answer, answer], [rejecting, earlyStop()], { maxSteps: 1 })
-  expect(error).toBeInstanceOf(MaxStepsError)
-  expect(error).toMatchObject({ maxSteps: 1, feedback: 'No.', message: 'no final answer within 1 step' })
-  expect(error).toHaveProperty('messages.length', 6)
-  expect(requests).toHaveLength(2)
+test('a closing answer that the gate rejects is the result all the same, with the feedback as a warning (O12)', async () => {
+  const seen: string[] = []
+  const rejecting: Middleware = {
+    name: 'rejecting',
+    beforeFinalAnswer({ messages }) {
+      seen.push(messages.map(textOf).at(-1) ?? '')
+      return { accept: false, feedback: 'No.' }
+    },
+  }
+  const last = respond(say('At last.'))
+  for (const middleware of [
+    [rejecting, earlyStop()],
+    [earlyStop(), rejecting],
+  ]) {
+    const { result, events, requests } = await ran([answer, last], middleware, { maxSteps: 1 })
+    expect(requests).toHaveLength(2)
+    expect(result).toMatchObject({ status: 'completed', stopReason: 'early-stop', text: 'At last.', steps: 2 })
+    expect(result?.message).toBe(result?.messages.at(-1))
+    expect(result?.warnings).toEqual([{ code: 'answer-rejected', message: 'No.', source: 'early-stop' }])
+    const told = ['answer-rejected', 'step-end', 'warning', 'run-end']
+    expect(events.slice(-4).map(({ type }) => type)).toEqual(told)
+  }
+  expect(seen).toEqual(['So much for that.', 'At last.', 'So much for that.', 'At last.'])
 })
 
 test('an error of the closing call is that error (F2)', async () => {
@@ -222,7 +240,7 @@ test('an error of the closing call is that error (F2)', async () => {
   expect(error).toMatchObject({ name: 'ModelError', code: 'bad_request' })
 })
 
-test('rejected answers use up the budget, and then one last answer is asked for (F2, N16)', async () => {
+test('rejected answers use up the budget, and then one last answer is asked for (F2, N16, N18)', async () => {
   const rejecting: Middleware = {
     name: 'rejecting',
     beforeFinalAnswer: (_, run) => (run.step <= 2 ? { accept: false, feedback: 'No.' } : { accept: true }),

@@ -1,2 +1,16 @@
-export { DEFAULT_INSTRUCTION, type EarlyStopOptions, earlyStop } from './early-stop.ts'
+export {
+  type AnswerGuardOptions,
+  AnswerRejectedError,
+  answerGuard,
+} from './answer-guard.ts'
+export { type CallLimit, CallLimitError, type CallLimitsOptions, callLimits } from './call-limits.ts'
+export { type ClearToolResultsOptions, clearToolResults } from './clear-tool-results.ts'
+export { DEFAULT_INSTRUCTION } from './closing-call.ts'
+export { type CountTokens, countTokens } from './count-tokens.ts'
+export { type EarlyStopOptions, earlyStop } from './early-stop.ts'
+export { type FallbackModelOptions, fallbackModel, ModelsExhaustedError } from './fallback-model.ts'
+export { type PatchToolCallsOptions, patchToolCalls } from './patch-tool-calls.ts'
 export { type RetryAttempt, type RetryModelOptions, retryModel } from './retry-model.ts'
+export { type RetryToolOptions, retryTool, type ToolAttempt } from './retry-tool.ts'
+export { type StandardOptions, standard } from './standard.ts'
+export { type TimeoutOptions, timeout } from './timeout.ts'

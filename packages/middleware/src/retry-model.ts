@@ -3,28 +3,21 @@
 import {
   AgentError,
   type AssistantMessage,
-  ConfigError,
   type Middleware,
   ModelError,
   RetriesExhaustedError,
+  TimeoutError,
 } from '@meanwhile/core'
-import { backoff, wait } from './backoff.ts'
+import { type BackoffOptions, backoff, wait } from './backoff.ts'
+import { checkCounts, checkNumbers } from './check-options.ts'
 
-export interface RetryModelOptions {
+export interface RetryModelOptions extends BackoffOptions {
   /** Further tries after the first. Default 2. */
   readonly maxRetries?: number
-  /** Milliseconds before the first repeat; doubled for each further one. Default 100. */
-  readonly baseDelay?: number
-  /** The longest wait of that kind, in milliseconds, before jitter. Default 10,000. */
-  readonly maxDelay?: number
-  /** The part of a wait that chance may add. Default 0.5. */
-  readonly jitter?: number
   /** A provider that asks for a longer wait than this, in milliseconds, is not asked again. Default 60,000. */
   readonly maxRetryAfter?: number
   /** Whether to repeat. Default: errors that are `retryable`. */
   readonly when?: (error: unknown, attempt: RetryAttempt) => boolean
-  /** From 0 to 1, 1 excluded. Default `Math.random`. */
-  readonly random?: () => number
 }
 
 export interface RetryAttempt {
@@ -37,21 +30,16 @@ export interface RetryAttempt {
 }
 
 /**
- * Asks the model again when a call fails in a way that may pass (J2): connection errors, truncated streams, HTTP 408, 409, 429
- * and 5xx. Each repeat is a new attempt of the same step; a call that a failed attempt had started is joined by the next
+ * Asks the model again when a call fails in a way that may pass (J2): connection errors, time-outs, truncated streams, HTTP 408,
+ * 409, 429 and 5xx. Each repeat is a new attempt of the same step; a call that a failed attempt had started is joined by the next
  * attempt's equal call, never run again. The vendor client's own retries are switched off inside (J12).
  *
  * When all tries are used the run fails with `RetriesExhaustedError`; an error that is not repeated surfaces as itself (J11).
  */
 export function retryModel(options: RetryModelOptions = {}): Middleware {
   const { maxRetries = 2, maxRetryAfter = 60_000, when = isRetryable } = options
-  const { baseDelay, maxDelay, jitter } = options
-  if (!Number.isInteger(maxRetries) || maxRetries < 0)
-    throw new ConfigError('maxRetries', `must be 0 or a positive integer, not ${maxRetries}`)
-  for (const [option, value] of Object.entries({ baseDelay, maxDelay, jitter, maxRetryAfter })) {
-    if (value !== undefined && !(Number.isFinite(value) && value >= 0))
-      throw new ConfigError(option, `must be 0 or a positive finite number, not ${value}`)
-  }
+  checkCounts({ maxRetries })
+  checkNumbers({ maxRetryAfter })
   const delay = backoff(options)
   return {
     name: 'retry-model',
@@ -81,5 +69,5 @@ export function retryModel(options: RetryModelOptions = {}): Middleware {
 }
 
 function isRetryable(error: unknown): boolean {
-  return error instanceof ModelError && error.retryable
+  return (error instanceof ModelError || error instanceof TimeoutError) && error.retryable
 }

@@ -19,6 +19,7 @@ import {
   messageOf,
   RunAbortedError,
   RunStop,
+  TimeoutError,
   ToolDiscardedError,
   ToolInputError,
   ToolTimeoutError,
@@ -232,7 +233,7 @@ export function errorType(error: unknown): string {
   if (error instanceof ModelError) return String(error.status ?? (error.code === 'unknown' ? error.name : error.code))
   if (error instanceof ToolInputError) return 'invalid_input'
   if (error instanceof UnknownToolError) return 'unknown_tool'
-  if (error instanceof ToolTimeoutError) return 'timeout'
+  if (error instanceof TimeoutError || error instanceof ToolTimeoutError) return 'timeout'
   return (error instanceof Error && textOf(error, 'name')) || names.OTHER
 }
 

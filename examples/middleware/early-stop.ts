@@ -1,0 +1,25 @@
+// A model that never stops calling: after two steps it is asked for an answer, without tools.
+
+import { createAgent, tool } from '@meanwhile/core'
+import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { earlyStop } from '@meanwhile/middleware'
+import { z } from 'zod'
+
+const look = tool({
+  name: 'look',
+  description: 'Looks under a stone.',
+  input: z.object({ stone: z.number() }),
+  effect: 'read',
+  execute: ({ stone }) => `Nothing under stone ${stone}.`,
+})
+
+const looking = (stone: number) => respond(call('look', { stone }))
+const agent = createAgent({
+  model: scriptedModel([looking(1), looking(2), respond(say('Nothing so far, after two stones.'))]),
+  tools: [look],
+  maxSteps: 2,
+  middleware: [earlyStop({ instruction: 'Say what you have found by now.' })],
+})
+
+const { text, stopReason, steps } = await agent.run('Find the key.')
+console.log(text, `(${stopReason} after ${steps} steps)`)

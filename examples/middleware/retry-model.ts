@@ -1,0 +1,22 @@
+// A model call that fails twice and is asked again, inside one step.
+
+import { createAgent } from '@meanwhile/core'
+import { fail, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { retryModel } from '@meanwhile/middleware'
+
+const agent = createAgent({
+  model: scriptedModel([
+    respond(fail({ status: 503 })),
+    respond(fail({ status: 429 })),
+    respond(say('Hello at last.')),
+  ]),
+  middleware: [retryModel({ maxRetries: 3 })],
+})
+
+const run = agent.stream('Say hello.')
+for await (const event of run) {
+  if (event.type === 'attempt-failed')
+    console.log(`attempt ${event.attempt} failed, ${event.next} in ${event.waitMs} ms`)
+}
+const { text, steps } = await run.result
+console.log(text, `(${steps} step)`)

@@ -1,0 +1,211 @@
+import { createAgent, type Middleware, type Run, type Tool, textOf, tool } from '@meanwhile/core'
+import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { played } from '../test/clock.ts'
+import { CallLimitError, type CallLimitsOptions, callLimits } from './call-limits.ts'
+import { DEFAULT_INSTRUCTION } from './closing-call.ts'
+import { retryModel } from './retry-model.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+interface RanOptions {
+  readonly outer?: readonly Middleware[]
+  readonly inner?: readonly Middleware[]
+  readonly prepareInput?: (input: unknown) => unknown
+}
+
+async function ran(responses: readonly ScriptResponse[], limits: CallLimitsOptions, options: RanOptions = {}) {
+  const { outer = [], inner = [], ...rest } = options
+  const made: string[] = []
+  const named = (name: string) =>
+    tool({
+      name,
+      description: name,
+      input: z.object({ n: z.number(), ms: z.number().default(0) }),
+      execute({ n }) {
+        made.push(`${name} ${n}`)
+        return `${name} ${n}`
+      },
+    }) as Tool
+  const model = scriptedModel(responses)
+  const middleware = [...outer, callLimits(limits), ...inner]
+  const agent = createAgent({ model, tools: ['look', 'send', 'constructor'].map(named), middleware, ...rest })
+  const collected = await played(collect(agent.stream('Go')))
+  const read = collected.events.flatMap((event) => (event.type === 'tool-end' ? [textOf(event.message)] : []))
+  return { ...collected, made, read, requests: model.requests }
+}
+
+const looks = (...numbers: readonly number[]) => respond(...numbers.map((n) => call('look', { n }, { id: `c${n}` })))
+const done = respond(say('Done.'))
+
+test('a model call over the limit ends the run with CallLimitError (N13)', async () => {
+  const { error, requests, made } = await ran([looks(1), looks(2), done], { modelCalls: 2 })
+  expect(error).toBeInstanceOf(CallLimitError)
+  expect(error).toMatchObject({ limit: 'modelCalls', max: 2, message: 'the limit of model calls is reached (2)' })
+  expect((error as CallLimitError).messages).toHaveLength(5)
+  expect(requests).toHaveLength(2)
+  expect(made).toEqual(['look 1', 'look 2'])
+})
+
+test('a run within its limits is not touched (N13)', async () => {
+  const limits = { modelCalls: 2, toolCalls: 1, perTool: { look: 1 }, tokens: 100 }
+  for (const onLimit of ['error', 'answer'] as const) {
+    const { result } = await ran([looks(1), done], { ...limits, onLimit })
+    expect(result).toMatchObject({ text: 'Done.', stopReason: 'answer', steps: 2, warnings: [] })
+  }
+})
+
+test('a tool call over the limit ends the run with CallLimitError (N13)', async () => {
+  for (const [limits, data] of [
+    [{ toolCalls: 1 }, { limit: 'toolCalls', max: 1 }],
+    [{ perTool: { look: 1 } }, { limit: 'perTool', max: 1, tool: 'look' }],
+    [{ perTool: 1 }, { limit: 'perTool', max: 1, tool: 'look' }],
+  ] as const) {
+    const { error, made } = await ran([looks(1), looks(2), done], limits)
+    expect(error).toBeInstanceOf(CallLimitError)
+    expect(error).toMatchObject(data)
+    expect(made).toEqual(['look 1'])
+  }
+})
+
+test('tokens are what the model calls so far have used (N13)', async () => {
+  const used = (n: number) => respond(call('look', { n }), end({ usage: { inputTokens: 40, outputTokens: 10 } }))
+  const { error, requests } = await ran([used(1), used(2), used(3), done], { tokens: 100 })
+  expect(error).toMatchObject({ limit: 'tokens', max: 100, message: 'the limit of tokens is reached (100)' })
+  expect(requests).toHaveLength(2)
+})
+
+test('with answer a call over the limit gets an error result and is not run, and the run goes on (N13)', async () => {
+  const { result, made, read } = await ran([looks(1, 2), looks(3), done], { toolCalls: 1, onLimit: 'answer' })
+  const refused = 'Not run: the limit of tool calls is reached (1).'
+  expect(made).toEqual(['look 1'])
+  expect(read.toSorted()).toEqual([refused, refused, 'look 1'].toSorted())
+  expect(result).toMatchObject({ text: 'Done.', stopReason: 'answer' })
+  expect(result?.messages[3]).toMatchObject({ role: 'tool', callId: 'c2', isError: true })
+})
+
+test('with answer one last model call is made at the limit, without tools, as earlyStop makes it (N13)', async () => {
+  const closing = respond(say('So far.'), call('look', { n: 9 }))
+  for (const limits of [{ modelCalls: 2 }, { tokens: 30 }]) {
+    const usage = end({ usage: { inputTokens: 10, outputTokens: 5 } })
+    const first = respond(call('look', { n: 1 }), usage)
+    const second = respond(call('look', { n: 2 }), usage)
+    const { result, requests, made } = await ran([first, second, closing], { ...limits, onLimit: 'answer' })
+    expect(requests.map(({ toolChoice }) => toolChoice)).toEqual(['auto', 'auto', 'none'])
+    expect(requests[2]?.messages.at(-1)).toEqual({ role: 'user', content: DEFAULT_INSTRUCTION, origin: 'call-limits' })
+    expect(result).toMatchObject({ text: 'So far.', stopReason: 'early-stop', steps: 3 })
+    expect(made).toEqual(['look 1', 'look 2'])
+  }
+})
+
+test('a last answer without text, or one the gate rejects, ends the run with CallLimitError (N13)', async () => {
+  const limits = { modelCalls: 1, onLimit: 'answer' } as const
+  const empty = await ran([looks(1), looks(2)], limits)
+  expect(empty.error).toMatchObject({ name: 'CallLimitError', limit: 'modelCalls', max: 1 })
+  const gate: Middleware = { name: 'gate', beforeFinalAnswer: () => ({ accept: false, feedback: 'No.' }) }
+  const rejected = await ran([looks(1), done, done], limits, { outer: [gate] })
+  expect(rejected.error).toMatchObject({ name: 'CallLimitError' })
+  expect(rejected.requests).toHaveLength(2)
+})
+
+test('of parallel calls over the limit the first in call order run, whatever is ready first (N14)', async () => {
+  const prepareInput = (input: unknown) => {
+    const { ms } = input as { ms: number }
+    return new Promise((resolve) => setTimeout(() => resolve(input), ms))
+  }
+  const asked = respond(
+    call('look', { n: 1, ms: 300 }, { id: 'c1' }),
+    call('look', { n: 2, ms: 200 }, { id: 'c2' }),
+    call('look', { n: 3, ms: 100 }, { id: 'c3' }),
+  )
+  for (const limits of [{ toolCalls: 2 }, { perTool: { look: 2 } }]) {
+    const { made, result } = await ran([asked, done], { ...limits, onLimit: 'answer' }, { prepareInput })
+    expect(made.toSorted()).toEqual(['look 1', 'look 2'])
+    expect(result?.messages.slice(2, 5).map((message) => 'isError' in message)).toEqual([false, false, true])
+  }
+})
+
+test('a limit of one tool leaves calls of others alone (N14)', async () => {
+  const asked = respond(call('look', { n: 1 }), call('send', { n: 2 }), call('look', { n: 3 }), call('send', { n: 4 }))
+  const { made } = await ran([asked, done], { perTool: { look: 1 }, onLimit: 'answer' })
+  expect(made).toEqual(['look 1', 'send 2', 'send 4'])
+})
+
+test('a tool named like what every object has is counted like any other (N14)', async () => {
+  const asked = respond(call('constructor', { n: 1 }), call('constructor', { n: 2 }))
+  expect((await ran([asked, done], { perTool: 1, onLimit: 'answer' })).made).toEqual(['constructor 1'])
+  expect((await ran([asked, done], { perTool: { look: 1 } })).made).toEqual(['constructor 1', 'constructor 2'])
+})
+
+test('inside retryModel it counts attempts, outside model calls (N15)', async () => {
+  const retry = retryModel({ random: () => 0 })
+  const responses = [respond(fail()), respond(fail()), looks(1), done]
+  const outside = await ran(responses, { modelCalls: 2 }, { inner: [retry] })
+  expect(outside.result?.text).toBe('Done.')
+  const inside = await ran(responses, { modelCalls: 2 }, { outer: [retry] })
+  expect(inside.error).toMatchObject({ name: 'CallLimitError', limit: 'modelCalls' })
+  expect(inside.requests).toHaveLength(2)
+})
+
+/** Calls what a model asks for as soon as it is sealed. */
+const early: Middleware = {
+  name: 'early',
+  async *wrapModel(request, next, run) {
+    const flow = next(request)
+    for (;;) {
+      const step = await flow.next()
+      if (step.done) return step.value
+      if (step.value.type === 'tool-call' && step.value.call.name === 'look') void start(run, step.value.call)
+      yield step.value
+    }
+  },
+}
+const start = (run: Run, call: Parameters<Run['callTool']>[0]) => run.callTool(call).catch(() => undefined)
+
+test('a joined call counts once, a discarded early one too (N15)', async () => {
+  const retry = retryModel({ random: () => 0 })
+  const one = (id: string) => call('look', { n: 1 }, { id })
+  const limits = { toolCalls: 2, onLimit: 'answer' } as const
+  const joined = await ran([respond(one('a1'), fail()), respond(one('b1'), call('send', { n: 2 })), done], limits, {
+    outer: [retry],
+    inner: [early],
+  })
+  expect(joined.made).toEqual(['look 1', 'send 2'])
+  const discarded = await ran(
+    [respond(one('a1'), fail()), respond(call('look', { n: 2 }), call('send', { n: 3 })), done],
+    limits,
+    { outer: [retry], inner: [early] },
+  )
+  expect(discarded.made).toEqual(['look 1', 'look 2'])
+  expect(discarded.read).toContain('Not run: the limit of tool calls is reached (2).')
+})
+
+test('an early call leaves room for those before it in call order (N14)', async () => {
+  const asked = respond(call('send', { n: 1 }, { id: 'c1' }), call('look', { n: 2 }, { id: 'c2' }))
+  for (const inner of [[], [early]]) {
+    const { made, result } = await ran([asked, done], { toolCalls: 1, onLimit: 'answer' }, { inner })
+    expect(made).toEqual(['send 1'])
+    expect(result?.messages[3]).toMatchObject({ callId: 'c2', isError: true })
+  }
+})
+
+test('two runs at once share no count (N13)', async () => {
+  const middleware = [callLimits({ modelCalls: 1 })]
+  const model = scriptedModel([done, done])
+  const agent = createAgent({ model, middleware })
+  const results = await Promise.all([agent.run('one'), agent.run('two')])
+  expect(results.map(({ text }) => text)).toEqual(['Done.', 'Done.'])
+})
+
+test('a limit that is no whole number is a ConfigError naming it, and so is an unknown onLimit', () => {
+  for (const limits of [{ modelCalls: -1 }, { toolCalls: 0.5 }, { tokens: Number.NaN }, { perTool: -1 }]) {
+    expect(() => callLimits(limits)).toThrow(
+      expect.objectContaining({ name: 'ConfigError', option: Object.keys(limits)[0] }),
+    )
+  }
+  expect(() => callLimits({ perTool: { look: -1 } })).toThrow(expect.objectContaining({ option: 'look' }))
+  const odd = { onLimit: 'stop' } as object
+  expect(() => callLimits(odd)).toThrow(expect.objectContaining({ option: 'onLimit' }))
+})

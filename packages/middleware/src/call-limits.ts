@@ -1,0 +1,204 @@
+/** Caps the model and tool calls, and the tokens, of a run. */
+
+import {
+  AgentError,
+  ConfigError,
+  type Middleware,
+  type ModelEvent,
+  type ModelFlow,
+  map,
+  type Run,
+  runLocal,
+  sameCall,
+  type ToolCall,
+  type ToolMessage,
+  type Usage,
+} from '@meanwhile/core'
+import { checkCounts } from './check-options.ts'
+import { closingCall, DEFAULT_INSTRUCTION } from './closing-call.ts'
+
+/** Each a whole number from 0 on; absent is no limit. */
+export interface CallLimitsOptions {
+  readonly modelCalls?: number
+  readonly toolCalls?: number
+  /** By tool name; a number alone holds for each tool. */
+  readonly perTool?: number | Readonly<Record<string, number>>
+  /** Input and output together, as reported. Looked at before each model call, so that the last one may go beyond. */
+  readonly tokens?: number
+  /** Default `error`. */
+  readonly onLimit?: 'error' | 'answer'
+}
+
+export type CallLimit = 'modelCalls' | 'toolCalls' | 'perTool' | 'tokens'
+
+/** A run wanted more than it may (N13). */
+export class CallLimitError extends AgentError {
+  override readonly name = 'CallLimitError'
+  readonly limit: CallLimit
+  readonly max: number
+  /** Of `perTool`. */
+  declare readonly tool?: string
+
+  constructor(limit: CallLimit, max: number, tool?: string) {
+    super(limitText(limit, max, tool))
+    this.limit = limit
+    this.max = max
+    if (tool !== undefined) this.tool = tool
+  }
+}
+
+/**
+ * With `onLimit: 'error'` the run ends with {@link CallLimitError} where a call would go beyond a limit. With `'answer'` such a tool
+ * call gets an error result and is not run, and at a model limit one last call is made, without tools: its answer ends the run with
+ * `stopReason: 'early-stop'` (N13).
+ *
+ * What passes through it counts: inside `retryModel` each attempt, outside each model call; a call that eager tools made counts once,
+ * joined or discarded (N15). Of the calls of one response the first in call order are made (N14).
+ */
+export function callLimits(options: CallLimitsOptions): Middleware {
+  const { modelCalls, toolCalls, perTool, tokens, onLimit = 'error' } = options
+  checkOptions(options)
+  const limitsModel = modelCalls !== undefined || tokens !== undefined
+  const limitsTools = toolCalls !== undefined || perTool !== undefined
+  const ofTool = (name: string) => (typeof perTool === 'object' ? own(perTool, name) : perTool)
+  const counts = runLocal((): Counts => ({ modelCalls: 0, toolCalls: 0, perTool: {}, closed: false }))
+  const order = runLocal(() => new CallOrder())
+
+  function modelLimit(run: Run): CallLimitError | undefined {
+    if (modelCalls !== undefined && counts(run).modelCalls >= modelCalls)
+      return new CallLimitError('modelCalls', modelCalls)
+    if (tokens !== undefined && tokensOf(run.usage) >= tokens) return new CallLimitError('tokens', tokens)
+    return undefined
+  }
+
+  function toolLimit(call: ToolCall, run: Run): CallLimitError | undefined {
+    const made = counts(run)
+    const first = order(run).toCome(call)
+    if (toolCalls !== undefined && made.toolCalls + first.length >= toolCalls)
+      return new CallLimitError('toolCalls', toolCalls)
+    const max = ofTool(call.name)
+    const firstOfTool = first.filter(({ name }) => name === call.name)
+    if (max !== undefined && (own(made.perTool, call.name) ?? 0) + firstOfTool.length >= max)
+      return new CallLimitError('perTool', max, call.name)
+    return undefined
+  }
+
+  return {
+    name: 'call-limits',
+    wrapModel(request, next, run) {
+      const made = counts(run)
+      const over = modelLimit(run)
+      if (over && (onLimit === 'error' || made.closed)) throw over
+      made.modelCalls++
+      if (over) {
+        made.closed = true
+        const instruction = { role: 'user', content: DEFAULT_INSTRUCTION, origin: 'call-limits' } as const
+        return closingCall({ ...request, messages: [...request.messages, instruction] }, next, () => over)
+      }
+      return limitsTools ? order(run).watched(next(request), run.step) : next(request)
+    },
+    ...(limitsTools && {
+      async *wrapToolCall(call, next, run) {
+        const over = toolLimit(call, run)
+        order(run).met(call)
+        if (over && onLimit === 'error') throw over
+        if (over) return refusal(call, over)
+        const made = counts(run)
+        made.toolCalls++
+        made.perTool[call.name] = (own(made.perTool, call.name) ?? 0) + 1
+        return yield* next(call)
+      },
+    }),
+    ...(limitsModel &&
+      onLimit === 'answer' && {
+        async *wrapAgent(setup, next, run) {
+          const result = yield* next(setup)
+          return counts(run).closed ? { ...result, stopReason: 'early-stop' } : result
+        },
+      }),
+  }
+}
+
+/** Plain data: what a run has made. */
+interface Counts {
+  modelCalls: number
+  toolCalls: number
+  readonly perTool: Record<string, number>
+  /** Whether the last model call was made. */
+  closed: boolean
+}
+
+/** The calls of the response at work, in call order: one that starts early must leave room for those before it (N14). */
+class CallOrder {
+  #step = 0
+  #attempt: number | undefined
+  #announced: { readonly id: string; readonly name: string; call?: ToolCall }[] = []
+  /** Calls of this step that were made or refused. */
+  #met: ToolCall[] = []
+
+  /** The same flow, looked at. Of a further attempt the calls begin anew. */
+  watched(flow: ModelFlow, step: number): ModelFlow {
+    if (step !== this.#step) this.#met = []
+    this.#step = step
+    this.#announced = []
+    return map(flow, (event) => {
+      if (event.type === 'tool-input-start' || event.type === 'tool-call') this.#note(event)
+      return event
+    })
+  }
+
+  met(call: ToolCall): void {
+    this.#met.push(call)
+  }
+
+  /** The calls that come before this one and are still to be made. */
+  toCome({ id }: ToolCall): readonly { readonly name: string }[] {
+    const place = this.#announced.findIndex((announced) => announced.id === id)
+    return this.#announced.slice(0, Math.max(0, place)).filter((announced) => !this.#isMet(announced))
+  }
+
+  #note(event: Extract<ModelEvent, { type: 'tool-input-start' | 'tool-call' }> & { readonly attempt?: number }): void {
+    if (event.attempt !== this.#attempt) this.#announced = []
+    this.#attempt = event.attempt
+    if (event.type === 'tool-input-start') this.#announced.push({ id: event.id, name: event.name })
+    else {
+      const { call } = event
+      const announced = this.#announced.find(({ id }) => id === call.id)
+      if (announced) announced.call = call
+      // Its provider has made it already.
+      if (call.providerResult !== undefined) this.#announced = this.#announced.filter((other) => other !== announced)
+    }
+  }
+
+  /** Made under its id; or under that of an earlier attempt, whose call it joins. */
+  #isMet({ id, call }: { readonly id: string; readonly call?: ToolCall }): boolean {
+    const isOfAttempt = (other: ToolCall) => this.#announced.some((announced) => announced.id === other.id)
+    return this.#met.some((met) => met.id === id || (call && sameCall(met, call) && !isOfAttempt(met)))
+  }
+}
+
+/** A tool may be named like what every object has. */
+function own(numbers: Readonly<Record<string, number>>, name: string): number | undefined {
+  return Object.hasOwn(numbers, name) ? numbers[name] : undefined
+}
+
+function refusal({ id, name }: ToolCall, { message }: CallLimitError): ToolMessage {
+  return { role: 'tool', callId: id, name, content: [{ type: 'text', text: `Not run: ${message}.` }], isError: true }
+}
+
+function limitText(limit: CallLimit, max: number, tool: string | undefined): string {
+  const what = { modelCalls: 'model calls', toolCalls: 'tool calls', perTool: `calls of ${tool}`, tokens: 'tokens' }
+  return `the limit of ${what[limit]} is reached (${max})`
+}
+
+function tokensOf({ inputTokens = 0, outputTokens = 0 }: Usage): number {
+  return inputTokens + outputTokens
+}
+
+function checkOptions({ perTool, onLimit = 'error', ...limits }: CallLimitsOptions): void {
+  const given = typeof perTool === 'object' ? perTool : { perTool }
+  for (const [option, max] of Object.entries({ ...limits, ...given }))
+    if (max !== undefined) checkCounts({ [option]: max })
+  if (onLimit !== 'error' && onLimit !== 'answer')
+    throw new ConfigError('onLimit', `must be error or answer, not ${String(onLimit)}`)
+}

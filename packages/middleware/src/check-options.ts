@@ -1,0 +1,31 @@
+/** What the options of more than one middleware must be. */
+
+import { ConfigError } from '@meanwhile/core'
+
+/** Throws {@link ConfigError} naming the first that is given and no finite number from 0 on. */
+export function checkNumbers(options: Readonly<Record<string, number | undefined>>): void {
+  for (const [option, value] of Object.entries(options)) {
+    if (value !== undefined && !(Number.isFinite(value) && value >= 0))
+      throw new ConfigError(option, `must be 0 or a positive finite number, not ${value}`)
+  }
+}
+
+/** Throws {@link ConfigError} naming the first that is no whole number from 0 on. */
+export function checkCounts(options: Readonly<Record<string, number>>): void {
+  for (const [option, value] of Object.entries(options)) {
+    if (!Number.isInteger(value) || value < 0)
+      throw new ConfigError(option, `must be 0 or a positive integer, not ${value}`)
+  }
+}
+
+/** The longest time a timer takes; beyond it, it fires at once. */
+const LONGEST = 2 ** 31 - 1
+
+/** Throws {@link ConfigError} naming the first that is given and no time to wait for: positive milliseconds, or `Infinity` for none. */
+export function checkTimes(options: Readonly<Record<string, number | undefined>>): void {
+  for (const [option, value] of Object.entries(options)) {
+    if (value === undefined || value === Number.POSITIVE_INFINITY) continue
+    if (typeof value === 'number' && value > 0 && value <= LONGEST) continue
+    throw new ConfigError(option, `must be milliseconds, more than 0 and at most ${LONGEST}, or Infinity, not ${value}`)
+  }
+}

@@ -1,0 +1,73 @@
+/** Empties old tool results when the history has grown too long. */
+
+import { ConfigError, type Message, type Middleware, type ToolMessage } from '@meanwhile/core'
+import { checkCounts } from './check-options.ts'
+import { type CountTokens, countTokens } from './count-tokens.ts'
+
+export interface ClearToolResultsOptions {
+  /** Act when the history is more than this. Default 160,000 tokens. */
+  readonly at?: { readonly tokens: number }
+  /** How many of the last steps keep their results. Default 1. */
+  readonly keepSteps?: number
+  /** Do nothing unless this many tokens are freed at once: each clearing makes the provider's cache useless. Default 0. */
+  readonly atLeastTokens?: number
+  /** Names of tools whose results stay. */
+  readonly exclude?: readonly string[]
+  readonly countTokens?: CountTokens
+}
+
+/** What the model reads in the place of a result that was cleared. */
+export const CLEARED = '[This old tool result was cleared.]'
+
+/**
+ * When the history exceeds `at.tokens`, the content of all tool results but those of the last steps becomes a placeholder: the model
+ * may make the call again. Call, id, name and `isError` stay, and so does `output`, which no model reads (N30). What is cleared the run
+ * remembers, so that between two clearings a request only grows at its end (N32).
+ */
+export function clearToolResults(options: ClearToolResultsOptions = {}): Middleware {
+  const {
+    at = { tokens: 160_000 },
+    keepSteps = 1,
+    atLeastTokens = 0,
+    exclude = [],
+    countTokens: count = countTokens,
+  } = options
+  checkCounts({ 'at.tokens': at.tokens, keepSteps, atLeastTokens })
+  if (!Array.isArray(exclude)) throw new ConfigError('exclude', 'must be a list of tool names')
+  return {
+    name: 'clear-tool-results',
+    async beforeModel(state) {
+      const { messages } = state
+      const end = startOfLast(messages, keepSteps)
+      const isOld = (message: Message, place: number): message is ToolMessage =>
+        message.role === 'tool' && place < end && !exclude.includes(message.name) && !isCleared(message)
+      const old = messages.filter(isOld)
+      if (old.length === 0 || (await count(messages)) <= at.tokens) return
+      const freed = (await count(old)) - (await count(old.map(cleared)))
+      if (freed < atLeastTokens) return
+      return {
+        ...state,
+        messages: messages.map((message, place) => (isOld(message, place) ? cleared(message) : message)),
+      }
+    },
+  }
+}
+
+/** Where the last so many steps begin: each with the message that made its calls. */
+function startOfLast(messages: readonly Message[], steps: number): number {
+  let start = messages.length
+  for (let step = 0; step < steps && start > 0; step++)
+    start = Math.max(
+      0,
+      messages.findLastIndex((message, place) => place < start && message.role === 'assistant'),
+    )
+  return start
+}
+
+function cleared(message: ToolMessage): ToolMessage {
+  return { ...message, content: [{ type: 'text', text: CLEARED }] }
+}
+
+function isCleared({ content: [part, ...rest] }: ToolMessage): boolean {
+  return part?.type === 'text' && part.text === CLEARED && rest.length === 0
+}

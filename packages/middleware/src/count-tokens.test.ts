@@ -1,0 +1,40 @@
+import type { Message } from '@meanwhile/core'
+import { expect, test } from 'vitest'
+import { countTokens } from './count-tokens.ts'
+
+const user = (content: string): Message => ({ role: 'user', content })
+const answer = (text: string, usage?: object): Message => ({
+  role: 'assistant',
+  content: [{ type: 'text', text }],
+  finishReason: 'stop',
+  ...(usage && { usage }),
+})
+
+test('what was reported last counts, then a quarter of the characters (N30)', () => {
+  expect(countTokens([user('x'.repeat(400))])).toBe(100)
+  expect(countTokens([user('x'.repeat(400)), answer('y'.repeat(40))])).toBe(110)
+  const reported = answer('y'.repeat(40), { inputTokens: 900, outputTokens: 50 })
+  expect(countTokens([user('x'.repeat(400)), reported])).toBe(950)
+  expect(countTokens([user('Hi'), reported, user('x'.repeat(40)), answer('z'.repeat(8))])).toBe(962)
+  expect(countTokens([user('Hi'), reported, user('x'), answer('', { inputTokens: 7 })])).toBe(7)
+  expect(countTokens([])).toBe(0)
+})
+
+test('calls count with their arguments, files by the piece (N30)', () => {
+  const parts: Message = {
+    role: 'assistant',
+    content: [
+      { type: 'reasoning', text: 'abcd' },
+      { type: 'tool-call', id: 'c', name: 'look', input: { n: 12 } },
+      { type: 'tool-call', id: 'd', name: 'none', input: undefined },
+    ],
+    finishReason: 'tool-calls',
+    usage: { outputTokens: 5 },
+  }
+  expect(countTokens([parts])).toBe((4 + 4 + 8 + 4) / 4)
+  const picture: Message = {
+    role: 'user',
+    content: [{ type: 'file', mediaType: 'image/png', data: 'A'.repeat(1_000_000) }],
+  }
+  expect(countTokens([picture])).toBe(1_600)
+})

@@ -1,0 +1,123 @@
+/** Asks another model when one fails. */
+
+import {
+  AgentError,
+  ConfigError,
+  type Message,
+  type Middleware,
+  type Model,
+  ModelError,
+  type ModelRequest,
+  messageOf,
+  RetriesExhaustedError,
+  runLocal,
+  TimeoutError,
+} from '@meanwhile/core'
+
+export interface FallbackModelOptions {
+  /** Whom to ask, in this order, when the agent's own model fails. */
+  readonly models: readonly Model[]
+  /**
+   * Whether to go on to the next model. Default: after a `ModelError` other than HTTP 400 and 422, after `RetriesExhaustedError`, and
+   * after a model's `TimeoutError` (J14).
+   */
+  readonly when?: (error: unknown, at: { readonly model: Model; readonly isLast: boolean }) => boolean
+  /** Changes the request for the model that is asked next; the history keeps nothing of it. */
+  readonly prepare?: (request: ModelRequest, model: Model) => ModelRequest
+}
+
+/** Every model failed (J13). `cause` is the last error. */
+export class ModelsExhaustedError extends AgentError {
+  override readonly name = 'ModelsExhaustedError'
+  /** One per model, in the order in which they were asked. */
+  readonly errors: readonly unknown[]
+
+  constructor(errors: readonly unknown[]) {
+    super(`all ${errors.length} models failed, at last: ${messageOf(errors.at(-1))}`, { cause: errors.at(-1) })
+    this.errors = errors
+  }
+}
+
+/**
+ * Asks the agent's model, then each listed one in order, until one answers; each with all the tries of a `retryModel` inside it.
+ * The model that answered is asked first in the later steps of its run (J15). What its provider alone understands is left out of
+ * the requests to others (J16).
+ *
+ * When all have failed the run fails with {@link ModelsExhaustedError}; an error that is no reason to ask another model, such as an
+ * abort or HTTP 400, surfaces as itself (J14).
+ */
+export function fallbackModel({ models, when = mayPass, prepare }: FallbackModelOptions): Middleware {
+  if (!Array.isArray(models) || models.length === 0) throw new ConfigError('models', 'must hold one model or more')
+  const fallbacks: readonly Model[] = [...models]
+  /** 0 is the agent's own model, n the n-th listed. */
+  const standing = runLocal(() => ({ place: 0 }))
+  return {
+    name: 'fallback-model',
+    order: { outside: ['retry-model'] },
+    async *wrapModel(request, next, run) {
+      const all = [request.model, ...fallbacks]
+      const stood = standing(run)
+      const candidates = [...new Set([all[stood.place] ?? request.model, ...all])]
+      const requestTo = (model: Model): ModelRequest => {
+        const foreign = new Set(all.map(({ provider }) => provider).filter((provider) => provider !== model.provider))
+        const asked = { ...request, model, messages: withoutMetadata(request.messages, foreign) }
+        return prepare && model !== request.model ? prepare(asked, model) : asked
+      }
+      const errors: unknown[] = []
+      let asked = requestTo(candidates[0] ?? request.model)
+      for (;;) {
+        try {
+          const message = yield* next(asked)
+          stood.place = all.indexOf(asked.model)
+          return message
+        } catch (error) {
+          if (request.signal.aborted) throw error
+          errors.push(error)
+          const following = candidates[errors.length]
+          const counts =
+            when(error, { model: asked.model, isLast: !following }) || (!following && isModelFailure(error))
+          if (!counts) throw error
+          if (!following) throw new ModelsExhaustedError(errors)
+          asked = requestTo(following)
+          // The attempt's own error, by which the reader knows which it was.
+          const cause = error instanceof RetriesExhaustedError ? error.cause : error
+          yield { type: 'attempt-failed', error: cause, next: 'fallback' }
+          if (request.signal.aborted) throw error
+        }
+      }
+    },
+  }
+}
+
+/** Whether it is the model that failed, rather than the run that ended: errors on which a next model is asked. */
+function isModelFailure(error: unknown): boolean {
+  if (error instanceof TimeoutError) return error.retryable
+  return error instanceof ModelError || error instanceof RetriesExhaustedError
+}
+
+/** What is wrong with the request itself is wrong for every model. */
+function mayPass(error: unknown): boolean {
+  return isModelFailure(error) && !(error instanceof ModelError && (error.status === 400 || error.status === 422))
+}
+
+/** The same messages without what these providers alone understand. */
+function withoutMetadata(messages: readonly Message[], providers: ReadonlySet<string>): readonly Message[] {
+  return messages.map((message) => {
+    const { content } = message
+    if (typeof content === 'string' || !content.some((part: Part) => namesOf(part).some((name) => providers.has(name))))
+      return message
+    return { ...message, content: content.map((part: Part) => withoutOwn(part, providers)) } as Message
+  })
+}
+
+type Part = Exclude<Message['content'], string>[number]
+
+function namesOf({ providerMetadata = {} }: Part): string[] {
+  return Object.keys(providerMetadata)
+}
+
+function withoutOwn(part: Part, providers: ReadonlySet<string>): Part {
+  const { providerMetadata, ...rest } = part
+  const kept = Object.entries(providerMetadata ?? {}).filter(([name]) => !providers.has(name))
+  return kept.length > 0 ? { ...rest, providerMetadata: Object.fromEntries(kept) } : rest
+}

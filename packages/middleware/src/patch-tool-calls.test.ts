@@ -1,0 +1,137 @@
+import { createAgent, HistoryError, type Message, type Middleware, type ToolMessage } from '@meanwhile/core'
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { DEFAULT_TEXT, type PatchToolCallsOptions, patchToolCalls } from './patch-tool-calls.ts'
+
+const user = (content: string): Message => ({ role: 'user', content })
+const calls = (...ids: readonly string[]): Message => ({
+  role: 'assistant',
+  content: ids.map((id) => ({ type: 'tool-call', id, name: `tool_${id}`, input: {} })),
+  finishReason: 'tool-calls',
+})
+const result = (id: string, text = `result of ${id}`): ToolMessage => ({
+  role: 'tool',
+  callId: id,
+  name: `tool_${id}`,
+  content: [{ type: 'text', text }],
+})
+const missing = (id: string, text = DEFAULT_TEXT): ToolMessage => ({ ...result(id, text), isError: true })
+
+/** What the model is asked, and what the run remembers, of this input. */
+async function patched(input: readonly Message[], options?: PatchToolCallsOptions, inner: readonly Middleware[] = []) {
+  const model = scriptedModel([respond(say('Done.'))])
+  const agent = createAgent({ model, middleware: [patchToolCalls(options), ...inner] })
+  const { result, error } = await collect(agent.stream(input))
+  return { asked: model.requests[0]?.messages, remembered: result?.messages.slice(0, -1), error }
+}
+
+test('a call without result gets one error result right behind its message, in call order (N50)', async () => {
+  for (const [input, repaired] of [
+    [
+      [user('Go'), calls('a'), user('And?')],
+      [user('Go'), calls('a'), missing('a'), user('And?')],
+    ],
+    [
+      [user('Go'), calls('a', 'b')],
+      [user('Go'), calls('a', 'b'), missing('a'), missing('b')],
+    ],
+    [
+      [user('Go'), calls('a', 'b', 'c'), result('b'), calls('d'), result('d'), user('And?')],
+      [
+        user('Go'),
+        calls('a', 'b', 'c'),
+        result('b'),
+        missing('a'),
+        missing('c'),
+        calls('d'),
+        result('d'),
+        user('And?'),
+      ],
+    ],
+  ] as const) {
+    const { asked, remembered } = await patched(input)
+    expect(asked).toEqual(repaired)
+    expect(remembered).toEqual(repaired)
+  }
+})
+
+test('results without call and second results go (N50)', async () => {
+  const input = [
+    result('x'),
+    user('Go'),
+    calls('a'),
+    result('a'),
+    result('a', 'again'),
+    result('y'),
+    user('And?'),
+    result('a'),
+  ]
+  expect((await patched(input)).asked).toEqual([user('Go'), calls('a'), result('a'), user('And?')])
+  expect((await patched([user('Go'), result('a'), calls('a')])).asked).toEqual([user('Go'), calls('a'), missing('a')])
+})
+
+test('the text claims no cause, and may be another (N50)', async () => {
+  expect(DEFAULT_TEXT).toBe('The result of this call is not available.')
+  const { asked } = await patched([user('Go'), calls('a')], { text: 'Lost.' })
+  expect(asked?.at(-1)).toEqual(missing('a', 'Lost.'))
+  for (const text of ['', 7]) {
+    const odd = { text } as object
+    expect(() => patchToolCalls(odd)).toThrow(expect.objectContaining({ name: 'ConfigError', option: 'text' }))
+  }
+})
+
+test('calls that their provider has run need no result (N50, G16)', async () => {
+  const ran: Message = {
+    role: 'assistant',
+    content: [{ type: 'tool-call', id: 'a', name: 'search', input: {}, providerResult: 'found' }],
+    finishReason: 'stop',
+  }
+  expect((await patched([user('Go'), ran, user('And?')])).asked).toEqual([user('Go'), ran, user('And?')])
+})
+
+test('a sound history passes as the same object (N51)', async () => {
+  const seen: (readonly Message[])[] = []
+  const seer = (name: string): Middleware => ({ name, beforeModel: ({ messages }) => void seen.push(messages) })
+  const model = scriptedModel([respond(say('Done.'))])
+  const middleware = [seer('outer'), patchToolCalls(), seer('inner')]
+  await createAgent({ model, middleware }).run([user('Go'), calls('a'), result('a'), user('And?')])
+  expect(seen[1]).toBe(seen[0])
+})
+
+test('the repair is remembered and happens once (N52)', async () => {
+  const model = scriptedModel([respond(call('nobody', {}, { id: 'z' })), respond(say('Done.'))])
+  const agent = createAgent({ model, middleware: [patchToolCalls()] })
+  const { messages } = await agent.run([user('Go'), calls('a')])
+  const repaired = [user('Go'), calls('a'), missing('a')]
+  expect(model.requests.map((request) => request.messages.slice(0, 3))).toEqual([repaired, repaired])
+  expect(messages.filter((message) => message.role === 'tool' && message.callId === 'a')).toHaveLength(1)
+})
+
+test('whatever of calls and results is mixed up comes out sound, and sound ones are not touched (N50, N51)', async () => {
+  const part = fc.oneof(
+    fc.constant(user('Hm')),
+    fc.subarray(['a', 'b', 'c']).map((ids) => ids),
+    fc.constantFrom('a', 'b', 'c', 'd').map((id) => result(id)),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(part, { maxLength: 8 }), async (parts) => {
+      const used = new Set<string>()
+      const messages = parts.flatMap((part): Message[] => {
+        if (!Array.isArray(part)) return [part as Message]
+        const fresh = (part as string[]).filter((id) => !used.has(id))
+        for (const id of fresh) used.add(id)
+        return fresh.length > 0 ? [calls(...fresh)] : []
+      })
+      const input = [user('Go'), ...messages]
+      const { asked, error } = await patched(input)
+      expect(error).toBeUndefined()
+      const again = await patched(asked ?? [])
+      expect(again.asked).toEqual(asked)
+      const bare = createAgent({ model: scriptedModel([respond(say('Done.'))]) })
+      const untouched = await bare.run(input).catch((thrown: unknown) => thrown)
+      if (!(untouched instanceof HistoryError)) expect(asked).toEqual(input)
+    }),
+    { numRuns: 200, seed: 1 },
+  )
+})

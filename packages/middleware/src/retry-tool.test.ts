@@ -1,0 +1,191 @@
+import {
+  AgentError,
+  type AgentEvent,
+  createAgent,
+  type Middleware,
+  type Tool,
+  type ToolContext,
+  textOf,
+  tool,
+} from '@meanwhile/core'
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { played } from '../test/clock.ts'
+import { type RetryToolOptions, retryTool, type ToolAttempt } from './retry-tool.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+interface WorkOptions {
+  readonly effect?: Tool['effect']
+  readonly failures?: number
+  readonly middleware?: readonly Middleware[]
+  readonly inner?: readonly Middleware[]
+  readonly options?: RetryToolOptions
+  readonly input?: unknown
+  readonly signal?: AbortSignal
+  readonly work?: (context: ToolContext) => unknown
+}
+
+/** A run with one call of a tool that fails so often, and when and how its tries were made. */
+async function worked({ failures = 2, effect = 'read', ...rest }: WorkOptions = {}) {
+  const begin = performance.now()
+  const tries: { readonly at: number; readonly attempt: number; readonly key: string; readonly callId: string }[] = []
+  const work = tool({
+    name: 'work',
+    description: 'Works.',
+    input: z.object({ n: z.number() }),
+    effect: effect as 'read',
+    execute(_, context) {
+      const { attempt, idempotencyKey: key, callId } = context
+      tries.push({ at: Math.round(performance.now() - begin), attempt, key, callId })
+      if (rest.work) return rest.work(context)
+      if (tries.length <= failures) throw new Error(`failure ${tries.length}`)
+      return 'Worked.'
+    },
+  })
+  const agent = createAgent({
+    model: scriptedModel([respond(call('work', rest.input ?? { n: 1 }, { id: 'c1' })), respond(say('Done.'))]),
+    tools: [work as Tool],
+    middleware: [...(rest.middleware ?? []), retryTool({ random: () => 0, ...rest.options }), ...(rest.inner ?? [])],
+  })
+  const collected = await played(collect(agent.stream('Go', { ...(rest.signal && { signal: rest.signal }) })))
+  return { ...collected, tries, read: resultOf(collected.events), timers: vi.getTimerCount() }
+}
+
+const resultOf = (events: readonly AgentEvent[]) =>
+  events.flatMap((event) => (event.type === 'tool-end' ? [textOf(event.message)] : []))
+
+test('a failing execution is repeated: the same id and key, the next attempt, one message (N7)', async () => {
+  const { tries, events, result, read } = await worked()
+  expect(tries.map(({ at, attempt, callId }) => [at, attempt, callId])).toEqual([
+    [0, 1, 'c1'],
+    [100, 2, 'c1'],
+    [300, 3, 'c1'],
+  ])
+  expect(new Set(tries.map(({ key }) => key)).size).toBe(1)
+  expect(read).toEqual(['Worked.'])
+  expect(events.filter(({ type }) => type === 'tool-start')).toHaveLength(1)
+  expect(result?.messages.filter(({ role }) => role === 'tool')).toHaveLength(1)
+})
+
+test('after the last try the model reads the last error and the number of tries (N9)', async () => {
+  const { tries, read, result } = await worked({ failures: 9 })
+  expect(tries).toHaveLength(3)
+  expect(read).toEqual(['failure 3 (tried 3 times)'])
+  expect(result).toMatchObject({ text: 'Done.', messages: [{}, {}, { role: 'tool', isError: true }, {}] })
+  expect((await worked({ failures: 9, options: { maxRetries: 0 } })).read).toEqual(['failure 1'])
+})
+
+test('by default read and idempotent calls are repeated, asked of the checked input where the effect is a function (N8)', async () => {
+  for (const [effect, count] of [
+    ['read', 3],
+    ['idempotent', 3],
+    ['external', 1],
+    [({ n }: { n: number }) => (n === 1 ? 'read' : 'external'), 3],
+    [({ n }: { n: number }) => (n === 1 ? 'external' : 'read'), 1],
+    [
+      () => {
+        throw new Error('no effect')
+      },
+      1,
+    ],
+  ] as [Tool['effect'], number][]) {
+    expect((await worked({ effect })).tries).toHaveLength(count)
+  }
+})
+
+test('an external tool is repeated if it is named, and then no other is (N8)', async () => {
+  expect((await worked({ effect: 'external', options: { tools: ['work'] } })).tries).toHaveLength(3)
+  expect((await worked({ options: { tools: ['other'] } })).tries).toHaveLength(1)
+})
+
+test('invalid input, an unknown tool and an AgentError are not repeated, whatever when says (N8)', async () => {
+  const when = vi.fn(() => true)
+  const options = { when, tools: ['work'] }
+  const invalid = await worked({ input: { n: 'one' }, options })
+  expect(invalid.tries).toEqual([])
+  expect(invalid.read[0]).toMatch(/^invalid input for work: n: /)
+  class Special extends AgentError {}
+  const special = new Special('enough')
+  const ended = await worked({
+    options,
+    work: () => {
+      throw special
+    },
+  })
+  expect([ended.error, ended.tries.length]).toEqual([special, 1])
+
+  const model = scriptedModel([respond(call('nobody')), respond(say('Done.'))])
+  await createAgent({ model, middleware: [retryTool({ when, tools: ['nobody'] })] }).run('Go')
+  expect(when).not.toHaveBeenCalled()
+})
+
+test('what came back as a result, a denial say, is not repeated (N8)', async () => {
+  const seen = vi.fn()
+  const denying: Middleware = {
+    name: 'denying',
+    async *wrapToolCall({ id, name }) {
+      seen()
+      return { role: 'tool', callId: id, name, content: [{ type: 'text', text: 'Denied.' }], isError: true }
+    },
+  }
+  const { read } = await worked({ inner: [denying] })
+  expect(read).toEqual(['Denied.'])
+  expect(seen).toHaveBeenCalledTimes(1)
+})
+
+test('an abort of the run ends a wait at once, and no try follows (N8)', async () => {
+  const controller = new AbortController()
+  setTimeout(() => controller.abort(), 1_050)
+  const options = { baseDelay: 1_000 }
+  const { tries, error, timers } = await worked({ failures: 9, options, signal: controller.signal })
+  expect(tries.map(({ at }) => at)).toEqual([0, 1_000])
+  expect(error).toMatchObject({ name: 'AbortError', messages: [{}, {}, { role: 'tool', isError: true }] })
+  expect(timers).toBe(0)
+})
+
+test('a try that answers an abort with an error is not repeated (N8)', async () => {
+  const controller = new AbortController()
+  setTimeout(() => controller.abort(), 50)
+  const when = vi.fn(() => true)
+  const { tries } = await worked({
+    options: { when },
+    signal: controller.signal,
+    work: ({ signal }) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
+  })
+  expect(tries).toHaveLength(1)
+  expect(when).not.toHaveBeenCalled()
+})
+
+test('when says whether to repeat, told the call, how many tries have failed and whether it was the last (N8)', async () => {
+  const told: ToolAttempt[] = []
+  const when: RetryToolOptions['when'] = (_, at) => told.push(at) < 2
+  expect((await worked({ failures: 9, options: { when } })).read).toEqual(['failure 2 (tried 2 times)'])
+  expect(told.map(({ call, attempt, isLast }) => [call.id, attempt, isLast])).toEqual([
+    ['c1', 1, false],
+    ['c1', 2, false],
+  ])
+})
+
+test('wraps inside are entered for every try, wraps outside once (N7, C13)', async () => {
+  const seen: string[] = []
+  const seer = (name: string): Middleware => ({
+    name,
+    async *wrapToolCall(call, next) {
+      seen.push(name)
+      return yield* next(call)
+    },
+  })
+  await worked({ middleware: [seer('outer')], inner: [seer('inner')] })
+  expect(seen).toEqual(['outer', 'inner', 'inner', 'inner'])
+})
+
+test('options that are no numbers of their kind are a ConfigError', () => {
+  for (const options of [{ maxRetries: -1 }, { maxRetries: 0.5 }, { baseDelay: -1 }, { jitter: Number.NaN }])
+    expect(() => retryTool(options)).toThrow(
+      expect.objectContaining({ name: 'ConfigError', option: Object.keys(options)[0] }),
+    )
+})

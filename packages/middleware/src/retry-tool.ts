@@ -1,0 +1,92 @@
+/** Repeats a failing execution of a tool. */
+
+import {
+  AgentError,
+  checkedInput,
+  effectOf,
+  type Middleware,
+  messageOf,
+  type Run,
+  type ToolCall,
+  ToolDiscardedError,
+  ToolInputError,
+  UnknownToolError,
+} from '@meanwhile/core'
+import { type BackoffOptions, backoff, wait } from './backoff.ts'
+import { checkCounts } from './check-options.ts'
+
+export interface RetryToolOptions extends BackoffOptions {
+  /** Names of the tools to repeat. Default: calls whose effect is `read` or `idempotent`. */
+  readonly tools?: readonly string[]
+  /** Further tries after the first. Default 2. */
+  readonly maxRetries?: number
+  /** Whether to repeat. Default: always. It is not asked about what is never repeated (N8). */
+  readonly when?: (error: unknown, at: ToolAttempt) => boolean
+}
+
+export interface ToolAttempt {
+  readonly call: ToolCall
+  /** How many tries have failed. */
+  readonly attempt: number
+  /** Whether there is no further try. */
+  readonly isLast: boolean
+}
+
+/**
+ * Executes a tool again when it throws: the same call, with the same `idempotencyKey` and the next `attempt` (N7). After the last
+ * try the model reads the last error and the number of tries (N9).
+ *
+ * Never repeated: what a try cannot mend (input that fails the schema, an unknown tool), what is meant to stop (an abort, a cancel, a
+ * discard, an `AgentError`), what came back as a result, and calls that may act on the world twice: their tool must be named (N8).
+ */
+export function retryTool(options: RetryToolOptions = {}): Middleware {
+  const { tools, maxRetries = 2, when = () => true } = options
+  checkCounts({ maxRetries })
+  const delay = backoff(options)
+  return {
+    name: 'retry-tool',
+    ignoresInput: true,
+    async *wrapToolCall(call, next, run) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return yield* next(call)
+        } catch (error) {
+          const isLast = attempt > maxRetries
+          const repeats =
+            !run.signal.aborted &&
+            !isFinal(error) &&
+            (tools ? tools.includes(call.name) : await isSafe(call, run)) &&
+            when(error, { call, attempt, isLast })
+          if (!repeats || isLast) throw attempt === 1 || isFinal(error) ? error : counted(error, attempt)
+          await wait(Math.ceil(delay(attempt)), run.signal)
+        }
+      }
+    },
+  }
+}
+
+/** What ends the run or the call, or was wrong before the tool was entered. */
+function isFinal(error: unknown): boolean {
+  return (
+    error instanceof AgentError ||
+    error instanceof ToolInputError ||
+    error instanceof UnknownToolError ||
+    error instanceof ToolDiscardedError
+  )
+}
+
+/** Whether making the call twice is making it once. */
+async function isSafe(call: ToolCall, run: Run): Promise<boolean> {
+  const tool = run.setup.tools.find(({ name }) => name === call.name)
+  if (!tool) return false
+  try {
+    const effect = effectOf(tool, typeof tool.effect === 'function' ? await checkedInput(tool, call) : undefined)
+    return effect === 'read' || effect === 'idempotent'
+  } catch {
+    return false
+  }
+}
+
+function counted(error: unknown, tries: number): Error {
+  return new Error(`${messageOf(error)} (tried ${tries} times)`, { cause: error })
+}

@@ -1,0 +1,52 @@
+/** The middleware that is right for most agents, in an order that works. */
+
+import type { Middleware } from '@meanwhile/core'
+import { type AnswerGuardOptions, answerGuard } from './answer-guard.ts'
+import { type CallLimitsOptions, callLimits } from './call-limits.ts'
+import { type ClearToolResultsOptions, clearToolResults } from './clear-tool-results.ts'
+import { type EarlyStopOptions, earlyStop } from './early-stop.ts'
+import { type FallbackModelOptions, fallbackModel } from './fallback-model.ts'
+import { type PatchToolCallsOptions, patchToolCalls } from './patch-tool-calls.ts'
+import { type RetryModelOptions, retryModel } from './retry-model.ts'
+import { type RetryToolOptions, retryTool } from './retry-tool.ts'
+import { type TimeoutOptions, timeout } from './timeout.ts'
+
+/** The options of each; `false` leaves one out. */
+export interface StandardOptions {
+  readonly patchToolCalls?: PatchToolCallsOptions | false
+  readonly earlyStop?: EarlyStopOptions | false
+  readonly answerGuard?: AnswerGuardOptions | false
+  readonly clearToolResults?: ClearToolResultsOptions | false
+  /** Only if it is given: there is no limit by default. */
+  readonly callLimits?: CallLimitsOptions
+  /** Only if it is given: it needs models. */
+  readonly fallbackModel?: FallbackModelOptions
+  readonly retryModel?: RetryModelOptions | false
+  readonly retryTool?: RetryToolOptions | false
+  readonly timeout?: TimeoutOptions | false
+}
+
+/**
+ * A list for `createAgent({ middleware })`, outermost first, that passes its check of the order (O20). What you add goes where it
+ * belongs: `[...standard(), eagerTools()]`.
+ */
+export function standard(options: StandardOptions = {}): Middleware[] {
+  return [
+    // The history: sound first, then short.
+    ...unless(options.patchToolCalls, patchToolCalls),
+    ...unless(options.clearToolResults, clearToolResults),
+    // How a run ends. The guard sees every answer, the last one included.
+    ...unless(options.earlyStop, earlyStop),
+    ...unless(options.answerGuard, answerGuard),
+    // Calls, from the outside in: all of them, each model, each try, its time.
+    ...(options.callLimits ? [callLimits(options.callLimits)] : []),
+    ...(options.fallbackModel ? [fallbackModel(options.fallbackModel)] : []),
+    ...unless(options.retryModel, retryModel),
+    ...unless(options.retryTool, retryTool),
+    ...unless(options.timeout, timeout),
+  ]
+}
+
+function unless<Options>(options: Options | false | undefined, make: (options?: Options) => Middleware): Middleware[] {
+  return options === false ? [] : [make(options)]
+}

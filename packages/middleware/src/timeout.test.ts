@@ -1,0 +1,281 @@
+import {
+  type AgentEvent,
+  createAgent,
+  type Middleware,
+  type Model,
+  type ModelEvent,
+  TimeoutError,
+  type Tool,
+  type ToolContext,
+  textOf,
+  tool,
+} from '@meanwhile/core'
+import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { played } from '../test/clock.ts'
+import { retryModel } from './retry-model.ts'
+import { retryTool } from './retry-tool.ts'
+import { type TimeoutOptions, timeout } from './timeout.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const retry = (maxRetries = 2) => retryModel({ maxRetries, random: () => 0 })
+const hello = respond(say('Hello.'))
+
+interface RanOptions {
+  readonly outer?: readonly Middleware[]
+  readonly inner?: readonly Middleware[]
+  readonly work?: (context: ToolContext) => unknown
+  readonly toolConcurrency?: number
+}
+
+async function ran(model: Model, limits: TimeoutOptions, { outer = [], inner = [], work, ...rest }: RanOptions = {}) {
+  const begin = performance.now()
+  const tries: number[] = []
+  const tools = [
+    tool({
+      name: 'work',
+      description: 'Works.',
+      input: z.object({}),
+      effect: 'read',
+      execute: (_, context) => {
+        tries.push(Math.round(performance.now() - begin))
+        return work?.(context)
+      },
+    }) as Tool,
+  ]
+  const agent = createAgent({ model, tools, middleware: [...outer, timeout(limits), ...inner], ...rest })
+  const collected = collect(agent.stream('Hi')).then((all) => ({ ...all, took: Math.round(performance.now() - begin) }))
+  return { ...(await played(collected)), tries, timers: vi.getTimerCount() }
+}
+
+const scripted = (...responses: readonly ScriptResponse[]) => scriptedModel(responses)
+
+/** Waits so long, or until it is told to stop. */
+const sleep =
+  (ms: number) =>
+  ({ signal }: ToolContext): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(() => resolve('Slept.'), ms)
+      signal.addEventListener('abort', () => {
+        clearTimeout(timer)
+        reject(signal.reason)
+      })
+    })
+
+const calling = respond(call('work', {}, { id: 'c1' }))
+
+const read = (events: readonly AgentEvent[]) =>
+  events.flatMap((event) => (event.type === 'tool-end' ? [textOf(event.message)] : []))
+
+test('a model call over its limit is aborted and fails with a retryable TimeoutError (N11)', async () => {
+  const model = scripted(respond(say('a'), wait(2_000), say('b')))
+  const { error, took, events, timers } = await ran(model, { model: 1_000 })
+  expect(error).toBeInstanceOf(TimeoutError)
+  expect(error).toMatchObject({ limit: 'model', timeout: 1_000, retryable: true })
+  expect(took).toBe(1_000)
+  expect(timers).toBe(0)
+  expect(events.find(({ type }) => type === 'attempt-failed')).toMatchObject({ attempt: 1, next: 'none', error })
+})
+
+test('the limit of a model call is 300 s, that of its silence 60 s, and there are no others (N11)', async () => {
+  const silent = await ran(scripted(respond(wait(400_000), say('b'))), {})
+  expect([silent.error, silent.took]).toEqual([new TimeoutError('model', 300_000), 300_000])
+  const stuck = await ran(scripted(respond(say('a'), wait(400_000), say('b'))), {})
+  expect([stuck.error, stuck.took]).toEqual([new TimeoutError('idle', 60_000), 60_000])
+  const slow = await ran(scripted(calling, hello), {}, { work: sleep(10 * 60_000) })
+  expect(slow.result?.text).toBe('Hello.')
+})
+
+test('retryModel outside asks again after a time-out: each try has the whole limit (O17, N11, J2)', async () => {
+  const late = respond(wait(2_000), say('Late.'))
+  const { result, took } = await ran(
+    scripted(late, late, respond(wait(900), say('Hello.'))),
+    { model: 1_000 },
+    { outer: [retry()] },
+  )
+  expect(result?.text).toBe('Hello.')
+  expect(took).toBe(1_000 + 100 + 1_000 + 200 + 900)
+})
+
+test('retryModel inside shares the limit over all tries and their waits (O17)', async () => {
+  const failing = respond(wait(300), fail())
+  const { error, took } = await ran(scripted(failing, failing, failing, hello), { model: 1_000 }, { inner: [retry(9)] })
+  expect(error).toEqual(new TimeoutError('model', 1_000))
+  expect(took).toBe(1_000)
+  const waiting = await ran(scripted(failing, hello), { model: 350 }, { inner: [retry(9)] })
+  expect(waiting.error).toEqual(new TimeoutError('model', 350))
+  expect([waiting.took, waiting.timers]).toEqual([350, 0])
+})
+
+/** A model that says these at these times. */
+const timed = (...beats: readonly (readonly [at: number, event: ModelEvent])[]): Model => ({
+  provider: 'timed',
+  id: 'timed-1',
+  async *stream() {
+    const begin = performance.now()
+    let text = ''
+    for (const [at, event] of beats) {
+      await new Promise((resolve) => setTimeout(resolve, at - (performance.now() - begin)))
+      if ('delta' in event && event.type === 'text-delta') text += event.delta
+      yield event
+    }
+    return { role: 'assistant', content: [{ type: 'text', text }], finishReason: 'stop' }
+  },
+})
+
+const says = (delta: string) => ({ type: 'text-delta', delta }) as const
+
+test('any event that says something ends a silence, an empty delta does not (N10)', async () => {
+  const limits = { idle: 100 }
+  const steady = [
+    says('a'),
+    { type: 'reasoning-delta', delta: 'b' },
+    { type: 'tool-input-start', id: 'x', name: 'n' },
+    says('c'),
+  ] as const
+  const well = await ran(timed(...steady.map((event, n) => [n * 90, event] as const)), limits)
+  expect(well.result?.text).toBe('ac')
+  const empty = await ran(timed([0, says('a')], [60, says('')], [90, says('')], [120, says('b')]), limits)
+  expect(empty.error).toEqual(new TimeoutError('idle', 100))
+  expect([empty.took, empty.timers]).toEqual([100, 0])
+})
+
+test('the silence before the first event is no idleness: the limit of the call holds for it (N10)', async () => {
+  expect((await ran(timed([5_000, says('a')]), { idle: 100 })).result?.text).toBe('a')
+})
+
+test('idleness stands still during tools and waits between attempts (N10)', async () => {
+  const { result, took } = await ran(
+    scripted(respond(say('a'), fail()), respond(wait(500), say('b'), call('work')), hello),
+    { idle: 50 },
+    { inner: [retry()], work: sleep(1_000) },
+  )
+  expect(result?.text).toBe('Hello.')
+  expect(took).toBe(100 + 500 + 1_000)
+})
+
+test('idleness stands still while a wrap outside is slow to ask for the next event (N10)', async () => {
+  const slow: Middleware = {
+    name: 'slow',
+    async *wrapModel(request, next) {
+      const flow = next(request)
+      for (;;) {
+        const step = await flow.next()
+        if (step.done) return step.value
+        yield step.value
+        await new Promise((resolve) => setTimeout(resolve, 1_000))
+      }
+    },
+  }
+  const { result } = await ran(
+    timed([0, says('a')], [80, says('b')], [1_070, says('c')]),
+    { idle: 100 },
+    { outer: [slow] },
+  )
+  expect(result?.text).toBe('abc')
+})
+
+test('a tool call over its limit is aborted and gets an error result, and the run goes on (N11)', async () => {
+  const aborted = vi.fn()
+  const { result, events, took } = await ran(
+    scripted(calling, hello),
+    { tool: 500 },
+    {
+      work: (context) => {
+        context.signal.addEventListener('abort', aborted)
+        return sleep(5_000)(context)
+      },
+    },
+  )
+  expect(read(events)).toEqual(['work was cut off after its limit of 500 ms; its effect may have happened'])
+  expect(result).toMatchObject({ text: 'Hello.', messages: [{}, {}, { isError: true }, {}] })
+  expect(aborted).toHaveBeenCalledTimes(1)
+  expect(took).toBe(500)
+})
+
+test('a tool call within its limit is not touched (N11)', async () => {
+  const { events, timers } = await ran(scripted(calling, hello), { tool: 500 }, { work: sleep(499) })
+  expect(read(events)).toEqual(['Slept.'])
+  expect(timers).toBe(0)
+})
+
+test('retryTool outside repeats a call that took too long, each try with the whole limit (O17)', async () => {
+  let n = 0
+  const { tries, events } = await ran(
+    scripted(calling, hello),
+    { tool: 500 },
+    { outer: [retryTool({ random: () => 0 })], work: (context) => sleep(n++ < 2 ? 5_000 : 400)(context) },
+  )
+  expect(tries).toEqual([0, 600, 1_300])
+  expect(read(events)).toEqual(['Slept.'])
+})
+
+test('retryTool inside shares the limit over all tries and their waits (O17)', async () => {
+  const { tries, events, took, timers } = await ran(
+    scripted(calling, hello),
+    { tool: 500 },
+    {
+      inner: [retryTool({ random: () => 0, maxRetries: 9 })],
+      work: async (context) => {
+        await sleep(100)(context)
+        throw new Error('no luck')
+      },
+    },
+  )
+  expect(tries).toEqual([0, 200])
+  expect(read(events)[0]).toMatch('its limit of 500 ms')
+  expect([took, timers]).toEqual([500, 0])
+})
+
+test('with one slot a tool that ignores its abort holds up no further try (O17, I9)', async () => {
+  let n = 0
+  const { tries, result, events } = await ran(
+    scripted(calling, hello),
+    { tool: 500 },
+    {
+      outer: [retryTool({ random: () => 0 })],
+      work: () => (n++ === 0 ? new Promise(() => undefined) : 'Worked.'),
+      toolConcurrency: 1,
+    },
+  )
+  expect(read(events)).toEqual(['Worked.'])
+  expect(result?.text).toBe('Hello.')
+  // 500 ms of the limit, 1000 of grace, 100 of waiting.
+  expect(tries).toEqual([0, 1_600])
+})
+
+test('the run over its limit is aborted, its calls answered, and fails with TimeoutError (N11)', async () => {
+  const { error, took, events, timers } = await ran(scripted(calling, hello), { run: 700 }, { work: sleep(5_000) })
+  expect(error).toBeInstanceOf(TimeoutError)
+  expect(error).toMatchObject({ limit: 'run', timeout: 700, retryable: false })
+  expect((error as TimeoutError).messages?.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
+  expect([took, timers]).toEqual([700, 0])
+  expect(read(events)).toHaveLength(1)
+})
+
+test('the limit of the run holds over all its steps and ends what is at work (N11)', async () => {
+  const model = scripted(respond(wait(400), call('work')), respond(say('On and'), wait(400), say('on')))
+  const { error, took } = await ran(model, { run: 600 }, { outer: [retry()] })
+  expect([error, took]).toEqual([new TimeoutError('run', 600), 600])
+  expect((await ran(scripted(respond(wait(500), say('Hello.'))), { run: 501 })).result?.text).toBe('Hello.')
+})
+
+test('what is not limited is not wrapped (N10)', () => {
+  const none = Number.POSITIVE_INFINITY
+  expect(Object.keys(timeout({ model: none, idle: none }))).toEqual(['name'])
+  expect(Object.keys(timeout())).toEqual(['name', 'wrapModel'])
+  expect(Object.keys(timeout({ run: 1, model: none, idle: none, tool: 1 }))).toEqual([
+    'name',
+    'wrapAgent',
+    'wrapToolCall',
+  ])
+})
+
+test('a limit that no timer can wait for is a ConfigError naming it', () => {
+  for (const option of ['run', 'model', 'idle', 'tool'])
+    for (const value of [0, -1, Number.NaN, 2 ** 31, '5'])
+      expect(() => timeout({ [option]: value })).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
+})
