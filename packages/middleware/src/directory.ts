@@ -67,8 +67,8 @@ export class Directory implements FileBackend {
     }
   }
 
-  list(path: string, { limit, signal }: ListOptions): Promise<readonly FolderEntry[]> {
-    return this.#in(pathSegments(path), path, async (folder) => {
+  async list(path: string, { limit, signal }: ListOptions): Promise<readonly FolderEntry[]> {
+    return await this.#in(pathSegments(path), path, async (folder) => {
       const entries: FolderEntry[] = []
       for await (const entry of await opendir(folder.at('.'))) {
         signal?.throwIfAborted()
@@ -80,20 +80,21 @@ export class Directory implements FileBackend {
     })
   }
 
-  read(path: string, { maxBytes }: ReadOptions): Promise<FileContent> {
+  async read(path: string, { maxBytes }: ReadOptions): Promise<FileContent> {
     const { parents, name } = fileSegments(path)
-    return this.#in(parents, path, (folder) => content(folder, name, path, maxBytes))
+    return await this.#in(parents, path, (folder) => content(folder, name, path, maxBytes))
   }
 
-  write(path: string, bytes: Uint8Array, { replaces, signal }: WriteOptions = {}): Promise<string> {
+  async write(path: string, bytes: Uint8Array, { replaces, signal }: WriteOptions = {}): Promise<string> {
     const { parents, name } = fileSegments(path)
     const write = async (folder: Folder) => {
       const beside = `.meanwhile-${randomUUID()}.tmp`
       const { O_WRONLY, O_CREAT, O_EXCL } = constants
       const old = await existing(folder, name, path)
-      const handle = await opened(folder, beside, path, O_WRONLY | O_CREAT | O_EXCL)
+      await folder.check()
       let inPlace = false
       try {
+        const handle = await opened(folder, beside, path, O_WRONLY | O_CREAT | O_EXCL)
         try {
           await handle.writeFile(bytes)
           if (old) await handle.chmod(old.mode & 0o777)
@@ -115,7 +116,7 @@ export class Directory implements FileBackend {
       }
       return await digest(bytes)
     }
-    return this.#in(parents, path, write, { create: true })
+    return await this.#in(parents, path, write, { create: true })
   }
 
   /** Opens a folder for as long as the work takes. What Node throws becomes a {@link FileError} that names no path of the host. */

@@ -92,7 +92,7 @@ function noFolder(segments: readonly string[]): FileError {
 
 /** What is told of an error of the system: its kind, and never a path of the host. */
 export function folderError(path: string, error: unknown): unknown {
-  if (!(error instanceof Error && 'code' in error) || error instanceof FileError) return error
+  if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error
   const options = { cause: error }
   switch (error.code) {
     case 'ENOENT':
