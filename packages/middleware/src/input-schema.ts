@@ -85,7 +85,7 @@ export function flag(description: string): Member<boolean> {
 }
 
 /** One of these words. */
-export function oneOf<Word extends string>(words: readonly Word[], description: string): Member<Word> {
+export function oneOf<const Word extends string>(words: readonly Word[], description: string): Member<Word> {
   return {
     json: { type: 'string', enum: words, description },
     must: `must be one of ${words.join(', ')}`,
