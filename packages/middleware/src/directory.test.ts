@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
-import { chmod, readdir, readFile, rename, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError } from '@meanwhile/core'
 import { call } from '@meanwhile/core/testing'
@@ -11,6 +12,7 @@ import { toolResults } from '../test/tool-results.ts'
 import { type OpenFolder, openByDescriptor, openByPath } from './directory/folder.ts'
 import { Directory, directoryBackend } from './directory.ts'
 import type { FileBackend } from './file-backend.ts'
+import { FileError } from './file-error.ts'
 import { filesystem } from './filesystem.ts'
 
 let tree: HostileTree
@@ -177,6 +179,7 @@ test('patterns lead nowhere either: searching all of the root finds what is insi
 })
 
 test('a list names links and pipes for what they are, and nothing opens them (N40)', async () => {
+  execFileSync('mkfifo', [join(tree.root, 'pipe')])
   const backend = directoryBackend(tree.root)
   const entries = await backend.list('', { limit: 100 })
   const kinds = new Map(entries.map(({ name, kind }) => [name, kind]))
@@ -281,11 +284,60 @@ for (const [opening, open] of openers) {
   }
 }
 
-async function attempt(backend: FileBackend, method: 'read' | 'write' | 'list'): Promise<string> {
-  if (method === 'list')
-    return (await backend.list('sub', { limit: 10 })).map(({ name, kind }) => `${kind} ${name}`).join()
-  if (method === 'write') return await backend.write('sub/secret.txt', bytes('mine'))
-  return new TextDecoder().decode((await backend.read('sub/secret.txt', { maxBytes: 1_000 })).bytes)
+const moves: readonly (readonly [string, () => void])[] = [
+  ['is moved out of the root', () => renameSync(join(tree.root, 'sub'), join(tree.root, '../moved'))],
+  [
+    'is moved out of the root, and a link put in place of one above it',
+    () => {
+      renameSync(join(tree.root, 'sub'), join(tree.root, '../moved'))
+      symlinkSync('../moved', join(tree.root, 'sub'))
+    },
+  ],
+  [
+    'is still there, and a folder above the root is a link',
+    () => {
+      renameSync(join(tree.root, '..'), join(tree.root, '../../moved'))
+      symlinkSync('moved', join(tree.root, '..'))
+    },
+  ],
+]
+
+for (const [opening, open] of openers) {
+  test.each(moves)(
+    `once a folder that was opened ${opening} %s, nothing is done in it any more (N40)`,
+    async (_, act) => {
+      await tree.remove()
+      for (const method of ['read', 'write', 'list', 'stat'] as const) {
+        const above = await mkdtemp(join(tmpdir(), 'meanwhile-'))
+        try {
+          tree = await hostileTree(join(above, 'base'))
+          const moving = interrupted(open, 1, act)
+          const backend = new Directory(tree.root, moving)
+          await expect(attempt(backend, method, 'sub/deep'), method).rejects.toMatchObject({ name: 'FileError' })
+          const files = execFileSync('find', [above, '-name', '*.tmp', '-o', '-type', 'f', '-size', '4c'], {
+            encoding: 'utf8',
+          })
+          expect(files).toBe('')
+        } finally {
+          await rm(above, { recursive: true })
+        }
+      }
+    },
+  )
+}
+
+type Method = 'read' | 'write' | 'list' | 'stat'
+
+async function attempt(backend: FileBackend, method: Method, folder = 'sub'): Promise<string> {
+  const path = `${folder}/secret.txt`
+  if (method === 'list') return (await backend.list(folder, { limit: 10 })).map(({ name }) => name).join()
+  if (method === 'write') return await backend.write(path, bytes('mine'))
+  if (method === 'stat') {
+    const found = await backend.stat(`${folder}/inside.txt`)
+    if (!found) throw new FileError('not-found', path, 'is not there')
+    return found.kind
+  }
+  return new TextDecoder().decode((await backend.read(path, { maxBytes: 1_000 })).bytes)
 }
 
 test('while somebody swaps a folder for a link as fast as can be, nothing outside is read or changed (N40)', async () => {

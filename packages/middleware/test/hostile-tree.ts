@@ -1,6 +1,5 @@
 /** A root with every kind of trap in it, and beside it a tree that nobody may touch. */
 
-import { execFileSync } from 'node:child_process'
 import {
   link,
   lstat,
@@ -30,8 +29,13 @@ export interface HostileTree {
   remove(): Promise<void>
 }
 
-export async function hostileTree(): Promise<HostileTree> {
-  const base = await realpath(await mkdtemp(join(tmpdir(), 'meanwhile-')))
+export async function hostileTree(base?: string): Promise<HostileTree> {
+  return await treeIn(base ?? (await mkdtemp(join(tmpdir(), 'meanwhile-'))))
+}
+
+async function treeIn(path: string): Promise<HostileTree> {
+  await mkdir(path, { recursive: true })
+  const base = await realpath(path)
   const root = join(base, 'work')
   const outside = join(base, 'outside')
   for (const folder of ['work/sub/deep', 'outside/vault', 'work-sibling', 'WORK'])
@@ -66,7 +70,6 @@ export async function hostileTree(): Promise<HostileTree> {
   }
   for (const [name, target] of Object.entries(links)) await symlink(target, join(root, name))
   await link(join(outside, 'vault/secret.txt'), join(root, 'hard.txt'))
-  execFileSync('mkfifo', [join(root, 'pipe')])
 
   const others = (await readdir(base)).filter((name) => name !== 'work')
   const paths = async () =>
