@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -190,6 +190,7 @@ test('a list names links and pipes for what they are, and nothing opens them (N4
     kinds.get('sub'),
     kinds.get('hard.txt'),
   ]).toEqual(['other', 'other', 'other', 'folder', 'file'])
+  await expect(backend.read('link-file', { maxBytes: 10 })).rejects.toThrow('is a link')
   await expect(backend.read('pipe', { maxBytes: 10 })).rejects.toMatchObject({ code: 'not-a-file' })
   await expect(backend.write('pipe', bytes(''))).rejects.toMatchObject({ code: 'not-a-file' })
 })
@@ -200,11 +201,12 @@ test.each(openers)('writing over a hard link leaves the file outside as it was, 
   expect(await readFile(join(tree.outside, 'vault/secret.txt'), 'utf8')).toBe(SECRET)
 })
 
-/** Opens as `open` does; before the n-th thing it is asked for, from 0, `act` is done. */
-function interrupted(open: OpenFolder, n: number, act: () => void): OpenFolder {
+/** Opens as `open` does; before the n-th thing it is asked for, from 0, `act` is done, and before the next `undo`. */
+function interrupted(open: OpenFolder, n: number, act: () => void, undo = () => {}): OpenFolder {
   let turn = 0
   const count = () => {
-    if (turn++ === n) act()
+    if (turn === n) act()
+    if (turn++ === n + 1) undo()
   }
   return async (root, segments, create) => {
     count()
@@ -283,6 +285,68 @@ for (const [opening, open] of openers) {
     }
   }
 }
+
+test.each(openers)(
+  'a folder that becomes a link and is itself again, at any point: nothing outside is read or changed, %s (N40)',
+  async (_, open) => {
+    const at = (name: string) => join(tree.root, name)
+    for (const method of ['read', 'write', 'list'] as const) {
+      let acted = true
+      for (let point = 0; acted; point++) {
+        await tree.remove()
+        tree = await hostileTree()
+        await writeFile(at('sub/secret.txt'), 'harmless')
+        const before = await tree.contents()
+        acted = false
+        const swapping = interrupted(
+          open,
+          point,
+          () => {
+            acted = true
+            renameSync(at('sub'), at('kept'))
+            symlinkSync(tree.outside, at('sub'))
+          },
+          () => {
+            // A write that saw the name free may have made the folder.
+            rmSync(at('sub'), { recursive: true, force: true })
+            renameSync(at('kept'), at('sub'))
+          },
+        )
+        const done = await attempt(new Directory(tree.root, swapping), method).catch((error: unknown) => String(error))
+        expect(done, `point ${point}`).not.toContain(SECRET)
+        // By path names may be seen, and an empty file left: nothing is written to it before it is known where it is.
+        if (open === openByDescriptor) expect(done).not.toContain('vault')
+        const after = (await tree.contents()).filter((line) => open === openByDescriptor || !/\.tmp: $/.test(line))
+        expect(after, `point ${point}`).toEqual(before)
+      }
+    }
+  },
+)
+
+test.each(openers)(
+  'where a folder is a link before the write begins nothing at all is made outside, %s (N40)',
+  async (_, open) => {
+    const before = await tree.state()
+    const swapping = interrupted(open, 1, () => {
+      renameSync(join(tree.root, 'sub'), join(tree.root, 'was-sub'))
+      symlinkSync(tree.outside, join(tree.root, 'sub'))
+    })
+    await expect(new Directory(tree.root, swapping).write('sub/new.txt', bytes('mine'))).rejects.toThrow(
+      'leads elsewhere',
+    )
+    expect(await tree.state()).toEqual(before)
+  },
+)
+
+test.each(openers)(
+  'a folder moved out before the last check does not get the new content, %s (N40)',
+  async (_, open) => {
+    // The seventh thing a write asks for is what stands at the name now.
+    const moving = interrupted(open, 7, () => renameSync(join(tree.root, 'sub'), join(tree.root, '../moved')))
+    await expect(new Directory(tree.root, moving).write('sub/inside.txt', bytes('mine'))).rejects.toThrow()
+    expect(await readFile(join(tree.root, '../moved/inside.txt'), 'utf8')).toBe('inside')
+  },
+)
 
 const moves: readonly (readonly [string, () => void])[] = [
   ['is moved out of the root', () => renameSync(join(tree.root, 'sub'), join(tree.root, '../moved'))],

@@ -16,8 +16,7 @@ export function pathSegments(path: string): readonly string[] {
   if (path.startsWith('/') || /^[a-z]:/i.test(path)) throw refuse('is absolute; paths are relative to the root')
   const segments = path.split('/').filter((name) => name !== '' && name !== '.')
   for (const name of segments) {
-    if (/^[. ]+$/.test(name)) throw refuse('leads out of its folder, which is not allowed')
-    if (!isFileName(name)) throw refuse('holds a backslash or a control character')
+    if (!isFileName(name)) throw refuse('leads out of its folder, or holds a backslash or a control character')
   }
   return segments
 }

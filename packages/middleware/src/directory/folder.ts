@@ -53,14 +53,11 @@ export const openByPath: OpenFolder = async (root, segments, create) => {
     if (!(await lstat(path)).isDirectory()) throw noFolder(segments)
     await checkReal(path, segments)
   }
-  const folder = await lstat(path, { bigint: true })
   return {
     at: (name) => join(path, name),
     async check(opened) {
       const real = opened ? join(path, opened.name) : path
       await checkReal(real, segments)
-      const there = await lstat(path, { bigint: true })
-      if (there.ino !== folder.ino || there.dev !== folder.dev) throw moved(segments)
       if (!opened) return
       const [held, found] = await Promise.all([opened.handle.stat({ bigint: true }), lstat(real, { bigint: true })])
       if (held.ino !== found.ino || held.dev !== found.dev) throw moved(segments)
