@@ -189,7 +189,7 @@ test('a file that changed since it was read is not changed, until it is read aga
     [
       [toRead('a.txt'), toRead('b.txt')],
       [toEdit('a.txt', 'one', 'two'), toWrite('b.txt', 'two')],
-      [toWrite('a.txt', 'two')],
+      [toWrite('a.txt', 'two'), toEdit('a.txt', 'gone', 'two')],
       [toRead('a.txt')],
       [toEdit('a.txt', 'one', 'two')],
     ],
@@ -198,6 +198,7 @@ test('a file that changed since it was read is not changed, until it is read aga
     'error: a.txt: has changed since it was read; read it, then try again',
     // Written anew with the same content it is the same.
     'Replaced b.txt (3 bytes).',
+    'error: a.txt: has changed since it was read; read it, then try again',
     'error: a.txt: has changed since it was read; read it, then try again',
     '     1\tone!',
     'Edited a.txt: 1 replacement.',
@@ -215,6 +216,11 @@ test('what one run has read another has not, and neither has a run that is given
   const agent = createAgent({ model, middleware: [filesystem({ backend })] })
   const { messages } = await agent.run('Read it.')
   await agent.run([...messages, { role: 'user', content: 'Change it.' }])
+  expect(await textIn(backend, 'a.txt')).toBe('one')
+
+  const cutOff = messages.slice(0, messages.findIndex(({ role }) => role === 'tool') + 1)
+  const again = scriptedModel([respond(toEdit('a.txt', 'one', 'two')), respond(say('Done.'))])
+  await createAgent({ model: again, middleware: [filesystem({ backend })] }).run(cutOff)
   expect(await textIn(backend, 'a.txt')).toBe('one')
 })
 
