@@ -114,7 +114,7 @@ export class Directory implements FileBackend {
         // Best effort: what is wrong already is thrown.
         if (!inPlace) await unlink(folder.at(beside)).catch(() => undefined)
       }
-      return await digest(bytes)
+      return await versionOf(bytes)
     }
     return await this.#in(parents, path, write, { create: true })
   }
@@ -158,7 +158,7 @@ async function content(folder: Folder, name: string, path: string, maxBytes: num
   const handle = await opened(folder, name, path, constants.O_RDONLY)
   try {
     const bytes = await bytesOf(handle, path, maxBytes)
-    return { bytes, version: await digest(bytes) }
+    return { bytes, version: await versionOf(bytes) }
   } finally {
     await handle.close()
   }
@@ -205,16 +205,17 @@ async function bytesOf(handle: FileHandle, path: string, maxBytes: number): Prom
   return buffer.slice(0, length)
 }
 
-async function checkVersion(
-  folder: Folder,
-  name: string,
-  path: string,
-  replaces: string | null | undefined,
-): Promise<void> {
+/** The size stands before the digest, so that a file of another size need not be read to be told apart. */
+async function versionOf(bytes: Uint8Array): Promise<string> {
+  return `${bytes.length}-${await digest(bytes)}`
+}
+
+async function checkVersion(folder: Folder, name: string, path: string, replaces?: string | null): Promise<void> {
   const stats = await existing(folder, name, path)
-  if (replaces === undefined) return
-  const there = stats ? (await content(folder, name, path, Number.POSITIVE_INFINITY)).version : null
-  if (there !== replaces) throw hasChanged(path, replaces)
+  if (replaces === undefined || (replaces === null && !stats)) return
+  const isOfSize = stats && replaces?.startsWith(`${stats.size}-`)
+  if (isOfSize && (await content(folder, name, path, stats.size)).version === replaces) return
+  throw hasChanged(path, replaces)
 }
 
 function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): FileKind {

@@ -1,5 +1,7 @@
 /** Where the file tools keep files: four methods, so that a store of any kind can stand behind them. */
 
+import { ConfigError } from '@meanwhile/core'
+
 /**
  * Paths are relative to the backend's root, with `/` between names; `''` and `.` are the root itself. A backend never trusts
  * them: what leads out of its root is a {@link FileError} `refused`, by `pathSegments` at the least (N40). All methods reject with
@@ -53,4 +55,10 @@ export interface FileContent {
   readonly bytes: Uint8Array
   /** A text that is another whenever the content is. */
   readonly version: string
+}
+
+/** @throws {ConfigError} It is none. */
+export function checkBackend(backend: FileBackend): void {
+  if (typeof backend?.read !== 'function' || typeof backend.write !== 'function')
+    throw new ConfigError('backend', 'is missing, or is no file backend')
 }

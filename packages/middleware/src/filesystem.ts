@@ -1,7 +1,7 @@
 /** File tools for an agent, over a backend of the user's choice. */
 
 import { ConfigError, type Middleware } from '@meanwhile/core'
-import type { FileBackend } from './file-backend.ts'
+import { checkBackend, type FileBackend } from './file-backend.ts'
 import { editFile } from './filesystem/edit-file.ts'
 import type { FileTools } from './filesystem/file-tools.ts'
 import { glob } from './filesystem/glob.ts'
@@ -58,10 +58,4 @@ export function filesystem(options: FilesystemOptions): Middleware {
     beforeAgent: (setup) => ({ ...setup, tools: [...setup.tools, ...tools] }),
     beforeModel: (state, run) => seen.addResults(run, state),
   }
-}
-
-/** @throws {ConfigError} It is none. */
-export function checkBackend(backend: FileBackend): void {
-  if (typeof backend?.read !== 'function' || typeof backend.write !== 'function')
-    throw new ConfigError('backend', 'is missing, or is no file backend')
 }

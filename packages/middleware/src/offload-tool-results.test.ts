@@ -161,6 +161,8 @@ test('if storing fails the model reads the start and a note, and the run goes on
     '[This result has 100007 bytes, of which at most 2000 are shown. The rest is lost, as it could not be stored: the disk is full]'
   expect(texts).toEqual([`${long.slice(0, 2_000)}\n\n${note}`, `error: ${long.slice(0, 2_000)}\n\n${note}`])
   expect(result?.text).toBe('Done.')
+  const warning = { code: 'tool-result-not-stored', message: 'the disk is full', source: 'offload-tool-results' }
+  expect(result?.warnings).toEqual([warning, warning])
 })
 
 test('a result that is the answer of the run is whole; one that the model reads is not (O14)', async () => {

@@ -12,10 +12,9 @@ import {
   textOf,
 } from '@meanwhile/core'
 import { digest } from './digest.ts'
-import type { FileBackend } from './file-backend.ts'
+import { checkBackend, type FileBackend } from './file-backend.ts'
 import { plainPath } from './file-path.ts'
 import { READ_FILE, readFile } from './filesystem/read-file.ts'
-import { checkBackend } from './filesystem.ts'
 
 export interface OffloadToolResultsOptions {
   /** Where the texts go. If the agent has a `read_file` of its own, it must read from the same place. */
@@ -33,7 +32,7 @@ export interface OffloadToolResultsOptions {
 /**
  * Stores the text of a tool result, or of a tool's error, that is larger than `maxBytes`, and gives the model its beginning, its
  * size and the path (N33). `read_file` is added if there is none, and what it reads is not stored again (N34). If storing fails the
- * model reads the beginning and a note (N35). A result that is the run's answer (`returnDirect`) stays whole (O14). Files in
+ * model reads the beginning and a note, and there is a warning `tool-result-not-stored` (N35). A result that is the run's answer (`returnDirect`) stays whole (O14). Files in
  * a result stay in it, and `output` stays what it was: the model does not read that.
  *
  * It stands inside `filesystem`: `[filesystem({ backend }), offloadToolResults({ backend })]`.
@@ -68,7 +67,9 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
       return `${size} All of it is in ${path}, which ${READ_FILE} reads.`
     } catch (error) {
       run.signal.throwIfAborted()
-      return `${size} The rest is lost, as it could not be stored: ${messageOf(error).slice(0, 500)}`
+      const problem = messageOf(error).slice(0, 500)
+      run.warn({ code: 'tool-result-not-stored', message: problem })
+      return `${size} The rest is lost, as it could not be stored: ${problem}`
     }
   }
 
