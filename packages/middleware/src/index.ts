@@ -9,6 +9,22 @@ export { DEFAULT_INSTRUCTION } from './closing-call.ts'
 export { type CountTokens, countTokens } from './count-tokens.ts'
 export { type EarlyStopOptions, earlyStop } from './early-stop.ts'
 export { type FallbackModelOptions, fallbackModel, ModelsExhaustedError } from './fallback-model.ts'
+export type {
+  FileBackend,
+  FileContent,
+  FileKind,
+  FileOptions,
+  FileStat,
+  FolderEntry,
+  ListOptions,
+  ReadOptions,
+  WriteOptions,
+} from './file-backend.ts'
+export { FileError, type FileErrorCode } from './file-error.ts'
+export { pathSegments } from './file-path.ts'
+export { type FilesystemOptions, type FileToolName, filesystem } from './filesystem.ts'
+export { memoryBackend } from './memory-backend.ts'
+export { type OffloadToolResultsOptions, offloadToolResults } from './offload-tool-results.ts'
 export { type PatchToolCallsOptions, patchToolCalls } from './patch-tool-calls.ts'
 export { type RetryAttempt, type RetryModelOptions, retryModel } from './retry-model.ts'
 export { type RetryToolOptions, retryTool, type ToolAttempt } from './retry-tool.ts'

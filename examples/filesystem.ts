@@ -1,0 +1,34 @@
+// An agent with file tools over a real directory, which it cannot leave.
+
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createAgent, textOf } from '@meanwhile/core'
+import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { filesystem } from '@meanwhile/middleware'
+import { directoryBackend } from '@meanwhile/middleware/directory'
+
+const root = await mkdtemp(join(tmpdir(), 'meanwhile-'))
+await writeFile(join(root, 'notes.md'), '# Notes\n\nBuy milk.\n')
+await symlink('/etc', join(root, 'etc'))
+
+const agent = createAgent({
+  model: scriptedModel([
+    respond(call('grep', { pattern: 'milk', output: 'content' }), call('read_file', { path: 'notes.md' })),
+    respond(call('edit_file', { path: 'notes.md', oldText: 'Buy milk.', newText: 'Buy bread.' })),
+    respond(call('read_file', { path: '../secret.txt' }), call('read_file', { path: 'etc/passwd' })),
+    respond(say('You buy bread now.')),
+  ]),
+  middleware: [filesystem({ backend: directoryBackend(root) })],
+})
+
+try {
+  const { messages, text } = await agent.run('Bread, not milk.')
+  for (const message of messages) {
+    if (message.role === 'tool') console.log(`${message.name}:\n${textOf(message)}\n`)
+  }
+  console.log(text)
+  console.log(await readFile(join(root, 'notes.md'), 'utf8'))
+} finally {
+  await rm(root, { recursive: true })
+}

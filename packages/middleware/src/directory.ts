@@ -1,0 +1,224 @@
+/** Files of a real directory, and of nothing outside it. Node alone: a subpath of its own, `@meanwhile/middleware/directory`. */
+
+import { randomUUID } from 'node:crypto'
+import { constants, realpathSync, type Stats, statSync } from 'node:fs'
+import { type FileHandle, lstat, open, opendir, rename, unlink } from 'node:fs/promises'
+import { parse, resolve } from 'node:path'
+import { ConfigError } from '@meanwhile/core'
+import { digest } from './digest.ts'
+import { type Folder, folderError, type OpenFolder, openFolder } from './directory/folder.ts'
+import type {
+  FileBackend,
+  FileContent,
+  FileKind,
+  FileStat,
+  FolderEntry,
+  ListOptions,
+  ReadOptions,
+  WriteOptions,
+} from './file-backend.ts'
+import { FileError, hasChanged, tooLarge } from './file-error.ts'
+import { isFileName, pathSegments } from './file-path.ts'
+
+/**
+ * A backend over a directory of this machine. Below it no link is followed, wherever it leads; a file is opened first and read or
+ * written only once what was opened is known to be inside (N40). Writing puts a new file in place of the old one, so a reader
+ * sees the one or the other. What remains possible stands in `docs/middleware/filesystem.md`.
+ *
+ * @throws {ConfigError} `root` is no directory, or is the root of a whole file system.
+ */
+export function directoryBackend(root: string): FileBackend {
+  return new Directory(realRoot(root), openFolder)
+}
+
+function realRoot(root: string): string {
+  try {
+    const real = realpathSync.native(resolve(root))
+    if (statSync(real).isDirectory() && real !== parse(real).root) return real
+  } catch (cause) {
+    throw Object.assign(new ConfigError('root', 'must be a directory'), { cause })
+  }
+  throw new ConfigError('root', 'must be a directory, and not that of a whole file system')
+}
+
+export class Directory implements FileBackend {
+  readonly #root: string
+  readonly #open: OpenFolder
+  /** Resolves when no write of ours is between its check and its rename. */
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(root: string, open: OpenFolder) {
+    this.#root = root
+    this.#open = open
+  }
+
+  async stat(path: string): Promise<FileStat | undefined> {
+    const segments = pathSegments(path)
+    try {
+      const stats = await this.#in(segments.slice(0, -1), path, async (folder) => {
+        const stats = await lstat(folder.at(segments.at(-1) ?? '.'))
+        await folder.check()
+        return stats
+      })
+      return { kind: kindOf(stats), size: stats.size, modified: stats.mtimeMs }
+    } catch (error) {
+      if (error instanceof FileError && error.code === 'not-found') return undefined
+      throw error
+    }
+  }
+
+  async list(path: string, { limit, signal }: ListOptions): Promise<readonly FolderEntry[]> {
+    return await this.#in(pathSegments(path), path, async (folder) => {
+      const entries: FolderEntry[] = []
+      for await (const entry of await opendir(folder.at('.'))) {
+        signal?.throwIfAborted()
+        if (entries.length >= limit) break
+        if (isFileName(entry.name)) entries.push({ name: entry.name, kind: kindOf(entry) })
+      }
+      await folder.check()
+      return entries
+    })
+  }
+
+  async read(path: string, { maxBytes }: ReadOptions): Promise<FileContent> {
+    const { parents, name } = fileSegments(path)
+    return await this.#in(parents, path, (folder) => content(folder, name, path, maxBytes))
+  }
+
+  async write(path: string, bytes: Uint8Array, { replaces, signal }: WriteOptions = {}): Promise<string> {
+    const { parents, name } = fileSegments(path)
+    const write = async (folder: Folder) => {
+      const beside = `.meanwhile-${randomUUID()}.tmp`
+      const { O_WRONLY, O_CREAT, O_EXCL } = constants
+      const old = await existing(folder, name, path)
+      await folder.check()
+      let inPlace = false
+      try {
+        const handle = await opened(folder, beside, path, O_WRONLY | O_CREAT | O_EXCL)
+        try {
+          await handle.writeFile(bytes)
+          if (old) await handle.chmod(old.mode & 0o777)
+          await handle.sync()
+        } finally {
+          await handle.close()
+        }
+        signal?.throwIfAborted()
+        await this.#inTurn(async () => {
+          await checkVersion(folder, name, path, replaces)
+          await folder.check()
+          await rename(folder.at(beside), folder.at(name))
+          inPlace = true
+        })
+        await folder.check()
+      } finally {
+        // Best effort: what is wrong already is thrown.
+        if (!inPlace) await unlink(folder.at(beside)).catch(() => undefined)
+      }
+      return await versionOf(bytes)
+    }
+    return await this.#in(parents, path, write, { create: true })
+  }
+
+  /** Opens a folder for as long as the work takes. What Node throws becomes a {@link FileError} that names no path of the host. */
+  async #in<T>(
+    segments: readonly string[],
+    path: string,
+    work: (folder: Folder) => Promise<T>,
+    { create = false }: { readonly create?: boolean } = {},
+  ): Promise<T> {
+    try {
+      const folder = await this.#open(this.#root, segments, create)
+      try {
+        return await work(folder)
+      } finally {
+        await folder.close()
+      }
+    } catch (error) {
+      throw folderError(path, error)
+    }
+  }
+
+  async #inTurn(work: () => Promise<void>): Promise<void> {
+    const before = this.#turn
+    const mine = before.then(work)
+    this.#turn = mine.catch(() => undefined)
+    await mine
+  }
+}
+
+function fileSegments(path: string): { readonly parents: readonly string[]; readonly name: string } {
+  const segments = pathSegments(path)
+  const name = segments.at(-1)
+  if (name === undefined) throw new FileError('not-a-file', path, 'is a folder')
+  return { parents: segments.slice(0, -1), name }
+}
+
+async function content(folder: Folder, name: string, path: string, maxBytes: number): Promise<FileContent> {
+  if (!(await existing(folder, name, path))) throw new FileError('not-found', path, 'there is no such file')
+  const handle = await opened(folder, name, path, constants.O_RDONLY)
+  try {
+    const bytes = await bytesOf(handle, path, maxBytes)
+    return { bytes, version: await versionOf(bytes) }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** What stands at a name, if anything does. Opening alone can be felt by a device or a pipe, so it is looked at first. */
+async function existing(folder: Folder, name: string, path: string): Promise<Stats | undefined> {
+  const stats = await lstat(folder.at(name)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (stats?.isSymbolicLink()) throw new FileError('refused', path, 'is a link, and links are not followed')
+  if (stats && !stats.isFile())
+    throw new FileError('not-a-file', path, stats.isDirectory() ? 'is a folder' : 'is no file')
+  return stats
+}
+
+/** A file opened and known to be inside: nothing was read of it or written to it before that. */
+async function opened(folder: Folder, name: string, path: string, flags: number): Promise<FileHandle> {
+  // Neither flag is there on Windows, where `folder.check` has to do.
+  const handle = await open(folder.at(name), flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o666)
+  try {
+    if (!(await handle.stat()).isFile()) throw new FileError('not-a-file', path, 'is no file')
+    await folder.check({ name, handle })
+    return handle
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+/** One byte more than allowed is asked for, in case the file has grown since its size was told. */
+async function bytesOf(handle: FileHandle, path: string, maxBytes: number): Promise<Uint8Array> {
+  const { size } = await handle.stat()
+  if (size > maxBytes) throw tooLarge(path, size, maxBytes)
+  const buffer = new Uint8Array(Math.min(size, maxBytes) + 1)
+  let length = 0
+  while (length < buffer.length) {
+    const { bytesRead } = await handle.read(buffer, length, buffer.length - length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  if (length > size) throw new FileError('changed', path, 'grew while it was read')
+  return buffer.slice(0, length)
+}
+
+/** The size stands before the digest, so that a file of another size need not be read to be told apart. */
+async function versionOf(bytes: Uint8Array): Promise<string> {
+  return `${bytes.length}-${await digest(bytes)}`
+}
+
+async function checkVersion(folder: Folder, name: string, path: string, replaces?: string | null): Promise<void> {
+  const stats = await existing(folder, name, path)
+  if (replaces === undefined || (replaces === null && !stats)) return
+  const isOfSize = stats && replaces?.startsWith(`${stats.size}-`)
+  if (isOfSize && (await content(folder, name, path, stats.size)).version === replaces) return
+  throw hasChanged(path, replaces)
+}
+
+function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): FileKind {
+  if (entry.isFile()) return 'file'
+  return entry.isDirectory() ? 'folder' : 'other'
+}

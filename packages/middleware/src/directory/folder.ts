@@ -1,0 +1,105 @@
+/**
+ * A folder below a root, held so that what is done in it is done in it. Node has no `openat`: on Linux a name is reached through
+ * `/proc/self/fd`, which is the same thing; elsewhere by its path, which is looked at again after each opening.
+ */
+
+import { constants, existsSync } from 'node:fs'
+import { type FileHandle, lstat, mkdir, open, readlink, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { FileError } from '../file-error.ts'
+
+export interface Folder {
+  /** Where the system finds a name in this folder. `.` is the folder. */
+  at(name: string): string
+  /** Throws {@link FileError} unless the folder still is where it was, and `opened`, if given, is what stands in it. */
+  check(opened?: { readonly name: string; readonly handle: FileHandle }): Promise<void>
+  close(): Promise<void>
+}
+
+/** Goes down from a root that is a real path, following no link; `create` makes the folders that are missing. */
+export type OpenFolder = (root: string, segments: readonly string[], create: boolean) => Promise<Folder>
+
+/** By descriptor: between two steps nobody can put a link in the way. */
+export const openByDescriptor: OpenFolder = async (root, segments, create) => {
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
+  let handle = await open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+  const at = (name: string) => `/proc/self/fd/${handle.fd}/${name}`
+  const check = async (path: string) => {
+    if ((await readlink(`/proc/self/fd/${handle.fd}`)) !== path) throw moved(segments)
+  }
+  try {
+    await check(root)
+    for (const name of segments) {
+      if (create) await mkdir(at(name)).catch(unlessThere)
+      const inner = await open(at(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+      await handle.close()
+      handle = inner
+    }
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+  const path = join(root, ...segments)
+  return { at, check: () => check(path), close: () => handle.close() }
+}
+
+/** By path: each step is looked at, and again after each opening. */
+export const openByPath: OpenFolder = async (root, segments, create) => {
+  let path = root
+  await checkReal(path, segments)
+  for (const name of segments) {
+    path = join(path, name)
+    if (create) await mkdir(path).catch(unlessThere)
+    if (!(await lstat(path)).isDirectory()) throw noFolder(segments)
+    await checkReal(path, segments)
+  }
+  return {
+    at: (name) => join(path, name),
+    async check(opened) {
+      const real = opened ? join(path, opened.name) : path
+      await checkReal(real, segments)
+      if (!opened) return
+      const [held, found] = await Promise.all([opened.handle.stat({ bigint: true }), lstat(real, { bigint: true })])
+      if (held.ino !== found.ino || held.dev !== found.dev) throw moved(segments)
+    },
+    close: () => Promise.resolve(),
+  }
+}
+
+export const openFolder: OpenFolder =
+  process.platform === 'linux' && existsSync('/proc/self/fd') ? openByDescriptor : openByPath
+
+/** On systems that take names in any case, the real path also tells whether this is the name as it is written. */
+async function checkReal(path: string, segments: readonly string[]): Promise<void> {
+  const real = await realpath(path)
+  if (real.normalize('NFC') !== path.normalize('NFC')) throw moved(segments)
+}
+
+function unlessThere(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EEXIST') throw error
+}
+
+function moved(segments: readonly string[]): FileError {
+  return new FileError('refused', segments.join('/'), 'leads elsewhere, is written otherwise, or was moved meanwhile')
+}
+
+function noFolder(segments: readonly string[]): FileError {
+  return new FileError('refused', segments.join('/'), 'a part of the path is a link or no folder')
+}
+
+/** What is told of an error of the system: its kind, and never a path of the host. */
+export function folderError(path: string, error: unknown): unknown {
+  if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error
+  const options = { cause: error }
+  switch (error.code) {
+    case 'ENOENT':
+      return new FileError('not-found', path, 'there is no such file or folder', options)
+    case 'ELOOP':
+    case 'ENOTDIR':
+      return new FileError('refused', path, 'a part of the path is a link or no folder', options)
+    case 'EISDIR':
+      return new FileError('not-a-file', path, 'is a folder', options)
+    default:
+      return new FileError('failed', path, `the storage failed (${String(error.code)})`, options)
+  }
+}

@@ -1,0 +1,462 @@
+import { ConfigError, createAgent, type Middleware, type Tool } from '@meanwhile/core'
+import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
+import { afterEach, expect, test, vi } from 'vitest'
+import { toolResults } from '../test/tool-results.ts'
+import type { FileBackend, FolderEntry } from './file-backend.ts'
+import type { KeyedTool } from './filesystem/resource-keys.ts'
+import { filesystem } from './filesystem.ts'
+import { memoryBackend } from './memory-backend.ts'
+
+afterEach(() => void vi.useRealTimers())
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+
+async function textIn(backend: FileBackend, path: string): Promise<string> {
+  return new TextDecoder().decode((await backend.read(path, { maxBytes: 1_000_000 })).bytes)
+}
+
+/** What the model reads of each call; each argument is a step. */
+async function read(backend: FileBackend, ...steps: readonly (readonly ScriptStep[])[]): Promise<readonly string[]> {
+  return (await toolResults([filesystem({ backend })], steps)).texts
+}
+
+/** The tools the middleware adds. */
+async function toolsOf(middleware: Middleware): Promise<readonly KeyedTool[]> {
+  let tools: readonly Tool[] = []
+  const look: Middleware = { name: 'look', beforeModel: (_, run) => void (tools = run.setup.tools) }
+  await createAgent({ model: scriptedModel([respond(say('.'))]), middleware: [middleware, look] }).run('Go')
+  return tools as readonly KeyedTool[]
+}
+
+const toRead = (path: string, rest: object = {}) => call('read_file', { path, ...rest })
+const toWrite = (path: string, content: string) => call('write_file', { path, content })
+const toEdit = (path: string, oldText: string, newText: string, rest: object = {}) =>
+  call('edit_file', { path, oldText, newText, ...rest })
+
+test('read_file numbers lines from 1, keeps tabs, and says where to go on (N36)', async () => {
+  const lines = Array.from({ length: 2_500 }, (_, n) => `line ${n + 1}`).join('\n')
+  const backend = memoryBackend({ 'a.txt': '\tone\n\n  two\ttabs\n', 'no-break': 'x', empty: '', long: lines })
+  const texts = await read(backend, [
+    toRead('a.txt'),
+    toRead('no-break'),
+    toRead('empty'),
+    toRead('a.txt', { offset: 2, limit: 1 }),
+    toRead('a.txt', { offset: 4 }),
+    toRead('long'),
+    toRead('long', { offset: 2_499 }),
+  ])
+  expect(texts.slice(0, 5)).toEqual([
+    '     1\t\tone\n     2\t\n     3\t  two\ttabs',
+    '     1\tx',
+    '(the file is empty)',
+    '     2\t\n(lines 2 to 2 of 3; offset 3 goes on)',
+    'error: a.txt: has 3 lines, none from 4 on',
+  ])
+  const rows = texts[5]?.split('\n') ?? []
+  expect(rows).toHaveLength(2_001)
+  expect(rows.slice(-2)).toEqual(['  2000\tline 2000', '(lines 1 to 2000 of 2500; offset 2001 goes on)'])
+  expect(texts[6]).toBe('  2499\tline 2499\n  2500\tline 2500')
+})
+
+test('read_file gives images and PDFs as files, by what they are and not by their names (N36, M13)', async () => {
+  const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 255])
+  const jpeg = new Uint8Array([0xff, 0xd8, 0xff, 0xe0])
+  const webp = bytes('RIFF....WEBPVP8 ')
+  const backend = memoryBackend({
+    'pictures/a.png': png,
+    'b.txt': jpeg,
+    'c.gif': bytes('GIF89a'),
+    'd.webp': webp,
+    'e.pdf': bytes('%PDF-1.7'),
+    'fake.png': 'only text',
+  })
+  const paths = ['pictures/a.png', 'b.txt', 'c.gif', 'd.webp', 'e.pdf', 'fake.png']
+  const { messages } = await toolResults([filesystem({ backend })], [paths.map((path) => toRead(path))])
+  expect(messages[0]?.content).toEqual([
+    { type: 'text', text: 'pictures/a.png (image/png, 10 bytes)' },
+    { type: 'file', mediaType: 'image/png', data: Buffer.from(png).toString('base64'), filename: 'a.png' },
+  ])
+  expect(
+    messages.map(({ content }) => content.at(-1)).map((part) => (part?.type === 'file' ? part.mediaType : part?.text)),
+  ).toEqual(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf', '     1\tonly text'])
+  // The bytes stand in the message once.
+  expect(JSON.stringify(messages[0]?.output)).not.toContain(Buffer.from(png).toString('base64'))
+})
+
+test('what is too large, no text, no file or not there is an error result, and the run goes on (N36, N38)', async () => {
+  const backend = memoryBackend({
+    'large.txt': 'x'.repeat(101),
+    'fits.txt': 'x'.repeat(100),
+    'zero.bin': new Uint8Array([1, 0, 2]),
+    'latin.txt': new Uint8Array([0x63, 0x61, 0x66, 0xe9]),
+    'folder/a.txt': '',
+  })
+  const { texts, result } = await toolResults(
+    [filesystem({ backend, maxBytes: 100 })],
+    [
+      [
+        toRead('large.txt'),
+        toRead('fits.txt'),
+        toRead('zero.bin'),
+        toRead('latin.txt'),
+        toRead('folder'),
+        toRead('gone'),
+      ],
+    ],
+  )
+  expect(texts).toEqual([
+    'error: large.txt: has 101 bytes, and no more than 100 are allowed',
+    `     1\t${'x'.repeat(100)}`,
+    'error: zero.bin: is neither UTF-8 text nor an image or PDF',
+    'error: latin.txt: is neither UTF-8 text nor an image or PDF',
+    'error: folder: is a folder',
+    'error: gone: there is no such file',
+  ])
+  expect(result?.text).toBe('Done.')
+})
+
+test('edit_file replaces a text that occurs once, to the letter (N37)', async () => {
+  const backend = memoryBackend({ 'a.txt': '\ufeffone $& two\r\nthree\r\n' })
+  const texts = await read(backend, [toRead('a.txt')], [toEdit('a.txt', '$& two', "$' $1 2")])
+  expect(texts[1]).toBe('Edited a.txt: 1 replacement.')
+  expect((await backend.read('a.txt', { maxBytes: 100 })).bytes).toEqual(bytes("\ufeffone $' $1 2\r\nthree\r\n"))
+})
+
+test('edit_file needs a text that is not empty, is there, and is there once unless replaceAll (N37)', async () => {
+  const backend = memoryBackend({ 'a.txt': 'aaa b b', 'b.bin': new Uint8Array([0xff, 0xfe]) })
+  const texts = await read(
+    backend,
+    [toRead('a.txt')],
+    [
+      toEdit('a.txt', '', 'x'),
+      toEdit('a.txt', 'c', 'x'),
+      toEdit('a.txt', 'b', 'x'),
+      toEdit('a.txt', 'aa', 'x'),
+      toEdit('a.txt', 'b', 'b'),
+    ],
+    [toEdit('a.txt', 'b', 'x', { replaceAll: true })],
+  )
+  expect(texts.slice(1)).toEqual([
+    'error: invalid input for edit_file: oldText: must be a text of at least 1 characters',
+    'error: a.txt: does not hold oldText',
+    'error: a.txt: holds oldText more than once; give more of what is round it, or replaceAll',
+    'error: a.txt: holds oldText more than once; give more of what is round it, or replaceAll',
+    'error: a.txt: oldText and newText are the same',
+    'Edited a.txt: 2 replacements.',
+  ])
+  expect(await textIn(backend, 'a.txt')).toBe('aaa x x')
+})
+
+test('a file that is there is changed only if it was read in this run, in an earlier step; a new one needs no reading (N37)', async () => {
+  const backend = memoryBackend({ 'a.txt': 'one' })
+  const texts = await read(
+    backend,
+    [toEdit('a.txt', 'one', 'two'), toWrite('a.txt', 'two'), toWrite('new/b.txt', 'new')],
+    // A result that comes with the call cannot have been read before it.
+    [toRead('a.txt'), toEdit('a.txt', 'one', 'two')],
+    [toEdit('a.txt', 'one', 'two')],
+    // What the model wrote itself it knows.
+    [toEdit('./a.txt', 'two', 'three')],
+    [toEdit('new/b.txt', 'new', 'newer')],
+    [toWrite('new/b.txt', 'newest')],
+  )
+  expect(texts).toEqual([
+    'error: a.txt: was not read in this run; read it, then try again',
+    'error: a.txt: was not read in this run; read it, then try again',
+    'Created new/b.txt (3 bytes).',
+    '     1\tone',
+    'error: a.txt: was not read in this run; read it, then try again',
+    'Edited a.txt: 1 replacement.',
+    'Edited a.txt: 1 replacement.',
+    'Edited new/b.txt: 1 replacement.',
+    'Replaced new/b.txt (6 bytes).',
+  ])
+  expect(await textIn(backend, 'a.txt')).toBe('three')
+})
+
+test('a file that changed since it was read is not changed, until it is read again (N37)', async () => {
+  const backend = memoryBackend({ 'a.txt': 'one', 'b.txt': 'one' })
+  const meddle: Middleware = {
+    name: 'meddle',
+    async beforeModel(_, run) {
+      if (run.step !== 2) return
+      await backend.write('a.txt', bytes('one!'))
+      await backend.write('b.txt', bytes('one'))
+    },
+  }
+  const { texts } = await toolResults(
+    [filesystem({ backend }), meddle],
+    [
+      [toRead('a.txt'), toRead('b.txt')],
+      [toEdit('a.txt', 'one', 'two'), toWrite('b.txt', 'two')],
+      [toWrite('a.txt', 'two'), toEdit('a.txt', 'gone', 'two')],
+      [toRead('a.txt')],
+      [toEdit('a.txt', 'one', 'two')],
+    ],
+  )
+  expect(texts.slice(2)).toEqual([
+    'error: a.txt: has changed since it was read; read it, then try again',
+    // Written anew with the same content it is the same.
+    'Replaced b.txt (3 bytes).',
+    'error: a.txt: has changed since it was read; read it, then try again',
+    'error: a.txt: has changed since it was read; read it, then try again',
+    '     1\tone!',
+    'Edited a.txt: 1 replacement.',
+  ])
+})
+
+test('what one run has read another has not, and neither has a run that is given its history (N37)', async () => {
+  const backend = memoryBackend({ 'a.txt': 'one' })
+  const model = scriptedModel([
+    respond(toRead('a.txt')),
+    respond(say('Read.')),
+    respond(toEdit('a.txt', 'one', 'two')),
+    respond(say('Done.')),
+  ])
+  const agent = createAgent({ model, middleware: [filesystem({ backend })] })
+  const { messages } = await agent.run('Read it.')
+  await agent.run([...messages, { role: 'user', content: 'Change it.' }])
+  expect(await textIn(backend, 'a.txt')).toBe('one')
+
+  const cutOff = messages.slice(0, messages.findIndex(({ role }) => role === 'tool') + 1)
+  const again = scriptedModel([respond(toEdit('a.txt', 'one', 'two')), respond(say('Done.'))])
+  await createAgent({ model: again, middleware: [filesystem({ backend })] }).run(cutOff)
+  expect(await textIn(backend, 'a.txt')).toBe('one')
+})
+
+test('of two edits of one version made at once no change is lost (N37)', async () => {
+  const backend = memoryBackend({ 'a.txt': 'one two' })
+  const texts = await read(backend, [toRead('a.txt')], [toEdit('a.txt', 'one', '1'), toEdit('a.txt', 'two', '2')])
+  const done = texts.slice(1).filter((text) => text.startsWith('Edited')).length
+  const text = await textIn(backend, 'a.txt')
+  expect([text.includes('1'), text.includes('2')].filter(Boolean)).toHaveLength(done)
+  expect(done).toBeGreaterThan(0)
+})
+
+test('what would become too large is not written (N36)', async () => {
+  const backend = memoryBackend({ 'a.txt': 'x' })
+  const { texts } = await toolResults(
+    [filesystem({ backend, maxBytes: 10 })],
+    [[toRead('a.txt'), toWrite('b.txt', 'é'.repeat(6))], [toEdit('a.txt', 'x', 'y'.repeat(11))]],
+  )
+  expect(texts.slice(1)).toEqual([
+    'error: b.txt: has 12 bytes, and no more than 10 are allowed',
+    'error: a.txt: has 11 bytes, and no more than 10 are allowed',
+  ])
+  expect(await backend.stat('b.txt')).toBeUndefined()
+})
+
+test('ls lists a folder, sorted, folders with a slash; an empty folder and a missing one are told apart', async () => {
+  const backend = memoryBackend({ 'b.txt': '', 'a/x.txt': '', 'a/c/y.txt': '' })
+  expect(await read(backend, [call('ls', {}), call('ls', { path: 'a' }), call('ls', { path: 'z' })])).toEqual([
+    'a/\nb.txt',
+    'c/\nx.txt',
+    'error: z: there is no such folder',
+  ])
+  expect(await read(memoryBackend(), [call('ls', {})])).toEqual(['(the folder is empty)'])
+})
+
+test('glob gives the newest first, the same age by name, below a path if asked (N38)', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  vi.setSystemTime(1_000)
+  const backend = memoryBackend({
+    'z.ts': '',
+    'src/b.ts': '',
+    'src/a.ts': '',
+    'src/c.md': '',
+    'node_modules/x/i.ts': '',
+  })
+  vi.setSystemTime(2_000)
+  await backend.write('src/deep/new.ts', bytes(''))
+  const texts = await read(backend, [
+    call('glob', { pattern: '**/*.ts' }),
+    call('glob', { pattern: '*.ts' }),
+    call('glob', { pattern: '*.ts', path: 'src' }),
+    call('glob', { pattern: '**', path: 'node_modules/x' }),
+    call('glob', { pattern: '*.py' }),
+    call('glob', { pattern: '{' }),
+    call('glob', { pattern: '*', path: 'gone' }),
+  ])
+  expect(texts).toEqual([
+    'src/deep/new.ts\nsrc/a.ts\nsrc/b.ts\nz.ts',
+    'z.ts',
+    'src/a.ts\nsrc/b.ts',
+    'node_modules/x/i.ts',
+    '(no file matches)',
+    'error: "{" is no glob pattern',
+    'error: gone: there is no such folder',
+  ])
+})
+
+test('grep gives files, content or counts, files by default (N38)', async () => {
+  const backend = memoryBackend({
+    'a.ts': 'const one = 1\nconst two = 2\n',
+    'src/b.ts': 'let three = 3\nCONST four = 4\r\n',
+    'src/c.md': 'const in words',
+    'd.bin': new Uint8Array([0, ...bytes('const')]),
+  })
+  const find = (rest: object) => call('grep', { pattern: 'const \\w+', ...rest })
+  const texts = await read(backend, [
+    find({}),
+    find({ output: 'content' }),
+    find({ output: 'count', ignoreCase: true }),
+    find({ glob: '*.ts' }),
+    find({ glob: 'src/*', ignoreCase: true }),
+    find({ path: 'src' }),
+    find({ path: 'a.ts', output: 'count' }),
+    find({ pattern: '^$' }),
+    find({ pattern: '(' }),
+    find({ path: 'gone' }),
+    find({ output: 'lines' }),
+  ])
+  expect(texts).toEqual([
+    'a.ts\nsrc/c.md',
+    'a.ts:1:const one = 1\na.ts:2:const two = 2\nsrc/c.md:1:const in words',
+    'a.ts:2\nsrc/b.ts:1\nsrc/c.md:1',
+    'a.ts',
+    'src/b.ts\nsrc/c.md',
+    'src/c.md',
+    'a.ts:2',
+    '(nothing matches)',
+    'error: error parsing regexp: missing closing ): `(`',
+    'error: gone: there is no such folder',
+    'error: invalid input for grep: output: must be one of files, content, count',
+  ])
+})
+
+test('a search is bounded: in the lines shown, in their length, in the size of a file, and in its time (N38)', async () => {
+  const backend = memoryBackend({
+    'long.txt': `${'a'.repeat(2_000)}!`,
+    'many.txt': 'hit\n'.repeat(1_500),
+    'too-large.txt': 'hit '.repeat(10_000),
+  })
+  const { texts } = await toolResults(
+    [filesystem({ backend, maxBytes: 10_000 })],
+    [
+      [
+        call('grep', { pattern: '(a+)+$' }),
+        call('grep', { pattern: 'a!', output: 'content' }),
+        call('grep', { pattern: 'hit', output: 'content' }),
+        call('grep', { pattern: 'hit', path: 'too-large.txt' }),
+      ],
+    ],
+  )
+  const passedOver = '(files that are too large, or cannot be read, were passed over)'
+  expect(texts[0]).toBe(`(nothing matches)\n${passedOver}`)
+  expect(texts[1]).toBe(`long.txt:1:${'a'.repeat(500)} …\n${passedOver}`)
+  const lines = texts[2]?.split('\n') ?? []
+  expect(lines).toHaveLength(1_001)
+  expect(lines.at(-1)).toBe('(not all was searched, or is shown; narrow the pattern or the path)')
+  expect(texts[3]).toBe('error: too-large.txt: has 40000 bytes, and no more than 10000 are allowed')
+})
+
+test('a walk ends at its bound and says so (N38)', async () => {
+  const endless: FileBackend = {
+    ...memoryBackend(),
+    list: async () => [
+      { name: 'a.txt', kind: 'file' },
+      ...Array.from({ length: 99 }, (_, n): FolderEntry => ({ name: `${n}`, kind: 'folder' })),
+    ],
+    stat: async () => ({ kind: 'folder', size: 0, modified: 0 }),
+  }
+  const [text] = await read(endless, [call('glob', { pattern: 'a.txt' })])
+  expect(text).toBe('a.txt\n(only the first 20000 entries were looked at; give a deeper path)')
+})
+
+test('whatever a backend throws is an error result, and the run goes on (N38)', async () => {
+  const failing = () => Promise.reject(new Error('the disk is on fire'))
+  const backend: FileBackend = { stat: failing, list: failing, read: failing, write: failing }
+  const texts = await read(backend, [
+    call('ls', {}),
+    toRead('a'),
+    toWrite('a', ''),
+    call('glob', { pattern: '*' }),
+    call('grep', { pattern: 'a' }),
+  ])
+  expect(texts).toEqual(Array.from({ length: 5 }, () => 'error: the disk is on fire'))
+})
+
+test('tools that read are read, tools that write external, and each names the keys it reads or writes (N39)', async () => {
+  const tools = await toolsOf(filesystem({ backend: memoryBackend() }))
+  const keys = (name: string, input: object) => {
+    const tool = tools.find((tool) => tool.name === name)
+    return [tool?.effect, tool?.reads?.(input), tool?.writes?.(input)]
+  }
+  expect(keys('read_file', { path: './Src//A.ts' })).toEqual(['read', ['file:src/a.ts'], undefined])
+  expect(keys('ls', { path: 'src' })).toEqual(['read', ['file:src', 'file:src/'], undefined])
+  expect(keys('glob', { path: '' })).toEqual(['read', ['file:', 'file:'], undefined])
+  expect(keys('grep', { path: 'src/a.ts' })).toEqual(['read', ['file:src/a.ts', 'file:src/a.ts/'], undefined])
+  const change = ['external', undefined, ['file:src/a.ts', 'file:', 'file:src/']]
+  expect(keys('write_file', { path: 'src/a.ts' })).toEqual(change)
+  expect(keys('edit_file', { path: 'src/a.ts' })).toEqual(change)
+  expect(keys('write_file', { path: '../a.ts' })).toEqual(['external', undefined, []])
+})
+
+test('a change meets every reading of its file and of the folders it is in, and no other (N39)', async () => {
+  const tools = await toolsOf(filesystem({ backend: memoryBackend() }))
+  const named = (name: string) => tools.find((tool) => tool.name === name)
+  const changed = named('write_file')?.writes?.({ path: 'src/lib/a.ts' }) ?? []
+  const meets = (name: string, path: string) =>
+    named(name)
+      ?.reads?.({ path })
+      .some((key) => changed.includes(key))
+  expect([
+    meets('read_file', 'src/lib/a.ts'),
+    meets('grep', 'src/lib/a.ts'),
+    meets('ls', 'src/lib'),
+    meets('glob', ''),
+  ]).toEqual([true, true, true, true])
+  expect([
+    meets('read_file', 'src/lib/b.ts'),
+    meets('read_file', 'src'),
+    meets('ls', 'src/lib2'),
+    meets('grep', 'test'),
+  ]).toEqual([false, false, false, false])
+})
+
+test('readOnly leaves out what writes, tools chooses, and wrong options are a ConfigError that names them', async () => {
+  const backend = memoryBackend()
+  const names = async (options: object) => (await toolsOf(filesystem({ backend, ...options }))).map(({ name }) => name)
+  expect(await names({})).toEqual(['ls', 'read_file', 'write_file', 'edit_file', 'glob', 'grep'])
+  expect(await names({ readOnly: true })).toEqual(['ls', 'read_file', 'glob', 'grep'])
+  expect(await names({ tools: ['grep', 'read_file'] })).toEqual(['grep', 'read_file'])
+  for (const [option, options] of Object.entries({
+    backend: { backend: undefined },
+    maxBytes: { maxBytes: -1 },
+    tools: { tools: ['rm'] },
+  })) {
+    const wrong = () => filesystem({ backend, ...options } as never)
+    expect(wrong).toThrow(ConfigError)
+    expect(wrong).toThrow(expect.objectContaining({ option }))
+  }
+})
+
+test('an aborted run stops a search between two files', async () => {
+  const files = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`${n}.txt`, 'x']))
+  const memory = memoryBackend(files)
+  const reading = new AbortController()
+  let reads = 0
+  const backend: FileBackend = {
+    ...memory,
+    read(path, options) {
+      if (++reads === 3) reading.abort()
+      return memory.read(path, options)
+    },
+  }
+  const model = scriptedModel([respond(call('grep', { pattern: 'x' }))])
+  const agent = createAgent({ model, middleware: [filesystem({ backend })] })
+  await expect(agent.run('Go', { signal: reading.signal })).rejects.toMatchObject({ name: 'AbortError' })
+  expect(reads).toBe(3)
+})
+
+test('a file named __proto__ is a file like any other (N37)', async () => {
+  const backend = memoryBackend({ __proto__x: '', ['__proto__']: 'one' })
+  const texts = await read(
+    backend,
+    [toEdit('__proto__', 'one', 'two')],
+    [toRead('__proto__')],
+    [toEdit('__proto__', 'one', 'two')],
+  )
+  expect(texts.at(0)).toContain('was not read')
+  expect(texts.at(-1)).toBe('Edited __proto__: 1 replacement.')
+})

@@ -1,0 +1,52 @@
+/** The tool `edit_file`: one text of a file in place of another (N37). */
+
+import { FileError, hasChanged, tooLarge } from '../file-error.ts'
+import { plainPath } from '../file-path.ts'
+import { flag, inputSchema, optional, text } from '../input-schema.ts'
+import { textOfBytes } from './file-content.ts'
+import { type FileTools, filePath } from './file-tools.ts'
+import { changeKeys, type KeyedTool, keyedTool } from './resource-keys.ts'
+import { seenVersion } from './seen-files.ts'
+
+export function editFile({ backend, maxBytes, seen }: FileTools): KeyedTool {
+  return keyedTool({
+    name: 'edit_file',
+    description:
+      'Replaces a text in a file that was read before, in an earlier step. The text must be in it exactly once, unless replaceAll is set.',
+    input: inputSchema({
+      path: filePath,
+      oldText: text('What is there now, to the letter, without line numbers.', { minLength: 1 }),
+      newText: text('What is to be there instead.'),
+      replaceAll: optional(flag('Whether to replace it wherever it occurs.'), false),
+    }),
+    effect: 'external',
+    writes: ({ path }) => changeKeys(path),
+    async execute({ path, oldText, newText, replaceAll }, { run, signal }) {
+      const plain = plainPath(path)
+      if (oldText === newText) throw new FileError('failed', plain, 'oldText and newText are the same')
+      const replaces = seenVersion(seen, run, plain)
+      const { bytes, version } = await backend.read(plain, { maxBytes, signal })
+      if (version !== replaces) throw hasChanged(plain, replaces)
+      const before = textOfBytes(bytes)
+      if (before === undefined) throw new FileError('failed', plain, 'is no UTF-8 text')
+      const pieces = before.split(oldText)
+      const count = pieces.length - 1
+      if (count === 0) throw new FileError('failed', plain, 'does not hold oldText')
+      if (!replaceAll && !isOnce(before, oldText))
+        throw new FileError(
+          'failed',
+          plain,
+          'holds oldText more than once; give more of what is round it, or replaceAll',
+        )
+      const after = new TextEncoder().encode(pieces.join(newText))
+      if (after.length > maxBytes) throw tooLarge(plain, after.length, maxBytes)
+      seen.add(run, { path: plain, version: await backend.write(plain, after, { replaces, signal }) })
+      return `Edited ${plain}: ${count} ${count === 1 ? 'replacement' : 'replacements'}.`
+    },
+  })
+}
+
+/** Occurrences may overlap: "aa" is in "aaa" twice. */
+function isOnce(text: string, part: string): boolean {
+  return text.indexOf(part, text.indexOf(part) + 1) === -1
+}

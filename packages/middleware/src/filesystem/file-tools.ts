@@ -1,0 +1,16 @@
+/** What the file tools share: where the files are, how large one may be, and what the model has seen. */
+
+import type { FileBackend } from '../file-backend.ts'
+import { type Member, text } from '../input-schema.ts'
+import type { SeenFiles } from './seen-files.ts'
+
+export interface FileTools {
+  readonly backend: FileBackend
+  readonly maxBytes: number
+  readonly seen: SeenFiles
+}
+
+export const filePath: Member<string> = text('The file, relative to the root, such as "src/index.ts".', {
+  minLength: 1,
+})
+export const folderPath: Member<string> = text('The folder, relative to the root. Default: the root.')

@@ -1,0 +1,44 @@
+/** The tool `glob`: files by their names, newest first (N38). */
+
+import { plainPath } from '../file-path.ts'
+import { inputSchema, optional, text } from '../input-schema.ts'
+import { type FileTools, folderPath } from './file-tools.ts'
+import { globPattern } from './glob-pattern.ts'
+import { type KeyedTool, keyedTool, treeKeys } from './resource-keys.ts'
+import { INCOMPLETE, walk } from './walk.ts'
+
+const MAX_RESULTS = 1_000
+
+export function glob({ backend }: FileTools): KeyedTool {
+  return keyedTool({
+    name: 'glob',
+    description:
+      'Finds files by name, newest first. Folders .git and node_modules are searched only if path leads into them.',
+    input: inputSchema({
+      pattern: text('Of paths below the folder, such as "**/*.ts" or "src/{a,b}/*.md".', { minLength: 1 }),
+      path: optional(folderPath, ''),
+    }),
+    effect: 'read',
+    reads: ({ path }) => treeKeys(path),
+    async execute({ pattern, path }, { signal }) {
+      const matches = globPattern(pattern)
+      const { files, complete } = await walk(backend, path, signal)
+      const start = plainPath(path)
+      const below = start === '' ? 0 : start.length + 1
+      const found: { readonly path: string; readonly modified: number }[] = []
+      for (const file of files) {
+        signal.throwIfAborted()
+        if (!matches(file.slice(below))) continue
+        const stat = await backend.stat(file, { signal })
+        if (stat) found.push({ path: file, modified: stat.modified })
+      }
+      // Sorting is stable, and the files come in the order of their paths.
+      found.sort((a, b) => b.modified - a.modified)
+      const lines = found.slice(0, MAX_RESULTS).map((file) => file.path)
+      if (found.length === 0) lines.push('(no file matches)')
+      if (found.length > MAX_RESULTS) lines.push(`(the newest ${MAX_RESULTS} of ${found.length})`)
+      if (!complete) lines.push(INCOMPLETE)
+      return lines.join('\n')
+    },
+  })
+}

@@ -1,0 +1,90 @@
+/** The tool `grep`: files by what is in them (N38), in time linear in what is searched, whatever the pattern. */
+
+import { RE2JS } from 're2js'
+import { FileError } from '../file-error.ts'
+import { plainPath } from '../file-path.ts'
+import { flag, inputSchema, oneOf, optional, text } from '../input-schema.ts'
+import { linesOf, textOfBytes } from './file-content.ts'
+import type { FileTools } from './file-tools.ts'
+import { globPattern } from './glob-pattern.ts'
+import { type KeyedTool, keyedTool, treeKeys } from './resource-keys.ts'
+import { INCOMPLETE, walk } from './walk.ts'
+
+const MAX_RESULTS = 1_000
+const MAX_SEARCHED = 50_000_000
+const MAX_LINE = 500
+const OUTPUTS = ['files', 'content', 'count'] as const
+
+type Output = (typeof OUTPUTS)[number]
+
+export function grep({ backend, maxBytes }: FileTools): KeyedTool {
+  return keyedTool({
+    name: 'grep',
+    description:
+      'Searches the lines of text files for a regular expression (RE2: no look-around, no back-references). Folders .git and node_modules are searched only if path leads into them.',
+    input: inputSchema({
+      pattern: text('The regular expression.', { minLength: 1 }),
+      path: optional(text('The file or folder to search, relative to the root. Default: the root.'), ''),
+      glob: optional(
+        text('Only files with such a path, or, if it has no slash, such a name: "*.ts".', { minLength: 1 }),
+      ),
+      ignoreCase: optional(flag('Whether large and small letters are the same.'), false),
+      output: optional(
+        oneOf(OUTPUTS, 'files: their paths; content: path, number and text of each line; count: lines per file.'),
+        'files',
+      ),
+    }),
+    effect: 'read',
+    reads: ({ path }) => treeKeys(path),
+    async execute({ pattern, path, glob, ignoreCase, output }, { signal }) {
+      const regex = RE2JS.compile(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0)
+      const isWanted = glob === undefined ? () => true : pathFilter(glob)
+      const { files, complete } = await walk(backend, path, signal)
+      const found: string[] = []
+      const notes = new Set(complete ? [] : [INCOMPLETE])
+      let left = MAX_SEARCHED
+      for (const file of files.filter(isWanted)) {
+        signal.throwIfAborted()
+        if (left < 0 || found.length > MAX_RESULTS) break
+        try {
+          const { bytes } = await backend.read(file, { maxBytes, signal })
+          left -= bytes.length
+          const hits = hitsIn(regex, textOfBytes(bytes) ?? '')
+          if (hits.length > 0) found.push(...told(file, hits, output))
+        } catch (error) {
+          // Passed over, unless it alone was asked for.
+          if (!(error instanceof FileError) || file === plainPath(path)) throw error
+          notes.add('(files that are too large, or cannot be read, were passed over)')
+        }
+      }
+      if (left < 0 || found.length > MAX_RESULTS)
+        notes.add('(not all was searched, or is shown; narrow the pattern or the path)')
+      if (found.length === 0) found.push('(nothing matches)')
+      return [...found.slice(0, MAX_RESULTS), ...notes].join('\n')
+    },
+  })
+}
+
+interface Hit {
+  readonly line: string
+  readonly number: number
+}
+
+function hitsIn(regex: RE2JS, text: string): Hit[] {
+  return linesOf(text).flatMap((line, index) => (regex.test(line) ? [{ line, number: index + 1 }] : []))
+}
+
+function told(file: string, hits: readonly Hit[], output: Output): string[] {
+  if (output === 'files') return [file]
+  if (output === 'count') return [`${file}:${hits.length}`]
+  return hits.slice(0, MAX_RESULTS + 1).map(({ line, number }) => {
+    const text = line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)} …` : line
+    return `${file}:${number}:${text}`
+  })
+}
+
+/** A pattern without slash is one of names, wherever they are. */
+function pathFilter(glob: string): (path: string) => boolean {
+  const matches = globPattern(glob)
+  return glob.includes('/') ? matches : (path) => matches(path.slice(path.lastIndexOf('/') + 1))
+}

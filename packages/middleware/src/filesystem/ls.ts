@@ -1,0 +1,28 @@
+/** The tool `ls`: what a folder holds. */
+
+import { inputSchema, optional } from '../input-schema.ts'
+import { type FileTools, folderPath } from './file-tools.ts'
+import { type KeyedTool, keyedTool, treeKeys } from './resource-keys.ts'
+
+const MAX_ENTRIES = 1_000
+
+export function ls({ backend }: FileTools): KeyedTool {
+  return keyedTool({
+    name: 'ls',
+    description: 'Lists a folder: names, sorted, those of folders with a slash behind.',
+    input: inputSchema({ path: optional(folderPath, '') }),
+    effect: 'read',
+    reads: ({ path }) => treeKeys(path),
+    async execute({ path }, { signal }) {
+      const entries = await backend.list(path, { limit: MAX_ENTRIES + 1, signal })
+      if (entries.length === 0) return '(the folder is empty)'
+      const names = entries.map(({ name, kind }) => {
+        if (kind === 'other') return `${name} (neither file nor folder)`
+        return kind === 'folder' ? `${name}/` : name
+      })
+      const lines = names.slice(0, MAX_ENTRIES).sort()
+      if (names.length > MAX_ENTRIES) lines.push(`(there are more than these ${MAX_ENTRIES})`)
+      return lines.join('\n')
+    },
+  })
+}

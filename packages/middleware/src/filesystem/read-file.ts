@@ -1,0 +1,75 @@
+/** The tool `read_file`: text with line numbers, images and PDFs as they are (N36). */
+
+import type { ContentPart } from '@meanwhile/core'
+import type { FileBackend } from '../file-backend.ts'
+import { FileError } from '../file-error.ts'
+import { plainPath } from '../file-path.ts'
+import { inputSchema, optional, whole } from '../input-schema.ts'
+import { base64Of, linesOf, mediaTypeOf, textOfBytes } from './file-content.ts'
+import { filePath } from './file-tools.ts'
+import { fileKey, type KeyedTool, keyedTool } from './resource-keys.ts'
+import type { SeenFile } from './seen-files.ts'
+
+export const READ_FILE = 'read_file'
+
+export interface ReadFileOptions {
+  readonly backend: FileBackend
+  readonly maxBytes: number
+}
+
+export function readFile({ backend, maxBytes }: ReadFileOptions): KeyedTool {
+  return keyedTool({
+    name: READ_FILE,
+    description:
+      'Reads a file. Text comes with a line number and a tab before each line, which are not part of the file; images and PDFs come as they are.',
+    input: inputSchema({
+      path: filePath,
+      offset: optional(whole('The first line to read.', { minimum: 1 }), 1),
+      limit: optional(whole('How many lines to read at most.', { minimum: 1 }), 2_000),
+    }),
+    effect: 'read',
+    reads: ({ path }) => fileKey(path),
+    async execute({ path, offset, limit }, { signal }): Promise<FileRead> {
+      const plain = plainPath(path)
+      const { bytes, version } = await backend.read(plain, { maxBytes, signal })
+      const mediaType = mediaTypeOf(bytes)
+      const text = mediaType ? undefined : textOfBytes(bytes)
+      if (text !== undefined) return new FileRead(plain, version, [numbered(plain, text, offset, limit)])
+      if (!mediaType) throw new FileError('failed', plain, 'is neither UTF-8 text nor an image or PDF')
+      const filename = plain.slice(plain.lastIndexOf('/') + 1)
+      return new FileRead(plain, version, [
+        { type: 'text', text: `${plain} (${mediaType}, ${bytes.length} bytes)` },
+        { type: 'file', mediaType, data: base64Of(bytes), filename },
+      ])
+    },
+    toContent: (read) => read.content(),
+  })
+}
+
+/** What was read: for the model its content, for the caller and the next steps, as JSON, which version of which file. */
+class FileRead implements SeenFile {
+  readonly path: string
+  readonly version: string
+  readonly #content: readonly ContentPart[]
+
+  constructor(path: string, version: string, content: readonly ContentPart[]) {
+    this.path = path
+    this.version = version
+    this.#content = content
+  }
+
+  content(): readonly ContentPart[] {
+    return this.#content
+  }
+}
+
+function numbered(path: string, text: string, offset: number, limit: number): ContentPart {
+  const lines = linesOf(text)
+  if (lines.length === 0) return { type: 'text', text: '(the file is empty)' }
+  if (offset > lines.length) throw new FileError('failed', path, `has ${lines.length} lines, none from ${offset} on`)
+  const shown = lines.slice(offset - 1, offset - 1 + limit)
+  const rows = shown.map((line, index) => `${String(offset + index).padStart(6)}\t${line}`)
+  const next = offset + shown.length
+  if (next <= lines.length) rows.push(`(lines ${offset} to ${next - 1} of ${lines.length}; offset ${next} goes on)`)
+  return { type: 'text', text: rows.join('\n') }
+}

@@ -1,0 +1,57 @@
+/** Which files the model has seen in a run, and as what: only those may it change (N37). */
+
+import { type AgentState, type Run, runLocal } from '@meanwhile/core'
+import { FileError } from '../file-error.ts'
+
+export interface SeenFiles {
+  /** The version the model saw last. Without a run there is no model. */
+  version(run: Run | undefined, path: string): string | undefined
+  add(run: Run | undefined, file: SeenFile): void
+  /**
+   * Adds what the last step's results told of. Of the results, not of the calls: one made early and then discarded was not seen
+   * by the model, and neither has it seen a result when it wrote another call of the same response.
+   */
+  addResults(run: Run, state: AgentState): void
+}
+
+export interface SeenFile {
+  readonly path: string
+  readonly version: string
+}
+
+export function seenFiles(): SeenFiles {
+  const versions = runLocal(() => new Map<string, string>())
+  const add = (run: Run | undefined, { path, version }: SeenFile) => {
+    if (run) versions(run).set(path, version)
+  }
+  return {
+    version: (run, path) => run && versions(run).get(path),
+    add,
+    addResults(run, { messages }) {
+      // What is there before the first step is of another run.
+      if (run.step === 1) return
+      const answer = messages.findLastIndex(({ role }) => role === 'assistant')
+      for (const message of messages.slice(answer + 1)) {
+        if (message.role === 'tool' && isSeenFile(message.output)) add(run, message.output)
+      }
+    },
+  }
+}
+
+function isSeenFile(output: unknown): output is SeenFile {
+  return (
+    typeof output === 'object' &&
+    output !== null &&
+    'path' in output &&
+    typeof output.path === 'string' &&
+    'version' in output &&
+    typeof output.version === 'string'
+  )
+}
+
+/** @throws {FileError} `changed`: the model has not seen the file in this run. */
+export function seenVersion(seen: SeenFiles, run: Run | undefined, path: string): string {
+  const version = seen.version(run, path)
+  if (version !== undefined) return version
+  throw new FileError('changed', path, 'was not read in this run; read it, then try again')
+}

@@ -1,0 +1,28 @@
+/** The tool `write_file`: a whole file, new or in place of one the model has seen (N37). */
+
+import { tooLarge } from '../file-error.ts'
+import { plainPath } from '../file-path.ts'
+import { inputSchema, text } from '../input-schema.ts'
+import { type FileTools, filePath } from './file-tools.ts'
+import { changeKeys, type KeyedTool, keyedTool } from './resource-keys.ts'
+import { seenVersion } from './seen-files.ts'
+
+export function writeFile({ backend, maxBytes, seen }: FileTools): KeyedTool {
+  return keyedTool({
+    name: 'write_file',
+    description:
+      'Writes a whole file, with the folders it needs. A file that is there already must have been read before, in an earlier step.',
+    input: inputSchema({ path: filePath, content: text('All of the new content.') }),
+    effect: 'external',
+    writes: ({ path }) => changeKeys(path),
+    async execute({ path, content }, { run, signal }) {
+      const plain = plainPath(path)
+      const bytes = new TextEncoder().encode(content)
+      if (bytes.length > maxBytes) throw tooLarge(plain, bytes.length, maxBytes)
+      const replaces = (await backend.stat(plain, { signal })) ? seenVersion(seen, run, plain) : null
+      const version = await backend.write(plain, bytes, { replaces, signal })
+      seen.add(run, { path: plain, version })
+      return `${replaces === null ? 'Created' : 'Replaced'} ${plain} (${bytes.length} bytes).`
+    },
+  })
+}

@@ -1,0 +1,140 @@
+/** Large tool results go to files; the model reads how they begin, and where the rest is. */
+
+import {
+  AgentError,
+  ConfigError,
+  type ContentPart,
+  type Middleware,
+  messageOf,
+  type Run,
+  type ToolCall,
+  type ToolMessage,
+  textOf,
+} from '@meanwhile/core'
+import { digest } from './digest.ts'
+import { checkBackend, type FileBackend } from './file-backend.ts'
+import { plainPath } from './file-path.ts'
+import { READ_FILE, readFile } from './filesystem/read-file.ts'
+
+export interface OffloadToolResultsOptions {
+  /** Where the texts go. If the agent has a `read_file` of its own, it must read from the same place. */
+  readonly backend: FileBackend
+  /** A text of more bytes than this is stored. Default 50,000. */
+  readonly maxBytes?: number
+  /** How many bytes of it the model reads at once, at the most. Default 2,000. */
+  readonly preview?: number
+  /** Default `tool-results`. */
+  readonly folder?: string
+  /** Tools whose results are left as they are. */
+  readonly exclude?: readonly string[]
+}
+
+/**
+ * Stores the text of a tool result, or of a tool's error, that is larger than `maxBytes`, and gives the model its beginning, its
+ * size and the path (N33). `read_file` is added if there is none, and what it reads is not stored again (N34). If storing fails the
+ * model reads the beginning and a note, and there is a warning `tool-result-not-stored` (N35). A result that is the run's answer (`returnDirect`) stays whole (O14). Files in
+ * a result stay in it, and `output` stays what it was: the model does not read that.
+ *
+ * It stands inside `filesystem`: `[filesystem({ backend }), offloadToolResults({ backend })]`.
+ */
+export function offloadToolResults(options: OffloadToolResultsOptions): Middleware {
+  const { backend, maxBytes = 50_000, preview = 2_000, exclude = [] } = options
+  checkBackend(backend)
+  for (const [option, value] of Object.entries({ maxBytes, preview })) {
+    if (!Number.isSafeInteger(value) || value < 0)
+      throw new ConfigError(option, `must be a whole number from 0 on, not ${value}`)
+  }
+  const folder = folderOf(options.folder ?? 'tool-results')
+  const shown = Math.min(preview, maxBytes)
+  const reader = readFile({ backend, maxBytes: 1_000_000 })
+
+  async function offloaded(message: ToolMessage, run: Run): Promise<ToolMessage> {
+    const text = textOf(message)
+    // No text has more bytes than three a code unit: most are not even encoded.
+    if (text.length * 3 <= maxBytes) return message
+    const bytes = new TextEncoder().encode(text)
+    if (bytes.length <= maxBytes) return message
+    const note = await stored(bytes, run)
+    const start: ContentPart = { type: 'text', text: `${startOf(text, shown)}\n\n[${note}]` }
+    return { ...message, content: [start, ...message.content.filter((part) => part.type !== 'text')] }
+  }
+
+  async function stored(bytes: Uint8Array, run: Run): Promise<string> {
+    const size = `This result has ${bytes.length} bytes, of which at most ${shown} are shown.`
+    try {
+      const path = `${folder}/${(await digest(bytes)).slice(0, 32)}.txt`
+      await backend.write(path, bytes, { signal: run.signal })
+      return `${size} All of it is in ${path}, which ${READ_FILE} reads.`
+    } catch (error) {
+      run.signal.throwIfAborted()
+      const problem = messageOf(error).slice(0, 500)
+      run.warn({ code: 'tool-result-not-stored', message: problem })
+      return `${size} The rest is lost, as it could not be stored: ${problem}`
+    }
+  }
+
+  return {
+    name: 'offload-tool-results',
+    beforeAgent(setup) {
+      if (setup.tools.some(({ name }) => name === READ_FILE)) return
+      return { ...setup, tools: [...setup.tools, reader] }
+    },
+    async *wrapToolCall(call, next, run) {
+      if (call.name === READ_FILE || exclude.includes(call.name)) return yield* next(call)
+      try {
+        const message = yield* next(call)
+        return isAnswer(message, run) ? message : await offloaded(message, run)
+      } catch (error) {
+        // What is not this call's own failure, or is short, goes up as it is: to be repeated, or to end the run.
+        if (error instanceof AgentError || run.signal.aborted) throw error
+        const failed = failure(call, error)
+        const message = await offloaded(failed, run)
+        if (message === failed) throw error
+        return message
+      }
+    },
+  }
+}
+
+function folderOf(path: string): string {
+  try {
+    const plain = plainPath(path)
+    if (plain !== '') return plain
+  } catch (cause) {
+    throw Object.assign(new ConfigError('folder', messageOf(cause)), { cause })
+  }
+  throw new ConfigError('folder', 'must be below the root')
+}
+
+/** Whether core will take it as the run's answer: it asks the tool the same. */
+function isAnswer({ name, isError, output }: ToolMessage, run: Run): boolean {
+  const direct = run.setup.tools.find((tool) => tool.name === name)?.returnDirect
+  if (isError || direct === undefined) return false
+  if (typeof direct === 'boolean') return direct
+  try {
+    return direct(output)
+  } catch {
+    return false
+  }
+}
+
+function failure(call: ToolCall, error: unknown): ToolMessage {
+  const content: ContentPart[] = [{ type: 'text', text: messageOf(error) }]
+  return { role: 'tool', callId: call.id, name: call.name, content, isError: true }
+}
+
+const characters = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
+/** The start of a text, in at most so many bytes, no character cut in two: as readers see them, accents and joined signs included. */
+function startOf(text: string, maxBytes: number): string {
+  const encoder = new TextEncoder()
+  let end = 0
+  let left = maxBytes
+  // A code unit has at least one byte; what follows the last tells whether a character ends there.
+  for (const { segment } of characters.segment(text.slice(0, maxBytes + 2))) {
+    left -= encoder.encode(segment).length
+    if (left < 0) break
+    end += segment.length
+  }
+  return text.slice(0, end)
+}

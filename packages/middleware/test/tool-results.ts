@@ -1,0 +1,33 @@
+/** What a model that makes these calls reads of them. */
+
+import {
+  type AgentEvent,
+  type AgentResult,
+  createAgent,
+  type Middleware,
+  type Tool,
+  type ToolMessage,
+  textOf,
+} from '@meanwhile/core'
+import { type Collected, collect, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
+
+export interface ToolResults extends Collected<AgentEvent, AgentResult> {
+  readonly messages: readonly ToolMessage[]
+  /** The text of each message, in order; that of an error result with `error: ` before it. */
+  readonly texts: readonly string[]
+}
+
+/** Runs an agent through these steps, each a list of calls, and an answer. */
+export async function toolResults(
+  middleware: readonly Middleware[],
+  steps: readonly (readonly ScriptStep[])[],
+  tools: readonly Tool[] = [],
+): Promise<ToolResults> {
+  const model = scriptedModel([...steps.map((calls) => respond(...calls)), respond(say('Done.'))])
+  const agent = createAgent({ model, middleware, tools, maxSteps: steps.length + 1 })
+  const collected = await collect(agent.stream('Go'))
+  if (collected.error) throw collected.error
+  const messages = collected.result?.messages.filter((message) => message.role === 'tool') ?? []
+  const texts = messages.map((message) => (message.isError ? 'error: ' : '') + textOf(message))
+  return { ...collected, messages, texts }
+}
