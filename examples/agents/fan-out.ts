@@ -1,0 +1,33 @@
+// Several agents at once on one question, and one that makes an answer of theirs. One signal stops them all.
+
+import { createAgent } from '@meanwhile/core'
+import { respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
+
+const expert = (name: string, ms: number, answer: string) =>
+  createAgent({
+    name,
+    instructions: `You are the ${name} expert.`,
+    model: scriptedModel([respond(wait(ms), say(answer))]),
+  })
+
+const experts = [
+  expert('cost', 60, 'It is cheap.'),
+  expert('safety', 40, 'It is safe, if its effects are declared.'),
+  expert('speed', 20, 'It saves about a third of a step.'),
+]
+const judge = createAgent({
+  name: 'judge',
+  instructions: 'Weigh what the experts say.',
+  model: scriptedModel([respond(say('Do it, and declare the effects.'))]),
+})
+
+const { signal } = new AbortController()
+const opinions = await Promise.all(
+  experts.map(async (agent) => {
+    const { text } = await agent.run('Shall we start tools early?', { signal })
+    console.log(`${agent.name}: ${text}`)
+    return `${agent.name}: ${text}`
+  }),
+)
+const { text } = await judge.run(opinions.join('\n'), { signal })
+console.log(`judge: ${text}`)

@@ -1,0 +1,44 @@
+// An agent that has other agents as tools: it decides who does what. Their events come with a path, their usage adds up.
+
+import { agentTool, createAgent, tool } from '@meanwhile/core'
+import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { z } from 'zod'
+
+const search = tool({
+  name: 'search',
+  description: 'Searches the library.',
+  input: z.object({ query: z.string() }),
+  effect: 'read',
+  execute: ({ query }) => `Three books on ${query}.`,
+})
+const researcher = createAgent({
+  name: 'researcher',
+  description: 'Finds out what is known.',
+  model: scriptedModel([
+    respond(call('search', { query: 'streams' })),
+    respond(say('Three books say: read to the end.')),
+  ]),
+  tools: [search],
+})
+const translator = createAgent({
+  name: 'translator',
+  description: 'Translates into German.',
+  model: scriptedModel([respond(say('Drei Bücher sagen: Lies bis zum Ende.'))]),
+})
+
+const supervisor = createAgent({
+  name: 'supervisor',
+  model: scriptedModel([
+    respond(call('researcher', { request: 'What is known of streams?' })),
+    respond(call('translator', { request: 'Three books say: read to the end.' })),
+    respond(say('Done: Drei Bücher sagen: Lies bis zum Ende.')),
+  ]),
+  tools: [agentTool(researcher), agentTool(translator)],
+})
+
+const run = supervisor.stream('What is known of streams? In German.')
+for await (const event of run) {
+  const depth = '  '.repeat(event.path?.length ?? 0)
+  if (event.type === 'tool-start') console.log(`${depth}${event.call.name} ${JSON.stringify(event.call.input)}`)
+  if (event.type === 'run-end') console.log(`${depth}→ ${event.result.text}`)
+}

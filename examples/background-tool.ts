@@ -1,0 +1,37 @@
+// A call that is answered at once: the model goes on, and reads the result when it is there.
+
+import { setTimeout as wait } from 'node:timers/promises'
+import { createAgent, tool } from '@meanwhile/core'
+import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { z } from 'zod'
+
+const build = tool({
+  name: 'build',
+  description: 'Builds the project. Takes long.',
+  input: z.object({ target: z.string() }),
+  background: { atEnd: 'wait' },
+  async *execute({ target }, { signal }) {
+    for (const part of [1, 2, 3]) {
+      await wait(50, undefined, { signal })
+      yield { progress: part / 3, message: `part ${part} of 3` }
+    }
+    return `${target} is built.`
+  },
+})
+
+const agent = createAgent({
+  model: scriptedModel([
+    respond(call('build', { target: 'app' })),
+    respond(say('The build has started; I will tell you when it is done.')),
+    respond(say('The app is built.')),
+  ]),
+  tools: [build],
+})
+
+const run = agent.stream('Build the app.')
+for await (const event of run) {
+  if (event.type === 'tool-end') console.log('answered with', event.message.output)
+  if (event.type === 'tool-progress') console.log(`\n  ${event.message}`)
+  if (event.type === 'text-delta') process.stdout.write(event.delta)
+}
+console.log(`\n${(await run.result).steps} steps`)
