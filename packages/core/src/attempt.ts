@@ -3,6 +3,7 @@
 import type { Context, Span } from '@opentelemetry/api'
 import { causeOf } from './discard-cause.ts'
 import { AgentError, ModelError, messageOf } from './errors.ts'
+import type { DiscardCause } from './events.ts'
 import { close, type Flow } from './flow.ts'
 import { freeze, isMessage } from './history.ts'
 import type { AssistantMessage } from './message.ts'
@@ -27,6 +28,10 @@ export interface AttemptObserver {
   failed(error: unknown, attempt: number, request: ModelRequest): void
   /** The wrap that asked has left it before its end. */
   left(attempt: number): void
+  /** It has begun a call. */
+  announced(callId: string, attempt: number, span: Span): void
+  /** Its stream is over; `brokeOff` says why before its end. Gives how many of its calls had started. */
+  ended(attempt: number, brokeOff: DiscardCause | undefined): number
 }
 
 /** The innermost of `wrapModel`: asks the request's model, and gives its events the stamp of run, step and attempt. */
@@ -61,7 +66,7 @@ export function attemptFlow(
         firstEvent ||= performance.now()
         if ('call' in event) freeze(event.call)
         const id = announcedId(event)
-        if (id !== undefined) run.calls.announced(id, attempt, span)
+        if (id !== undefined) observer.announced(id, attempt, span)
         return { ...event, runId: run.id, step: run.step, attempt }
       })
     },
@@ -87,7 +92,7 @@ export function attemptFlow(
       if (error !== undefined && !left) recordFailure(run, span, error)
       if (firstEvent > 0) span.setAttribute(TIME_TO_FIRST_CHUNK, (firstEvent - started) / 1000)
       const brokeOff = left ? 'call_withdrawn' : error === undefined ? undefined : causeOf(error)
-      span.setAttribute(CALLS_EARLY, run.calls.attemptEnded(attempt, brokeOff))
+      span.setAttribute(CALLS_EARLY, observer.ended(attempt, brokeOff))
       span.setAttribute(OUTCOME, left ? 'cancelled' : outcomeOf(error))
       span.end(performance.now())
     },

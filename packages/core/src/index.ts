@@ -97,6 +97,7 @@ export type {
   Middleware,
   ModelFlow,
   Run,
+  SideRequest,
   ToolFlow,
   Verdict,
   WrapEvent,

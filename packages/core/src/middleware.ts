@@ -111,6 +111,11 @@ export interface Run {
    * started. What `warm` throws is a warning (H33).
    */
   warm(callId: string, name: string): void
+  /**
+   * Asks a model on the side: by default the agent's, without instructions and tools. It has a `chat` span and counts in usage; it is
+   * no step and no event, and passes no wraps. Rejects with {@link ModelError}, or with the reason of an abort.
+   */
+  callModel(request: SideRequest): Promise<AssistantMessage>
   /** A `custom` event. Never waits, never throws (D7). */
   emit(event: { readonly name: string; readonly data: unknown }): void
   /** A warning: in the result, and as an event (B15). */
@@ -118,6 +123,11 @@ export interface Run {
   /** Puts attributes on the run's span, or on the coming span of a call. */
   annotate(attributes: Attributes, callId?: string): void
 }
+
+export type SideRequest = Pick<ModelRequest, 'messages'> &
+  Partial<
+    Pick<ModelRequest, 'model' | 'instructions' | 'tools' | 'toolChoice' | 'settings' | 'clientRetries' | 'signal'>
+  >
 
 export interface CallOptions {
   /**

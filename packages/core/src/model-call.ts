@@ -3,7 +3,7 @@
 import type { Span } from '@opentelemetry/api'
 import { type AttemptObserver, announcedId, attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
 import { compose, type WrapKind } from './compose.ts'
-import type { AgentEvent, AttemptFailed, CustomEvent } from './events.ts'
+import type { AgentEvent, AttemptFailed, CustomEvent, DiscardCause } from './events.ts'
 import type { Flow } from './flow.ts'
 import { freeze } from './history.ts'
 import type { AssistantMessage } from './message.ts'
@@ -92,6 +92,14 @@ class Attempts implements AttemptObserver {
 
   left(attempt: number): void {
     this.#standing.delete(attempt)
+  }
+
+  announced(callId: string, attempt: number, span: Span): void {
+    this.#run.calls.announced(callId, attempt, span)
+  }
+
+  ended(attempt: number, brokeOff: DiscardCause | undefined): number {
+    return this.#run.calls.attemptEnded(attempt, brokeOff)
   }
 
   /** The attempt that gave this message; if a wrap made it, the one its events belong to, or none (B9). */

@@ -3,9 +3,10 @@
 import type { Attributes, Context } from '@opentelemetry/api'
 import { addressOf } from './address.ts'
 import type { CallEntry, Execution } from './call-entry.ts'
-import type { Json, ToolCall, ToolMessage, Usage } from './message.ts'
-import type { AgentSetup, CallOptions, Run } from './middleware.ts'
+import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from './message.ts'
+import type { AgentSetup, CallOptions, Run, SideRequest } from './middleware.ts'
 import type { RunState } from './run.ts'
+import { callModelOnSide } from './side-call.ts'
 import type { ToolStatus } from './tool-status.ts'
 
 /** Who acts: the context it acts in, its name, the call it works for, if any, and whether it stands outside of the steps. */
@@ -98,6 +99,10 @@ class RunView implements Run {
   warm(callId: string, name: string): void {
     if (this.#isOver) return
     this.#state.calls.warm(callId, name, (message) => this.warn({ code: 'warm-failed', message }))
+  }
+
+  callModel(request: SideRequest): Promise<AssistantMessage> {
+    return callModelOnSide(this.#state, this.#actor.context, this.signal, request)
   }
 
   emit({ name, data }: { readonly name: string; readonly data: unknown }): void {

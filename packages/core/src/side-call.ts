@@ -1,0 +1,41 @@
+/** A model call on the side: a span and usage, no step, no events (N29). */
+
+import type { Context } from '@opentelemetry/api'
+import { type AttemptObserver, attemptFlow } from './attempt.ts'
+import { settle } from './flow.ts'
+import { freeze } from './history.ts'
+import type { AssistantMessage } from './message.ts'
+import type { SideRequest } from './middleware.ts'
+import type { RunState } from './run.ts'
+
+export async function callModelOnSide(
+  run: RunState,
+  parent: Context,
+  signal: AbortSignal,
+  request: SideRequest,
+): Promise<AssistantMessage> {
+  const { config, setup, takenIds } = run
+  const whole = {
+    model: setup.model,
+    instructions: '',
+    tools: [],
+    toolChoice: 'none',
+    settings: config.settings,
+    inputLimits: config.inputLimits,
+    takenIds,
+    ...request,
+    signal: request.signal ? AbortSignal.any([request.signal, signal]) : signal,
+  } as const
+  return freeze(await settle(attemptFlow(run, whole, parent, ALONE)))
+}
+
+/** Nobody is told of it, and its calls, if the model makes any, are nobody's. */
+const ALONE: AttemptObserver = {
+  started: () => 1,
+  asked: () => undefined,
+  answered: () => undefined,
+  failed: () => undefined,
+  left: () => undefined,
+  announced: () => undefined,
+  ended: () => 0,
+}
