@@ -7,7 +7,7 @@ const usage = { inputTokens: 5, outputTokens: 1 }
 
 test('a model call on the side has a span and counts in usage; it is no step and shows no events (N29)', async () => {
   const exporter = new InMemorySpanExporter()
-  const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
   const model = scriptedModel([
     respond(say('In short.'), call('ghost'), end({ usage, finishReason: 'stop' })),
     respond(say('Hello.'), end({ usage })),
