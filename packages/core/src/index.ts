@@ -128,3 +128,4 @@ export {
   type WarmContext,
 } from './tool.ts'
 export type { ToolState, ToolStatus } from './tool-status.ts'
+export type { Wire } from './wire.ts'
