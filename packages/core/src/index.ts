@@ -134,3 +134,4 @@ export {
   type WarmContext,
 } from './tool.ts'
 export type { ToolState, ToolStatus } from './tool-status.ts'
+export type { Wire } from './wire.ts'

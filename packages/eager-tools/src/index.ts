@@ -1,2 +1,8 @@
 export { type EagerToolsOptions, eagerTools } from './eager-tools.ts'
 export type { Evidence, Policy, PolicyContext } from './policy.ts'
+export {
+  createToolExecutor,
+  type FinishedResponse,
+  type ToolExecutor,
+  type ToolExecutorOptions,
+} from './tool-executor.ts'

@@ -3,7 +3,7 @@
 import type { AssistantMessage, Flow, ModelEvent, ModelRequest, ReadChunk } from '@meanwhile/core'
 import { assemble } from '@meanwhile/core'
 import { type Asked, clientChunks, type RequestOptions } from './client-chunks.ts'
-import { explain, UnreadableError } from './explain.ts'
+import { explain, readSafely } from './explain.ts'
 import { IDLE_TIMEOUT } from './idle-limit.ts'
 
 export interface AnswerOptions<Chunk> {
@@ -20,14 +20,9 @@ export function answer<Chunk extends object>(
   { open, read, isSilent, idleTimeout = IDLE_TIMEOUT }: AnswerOptions<Chunk>,
 ): Flow<ModelEvent, AssistantMessage> {
   const chunks = clientChunks(request, open, idleTimeout)
-  const readSafely: ReadChunk<Chunk> = (chunk, to) => {
-    try {
-      if (!isSilent(chunk)) chunks.said()
-      read(chunk, to)
-    } catch (thrown) {
-      // What is not where the wire has it.
-      throw thrown instanceof TypeError ? new UnreadableError({ cause: thrown }) : thrown
-    }
-  }
-  return assemble(request, chunks, readSafely, explain)
+  const heard = readSafely<Chunk>((chunk, to) => {
+    if (!isSilent(chunk)) chunks.said()
+    read(chunk, to)
+  })
+  return assemble(request, chunks, heard, explain)
 }

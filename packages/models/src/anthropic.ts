@@ -9,6 +9,8 @@ import { isSilentEvent, messagesReader } from './messages-stream.ts'
 import { strictSchema } from './output-schema.ts'
 import { serverOf } from './server.ts'
 
+export { messagesWire } from './messages-wire.ts'
+
 export interface AnthropicOptions {
   /** Made by you with the official library: it has the key, the base URL, headers and time limits. */
   readonly client: AnthropicClient

@@ -20,7 +20,7 @@ export function chatRequest(model: string, provider: string, request: ModelReque
   const limit = /^(openai|azure)/.test(provider) ? 'max_completion_tokens' : 'max_tokens'
   return {
     model,
-    messages: chatMessages(request, provider),
+    messages: [...systemParams(request), ...chatMessages(request.messages, provider)],
     ...toolsOf(request),
     ...defined({
       [limit]: settings.maxTokens,
@@ -36,6 +36,10 @@ export function chatRequest(model: string, provider: string, request: ModelReque
     ...settings.providerOptions?.[provider],
     stream: true,
   }
+}
+
+export function chatMessages(messages: readonly Message[], provider: string): Param[] {
+  return filesAfterResults(messages).map((message) => paramOf(message, provider))
 }
 
 function toolsOf({ tools, toolChoice, settings }: ModelRequest): Partial<Body> {
@@ -55,11 +59,8 @@ function choiceOf(choice: Exclude<ModelRequest['toolChoice'], 'auto'>): OpenAI.C
   return typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.tool } }
 }
 
-function chatMessages(request: ModelRequest, provider: string): Param[] {
-  const params: Param[] = []
-  if (request.instructions !== '') params.push({ role: 'system', content: request.instructions })
-  for (const message of filesAfterResults(request.messages)) params.push(paramOf(message, provider))
-  return params
+function systemParams({ instructions }: ModelRequest): Param[] {
+  return instructions === '' ? [] : [{ role: 'system', content: instructions }]
 }
 
 function paramOf(message: Message, provider: string): Param {

@@ -1,6 +1,6 @@
 /** What the errors of the official clients mean, whichever copy of them is installed. */
 
-import type { Explain, ModelErrorData } from '@meanwhile/core'
+import type { Explain, ModelErrorData, ReadChunk } from '@meanwhile/core'
 import { AgentError, messageOf } from '@meanwhile/core'
 import { defined } from './defined.ts'
 import { IdleError } from './idle-limit.ts'
@@ -30,6 +30,17 @@ export class UnreadableError extends Error {
     const message = cut ? 'the response was cut off: its stream ended inside an event' : 'an event could not be read'
     super(message, cause === undefined ? undefined : { cause })
     this.cut = cut
+  }
+}
+
+/** The same reader; what is not where the wire has it is an {@link UnreadableError}. */
+export function readSafely<Chunk>(read: ReadChunk<Chunk>): ReadChunk<Chunk> {
+  return (chunk, to) => {
+    try {
+      read(chunk, to)
+    } catch (thrown) {
+      throw thrown instanceof TypeError ? new UnreadableError({ cause: thrown }) : thrown
+    }
   }
 }
 

@@ -1,7 +1,15 @@
 /** What is asked, as Anthropic's Messages API has it. */
 
 import type Anthropic from '@anthropic-ai/sdk'
-import type { AssistantPart, ContentPart, FilePart, ModelRequest, ToolCall, ToolMessage } from '@meanwhile/core'
+import type {
+  AssistantPart,
+  ContentPart,
+  FilePart,
+  Message,
+  ModelRequest,
+  ToolCall,
+  ToolMessage,
+} from '@meanwhile/core'
 import { metadataFor, nameOf, refuseFile } from './content.ts'
 import { defined } from './defined.ts'
 import { isRecord } from './is-record.ts'
@@ -20,7 +28,7 @@ export function messagesRequest(model: string, provider: string, maxTokens: numb
   return {
     model,
     max_tokens: settings.maxTokens ?? maxTokens,
-    messages: messageParams(request, provider),
+    messages: messageParams(request.messages, provider),
     ...(instructions !== '' && { system: instructions }),
     ...toolsOf(request),
     ...defined({
@@ -33,6 +41,19 @@ export function messagesRequest(model: string, provider: string, maxTokens: numb
     ...formatOf(request, provider),
     stream: true,
   }
+}
+
+/** Neighbours of one role are one message: the results of a step belong together, and before what the user adds. */
+export function messageParams(messages: readonly Message[], provider: string): Anthropic.MessageParam[] {
+  const params: { role: 'user' | 'assistant'; content: Block[] }[] = []
+  for (const message of messages) {
+    const role = message.role === 'assistant' ? 'assistant' : 'user'
+    const blocks = blocksOf(message, provider)
+    const last = params.at(-1)
+    if (last?.role === role) last.content.push(...blocks)
+    else if (blocks.length > 0) params.push({ role, content: blocks })
+  }
+  return params
 }
 
 /** Beside what else the user puts there. */
@@ -65,20 +86,7 @@ function choiceOf({ toolChoice, settings }: ModelRequest): Anthropic.ToolChoice 
   return settings.parallelToolCalls === undefined ? undefined : { type: 'auto', ...single }
 }
 
-/** Neighbours of one role are one message: the results of a step belong together, and before what the user adds. */
-function messageParams({ messages }: ModelRequest, provider: string): Anthropic.MessageParam[] {
-  const params: { role: 'user' | 'assistant'; content: Block[] }[] = []
-  for (const message of messages) {
-    const role = message.role === 'assistant' ? 'assistant' : 'user'
-    const blocks = blocksOf(message, provider)
-    const last = params.at(-1)
-    if (last?.role === role) last.content.push(...blocks)
-    else if (blocks.length > 0) params.push({ role, content: blocks })
-  }
-  return params
-}
-
-function blocksOf(message: ModelRequest['messages'][number], provider: string): Block[] {
+function blocksOf(message: Message, provider: string): Block[] {
   if (message.role === 'assistant') return message.content.flatMap((part) => assistantBlock(part, provider))
   if (message.role === 'tool') return [resultBlock(message, provider)]
   const { content } = message

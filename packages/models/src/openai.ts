@@ -10,6 +10,9 @@ import { responsesRequest } from './responses-request.ts'
 import { isSilentEvent, responsesReader } from './responses-stream.ts'
 import { serverOf } from './server.ts'
 
+export { chatWire } from './chat-wire.ts'
+export { responsesWire } from './responses-wire.ts'
+
 export interface OpenAIOptions {
   /** Made by you with the official library: it has the keys, the base URL, headers and time limits. */
   readonly client: OpenAIClient

@@ -1,6 +1,6 @@
 /** What is asked, as OpenAI's Responses API has it. */
 
-import type { AssistantMessage, ContentPart, ModelRequest, ToolCall, ToolMessage } from '@meanwhile/core'
+import type { AssistantMessage, ContentPart, Message, ModelRequest, ToolCall, ToolMessage } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from './content.ts'
 import { defined } from './defined.ts'
@@ -22,12 +22,7 @@ export function responsesRequest(model: string, provider: string, request: Model
   const { settings, instructions } = request
   return {
     model,
-    input: request.messages.flatMap((message): Item[] => {
-      if (message.role === 'assistant') return assistantItems(message, provider)
-      if (message.role === 'tool') return [resultItem(message, provider)]
-      const { content } = message
-      return [{ role: 'user', content: typeof content === 'string' ? content : partsOf(content, provider) }]
-    }),
+    input: inputItems(request.messages, provider),
     ...(instructions !== '' && { instructions }),
     ...toolsOf(request),
     ...defined({
@@ -41,6 +36,15 @@ export function responsesRequest(model: string, provider: string, request: Model
     ...formatOf(request, provider),
     stream: true,
   }
+}
+
+export function inputItems(messages: readonly Message[], provider: string): Item[] {
+  return messages.flatMap((message): Item[] => {
+    if (message.role === 'assistant') return assistantItems(message, provider)
+    if (message.role === 'tool') return [resultItem(message, provider)]
+    const { content } = message
+    return [{ role: 'user', content: typeof content === 'string' ? content : partsOf(content, provider) }]
+  })
 }
 
 /** Beside what else the user puts there. */

@@ -1,0 +1,50 @@
+/** Core's own model events as a wire: for a loop that has a model of core's, or reads its stream itself. */
+
+import type { FinishReason, Message, ModelEvent, ReadChunk, ToolCall, Wire } from '@meanwhile/core'
+
+/**
+ * The events do not say how the response ended. Unless whoever pushes them does, it is `tool-calls` or `stop` as long as every call that has
+ * begun was sealed by its `tool-call`, and else `other`, after which no call runs.
+ */
+export const modelEvents: Wire<ModelEvent, Message> = {
+  provider: 'unknown',
+  reader,
+  items: (messages) => [...messages],
+}
+
+function reader(): ReadChunk<ModelEvent> {
+  const open = new Set<string>()
+  let usual: FinishReason = 'stop'
+  return (event, to) => {
+    switch (event.type) {
+      case 'text-delta':
+        to.text(event.delta)
+        break
+      case 'reasoning-delta':
+        to.reasoning(event.delta)
+        break
+      case 'tool-input-start':
+        open.add(event.id)
+        to.call(event.id, event)
+        break
+      case 'tool-input-delta':
+        to.call(event.id, { delta: event.delta })
+        break
+      case 'tool-call': {
+        const { id, name, providerResult, providerMetadata } = event.call
+        open.delete(id)
+        usual = 'tool-calls'
+        to.call(id, { id, name, providerResult, ...(providerMetadata && { metadata: providerMetadata }) })
+        to.seal(id, argumentsOf(event.call))
+        break
+      }
+      // What is ready or closed the assembler finds by itself.
+    }
+    to.finish(open.size === 0 ? usual : 'other')
+  }
+}
+
+/** Of a call that must not run, some text that is no JSON, even if its own was not kept. */
+function argumentsOf({ input, inputError }: ToolCall): string {
+  return inputError === undefined ? JSON.stringify(input) : String(input) || inputError
+}

@@ -1,0 +1,124 @@
+/** A model that says what is pushed into it: the responses that somebody else asks for and streams. */
+
+import {
+  type AssistantMessage,
+  assemble,
+  type FinishReason,
+  type Flow,
+  type Model,
+  ModelError,
+  type ModelEvent,
+  type ModelRequest,
+  type ReadChunk,
+  type Wire,
+} from '@meanwhile/core'
+
+export class PushedModel<Event> implements Model {
+  readonly provider: string
+  readonly id: string
+  readonly #wire: Wire<Event, unknown>
+  /** Of each attempt, from the first. */
+  readonly #responses: PushedResponse<Event>[] = [new PushedResponse()]
+  #attempts = 0
+
+  constructor(wire: Wire<Event, unknown>, id: string) {
+    this.provider = wire.provider
+    this.id = id
+    this.#wire = wire
+  }
+
+  push(event: Event): void {
+    this.#responses.at(-1)?.push(event)
+  }
+
+  /** The response has ended; `reason`, if given, is the last word on how. */
+  finish(reason?: FinishReason): void {
+    if (reason) this.#responses.at(-1)?.push(new Ending(reason))
+    this.#responses.at(-1)?.end('finished')
+  }
+
+  /** The response has failed with this, and what is pushed from now on is another one. */
+  retry(error: unknown): void {
+    this.#responses.at(-1)?.end('failed', error)
+    this.#responses.push(new PushedResponse())
+  }
+
+  /** Nobody pushes any more. */
+  abort(reason: unknown): void {
+    this.#responses.at(-1)?.end('aborted', reason)
+  }
+
+  /** Whether another response follows the one of the latest attempt: resolves when whoever pushes has said so. */
+  async isRetried(): Promise<boolean> {
+    return (await this.#responses[this.#attempts - 1]?.ended) === 'failed'
+  }
+
+  async *stream(request: ModelRequest): Flow<ModelEvent, AssistantMessage> {
+    const response = this.#responses[this.#attempts]
+    if (!response) throw new ModelError('no further response is pushed', { code: 'stream_truncated', retryable: false })
+    this.#attempts++
+    const read = this.#wire.reader(request)
+    const hear: ReadChunk<Event | Ending> = (event, to) =>
+      event instanceof Ending ? to.finish(event.reason) : read(event, to)
+    return yield* assemble(request, response, hear, this.#wire.explain)
+  }
+}
+
+/** How a response ended, where its events do not say it. */
+class Ending {
+  readonly reason: FinishReason
+
+  constructor(reason: FinishReason) {
+    this.reason = reason
+  }
+}
+
+type HowEnded = 'finished' | 'failed' | 'aborted'
+
+/** Between who pushes and who reads. It holds what came since the reader last looked: of one that is at work, what came in this turn. */
+class PushedResponse<Event> implements AsyncIterable<Event | Ending> {
+  readonly ended: Promise<HowEnded>
+  #resolve: (how: HowEnded) => void = () => undefined
+  #events: (Event | Ending)[] = []
+  #end: { readonly how: HowEnded; readonly error: unknown } | undefined
+  #wake: () => void = () => undefined
+  #left = false
+
+  constructor() {
+    this.ended = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+  }
+
+  /** What nobody reads any more is dropped: the response has failed, and its pusher will hear of it. */
+  push(event: Event | Ending): void {
+    if (this.#left) return
+    this.#events.push(event)
+    this.#wake()
+  }
+
+  end(how: HowEnded, error?: unknown): void {
+    this.#end ??= { how, error }
+    this.#resolve(how)
+    this.#wake()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Event | Ending, void, undefined> {
+    try {
+      for (;;) {
+        const events = this.#events
+        this.#events = []
+        yield* events
+        if (this.#events.length > 0) continue
+        if (this.#end) break
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+      }
+      if (this.#end.how !== 'finished') throw this.#end.error
+    } finally {
+      this.#left = true
+      this.#events = []
+    }
+  }
+}

@@ -1,0 +1,246 @@
+/** The calls of one response, for those with a loop of their own: its stream goes in, its tool messages come out. */
+
+import {
+  type AgentEvent,
+  type AgentOptions,
+  type AgentResult,
+  type AssistantMessage,
+  ConfigError,
+  createAgent,
+  type FinishReason,
+  type Message,
+  type Middleware,
+  ModelError,
+  type ModelEvent,
+  type Run,
+  type RunOptions,
+  type ToolMessage,
+  textOf,
+  type Wire,
+} from '@meanwhile/core'
+import { type EagerToolsOptions, eagerTools } from './eager-tools.ts'
+import { modelEvents } from './model-events.ts'
+import { PushedModel } from './pushed-model.ts'
+
+type FromAgent =
+  | 'name'
+  | 'tools'
+  | 'middleware'
+  | 'toolConcurrency'
+  | 'prepareInput'
+  | 'unknownTool'
+  | 'inputLimits'
+  | 'grace'
+  | 'telemetry'
+
+/** Those of an agent hold as they do there; of its `middleware` what stands round model calls and answers is as good as out of work. */
+export interface ToolExecutorOptions
+  extends EagerToolsOptions,
+    Pick<AgentOptions, FromAgent>,
+    Pick<RunOptions, 'signal' | 'conversationId'> {
+  /** The model that is asked, for spans and the policy. Default `unknown`. */
+  readonly model?: string
+}
+
+/** One response and its calls. To be made before the request, as its spans begin then. */
+export interface ToolExecutor<Event, Item> extends AsyncDisposable {
+  /** What happens, as in a run of an agent; can be read once. Need not be read; a reader that leaves before the end aborts. */
+  readonly events: AsyncIterable<AgentEvent>
+  /** An event of the response's stream. Never waits. Throws `TypeError` once the response is finished or aborted (H38). */
+  push(event: Event): void
+  /**
+   * The response has ended: what started early is committed or discarded, what did not is run. Called again it gives the same promise, which
+   * need not be awaited. It rejects with
+   *
+   * - {@link ModelError}: the response failed or was cut off, all its calls are discarded, and there is nothing to send back;
+   * - {@link RunAbortedError}: it was aborted;
+   * - {@link ConfigError}: a call wants an answer (`interrupt`), which needs an agent;
+   * - what else ends a run: an {@link AgentError} of a tool or middleware.
+   *
+   * `reason`: how it ended, if you know better than its events. Core's model events do not say it; see {@link createToolExecutor}.
+   */
+  finish(reason?: FinishReason): Promise<FinishedResponse<Item>>
+  /**
+   * This response failed, or is not wanted, and what is pushed from now on is another one: its calls join those that ask for the same, and
+   * are held until then (H22). `error`: what failed. Throws `TypeError` once the response is finished or aborted.
+   */
+  retry(error?: unknown): void
+  /** Discards everything. Resolves when nothing is at work any more, at the latest after the grace time. */
+  abort(reason?: unknown): Promise<void>
+  /** Aborts what is not over. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** What came of a response. */
+export interface FinishedResponse<Item> {
+  /** Whether an agent would go no further: there are no calls, or none that may run, or a `returnDirect` tool has answered. */
+  readonly isAnswer: boolean
+  readonly message: AssistantMessage
+  /** One of each call, in call order (H37). */
+  readonly toolMessages: readonly ToolMessage[]
+  /** The message for the next request, in the wire's form: its calls have ids of their own, also where those of the provider were none. */
+  readonly response: readonly Item[]
+  /** The tool messages for the next request, in the wire's form: they go behind {@link response}. */
+  readonly results: readonly Item[]
+  /** Usage, warnings and whatever else a run comes to; its messages are those of this response. */
+  readonly result: AgentResult
+}
+
+/**
+ * Starts the tool calls of one response while its stream is pushed, by the rules of {@link eagerTools}, and runs the others when it is
+ * finished (H37). Each response has an executor of its own; what is tried again is the same response.
+ *
+ * `wire` says what is pushed and what goes back: `chatWire()`, `responsesWire()`, `messagesWire()` of `@meanwhile/models`. Without one that is
+ * core's {@link ModelEvent}s and messages; unless `finish` says how such a response ended, its calls may run if each was sealed.
+ *
+ * Throws {@link ConfigError} for an option that cannot work.
+ */
+export function createToolExecutor<Event, Item>(
+  options: ToolExecutorOptions & { readonly wire: Wire<Event, Item> },
+): ToolExecutor<Event, Item>
+export function createToolExecutor(options: ToolExecutorOptions): ToolExecutor<ModelEvent, Message>
+export function createToolExecutor<Event, Item>({
+  wire,
+  ...options
+}: ToolExecutorOptions & { readonly wire?: Wire<Event, Item> }):
+  | ToolExecutor<Event, Item>
+  | ToolExecutor<ModelEvent, Message> {
+  return wire ? executorOn(wire, options) : executorOn(modelEvents, options)
+}
+
+function executorOn<Event, Item>(wire: Wire<Event, Item>, options: ToolExecutorOptions): ToolExecutor<Event, Item> {
+  const { model: id = 'unknown', middleware = [], signal, conversationId } = options
+  const model = new PushedModel(wire, id)
+  const agent = createAgent({
+    ...options,
+    model,
+    middleware: [...middleware, eagerTools(options), oneResponse(model)],
+  })
+  const controller = new AbortController()
+  const run = agent.stream(NOTHING, {
+    signal: controller.signal,
+    ...(conversationId !== undefined && { conversationId }),
+  })
+  let over: 'finished' | 'aborted' | undefined
+  let finished: Promise<FinishedResponse<Item>> | undefined
+
+  const stillOpen = (what: string) => {
+    if (over) throw new TypeError(`${what}, but the response is ${over}`)
+  }
+  const stop = (reason: unknown) => {
+    over ??= 'aborted'
+    model.abort(reason)
+    controller.abort(reason)
+  }
+  const follow = () => stop(signal?.reason)
+  const unfollow = () => signal?.removeEventListener('abort', follow)
+  run.result.then(unfollow, unfollow)
+  if (signal?.aborted) follow()
+  else signal?.addEventListener('abort', follow, { once: true })
+
+  const executor: ToolExecutor<Event, Item> = {
+    events: run,
+    push(event) {
+      stillOpen('an event was pushed')
+      model.push(event)
+    },
+    finish(reason) {
+      if (!over) {
+        over = 'finished'
+        model.finish(reason)
+      }
+      if (!finished) {
+        finished = run.result.then((result) => finishedResponse(wire, result))
+        finished.catch(() => undefined)
+      }
+      return finished
+    },
+    retry(error) {
+      stillOpen('a retry was announced')
+      model.retry(error ?? new ModelError('another response was asked for', { code: 'unknown', retryable: true }))
+    },
+    async abort(reason = new Error('the response is not wanted')) {
+      stop(reason)
+      await run.result.catch(() => undefined)
+    },
+    [Symbol.asyncDispose]: () => executor.abort(),
+  }
+  return executor
+}
+
+/** A run needs an input, and whoever streams has asked already. */
+const NOTHING: readonly Message[] = [{ role: 'user', content: [] }]
+
+/** Lets the run be one step long, with as many attempts as are pushed. */
+function oneResponse(model: Pick<PushedModel<unknown>, 'isRetried'>): Middleware {
+  let isAnswer = false
+  return {
+    name: 'tool-executor',
+    async *wrapAgent(setup, next, run) {
+      const steps = next(setup)
+      let messages: readonly Message[] = []
+      for (;;) {
+        const { done, value } = await steps.next()
+        if (done) return { ...value, messages }
+        yield value
+        // Not that of a run inside a call.
+        if (value.type !== 'step-end' || value.runId !== run.id) continue
+        messages = value.messages
+        if (!isAnswer) return callsMade(messages, run)
+      }
+    },
+    async *wrapModel(request, next) {
+      for (;;) {
+        try {
+          return yield* next(request)
+        } catch (error) {
+          if (!(await model.isRetried())) throw error
+          yield { type: 'attempt-failed', error, next: 'retry' }
+        }
+      }
+    },
+    beforeFinalAnswer() {
+      isAnswer = true
+    },
+  }
+}
+
+/** What an agent would go on from. */
+function callsMade(messages: readonly Message[], { step, usage }: Run): AgentResult {
+  const message = answerOf(messages)
+  const { finishReason } = message
+  return {
+    status: 'completed',
+    message,
+    text: textOf(message),
+    finishReason,
+    messages,
+    steps: step,
+    usage,
+    warnings: [],
+  }
+}
+
+function finishedResponse<Item>(wire: Wire<never, Item>, result: AgentResult): FinishedResponse<Item> {
+  if (result.status !== 'completed') {
+    throw new ConfigError(
+      'tools',
+      'a call has asked for an answer (interrupt), and only the run of an agent can be resumed',
+    )
+  }
+  const message = answerOf(result.messages)
+  const toolMessages = result.messages.filter((message) => message.role === 'tool')
+  return {
+    isAnswer: result.stopReason !== undefined,
+    message,
+    toolMessages,
+    response: wire.items([message]),
+    results: wire.items(toolMessages),
+    result,
+  }
+}
+
+/** The message of a step that has come to its end. */
+function answerOf(messages: readonly Message[]): AssistantMessage {
+  return messages.find((message) => message.role === 'assistant') as AssistantMessage
+}

@@ -1,0 +1,21 @@
+/** OpenAI's Chat Completions, for a loop that asks with its own client. */
+
+import type { Wire } from '@meanwhile/core'
+import type OpenAI from 'openai'
+import { chatMessages } from './chat-request.ts'
+import { chatReader } from './chat-stream.ts'
+import { explain, readSafely } from './explain.ts'
+
+/** Reads the chunks of `client.chat.completions.create({ stream: true })`. `provider`: as that of `openai`. */
+export function chatWire({
+  provider = 'openai',
+}: {
+  readonly provider?: string
+} = {}): Wire<OpenAI.ChatCompletionChunk, OpenAI.ChatCompletionMessageParam> {
+  return {
+    provider,
+    reader: ({ tools }) => readSafely(chatReader(provider, tools)),
+    explain,
+    items: (messages) => chatMessages(messages, provider),
+  }
+}

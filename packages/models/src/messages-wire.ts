@@ -1,0 +1,21 @@
+/** Anthropic's Messages API, for a loop that asks with its own client. */
+
+import type Anthropic from '@anthropic-ai/sdk'
+import type { Wire } from '@meanwhile/core'
+import { explain, readSafely } from './explain.ts'
+import { messageParams } from './messages-request.ts'
+import { messagesReader } from './messages-stream.ts'
+
+/** Reads the events of `client.messages.create({ stream: true })`. `provider`: as that of `anthropic`. */
+export function messagesWire({
+  provider = 'anthropic',
+}: {
+  readonly provider?: string
+} = {}): Wire<Anthropic.RawMessageStreamEvent, Anthropic.MessageParam> {
+  return {
+    provider,
+    reader: () => readSafely(messagesReader(provider)),
+    explain,
+    items: (messages) => messageParams(messages, provider),
+  }
+}
