@@ -9,6 +9,7 @@ test('without options the bench measures a, b, c and f on every wire in every mo
     modes: ['sequential', 'parallel', 'eager'],
     runs: { sequential: 1, parallel: 3, eager: 3 },
     transport: 'server',
+    faults: true,
     json: 'results.json',
     report: 'report.html',
   })
@@ -31,6 +32,13 @@ test('--full measures every scenario with more runs, and --runs and --scenario s
     scenarios: ['e'],
     runs: { sequential: 2, parallel: 2, eager: 2 },
   })
+})
+
+test('the fault matrix comes with a run of everything, alone with --faults, and with neither if scenarios are named', () => {
+  expect(parseOptions([])).toMatchObject({ scenarios: ['a', 'b', 'c', 'f'], faults: true })
+  expect(parseOptions(['--faults'])).toMatchObject({ scenarios: [], faults: true })
+  expect(parseOptions(['--scenario', 'f'])).toMatchObject({ scenarios: ['f'], faults: false })
+  expect(parseOptions(['--scenario', 'f', '--faults'])).toMatchObject({ scenarios: ['f'], faults: true })
 })
 
 test('--otlp alone means the usual collector', () => {
@@ -57,7 +65,7 @@ test.each([
 test('--help names every option and scenario', () => {
   const { error, written } = failureOf(['--help'])
   expect(error.exitCode).toBe(0)
-  const options = ['scenario', 'wire', 'mode', 'runs', 'transport', 'json', 'report', 'otlp', 'full']
+  const options = ['scenario', 'wire', 'mode', 'runs', 'transport', 'json', 'report', 'otlp', 'full', 'faults']
   for (const option of options) expect(written).toContain(`--${option}`)
   for (const title of ['Three calls of equal length', 'A slow call first', '200 KB of arguments'])
     expect(written).toContain(title)

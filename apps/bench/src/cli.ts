@@ -15,6 +15,8 @@ export interface BenchOptions {
   readonly modes: readonly Mode[]
   readonly runs: Readonly<Record<Mode, number>>
   readonly transport: TransportName
+  /** Whether the fault matrix is run. */
+  readonly faults: boolean
   /** Files that are written. */
   readonly json: string
   readonly report: string
@@ -40,6 +42,10 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     .option('--report <file>', 'the results as one page', writable, 'report.html')
     .option('--otlp [url]', `send spans to a collector, such as Jaeger (default URL: ${DEFAULT_COLLECTOR})`, collector)
     .option('--full', `every scenario, ${FULL_RUNS} runs of each mode: about seven minutes`)
+    .option(
+      '--faults',
+      'the fault matrix, alone if no scenario is named: what our rule and those of others execute wrongly',
+    )
     .addHelpText('after', scenarioHelp())
     .allowExcessArguments(false)
     .showHelpAfterError('(--help says what there is)')
@@ -48,11 +54,12 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
 
   const given = command.parse(args, { from: 'user' }).opts<Given>()
   return {
-    scenarios: given.scenario ?? (given.full ? ALL_SCENARIOS : DEFAULT_SCENARIOS),
+    scenarios: given.scenario ?? (given.full ? ALL_SCENARIOS : given.faults ? [] : DEFAULT_SCENARIOS),
     wires: given.wire ?? WIRE_NAMES,
     modes: given.mode ?? MODES,
     runs: given.runs !== undefined ? runsOf(given.runs) : given.full ? runsOf(FULL_RUNS) : DEFAULT_RUNS,
     transport: given.transport,
+    faults: given.faults ?? given.scenario === undefined,
     json: given.json,
     report: given.report,
     ...(given.otlp && { otlp: given.otlp === true ? DEFAULT_COLLECTOR : given.otlp }),
@@ -70,6 +77,7 @@ interface Given {
   readonly report: string
   readonly otlp?: string | true
   readonly full?: true
+  readonly faults?: true
 }
 
 /** A file in a folder that is there: found out before the run, not after it. */
@@ -129,5 +137,6 @@ Examples
   npm run bench
   npm run bench -- --scenario f --wire anthropic --runs 5
   npm run bench -- --full --json full.json --report full.html
-  npm run bench -- --scenario b,f --otlp`
+  npm run bench -- --scenario b,f --otlp
+  npm run bench -- --faults`
 }

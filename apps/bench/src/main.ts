@@ -4,6 +4,9 @@ import { writeFile } from 'node:fs/promises'
 import { CommanderError } from 'commander'
 import { type BenchOptions, parseOptions } from './cli.ts'
 import { environment } from './environment.ts'
+import { isForbidden } from './faults/judge.ts'
+import { faultMatrix, sumOfCells } from './faults/matrix.ts'
+import { faultTable } from './faults/table.ts'
 import { progressOf } from './progress.ts'
 import { reportOf } from './report/report.ts'
 import { cellsOf, type Results, UNITS } from './results.ts'
@@ -14,7 +17,7 @@ import { startTraces } from './traces.ts'
 import { openTransport } from './transport.ts'
 import { transportLag } from './transport-lag.ts'
 
-/** Gives the exit code: 0, 1 if a run failed, 2 for a command line it does not understand, 130 and 143 if it was stopped. */
+/** Gives the exit code: 0, 1 if a run failed or a tool was executed wrongly, 2 for a command line it does not understand, 130 and 143 if it was stopped. */
 export async function main(args: readonly string[]): Promise<number> {
   let options: BenchOptions
   try {
@@ -47,18 +50,30 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
   }
   const { environment, cells, ...rest } = results
   const entries = cells.map(({ entry }) => entry)
-  console.log(tableOf(entries, results.transportLagMs))
+  if (entries.length > 0) console.log(tableOf(entries, results.transportLagMs))
+  if (results.faults) console.log(faultTable(results.faults))
   await writeFile(
     options.json,
     `${JSON.stringify({ units: UNITS, ...environment, ...rest, results: entries }, null, 2)}\n`,
   )
   await writeFile(options.report, reportOf(results))
   console.log(`Written: ${options.json} and ${options.report}`)
-  return entries.some(({ failed }) => failed.length > 0) ? 1 : 0
+  const forbidden = results.faults !== undefined && isForbidden(sumOfCells(results.faults).rules.ours)
+  return forbidden || entries.some(({ failed }) => failed.length > 0) ? 1 : 0
 }
 
 async function measured(options: BenchOptions, signal: AbortSignal): Promise<Results> {
   const machine = environment()
+  const timed = options.scenarios.length > 0 ? await timedRuns(options, signal) : NOTHING_TIMED
+  const faults = options.faults ? await faultMatrix(signal) : undefined
+  return { environment: machine, options, ...timed, ...(faults && { faults }) }
+}
+
+type Timed = Pick<Results, 'transportLagMs' | 'peakRssMb' | 'cells'>
+
+const NOTHING_TIMED: Timed = { transportLagMs: null, peakRssMb: 0, cells: [] }
+
+async function timedRuns(options: BenchOptions, signal: AbortSignal): Promise<Timed> {
   const plan = planOf(options)
   const progress = progressOf(plan)
   try {
@@ -66,7 +81,7 @@ async function measured(options: BenchOptions, signal: AbortSignal): Promise<Res
     const made = await runPlan(plan, { transport, signal, onMade: (run) => progress.made(run) })
     const transportLagMs = await transportLag(transport, signal)
     const peakRssMb = Math.round(process.resourceUsage().maxRSS / 1024)
-    return { environment: machine, options, transportLagMs, peakRssMb, cells: cellsOf(made) }
+    return { transportLagMs, peakRssMb, cells: cellsOf(made) }
   } finally {
     progress.stop()
   }

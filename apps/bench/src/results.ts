@@ -3,6 +3,7 @@
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
 import type { BenchOptions } from './cli.ts'
 import type { Environment } from './environment.ts'
+import type { FaultCell } from './faults/matrix.ts'
 import type { Sample, Timeline } from './measure.ts'
 import { BASELINE, MODES, type Mode } from './modes.ts'
 import { isLate, type Made } from './runner.ts'
@@ -52,6 +53,7 @@ export interface Results {
   /** The most memory this process held. */
   readonly peakRssMb: number
   readonly cells: readonly Cell[]
+  readonly faults?: readonly FaultCell[]
 }
 
 /** An entry, and a run to draw it by. */
@@ -145,4 +147,6 @@ export const UNITS = {
   ratioToBound: 'wallMs over boundMs of each run; median',
   savedMs: 'milliseconds less than parallel tools in the same round, negative if more; median of the differences',
   dispatchLagMs: 'milliseconds from the last argument byte of a call written by the server to its tool entered',
+  faults:
+    'executions that the run without eager tools would not have, or would have; `early`: all begun while the model was speaking',
 } as const

@@ -1,7 +1,7 @@
 /** The results on the console. */
 
 import { styleText } from 'node:util'
-import Table from 'cli-table3'
+import { bareTable } from './bare-table.ts'
 import { beside, type ComparisonRow, comparisonsOf, modesOf, pacedEager } from './comparison.ts'
 import { NONE, precise, signed } from './format.ts'
 import { MODE_TITLES } from './modes.ts'
@@ -62,32 +62,8 @@ function wall(entry: Entry | undefined): string {
 }
 
 function lines(columns: readonly Column[], rows: readonly ComparisonRow[]): string {
-  const table = new Table({
-    head: columns.map(({ head }) => styleText('dim', head)),
-    colAligns: columns.map((_, index) => (index === 0 ? 'left' : 'right')),
-    colWidths: columns.map(({ width }) => width),
-    chars: BARE,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-  })
-  table.push(...rows.map((row) => columns.map((column) => column.cell(row))))
-  return table.toString()
-}
-
-/** No lines: the columns are enough. */
-const BARE = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '',
+  return bareTable(
+    columns,
+    rows.map((row) => columns.map((column) => column.cell(row))),
+  )
 }

@@ -47,6 +47,16 @@ test('without eager and parallel nothing is claimed', () => {
   expect(page).not.toMatch(/ms saved|sooner|Turnaround/)
 })
 
+test('faults are counted by rule, and a run of faults alone claims no time', () => {
+  const none = { wrong: 0, extra: 0, missing: 0, twice: 0, early: 3 }
+  const rules = { ours: none, 'valid-json': { ...none, wrong: 2, missing: 1 }, 'tool-call-part': none }
+  const page = reportOf({ ...results(), cells: [], faults: [{ fault: 'cut off', effect: 'read', scripts: 4, rules }] })
+  expect(page).toContain(
+    '<th scope="row">cut off</th><td>4</td><td>0</td><td class="failed">2 wrong, 1 missing</td><td>0</td>',
+  )
+  expect(page).not.toContain('The figures')
+})
+
 function results({ cpu = 'A processor', failed = [] as string[] } = {}): Results {
   return {
     environment: {
@@ -64,6 +74,7 @@ function results({ cpu = 'A processor', failed = [] as string[] } = {}): Results
       modes: ['sequential', 'parallel', 'eager'],
       runs: { sequential: 1, parallel: 1, eager: 1 },
       transport: 'server',
+      faults: false,
       json: 'results.json',
       report: 'report.html',
     },

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { failuresOf } from '../notes.ts'
 import type { Entry, Results } from '../results.ts'
+import { faults } from './faults.ts'
 import { figures } from './figures.ts'
 import { Html, html } from './html.ts'
 import { method } from './method.ts'
@@ -28,7 +29,8 @@ ${patterns()}
 ${headline(entries)}
 ${failures(entries)}
 ${timelines(cells)}
-${figures(entries)}
+${entries.length > 0 ? figures(entries) : undefined}
+${results.faults && faults(results.faults)}
 ${method(entries, results)}
 </main>
 </body>

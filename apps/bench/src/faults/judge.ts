@@ -1,0 +1,83 @@
+/** Executions beside those of the run that is not eager, counted as the promise has it. */
+
+import type { Effect } from '@meanwhile/core'
+import type { Trial } from './trial.ts'
+
+/** How many executions there were that the promise forbids, and how many that began early. */
+export interface Outcome {
+  /** With arguments that no call had in the end. */
+  readonly wrong: number
+  /** Of a call that the other run did not make. */
+  readonly extra: number
+  /** That the other run made, and this one did not. */
+  readonly missing: number
+  /** Of a call that had been executed already. */
+  readonly twice: number
+  /** While the model was speaking: nothing forbidden about that. */
+  readonly early: number
+}
+
+/**
+ * What of `eager` is forbidden, beside the same script run without. Of a `read` one more than in the other run is waste, not harm, where
+ * its response did not stand or its arguments changed; of an `idempotent` or `reversible` call, where it was sealed when it
+ * started; of an `external` one, never. No call may be executed twice, whatever its effect.
+ */
+export function judge(eager: Trial, waiting: Trial, effect: Effect): Outcome {
+  const usual = tally(waiting.executions)
+  const made = tally(eager.executions)
+  const sealed = tally(eager.executions.filter((execution) => execution.sealed))
+  const { asked, changed } = callsOf(eager)
+  const early = eager.executions.filter((execution) => execution.early).length
+
+  const forbidden = [...new Set([...usual.keys(), ...made.keys()])].map((what) => {
+    const times = made.get(what) ?? 0
+    const rightly = usual.get(what) ?? 0
+    const final = asked.get(what) ?? 0
+    // Until its arguments changed it was another call.
+    const calls = Math.max(rightly, final + (effect === 'read' ? (changed.get(what) ?? 0) : 0))
+    const startable = effect === 'read' ? calls : effect === 'external' ? 0 : Math.min(calls, sealed.get(what) ?? 0)
+    const missing = Math.max(0, rightly - times)
+    const excess = Math.max(0, times - Math.max(rightly, startable))
+    if (final === 0 && rightly === 0) return { wrong: excess, extra: 0, missing, twice: 0, early: 0 }
+    const twice = Math.min(excess, Math.max(0, times - calls))
+    return { wrong: 0, extra: excess - twice, missing, twice, early: 0 }
+  })
+  return { ...sumOf(forbidden), early }
+}
+
+export function isForbidden({ wrong, extra, missing, twice }: Outcome): boolean {
+  return wrong + extra + missing + twice > 0
+}
+
+export function sumOf(outcomes: readonly Outcome[]): Outcome {
+  const sum = (of: (outcome: Outcome) => number): number => outcomes.reduce((total, outcome) => total + of(outcome), 0)
+  return {
+    wrong: sum(({ wrong }) => wrong),
+    extra: sum(({ extra }) => extra),
+    missing: sum(({ missing }) => missing),
+    twice: sum(({ twice }) => twice),
+    early: sum(({ early }) => early),
+  }
+}
+
+/** How often each was asked for in the end, by the attempt that did so most often; and how often as something that was then changed. */
+function callsOf({ attempts }: Trial): {
+  readonly asked: ReadonlyMap<string, number>
+  readonly changed: ReadonlyMap<string, number>
+} {
+  const asked = new Map<string, number>()
+  for (const calls of attempts) {
+    const finals = tally([...calls.values()].flatMap((said) => said.slice(-1)))
+    for (const [what, times] of finals) asked.set(what, Math.max(asked.get(what) ?? 0, times))
+  }
+  const left = attempts.flatMap((calls) =>
+    [...calls.values()].flatMap((said) => said.slice(0, -1).filter((one) => one.what !== said.at(-1)?.what)),
+  )
+  return { asked, changed: tally(left) }
+}
+
+function tally(all: readonly { readonly what: string }[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const { what } of all) counts.set(what, (counts.get(what) ?? 0) + 1)
+  return counts
+}

@@ -1,0 +1,61 @@
+import type { Effect } from '@meanwhile/core'
+import { beforeAll, expect, test } from 'vitest'
+import { isForbidden } from './judge.ts'
+import { type FaultCell, faultMatrix, type Rule, sumOfCells } from './matrix.ts'
+import { FAULTS } from './scripts.ts'
+
+let cells: readonly FaultCell[] = []
+beforeAll(async () => {
+  cells = await faultMatrix()
+}, 120_000)
+
+const EFFECTS: readonly Effect[] = ['read', 'idempotent', 'reversible', 'external']
+const BREAKS = ['error', 'cut off', 'length', 'content filter', 'refusal', 'abort'].map(
+  (what) => `${what}, at every delta`,
+)
+
+/** The cells in which a rule executes something wrongly: the fault, and the effects. */
+function faultsOf(rule: Rule): Record<string, readonly Effect[]> {
+  const bad = cells.filter(({ rules }) => isForbidden(rules[rule]))
+  const faults = [...new Set(bad.map(({ fault }) => fault))]
+  return Object.fromEntries(
+    faults.map((fault) => [fault, bad.filter((cell) => cell.fault === fault).map(({ effect }) => effect)]),
+  )
+}
+
+function each(faults: readonly string[], effects: readonly Effect[]): Record<string, readonly Effect[]> {
+  return Object.fromEntries(faults.map((fault) => [fault, effects]))
+}
+
+test('eager tools execute nothing wrong, extra, twice, and miss nothing, whatever fault strikes where (H16, H18, H21, H22, H24)', () => {
+  expect(cells).toHaveLength(FAULTS.length * EFFECTS.length)
+  expect(faultsOf('ours')).toEqual({})
+})
+
+test('and that is not for want of early starts (H2)', () => {
+  const early = (effect: Effect) => sumOfCells(cells.filter((cell) => cell.effect === effect)).rules.ours.early
+  expect(EFFECTS.map((effect) => early(effect) > 0)).toEqual([true, true, true, false])
+})
+
+test('starting on valid JSON and adopting by id acts on broken responses, on arguments that change, and again on a retry', () => {
+  expect(faultsOf('valid-json')).toEqual({
+    ...each([...BREAKS, 'retry asks something else', 'failover asks something else'], EFFECTS.slice(1)),
+    ...each(['more after the arguments', 'afterModel takes the call out'], EFFECTS.slice(1)),
+    ...each(['arguments changed at the end', 'placeholder, then the arguments', 'afterModel edits the call'], EFFECTS),
+    ...each(['retry asks the same', 'failover asks the same'], EFFECTS),
+  })
+})
+
+test('starting at the tool-call part acts on responses that do not stand, whatever the effect, and again on a retry', () => {
+  expect(faultsOf('tool-call-part')).toEqual({
+    ...each([...BREAKS, 'retry asks something else', 'failover asks something else'], ['external']),
+    ...each(['afterModel takes the call out'], ['external']),
+    ...each(['afterModel edits the call', 'retry asks the same', 'failover asks the same'], EFFECTS),
+  })
+})
+
+test('without a fault all rules execute the same', () => {
+  for (const { fault, rules } of cells.filter(({ fault }) => ['no fault', 'the same call twice'].includes(fault))) {
+    expect(Object.values(rules).map(isForbidden), fault).toEqual([false, false, false])
+  }
+})

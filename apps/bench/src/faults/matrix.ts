@@ -1,0 +1,77 @@
+/** Every fault script with tools of every effect, by our rule and by those of others: what each executes that it must not. */
+
+import type { Effect, Middleware } from '@meanwhile/core'
+import { eagerTools } from '@meanwhile/eager-tools'
+import { toolCallPart } from '../peers/tool-call-part.ts'
+import { validJson } from '../peers/valid-json.ts'
+import { judge, type Outcome, sumOf } from './judge.ts'
+import { VARIANTS } from './response.ts'
+import { FAULTS, type Fault, type Script } from './scripts.ts'
+import { trial } from './trial.ts'
+
+export type Rule = 'ours' | 'valid-json' | 'tool-call-part'
+
+export const RULES: readonly Rule[] = ['ours', 'valid-json', 'tool-call-part']
+
+const EXECUTORS: Readonly<Record<Rule, (script: Script) => Middleware>> = {
+  ours: () => eagerTools(),
+  'valid-json': () => validJson(),
+  'tool-call-part': (script) => toolCallPart(() => script.needsApproval === true),
+}
+
+const EFFECTS: readonly Effect[] = ['read', 'idempotent', 'reversible', 'external']
+
+/** One fault with tools of one effect: at all its points, in all variants. */
+export interface FaultCell {
+  readonly fault: string
+  readonly effect: Effect
+  /** How many scripts: each is run once without eager tools, and once by each rule. */
+  readonly scripts: number
+  readonly rules: Readonly<Record<Rule, Outcome>>
+}
+
+/** Rejects with the signal's reason when it aborts. */
+export async function faultMatrix(signal?: AbortSignal): Promise<readonly FaultCell[]> {
+  const cells: FaultCell[] = []
+  for (const fault of FAULTS) {
+    for (const effect of EFFECTS) {
+      signal?.throwIfAborted()
+      cells.push(await cellOf(fault, effect))
+    }
+  }
+  return cells
+}
+
+/** All of them together. */
+export function sumOfCells(cells: readonly FaultCell[]): Pick<FaultCell, 'scripts' | 'rules'> {
+  return {
+    scripts: cells.reduce((sum, { scripts }) => sum + scripts, 0),
+    rules: byRule((rule) => sumOf(cells.map(({ rules }) => rules[rule]))),
+  }
+}
+
+async function cellOf(fault: Fault, effect: Effect): Promise<FaultCell> {
+  const outcomes: FaultCell['rules'][] = []
+  for (const variant of VARIANTS) {
+    const { turns } = variant
+    const scripts = fault.scripts(variant)
+    outcomes.push(...(await Promise.all(scripts.map((script) => outcomesOf(script, { effect, turns })))))
+  }
+  const rules = byRule((rule) => sumOf(outcomes.map((outcome) => outcome[rule])))
+  return { fault: fault.title, effect, scripts: outcomes.length, rules }
+}
+
+async function outcomesOf(
+  script: Script,
+  options: { readonly effect: Effect; readonly turns: number },
+): Promise<FaultCell['rules']> {
+  const waiting = await trial(script, options)
+  const by = async (rule: Rule): Promise<Outcome> =>
+    judge(await trial(script, options, EXECUTORS[rule](script)), waiting, options.effect)
+  const [ours, validJson, toolCallPart] = await Promise.all([by('ours'), by('valid-json'), by('tool-call-part')])
+  return { ours, 'valid-json': validJson, 'tool-call-part': toolCallPart }
+}
+
+function byRule(of: (rule: Rule) => Outcome): FaultCell['rules'] {
+  return { ours: of('ours'), 'valid-json': of('valid-json'), 'tool-call-part': of('tool-call-part') }
+}

@@ -1,0 +1,53 @@
+/** The fault matrix in words: what both the table on the console and the one in the report say. */
+
+import { type FaultCell, RULES, type Rule, sumOfCells } from './matrix.ts'
+
+export const RULE_TITLES: Readonly<Record<Rule, string>> = {
+  ours: 'eager-tools',
+  'valid-json': 'valid JSON',
+  'tool-call-part': 'tool-call part',
+}
+
+export const FAULTS_TITLE = 'Executions that the promise forbids'
+
+export const FAULT_NOTES: readonly string[] = [
+  'Beside the run without eager tools: with arguments that no call had in the end (wrong), of a call that it does not make (extra), of one that it makes (missing), of one that was executed already (twice).',
+  'One more of a read whose response does not stand is waste and not counted, nor one of an idempotent or reversible call that was sealed when it started: for any rule.',
+  'valid JSON: starts when the arguments parse, adopts by call id (cloudwego/eino#934). tool-call part: starts at the adapter’s tool-call part (AI SDK up to 6.0.259, Mastra 1.71). Both are ports to our loop.',
+]
+
+/** A line of the table: a fault, or all of them, with tools of every effect. */
+export interface FaultRow {
+  readonly title: string
+  readonly scripts: number
+  /** By rule, in their order. */
+  readonly forbidden: readonly string[]
+}
+
+export function faultRows(cells: readonly FaultCell[]): readonly FaultRow[] {
+  const titles = [...new Set(cells.map(({ fault }) => fault))]
+  const rows = titles.map((title) =>
+    rowOf(
+      title,
+      cells.filter(({ fault }) => fault === title),
+    ),
+  )
+  return [...rows, rowOf('all of them', cells)]
+}
+
+/** That eager starts happened at all, or the zeros would mean nothing. */
+export function earlyNote(cells: readonly FaultCell[]): string {
+  const { rules } = sumOfCells(cells)
+  return `Executions begun while the model was speaking: ${RULES.map((rule) => `${RULE_TITLES[rule]} ${rules[rule].early.toLocaleString('en')}`).join(', ')}.`
+}
+
+function rowOf(title: string, cells: readonly FaultCell[]): FaultRow {
+  const { scripts, rules } = sumOfCells(cells)
+  return { title, scripts, forbidden: RULES.map((rule) => forbiddenText(rules[rule])) }
+}
+
+/** `0`, `26 extra`, `12 wrong, 12 missing` */
+function forbiddenText({ wrong, extra, missing, twice }: FaultCell['rules'][Rule]): string {
+  const found = Object.entries({ wrong, extra, missing, twice }).filter(([, number]) => number > 0)
+  return found.map(([name, number]) => `${number} ${name}`).join(', ') || '0'
+}

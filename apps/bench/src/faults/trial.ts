@@ -1,0 +1,142 @@
+/** One run of a fault script, and all that its tools were made to do. Time is turns of the event loop: nothing waits for a clock. */
+
+import { setImmediate as turn } from 'node:timers/promises'
+import { assemble, createAgent, type Effect, type Middleware, type Model, ModelError, map, tool } from '@meanwhile/core'
+import { z } from 'zod'
+import { finish, type Moment } from './response.ts'
+import type { Script } from './scripts.ts'
+
+export interface Trial {
+  readonly executions: readonly Execution[]
+  /** Of each attempt, by call id: what each call asked for as it closed, then as it was sealed. */
+  readonly attempts: readonly ReadonlyMap<string, readonly Asked[]>[]
+}
+
+interface Asked {
+  /** The step, and the arguments. */
+  readonly what: string
+}
+
+interface Execution extends Asked {
+  /** A call with these arguments had been sealed by then. */
+  readonly sealed: boolean
+  /** The model was speaking. */
+  readonly early: boolean
+}
+
+/** Runs the script to its end, however it ends; `executor` starts tools early, or nothing does. */
+export async function trial(
+  script: Script,
+  { effect, turns }: { readonly effect: Effect; readonly turns: number },
+  executor?: Middleware,
+): Promise<Trial> {
+  const executions: Execution[] = []
+  const attempts: Map<string, Asked[]>[] = []
+  const sealed = new Set<string>()
+  const abort = new AbortController()
+  let step = 1
+  let speaking = 0
+
+  const work = tool({
+    name: 'work',
+    description: 'Takes anything, so that only the executor stands between it and wrong arguments.',
+    input: z.record(z.string(), z.unknown()),
+    effect,
+    ...(effect === 'reversible' && { compensate: () => undefined }),
+    async execute(input) {
+      const what = whatOf(step, input)
+      executions.push({ what, sealed: sealed.has(what), early: speaking > 0 })
+      for (let left = turns; left > 0; left--) await turn()
+      return 'done'
+    },
+  })
+
+  /** Sees what the model says before anybody else does. */
+  const witness: Middleware = {
+    name: 'witness',
+    async *wrapModel(request, next, run) {
+      step = run.step
+      const said = new Map<string, Asked[]>()
+      attempts.push(said)
+      speaking++
+      try {
+        return yield* map(next(request), (event) => {
+          if (event.type !== 'tool-input-closed' && event.type !== 'tool-call') return event
+          const what = whatOf(step, event.call.input)
+          said.set(event.call.id, [...(said.get(event.call.id) ?? []), { what }])
+          if (event.type === 'tool-call') sealed.add(what)
+          return event
+        })
+      } finally {
+        speaking--
+      }
+    },
+  }
+
+  const [model, other] = models(script, () => abort.abort())
+  const agent = createAgent({
+    model,
+    tools: [work],
+    middleware: [
+      ...(script.again ? [again(script.again === 'failover' ? other : undefined)] : []),
+      ...(executor ? [executor] : []),
+      ...(script.guard ? [{ name: 'guard', ...script.guard }] : []),
+      witness,
+    ],
+  })
+  // How it ends is the script's to say, and not what is counted.
+  await agent.run('Go.', { signal: abort.signal }).catch(() => undefined)
+  return { executions, attempts }
+}
+
+function whatOf(step: number, input: unknown): string {
+  return `${step} ${JSON.stringify(input)}`
+}
+
+/** Two models that say the script by turns: each request gets the next response, whichever is asked. */
+function models({ responses, abortAt }: Script, abort: () => void): readonly [Model, Model] {
+  const left = [...responses]
+  let first = true
+  const model = (id: string): Model => ({
+    provider: 'fault',
+    id,
+    async *stream(request) {
+      const moments = left.shift() ?? DONE
+      const stop = first ? abortAt : undefined
+      first = false
+      async function* paced(): AsyncGenerator<Moment> {
+        for (const [at, moment] of moments.entries()) {
+          await turn()
+          if (at === stop) abort()
+          request.signal.throwIfAborted()
+          yield moment
+        }
+      }
+      return yield* assemble(
+        request,
+        paced(),
+        (moment, to) => moment(to),
+        (thrown) => (thrown instanceof ModelError ? thrown : undefined),
+      )
+    },
+  })
+  return [model('one'), model('other')]
+}
+
+const DONE: readonly Moment[] = [(to) => to.text('Done.'), finish('stop')]
+
+/** Asks again when a response broke off: the same model, or another. */
+function again(other: Model | undefined): Middleware {
+  return {
+    name: 'again',
+    async *wrapModel(request, next) {
+      try {
+        return yield* next(request)
+      } catch (error) {
+        if (!(error instanceof ModelError)) throw error
+        yield { type: 'attempt-failed', error, next: other ? 'fallback' : 'retry' }
+        return yield* next(other ? { ...request, model: other } : request)
+      }
+    },
+  }
+}
