@@ -337,7 +337,7 @@ test('a response that ends before the call is whole discards it, and so does an 
 
 test('a failed attempt leaves no call held whose input was not whole; the next attempt makes it (H32, H22)', async () => {
   const { log, results, lines } = await ran({
-    responses: [[...reading(DELTAS.slice(0, 3)).slice(0, -2)], reading(DELTAS, { id: 'd1' })],
+    responses: [reading(DELTAS.slice(0, 3)).slice(0, -2), reading(DELTAS, { id: 'd1' })],
     middleware: [retrying()],
   })
   expect(log.map((line) => line.replace(/:.*/, ''))).toEqual([

@@ -78,7 +78,7 @@ async function ran(options: Options = {}) {
     async execute({ url }, context) {
       say(`browses ${url}`)
       const browser = await execute(context)
-      say(`has ${browser}`)
+      say(`has ${String(browser)}`)
       return url
     },
   })

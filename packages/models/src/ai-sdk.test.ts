@@ -41,14 +41,14 @@ test.each(realModels)('$title: the messages are those of our own adapter (G1)', 
 })
 
 test.each(realModels)(
-  '$title: of every call the input closes, then it is sealed, as the message has it (G1, G3, G4)',
+  '$title: of every call the input is ready, closes, then is sealed, as the message has it (G1, G3, G4, B5)',
   async (real) => {
     const { fetch } = mockModels({ script: [respond(call('weather', { city: 'Zürich' }), end({ usage }))] })
     const { events, message } = await ask(aiSdk(real.model(fetch)), { tools })
     const sealed = message.content.find((part) => part.type === 'tool-call')
     expect(sealed).toMatchObject({ name: 'weather', input: { city: 'Zürich' } })
     const types = events.map((event) => event.type).filter((type) => type !== 'tool-input-delta')
-    expect(types).toEqual(['tool-input-start', 'tool-input-closed', 'tool-call'])
+    expect(types).toEqual(['tool-input-start', 'tool-input-ready', 'tool-input-closed', 'tool-call'])
     expect(events.at(-1)).toMatchObject({ call: sealed })
   },
 )
