@@ -2,11 +2,12 @@
 
 import type { ToolCall } from './message.ts'
 
-/** JSON with sorted keys. A value JSON cannot hold counts as `null`. */
+/** JSON with sorted keys, without members that are undefined. A value JSON cannot hold counts as `null`. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  const members = Object.entries(value).filter(([, member]) => member !== undefined)
+  members.sort(([a], [b]) => (a < b ? -1 : 1))
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`
 }
 

@@ -1,8 +1,9 @@
 /** What a run is saved as: versioned, plain JSON. */
 
+import { canonical, hash } from './canonical.ts'
 import { CheckpointCorruptError, CheckpointVersionError } from './errors.ts'
 import type { AgentResult, Warning } from './events.ts'
-import { isMessage } from './history.ts'
+import { freeze, isMessage } from './history.ts'
 import type { PendingInterrupt } from './interrupt.ts'
 import type { Json, Message, ToolCall, ToolMessage, Usage, UserMessage } from './message.ts'
 import type { SavedQuestions } from './questions.ts'
@@ -49,6 +50,8 @@ export interface Checkpoint {
   readonly trace?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
   /** Of a completed run: its result, but for the members above. */
   readonly result?: Omit<AgentResult, 'messages' | 'usage' | 'warnings' | 'steps'>
+  /** Of all members but the revision: tells damage, not malice. */
+  readonly checksum: string
 }
 
 export interface SavedStep {
@@ -83,22 +86,38 @@ export interface SavedCall {
   readonly message?: ToolMessage
   /** Whether a reader was given that. */
   readonly told?: boolean
+  /** Of one that stays open: what its tool's executions came to. Its wraps, entered again, get that again (L8). */
+  readonly outcomes?: readonly SavedOutcome[]
   /** What it was given and gave, for a tool that can be undone. */
   readonly done?: { readonly input: Json; readonly output: Json }
   /** The run of the agent that it calls. */
   readonly nested?: Checkpoint
 }
 
+/** What an execution gave, or what it threw: the message of the error. */
+export type SavedOutcome = { readonly message: ToolMessage } | { readonly error: string }
+
+/** Whatever the order of its members is by now. */
+export function checksumOf(checkpoint: Omit<Checkpoint, 'checksum'>): string {
+  return hash(canonical({ ...checkpoint, revision: undefined, checksum: undefined }))
+}
+
 /**
- * A checkpoint from outside.
+ * A checkpoint from outside: a frozen copy.
  *
- * @throws {CheckpointCorruptError} It is none, or a member is damaged.
+ * @throws {CheckpointCorruptError} It is none, or is damaged.
  * @throws {CheckpointVersionError} A later version wrote it.
  */
 export function checkedCheckpoint(value: unknown): Checkpoint {
   if (isRecord(value) && typeof value.format === 'number' && value.format > CHECKPOINT_FORMAT)
     throw new CheckpointVersionError(value.format, CHECKPOINT_FORMAT)
-  if (isRecord(value) && isCheckpoint(value)) return value
+  try {
+    const copy: unknown = freeze(JSON.parse(JSON.stringify(value)))
+    if (isRecord(copy) && isCheckpoint(copy) && copy.checksum === checksumOf(copy)) return copy
+  } catch (cause) {
+    // It refers to itself, is nested too deep …
+    throw new CheckpointCorruptError(idOf(value), 'it is no JSON that can be read', { cause })
+  }
   throw new CheckpointCorruptError(idOf(value), 'it is no checkpoint, or is damaged')
 }
 
@@ -170,9 +189,14 @@ function isCall(saved: unknown): saved is SavedCall {
     isCount(saved.attempts) &&
     isOptional(saved.effect, isText) &&
     isOptional(saved.message, isMessage) &&
+    isOptional(saved.outcomes, (outcomes) => isListOf(outcomes, isOutcome)) &&
     isOptional(saved.done, isRecord) &&
     isOptional(saved.nested, (nested) => isRecord(nested) && isCheckpoint(nested))
   )
+}
+
+function isOutcome(outcome: unknown): outcome is SavedOutcome {
+  return isRecord(outcome) && (isText(outcome.error) || isMessage(outcome.message))
 }
 
 function isPending(pending: unknown): pending is PendingInterrupt {

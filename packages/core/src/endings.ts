@@ -6,7 +6,7 @@ import type { AgentResult } from './events.ts'
 import { within } from './grace.ts'
 import { openCalls } from './history.ts'
 import type { RunState } from './run.ts'
-import { checkpointOf, snapshot } from './snapshot.ts'
+import { checkpointOf } from './snapshot.ts'
 
 /** What the caller gets: the outcome of the outermost wrap, and what is known when nothing is at work any more. */
 export async function completed(run: RunState, outcome: AgentResult): Promise<AgentResult> {
@@ -15,9 +15,17 @@ export async function completed(run: RunState, outcome: AgentResult): Promise<Ag
   run.signal.throwIfAborted()
   end(run)
   const result = { ...outcome, warnings: [...run.warnings], ...lost(run) }
-  const { messages, usage, warnings, steps, ...own } = result
-  const notSaved = await saved(run, () => ({ ...snapshot(run, 'completed'), messages, result: own }))
+  const notSaved = await saved(run, () => completedAs(run, result))
   return Object.freeze({ ...result, ...notSaved })
+}
+
+function completedAs(
+  run: RunState,
+  { messages, usage: _, warnings: __, steps: ___, ...result }: AgentResult,
+): Checkpoint {
+  run.current = undefined
+  run.messages = messages
+  return checkpointOf(run, 'completed', result)
 }
 
 /** The result that the checkpoint of a completed run holds (L19). */
@@ -80,18 +88,24 @@ export function end(run: RunState): void {
   run.calls.over()
   run.over = true
   run.scope = {}
+  run.values.over()
 }
 
 function lost({ calls: { abandoned }, unknown }: RunState): Pick<AgentResult, 'abandoned' | 'unknown'> {
   return { ...(abandoned.length > 0 && { abandoned }), ...(unknown.length > 0 && { unknown }) }
 }
 
-/** Whoever has the result has the checkpoint: that it could not be stored is no reason to lose both (L16). */
+/**
+ * Whoever has the result has the checkpoint: that it could not be stored is no reason to lose both (L16). A store that hangs can be
+ * left by an abort (K1).
+ */
 async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<AgentResult, 'checkpointError'>> {
+  if (!run.isOutermost || !run.saver.isOn) return {}
   try {
-    if (run.isOutermost && run.saver.isOn) await run.saver.put(checkpoint())
+    await Promise.race([run.saver.put(checkpoint()), run.broken])
     return {}
   } catch (error) {
+    if (run.ended && !(run.ended instanceof RunStop)) return await failed(run, run.ended)
     if (error instanceof AgentError) return { checkpointError: error }
     throw error
   }

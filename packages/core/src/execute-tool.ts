@@ -4,7 +4,8 @@ import type { Context } from '@opentelemetry/api'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { addressOf } from './address.ts'
 import type { CallEntry, Execution } from './call-entry.ts'
-import { AgentError, RunStop, ToolInputError, UnknownToolError } from './errors.ts'
+import type { SavedOutcome } from './checkpoint.ts'
+import { AgentError, messageOf, RunStop, ToolInputError, UnknownToolError } from './errors.ts'
 import { cancelable } from './flow.ts'
 import { Interrupt } from './interrupt.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
@@ -27,20 +28,33 @@ export function executeTool(run: RunState, entry: CallEntry, call: ToolCall, par
 }
 
 async function* inSlot(run: RunState, entry: CallEntry, call: ToolCall, place: Place): ToolFlow {
+  const known = entry.known.shift()
+  if (known) return again(entry, known)
   const queued = performance.now()
   const { halted } = run.cancel
   if (entry.ticket) await run.calls.slots.take(entry.ticket, AbortSignal.any([place.signal, halted]))
   try {
     place.signal.throwIfAborted()
-    halted.throwIfAborted()
-    return yield* inSpan(run, entry, call, place, performance.now() - queued)
+    // What a call makes on the side is its own work: it has started.
+    if (!entry.maker) halted.throwIfAborted()
+    const message = yield* inSpan(run, entry, call, place, performance.now() - queued)
+    entry.outcomes.push({ message })
+    return message
   } catch (error) {
+    if (!(error instanceof AgentError || place.signal.aborted)) entry.outcomes.push({ error: messageOf(error) })
     const endsRun = error instanceof AgentError && !(error instanceof RunStop)
     if (entry.ticket && endsRun) run.calls.slots.hold(entry.ticket)
     throw error
   } finally {
     if (entry.ticket) run.calls.slots.free(entry.ticket)
   }
+}
+
+/** An execution of a run before this one, whose outcome is known. */
+function again(entry: CallEntry, known: SavedOutcome): ToolMessage {
+  entry.outcomes.push(known)
+  if ('error' in known) throw new Error(known.error)
+  return known.message
 }
 
 interface Place {
@@ -90,7 +104,7 @@ async function* work(run: RunState, entry: CallEntry, call: ToolCall, execution:
   span.setAttribute(TOOL_EFFECT, effect)
   if (entry.provisional && entry.ceiling && exceeds(effect, entry.ceiling)) await committed(entry, signal)
   entry.effect = effect
-  if (run.saver.isOn && effect !== 'read') await saved(run, signal)
+  if (run.saver.isOn && effect !== 'read') await saved(run, entry, signal)
   span.setAttribute(DISPATCH_LAG, (performance.now() - entry.askedAt) / 1000)
   try {
     const outcome = tool.execute(input, {
@@ -111,10 +125,10 @@ async function* work(run: RunState, entry: CallEntry, call: ToolCall, execution:
 }
 
 /** What may have happened must be known to a resume before it happens (L15). */
-async function saved(run: RunState, signal: AbortSignal): Promise<void> {
+async function saved(run: RunState, entry: CallEntry, signal: AbortSignal): Promise<void> {
   await run.saver.now()
   signal.throwIfAborted()
-  run.cancel.halted.throwIfAborted()
+  if (!entry.maker) run.cancel.halted.throwIfAborted()
 }
 
 /** A throw of the tool's own function counts as `external` (H4). */

@@ -38,14 +38,16 @@ async function* begun(run: RunState, setup: AgentSetup, context: Context): Agent
 async function* steps(run: RunState): AgentFlow {
   for (;;) {
     const step = run.openStep()
+    if (step.phase === 'over' && step.candidate) return resultOf(run, step, step.candidate)
     yield* run.tell({ type: 'step-start' })
     const candidate = step.phase === 'gate' ? step.candidate : yield* act(run, step, yield* think(run, step))
     const accepted = candidate && (yield* askGate(run, step, candidate))
-    run.current = undefined
+    if (accepted) step.accept(accepted)
+    else run.current = undefined
     const messages = run.messages.filter((message) => !step.before.has(message))
     yield* run.tell({ type: 'step-end', ...(step.attempt !== undefined && { attempt: step.attempt }), messages })
-    if (accepted) return resultOf(run, step, accepted)
     run.saver.soon()
+    if (accepted) return resultOf(run, step, accepted)
   }
 }
 

@@ -31,7 +31,10 @@ export async function makeCall(run: RunState, entry: CallEntry, events: CallEven
     }
   } catch (error) {
     if (error instanceof AgentError) throw error
-    if (entry.signal.aborted) return textMessage(entry.call, entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true)
+    if (entry.signal.aborted) {
+      entry.cutOff = true
+      return textMessage(entry.call, entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true)
+    }
     return errorMessage(entry.call, error)
   }
 }

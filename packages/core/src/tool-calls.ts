@@ -7,7 +7,7 @@
  */
 
 import type { Span } from '@opentelemetry/api'
-import { type Asker, CallEntry } from './call-entry.ts'
+import { type Asker, CallEntry, isOpen } from './call-entry.ts'
 import { CallEvents } from './call-events.ts'
 import { endSpans } from './call-spans.ts'
 import { sameCall } from './canonical.ts'
@@ -110,7 +110,7 @@ export class ToolCalls {
     if (actor.call?.signal.aborted) return Promise.reject(actor.call.signal.reason)
     const asker = this.#modelCall.askers.get(call.id)
     const found = this.#find(call, asker)
-    if (found) return this.#begun(found).promise
+    if (found) return this.#begun(found, actor).promise
     const mayStart = asker ? this.#modelCall.open && !asker.over : !takenIds.has(call.id)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
     return mayStart
@@ -139,6 +139,7 @@ export class ToolCalls {
       const entry = made[index]
       if (!entry) return this.#start(call, undefined, askers.get(call.id), {})
       this.#commit(entry, call.id, modelEnded)
+      this.#holdBack(entry)
       return this.#begun(entry)
     })
     this.#asked = entries
@@ -180,7 +181,9 @@ export class ToolCalls {
 
   /** The run is aborted or over: nothing more starts or commits, and what is at work is told to stop. */
   abort(reason: unknown): void {
-    this.discardRest('run_aborted')
+    this.#modelCall.open = false
+    // What a checkpoint holds is not undone: a resume may ask for it.
+    this.#discardAll('run_aborted', [], !(reason instanceof RunStop))
     for (const entry of this.#ledger.entries()) entry.abort(reason, this.#run.config.grace)
   }
 
@@ -193,6 +196,7 @@ export class ToolCalls {
   restore(saved: readonly SavedCall[]): readonly CallEntry[] {
     const byKey = new Map<string, CallEntry>()
     for (const one of saved) {
+      this.#run.takenIds.add(one.id).add(one.call.id)
       const entry = new CallEntry({
         key: one.key,
         call: freeze(one.call),
@@ -228,7 +232,7 @@ export class ToolCalls {
 
   /** Whether a question is one that a call asks: any call, or one that this call makes, or it itself. */
   isAsked(interrupt: Interrupt, by?: CallEntry): boolean {
-    if (!by) return this.#ledger.entries().some(({ asking }) => asking?.interrupt === interrupt)
+    if (!by) return this.#ledger.entries().some((entry) => isOpen(entry) && entry.asking?.interrupt === interrupt)
     return by.asking?.interrupt === interrupt || by.children.some((child) => this.isAsked(interrupt, child))
   }
 
@@ -285,8 +289,10 @@ export class ToolCalls {
   }
 
   /** One that a checkpoint holds, and that is to be made, is begun when it is asked for. */
-  #begun(entry: CallEntry): CallEntry {
-    if (!entry.begun) this.#begin(entry)
+  #begun(entry: CallEntry, actor?: Actor): CallEntry {
+    if (entry.begun) return entry
+    entry.parent = actor && entry.maker ? actor.context : this.#run.context
+    this.#begin(entry)
     return entry
   }
 
@@ -313,17 +319,23 @@ export class ToolCalls {
       throw error
     } finally {
       entry.settle()
-      if (entry.ticket) this.slots.close(entry.ticket)
+      // One that asks early keeps its place until it is known whether anybody hears it.
+      if (entry.ticket && !(entry.stopped && entry.provisional)) this.slots.close(entry.ticket)
       if (!entry.provisional && !entry.discarded) this.#close(entry)
       this.#run.saver.soon()
     }
   }
 
-  /** The call stays open. With one slot nothing overtakes it: those behind it start after the resume, too (A22). */
+  /** The call stays open. */
   #stop(entry: CallEntry, stop: RunStop): never {
     entry.stopped = stop
-    if (this.slots.limit === 1) this.#run.cancel.halt(stop)
+    this.#holdBack(entry)
     throw stop
+  }
+
+  /** With one slot nothing overtakes a call that stays open: those behind it start after the resume, too (A22). */
+  #holdBack(entry: CallEntry): void {
+    if (this.slots.limit === 1 && !entry.maker && isOpen(entry)) this.#run.cancel.halt(entry.stopped)
   }
 
   #abandon(entry: CallEntry): never {
@@ -338,9 +350,12 @@ export class ToolCalls {
       if (entry.message && !entry.told) this.#close(entry)
       return
     }
-    if (!entry.maker) this.counts.committed++
     this.#ledger.rename(entry, id)
-    this.#events.committed(entry)
+    // As a checkpoint has it: not made in this run, it is a call like any other.
+    if (entry.begun) {
+      if (!entry.maker) this.counts.committed++
+      this.#events.committed(entry)
+    }
     entry.commit()
     for (const child of entry.children) this.#commit(child, child.id, modelEnded)
     if (entry.message && entry.message.callId !== entry.id)
@@ -356,9 +371,10 @@ export class ToolCalls {
     if (!entry.tool?.returnDirect) entry.done = undefined
   }
 
-  #discardAll(cause: DiscardCause, kept: readonly (CallEntry | undefined)[]): void {
+  #discardAll(cause: DiscardCause, kept: readonly (CallEntry | undefined)[], undo = true): void {
     for (const entry of this.#ledger.entries()) {
-      if (entry.provisional && !entry.discarded && !entry.maker && !kept.includes(entry)) this.#discard(entry, cause)
+      if (entry.provisional && !entry.discarded && !entry.maker && !kept.includes(entry))
+        this.#discard(entry, cause, undo)
     }
   }
 
@@ -368,13 +384,15 @@ export class ToolCalls {
   }
 
   /** Lets go of a provisional call: it alone is aborted, and nobody sees its result (H20). */
-  #discard(entry: CallEntry, cause: DiscardCause): void {
+  #discard(entry: CallEntry, cause: DiscardCause, undo = true): void {
     if (!entry.maker) this.counts.discarded++
-    for (const child of entry.children) if (child.provisional && !child.discarded) this.#discard(child, cause)
+    for (const child of entry.children) if (child.provisional && !child.discarded) this.#discard(child, cause, undo)
+    if (entry.ticket && entry.settled) this.slots.close(entry.ticket)
     entry.discarded = cause
     this.#events.discarded(entry)
     entry.abort(new ToolDiscardedError(entry.call.id, cause), this.#run.config.grace)
-    const undone = () => compensate(this.#run, entry, this.abandoned.includes(entry.id))
+    const undone = async () =>
+      undo ? await compensate(this.#run, entry, this.abandoned.includes(entry.id)) : undefined
     this.#keep(entry.promise.catch(() => undefined).then(async () => endSpans(entry, await undone())))
   }
 
