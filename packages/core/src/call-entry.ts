@@ -73,7 +73,7 @@ export class CallEntry {
   parent: Context
   readonly attributes: Attributes
   /** Absent for calls made by tools and wraps: they work inside the slot of the call that made them. */
-  readonly ticket: Ticket | undefined
+  ticket: Ticket | undefined
   /** Absent unless a tool or wrap makes this call: then it shares that call's fate. */
   readonly maker: CallEntry | undefined
   readonly startedEarly: boolean

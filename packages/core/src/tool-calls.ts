@@ -208,7 +208,7 @@ export class ToolCalls {
         maker: byKey.get(one.maker ?? ''),
         provisional: one.provisional,
         ceiling: undefined,
-        ticket: one.maker !== undefined || one.message ? undefined : this.slots.ticket(),
+        ticket: undefined,
         saved: one,
       })
       byKey.set(one.key, entry)
@@ -260,7 +260,7 @@ export class ToolCalls {
     }
     const held = asker && this.#ledger.held(call, this.#run.step, asker)
     if (!held) return undefined
-    this.#ledger.rename(held, call.id)
+    this.#rename(held, call.id)
     held.askers.push(asker)
     if (asker.span) for (const { open } of held.executions) open.span.addLink({ context: asker.span.spanContext() })
     return held
@@ -292,6 +292,7 @@ export class ToolCalls {
   #begun(entry: CallEntry, actor?: Actor): CallEntry {
     if (entry.begun) return entry
     entry.parent = actor && entry.maker ? actor.context : this.#run.context
+    entry.ticket = entry.maker ? undefined : this.slots.ticket()
     this.#begin(entry)
     return entry
   }
@@ -350,7 +351,7 @@ export class ToolCalls {
       if (entry.message && !entry.told) this.#close(entry)
       return
     }
-    this.#ledger.rename(entry, id)
+    this.#rename(entry, id)
     // As a checkpoint has it: not made in this run, it is a call like any other.
     if (entry.begun) {
       if (!entry.maker) this.counts.committed++
@@ -362,6 +363,12 @@ export class ToolCalls {
       entry.message = freeze({ ...entry.message, callId: entry.id })
     entry.modelEnded = modelEnded
     if (entry.settled) this.#close(entry)
+  }
+
+  /** Whoever lists the call has its new id. */
+  #rename(entry: CallEntry, id: string): void {
+    this.#run.unknown = this.#run.unknown.map((one) => (one === entry.id ? id : one))
+    this.#ledger.rename(entry, id)
   }
 
   #close(entry: CallEntry): void {
