@@ -57,7 +57,7 @@ function agentOf(
       worker('hold', 'reversible'),
       worker('send', 'external'),
     ],
-    middleware: [...middleware, eagerTools()],
+    middleware: [...middleware, eagerTools({ independent: ['hold', 'put'] })],
     ...(toolConcurrency !== undefined && { toolConcurrency }),
   })
 }
