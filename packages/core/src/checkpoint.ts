@@ -1,8 +1,8 @@
 /** What a run is saved as: versioned, plain JSON. */
 
-import { canonical, hash } from './canonical.ts'
 import { CheckpointCorruptError, CheckpointVersionError } from './errors.ts'
 import type { AgentResult, Warning } from './events.ts'
+import { hashOf } from './hash.ts'
 import { freeze, isMessage } from './history.ts'
 import type { PendingInterrupt } from './interrupt.ts'
 import type { Json, Message, ToolCall, ToolMessage, Usage, UserMessage } from './message.ts'
@@ -99,7 +99,7 @@ export type SavedOutcome = { readonly message: ToolMessage } | { readonly error:
 
 /** Whatever the order of its members is by now. */
 export function checksumOf(checkpoint: Omit<Checkpoint, 'checksum'>): string {
-  return hash(canonical({ ...checkpoint, revision: undefined, checksum: undefined }))
+  return hashOf({ ...checkpoint, revision: undefined, checksum: undefined })
 }
 
 /**

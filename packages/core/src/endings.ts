@@ -4,7 +4,7 @@ import type { Checkpoint } from './checkpoint.ts'
 import { AgentError, HistoryError, RunStop } from './errors.ts'
 import type { AgentResult } from './events.ts'
 import { within } from './grace.ts'
-import { openCalls } from './history.ts'
+import { freeze, openCalls } from './history.ts'
 import type { RunState } from './run.ts'
 import { checkpointOf } from './snapshot.ts'
 
@@ -57,7 +57,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
     warnings: [...run.warnings],
     ...(interrupts.length > 0 && { interrupts }),
     ...(cancel.mode && { cancelled: { at: cancel.mode, ...(cancel.escalated && { escalated: true as const }) } }),
-    checkpoint: Object.freeze({ ...checkpoint, revision: run.saver.revision }),
+    checkpoint: freeze({ ...checkpoint, revision: run.saver.revision }),
     ...notSaved,
     ...lost(run),
   })

@@ -4,21 +4,20 @@ import { addressOf } from './address.ts'
 import { type CallEntry, isOpen } from './call-entry.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint, checksumOf, type SavedCall, type SavedStep } from './checkpoint.ts'
 import { CheckpointStoreError } from './errors.ts'
-import { freeze } from './history.ts'
 import type { Address, Interrupt, PendingInterrupt } from './interrupt.ts'
 import { asJson } from './json.ts'
 import type { RunState } from './run.ts'
 import type { Step } from './step.ts'
 
 /**
- * The run as it stands: what it has, not what it waits for. A frozen copy that equals what is stored of it (L13).
+ * The run as it stands: what it has, not what it waits for. A copy that equals what is stored of it (L13).
  *
  * @throws {CheckpointStoreError} The run holds what JSON cannot.
  */
 export function checkpointOf(run: RunState, status: Checkpoint['status'], result?: Checkpoint['result']): Checkpoint {
   try {
     const state = JSON.parse(JSON.stringify({ ...stateOf(run, status), result })) as Omit<Checkpoint, 'checksum'>
-    return freeze({ ...state, checksum: checksumOf(state) })
+    return { ...state, checksum: checksumOf(state) }
   } catch (cause) {
     throw new CheckpointStoreError(`${run.id} holds what JSON cannot`, { cause })
   }
