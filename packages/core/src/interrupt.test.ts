@@ -175,6 +175,8 @@ test.each(['beforeAgent', 'beforeModel', 'afterModel', 'beforeFinalAnswer', 'wra
       ;({ result } = await played(agent.resume(checkpointOf(result), answersTo(result))))
     }
     expect(result).toMatchObject({ status: 'completed', text: 'Done', steps: 2 })
+    const times = ['beforeModel', 'afterModel', 'wrapModel'].includes(hook) ? 2 : 1
+    expect(seen.size).toBe(times)
     expect(did.filter((word) => word.startsWith('look '))).toEqual(['look 1'])
     expect(model.requests).toHaveLength(2)
   },
@@ -526,6 +528,25 @@ test('a call that a tool makes asks; its maker starts from its top and finds it 
     'plan 3',
   ])
   expect(textsOf(third.result)).toEqual(['Go', '["booked a: A","booked b: B"]', 'Done'])
+})
+
+test('a question that a tool has caught of a call it makes is nobody’s (L1)', async () => {
+  const calm = tool({
+    name: 'calm',
+    description: 'c',
+    input: anything,
+    async execute(_, { run, callId }) {
+      const asked = run.callTool({ type: 'tool-call', id: `${callId}-inner`, name: 'book', input: {} })
+      return await asked.catch(() => 'never mind')
+    },
+  })
+  const { agent } = agentOf([respond(call('calm'), call('book', { what: 'b' })), respond(say('Done'))], {
+    tools: [calm, book],
+  })
+  const first = await played(agent.stream('Go'))
+  expect(first.result.interrupts).toMatchObject([{ payload: { book: 'b' } }])
+  const { result } = await played(agent.resume(checkpointOf(first.result), answersTo(first.result)))
+  expect(textsOf(result)).toEqual(['Go', 'never mind', 'booked b: yes', 'Done'])
 })
 
 test('a call on the side that asks is asked for again by the hook that made it (L4, L8)', async () => {

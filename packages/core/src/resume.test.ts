@@ -241,6 +241,9 @@ test('with its members in another order, as a database may give them back, a che
     )
   }
   const { agent } = agentOf([respond(say('Done'))])
+  const none = await played(agent.resume(turned(checkpoint) as Checkpoint))
+  expect(none.result.interrupts).toEqual(result.interrupts)
+  expect(did).toEqual(['book 1 []'])
   const done = await played(agent.resume(turned(checkpoint) as Checkpoint, answersTo(result)))
   expect(textsOf(done.result)).toEqual(['Go', 'booked: yes', 'Done'])
 })
@@ -573,6 +576,31 @@ test('a cancel before a resumed run has read its ledger keeps it (H27, K15)', as
   const done = await played(last.agent.resume(result?.checkpoint as Checkpoint))
   expect(did).toEqual(['send 1', 'book 1 []', 'book 2 ["yes"]'])
   expect(textsOf(done.result)).toEqual(['Go', 'send done', 'booked: yes', 'Done'])
+})
+
+test('a call that is cancelled after the model makes what it makes on the side, and is not made again (K5, L7, H26)', async () => {
+  const plan = tool({
+    ...worker('plan', 'external'),
+    async execute(_, { run }) {
+      did.push('plan')
+      await sleep(100)
+      const { output } = await run.callTool({ type: 'tool-call', id: 'inner', name: 'send', input: {} })
+      return output
+    },
+  })
+  const tools = [plan, ...all]
+  const { agent } = agentOf([respond(call('plan'), call('read', { ms: 300 }))], { tools })
+  const run = agent.stream('Go')
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(50)
+  void run.cancel({ at: 'after-model' })
+  await vi.runAllTimersAsync()
+  const { result } = await reading
+  expect(result?.status).toBe('cancelled')
+  const next = agentOf([respond(say('Done'))], { tools })
+  const done = await played(next.agent.resume(result?.checkpoint as Checkpoint))
+  expect(did).toEqual(['plan', 'read 1', 'send 1'])
+  expect(textsOf(done.result)).toEqual(['Go', 'send done', 'read done', 'Done'])
 })
 
 const early: Middleware = {

@@ -240,7 +240,7 @@ test.each(['heeds', 'ignores'])(
       ...worker('send', 'external'),
       execute: (_, { signal }) =>
         new Promise<string>((_, reject) => {
-          if (what === 'heeds') signal.addEventListener('abort', () => reject(signal.reason))
+          if (what === 'heeds') signal.addEventListener('abort', () => reject(new Error('stopped')))
         }),
     })
     const failing = tool({
