@@ -737,6 +737,67 @@ test('open calls of a checkpoint are answered by their tools, whatever a hook fi
   expect(textsOf(done.result)).toEqual(['Go', 'booked: yes', 'Done'])
 })
 
+test('an answer the gate has judged is not judged again, and one it has replaced stays replaced (L11, E7)', async () => {
+  const gate: Middleware[] = [
+    {
+      name: 'first',
+      beforeFinalAnswer: ({ messages }) => {
+        const last = messages.at(-1)
+        did.push('first')
+        if (last?.role !== 'assistant') return
+        return { accept: true, message: { ...last, content: [{ type: 'text', text: 'Better' }] } }
+      },
+    },
+    {
+      name: 'second',
+      beforeFinalAnswer: (state, run) => {
+        did.push(`second ${JSON.stringify(state.messages.at(-1)?.content)}`)
+        if (run.answers.length === 0) throw interrupt('good?')
+        return run.answers[0] === 'yes' ? undefined : { accept: false, feedback: 'No.' }
+      },
+    },
+  ]
+  const { agent, model } = agentOf([respond(say('Hm')), respond(say('Hm'))], { middleware: gate })
+  const first = await played(agent.stream('Go'))
+  const second = await played(agent.resume(first.checkpoint as Checkpoint, answersTo(first.result, 'no')))
+  expect(second.result.status).toBe('interrupted')
+  const third = await played(agent.resume(second.checkpoint as Checkpoint, answersTo(second.result)))
+  const better = 'second [{"type":"text","text":"Better"}]'
+  expect(did).toEqual(['first', better, better, 'first', better, better])
+  expect(textsOf(third.result)).toEqual(['Go', 'Better', 'No.', 'Better'])
+  expect(third.result).toMatchObject({ text: 'Better', steps: 2 })
+  expect(model.requests).toHaveLength(2)
+})
+
+test('a direct result of a step that asked is the answer, also when the gate asks about it (L3, M7, E9)', async () => {
+  const direct = tool({ ...worker('direct', 'read'), returnDirect: (output) => output === 'direct done' })
+  const gate: Middleware = {
+    name: 'gate',
+    beforeFinalAnswer: (_, run) => {
+      if (run.answers.length === 0) throw interrupt('good?')
+    },
+  }
+  const { agent, model } = agentOf([respond(call('direct'), call('book'))], {
+    tools: [direct, book],
+    middleware: [gate],
+  })
+  let { result } = await played(agent.stream('Go'))
+  for (const _ of [1, 2]) {
+    expect(result.status).toBe('interrupted')
+    ;({ result } = await played(agent.resume(result.checkpoint as Checkpoint, answersTo(result))))
+  }
+  expect(result).toMatchObject({ status: 'completed', stopReason: 'return-direct', text: 'direct done' })
+  expect(did).toEqual(['direct 1', 'book 1 []', 'book 2 ["yes"]'])
+  expect(model.requests).toHaveLength(1)
+})
+
+test('custom events are in no checkpoint (D6)', async () => {
+  const { checkpoint } = await interrupted({
+    middleware: [{ name: 'm', beforeModel: (_, run) => run.emit({ name: 'secret-event', data: 'secret-data' }) }],
+  })
+  expect(JSON.stringify(checkpoint)).not.toContain('secret')
+})
+
 test('messages sent but not taken wait in the checkpoint (L11, K19)', async () => {
   const { agent } = agentOf([respond(call('book'), call('read', { ms: 50 })), respond(say('Done'))])
   const run = agent.stream('Go')

@@ -165,3 +165,38 @@ test('an early reversible call of a checkpoint that the resumed response does no
   await played(agent.resume(result?.checkpoint as Checkpoint))
   expect(did).toEqual(['hold 1', 'undid hold'])
 })
+
+test('a cancel after the model gives early calls the grace time: what settles is kept, what does not may have happened (O8, K15)', async () => {
+  const says = [call('look', { ms: 300 }, { deltas: 1 }), call('put', { ms: 90_000 }, { deltas: 1 }), call('send', {})]
+  const agent = agentOf([respond(...says, say('a b c')), respond(say('Done'))])
+  const run = agent.stream('Go')
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(50)
+  void run.cancel({ at: 'after-model' })
+  await vi.runAllTimersAsync()
+  const { result } = await reading
+  expect(result).toMatchObject({ status: 'cancelled', cancelled: { at: 'after-model' } })
+  expect(did).toEqual(['look 1', 'put 1'])
+  const resumed = await played(agent.resume(result?.checkpoint as Checkpoint))
+  expect(did.slice(2)).toEqual(['send 1'])
+  expect(outputs(resumed.result)).toEqual(['look done', undefined, 'send done'])
+  expect(resumed.result).toMatchObject({ text: 'Done', unknown: ['call_1_2'], steps: 2 })
+})
+
+test('keys do not depend on the history: after a summary and a resume no started call runs again (O15, H25)', async () => {
+  const fold: Middleware = {
+    name: 'fold',
+    beforeModel: ({ messages }) =>
+      messages.length < 3
+        ? undefined
+        : { messages: [{ role: 'user', content: 'What was said so far.', origin: 'fold' }] },
+  }
+  const says = [call('look', {}), call('put', {}), call('look', { ask: true })]
+  const agent = agentOf([respond(call('send')), respond(...says), respond(say('Done'))], [fold])
+  const first = await played(agent.stream('Go'))
+  expect(first.result.messages).toHaveLength(2)
+  const { result } = await played(agent.resume(first.checkpoint, answersTo(first.result)))
+  expect(did).toEqual(['send 1', 'look 1', 'put 1', 'look 1', 'look 2'])
+  expect(new Set(keys.slice(-2)).size).toBe(1)
+  expect(result.text).toBe('Done')
+})
