@@ -1,6 +1,7 @@
 /** The path from an agent to who asks in one of its runs (L4). */
 
 import type { CallEntry } from './call-entry.ts'
+import { canonical } from './canonical.ts'
 import type { Address, AddressPart } from './interrupt.ts'
 import type { RunState } from './run.ts'
 
@@ -18,7 +19,7 @@ export function addressOf(run: RunState, call: CallEntry | undefined, place?: Pl
 
 /** Whether an address is `whole`, or leads to something inside it. */
 export function isInside(address: Address, whole: Address): boolean {
-  return whole.every((part, index) => JSON.stringify(part) === JSON.stringify(address[index]))
+  return whole.every((part, index) => canonical(part) === canonical(address[index]))
 }
 
 function callPath({ id, call, maker }: CallEntry): AddressPart[] {

@@ -96,6 +96,7 @@ export function startRun(
     agent: config.name,
     model: config.setup.model,
     conversationId: options.conversationId,
+    resumed: 'resume' in beginning,
     middleware: config.middleware.map(({ name }) => name),
     attributes: config.telemetry?.attributes,
   })
@@ -183,7 +184,8 @@ async function drive(run: RunState, beginning: Beginning, options: ResumeOptions
     }
   } catch (thrown) {
     const error = run.ended ?? thrown
-    return error instanceof RunStop && run.isReady ? await stopped(run, error) : await failed(run, error)
+    if (!(error instanceof RunStop) || !run.isReady) return await failed(run, error)
+    return await stopped(run, error).catch((error: unknown) => failed(run, run.ended ?? error))
   } finally {
     waiting.over()
     run.cancel.over()

@@ -2,7 +2,7 @@
 
 import type { Attributes, Context, Span } from '@opentelemetry/api'
 import type { Place } from './address.ts'
-import type { Checkpoint, SavedCall } from './checkpoint.ts'
+import type { Checkpoint, SavedCall, SavedOutcome } from './checkpoint.ts'
 import { NotCancelableError, type RunStop, ToolCancelledError } from './errors.ts'
 import type { DiscardCause } from './events.ts'
 import { timer } from './grace.ts'
@@ -81,7 +81,7 @@ export class CallEntry {
   readonly tool: Tool | undefined
   readonly step: number
   /** What the call's spans nest under. */
-  readonly parent: Context
+  parent: Context
   readonly attributes: Attributes
   readonly slots: Slots
   readonly ticket: Ticket
@@ -102,6 +102,10 @@ export class CallEntry {
   readonly asked: boolean
   /** How often it was executed (C14), before a resume, too. */
   attempts = 0
+  /** What its executions came to, but for those that asked or were cut off. */
+  readonly outcomes: SavedOutcome[] = []
+  /** The same of a run before this one, as far as its wraps have not asked for them yet: none of these is made again (L8). */
+  known: SavedOutcome[] = []
   /** Set just before the tool's function is entered: from then on the call may have happened. */
   effect: Effect | undefined
   /** When the stream of the attempt that stood ended, in `performance.now()`; set when the call is committed. */
@@ -116,7 +120,9 @@ export class CallEntry {
   settled = false
   promise: Promise<ToolMessage> = NEVER
   message: ToolMessage | undefined
-  /** Whether the reader was given that. */
+  /** Whether that only says that the call was cut off. */
+  cutOff = false
+  /** Whether the reader was given it. */
   told = false
   /** The call stays open: the run has stopped, and a resume makes it. */
   stopped: RunStop | undefined
@@ -172,11 +178,12 @@ export class CallEntry {
     this.ticket = options.slots.ticket(seatFor(this))
   }
 
-  #restore({ id, attempts, message, told = false, done, nested }: SavedCall): void {
+  #restore({ id, attempts, message, told = false, done, nested, outcomes = [] }: SavedCall): void {
     this.begun = false
     this.id = id
     this.attempts = attempts
     this.told = told
+    this.known = [...outcomes]
     this.done = done
     this.nested = nested && { saved: nested }
     if (message) this.settleAs(message)
@@ -234,4 +241,9 @@ export class CallEntry {
     clearTimeout(this.#timer)
     this.slots.close(this.ticket)
   }
+}
+
+/** Whether a call waits for a resume, and with it whoever made it: a question that somebody has caught waits for nothing. */
+export function isOpen({ stopped, provisional, discarded, maker }: CallEntry): boolean {
+  return stopped !== undefined && !provisional && !discarded && (!maker || isOpen(maker))
 }

@@ -1,7 +1,7 @@
 /** The end of a call's spans: late, when its fate is known, but with the time at which its function settled. */
 
 import type { CallEntry } from './call-entry.ts'
-import { ToolTimeoutError } from './errors.ts'
+import { RunStop, ToolTimeoutError } from './errors.ts'
 import { COMPENSATED, DISCARD_REASON, HEAD_START, OUTCOME, SETTLED } from './telemetry/semconv.ts'
 import { type Outcome, outcomeOf, setError } from './telemetry/spans.ts'
 
@@ -10,7 +10,8 @@ export function endSpans(entry: CallEntry, compensated?: boolean): void {
   for (const { open, signal, started, ended, error, abandoned } of entry.executions.splice(0)) {
     const { span } = open
     // What a tool throws once we have aborted it answers the abort.
-    const failed = error !== undefined && !entry.stopped && (!signal.aborted || error instanceof ToolTimeoutError)
+    const aborted = signal.aborted && !(error instanceof ToolTimeoutError)
+    const failed = error !== undefined && !aborted && !(error instanceof RunStop)
     if (failed) setError(span, error)
     span.setAttribute(OUTCOME, outcome(entry, signal, ended !== undefined, failed))
     if (ended === undefined || abandoned) span.setAttribute(SETTLED, false)

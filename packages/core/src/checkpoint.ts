@@ -2,7 +2,8 @@
 
 import { CheckpointCorruptError, CheckpointVersionError } from './errors.ts'
 import type { AgentResult, Warning } from './events.ts'
-import { isMessage } from './history.ts'
+import { hashOf } from './hash.ts'
+import { freeze, isMessage } from './history.ts'
 import type { PendingInterrupt } from './interrupt.ts'
 import type { Json, Message, ToolCall, ToolMessage, Usage, UserMessage } from './message.ts'
 import type { SavedQuestions } from './questions.ts'
@@ -32,7 +33,8 @@ export interface Checkpoint {
   /** The step in whose middle the run is; absent between two. */
   readonly step?: SavedStep
   readonly calls: readonly SavedCall[]
-  readonly background: readonly SavedWork[]
+  /** Absent in checkpoints of versions that knew no background calls. */
+  readonly background?: readonly SavedWork[]
   /** Names of the tools there were. */
   readonly tools: readonly string[]
   readonly interrupts: readonly PendingInterrupt[]
@@ -50,6 +52,8 @@ export interface Checkpoint {
   readonly trace?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
   /** Of a completed run: its result, but for the members above. */
   readonly result?: Omit<AgentResult, 'messages' | 'usage' | 'warnings' | 'steps'>
+  /** Of all members but the revision: tells damage, not malice. */
+  readonly checksum: string
 }
 
 export interface SavedStep {
@@ -84,6 +88,8 @@ export interface SavedCall {
   readonly message?: ToolMessage
   /** Whether a reader was given that. */
   readonly told?: boolean
+  /** Of one that stays open: what its tool's executions came to. Its wraps, entered again, get that again (L8). */
+  readonly outcomes?: readonly SavedOutcome[]
   /** What it was given and gave, for a tool that can be undone. */
   readonly done?: { readonly input: Json; readonly output: Json }
   /** The run of the agent that it calls. */
@@ -96,16 +102,30 @@ export interface SavedWork extends Pick<SavedCall, 'key' | 'call' | 'step' | 'at
   readonly delivered: boolean
 }
 
+/** What an execution gave, or what it threw: the message of the error. */
+export type SavedOutcome = { readonly message: ToolMessage } | { readonly error: string }
+
+/** Whatever the order of its members is by now. */
+export function checksumOf(checkpoint: Omit<Checkpoint, 'checksum'>): string {
+  return hashOf({ ...checkpoint, revision: undefined, checksum: undefined })
+}
+
 /**
- * A checkpoint from outside.
+ * A checkpoint from outside: a frozen copy.
  *
- * @throws {CheckpointCorruptError} It is none, or a member is damaged.
+ * @throws {CheckpointCorruptError} It is none, or is damaged.
  * @throws {CheckpointVersionError} A later version wrote it.
  */
 export function checkedCheckpoint(value: unknown): Checkpoint {
   if (isRecord(value) && typeof value.format === 'number' && value.format > CHECKPOINT_FORMAT)
     throw new CheckpointVersionError(value.format, CHECKPOINT_FORMAT)
-  if (isRecord(value) && isCheckpoint(value)) return value
+  try {
+    const copy: unknown = freeze(JSON.parse(JSON.stringify(value)))
+    if (isRecord(copy) && isCheckpoint(copy) && copy.checksum === checksumOf(copy)) return copy
+  } catch (cause) {
+    // It refers to itself, is nested too deep …
+    throw new CheckpointCorruptError(idOf(value), 'it is no JSON that can be read', { cause })
+  }
   throw new CheckpointCorruptError(idOf(value), 'it is no checkpoint, or is damaged')
 }
 
@@ -131,7 +151,7 @@ function isCheckpoint(value: Unchecked): value is Unchecked & Checkpoint {
     isCount(value.steps) &&
     (value.step === undefined || isStep(value.step, messages)) &&
     isListOf(value.calls, isCall) &&
-    isListOf(value.background, isWork) &&
+    isOptional(value.background, (works) => isListOf(works, isWork)) &&
     isListOf(value.tools, isText) &&
     isListOf(value.interrupts, isPending) &&
     isRecord(value.questions) &&
@@ -178,6 +198,7 @@ function isCall(saved: unknown): saved is SavedCall {
     isCount(saved.attempts) &&
     isOptional(saved.effect, isText) &&
     isOptional(saved.message, isMessage) &&
+    isOptional(saved.outcomes, (outcomes) => isListOf(outcomes, isOutcome)) &&
     isOptional(saved.done, isRecord) &&
     isOptional(saved.nested, (nested) => isRecord(nested) && isCheckpoint(nested))
   )
@@ -196,6 +217,10 @@ function isWork(saved: unknown): saved is SavedWork {
     isOptional(saved.message, isMessage) &&
     typeof saved.delivered === 'boolean'
   )
+}
+
+function isOutcome(outcome: unknown): outcome is SavedOutcome {
+  return isRecord(outcome) && (isText(outcome.error) || isMessage(outcome.message))
 }
 
 function isPending(pending: unknown): pending is PendingInterrupt {

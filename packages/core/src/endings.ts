@@ -4,9 +4,9 @@ import type { Checkpoint } from './checkpoint.ts'
 import { AgentError, HistoryError, RunStop } from './errors.ts'
 import type { AgentResult } from './events.ts'
 import { within } from './grace.ts'
-import { openCalls } from './history.ts'
+import { freeze, openCalls } from './history.ts'
 import type { RunState } from './run.ts'
-import { checkpointOf, snapshot } from './snapshot.ts'
+import { checkpointOf } from './snapshot.ts'
 
 /** What the caller gets: the outcome of the outermost wrap, and what is known when nothing is at work any more. */
 export async function completed(run: RunState, outcome: AgentResult): Promise<AgentResult> {
@@ -17,9 +17,17 @@ export async function completed(run: RunState, outcome: AgentResult): Promise<Ag
   end(run)
   const handed = background.length > 0 && { background }
   const result = { ...outcome, warnings: [...run.warnings], ...handed, ...lost(run) }
-  const { messages, usage, warnings, steps, background: _, ...own } = result
-  const notSaved = await saved(run, () => ({ ...snapshot(run, 'completed'), messages, result: own }))
+  const notSaved = await saved(run, () => completedAs(run, result))
   return Object.freeze({ ...result, ...notSaved })
+}
+
+function completedAs(
+  run: RunState,
+  { messages, usage: _, warnings: __, steps: ___, background: ____, ...result }: AgentResult,
+): Checkpoint {
+  run.current = undefined
+  run.messages = messages
+  return checkpointOf(run, 'completed', result)
 }
 
 /** The result that the checkpoint of a completed run holds (L19). */
@@ -52,7 +60,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
     warnings: [...run.warnings],
     ...(interrupts.length > 0 && { interrupts }),
     ...(cancel.mode && { cancelled: { at: cancel.mode, ...(cancel.escalated && { escalated: true as const }) } }),
-    checkpoint: Object.freeze({ ...checkpoint, revision: run.saver.revision }),
+    checkpoint: freeze({ ...checkpoint, revision: run.saver.revision }),
     ...notSaved,
     ...lost(run),
   })
@@ -94,13 +102,18 @@ function lost({ calls: { abandoned }, unknown }: RunState): Pick<AgentResult, 'a
   return { ...(abandoned.length > 0 && { abandoned }), ...(unknown.length > 0 && { unknown }) }
 }
 
-/** Whoever has the result has the checkpoint: that it could not be stored is no reason to lose both (L16). */
+/**
+ * Whoever has the result has the checkpoint: that it could not be stored is no reason to lose both (L16). A store that hangs can be
+ * left by an abort (K1).
+ */
 async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<AgentResult, 'checkpointError'>> {
+  if (!run.saver.isOn && (run.isOutermost || !run.isReady)) return {}
   try {
-    if (run.isOutermost ? run.saver.isOn : run.isReady) run.checkpoint = checkpoint()
-    if (run.isOutermost && run.checkpoint) await run.saver.put(run.checkpoint)
+    run.checkpoint = checkpoint()
+    if (run.isOutermost) await Promise.race([run.saver.put(run.checkpoint), run.broken])
     return {}
   } catch (error) {
+    if (run.ended && !(run.ended instanceof RunStop)) return await failed(run, run.ended)
     if (error instanceof AgentError) return { checkpointError: error }
     throw error
   }

@@ -4,7 +4,7 @@ import type { Attributes, Context, Tracer } from '@opentelemetry/api'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { CallEntry, Execution } from './call-entry.ts'
 import { answerOf } from './client-tool.ts'
-import { AgentError, RunStop, ToolInputError } from './errors.ts'
+import { AgentError, messageOf, RunStop, ToolInputError } from './errors.ts'
 import { cancelable, type Flow } from './flow.ts'
 import { timer } from './grace.ts'
 import type { Json, ToolCall } from './message.ts'
@@ -35,6 +35,10 @@ export interface Host<Result> {
   answers(): readonly Json[]
   /** Resolves when it is known, whatever comes, that the call may have happened (L15). Absent where nothing is kept. */
   readonly save: (() => Promise<void>) | undefined
+  /** What an execution of a run before this one came to, given or thrown: it is not made again (L8). */
+  known(): (() => Result) | undefined
+  /** What this one came to, unless it was aborted. */
+  came(outcome: { readonly result: Result } | { readonly error: unknown }): void
   /** What the function threw. */
   threw(error: unknown): void
   /** The run as the function sees it; alone there is none. */
@@ -107,14 +111,19 @@ async function* inSlot<Result>(
   call: ToolCall,
   place: Place,
 ): Flow<Progress, Result> {
+  const known = host.known()
+  if (known) return known()
   const queued = performance.now()
   const { halted } = host
   await place.slot.take(halted ? AbortSignal.any([place.signal, halted]) : place.signal)
   try {
     place.signal.throwIfAborted()
     halted?.throwIfAborted()
-    return yield* inSpan(host, entry, call, place, performance.now() - queued)
+    const result = yield* inSpan(host, entry, call, place, performance.now() - queued)
+    host.came({ result })
+    return result
   } catch (error) {
+    if (!place.signal.aborted) host.came({ error })
     if (error instanceof AgentError && !(error instanceof RunStop)) entry.slots.hold(entry.ticket)
     throw error
   } finally {

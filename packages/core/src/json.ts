@@ -19,13 +19,14 @@ function check(value: unknown, path: string, depth: number): void {
   if (typeof value === 'number' && Number.isFinite(value)) return
   if (typeof value !== 'object') throw new TypeError(`${path} is no JSON: ${nameOf(value)}`)
   if (depth === 0) throw new TypeError(`${path.slice(0, 80)}… is nested deeper than ${DEEPEST} levels`)
+  if ('toJSON' in value) throw new TypeError(`${path} is no JSON: it has a toJSON`)
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) check(value[i], `${path}[${i}]`, depth - 1)
     return
   }
   const prototype: unknown = Object.getPrototypeOf(value)
   const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null
-  if (!isPlain || 'toJSON' in value) throw new TypeError(`${path} is no JSON: an object of a class`)
+  if (!isPlain) throw new TypeError(`${path} is no JSON: an object of a class`)
   for (const [key, member] of Object.entries(value)) check(member, `${path}.${key}`, depth - 1)
 }
 

@@ -1,7 +1,8 @@
 /** Which calls a run has made: by their id, and by what they ask for. */
 
 import type { Asker, CallEntry } from './call-entry.ts'
-import { canonicalInput, hash, sameCall } from './canonical.ts'
+import { canonicalInput, sameCall } from './canonical.ts'
+import { hash } from './hash.ts'
 import type { ToolCall } from './message.ts'
 import type { Rest } from './rest.ts'
 

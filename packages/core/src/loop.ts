@@ -13,7 +13,7 @@ import { runSetupHooks, runStateHooks } from './hooks.ts'
 import { type AssistantMessage, allowsCalls, callsOf, type ToolCall, type ToolMessage, textOf } from './message.ts'
 import type { AgentFlow, AgentSetup, AgentState } from './middleware.ts'
 import { callModel } from './model-call.ts'
-import { isOutputCall, withOutputs } from './output.ts'
+import { checkOutput, isOutputCall, withOutputs } from './output.ts'
 import { requestOf } from './request.ts'
 import { claim } from './restore.ts'
 import type { RunState } from './run.ts'
@@ -48,14 +48,19 @@ async function* begun(run: RunState, setup: AgentSetup, context: Context): Agent
 async function* steps(run: RunState): AgentFlow {
   for (;;) {
     const step = run.openStep()
+    if (step.phase === 'over' && step.candidate) {
+      const { value } = yield* run.funnel.until(checkOutput(run.config.output, step.candidate))
+      return resultOf(run, step, { message: step.candidate, output: value })
+    }
     yield* run.tell({ type: 'step-start' })
     const candidate = step.phase === 'gate' ? step.candidate : yield* act(run, step, yield* think(run, step))
     const accepted = candidate && (yield* askGate(run, step, candidate))
-    run.current = undefined
+    if (accepted) step.accept(accepted.message)
+    else run.current = undefined
     const messages = run.messages.filter((message) => !step.before.has(message))
     yield* run.tell({ type: 'step-end', ...(step.attempt !== undefined && { attempt: step.attempt }), messages })
-    if (accepted) return resultOf(run, step, accepted)
     run.saver.soon()
+    if (accepted) return resultOf(run, step, accepted)
   }
 }
 

@@ -5,7 +5,8 @@ import type { CallEntry } from './call-entry.ts'
 import type { CallEvents } from './call-events.ts'
 import { endSpans } from './call-spans.ts'
 import { compose, type WrapKind } from './compose.ts'
-import { AgentError, UnknownToolError } from './errors.ts'
+import type { SavedOutcome } from './checkpoint.ts'
+import { AgentError, messageOf, UnknownToolError } from './errors.ts'
 import { checkedInput, committed, executeTool, type Host } from './execute-tool.ts'
 import { drive, type Flow } from './flow.ts'
 import { freeze, isMessage } from './history.ts'
@@ -30,6 +31,7 @@ export async function makeCall(run: RunState, entry: CallEntry, events: CallEven
   } catch (error) {
     if (error instanceof AgentError) throw error
     if (!entry.signal.aborted) return errorMessage(entry.call, error)
+    entry.cutOff = true
     return textMessage(entry.call, entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true)
   }
 }
@@ -68,10 +70,20 @@ function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     agent: run.config.name,
     grace: run.config.grace,
     timeout: tool?.timeout,
-    halted: run.cancel.halted,
+    // What a call makes on the side is its own work: it has started.
+    halted: entry.maker ? undefined : run.cancel.halted,
     attributes: () => run.annotationsOf(call.id),
     answers: () => run.questions.answersAt(addressOf(run, entry)),
     save: run.saver.isOn ? () => run.saver.now() : undefined,
+    known() {
+      const known = entry.known.shift()
+      if (known) entry.outcomes.push(known)
+      return known && (() => again(known))
+    },
+    came(outcome) {
+      if ('result' in outcome) entry.outcomes.push({ message: outcome.result })
+      else if (!(outcome.error instanceof AgentError)) entry.outcomes.push({ error: messageOf(outcome.error) })
+    },
     threw(error) {
       if (error instanceof Interrupt && !run.calls.isAsked(error, entry)) entry.asking = { interrupt: error }
     },
@@ -80,6 +92,11 @@ function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     givenOnNeeds: (call) => run.calls.givenOnNeeds(entry, call),
     unknown: (call) => unknown(run, call),
   }
+}
+
+function again(known: SavedOutcome): ToolMessage {
+  if ('error' in known) throw new Error(known.error)
+  return known.message
 }
 
 async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {

@@ -1,6 +1,7 @@
 /** What each asker of a run has been answered so far. */
 
-import { canonical, hash } from './canonical.ts'
+import { canonical } from './canonical.ts'
+import { hash } from './hash.ts'
 import type { Address } from './interrupt.ts'
 import type { Json } from './message.ts'
 

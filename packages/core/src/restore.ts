@@ -50,10 +50,17 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   const { agent, runId } = checkpoint
   if (agent !== (run.config.name ?? null) || runId !== run.id)
     throw new CheckpointMismatchError(`checkpoint ${runId} is of agent ${agent ?? '(without a name)'}`)
-  const given = freeze(asJson({ ...answers }, 'answers') as Answers)
+  const given = checkedAnswers(answers)
   const unknown = Object.keys(given).filter((id) => checkpoint.interrupts.every((pending) => pending.id !== id))
   if (unknown.length > 0) throw new UnknownInterruptError(unknown)
+  const { calls, background, tools, interrupts } = checkpoint
   run.resumed = { checkpoint, answers: given }
+  run.unclaimed = {
+    calls,
+    background,
+    tools,
+    interrupts: interrupts.filter((one) => !(one.id in given) || isNested(one)),
+  }
   if (run.isOutermost) run.saver.revision = checkpoint.revision
   run.remember(checkpoint)
   run.usage = checkpoint.usage
@@ -65,6 +72,9 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   run.unknown = checkpoint.unknown
   run.calls.abandoned.push(...checkpoint.abandoned)
   run.questions.restore(checkpoint.questions)
+  for (const one of interrupts) {
+    if (one.id in given && !isNested(one)) run.questions.answer(one.address, given[one.id] as Json)
+  }
   run.values.restore(checkpoint.values)
   if (rerun) run.rerun = rerun
   return checkpoint
@@ -79,22 +89,26 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
 export async function claim(run: RunState, { checkpoint, answers }: Resumed): Promise<void> {
   const tools = new Set(run.setup.tools.map(({ name }) => name))
   const isLost = (name: string) => checkpoint.tools.includes(name) && !tools.has(name)
-  const lost = openCalls(run.messages).find(({ name }) => isLost(name))
+  const open = checkpoint.calls.filter(({ message, provisional }) => !message && !provisional)
+  const lost = [...openCalls(run.messages), ...open.map(({ call }) => call)].find(({ name }) => isLost(name))
   if (lost) throw new CheckpointMismatchError(`checkpoint ${run.id}: call ${lost.id} lacks its tool ${lost.name}`)
-  const open = checkpoint.interrupts.filter(({ id }) => !Object.hasOwn(answers, id))
   const entries = run.calls.restore(checkpoint.calls)
   for (const [index, entry] of entries.entries()) {
     restoreCall(run, entry, checkpoint.calls[index] as SavedCall, checkpoint.interrupts, answers)
   }
-  for (const pending of checkpoint.interrupts) {
-    const answer = answers[pending.id]
-    if (answer !== undefined && !isNested(pending)) run.questions.answer(pending.address, answer)
-  }
-  run.background.restore(checkpoint.background)
-  const unasked = open.find(({ address }) => entries.every((entry) => !isInside(address, addressOf(run, entry))))
+  run.background.restore(checkpoint.background ?? [])
+  run.unclaimed = undefined
+  const isOfCall = ({ address }: PendingInterrupt) => entries.some((entry) => isInside(address, addressOf(run, entry)))
+  const unasked = checkpoint.interrupts.find((one) => !(one.id in answers) && !isOfCall(one))
   if (unasked) run.asking = { interrupt: new Interrupt(unasked.payload), ...placeOf(unasked.address.slice(1)) }
   await run.saver.now()
   if (run.asking) throw run.asking.interrupt
+}
+
+/** A copy without a prototype, so that no id is in it but those that were given. */
+function checkedAnswers(answers: Answers): Answers {
+  const given = Object.entries(answers).map(([id, answer]) => [id, asJson(answer, `the answer to ${id}`)])
+  return freeze(Object.assign(Object.create(null), structuredClone(Object.fromEntries(given))) as Answers)
 }
 
 async function load(run: RunState, id: string): Promise<unknown> {
@@ -140,7 +154,7 @@ function restoreCall(
   if (entry.settled) return
   const address = addressOf(run, entry)
   const pending = interrupts.filter((one) => isInside(one.address, address))
-  const answered = pending.filter(({ id }) => Object.hasOwn(answers, id))
+  const answered = pending.filter(({ id }) => id in answers)
   const [first] = pending
   if (first && answered.length === 0) {
     const interrupt = new Interrupt(first.payload)

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { type AgentRun, createAgent, type Middleware, map, type Run, runLocal, tool } from './index.ts'
+import { type AgentRun, createAgent, interrupt, type Middleware, map, type Run, runLocal, tool } from './index.ts'
 import { call, collect, respond, say, scriptedModel } from './testing.ts'
 
 /** Notes the value in each of its hooks and wraps. */
@@ -188,4 +188,174 @@ test('an accessor called with anything but a run throws a TypeError (D5)', async
     expect(() => Reflect.apply(own, undefined, [no])).toThrow(TypeError)
   }
   await run.result
+})
+
+const seen = z.array(z.string())
+
+/** Plays a middleware's beforeModel, which may use cells, in runs of an agent whose tool asks once. */
+function celled(beforeModel: NonNullable<Middleware['beforeModel']>, more: Partial<Middleware> = {}) {
+  const ask = tool({
+    name: 'ask',
+    description: 'Asks',
+    input: z.object({}),
+    execute: (_, { answers }) => answers[0] ?? raise(interrupt()),
+  })
+  return (...responses: readonly ReturnType<typeof respond>[]) =>
+    createAgent({
+      model: scriptedModel(responses),
+      tools: [ask],
+      middleware: [{ name: 'celled', beforeModel, ...more }],
+    })
+}
+
+function raise(error: unknown): never {
+  throw error
+}
+
+test('a cell reads its initial value until it is set, and again once it is deleted (D3)', async () => {
+  const cell = runLocal({ key: 'seen', schema: seen, initial: ['start'] })
+  const values: (readonly string[])[] = []
+  const agent = celled((_, run) => {
+    const own = cell(run)
+    const note = () => values.push(own.value)
+    note()
+    own.value = ['a']
+    note()
+    cell(run).value = [...own.value, 'b']
+    note()
+    own.delete()
+    note()
+    own.delete()
+    note()
+  })
+  await agent(respond(say('Hi'))).run('go')
+  expect(values).toEqual([['start'], ['a'], ['a', 'b'], ['start'], ['start']])
+})
+
+test('a cell may begin as undefined (D3)', async () => {
+  const cell = runLocal({ key: 'name', schema: z.string().optional(), initial: undefined })
+  let value: string | undefined = 'x'
+  await celled((_, run) => void (value = cell(run).value))(respond(say('Hi'))).run('go')
+  expect(value).toBeUndefined()
+})
+
+test('neither the value of a cell nor its initial one can be changed in place, so no run changes another’s (D2, D3)', async () => {
+  const initial = ['start']
+  const cell = runLocal({ key: 'seen', schema: seen, initial })
+  const thrown: unknown[] = []
+  const agent = celled((_, run) => {
+    const own = cell(run)
+    const given = ['a']
+    for (const set of [undefined, given]) {
+      if (set) own.value = set
+      try {
+        own.value.push('b')
+      } catch (error) {
+        thrown.push(error)
+      }
+    }
+    given.push('c')
+    thrown.push(own.value)
+  })
+  await agent(respond(say('Hi'))).run('go')
+  expect(thrown).toEqual([expect.any(TypeError), expect.any(TypeError), ['a']])
+  expect(initial).toEqual(['start'])
+  initial.push('more')
+  let read: readonly string[] = []
+  await celled((_, run) => void (read = cell(run).value))(respond(say('Hi'))).run('go')
+  expect(read).toEqual(['start'])
+})
+
+test.each<[string, unknown]>([
+  ['the schema refuses', [7]],
+  ['is undefined', undefined],
+  ['is a function', () => 1],
+  ['is a date', new Date(0)],
+  ['holds a bigint', [1n]],
+  ['has a toJSON', Object.assign(['a'], { toJSON: () => ['a'] })],
+])('what %s throws where it is set, and the old value stays (D4, L10)', async (_, bad) => {
+  const cell = runLocal<unknown>({
+    key: 'seen',
+    schema: z.union([seen, z.null(), z.any().refine((x) => !Array.isArray(x))]),
+    initial: null,
+  })
+  const strict = runLocal({ key: 'strict', schema: seen, initial: [] })
+  const left: unknown[] = []
+  const agent = celled((_state, run) => {
+    cell(run).value = ['old']
+    strict(run).value = ['old']
+    expect(() => Reflect.set(strict(run), 'value', bad)).toThrow(TypeError)
+    if (!Array.isArray(bad) || bad.length !== 1 || bad[0] !== 7)
+      expect(() => Reflect.set(cell(run), 'value', bad)).toThrow(TypeError)
+    left.push(cell(run).value, strict(run).value)
+  })
+  await agent(respond(say('Hi'))).run('go')
+  expect(left).toEqual([['old'], ['old']])
+})
+
+test('a schema that answers with a promise is refused (D4)', async () => {
+  const cell = runLocal({ key: 'late', schema: z.string().refine(async () => true), initial: '' })
+  let thrown: unknown
+  const agent = celled((_, run) => {
+    try {
+      cell(run).value = 'x'
+    } catch (error) {
+      thrown = error
+    }
+  })
+  await agent(respond(say('Hi'))).run('go')
+  expect(thrown).toBeInstanceOf(Error)
+})
+
+test('two cells of one key in one agent are a ConfigError, also when made of the same options (D4, D2)', async () => {
+  const options = { key: 'seen', schema: seen, initial: [] }
+  const [one, other] = [runLocal(options), runLocal(options)]
+  const agent = celled((_, run) => {
+    one(run).value = ['a']
+    other(run)
+  })
+  await expect(agent(respond(say('Hi'))).run('go')).rejects.toMatchObject({ name: 'ConfigError', option: 'runLocal' })
+  // Each is fine in a run of its own.
+  await celled((_, run) => void one(run))(respond(say('Hi'))).run('go')
+  await celled((_, run) => void other(run))(respond(say('Hi'))).run('go')
+})
+
+test('cells go on after a resume, other values start fresh; a damaged fit is a mismatch (L11, L18)', async () => {
+  const cell = runLocal({ key: 'count', schema: z.number(), initial: 0 })
+  const plain = runLocal(() => ({ count: 0 }))
+  const counts: number[][] = []
+  const counting: NonNullable<Middleware['beforeModel']> = (_, run) => {
+    cell(run).value += 1
+    plain(run).count += 1
+    counts.push([cell(run).value, plain(run).count])
+  }
+  const first = await celled(counting)(respond(call('ask'))).run('go')
+  expect(first.checkpoint?.values).toEqual({ count: 1 })
+  const id = first.interrupts?.[0]?.id ?? ''
+  if (!first.checkpoint) throw new Error('no checkpoint')
+  const next = celled(counting)(respond(say('Done')))
+  expect((await next.resume(first.checkpoint, { [id]: 'yes' }).result).text).toBe('Done')
+  expect(counts).toEqual([
+    [1, 1],
+    [2, 1],
+  ])
+  const other = runLocal({ key: 'count', schema: z.string(), initial: '' })
+  const misfit = celled((_, run) => void other(run).value)(respond(say('Done')))
+  await expect(misfit.resume(first.checkpoint, { [id]: 'yes' }).result).rejects.toMatchObject({
+    name: 'CheckpointMismatchError',
+  })
+})
+
+test('once a run is over its cells read their initial values, and keep nothing (D5)', async () => {
+  const cell = runLocal({ key: 'seen', schema: seen, initial: ['start'] })
+  let view: Run | undefined
+  const agent = celled((_, run) => {
+    view = run
+    cell(run).value = ['a']
+  })
+  await agent(respond(say('Hi'))).run('go')
+  if (!view) throw new Error('no run')
+  expect(cell(view).value).toEqual(['start'])
+  cell(view).value = ['late']
+  expect(cell(view).value).toEqual(['start'])
 })

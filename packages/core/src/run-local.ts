@@ -52,18 +52,17 @@ export function runLocal<Value>(given: CellOptions<Value> | (() => Value)): (run
 }
 
 function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Value> {
-  const { key, initial } = options
+  const { key } = options
+  // The same in all runs: what one of them did to it, another would read (D2).
+  const initial = freeze(structuredClone(options.initial))
+  const owner = {}
+  const unfit = () => new CheckpointMismatchError(`its value of "${key}" does not fit`)
   return (run) => {
-    const { values, over } = stateOf(run)
-    values.claim(key, options)
+    const { values } = stateOf(run)
+    values.claim(key, owner)
     return {
       get value(): Value {
-        if (over || !values.has(key)) return initial
-        return checked(
-          options,
-          values.get(key),
-          () => new CheckpointMismatchError(`its value of "${key}" does not fit`),
-        )
+        return values.has(key) ? freeze(checked(options, values.get(key), unfit)) : initial
       },
       set value(value) {
         const json = freeze(structuredClone(asJson(value, key)))
@@ -82,10 +81,11 @@ function checked<Value>({ key, schema }: CellOptions<Value>, value: unknown, ref
   return result.value
 }
 
-/** The cells of a run, by key: what a checkpoint has of them. */
+/** The cells of a run, by key: what a checkpoint has of them. Once it is over it keeps none (D5). */
 export class CellValues {
   readonly #owners: Map<string, object> = new Map()
   #values: Map<string, Json> = new Map()
+  #isOver = false
 
   claim(key: string, owner: object): void {
     const first = this.#owners.get(key) ?? owner
@@ -102,11 +102,16 @@ export class CellValues {
   }
 
   set(key: string, value: Json): void {
-    this.#values.set(key, value)
+    if (!this.#isOver) this.#values.set(key, value)
   }
 
   delete(key: string): void {
     this.#values.delete(key)
+  }
+
+  over(): void {
+    this.#isOver = true
+    this.#values.clear()
   }
 
   save(): { readonly [key: string]: Json } {

@@ -133,6 +133,8 @@ function hostOf<Output>(tool: Tool, { timeout, grace, telemetry }: Options): Hos
     attributes: () => ({}),
     answers: () => [],
     save: undefined,
+    known: () => undefined,
+    came: () => undefined,
     threw: () => undefined,
     viewOf: () => undefined,
     resultOf: (_call, _tool, output) => output as Output,

@@ -43,7 +43,7 @@ import { Questions } from './questions.ts'
 import type { Resumed } from './restore.ts'
 import { CellValues } from './run-local.ts'
 import { Saver } from './saver.ts'
-import { checkpointOf, snapshot } from './snapshot.ts'
+import { checkpointOf } from './snapshot.ts'
 import { Step } from './step.ts'
 import type { Effect } from './tool.ts'
 import { ToolCalls } from './tool-calls.ts'
@@ -113,6 +113,10 @@ export class RunState {
   checkpoint: Checkpoint | undefined
   /** What it goes on from, if it does. */
   resumed: Resumed | undefined
+  /** What of that is not in the ledger yet. */
+  unclaimed: Pick<Checkpoint, 'calls' | 'background' | 'tools' | 'interrupts'> | undefined
+  /** Rejects when the run has come to nothing, by an abort or so: nobody waits for a store any more. */
+  readonly broken: Promise<never>
   /** Whether there is a state to save: if it goes on from a checkpoint, that has been read. */
   isReady = false
   over = false
@@ -125,6 +129,7 @@ export class RunState {
   /** Runs inside its calls. */
   readonly #nested: Set<RunState> = new Set()
   #ended: AgentError | undefined
+  #break: (error: AgentError) => void = () => undefined
   #request = new AbortController()
   #betweenAttempts = false
   /** Why the last answer did not fit the output schema, if that was what was wrong with it. */
@@ -147,14 +152,21 @@ export class RunState {
     this.calls = new ToolCalls(this)
     this.background = new Background(this)
     this.cancel = new Cancel((mode) => this.#cancelled(mode))
+    this.broken = new Promise((_, reject) => {
+      this.#break = reject
+    })
+    this.broken.catch(() => undefined)
     this.#nesting = options.nesting
     this.saver =
       options.nesting?.run.saver ??
       new Saver({
         runId: this.id,
         store: config.checkpoints,
-        snapshot: () => snapshot(this),
-        lost: (error) => this.stop(error),
+        // An abort writes none, and what a cancel saves was taken before anything was torn down (K1, K4).
+        snapshot: () => (this.over || this.signal.aborted ? undefined : checkpointOf(this, 'running')),
+        lost: (error) => {
+          if (!this.over) this.stop(error)
+        },
       })
   }
 
@@ -186,9 +198,10 @@ export class RunState {
 
   /** Stops the run: model request and tools are aborted. The first reason counts, but for a cancel's. */
   stop(error: AgentError): void {
-    if (this.over || (this.#ended && !(this.#ended instanceof RunStop))) return
+    if (this.#ended && !(this.#ended instanceof RunStop)) return
     this.#ended = error
-    if (this.signal.aborted) return
+    if (!(error instanceof RunStop)) this.#break(error)
+    if (this.over || this.signal.aborted) return
     this.#controller.abort(error)
     this.#request.abort(error)
     this.calls.abort(error)
@@ -217,7 +230,7 @@ export class RunState {
     this.#nested.add(inner)
     entry.nested = {
       get saved() {
-        return inner.checkpoint ?? snapshot(inner)
+        return inner.checkpoint ?? checkpointOf(inner, 'running')
       },
     }
     if (this.cancel.mode) inner.cancel.request({ at: this.cancel.mode })
@@ -232,6 +245,7 @@ export class RunState {
   close(): void {
     this.over = true
     this.scope = {}
+    this.values.over()
     this.#nesting?.run.contained(this)
   }
 

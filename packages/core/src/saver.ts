@@ -7,8 +7,8 @@ import { CheckpointConflictError, CheckpointStoreError } from './errors.ts'
 export interface SaverOptions {
   readonly runId: string
   readonly store: CheckpointStore | undefined
-  /** The state to be saved now. */
-  readonly snapshot: () => Checkpoint
+  /** The state to be saved now, if there still is one. */
+  readonly snapshot: () => Checkpoint | undefined
   /** Somebody else has saved this run: it must not go on. */
   readonly lost: (error: CheckpointConflictError) => void
 }
@@ -55,13 +55,14 @@ export class Saver {
     if (this.isOn) await this.#queue(() => checkpoint)
   }
 
-  #queue(state: () => Checkpoint): Promise<void> {
+  #queue(state: () => Checkpoint | undefined): Promise<void> {
     const saved = this.#last.then(() => this.#save(state()))
     this.#last = saved.catch(() => undefined)
     return saved
   }
 
-  async #save(checkpoint: Checkpoint): Promise<void> {
+  async #save(checkpoint: Checkpoint | undefined): Promise<void> {
+    if (!checkpoint) return
     const { store, runId, lost } = this.#options
     if (this.#conflict) throw this.#conflict
     try {

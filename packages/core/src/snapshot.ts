@@ -1,18 +1,30 @@
 /** From a run at work to its checkpoint. */
 
 import { addressOf } from './address.ts'
-import type { CallEntry } from './call-entry.ts'
-import { CHECKPOINT_FORMAT, type Checkpoint, type SavedCall, type SavedStep } from './checkpoint.ts'
-import { freeze } from './history.ts'
+import { type CallEntry, isOpen } from './call-entry.ts'
+import { CHECKPOINT_FORMAT, type Checkpoint, checksumOf, type SavedCall, type SavedStep } from './checkpoint.ts'
+import { CheckpointStoreError } from './errors.ts'
 import type { Address, Interrupt, PendingInterrupt } from './interrupt.ts'
 import { asJson } from './json.ts'
-import type { Json } from './message.ts'
 import type { RunState } from './run.ts'
 import type { Step } from './step.ts'
 
-/** The run as it stands: what it has, not what it waits for. To be stored at once: it shares its parts with the run. */
-export function snapshot(run: RunState, status: Checkpoint['status'] = 'running'): Checkpoint {
-  const { current, feedback, saver, trace } = run
+/**
+ * The run as it stands: what it has, not what it waits for. A copy that equals what is stored of it (L13).
+ *
+ * @throws {CheckpointStoreError} The run holds what JSON cannot.
+ */
+export function checkpointOf(run: RunState, status: Checkpoint['status'], result?: Checkpoint['result']): Checkpoint {
+  try {
+    const state = JSON.parse(JSON.stringify({ ...stateOf(run, status), result })) as Omit<Checkpoint, 'checksum'>
+    return { ...state, checksum: checksumOf(state) }
+  } catch (cause) {
+    throw new CheckpointStoreError(`${run.id} holds what JSON cannot`, { cause })
+  }
+}
+
+function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 'checksum'> {
+  const { current, feedback, saver, trace, unclaimed } = run
   return {
     format: CHECKPOINT_FORMAT,
     runId: run.id,
@@ -24,12 +36,9 @@ export function snapshot(run: RunState, status: Checkpoint['status'] = 'running'
     warnings: run.warnings,
     steps: run.step,
     ...(current && { step: savedStep(run, current) }),
-    calls: run.calls
-      .entries()
-      .filter((entry) => isNeeded(run, entry))
-      .map(savedCall),
-    background: run.background.save(),
-    tools: run.setup.tools.map(({ name }) => name),
+    calls: unclaimed?.calls ?? savedCalls(run),
+    background: unclaimed?.background ?? run.background.save(),
+    tools: unclaimed?.tools ?? run.setup.tools.map(({ name }) => name),
     interrupts: interruptsOf(run),
     questions: run.questions.save(),
     values: run.values.save(),
@@ -41,27 +50,32 @@ export function snapshot(run: RunState, status: Checkpoint['status'] = 'running'
   }
 }
 
-/** The same for a result: a frozen copy that equals what is stored of it (L13). */
-export function checkpointOf(run: RunState, status: Checkpoint['status']): Checkpoint {
-  const copy = JSON.parse(JSON.stringify(snapshot(run, status))) as Json
-  return freeze(copy) as Json & Checkpoint
+/** What waits for an answer: of calls in call order, then of a hook or wrap. */
+function interruptsOf(run: RunState): PendingInterrupt[] {
+  const { asking, unclaimed } = run
+  const own = asking ? [pending(run, addressOf(run, undefined, asking.by), asking.interrupt)] : []
+  const ofCalls = unclaimed?.interrupts.filter(({ id }) => own.every((one) => one.id !== id)) ?? interruptsOfCalls(run)
+  return [...ofCalls, ...own]
 }
 
-/** What waits for an answer: of calls in call order, then of a hook or wrap. */
-export function interruptsOf(run: RunState): PendingInterrupt[] {
-  const calls = run.calls.entries().filter(({ provisional, discarded }) => !provisional && !discarded)
-  const ofCalls = run.calls.inOrder(calls).flatMap((entry): PendingInterrupt[] => {
+function interruptsOfCalls(run: RunState): PendingInterrupt[] {
+  return run.calls.inOrder(run.calls.entries().filter(isOpen)).flatMap((entry): PendingInterrupt[] => {
     const address = addressOf(run, entry)
-    const nested = entry.stopped ? (entry.nested?.saved.interrupts ?? []) : []
+    const nested = entry.nested?.saved.interrupts ?? []
     const own = entry.asking ? [pending(run, addressOf(run, entry, entry.asking.by), entry.asking.interrupt)] : []
     return [...own, ...nested.map((inner) => ({ ...inner, address: [...address, ...inner.address] }))]
   })
-  const { asking } = run
-  return asking ? [...ofCalls, pending(run, addressOf(run, undefined, asking.by), asking.interrupt)] : ofCalls
 }
 
 function pending(run: RunState, address: Address, { payload }: Interrupt): PendingInterrupt {
   return { id: run.questions.nextId(run.id, address), address, payload }
+}
+
+function savedCalls(run: RunState): SavedCall[] {
+  return run.calls
+    .entries()
+    .filter((entry) => isNeeded(run, entry))
+    .map(savedCall)
 }
 
 /** Of steps that are over the history has it all; but a call that no response asked for is never made again. */
@@ -87,7 +101,9 @@ function savedStep({ messages }: RunState, step: Step): SavedStep {
 }
 
 function savedCall(entry: CallEntry): SavedCall {
-  const { key, id, call, step, asked, provisional, maker, attempts, effect, message, told } = entry
+  const { key, id, call, step, asked, provisional, maker, attempts, effect, told, stopped } = entry
+  const message = entry.cutOff ? undefined : entry.message
+  const outcomes = [...entry.outcomes, ...entry.known]
   const done = entry.tool?.compensate && entry.done
   const undoing = done && doneAsJson(done)
   const nested = entry.nested?.saved
@@ -100,7 +116,8 @@ function savedCall(entry: CallEntry): SavedCall {
     provisional,
     ...(maker && { maker: maker.key }),
     attempts,
-    ...(effect && !entry.stopped && !nested && { effect }),
+    ...(effect && !stopped && !nested && { effect }),
+    ...(!message && outcomes.length > 0 && { outcomes }),
     ...(message && { message, told }),
     ...(undoing && { done: undoing }),
     ...(nested && !message && { nested }),

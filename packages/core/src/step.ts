@@ -3,7 +3,7 @@
 import type { AssistantMessage, FinishReason, Message, ToolMessage } from './message.ts'
 
 /** What a step does, one after another. */
-export const PHASES = ['before-model', 'model', 'after-model', 'calls', 'gate'] as const
+export const PHASES = ['before-model', 'model', 'after-model', 'calls', 'gate', 'over'] as const
 export type Phase = (typeof PHASES)[number]
 
 export type Answer = AssistantMessage | ToolMessage
@@ -52,5 +52,11 @@ export class Step {
     this.direct = direct
     this.finishReason = finishReason
     this.enter('gate')
+  }
+
+  /** The gate has accepted: what is still to come is the way up through the wraps of the run. */
+  accept(answer: Answer): void {
+    this.candidate = answer
+    this.enter('over')
   }
 }

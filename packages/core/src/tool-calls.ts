@@ -8,7 +8,7 @@
 
 import type { Span } from '@opentelemetry/api'
 import { resolveAliases } from './aliases.ts'
-import { type Asker, CallEntry } from './call-entry.ts'
+import { type Asker, CallEntry, isOpen } from './call-entry.ts'
 import { CallEvents } from './call-events.ts'
 import { endSpans } from './call-spans.ts'
 import { sameCall } from './canonical.ts'
@@ -137,7 +137,7 @@ export class ToolCalls {
     const { rest, ...others } = options
     if (rest) return this.#onNeeds(call, rest, actor, others)
     const found = this.#find(call, asker)
-    if (found) return this.#begun(found).promise
+    if (found) return this.#begun(found, actor).promise
     const mayStart = asker ? this.#mayStart(asker) : !takenIds.has(call.id)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
     return mayStart
@@ -221,6 +221,7 @@ export class ToolCalls {
       const entry = made[index]
       if (!entry) return this.#start(call, undefined, askers.get(call.id), {})
       this.#commit(entry, call.id, modelEnded)
+      this.#holdBack(entry)
       return this.#begun(entry)
     })
     this.#warmUps.drop(new Error('the model did not ask for this call'))
@@ -272,7 +273,10 @@ export class ToolCalls {
 
   /** The run is aborted or over: nothing more starts or commits, and what is at work is told to stop. */
   abort(reason: unknown): void {
-    this.discardRest('run_aborted')
+    this.#modelCall.open = false
+    this.#warmUps.drop(new Error('the run is over'))
+    // What a checkpoint holds is not undone: a resume may ask for it.
+    this.#discardAll('run_aborted', [], !(reason instanceof RunStop))
     for (const entry of this.#ledger.entries()) entry.abort(reason, this.#run.config.grace)
   }
 
@@ -285,6 +289,7 @@ export class ToolCalls {
   restore(saved: readonly SavedCall[]): readonly CallEntry[] {
     const byKey = new Map<string, CallEntry>()
     for (const one of saved) {
+      this.#run.takenIds.add(one.id).add(one.call.id)
       const entry = new CallEntry({
         key: one.key,
         call: freeze(one.call),
@@ -321,7 +326,7 @@ export class ToolCalls {
 
   /** Whether a question is one that a call asks: any call, or one that this call makes, or it itself. */
   isAsked(interrupt: Interrupt, by?: CallEntry): boolean {
-    if (!by) return this.#ledger.entries().some((entry) => !entry.maker && this.isAsked(interrupt, entry))
+    if (!by) return this.#ledger.entries().some((entry) => isOpen(entry) && entry.asking?.interrupt === interrupt)
     if (by.asking?.interrupt === interrupt || by.relayed === interrupt) return true
     return by.children.some((child) => this.isAsked(interrupt, child))
   }
@@ -356,7 +361,7 @@ export class ToolCalls {
     }
     const held = asker && this.#ledger.held(call, this.#run.step, asker)
     if (!held) return undefined
-    this.#ledger.rename(held, call.id)
+    this.#rename(held, call.id)
     held.askers.push(asker)
     if (asker.span) for (const { open } of held.executions) open.span.addLink({ context: asker.span.spanContext() })
     return held
@@ -440,8 +445,10 @@ export class ToolCalls {
   }
 
   /** One that a checkpoint holds, and that is to be made, is begun when it is asked for. */
-  #begun(entry: CallEntry): CallEntry {
-    if (!entry.begun) this.#begin(entry)
+  #begun(entry: CallEntry, actor?: Actor): CallEntry {
+    if (entry.begun) return entry
+    entry.parent = actor && entry.maker ? actor.context : this.#run.context
+    this.#begin(entry)
     return entry
   }
 
@@ -474,11 +481,16 @@ export class ToolCalls {
     }
   }
 
-  /** The call stays open. With one slot nothing overtakes it: those behind it start after the resume, too (A22). */
+  /** The call stays open. */
   #stop(entry: CallEntry, stop: RunStop): never {
     entry.stopped = stop
-    if (this.slots.limit === 1) this.#run.cancel.halt(stop)
+    this.#holdBack(entry)
     throw stop
+  }
+
+  /** With one slot nothing overtakes a call that stays open: those behind it start after the resume, too (A22). */
+  #holdBack(entry: CallEntry): void {
+    if (this.slots.limit === 1 && !entry.maker && isOpen(entry)) this.#run.cancel.halt(entry.stopped)
   }
 
   #settle(entry: CallEntry): void {
@@ -502,15 +514,24 @@ export class ToolCalls {
       if (entry.message && !entry.told) this.#close(entry)
       return
     }
-    if (!entry.maker) this.counts.committed++
-    this.#ledger.rename(entry, id)
-    this.#events.committed(entry)
+    this.#rename(entry, id)
+    // As a checkpoint has it: not made in this run, it is a call like any other.
+    if (entry.begun) {
+      if (!entry.maker) this.counts.committed++
+      this.#events.committed(entry)
+    }
     entry.commit()
     for (const child of entry.children) this.#commit(child, child.id, modelEnded)
     if (entry.message && entry.message.callId !== entry.id)
       entry.message = freeze({ ...entry.message, callId: entry.id })
     entry.modelEnded = modelEnded
     if (entry.settled) this.#close(entry)
+  }
+
+  /** Whoever lists the call has its new id. */
+  #rename(entry: CallEntry, id: string): void {
+    this.#run.unknown = this.#run.unknown.map((one) => (one === entry.id ? id : one))
+    this.#ledger.rename(entry, id)
   }
 
   #close(entry: CallEntry): void {
@@ -520,9 +541,10 @@ export class ToolCalls {
     if (!entry.tool?.returnDirect) entry.done = undefined
   }
 
-  #discardAll(cause: DiscardCause, kept: readonly (CallEntry | undefined)[]): void {
+  #discardAll(cause: DiscardCause, kept: readonly (CallEntry | undefined)[], undo = true): void {
     for (const entry of this.#ledger.entries()) {
-      if (entry.provisional && !entry.discarded && !entry.maker && !kept.includes(entry)) this.#discard(entry, cause)
+      if (entry.provisional && !entry.discarded && !entry.maker && !kept.includes(entry))
+        this.#discard(entry, cause, undo)
     }
   }
 
@@ -532,15 +554,16 @@ export class ToolCalls {
   }
 
   /** Lets go of a provisional call: it alone is aborted, and nobody sees its result (H20). */
-  #discard(entry: CallEntry, cause: DiscardCause): void {
+  #discard(entry: CallEntry, cause: DiscardCause, undo = true): void {
     if (!entry.maker) this.counts.discarded++
-    for (const child of entry.children) if (child.provisional && !child.discarded) this.#discard(child, cause)
+    for (const child of entry.children) if (child.provisional && !child.discarded) this.#discard(child, cause, undo)
     entry.discarded = cause
     this.#events.discarded(entry)
     const reason = new ToolDiscardedError(entry.call.id, cause)
     entry.abort(reason, this.#run.config.grace)
     entry.warmUp?.abort(reason)
-    const undone = () => compensate(this.#run, entry, this.abandoned.includes(entry.id))
+    const undone = async () =>
+      undo ? await compensate(this.#run, entry, this.abandoned.includes(entry.id)) : undefined
     this.#keep(entry.promise.catch(() => undefined).then(async () => endSpans(entry, await undone())))
   }
 

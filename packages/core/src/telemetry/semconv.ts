@@ -42,6 +42,7 @@ export const ERROR_TYPE = 'error.type'
 export const OTHER = '_OTHER'
 
 export const RUN_ID = 'meanwhile.run.id'
+export const RUN_RESUMED = 'meanwhile.run.resumed'
 export const MIDDLEWARE_ORDER = 'meanwhile.middleware.order'
 export const OUTCOME = 'meanwhile.outcome'
 export const STEP_INDEX = 'meanwhile.step.index'

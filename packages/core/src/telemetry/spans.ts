@@ -76,6 +76,7 @@ export interface RunSpan {
   readonly agent: string | undefined
   readonly model: Model
   readonly conversationId: string | undefined
+  readonly resumed: boolean
   readonly middleware: readonly string[]
   readonly attributes: Attributes | undefined
 }
@@ -89,6 +90,7 @@ export function startRunSpan(tracer: Tracer, parent: Context, run: RunSpan): Ope
     [names.REQUEST_MODEL]: run.model.id,
     [names.RUN_ID]: run.runId,
     [names.MIDDLEWARE_ORDER]: [...run.middleware],
+    ...(run.resumed && { [names.RUN_RESUMED]: true }),
     ...(run.agent !== undefined && { [names.AGENT_NAME]: run.agent }),
     ...(run.conversationId !== undefined && { [names.CONVERSATION_ID]: run.conversationId }),
   })

@@ -1,0 +1,55 @@
+// A tool that asks before it acts. The first run ends with the question; another process could answer it: here the store is a folder.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Agent, createAgent, interrupt, tool } from '@meanwhile/core'
+import { fileStore } from '@meanwhile/core/stores/file'
+import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { z } from 'zod'
+
+const folder = mkdtempSync(join(tmpdir(), 'meanwhile-'))
+
+const seats = tool({
+  name: 'free_seats',
+  description: 'Seats that are free on a flight.',
+  input: z.object({ flight: z.string() }),
+  effect: 'read',
+  execute: ({ flight }) => {
+    console.log(`  looking at ${flight}`)
+    return ['12A', '12B']
+  },
+})
+
+const book = tool({
+  name: 'book',
+  description: 'Books a seat.',
+  input: z.object({ seat: z.string() }),
+  // It starts from its top after the answer: so it asks before it acts.
+  execute: ({ seat }, { answers, attempt }) => {
+    console.log(`  book, attempt ${attempt}`)
+    if (answers.length === 0) throw interrupt({ question: `Book ${seat} for 120 €?` })
+    return answers[0] === 'yes' ? `Booked ${seat}.` : 'The user said no.'
+  },
+})
+
+/** The same agent in whatever process; the model here says what is left of its script. */
+function travelAgent(...script: Parameters<typeof scriptedModel>[0]): Agent {
+  const model = scriptedModel(script)
+  return createAgent({ name: 'travel', model, tools: [seats, book], checkpoints: fileStore(folder) })
+}
+
+try {
+  const both = respond(call('free_seats', { flight: 'LH 1' }), call('book', { seat: '12A' }))
+  const first = await travelAgent(both).run('Book me a seat.')
+  const [question] = first.interrupts ?? []
+  console.log(first.status, question?.payload, question?.address)
+
+  // Later, elsewhere: the id of the run and the id of the question are all one needs.
+  const runId = first.checkpoint?.runId ?? ''
+  const run = travelAgent(respond(say('You are on 12A.'))).resume(runId, { [question?.id ?? '']: 'yes' })
+  const { status, text } = await run.result
+  console.log(status, text)
+} finally {
+  rmSync(folder, { recursive: true })
+}

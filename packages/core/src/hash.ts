@@ -1,0 +1,58 @@
+/** Short, stable sums of texts and values: 53 bits (cyrb53). They tell one from another, and damage; not for security. */
+
+/** Of a text. */
+export function hash(text: string): string {
+  const sum = new Sum()
+  sum.add(text)
+  return sum.text
+}
+
+/** Of what JSON can hold, whatever the order of members; one that is undefined counts as absent. */
+export function hashOf(value: unknown): string {
+  const sum = new Sum()
+  addValue(sum, value)
+  return sum.text
+}
+
+/** Not by way of its text, which for a long history is a multiple of the work. */
+function addValue(sum: Sum, value: unknown): void {
+  if (typeof value === 'string') {
+    sum.add(`"${value.length}"`)
+    sum.add(value)
+  } else if (Array.isArray(value)) {
+    sum.add(`[${value.length}]`)
+    for (const item of value) addValue(sum, item)
+  } else if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value).filter(([, member]) => member !== undefined)
+    members.sort(([a], [b]) => (a < b ? -1 : 1))
+    sum.add(`{${members.length}}`)
+    for (const [key, member] of members) {
+      addValue(sum, key)
+      addValue(sum, member)
+    }
+  } else sum.add(`${value};`)
+}
+
+class Sum {
+  #a = 0xdeadbeef
+  #b = 0x41c6ce57
+
+  add(text: string): void {
+    let a = this.#a
+    let b = this.#b
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i)
+      a = Math.imul(a ^ code, 2654435761)
+      b = Math.imul(b ^ code, 1597334677)
+    }
+    this.#a = a
+    this.#b = b
+  }
+
+  get text(): string {
+    const [a, b] = [this.#a, this.#b]
+    const low = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
+    const high = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909)
+    return (4294967296 * (2097151 & high) + (low >>> 0)).toString(36)
+  }
+}

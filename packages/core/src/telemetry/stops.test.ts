@@ -1,0 +1,142 @@
+import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { type AgentResult, createAgent, interrupt, type Middleware, map, tool } from '../index.ts'
+import { call, collect, respond, type ScriptedResponse, say, scriptedModel } from '../testing.ts'
+
+// Spans of runs that were interrupted, and of those that went on.
+
+const exporter = new InMemorySpanExporter()
+let open = 0
+const counting = {
+  onStart: () => void open++,
+  onEnd: () => void open--,
+  forceFlush: async () => undefined,
+  shutdown: async () => undefined,
+}
+const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter }), counting] })
+
+beforeEach(() => {
+  exporter.reset()
+  open = 0
+  vi.useFakeTimers()
+  return () => vi.useRealTimers()
+})
+
+const input = z.object({})
+const book = tool({
+  name: 'book',
+  description: 'b',
+  input,
+  execute: (_, { answers }) => {
+    if (answers.length === 0) throw interrupt()
+    return 'ok'
+  },
+})
+const look = tool({ name: 'look', description: 'l', input, effect: 'read', execute: () => 'seen' })
+
+function agentOf(responses: readonly ScriptedResponse[], middleware: readonly Middleware[] = []) {
+  return createAgent({
+    model: scriptedModel(responses),
+    name: 'travel',
+    tools: [book, look],
+    middleware,
+    telemetry: { tracerProvider },
+  })
+}
+
+async function spansOf(run: ReturnType<ReturnType<typeof agentOf>['stream']>) {
+  exporter.reset()
+  const reading = collect(run)
+  await vi.runAllTimersAsync()
+  const { result, error } = await reading
+  if (!result) throw error
+  expect(open).toBe(0)
+  const spans = exporter.getFinishedSpans()
+  expect(new Set(spans.map((span) => span.spanContext().spanId)).size).toBe(spans.length)
+  return { spans, result }
+}
+
+const outcomes = (spans: readonly ReadableSpan[]) =>
+  spans
+    .filter(({ attributes }) => 'meanwhile.outcome' in attributes)
+    .map(({ name, attributes, status }) => `${name} ${attributes['meanwhile.outcome']} ${status.code}`)
+    .toSorted()
+
+const answersTo = ({ interrupts = [] }: AgentResult) => Object.fromEntries(interrupts.map(({ id }) => [id, 'yes']))
+
+function checkpointOf({ checkpoint }: AgentResult) {
+  if (!checkpoint) throw new Error('no checkpoint')
+  return checkpoint
+}
+
+test('an interrupted run and its call end UNSET, as interrupted; the resumed run’s span links to it (L12, A25)', async () => {
+  const agent = agentOf([respond(call('book'), call('look')), respond(say('Done'))])
+  const first = await spansOf(agent.stream('Go'))
+  expect(outcomes(first.spans)).toEqual([
+    'chat scripted-1 completed 0',
+    'execute_tool book interrupted 0',
+    'execute_tool look committed 0',
+    'invoke_agent travel interrupted 0',
+  ])
+  const second = await spansOf(agent.resume(checkpointOf(first.result), answersTo(first.result)))
+  // No span of what the checkpoint's ledger answers.
+  expect(outcomes(second.spans)).toEqual([
+    'chat scripted-1 completed 0',
+    'execute_tool book committed 0',
+    'invoke_agent travel completed 0',
+  ])
+  const [before, after] = [first, second].map(({ spans }) => spans.find(({ name }) => name === 'invoke_agent travel'))
+  expect(after?.links.map(({ context }) => context)).toEqual([
+    expect.objectContaining({ spanId: before?.spanContext().spanId, traceId: before?.spanContext().traceId }),
+  ])
+  expect([before, after].map((span) => span?.attributes['meanwhile.run.resumed'])).toEqual([undefined, true])
+  const made = second.spans.find(({ name }) => name === 'execute_tool book')
+  expect(made?.attributes).toMatchObject({ 'meanwhile.attempt': 2, 'gen_ai.tool.call.id': 'call_1_1' })
+  expect(made?.parentSpanContext?.spanId).toBe(after?.spanContext().spanId)
+})
+
+test('whoever asks, its span ends UNSET, and each span ends once (L12)', async () => {
+  const asks = (run: { readonly answers: readonly unknown[] }) => {
+    if (run.answers.length === 0) throw interrupt()
+  }
+  const asking: Middleware = {
+    name: 'asking',
+    beforeAgent: (_, run) => asks(run),
+    beforeModel: (_, run) => asks(run),
+    afterModel: (_, run) => asks(run),
+    beforeFinalAnswer: (_, run) => asks(run),
+    async *wrapAgent(setup, next, run) {
+      asks(run)
+      return yield* next(setup)
+    },
+    async *wrapModel(request, next, run) {
+      asks(run)
+      return yield* next(request)
+    },
+    async *wrapToolCall(one, next, run) {
+      asks(run)
+      return yield* next(one)
+    },
+  }
+  const agent = agentOf([respond(call('look')), respond(say('Done'))], [asking])
+  let { spans, result } = await spansOf(agent.stream('Go'))
+  const seen: string[] = []
+  for (let n = 0; n < 20 && result.status === 'interrupted'; n++) {
+    seen.push(...outcomes(spans).filter((line) => line.startsWith('invoke_agent')))
+    for (const { status } of spans) expect(status.code).toBe(0)
+    ;({ spans, result } = await spansOf(agent.resume(checkpointOf(result), answersTo(result))))
+  }
+  expect(result.text).toBe('Done')
+  expect(new Set(seen)).toEqual(new Set(['invoke_agent travel interrupted 0']))
+})
+
+test('calls of a resumed run nest under the innermost wrapAgent, as ever (H28)', async () => {
+  const round: Middleware = { name: 'round', wrapAgent: (setup, next) => map(next(setup), (event) => event) }
+  const agent = agentOf([respond(call('book')), respond(say('Done'))], [round])
+  const first = await spansOf(agent.stream('Go'))
+  const { spans } = await spansOf(agent.resume(checkpointOf(first.result), answersTo(first.result)))
+  const wrap = spans.find(({ name }) => name === 'middleware round wrapAgent')
+  const made = spans.find(({ name }) => name === 'execute_tool book')
+  expect(made?.parentSpanContext?.spanId).toBe(wrap?.spanContext().spanId)
+})

@@ -1,0 +1,102 @@
+/**
+ * How the pinned checkpoints of `test-data/checkpoints` were made: `node --conditions=@meanwhile/source test/checkpoint-fixtures.ts`
+ * writes those of the format of today. Those of a released format stay as they are.
+ */
+
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import {
+  type Checkpoint,
+  createAgent,
+  type Effect,
+  interrupt,
+  type Json,
+  type Middleware,
+  map,
+  type Tool,
+  tool,
+} from '@meanwhile/core'
+import { call, end, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { z } from 'zod'
+
+/** `book` asks; the others work for as long as they are told. Each notes what it does. */
+export function tools(did: string[]): Tool[] {
+  const worker = (name: string, effect: Effect): Tool =>
+    tool({
+      name,
+      description: name,
+      input: z.looseObject({ ms: z.number().default(0) }),
+      effect,
+      ...(effect === 'reversible' && { compensate: () => void did.push(`undid ${name}`) }),
+      async execute({ ms }, { attempt }) {
+        did.push(`${name} ${attempt}`)
+        await new Promise((resolve) => setTimeout(resolve, attempt > 1 ? 0 : ms))
+        return name
+      },
+    }) as Tool
+  const book = tool({
+    name: 'book',
+    description: 'book',
+    input: z.looseObject({}),
+    execute: (_, { answers, attempt }) => {
+      did.push(`book ${attempt}`)
+      if (answers.length === 0) throw interrupt({ really: true })
+      return `book ${String(answers[0])}`
+    },
+  }) as Tool
+  return [worker('look', 'read'), worker('hold', 'reversible'), worker('send', 'external'), book]
+}
+
+export function answersTo({ interrupts }: Checkpoint): Record<string, Json> {
+  return Object.fromEntries(interrupts.map(({ id }) => [id, 'yes']))
+}
+
+const early: Middleware = {
+  name: 'early',
+  wrapModel: (request, next, run) =>
+    map(next(request), (event) => {
+      if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
+      return event
+    }),
+}
+
+async function checkpointAfter(response: ScriptResponse, cancelAfter?: number, middleware: readonly Middleware[] = []) {
+  const store = new Map<string, unknown>()
+  const agent = createAgent({
+    name: 'fixture',
+    model: scriptedModel([response], { pace: { firstToken: 1, betweenTokens: 1 } }),
+    tools: tools([]),
+    middleware,
+    checkpoints: {
+      load: async (id) => store.get(id),
+      save: async (id, checkpoint) => void store.set(id, checkpoint),
+      delete: async () => undefined,
+      prune: async () => 0,
+    },
+  })
+  const run = agent.stream('Hello?')
+  if (cancelAfter !== undefined) setTimeout(() => void run.cancel(), cancelAfter)
+  const { checkpoint } = await run.result
+  return checkpoint ?? store.get(run.id)
+}
+
+async function write(): Promise<void> {
+  const folder = new URL('../test-data/checkpoints/', import.meta.url)
+  mkdirSync(folder, { recursive: true })
+  const usage = end({ usage: { inputTokens: 12 } })
+  const calls = [call('look', {}, { id: 'a' }), call('hold', {}, { id: 'b' })]
+  const made = {
+    interrupted: await checkpointAfter(respond(call('look', {}, { id: 'a' }), call('book', {}, { id: 'b' }), usage)),
+    cancelled: await checkpointAfter(
+      respond(call('look', { ms: 500 }, { id: 'a' }), call('send', { ms: 500 }, { id: 'b' })),
+      250,
+    ),
+    completed: await checkpointAfter(respond(say('Hello.'))),
+    'early-calls': await checkpointAfter(respond(...calls, wait(1_000), say('late')), 400, [early]),
+  }
+  for (const [name, checkpoint] of Object.entries(made)) {
+    const file = new URL(`format-1-${name}.json`, folder)
+    if (!existsSync(file)) writeFileSync(file, `${JSON.stringify(checkpoint, undefined, 2)}\n`)
+  }
+}
+
+if (import.meta.main) await write()
