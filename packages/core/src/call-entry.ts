@@ -4,6 +4,7 @@ import type { Attributes, Context, Span } from '@opentelemetry/api'
 import type { DiscardCause } from './events.ts'
 import { timer } from './grace.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
+import { mayNameKeys, NO_KEYS, type ResourceKeys } from './resource-keys.ts'
 import type { Ticket } from './slots.ts'
 import type { OpenSpan } from './telemetry/spans.ts'
 import type { Effect, Tool } from './tool.ts'
@@ -25,7 +26,8 @@ export interface Execution {
   readonly attempt: number
   /** Aborted with its call, or alone when the wrap that asked for it has left. */
   readonly signal: AbortSignal
-  readonly started: number
+  /** When it got its slot, then when the function was called. */
+  started: number
   ended?: number
   error?: unknown
 }
@@ -42,13 +44,13 @@ interface EntryOptions {
   readonly maker: CallEntry | undefined
   readonly provisional: boolean
   readonly ceiling: Effect | undefined
-  readonly ticket: Ticket | undefined
+  readonly within: ResourceKeys | undefined
 }
 
 /** Until a call is made. */
 const NEVER = new Promise<never>(() => undefined)
 
-export class CallEntry {
+export class CallEntry implements Ticket {
   /** The ledger's key, and the tool's `idempotencyKey` (H25). */
   readonly key: string
   readonly call: ToolCall
@@ -57,13 +59,19 @@ export class CallEntry {
   /** What the call's spans nest under. */
   readonly parent: Context
   readonly attributes: Attributes
-  /** Absent for calls made by tools and wraps: they work inside the slot of the call that made them. */
-  readonly ticket: Ticket | undefined
-  /** Absent unless a tool or wrap makes this call: then it shares that call's fate. */
+  /** Absent unless a tool or wrap makes this call: then it shares that call's fate, works inside its slot and under its keys. */
   readonly maker: CallEntry | undefined
   readonly startedEarly: boolean
   /** What it may do, at the most, before it is committed. */
   readonly ceiling: Effect | undefined
+  /** What it may touch, at the most, before it is committed. */
+  readonly within: ResourceKeys | undefined
+  /** What it touches; not known until its input is checked, if its tool names keys. */
+  keys: ResourceKeys | undefined
+  /** What it does, known when its input is checked. */
+  effect: Effect | undefined
+  /** Its tool's function was called. */
+  entered = false
   /** When it was asked for, in `performance.now()`. */
   readonly asked: number = performance.now()
   readonly askers: Asker[]
@@ -108,7 +116,8 @@ export class CallEntry {
     this.provisional = options.provisional
     this.startedEarly = options.provisional
     this.ceiling = options.ceiling
-    this.ticket = options.ticket
+    this.within = options.within
+    this.keys = mayNameKeys(options.tool) ? undefined : NO_KEYS
     this.maker?.children.push(this)
     this.signal = this.#controller.signal
     this.abandoned = new Promise((resolve) => {
@@ -118,6 +127,11 @@ export class CallEntry {
       this.#commit = resolve
     })
     if (!options.provisional) this.#commit()
+  }
+
+  /** Let go of, or asked for by failed attempts alone: it does not start, and nobody waits for its turn (G11, H22). */
+  get aside(): boolean {
+    return this.provisional && (this.discarded !== undefined || this.askers.every(({ over }) => over))
   }
 
   /** Aborts this call and those it made; `grace` ms later they are no longer waited for. */

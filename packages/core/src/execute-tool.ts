@@ -2,6 +2,7 @@
 
 import type { Context } from '@opentelemetry/api'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { isWithin, judgeCall } from './call-effect.ts'
 import type { CallEntry, Execution } from './call-entry.ts'
 import { AgentError, ToolInputError, UnknownToolError } from './errors.ts'
 import { cancelable } from './flow.ts'
@@ -9,10 +10,11 @@ import type { ToolCall, ToolMessage } from './message.ts'
 import type { Awaitable, ToolFlow } from './middleware.ts'
 import type { RunState } from './run.ts'
 import { viewOf } from './run-view.ts'
+import type { Slot } from './slots.ts'
 import { DISPATCH_LAG, DISPATCH_QUEUED, TOOL_EFFECT } from './telemetry/semconv.ts'
 import { startToolSpan } from './telemetry/spans.ts'
 import { traced } from './telemetry/traced.ts'
-import { type Effect, effectOf, exceeds, type Progress, type Tool } from './tool.ts'
+import type { Progress, Tool } from './tool.ts'
 import { resultMessage, textMessage } from './tool-message.ts'
 import { unwrapJson } from './unwrap-json.ts'
 
@@ -20,32 +22,43 @@ import { unwrapJson } from './unwrap-json.ts'
 export function executeTool(run: RunState, entry: CallEntry, call: ToolCall, parent: Context): ToolFlow {
   const left = new AbortController()
   const signal = AbortSignal.any([entry.signal, left.signal])
-  const flow = inSlot(run, entry, call, { parent, signal })
+  const flow = inSlot(run, entry, call, parent, signal)
   return cancelable(flow, () => left.abort(new Error('the wrap that asked has left')))
 }
 
-async function* inSlot(run: RunState, entry: CallEntry, call: ToolCall, place: Place): ToolFlow {
-  const queued = performance.now()
-  if (entry.ticket) await run.calls.slots.take(entry.ticket, place.signal)
+async function* inSlot(
+  run: RunState,
+  entry: CallEntry,
+  call: ToolCall,
+  parent: Context,
+  signal: AbortSignal,
+): ToolFlow {
+  const { slots } = run.calls
+  const asked = performance.now()
+  const slot = entry.maker ? undefined : await slots.take(entry, signal)
   try {
-    place.signal.throwIfAborted()
-    return yield* inSpan(run, entry, call, place, performance.now() - queued)
+    signal.throwIfAborted()
+    return yield* inSpan(run, entry, call, { parent, signal, slot, queued: performance.now() - asked })
   } catch (error) {
-    if (entry.ticket && error instanceof AgentError) run.calls.slots.hold(entry.ticket)
+    if (slot && error instanceof AgentError) slots.keep(slot)
     throw error
   } finally {
-    if (entry.ticket) run.calls.slots.free(entry.ticket)
+    if (slot) slots.free(slot)
   }
 }
 
 interface Place {
   readonly parent: Context
   readonly signal: AbortSignal
+  /** None for what a call makes itself: it works inside that call's. */
+  readonly slot: Slot | undefined
+  /** Milliseconds it waited for its slot. */
+  readonly queued: number
 }
 
 /** The span ends later, when the call is committed or discarded, but with the time at which the function settled. */
-function inSpan(run: RunState, entry: CallEntry, call: ToolCall, place: Place, queued: number): ToolFlow {
-  const { parent, signal } = place
+function inSpan(run: RunState, entry: CallEntry, call: ToolCall, place: Place): ToolFlow {
+  const { parent, signal, queued } = place
   let execution: Execution
   return traced({
     open: () => {
@@ -64,7 +77,7 @@ function inSpan(run: RunState, entry: CallEntry, call: ToolCall, place: Place, q
       entry.executions.push(execution)
       return open
     },
-    make: () => work(run, entry, call, execution),
+    make: () => work(run, entry, call, execution, place),
     done: (_, message) => message,
     failed: (error) => error,
     ended: (_, error) => {
@@ -74,16 +87,30 @@ function inSpan(run: RunState, entry: CallEntry, call: ToolCall, place: Place, q
   })
 }
 
-async function* work(run: RunState, entry: CallEntry, call: ToolCall, execution: Execution): ToolFlow {
+async function* work(
+  run: RunState,
+  entry: CallEntry,
+  call: ToolCall,
+  execution: Execution,
+  { slot, queued }: Place,
+): ToolFlow {
   const { tool } = entry
   const { attempt, signal } = execution
   const { span, context } = execution.open
   if (!tool) return await unknown(run, call)
   const input = await checkedInput(tool, call)
   signal.throwIfAborted()
-  const effect = safeEffect(tool, input)
-  span.setAttribute(TOOL_EFFECT, effect)
-  if (entry.provisional && entry.ceiling && exceeds(effect, entry.ceiling)) await committed(entry, signal)
+  const does = judgeCall(tool, input)
+  if (does.problem !== undefined) warnOf(run, entry, `what ${tool.name} does: ${does.problem}`)
+  entry.effect = does.effect
+  span.setAttribute(TOOL_EFFECT, does.effect)
+  const checked = performance.now()
+  const ready = () => !entry.provisional || isWithin(does, entry.ceiling, entry.within)
+  if (slot) await run.calls.slots.begin(slot, { keys: does.keys, ready }, signal)
+  else if (!ready()) await committed(entry, signal)
+  execution.started = performance.now()
+  span.setAttribute(DISPATCH_QUEUED, (queued + execution.started - checked) / 1000)
+  entry.entered = true
   span.setAttribute(DISPATCH_LAG, (performance.now() - entry.asked) / 1000)
   const outcome = tool.execute(input, {
     callId: entry.call.id,
@@ -97,13 +124,9 @@ async function* work(run: RunState, entry: CallEntry, call: ToolCall, execution:
   return resultMessage(call, tool, output)
 }
 
-/** A throw of the tool's own function counts as `external` (H4). */
-function safeEffect(tool: Tool, input: unknown): Effect {
-  try {
-    return effectOf(tool, input)
-  } catch {
-    return 'external'
-  }
+/** Only if the call is committed: the run that is not eager makes no other (H16). */
+function warnOf(run: RunState, entry: CallEntry, message: string): void {
+  void entry.committed.then(() => run.warn({ code: 'effect-failed', message, source: 'core' }))
 }
 
 async function committed(entry: CallEntry, signal: AbortSignal): Promise<void> {

@@ -9,6 +9,7 @@ export {
   type PartOptions,
   type ReadChunk,
 } from './assemble.ts'
+export { type CallEffect, judgeCall } from './call-effect.ts'
 export type { AgentOptions } from './config.ts'
 export {
   AgentError,
@@ -82,7 +83,8 @@ export {
   type ToolChoice,
   type ToolDefinition,
 } from './model.ts'
+export { keysMeet, NO_KEYS, namesNone, type ResourceKeys } from './resource-keys.ts'
 export { runLocal } from './run-local.ts'
 export { DEFERRAL_REASON, DISPATCH_EVIDENCE } from './telemetry/semconv.ts'
 export type { TelemetryOptions } from './telemetry/spans.ts'
-export { type Effect, effectOf, type Progress, type Tool, type ToolContext, type ToolSchema, tool } from './tool.ts'
+export { type Effect, type Progress, type Tool, type ToolContext, type ToolSchema, tool } from './tool.ts'

@@ -31,7 +31,7 @@ export async function makeCall(run: RunState, entry: CallEntry, events: CallEven
     }
   } catch (error) {
     if (error instanceof AgentError) throw error
-    if (entry.signal.aborted) return textMessage(entry.call, entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true)
+    if (entry.signal.aborted) return textMessage(entry.call, entry.entered ? CUT_OFF : NOT_STARTED, true)
     return errorMessage(entry.call, error)
   }
 }

@@ -14,14 +14,18 @@ import { sameCall } from './canonical.ts'
 import { compensate } from './compensate.ts'
 import { messageOf, ToolDiscardedError } from './errors.ts'
 import type { CustomEvent, DiscardCause } from './events.ts'
+import { within } from './grace.ts'
 import { freeze } from './history.ts'
 import { Ledger } from './ledger.ts'
 import { makeCall } from './make-call.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
 import type { CallOptions } from './middleware.ts'
+import { NO_KEYS } from './resource-keys.ts'
 import type { RunState } from './run.ts'
 import type { Actor } from './run-view.ts'
 import { Slots } from './slots.ts'
+import { isStale } from './stale-read.ts'
+import type { Tool } from './tool.ts'
 import { CUT_OFF, NOT_STARTED, textMessage } from './tool-message.ts'
 
 /** The model call at work: who asked for what, and whether calls may still be let go of. */
@@ -72,6 +76,8 @@ export class ToolCalls {
     if (!asker) return 0
     asker.ended = performance.now()
     asker.over = brokeOff
+    // What it had asked for and has not begun makes room.
+    this.slots.advance()
     let early = 0
     for (const entry of this.#ledger.entries()) if (entry.startedEarly && entry.askers[0] === asker) early++
     return early
@@ -82,8 +88,11 @@ export class ToolCalls {
     this.#events.announced(call)
     const entry = this.#ledger.get(call.id)
     if (!entry?.provisional || entry.discarded) return
-    if (sealed && !sameCall(entry.call, call)) this.#discard(entry, 'arguments_changed')
-    else this.#events.show(entry)
+    if (!sealed || sameCall(entry.call, call)) this.#events.show(entry)
+    else {
+      this.#discard(entry, 'arguments_changed')
+      this.slots.advance()
+    }
   }
 
   /** {@link Run.callTool}: a call of the response that is coming, or one that a tool or wrap makes on the side. */
@@ -101,7 +110,8 @@ export class ToolCalls {
     if (over) return Promise.reject(new TypeError('the run is over'))
     if (actor.call?.signal.aborted) return Promise.reject(actor.call.signal.reason)
     const asker = this.#modelCall.askers.get(call.id)
-    const found = this.#find(call, asker)
+    const found = this.#find(call, asker, [])
+    this.slots.advance()
     if (found) return found.promise
     const mayStart = asker ? this.#modelCall.open && !asker.over : !takenIds.has(call.id)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
@@ -123,16 +133,28 @@ export class ToolCalls {
     this.#run.signal.throwIfAborted()
     const { askers, attempts } = this.#modelCall
     const modelEnded = attempt === undefined ? undefined : attempts.get(attempt)?.ended
-    const made = calls.map((call) => this.#find(call, askers.get(call.id)))
+    const made = new Map<ToolCall, CallEntry>()
+    const coming: ToolCall[] = []
+    for (const call of calls) {
+      const entry = this.#find(call, askers.get(call.id), coming)
+      if (entry) made.set(call, entry)
+      else coming.push(call)
+    }
     this.#modelCall.open = false
-    this.#discardAll('call_withdrawn', made)
-    const entries = calls.map((call, index) => {
-      const entry = made[index]
+    this.#discardAll('call_withdrawn', new Set(made.values()))
+    const failed = calls.findIndex((call) => hasEndedRun(made.get(call)))
+    // What the run that is not eager enters before that call ends it.
+    const most = failed < 0 ? calls.length : Math.max(this.#run.setup.toolConcurrency, failed + 1)
+    const entries = calls.flatMap((call, index) => {
+      const entry = made.get(call)
       if (entry) this.#commit(entry, call.id, modelEnded)
+      else if (index >= most) return []
       return entry ?? this.#start(call, undefined, askers.get(call.id), {})
     })
+    this.slots.advance()
     this.#asked = entries
     try {
+      if (failed >= 0 && coming.length > 0) await within(0, this.idle())
       const messages = await Promise.all(entries.map((entry) => entry.promise))
       // A call that had settled before it was joined goes into the history under the id it has by now.
       return messages.map((message, index) => entries[index]?.message ?? message)
@@ -146,7 +168,8 @@ export class ToolCalls {
   /** The model call did not stand, or must not be acted on: lets go of all its calls. */
   discardRest(cause: DiscardCause): void {
     this.#modelCall.open = false
-    this.#discardAll(cause, [])
+    this.#discardAll(cause, new Set())
+    this.slots.advance()
   }
 
   /** The result of each call, or what became of it, which the reader is told then (A14, B6). */
@@ -154,7 +177,7 @@ export class ToolCalls {
     return calls.map((call) => {
       const entry = this.#ledger.get(call.id)
       if (entry?.message && !entry.discarded) return entry.message
-      const started = entry !== undefined && !entry.discarded && entry.attempts > 0
+      const started = entry !== undefined && !entry.discarded && entry.entered
       const message = freeze(textMessage(call, started ? CUT_OFF : NOT_STARTED, true))
       this.#run.push({ type: 'tool-end', callId: call.id, message })
       return message
@@ -187,19 +210,28 @@ export class ToolCalls {
     }
   }
 
-  /** The entry of a call made already: under its id, or under its key by an earlier attempt. */
-  #find(call: ToolCall, asker: Asker | undefined): CallEntry | undefined {
+  /** The entry of a call made already: under its id, or under its key by an earlier attempt. `coming`: what is made before it. */
+  #find(call: ToolCall, asker: Asker | undefined, coming: readonly ToolCall[]): CallEntry | undefined {
     const same = this.#ledger.get(call.id)
     if (same && !same.discarded) {
       if (sameCall(same.call, call)) return same
       if (same.provisional) this.#discard(same, 'arguments_changed')
     }
-    const held = asker && this.#ledger.held(call, this.#run.step, asker)
+    const held = asker && this.#held(call, asker, coming)
     if (!held) return undefined
     this.#ledger.rename(held, call.id)
     held.askers.push(asker)
+    this.slots.moveBack(held)
     if (asker.span) for (const { open } of held.executions) open.span.addLink({ context: asker.span.spanContext() })
     return held
+  }
+
+  #held(call: ToolCall, asker: Asker, coming: readonly ToolCall[]): CallEntry | undefined {
+    const { step, setup } = this.#run
+    const unmade = coming.map(({ name }) => ({ tool: this.#toolOf(name) }))
+    return this.#ledger
+      .held(call, step, asker)
+      .find((held) => !isStale(held, [...this.#ledger.since(held, asker), ...unmade], setup.toolConcurrency === 1))
   }
 
   #start(call: ToolCall, actor: Actor | undefined, asker: Asker | undefined, options: CallOptions): CallEntry {
@@ -207,7 +239,7 @@ export class ToolCalls {
     const entry = new CallEntry({
       key: this.#ledger.keyOf(call, this.#run.step, asker),
       call,
-      tool: this.#run.setup.tools.find((tool) => tool.name === call.name),
+      tool: this.#toolOf(call.name),
       step: this.#run.step,
       parent: actor && maker ? actor.context : this.#run.context,
       attributes: options.attributes ?? {},
@@ -215,8 +247,9 @@ export class ToolCalls {
       maker,
       provisional: maker ? maker.provisional : asker !== undefined && this.#modelCall.open,
       ceiling: maker ? maker.ceiling : options.ceiling,
-      ticket: maker ? undefined : this.slots.ticket(),
+      within: maker ? undefined : options.keys,
     })
+    if (!maker) this.slots.open(entry)
     this.#ledger.add(entry)
     this.#run.takenIds.add(call.id)
     if (entry.provisional && !maker) this.counts.early++
@@ -241,7 +274,7 @@ export class ToolCalls {
       throw error
     } finally {
       entry.settle()
-      if (entry.ticket) this.slots.close(entry.ticket)
+      if (!entry.maker) this.slots.close(entry)
       if (!entry.provisional && !entry.discarded) this.#close(entry)
     }
   }
@@ -253,6 +286,8 @@ export class ToolCalls {
 
   /** `id`: of the attempt that stands, which need not be the last that joined. */
   #commit(entry: CallEntry, id: string, modelEnded: number | undefined): void {
+    // Calls committed or made after it stand behind it.
+    this.slots.moveBack(entry)
     if (!entry.provisional) return
     if (!entry.maker) this.counts.committed++
     this.#ledger.rename(entry, id)
@@ -272,9 +307,9 @@ export class ToolCalls {
     if (!entry.tool?.returnDirect) entry.done = undefined
   }
 
-  #discardAll(cause: DiscardCause, kept: readonly (CallEntry | undefined)[]): void {
+  #discardAll(cause: DiscardCause, kept: ReadonlySet<CallEntry>): void {
     for (const entry of this.#ledger.entries()) {
-      if (entry.provisional && !entry.discarded && !entry.maker && !kept.includes(entry)) this.#discard(entry, cause)
+      if (entry.provisional && !entry.discarded && !entry.maker && !kept.has(entry)) this.#discard(entry, cause)
     }
   }
 
@@ -285,8 +320,14 @@ export class ToolCalls {
     entry.discarded = cause
     this.#events.discarded(entry)
     entry.abort(new ToolDiscardedError(entry.call.id, cause), this.#run.config.grace)
+    // Nobody sees what it reads.
+    if (entry.keys) entry.keys = { ...entry.keys, reads: NO_KEYS.reads }
     const undone = () => compensate(this.#run, entry, this.abandoned.includes(entry.id))
     this.#keep(entry.promise.catch(() => undefined).then(async () => endSpans(entry, await undone())))
+  }
+
+  #toolOf(name: string): Tool | undefined {
+    return this.#run.setup.tools.find((tool) => tool.name === name)
   }
 
   /** Nothing floats: what is at work is known until it has settled. */
@@ -294,4 +335,9 @@ export class ToolCalls {
     const done = work.catch(() => undefined).finally(() => this.#work.delete(done))
     this.#work.add(done)
   }
+}
+
+/** It threw an `AgentError` before its model call stood. */
+function hasEndedRun(entry: CallEntry | undefined): boolean {
+  return entry?.settled === true && entry.message === undefined
 }
