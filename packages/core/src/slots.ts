@@ -4,7 +4,6 @@ import { allKeys, keysMeet, namesNone, type ResourceKeys } from './resource-keys
 
 /** A call as the queue sees it. */
 export interface Ticket {
-  readonly step: number
   /** What its executions touch. Not known until its input is checked, unless its tool names no keys. */
   keys: ResourceKeys | undefined
   /** Nobody asks for it at present: it does not start, and what waits does not wait for its turn. */
@@ -45,14 +44,15 @@ export class Slots {
     this.#limit = limit
   }
 
-  /** A call is made: its place is behind all others. */
+  /** A call gets its place in call order, behind all others. */
   open(ticket: Ticket): void {
+    this.#open.delete(ticket)
     this.#open.add(ticket)
   }
 
-  /** Puts a call that is not over behind all others. */
+  /** The same, for a call that may be over. */
   moveBack(ticket: Ticket): void {
-    if (this.#open.delete(ticket)) this.#open.add(ticket)
+    if (this.#open.has(ticket)) this.open(ticket)
   }
 
   /** Waits for a slot. Rejects with the signal's reason when it aborts before that. */
@@ -144,8 +144,7 @@ export class Slots {
 
   #areFree(keys: ResourceKeys, ticket: Ticket): boolean {
     if (namesNone(keys)) return true
-    const meets = (other: Ticket) =>
-      other !== ticket && other.step === ticket.step && (!other.keys || keysMeet(other.keys, keys))
+    const meets = (other: Ticket) => other !== ticket && (!other.keys || keysMeet(other.keys, keys))
     for (const other of this.#open) {
       if (other === ticket) break
       if (!other.aside && meets(other)) return false

@@ -65,8 +65,8 @@ export class StreamedResponse {
     if (changed) {
       streamed.state = 'streaming'
       void this.#check(streamed, call)
-    } else if (streamed.state === 'deferred' && streamed.reason !== 'invalid') {
-      streamed.state = 'due'
+    } else {
+      if (streamed.state === 'deferred' && streamed.reason !== 'invalid') streamed.state = 'due'
       this.#advance()
     }
   }
@@ -98,15 +98,16 @@ export class StreamedResponse {
   #advance(): void {
     const { run, independent } = this.#options
     const earlier: StreamedCall[] = []
+    let waits = false
     let barrier = false
     for (const streamed of this.#calls.values()) {
       if (streamed.state === 'due') {
-        if (earlier.length > 0 && run.setup.toolConcurrency === 1) streamed.reason = 'order'
+        if (waits && run.setup.toolConcurrency === 1) streamed.reason = 'order'
         else if (barrier || earlier.some((call) => mayMeet(call, streamed))) streamed.reason = 'conflict'
         else this.#consider(streamed)
       }
-      // Of those that have started core keeps the order.
-      if (streamed.state !== 'started') earlier.push(streamed)
+      earlier.push(streamed)
+      waits ||= streamed.state !== 'started'
       barrier ||= isBarrier(streamed) && !(streamed.tool && independent.has(streamed.tool.name))
     }
   }
@@ -142,9 +143,14 @@ function isBarrier({ effect, keys }: StreamedCall): boolean {
   return effect !== 'read' && (!keys || namesNone(keys))
 }
 
-/** Whether a later call must come after an earlier one, as far as is known. */
-function mayMeet(earlier: StreamedCall, { keys = NO_KEYS }: StreamedCall): boolean {
-  return !namesNone(keys) && (!earlier.keys || keysMeet(earlier.keys, keys))
+/**
+ * Whether a later call may have to come after an earlier one that core does not hold it behind: that has not started, or is not
+ * sealed and so may yet name other keys.
+ */
+function mayMeet({ tool, state, evidence, keys }: StreamedCall, later: StreamedCall): boolean {
+  if (!later.keys || namesNone(later.keys)) return false
+  if (evidence === 'sealed' && keys) return state !== 'started' && keysMeet(keys, later.keys)
+  return tool?.writes !== undefined || (tool?.reads !== undefined && later.keys.writes.size > 0)
 }
 
 /** The checked input of a call that is ours to make. The loop makes any other, too, and its error result says what is wrong with it. */

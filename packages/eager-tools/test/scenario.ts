@@ -44,6 +44,12 @@ export interface Scenario {
   readonly maxSteps: number
   readonly edits: boolean
   readonly rejects: boolean
+  /** A guard answers some calls itself, so many milliseconds after they were asked for. */
+  readonly denies: number | undefined
+  /** `look` of 2 ends the run. */
+  readonly fatal: boolean
+  /** Repeats ask another model. */
+  readonly failover: boolean
   /** A wrap outside of all, which passes each event on so many milliseconds late. */
   readonly late: number
 }
@@ -58,6 +64,7 @@ const callInput: fc.Arbitrary<CallInput> = fc.record({
 const callPlan: fc.Arbitrary<CallPlan> = fc.record({
   tool: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom('look', 'peek', 'scan', 'put') },
+    { weight: 3, arbitrary: fc.constantFrom('fetch', 'fetch', 'store', 'store', 'wire', 'odd') },
     { weight: 2, arbitrary: fc.constantFrom('direct', 'move', 'send', 'mixed', 'nobody') },
   ),
   input: fc.oneof(
@@ -110,6 +117,9 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   maxSteps: fc.constantFrom(1, 2, 3, 20, 20, 20),
   edits: rarely(true, false),
   rejects: rarely(true, false),
+  denies: rarely<number | undefined>(0, undefined).chain((ms) => (ms === 0 ? fc.constantFrom(0, 30) : fc.constant(ms))),
+  fatal: rarely(true, false),
+  failover: fc.boolean(),
   late: fc.constantFrom(0, 0, 5),
 })
 
@@ -225,6 +235,26 @@ export const editing: Middleware = {
     const adds = content.some((part) => nOf(part) === 2)
     return { messages: [...messages.slice(0, -1), { ...last, content: [...content, ...(adds ? [added] : [])] }] }
   },
+}
+
+/** Does not let calls of 1 through: answers them after so many milliseconds, but `fetch` and `look`. */
+export function denying(ms: number): Middleware {
+  return {
+    name: 'denying',
+    async *wrapToolCall(call, next) {
+      const { input } = call
+      const denied = typeof input === 'object' && input !== null && 'n' in input && input.n === 1
+      if (!denied || call.name === 'fetch' || call.name === 'look') return yield* next(call)
+      if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
+      return {
+        role: 'tool',
+        callId: call.id,
+        name: call.name,
+        content: [{ type: 'text', text: 'denied' }],
+        isError: true,
+      }
+    },
+  }
 }
 
 /** Rejects the first answer. */
