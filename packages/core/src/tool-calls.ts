@@ -154,23 +154,22 @@ export class ToolCalls {
     this.slots.advance()
     this.#asked = entries
     try {
-      if (failed >= 0 && coming.length > 0) await this.#entered(entries)
+      if (failed >= 0 && coming.length > 0) await this.#enter(entries)
       const messages = await Promise.all(entries.map((entry) => entry.promise))
       // A call that had settled before it was joined goes into the history under the id it has by now.
       return messages.map((message, index) => entries[index]?.message ?? message)
     } catch (error) {
       this.abort(error)
+      for (const entry of entries) if (entry.settled) this.slots.close(entry)
       await this.idle()
       throw error
     }
   }
 
-  /** An early call ends the run: its siblings are entered first, as far as they do not wait for each other's keys (H16). */
-  async #entered(entries: readonly CallEntry[]): Promise<void> {
-    const over = entries.filter(({ settled }) => settled)
+  /** An early call ends the run: its siblings are entered first, but for those that wait for each other's keys (H16). */
+  async #enter(entries: readonly CallEntry[]): Promise<void> {
     for (const entry of entries) this.slots.open(entry)
     await within(0, this.idle())
-    for (const entry of over) this.slots.close(entry)
   }
 
   /** The model call did not stand, or must not be acted on: lets go of all its calls. */

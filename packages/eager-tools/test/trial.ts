@@ -118,7 +118,7 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
             yield { message: 'scanning', progress: 0.5 }
             context.run.emit({ name: 'scanned', data: input.n })
           }
-          if (scenario.fatal && name === 'look' && input.n === 2) throw new Fatal('that was it')
+          if (scenario.fatal && effect === 'read' && input.n === 2) throw new Fatal('that was it')
           // Only of calls that take their time it is certain which of them are entered before one ends the run.
           const ms = scenario.fatal ? Math.max(input.ms, 7) : input.ms
           if (ms > 0) await sleep(ms, input.deaf ? undefined : context.signal)
