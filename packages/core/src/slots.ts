@@ -80,7 +80,10 @@ export class Slots {
     const goes = this.#mayGo(slot)
     if (goes) this.#taken.add(slot)
     this.advance()
-    if (!goes) await this.#turn(slot, signal)
+    if (goes) return
+    await this.#turn(slot, signal)
+    // An abort lets others go before it comes to all.
+    signal.throwIfAborted()
   }
 
   /** The call threw what ends its run: it keeps its slot until it is over, so that nothing starts in it any more (A12). */

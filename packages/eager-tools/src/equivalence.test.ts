@@ -158,11 +158,15 @@ function compare(scenario: Scenario, eager: Trial, waiting: Trial): void {
   expect(waiting.undone).toEqual([])
 }
 
-test('eager may change when a tool runs, never whether, how often, or with what (H16, H1, H8, H15, H18, H19, H21, H22, H23, H25)', async () => {
-  await fc.assert(
-    fc.asyncProperty(scenarios, async (scenario) => {
-      compare(scenario, await trial(scenario, true), await trial(scenario, false))
-    }),
-    { numRuns, seed },
-  )
-}, Math.max(600_000, numRuns * 60))
+test(
+  'eager may change when a tool runs, never whether, how often, or with what (H16, H1, H8, H15, H18, H19, H21, H22, H23, H25)',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(scenarios, async (scenario) => {
+        compare(scenario, await trial(scenario, true), await trial(scenario, false))
+      }),
+      { numRuns, seed },
+    )
+  },
+  Math.max(600_000, numRuns * 60),
+)
