@@ -16,7 +16,7 @@ const input = z.object({ on: z.string(), ms: z.number().default(10) })
 type Input = z.infer<typeof input>
 const on = ({ on }: Input) => [on]
 
-/** `look`, `put` and `send` on a key, `glance` and `shout` on none; what they are made to do, and when. */
+/** `look`, `put` and `send` on a key, `glance` and `shout` on none, and odd ones; what they are made to do, and when. */
 function workshop() {
   const begin = performance.now()
   const log: string[] = []
@@ -42,6 +42,14 @@ function workshop() {
       effect: 'read',
       reads() {
         throw new Error('no idea')
+      },
+    }),
+    make('deaf', {
+      effect: 'read',
+      reads: on,
+      async execute({ on, ms }) {
+        log.push(`${Math.round(performance.now() - begin)} deaf ${on}`)
+        await after(ms)
       },
     }),
     make('fatal', {
@@ -257,19 +265,8 @@ test('a joined call that has not begun stands where the attempt that joins it pu
 })
 
 test('a discarded read that goes on keeps no write of its key waiting (H13, H14)', async () => {
-  const deaf: Middleware = {
-    name: 'deaf',
-    // Waits on when its call is aborted.
-    async *wrapToolCall(call, next) {
-      const result = yield* next(call)
-      await after(call.name === 'look' ? 500 : 0)
-      return result
-    },
-  }
-  const { log } = await ran([response([say('look', 'a')], 'cut', 50), response([say('send', 'a')])], {
-    middleware: [deaf],
-  })
-  expect(log).toEqual(['0 look a', '150 send a'])
+  const { log } = await ran([response([say('deaf', 'a', { ms: 500 })], 'cut', 50), response([say('send', 'a')])])
+  expect(log).toEqual(['0 deaf a', '150 send a'])
 })
 
 test('an early call that ends the run lets the calls be entered that are entered with it when not eager (H16, A12)', async () => {
