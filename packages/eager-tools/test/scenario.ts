@@ -109,7 +109,7 @@ const responsePlan: fc.Arbitrary<ResponsePlan> = fc.record({
 })
 
 export const scenarios: fc.Arbitrary<Scenario> = fc.record({
-  responses: fc.array(responsePlan, { minLength: 1, maxLength: 5 }),
+  responses: fc.array(responsePlan, { minLength: 1, maxLength: 4 }),
   repeats: fc.nat({ max: 3 }),
   waitMs: fc.constantFrom(0, 25, 200),
   retry: fc.constantFrom('outside', 'inside'),
