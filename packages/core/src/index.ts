@@ -11,6 +11,7 @@ export {
   type PartOptions,
   type ReadChunk,
 } from './assemble.ts'
+export { type CallEffect, judgeCall } from './call-effect.ts'
 export type { CancelMode, CancelOptions } from './cancel.ts'
 export type { Checkpoint } from './checkpoint.ts'
 export type { CheckpointStore, StoredCheckpoint } from './checkpoint-store.ts'
@@ -107,6 +108,7 @@ export {
   type ToolChoice,
   type ToolDefinition,
 } from './model.ts'
+export { keysMeet, NO_KEYS, namesNone, type ResourceKeys } from './resource-keys.ts'
 export type { Answers } from './restore.ts'
 export { type Cell, type CellOptions, runLocal } from './run-local.ts'
 export { type RunToolOptions, runTool, type ToolRun } from './run-tool.ts'
@@ -114,7 +116,6 @@ export { DEFERRAL_REASON, DISPATCH_EVIDENCE } from './telemetry/semconv.ts'
 export type { TelemetryOptions } from './telemetry/spans.ts'
 export {
   type Effect,
-  effectOf,
   type Progress,
   type Tool,
   type ToolAliases,

@@ -26,7 +26,7 @@ export async function makeCall(run: RunState, entry: CallEntry, events: CallEven
   } catch (error) {
     if (error instanceof AgentError) throw error
     if (!entry.signal.aborted) return errorMessage(entry.call, error)
-    return textMessage(entry.call, entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true)
+    return textMessage(entry.call, entry.entered ? CUT_OFF : NOT_STARTED, true)
   }
 }
 
@@ -40,6 +40,10 @@ function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     halted: run.cancel.halted,
     attributes: () => run.annotationsOf(call.id),
     answers: () => run.questions.answersAt(addressOf(run, entry)),
+    // Only if the call is committed: the run that is not eager makes no other (H16).
+    warn(message) {
+      void entry.committed.then(() => run.warn({ code: 'effect-failed', message, source: 'core' }))
+    },
     save: run.saver.isOn ? () => run.saver.now() : undefined,
     threw(error) {
       if (error instanceof Interrupt && !run.calls.isAsked(error, entry)) entry.asking = { interrupt: error }

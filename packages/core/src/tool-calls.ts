@@ -16,15 +16,19 @@ import type { SavedCall } from './checkpoint.ts'
 import { compensate } from './compensate.ts'
 import { AgentError, ModelError, messageOf, RunStop, ToolDiscardedError, UnknownCallError } from './errors.ts'
 import type { AgentEvent, CustomEvent, DiscardCause } from './events.ts'
+import { within } from './grace.ts'
 import { freeze } from './history.ts'
 import type { Interrupt } from './interrupt.ts'
 import { Ledger } from './ledger.ts'
 import { makeCall } from './make-call.ts'
 import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage } from './message.ts'
 import type { CallOptions } from './middleware.ts'
+import { NO_KEYS } from './resource-keys.ts'
 import type { RunState } from './run.ts'
 import type { Actor } from './run-view.ts'
 import { Slots } from './slots.ts'
+import { isStale } from './stale-read.ts'
+import type { Tool } from './tool.ts'
 import { CUT_OFF, cancelledMessage, NOT_STARTED, textMessage } from './tool-message.ts'
 import { EndedCalls, endState, type ToolStatus } from './tool-status.ts'
 
@@ -83,6 +87,8 @@ export class ToolCalls {
     if (!asker) return 0
     asker.ended = performance.now()
     asker.over = brokeOff
+    // What it had asked for and has not begun makes room.
+    this.slots.advance()
     let early = 0
     for (const entry of this.#ledger.entries()) if (entry.startedEarly && entry.askers[0] === asker) early++
     return early
@@ -94,8 +100,11 @@ export class ToolCalls {
     this.#events.announced(call)
     const entry = this.#ledger.get(call.id)
     if (!entry?.provisional || entry.discarded) return
-    if (sealed && !sameCall(entry.call, call)) this.#discard(entry, 'arguments_changed')
-    else this.#events.show(entry)
+    if (!sealed || sameCall(entry.call, call)) this.#events.show(entry)
+    else {
+      this.#discard(entry, 'arguments_changed')
+      this.slots.advance()
+    }
   }
 
   /** {@link Run.callTool}: a call of the response that is coming, or one that a tool or wrap makes on the side. */
@@ -114,7 +123,8 @@ export class ToolCalls {
     const maker = actor.execution?.signal ?? actor.call?.signal
     if (maker?.aborted) return Promise.reject(maker.reason)
     const asker = this.#modelCall.askers.get(call.id)
-    const found = this.#find(call, asker)
+    const found = this.#find(call, asker, [])
+    this.slots.advance()
     if (found) return this.#begun(found).promise
     const mayStart = asker ? this.#modelCall.open && !asker.over : !takenIds.has(call.id)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
@@ -156,17 +166,28 @@ export class ToolCalls {
     this.#run.signal.throwIfAborted()
     const { askers, attempts } = this.#modelCall
     const modelEnded = attempt === undefined ? undefined : attempts.get(attempt)?.ended
-    const made = calls.map((call) => this.#find(call, askers.get(call.id)))
+    const made = new Map<ToolCall, CallEntry>()
+    const coming: ToolCall[] = []
+    for (const call of calls) {
+      const entry = this.#find(call, askers.get(call.id), coming)
+      if (entry) made.set(call, entry)
+      else coming.push(call)
+    }
     this.#modelCall.open = false
-    this.#discardAll('call_withdrawn', made)
-    const entries = calls.map((call, index) => {
-      const entry = made[index]
-      if (!entry) return this.#start(call, undefined, askers.get(call.id), {})
+    this.#discardAll('call_withdrawn', new Set(made.values()))
+    const failed = calls.findIndex((call) => hasEndedRun(made.get(call)))
+    // What the run that is not eager enters before that call ends it.
+    const most = failed < 0 ? calls.length : Math.max(this.#run.setup.toolConcurrency, failed + 1)
+    const entries = calls.flatMap((call, index) => {
+      const entry = made.get(call)
+      if (!entry) return index < most ? this.#start(call, undefined, askers.get(call.id), {}) : []
       this.#commit(entry, call.id, modelEnded)
       return this.#begun(entry)
     })
+    this.slots.advance()
     this.#asked = entries
     try {
+      if (failed >= 0 && coming.length > 0) await this.#enter(entries)
       await Promise.all(entries.map((entry) => entry.promise.catch((error: unknown) => unlessStop(error))))
       const messages = await Promise.all(entries.map((entry) => entry.promise))
       // A call that had settled before it was joined goes into the history under the id it has by now.
@@ -174,9 +195,16 @@ export class ToolCalls {
     } catch (error) {
       if (error instanceof RunStop) throw error
       this.abort(error)
+      for (const entry of entries) if (entry.settled) this.slots.close(entry)
       await this.idle()
       throw error
     }
+  }
+
+  /** An early call ends the run: its siblings are entered first, but for those that wait for each other's keys (H16). */
+  async #enter(entries: readonly CallEntry[]): Promise<void> {
+    for (const entry of entries) this.slots.open(entry)
+    await within(0, this.idle())
   }
 
   /** The model call failed with this, at last: unless it goes on after a resume, all its calls are let go of. */
@@ -187,7 +215,8 @@ export class ToolCalls {
   /** The model call did not stand, or must not be acted on: lets go of all its calls. */
   discardRest(cause: DiscardCause): void {
     this.#modelCall.open = false
-    this.#discardAll(cause, [])
+    this.#discardAll(cause, new Set())
+    this.slots.advance()
   }
 
   /** The result of each call, or what became of it, which the reader is told then (A14, B6). */
@@ -195,7 +224,7 @@ export class ToolCalls {
     return calls.map((call) => {
       const entry = this.#ledger.get(call.id)
       if (entry?.message && !entry.discarded) return inWordsOf(call, entry.message)
-      const started = entry !== undefined && !entry.discarded && entry.attempts > 0
+      const started = entry !== undefined && !entry.discarded && entry.entered
       return this.refuse(call, started ? CUT_OFF : NOT_STARTED)
     })
   }
@@ -225,7 +254,7 @@ export class ToolCalls {
       const entry = new CallEntry({
         key: one.key,
         call: freeze(one.call),
-        tool: this.#run.setup.tools.find((tool) => tool.name === one.call.name),
+        tool: this.#toolOf(one.call.name),
         step: one.step,
         parent: this.#run.context,
         attributes: {},
@@ -233,8 +262,8 @@ export class ToolCalls {
         maker: byKey.get(one.maker ?? ''),
         provisional: one.provisional,
         ceiling: undefined,
-        // What has settled, or works for another call, holds nobody back.
-        slots: one.maker !== undefined || one.message ? new Slots() : this.slots,
+        within: undefined,
+        slots: one.maker === undefined ? this.slots : new Slots(),
         saved: one,
       })
       byKey.set(one.key, entry)
@@ -283,19 +312,28 @@ export class ToolCalls {
     return resolveAliases(call, this.#run.setup.tools)
   }
 
-  /** The entry of a call made already: under its id, or under its key by an earlier attempt. */
-  #find(call: ToolCall, asker: Asker | undefined): CallEntry | undefined {
+  /** The entry of a call made already: under its id, or under its key by an earlier attempt. `coming`: what is made before it. */
+  #find(call: ToolCall, asker: Asker | undefined, coming: readonly ToolCall[]): CallEntry | undefined {
     const same = this.#ledger.get(call.id)
     if (same && !same.discarded) {
       if (sameCall(same.call, call)) return same
       if (same.provisional) this.#discard(same, 'arguments_changed')
     }
-    const held = asker && this.#ledger.held(call, this.#run.step, asker)
+    const held = asker && this.#held(call, asker, coming)
     if (!held) return undefined
     this.#ledger.rename(held, call.id)
     held.askers.push(asker)
+    this.slots.moveBack(held)
     if (asker.span) for (const { open } of held.executions) open.span.addLink({ context: asker.span.spanContext() })
     return held
+  }
+
+  #held(call: ToolCall, asker: Asker, coming: readonly ToolCall[]): CallEntry | undefined {
+    const { step, setup } = this.#run
+    const unmade = coming.map(({ name }) => ({ tool: this.#toolOf(name) }))
+    return this.#ledger
+      .held(call, step, asker)
+      .find((held) => !isStale(held, [...this.#ledger.since(held, asker), ...unmade], setup.toolConcurrency === 1))
   }
 
   #start(call: ToolCall, actor: Actor | undefined, asker: Asker | undefined, options: CallOptions): CallEntry {
@@ -303,7 +341,7 @@ export class ToolCalls {
     const entry = new CallEntry({
       key: this.#ledger.keyOf(call, this.#run.step, asker),
       call,
-      tool: this.#run.setup.tools.find((tool) => tool.name === call.name),
+      tool: this.#toolOf(call.name),
       step: this.#run.step,
       parent: actor && maker ? actor.context : this.#run.context,
       attributes: options.attributes ?? {},
@@ -311,7 +349,8 @@ export class ToolCalls {
       maker,
       provisional: maker ? maker.provisional : asker !== undefined && this.#modelCall.open,
       ceiling: maker ? maker.ceiling : options.ceiling,
-      // What tools and wraps make works inside the slot of the call that made it.
+      within: maker ? undefined : options.keys,
+      // What tools and wraps make works inside the slot of the call that made it, and under its keys.
       slots: maker ? new Slots() : this.slots,
     })
     this.#ledger.add(entry)
@@ -342,7 +381,7 @@ export class ToolCalls {
       entry.work = work
       const message = await Promise.race([work, entry.abandoned.then(() => this.#abandon(entry))])
       if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
-      const stands = entry.cancelled ? cancelledMessage(entry.call, entry.attempts > 0) : message
+      const stands = entry.cancelled ? cancelledMessage(entry.call, entry.entered) : message
       entry.message = freeze({ ...stands, callId: entry.id, name: entry.call.name })
       return entry.message
     } catch (error) {
@@ -357,10 +396,9 @@ export class ToolCalls {
     }
   }
 
-  /** The call stays open. With one slot nothing overtakes it: those behind it start after the resume, too (A22). */
+  /** The call stays open, and so do those that must not overtake it: they start after the resume, too (A22, H14). */
   #stop(entry: CallEntry, stop: RunStop): never {
     entry.stopped = stop
-    if (this.slots.limit === 1) this.#run.cancel.halt(stop)
     throw stop
   }
 
@@ -374,12 +412,14 @@ export class ToolCalls {
 
   #abandon(entry: CallEntry): ToolMessage {
     this.abandoned.push(entry.id)
-    if (entry.cancelled) return cancelledMessage(entry.call, entry.attempts > 0)
+    if (entry.cancelled) return cancelledMessage(entry.call, entry.entered)
     throw entry.signal.reason
   }
 
   /** `id`: of the attempt that stands, which need not be the last that joined. */
   #commit(entry: CallEntry, id: string, modelEnded: number | undefined): void {
+    // Calls committed or made after it stand behind it.
+    entry.slots.moveBack(entry)
     if (!entry.provisional) {
       // As a checkpoint has it: its result was kept, but nobody told of it.
       if (entry.message && !entry.told) this.#close(entry)
@@ -390,6 +430,7 @@ export class ToolCalls {
     this.#events.committed(entry)
     entry.commit()
     for (const child of entry.children) this.#commit(child, child.id, modelEnded)
+    if (entry.maker) entry.slots.advance()
     if (entry.message && entry.message.callId !== entry.id)
       entry.message = freeze({ ...entry.message, callId: entry.id })
     entry.modelEnded = modelEnded
@@ -403,9 +444,9 @@ export class ToolCalls {
     if (!entry.tool?.returnDirect) entry.done = undefined
   }
 
-  #discardAll(cause: DiscardCause, kept: readonly (CallEntry | undefined)[]): void {
+  #discardAll(cause: DiscardCause, kept: ReadonlySet<CallEntry>): void {
     for (const entry of this.#ledger.entries()) {
-      if (entry.provisional && !entry.discarded && !entry.maker && !kept.includes(entry)) this.#discard(entry, cause)
+      if (entry.provisional && !entry.discarded && !entry.maker && !kept.has(entry)) this.#discard(entry, cause)
     }
   }
 
@@ -421,8 +462,14 @@ export class ToolCalls {
     entry.discarded = cause
     this.#events.discarded(entry)
     entry.abort(new ToolDiscardedError(entry.call.id, cause), this.#run.config.grace)
+    // Nobody sees what it reads.
+    if (entry.keys) entry.keys = { ...entry.keys, reads: NO_KEYS.reads }
     const undone = () => compensate(this.#run, entry, this.abandoned.includes(entry.id))
     this.#keep(entry.promise.catch(() => undefined).then(async () => endSpans(entry, await undone())))
+  }
+
+  #toolOf(name: string): Tool | undefined {
+    return this.#run.setup.tools.find((tool) => tool.name === name)
   }
 
   /** Nothing floats: what is at work is known until it has settled. */
@@ -434,6 +481,11 @@ export class ToolCalls {
 
 function unlessStop(error: unknown): void {
   if (!(error instanceof RunStop)) throw error
+}
+
+/** It threw an `AgentError` that ends the run before its model call stood. */
+function hasEndedRun(entry: CallEntry | undefined): boolean {
+  return entry?.settled === true && entry.message === undefined && entry.stopped === undefined
 }
 
 /** Why calls are let go of when their model call failed: its last failure says it, also behind the error of a wrap that gave up. */

@@ -49,6 +49,13 @@ export interface Tool<Input = unknown, Output = unknown> {
   readonly input: ToolSchema<Input>
   /** Default `external`. A function is asked with each call's checked input. */
   readonly effect?: Effect | Method<Input, Effect>
+  /**
+   * Names of what a call reads and writes, such as `file:src/a.ts`, from its checked input. Of calls of a step that name the same
+   * key readers overlap and a writer runs alone, in call order (H14). What a call makes itself works under its keys. A throw counts as
+   * an `external` call without keys, and is a warning (H4).
+   */
+  reads?(input: Input): readonly string[]
+  writes?(input: Input): readonly string[]
   /** Undoes a call that succeeded and was then discarded. Required for `reversible`. */
   compensate?(input: Input, output: Output): void | Promise<void>
   /** The result is the run's answer, if the final-answer gate accepts it. */

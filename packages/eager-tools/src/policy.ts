@@ -1,6 +1,6 @@
 /** How early a call may start: by what it does to the world, and by what its user says. */
 
-import { type Effect, effectOf, type Model, messageOf, type Run, type Tool, type ToolCall } from '@meanwhile/core'
+import { type Effect, type Model, messageOf, type Run, type Tool, type ToolCall } from '@meanwhile/core'
 
 /**
  * What a start stands on. `closed`: the arguments' root object has closed and parses, though the provider might still change its
@@ -47,14 +47,4 @@ export function deferral(
   if (word === 'wait') return 'policy'
   const earliest = EARLIEST[effect] ?? (word === 'start' ? 'sealed' : undefined)
   return earliest === 'closed' || (earliest === 'sealed' && evidence === 'sealed') ? undefined : 'effect'
-}
-
-/** The effect of a call with this checked input. A throw counts as `external`, and is a warning (H4). */
-export function knownEffect(tool: Tool, input: unknown, run: Run): Effect {
-  try {
-    return effectOf(tool, input)
-  } catch (error) {
-    run.warn({ code: 'effect-failed', message: `effect of ${tool.name} threw: ${messageOf(error)}` })
-    return 'external'
-  }
 }
