@@ -149,7 +149,13 @@ async function* work<Result>(
   span.setAttribute(TOOL_EFFECT, does.effect)
   const checked = performance.now()
   const ready = () => !entry.provisional || isWithin(does, entry.ceiling, entry.within)
-  await entry.slots.begin(slot, { keys: does.keys, ready }, unstarted)
+  try {
+    await entry.slots.begin(slot, { keys: does.keys, ready }, unstarted)
+  } catch (error) {
+    // Made after a resume, it is the same attempt.
+    if (error instanceof RunStop) entry.attempts--
+    throw error
+  }
   execution.started = performance.now()
   span.setAttribute(DISPATCH_QUEUED, (queued + execution.started - checked) / 1000)
   entry.effect = does.effect
