@@ -6,7 +6,7 @@ import type { CallEvents } from './call-events.ts'
 import { endSpans } from './call-spans.ts'
 import { compose, type WrapKind } from './compose.ts'
 import { AgentError, UnknownToolError } from './errors.ts'
-import { checkedInput, committed, executeTool, type Host } from './execute-tool.ts'
+import { checkedInput, executeTool, type Host } from './execute-tool.ts'
 import { drive, type Flow } from './flow.ts'
 import { freeze, isMessage } from './history.ts'
 import { Interrupt } from './interrupt.ts'
@@ -30,7 +30,7 @@ export async function makeCall(run: RunState, entry: CallEntry, events: CallEven
   } catch (error) {
     if (error instanceof AgentError) throw error
     if (!entry.signal.aborted) return errorMessage(entry.call, error)
-    return textMessage(entry.call, entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true)
+    return textMessage(entry.call, entry.entered ? CUT_OFF : NOT_STARTED, true)
   }
 }
 
@@ -42,8 +42,8 @@ export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMes
     return await Promise.race([given, entry.abandoned.then(() => Promise.reject(entry.signal.reason as Error))])
   } catch (error) {
     if (!entry.signal.aborted) return errorMessage(entry.call, error)
-    if (entry.cancelled) return cancelledMessage(entry.call, entry.attempts > 0)
-    return textMessage(entry.call, entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true)
+    if (entry.cancelled) return cancelledMessage(entry.call, entry.entered)
+    return textMessage(entry.call, entry.entered ? CUT_OFF : NOT_STARTED, true)
   } finally {
     entry.settle()
     endSpans(entry)
@@ -54,7 +54,7 @@ export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMes
 async function* inBackground(run: RunState, entry: CallEntry, tool: Tool, call: ToolCall): ToolFlow {
   await checkedInput(tool, call)
   entry.signal.throwIfAborted()
-  if (entry.provisional) await committed(entry, entry.signal)
+  if (entry.provisional) await entry.stood()
   run.cancel.halted.throwIfAborted()
   run.background.start(entry, call)
   const handle = { callId: entry.id, state: 'running' }
@@ -71,6 +71,10 @@ function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     halted: run.cancel.halted,
     attributes: () => run.annotationsOf(call.id),
     answers: () => run.questions.answersAt(addressOf(run, entry)),
+    // Only if the call is committed: the run that is not eager makes no other (H16).
+    warn(message) {
+      void entry.committed.then(() => run.warn({ code: 'effect-failed', message, source: 'core' }))
+    },
     save: run.saver.isOn ? () => run.saver.now() : undefined,
     threw(error) {
       if (error instanceof Interrupt && !run.calls.isAsked(error, entry)) entry.asking = { interrupt: error }

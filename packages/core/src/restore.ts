@@ -147,8 +147,6 @@ function restoreCall(
     const rest = first.address.slice(address.length)
     if (rest.every((part) => 'middleware' in part)) entry.asking = { interrupt, ...placeOf(rest) }
     entry.stayOpen(interrupt)
-    // With one slot nothing overtakes it (A22).
-    if (run.setup.toolConcurrency === 1) run.cancel.halt(interrupt)
   } else if (entry.nested) {
     const given = answered.filter((one) => isNested(one)).map(({ id }) => [id, answers[id] as Json])
     entry.nested = { ...entry.nested, answers: Object.fromEntries(given) as Answers }
