@@ -124,6 +124,7 @@ export class Background {
       const tool = setup.tools.find(({ name }) => name === call.name)
       const work = this.#add(freeze(call), { key, tool, step, parent: context })
       work.entry.attempts = attempts
+      work.entry.effect = effect
       work.delivered = delivered
       if (message) this.#settled(work, message)
       else if (effect === undefined || rerun.includes(effect)) this.#begin(work)
@@ -143,7 +144,8 @@ export class Background {
       maker: undefined,
       provisional: false,
       ceiling: undefined,
-      // It works beside the calls of its run: of the limits its tool's alone counts.
+      within: undefined,
+      // It works beside the calls of its run, and waits for none of their keys: of the limits its tool's alone counts.
       slots: new Slots(),
     })
     const work: Work = { entry, result: NEVER, message: undefined, delivered: false, handedOver: false }

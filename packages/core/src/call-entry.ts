@@ -9,12 +9,13 @@ import { timer } from './grace.ts'
 import { freeze } from './history.ts'
 import type { Interrupt } from './interrupt.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
+import { mayNameKeys, NO_KEYS, type ResourceKeys } from './resource-keys.ts'
 import type { Rest } from './rest.ts'
 import type { Answers } from './restore.ts'
 import type { Slots, Ticket } from './slots.ts'
 import type { OpenSpan } from './telemetry/spans.ts'
 import type { Effect, Tool } from './tool.ts'
-import { seatFor } from './tool-limit.ts'
+import { type Seat, seatFor } from './tool-limit.ts'
 import { CallStatus } from './tool-status.ts'
 import type { WarmUp } from './warm-ups.ts'
 
@@ -35,7 +36,8 @@ export interface Execution {
   readonly attempt: number
   /** Aborted with its call, or alone when the wrap that asked for it has left. */
   readonly signal: AbortSignal
-  readonly started: number
+  /** When it got its slot, then when the function was called. */
+  started: number
   /** The calls its function made. */
   readonly children: CallEntry[]
   ended?: number
@@ -63,6 +65,7 @@ interface EntryOptions {
   readonly maker: CallEntry | undefined
   readonly provisional: boolean
   readonly ceiling: Effect | undefined
+  readonly within: ResourceKeys | undefined
   readonly slots: Slots
   readonly rest?: Rest | undefined
   readonly warmUp?: WarmUp | undefined
@@ -73,7 +76,7 @@ interface EntryOptions {
 /** Until a call is made. */
 const NEVER = new Promise<never>(() => undefined)
 
-export class CallEntry {
+export class CallEntry implements Ticket {
   /** The ledger's key, and the tool's `idempotencyKey` (H25). */
   key: string
   /** As it was asked for; of one that started with the members it needs, these alone until its input is whole. */
@@ -84,8 +87,8 @@ export class CallEntry {
   parent: Context
   readonly attributes: Attributes
   readonly slots: Slots
-  readonly ticket: Ticket
-  /** Absent unless a tool or wrap makes this call: then it shares that call's fate. */
+  readonly seat: Seat | undefined
+  /** Absent unless a tool or wrap makes this call: then it shares that call's fate, works inside its slot and under its keys. */
   readonly maker: CallEntry | undefined
   readonly startedEarly: boolean
   /** Of a call that started with the members its tool needs. */
@@ -93,6 +96,10 @@ export class CallEntry {
   readonly warmUp: WarmUp | undefined
   /** What it may do, at the most, before it is committed. */
   readonly ceiling: Effect | undefined
+  /** What it may touch, at the most, before it is committed. */
+  readonly within: ResourceKeys | undefined
+  /** What it touches; not known until its input is checked, if its tool names keys. */
+  keys: ResourceKeys | undefined
   /** When it was asked for, in `performance.now()`. */
   readonly askedAt: number = performance.now()
   readonly askers: Asker[]
@@ -163,25 +170,29 @@ export class CallEntry {
     this.ceiling = options.ceiling
     this.rest = options.rest
     this.warmUp = options.warmUp
+    this.within = options.within
+    this.keys = mayNameKeys(options.tool) ? undefined : NO_KEYS
     this.maker?.children.push(this)
     this.signal = this.#controller.signal
     this.abandoned = new Promise((resolve) => {
       this.#abandon = resolve
     })
+    this.slots = options.slots
+    this.seat = seatFor(this)
+    this.slots.open(this)
     this.asked = options.saved?.asked ?? options.asker !== undefined
     if (options.saved) this.#restore(options.saved)
     this.committed = new Promise((resolve) => {
       this.#commit = resolve
     })
     if (!options.provisional) this.#commit()
-    this.slots = options.slots
-    this.ticket = options.slots.ticket(seatFor(this))
   }
 
-  #restore({ id, attempts, message, told = false, done, nested, outcomes = [] }: SavedCall): void {
+  #restore({ id, attempts, effect, message, told = false, done, nested, outcomes = [] }: SavedCall): void {
     this.begun = false
     this.id = id
     this.attempts = attempts
+    this.effect = effect
     this.told = told
     this.known = [...outcomes]
     this.done = done
@@ -195,6 +206,7 @@ export class CallEntry {
     this.settled = true
     this.message = freeze(message)
     this.promise = Promise.resolve(message)
+    this.slots.close(this)
   }
 
   /** It stays open, as a checkpoint says: its question has no answer yet. */
@@ -204,6 +216,16 @@ export class CallEntry {
     this.stopped = stopped
     this.promise = Promise.reject(stopped)
     this.promise.catch(() => undefined)
+  }
+
+  /**
+   * Let go of, asked for by failed attempts alone, or of a checkpoint and not asked for yet: it does not start, and nobody waits for
+   * its turn (G11, H22).
+   */
+  get aside(): boolean {
+    if (!this.begun) return true
+    const isLeft = this.askers.length > 0 && this.askers.every(({ over }) => over)
+    return this.provisional && (this.discarded !== undefined || isLeft)
   }
 
   /** Aborts this call and those it made; `grace` ms later they are no longer waited for. */
@@ -229,6 +251,27 @@ export class CallEntry {
     return this.signal.reason instanceof ToolCancelledError
   }
 
+  /** Its function was entered, or may have been in a run before this one. */
+  get entered(): boolean {
+    return this.effect !== undefined
+  }
+
+  /** Resolves when it is committed; throws its signal's reason if that aborts before. */
+  async stood(): Promise<void> {
+    const { signal } = this
+    let abort = () => {}
+    const aborted = new Promise<never>((_, reject) => {
+      abort = () => reject(signal.reason)
+      signal.addEventListener('abort', abort, { once: true })
+      if (signal.aborted) abort()
+    })
+    try {
+      await Promise.race([this.committed, aborted])
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
   /** Its model call has stood and the loop asks for it. */
   commit(): void {
     this.provisional = false
@@ -239,7 +282,7 @@ export class CallEntry {
     this.settled = true
     this.warmUp?.end()
     clearTimeout(this.#timer)
-    this.slots.close(this.ticket)
+    this.slots.close(this)
   }
 }
 

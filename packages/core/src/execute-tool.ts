@@ -2,20 +2,22 @@
 
 import type { Attributes, Context, Tracer } from '@opentelemetry/api'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { isWithin, judgeCall } from './call-effect.ts'
 import type { CallEntry, Execution } from './call-entry.ts'
 import { answerOf } from './client-tool.ts'
-import { AgentError, messageOf, RunStop, ToolInputError } from './errors.ts'
+import { AgentError, RunStop, ToolInputError } from './errors.ts'
 import { cancelable, type Flow } from './flow.ts'
 import { timer } from './grace.ts'
 import type { Json, ToolCall } from './message.ts'
 import type { Awaitable, Run } from './middleware.ts'
 import { type Given, givenOf } from './needs.ts'
 import type { Actor } from './run-view.ts'
+import type { Slot } from './slots.ts'
 import { DISPATCH_LAG, DISPATCH_QUEUED, TOOL_EFFECT } from './telemetry/semconv.ts'
 import { startToolSpan } from './telemetry/spans.ts'
 import { traced } from './telemetry/traced.ts'
 import { TimeLimit } from './time-limit.ts'
-import { type Effect, effectOf, exceeds, type Progress, type Tool } from './tool.ts'
+import type { Progress, Tool } from './tool.ts'
 import { unwrapJson } from './unwrap-json.ts'
 
 /** Where a tool is executed: in a run, or alone. */
@@ -33,6 +35,8 @@ export interface Host<Result> {
   attributes(): Attributes
   /** What the call has been answered (L7). */
   answers(): readonly Json[]
+  /** What went wrong beside the call. */
+  warn(message: string): void
   /** Resolves when it is known, whatever comes, that the call may have happened (L15). Absent where nothing is kept. */
   readonly save: (() => Promise<void>) | undefined
   /** What an execution of a run before this one came to, given or thrown: it is not made again (L8). */
@@ -62,47 +66,19 @@ export function executeTool<Result>(
   parent: Context,
 ): Flow<Progress, Result> {
   const own = new AbortController()
-  const slot = new Slot(entry)
-  const place = { parent, signal: AbortSignal.any([entry.signal, own.signal]), own, slot }
+  const signal = AbortSignal.any([entry.signal, own.signal])
+  const place = { parent, signal, own, unstarted: host.halted ? AbortSignal.any([signal, host.halted]) : signal }
   const flow = inSlot(host, entry, call, place)
-  return cancelable(flow, () => {
-    own.abort(new Error('the wrap that asked has left'))
-    slot.freeAfter(host.grace)
-  })
-}
-
-/** The slot of one execution, given back once. */
-class Slot {
-  readonly #entry: CallEntry
-  #taken = false
-  #late: ReturnType<typeof timer>
-
-  constructor(entry: CallEntry) {
-    this.#entry = entry
-  }
-
-  async take(signal: AbortSignal): Promise<void> {
-    await this.#entry.slots.take(this.#entry.ticket, signal)
-    this.#taken = true
-  }
-
-  free(): void {
-    clearTimeout(this.#late)
-    if (this.#taken) this.#entry.slots.free(this.#entry.ticket)
-    this.#taken = false
-  }
-
-  freeAfter(ms: number): void {
-    if (this.#taken) this.#late = timer(ms, () => this.free())
-  }
+  return cancelable(flow, () => own.abort(new Error('the wrap that asked has left')))
 }
 
 interface Place {
-  readonly slot: Slot
   readonly parent: Context
   readonly signal: AbortSignal
   /** Aborts this execution alone. */
   readonly own: AbortController
+  /** The signal as long as the function is not entered: aborts, too, when nothing new may start. */
+  readonly unstarted: AbortSignal
 }
 
 async function* inSlot<Result>(
@@ -113,22 +89,33 @@ async function* inSlot<Result>(
 ): Flow<Progress, Result> {
   const known = host.known()
   if (known) return known()
-  const queued = performance.now()
-  const { halted } = host
-  await place.slot.take(halted ? AbortSignal.any([place.signal, halted]) : place.signal)
+  const { slots } = entry
+  const asked = performance.now()
+  const slot = await slots.take(entry, place.unstarted)
+  let late: ReturnType<typeof timer>
+  const left = () => {
+    late = timer(host.grace, () => slots.free(slot))
+  }
+  place.own.signal.addEventListener('abort', left, { once: true })
   try {
-    place.signal.throwIfAborted()
-    halted?.throwIfAborted()
-    const result = yield* inSpan(host, entry, call, place, performance.now() - queued)
+    place.unstarted.throwIfAborted()
+    const result = yield* inSpan(host, entry, call, { ...place, slot, queued: performance.now() - asked })
     host.came({ result })
     return result
   } catch (error) {
     if (!place.signal.aborted) host.came({ error })
-    if (error instanceof AgentError && !(error instanceof RunStop)) entry.slots.hold(entry.ticket)
+    if (error instanceof AgentError && !(error instanceof RunStop)) slots.keep(slot)
     throw error
   } finally {
-    place.slot.free()
+    clearTimeout(late)
+    slots.free(slot)
   }
+}
+
+interface SlotPlace extends Place {
+  readonly slot: Slot
+  /** Milliseconds it waited for that. */
+  readonly queued: number
 }
 
 /** The span ends later, when the call is committed or discarded, but with the time at which the function settled. */
@@ -136,10 +123,9 @@ function inSpan<Result>(
   host: Host<Result>,
   entry: CallEntry,
   call: ToolCall,
-  place: Place,
-  queued: number,
+  place: SlotPlace,
 ): Flow<Progress, Result> {
-  const { parent, signal } = place
+  const { parent, signal, queued } = place
   let execution: Execution
   return traced({
     open: () => {
@@ -158,7 +144,7 @@ function inSpan<Result>(
       entry.executions.push(execution)
       return open
     },
-    make: () => work(host, entry, call, execution, place.own),
+    make: () => work(host, entry, call, execution, place),
     done: (_, message) => message,
     failed: (error) => error,
     ended: (_, error) => {
@@ -173,22 +159,35 @@ async function* work<Result>(
   entry: CallEntry,
   call: ToolCall,
   execution: Execution,
-  own: AbortController,
+  { slot, queued, own, unstarted }: SlotPlace,
 ): Flow<Progress, Result> {
   const { tool } = entry
   const { attempt, signal } = execution
   const { span, context } = execution.open
   if (!tool) return await host.unknown(call)
-  const given = entry.rest ? await host.givenOnNeeds(call) : givenOf(tool, await checkedInput(tool, call))
+  const whole = entry.rest ? undefined : await checkedInput(tool, call)
+  const given = entry.rest ? await host.givenOnNeeds(call) : givenOf(tool, whole)
   signal.throwIfAborted()
-  const { input } = given
-  const effect = safeEffect(tool, input)
-  span.setAttribute(TOOL_EFFECT, effect)
-  if (entry.provisional && entry.ceiling && exceeds(effect, entry.ceiling)) await committed(entry, signal)
-  entry.effect = effect
-  if (host.save && effect !== 'read') await saved(host, host.save, signal)
+  // What has started with the members its tool needs is declared a `read`, and names no keys.
+  const does = judgeCall(tool, whole)
+  if (does.problem !== undefined) host.warn(`what ${tool.name} does: ${does.problem}`)
+  span.setAttribute(TOOL_EFFECT, does.effect)
+  const checked = performance.now()
+  const ready = () => !entry.provisional || isWithin(does, entry.ceiling, entry.within)
+  try {
+    await entry.slots.begin(slot, { keys: does.keys, ready }, unstarted)
+  } catch (error) {
+    // Made after a resume, it is the same attempt.
+    if (error instanceof RunStop) entry.attempts--
+    throw error
+  }
+  execution.started = performance.now()
+  span.setAttribute(DISPATCH_QUEUED, (queued + execution.started - checked) / 1000)
+  entry.effect = does.effect
+  if (host.save && does.effect !== 'read') await saved(host.save, unstarted)
   span.setAttribute(DISPATCH_LAG, (performance.now() - entry.askedAt) / 1000)
   entry.status.begin()
+  const { input } = given
   const run = host.viewOf({ context, source: tool.name, call: entry, execution })
   const toolContext = {
     callId: entry.call.id,
@@ -217,10 +216,9 @@ async function* work<Result>(
   }
 }
 
-async function saved<Result>({ halted }: Host<Result>, save: () => Promise<void>, signal: AbortSignal): Promise<void> {
+async function saved(save: () => Promise<void>, unstarted: AbortSignal): Promise<void> {
   await save()
-  signal.throwIfAborted()
-  halted?.throwIfAborted()
+  unstarted.throwIfAborted()
 }
 
 /** What the function has called is cut off with it. */
@@ -239,29 +237,6 @@ function timeLimit<Result>(host: Host<Result>, tool: Tool, execution: Execution,
       execution.abandoned = true
     },
   })
-}
-
-/** A throw of the tool's own function counts as `external` (H4). */
-function safeEffect(tool: Tool, input: unknown): Effect {
-  try {
-    return effectOf(tool, input)
-  } catch {
-    return 'external'
-  }
-}
-
-/** Resolves when the call is committed; throws the signal's reason if that aborts before. */
-export async function committed(entry: CallEntry, signal: AbortSignal): Promise<void> {
-  let abort = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-  })
-  try {
-    await Promise.race([entry.committed, aborted])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
 }
 
 /**

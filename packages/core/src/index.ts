@@ -13,6 +13,7 @@ export {
   type ReadChunk,
 } from './assemble.ts'
 export type { BackgroundHandle } from './background.ts'
+export { type CallEffect, judgeCall } from './call-effect.ts'
 export type { CancelMode, CancelOptions } from './cancel.ts'
 export { sameCall } from './canonical.ts'
 export type { Checkpoint } from './checkpoint.ts'
@@ -114,6 +115,7 @@ export {
   type ToolDefinition,
 } from './model.ts'
 export { checkedNeeds } from './needs.ts'
+export { keysMeet, NO_KEYS, namesNone, type ResourceKeys } from './resource-keys.ts'
 export type { Answers } from './restore.ts'
 export { type Cell, type CellOptions, runLocal } from './run-local.ts'
 export { type RunToolOptions, runTool, type ToolRun } from './run-tool.ts'
@@ -122,7 +124,6 @@ export type { TelemetryOptions } from './telemetry/spans.ts'
 export {
   type Effect,
   type ExecutedTool,
-  effectOf,
   type NeedsContext,
   type Progress,
   type Tool,

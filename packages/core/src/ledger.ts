@@ -54,9 +54,9 @@ export class Ledger {
     return this.#byId.get(id)
   }
 
-  /** The first call of the step's earlier attempts that asks for the same and that this attempt has not joined yet (H22). */
-  held(call: ToolCall, step: number, asker: Asker): CallEntry | undefined {
-    return this.#made(contentOf(call, step)).find(
+  /** The calls of the step's earlier attempts that ask for the same and that this attempt has not joined yet (H22). */
+  held(call: ToolCall, step: number, asker: Asker): readonly CallEntry[] {
+    return this.#made(contentOf(call, step)).filter(
       (entry) => entry.provisional && !entry.discarded && !entry.askers.includes(asker) && sameCall(entry.call, call),
     )
   }
@@ -72,6 +72,11 @@ export class Ledger {
         !entry.askers.includes(asker) &&
         rest.isStartOf(entry.call),
     )
+  }
+
+  /** What an attempt has made, or has joined, of the calls that were made after this one. */
+  since(entry: CallEntry, asker: Asker): readonly CallEntry[] {
+    return this.#entries.slice(this.#entries.indexOf(entry) + 1).filter(({ askers }) => askers.includes(asker))
   }
 
   /** The entry goes on under the id that a later attempt gave its call (O4). */

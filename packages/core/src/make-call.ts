@@ -4,10 +4,10 @@ import { addressOf } from './address.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { CallEvents } from './call-events.ts'
 import { endSpans } from './call-spans.ts'
-import { compose, type WrapKind } from './compose.ts'
 import type { SavedOutcome } from './checkpoint.ts'
+import { compose, type WrapKind } from './compose.ts'
 import { AgentError, messageOf, UnknownToolError } from './errors.ts'
-import { checkedInput, committed, executeTool, type Host } from './execute-tool.ts'
+import { checkedInput, executeTool, type Host } from './execute-tool.ts'
 import { drive, type Flow } from './flow.ts'
 import { freeze, isMessage } from './history.ts'
 import { Interrupt } from './interrupt.ts'
@@ -32,7 +32,7 @@ export async function makeCall(run: RunState, entry: CallEntry, events: CallEven
     if (error instanceof AgentError) throw error
     if (!entry.signal.aborted) return errorMessage(entry.call, error)
     entry.cutOff = true
-    return textMessage(entry.call, entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true)
+    return textMessage(entry.call, entry.entered ? CUT_OFF : NOT_STARTED, true)
   }
 }
 
@@ -44,8 +44,8 @@ export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMes
     return await Promise.race([given, entry.abandoned.then(() => Promise.reject(entry.signal.reason as Error))])
   } catch (error) {
     if (!entry.signal.aborted) return errorMessage(entry.call, error)
-    if (entry.cancelled) return cancelledMessage(entry.call, entry.attempts > 0)
-    return textMessage(entry.call, entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true)
+    if (entry.cancelled) return cancelledMessage(entry.call, entry.entered)
+    return textMessage(entry.call, entry.entered ? CUT_OFF : NOT_STARTED, true)
   } finally {
     entry.settle()
     endSpans(entry)
@@ -56,7 +56,7 @@ export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMes
 async function* inBackground(run: RunState, entry: CallEntry, tool: Tool, call: ToolCall): ToolFlow {
   await checkedInput(tool, call)
   entry.signal.throwIfAborted()
-  if (entry.provisional) await committed(entry, entry.signal)
+  if (entry.provisional) await entry.stood()
   run.cancel.halted.throwIfAborted()
   run.background.start(entry, call)
   const handle = { callId: entry.id, state: 'running' }
@@ -74,6 +74,10 @@ function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     halted: entry.maker ? undefined : run.cancel.halted,
     attributes: () => run.annotationsOf(call.id),
     answers: () => run.questions.answersAt(addressOf(run, entry)),
+    // Only if the call is committed: the run that is not eager makes no other (H16).
+    warn(message) {
+      void entry.committed.then(() => run.warn({ code: 'effect-failed', message, source: 'core' }))
+    },
     save: run.saver.isOn ? () => run.saver.now() : undefined,
     known() {
       const known = entry.known.shift()

@@ -5,6 +5,7 @@ import type { AgentEvent, AgentResult, AttemptFailed, CustomEvent } from './even
 import type { Flow } from './flow.ts'
 import type { AssistantMessage, FinishReason, Json, Message, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
+import type { ResourceKeys } from './resource-keys.ts'
 import type { Effect, Progress, Tool } from './tool.ts'
 import type { ToolStatus } from './tool-status.ts'
 
@@ -135,6 +136,8 @@ export interface CallOptions {
    * `prepareInput` and all wraps, does more, the tool waits until then. Default: no limit.
    */
   readonly ceiling?: Effect
+  /** The resource keys it may name, at the most, by then: the same holds for them. */
+  readonly keys?: ResourceKeys
   /**
    * The call's input is no more than the members its tool needs, and this is the call with its whole input (H31). It starts at once,
    * or when the input is whole: if somebody round it may judge or change inputs, an earlier attempt's call may turn out to be the

@@ -42,6 +42,45 @@ test('a model is told of what a tool needs, unless calls may not start with it (
   expect(await asked([], (input) => input)).toEqual([undefined])
 })
 
+test('what a tool with needs reads is judged by the whole input, so that its calls do not start with a part of it (H14, H31)', async () => {
+  const judged: unknown[] = []
+  const got: unknown[] = []
+  const read = tool({
+    ...plain,
+    effect: 'read',
+    needs: ['path'],
+    reads(whole) {
+      judged.push(whole)
+      return [`${whole.path}:${whole.from}`]
+    },
+    execute: async (needed, { rest }) => void got.push(needed, await rest),
+  }) as Tool
+  const parted: Middleware = {
+    name: 'parted',
+    async *wrapModel(request, next, run) {
+      const flow = next(request)
+      for (;;) {
+        const step = await flow.next()
+        if (step.done) return step.value
+        if (step.value.type === 'tool-input-start') {
+          const { id, name } = step.value
+          const whole = { type: 'tool-call', id, name, input: { path: 'a', from: 1 } } as const
+          const rest = new Promise<typeof whole>((resolve) => setTimeout(() => resolve(whole), 20))
+          run.callTool({ ...whole, input: { path: 'a' } }, { rest }).catch(() => undefined)
+          await new Promise((resolve) => setTimeout(resolve, 10))
+          expect([judged, got]).toEqual([[], []])
+        }
+        yield step.value
+      }
+    },
+  }
+  const model = scriptedModel([respond(call('read', { path: 'a', from: 1 }, { id: 'c' })), respond(say('Done.'))])
+  await createAgent({ model, tools: [read], middleware: [parted] }).run('Go')
+  expect(model.requests[0]?.tools.map(({ needs }) => needs)).toEqual([undefined])
+  expect(judged).toEqual([{ path: 'a', from: 1 }])
+  expect(got).toEqual([{ path: 'a' }, { path: 'a', from: 1 }])
+})
+
 test('nobody starts anything by itself: without eager tools a ready call waits for its model call (H1, H31)', async () => {
   const read = tool({
     ...plain,

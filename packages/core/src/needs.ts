@@ -5,21 +5,23 @@ import { isRecord } from './assemble/metadata.ts'
 import type { AgentConfig } from './config.ts'
 import type { ToolCall } from './message.ts'
 import type { ToolDefinition } from './model.ts'
+import { mayNameKeys } from './resource-keys.ts'
 import { definitionOf, type Tool } from './tool.ts'
 
 /**
- * Whether calls of this agent may start with a part of their input: nobody stands round them who would judge or change the whole.
+ * Whether calls of this tool may start with a part of their input: it names what they need, nobody stands round them who would judge
+ * or change the whole, and none of it says what they touch.
  */
-export function startsOnNeeds({ middleware, prepareInput }: AgentConfig): boolean {
-  return !prepareInput && middleware.every((one) => !one.wrapToolCall || one.ignoresInput)
+export function startsOnNeeds(tool: Tool, { middleware, prepareInput }: AgentConfig): boolean {
+  if (!tool.needs || mayNameKeys(tool) || prepareInput) return false
+  return middleware.every((one) => !one.wrapToolCall || one.ignoresInput)
 }
 
 /** The tools as the model is told of them, and the assembler of what they need. */
 export function definitionsOf(tools: readonly Tool[], config: AgentConfig): ToolDefinition[] {
-  const early = startsOnNeeds(config)
   return tools.map((tool) => {
     const definition = definitionOf(tool)
-    return early && tool.needs ? { ...definition, needs: tool.needs } : definition
+    return tool.needs && startsOnNeeds(tool, config) ? { ...definition, needs: tool.needs } : definition
   })
 }
 

@@ -53,7 +53,7 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   const given = checkedAnswers(answers)
   const unknown = Object.keys(given).filter((id) => checkpoint.interrupts.every((pending) => pending.id !== id))
   if (unknown.length > 0) throw new UnknownInterruptError(unknown)
-  const { calls, background, tools, interrupts } = checkpoint
+  const { calls, background = [], tools, interrupts } = checkpoint
   run.resumed = { checkpoint, answers: given }
   run.unclaimed = {
     calls,
@@ -161,8 +161,6 @@ function restoreCall(
     const rest = first.address.slice(address.length)
     if (rest.every((part) => 'middleware' in part)) entry.asking = { interrupt, ...placeOf(rest) }
     entry.stayOpen(interrupt)
-    // With one slot nothing overtakes it (A22).
-    if (run.setup.toolConcurrency === 1) run.cancel.halt(interrupt)
   } else if (entry.nested) {
     const given = answered.filter((one) => isNested(one)).map(({ id }) => [id, answers[id] as Json])
     entry.nested = { ...entry.nested, answers: Object.fromEntries(given) as Answers }

@@ -160,7 +160,7 @@ function worker(name: string, effect: Effect, deeds: Deeds, here: Process, askin
       if (asking && asks.includes('tool') && answers.length === 0) throw interrupt('tool')
       if (inner) {
         const input = { ms: 3, asks: [], inner: false, fails: false }
-        await run.callTool({ type: 'tool-call', id: `${callId}-inner`, name: 'send', input })
+        await run?.callTool({ type: 'tool-call', id: `${callId}-inner`, name: 'send', input })
       }
       if (!here.alive) return await new Promise<never>(() => undefined)
       deeds.push(idempotencyKey)

@@ -21,6 +21,7 @@ import {
   type Middleware,
   map,
   memoryStore,
+  type Run,
   type Tool,
   tool,
   UnknownInterruptError,
@@ -39,7 +40,11 @@ const anything = z.record(z.string(), z.unknown())
 const sleep = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms))
 
 /** Works for so many milliseconds. */
-const worker = (name: string, effect: Effect, more: Partial<Tool<Record<string, unknown>>> = {}) =>
+const worker = (
+  name: string,
+  effect: Effect,
+  more: Omit<Partial<Tool<Record<string, unknown>>>, 'needs' | 'execute'> = {},
+) =>
   tool({
     name,
     description: name,
@@ -481,7 +486,12 @@ test('a call made by a tool follows the same rule: cut off, the read starts agai
     ...worker('plan', 'read'),
     async execute(_, { run, attempt }) {
       did.push(`plan ${attempt}`)
-      const { isError } = await run.callTool({ type: 'tool-call', id: 'inner', name: 'send', input: { ms: 100 } })
+      const { isError } = await (run as Run).callTool({
+        type: 'tool-call',
+        id: 'inner',
+        name: 'send',
+        input: { ms: 100 },
+      })
       return isError ? 'unknown' : 'sent'
     },
   })
@@ -584,7 +594,7 @@ test('a call that is cancelled after the model makes what it makes on the side, 
     async execute(_, { run }) {
       did.push('plan')
       await sleep(100)
-      const { output } = await run.callTool({ type: 'tool-call', id: 'inner', name: 'send', input: {} })
+      const { output } = await (run as Run).callTool({ type: 'tool-call', id: 'inner', name: 'send', input: {} })
       return output
     },
   })

@@ -78,6 +78,7 @@ function entryOf(tool: Tool, input: unknown): CallEntry {
     maker: undefined,
     provisional: false,
     ceiling: undefined,
+    within: undefined,
     slots: new Slots(),
   })
 }
@@ -132,6 +133,7 @@ function hostOf<Output>(tool: Tool, { timeout, grace, telemetry }: Options): Hos
     halted: undefined,
     attributes: () => ({}),
     answers: () => [],
+    warn: () => undefined,
     save: undefined,
     known: () => undefined,
     came: () => undefined,

@@ -17,7 +17,7 @@ import { compensate } from './compensate.ts'
 import { causeOf } from './discard-cause.ts'
 import { messageOf, RunStop, ToolDiscardedError, UnknownCallError } from './errors.ts'
 import type { AgentEvent, CustomEvent, DiscardCause } from './events.ts'
-import { committed } from './execute-tool.ts'
+import { within } from './grace.ts'
 import { freeze } from './history.ts'
 import type { Interrupt } from './interrupt.ts'
 import { Ledger } from './ledger.ts'
@@ -25,10 +25,12 @@ import { makeCall } from './make-call.ts'
 import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage } from './message.ts'
 import type { CallOptions } from './middleware.ts'
 import { type Given, startsOnNeeds } from './needs.ts'
+import { NO_KEYS } from './resource-keys.ts'
 import { Rest } from './rest.ts'
 import type { RunState } from './run.ts'
 import type { Actor } from './run-view.ts'
 import { Slots } from './slots.ts'
+import { isStale } from './stale-read.ts'
 import type { Progress, Tool } from './tool.ts'
 import { CUT_OFF, cancelledMessage, NOT_STARTED, textMessage } from './tool-message.ts'
 import { EndedCalls, endState, type ToolStatus } from './tool-status.ts'
@@ -94,12 +96,14 @@ export class ToolCalls {
     if (!asker) return 0
     asker.ended = performance.now()
     asker.over = brokeOff !== undefined
-    const early = [...this.#ledger.entries()].filter((entry) => entry.startedEarly && entry.askers[0] === asker)
+    const early = this.#ledger.entries().filter((entry) => entry.startedEarly && entry.askers[0] === asker)
     if (brokeOff) {
       for (const entry of early) if (entry.rest?.isOpen && !entry.discarded) this.#discard(entry, brokeOff)
       const unmade = [...askers].flatMap(([callId, by]) => (by === asker ? [callId] : []))
       this.#warmUps.drop(new Error('the response broke off'), unmade)
     }
+    // What it had asked for and has not begun makes room.
+    this.slots.advance()
     return early.length
   }
 
@@ -114,8 +118,11 @@ export class ToolCalls {
     this.#events.announced(call)
     const entry = this.#ledger.get(call.id)
     if (!entry?.provisional || entry.discarded || entry.rest?.isOpen) return
-    if (sealed && !sameCall(entry.call, call)) this.#discard(entry, 'arguments_changed')
-    else this.#events.show(entry)
+    if (!sealed || sameCall(entry.call, call)) this.#events.show(entry)
+    else {
+      this.#discard(entry, 'arguments_changed')
+      this.slots.advance()
+    }
   }
 
   /** {@link Run.callTool}: a call of the response that is coming, or one that a tool or wrap makes on the side. */
@@ -136,7 +143,8 @@ export class ToolCalls {
     const asker = this.#modelCall.askers.get(call.id)
     const { rest, ...others } = options
     if (rest) return this.#onNeeds(call, rest, actor, others)
-    const found = this.#find(call, asker)
+    const found = this.#find(call, asker, [])
+    this.slots.advance()
     if (found) return this.#begun(found, actor).promise
     const mayStart = asker ? this.#mayStart(asker) : !takenIds.has(call.id)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
@@ -149,7 +157,7 @@ export class ToolCalls {
   async stood(callId: string): Promise<void> {
     const entry = this.#ledger.get(callId)
     if (!entry) throw new UnknownCallError(callId)
-    await committed(entry, entry.signal)
+    await entry.stood()
   }
 
   /** {@link Run.cancelTool} */
@@ -207,26 +215,29 @@ export class ToolCalls {
     this.#run.signal.throwIfAborted()
     const { askers, attempts } = this.#modelCall
     const modelEnded = attempt === undefined ? undefined : attempts.get(attempt)?.ended
-    const find = () => calls.map((call) => this.#find(call, askers.get(call.id)))
-    let made = find()
-    const checks = made.flatMap((entry) => entry?.rest?.checked ?? [])
+    let made = this.#findAll(calls)
+    const checks = [...made.values()].flatMap(({ rest }) => rest?.checked ?? [])
     if (checks.length > 0) {
       await Promise.all(checks)
       this.#run.signal.throwIfAborted()
-      made = find()
+      made = this.#findAll(calls)
     }
     this.#modelCall.open = false
-    this.#discardAll('call_withdrawn', made)
-    const entries = calls.map((call, index) => {
-      const entry = made[index]
-      if (!entry) return this.#start(call, undefined, askers.get(call.id), {})
+    this.#discardAll('call_withdrawn', new Set(made.values()))
+    const failed = calls.findIndex((call) => hasEndedRun(made.get(call)))
+    // What the run that is not eager enters before that call ends it.
+    const most = failed < 0 ? calls.length : Math.max(this.#run.setup.toolConcurrency, failed + 1)
+    const entries = calls.flatMap((call, index) => {
+      const entry = made.get(call)
+      if (!entry) return index < most ? this.#start(call, undefined, askers.get(call.id), {}) : []
       this.#commit(entry, call.id, modelEnded)
-      this.#holdBack(entry)
       return this.#begun(entry)
     })
+    this.slots.advance()
     this.#warmUps.drop(new Error('the model did not ask for this call'))
     this.#asked = entries
     try {
+      if (failed >= 0 && made.size < calls.length) await this.#enter(entries)
       await Promise.all(entries.map((entry) => entry.promise.catch((error: unknown) => unlessStop(error))))
       const messages = await Promise.all(entries.map((entry) => entry.promise))
       // A call that had settled before it was joined goes into the history under the id it has by now.
@@ -234,9 +245,16 @@ export class ToolCalls {
     } catch (error) {
       if (error instanceof RunStop) throw error
       this.abort(error)
+      for (const entry of entries) if (entry.settled) this.slots.close(entry)
       await this.idle()
       throw error
     }
+  }
+
+  /** An early call ends the run: its siblings are entered first, but for those that wait for each other's keys (H16). */
+  async #enter(entries: readonly CallEntry[]): Promise<void> {
+    for (const entry of entries) this.slots.open(entry)
+    await within(0, this.idle())
   }
 
   /** The model call failed with this, at last: unless it goes on after a resume, all its calls are let go of. */
@@ -248,7 +266,8 @@ export class ToolCalls {
   discardRest(cause: DiscardCause): void {
     this.#modelCall.open = false
     this.#warmUps.drop(new Error('the model call did not stand'))
-    this.#discardAll(cause, [])
+    this.#discardAll(cause, new Set())
+    this.slots.advance()
   }
 
   /** The result of each call, or what became of it, which the reader is told then (A14, B6). */
@@ -256,7 +275,7 @@ export class ToolCalls {
     return calls.map((call) => {
       const entry = this.#ledger.get(call.id)
       const made = entry?.discarded ? undefined : entry
-      if (!made?.message) return this.refuse(call, made && made.attempts > 0 ? CUT_OFF : NOT_STARTED)
+      if (!made?.message) return this.refuse(call, made?.entered ? CUT_OFF : NOT_STARTED)
       const { message } = made
       // What a `wrapAgent` that left was just being given never came up.
       if (!this.#run.endsTold.has(call.id)) this.#run.push({ type: 'tool-end', callId: call.id, message })
@@ -276,7 +295,8 @@ export class ToolCalls {
     this.#modelCall.open = false
     this.#warmUps.drop(new Error('the run is over'))
     // What a checkpoint holds is not undone: a resume may ask for it.
-    this.#discardAll('run_aborted', [], !(reason instanceof RunStop))
+    this.#discardAll('run_aborted', new Set(), !(reason instanceof RunStop))
+    this.slots.advance()
     for (const entry of this.#ledger.entries()) entry.abort(reason, this.#run.config.grace)
   }
 
@@ -293,7 +313,7 @@ export class ToolCalls {
       const entry = new CallEntry({
         key: one.key,
         call: freeze(one.call),
-        tool: this.#run.setup.tools.find((tool) => tool.name === one.call.name),
+        tool: this.#toolOf(one.call.name),
         step: one.step,
         parent: this.#run.context,
         attributes: {},
@@ -301,8 +321,8 @@ export class ToolCalls {
         maker: byKey.get(one.maker ?? ''),
         provisional: one.provisional,
         ceiling: undefined,
-        // What has settled, or works for another call, holds nobody back.
-        slots: one.maker !== undefined || one.message ? new Slots() : this.slots,
+        within: undefined,
+        slots: one.maker === undefined ? this.slots : new Slots(),
         saved: one,
       })
       byKey.set(one.key, entry)
@@ -351,28 +371,45 @@ export class ToolCalls {
     return resolveAliases(call, this.#run.setup.tools)
   }
 
-  /** The entry of a call made already: under its id, or under its key by an earlier attempt. */
-  #find(call: ToolCall, asker: Asker | undefined): CallEntry | undefined {
+  /** The entry of a call made already: under its id, or under its key by an earlier attempt. `coming`: what is made before it. */
+  #find(call: ToolCall, asker: Asker | undefined, coming: readonly ToolCall[]): CallEntry | undefined {
     const same = this.#ledger.get(call.id)
     if (same?.rest) this.#complete(same, same.rest, call)
     if (same && !same.discarded) {
       if (sameCall(same.call, call)) return same
       if (same.provisional) this.#discard(same, 'arguments_changed')
     }
-    const held = asker && this.#ledger.held(call, this.#run.step, asker)
+    const held = asker && this.#held(call, asker, coming)
     if (!held) return undefined
     this.#rename(held, call.id)
     held.askers.push(asker)
+    this.slots.moveBack(held)
     if (asker.span) for (const { open } of held.executions) open.span.addLink({ context: asker.span.spanContext() })
     return held
   }
 
-  #mayStart(asker: Asker): boolean {
-    return this.#modelCall.open && !asker.over
+  /** The entries of the calls that are made already. */
+  #findAll(calls: readonly ToolCall[]): ReadonlyMap<ToolCall, CallEntry> {
+    const made = new Map<ToolCall, CallEntry>()
+    const coming: ToolCall[] = []
+    for (const call of calls) {
+      const entry = this.#find(call, this.#modelCall.askers.get(call.id), coming)
+      if (entry) made.set(call, entry)
+      else coming.push(call)
+    }
+    return made
   }
 
-  #toolOf(name: string): Tool | undefined {
-    return this.#run.setup.tools.find((tool) => tool.name === name)
+  #held(call: ToolCall, asker: Asker, coming: readonly ToolCall[]): CallEntry | undefined {
+    const { step, setup } = this.#run
+    const unmade = coming.map(({ name }) => ({ tool: this.#toolOf(name) }))
+    return this.#ledger
+      .held(call, step, asker)
+      .find((held) => !isStale(held, [...this.#ledger.since(held, asker), ...unmade], setup.toolConcurrency === 1))
+  }
+
+  #mayStart(asker: Asker): boolean {
+    return this.#modelCall.open && !asker.over
   }
 
   /** Makes a call of whose input there are the members its tool needs: at once if it may start so, else when it is whole. */
@@ -394,7 +431,7 @@ export class ToolCalls {
   #mayStartOnNeeds(call: ToolCall, actor: Actor, asker: Asker): Rest | undefined {
     const { config, step } = this.#run
     const tool = this.#toolOf(call.name)
-    if (!tool?.needs || !startsOnNeeds(config) || !this.#mayStart(asker) || actor.call) return undefined
+    if (!tool || !startsOnNeeds(tool, config) || !this.#mayStart(asker) || actor.call) return undefined
     const rest = new Rest(tool, freeze(call))
     return this.#ledger.get(call.id) || this.#ledger.mayBeHeld(rest, step, asker) ? undefined : rest
   }
@@ -431,7 +468,8 @@ export class ToolCalls {
       maker,
       provisional: maker ? maker.provisional : asker !== undefined && this.#modelCall.open,
       ceiling: maker ? maker.ceiling : options.ceiling,
-      // What tools and wraps make works inside the slot of the call that made it.
+      within: maker ? undefined : options.keys,
+      // What tools and wraps make works inside the slot of the call that made it, and under its keys.
       slots: maker ? new Slots() : this.slots,
       rest,
       warmUp: maker ? undefined : this.#warmUps.take(call.id),
@@ -466,7 +504,7 @@ export class ToolCalls {
       entry.work = work
       const message = await Promise.race([work, entry.abandoned.then(() => this.#abandon(entry))])
       if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
-      const stands = entry.cancelled ? cancelledMessage(entry.call, entry.attempts > 0) : message
+      const stands = entry.cancelled ? cancelledMessage(entry.call, entry.entered) : message
       entry.message = freeze({ ...stands, callId: entry.id, name: entry.call.name })
       return entry.message
     } catch (error) {
@@ -481,16 +519,10 @@ export class ToolCalls {
     }
   }
 
-  /** The call stays open. */
+  /** The call stays open, and so do those that must not overtake it: they start after the resume, too (A22, H14). */
   #stop(entry: CallEntry, stop: RunStop): never {
     entry.stopped = stop
-    this.#holdBack(entry)
     throw stop
-  }
-
-  /** With one slot nothing overtakes a call that stays open: those behind it start after the resume, too (A22). */
-  #holdBack(entry: CallEntry): void {
-    if (this.slots.limit === 1 && !entry.maker && isOpen(entry)) this.#run.cancel.halt(entry.stopped)
   }
 
   #settle(entry: CallEntry): void {
@@ -503,12 +535,14 @@ export class ToolCalls {
 
   #abandon(entry: CallEntry): ToolMessage {
     this.abandoned.push(entry.id)
-    if (entry.cancelled) return cancelledMessage(entry.call, entry.attempts > 0)
+    if (entry.cancelled) return cancelledMessage(entry.call, entry.entered)
     throw entry.signal.reason
   }
 
   /** `id`: of the attempt that stands, which need not be the last that joined. */
   #commit(entry: CallEntry, id: string, modelEnded: number | undefined): void {
+    // Calls committed or made after it stand behind it.
+    entry.slots.moveBack(entry)
     if (!entry.provisional) {
       // As a checkpoint has it: its result was kept, but nobody told of it.
       if (entry.message && !entry.told) this.#close(entry)
@@ -522,6 +556,7 @@ export class ToolCalls {
     }
     entry.commit()
     for (const child of entry.children) this.#commit(child, child.id, modelEnded)
+    if (entry.maker) entry.slots.advance()
     if (entry.message && entry.message.callId !== entry.id)
       entry.message = freeze({ ...entry.message, callId: entry.id })
     entry.modelEnded = modelEnded
@@ -541,10 +576,9 @@ export class ToolCalls {
     if (!entry.tool?.returnDirect) entry.done = undefined
   }
 
-  #discardAll(cause: DiscardCause, kept: readonly (CallEntry | undefined)[], undo = true): void {
+  #discardAll(cause: DiscardCause, kept: ReadonlySet<CallEntry>, undo = true): void {
     for (const entry of this.#ledger.entries()) {
-      if (entry.provisional && !entry.discarded && !entry.maker && !kept.includes(entry))
-        this.#discard(entry, cause, undo)
+      if (entry.provisional && !entry.discarded && !entry.maker && !kept.has(entry)) this.#discard(entry, cause, undo)
     }
   }
 
@@ -562,9 +596,15 @@ export class ToolCalls {
     const reason = new ToolDiscardedError(entry.call.id, cause)
     entry.abort(reason, this.#run.config.grace)
     entry.warmUp?.abort(reason)
+    // Nobody sees what it reads.
+    if (entry.keys) entry.keys = { ...entry.keys, reads: NO_KEYS.reads }
     const undone = async () =>
       undo ? await compensate(this.#run, entry, this.abandoned.includes(entry.id)) : undefined
     this.#keep(entry.promise.catch(() => undefined).then(async () => endSpans(entry, await undone())))
+  }
+
+  #toolOf(name: string): Tool | undefined {
+    return this.#run.setup.tools.find((tool) => tool.name === name)
   }
 
   /** Nothing floats: what is at work is known until it has settled. */
@@ -576,6 +616,11 @@ export class ToolCalls {
 
 function unlessStop(error: unknown): void {
   if (!(error instanceof RunStop)) throw error
+}
+
+/** It threw an `AgentError` that ends the run before its model call stood. */
+function hasEndedRun(entry: CallEntry | undefined): boolean {
+  return entry?.settled === true && entry.message === undefined && entry.stopped === undefined
 }
 
 /** The result as the history has it: under the name the model wrote. */

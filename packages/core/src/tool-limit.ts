@@ -8,7 +8,6 @@ interface Comer {
   readonly tool: Tool | undefined
   readonly maker: Comer | undefined
   readonly provisional: boolean
-  readonly committed: Promise<void>
 }
 
 const queues = new WeakMap<Tool, ToolQueue>()
@@ -32,8 +31,6 @@ export function seatFor(call: Comer): Seat | undefined {
 export class Seat {
   readonly #queue: ToolQueue
   readonly #call: Comer
-  /** Slots taken: a call may execute twice at once (C14). */
-  #taken = 0
 
   constructor(queue: ToolQueue, call: Comer) {
     this.#queue = queue
@@ -45,31 +42,20 @@ export class Seat {
    * one that is made early may, until the loop asks for it (O6).
    */
   take(): boolean {
-    if (this.#queue.take()) {
-      this.#taken++
-      return true
-    }
+    if (this.#queue.take()) return true
     const { tool, limit, whenFull } = this.#queue
     if (whenFull === 'fail' && !this.#call.provisional) throw new ToolBusyError(tool, limit)
     return false
   }
 
-  /** Calls back whenever {@link take} may have another answer, in order of arrival, until what it gives is called. */
+  /** Calls back whenever a slot comes free, in order of arrival, until what it gives is called. */
   watch(attempt: () => void): () => void {
-    if (this.#queue.whenFull === 'fail') void this.#call.committed.then(attempt)
     return this.#queue.watch(attempt)
   }
 
-  /** Gives a slot back. More often than it was taken does nothing. */
+  /** Gives a slot back. To be called once for each that was taken. */
   free(): void {
-    if (this.#taken === 0) return
-    this.#taken--
     this.#queue.free()
-  }
-
-  /** Gives all its slots back. */
-  close(): void {
-    while (this.#taken > 0) this.free()
   }
 }
 

@@ -75,6 +75,13 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   /** Default `external`. A function is asked with each call's checked input. */
   readonly effect?: Effect | Method<Input, Effect>
   /**
+   * Names of what a call reads and writes, such as `file:src/a.ts`, from its checked input. Of calls of a step that name the same
+   * key readers overlap and a writer runs alone, in call order (H14). What a call makes itself works under its keys. A throw counts as
+   * an `external` call without keys, and is a warning (H4).
+   */
+  reads?(input: Input): readonly string[]
+  writes?(input: Input): readonly string[]
+  /**
    * Top-level members of the input, as the model writes them, that a call may start with while it is still being written (H31).
    * `execute` gets these members alone, in every run, and the whole input as `context.rest`. For tools declared `read`.
    *

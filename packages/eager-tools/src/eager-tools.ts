@@ -7,7 +7,10 @@ import { StreamedResponse } from './response.ts'
 export interface EagerToolsOptions {
   /** Says of single calls whether they start early; where it says nothing, the call's effect decides. */
   readonly policy?: Policy
-  /** Names of tools that are no barrier: later calls of the step may start early past their calls, whatever their effect. */
+  /**
+   * Names of tools that are no barrier: later calls of the step may start early past their calls, whatever their effect. It lifts
+   * nothing where calls name the same resource key.
+   */
   readonly independent?: readonly string[]
 }
 
@@ -17,7 +20,8 @@ export interface EagerToolsOptions {
  * A `read` starts when its arguments have closed, or the members it needs of them are there; an `idempotent` or `reversible` call when it is sealed, an `external` one (the
  * default) after the model call has stood, unless the policy names it (H2, H3). A call whose response does not stand, or that the
  * loop does not ask for in the end, is discarded: aborted alone, its result seen by nobody. Never early: calls whose input fails
- * the schema, unknown tools, and calls of the last permitted step (H5).
+ * the schema, unknown tools, and calls of the last permitted step (H5); calls behind one that is not a `read` and names no resource
+ * key; and calls that name a key which an earlier one that has not started names, or may yet name (H14).
  */
 export function eagerTools(options: EagerToolsOptions = {}): Middleware {
   const independent = new Set(options.independent)

@@ -211,9 +211,7 @@ test('a throw in the effect counts as external, with one warning, and hurts neit
   expect(log).toEqual(['100 mixed 1'])
   expect(others).toEqual(['100 look 2'])
   expect(result?.text).toBe('Done.')
-  expect(result?.warnings).toEqual([
-    { code: 'effect-failed', message: 'effect of mixed threw: cannot tell', source: 'eager-tools' },
-  ])
+  expect(result?.warnings).toEqual([{ code: 'effect-failed', message: 'what mixed does: cannot tell', source: 'core' }])
 })
 
 test('a throw in the policy counts as external, with a warning, and hurts neither call nor run (H4)', async () => {

@@ -1,9 +1,9 @@
-import { AgentError } from '@meanwhile/core'
+import { AgentError, callsOf } from '@meanwhile/core'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { accounts, canonical } from '../test/accounts.ts'
+import { accounts, canonical, sorted } from '../test/accounts.ts'
 import { type Scenario, scenarios } from '../test/scenario.ts'
-import { type Trial, trial } from '../test/trial.ts'
+import { type Execution, Fatal, type Trial, trial } from '../test/trial.ts'
 
 const unhandled: unknown[] = []
 const note = (reason: unknown) => void unhandled.push(reason)
@@ -18,7 +18,7 @@ afterEach(() => {
 })
 
 /** A longer search: EQUIVALENCE_RUNS=100000 EQUIVALENCE_SEED=7 npx vitest run equivalence */
-const numRuns = Number(process.env.EQUIVALENCE_RUNS ?? 2_000)
+const numRuns = Number(process.env.EQUIVALENCE_RUNS ?? 10_000)
 const seed = Number(process.env.EQUIVALENCE_SEED ?? 1)
 
 /** What the run came to, but for what eager execution adds. */
@@ -29,7 +29,7 @@ function outcome({ result, error }: Trial): unknown {
   }
   if (!result) return error
   const { abandoned: _, warnings, ...rest } = result
-  return { ...rest, warnings: warnings.filter(({ source }) => source !== 'eager-tools') }
+  return { ...rest, warnings: sorted(warnings.filter(({ source }) => source !== 'eager-tools')) }
 }
 
 const logical = (step: number | undefined, tool: string, input: unknown) => `${step} ${tool} ${canonical(input)}`
@@ -54,49 +54,114 @@ const started = (step: number | undefined, tool: string, input: unknown) =>
 const begun = ({ executions }: Trial) =>
   tally(executions.map(({ step, tool, written }) => started(step, tool, written)))
 
+interface SaidCall {
+  readonly attempt: string
+  readonly name: string
+  readonly said: string[]
+  /** Not before it had its whole input: what never had that can be joined by no other. */
+  final: string | undefined
+}
+
 /**
- * How often each may have been executed: once for each call of the attempt that asked for it most often, and a read once more
- * for each call that closed with it and was then sealed with something else, or started with a member of it and never had the rest.
+ * How often each may have been executed: once for each call of the attempt that asked for it most often. A read once more for each
+ * call that closed with it and was then sealed with something else, or started with a member of it and never had the rest, and for
+ * each attempt that put a write in front of it.
  */
-function most({ events, executions }: Trial): Map<string, number> {
+function most({ events, executions }: Trial, oneSlot: boolean): Map<string, number> {
   const reads = new Set(
     executions.flatMap(({ effect, step, tool, written }) => (effect === 'read' ? [logical(step, tool, written)] : [])),
   )
-  const calls = new Map<string, { readonly attempt: string; readonly said: string[] }>()
+  const calls = new Map<string, SaidCall>()
   for (const event of events) {
     if (event.type !== 'tool-input-ready' && event.type !== 'tool-input-closed' && event.type !== 'tool-call') continue
     const { id, name, input } = event.type === 'tool-input-ready' ? event : event.call
-    const call = calls.get(id) ?? { attempt: `${event.step}.${event.attempt}`, said: [] }
+    const call = calls.get(id) ?? { attempt: `${event.step}.${event.attempt}`, name, said: [], final: undefined }
     calls.set(id, call)
-    call.said.push(logical(event.step, name, input))
+    const what = logical(event.step, name, input)
+    call.said.push(what)
+    if (event.type !== 'tool-input-ready') call.final = what
   }
   const most = new Map<string, number>()
-  const finals = [...calls.values()].map(({ attempt, said }) => `${attempt}|${said.at(-1)}`)
+  const more = (what: string) => most.set(what, (most.get(what) ?? 0) + 1)
+  const finals = [...calls.values()].flatMap(({ attempt, final }) =>
+    final === undefined ? [] : [`${attempt}|${final}`],
+  )
   for (const [final, count] of tally(finals)) {
     const what = final.slice(final.indexOf('|') + 1)
     most.set(what, Math.max(most.get(what) ?? 0, count))
   }
-  for (const { said } of calls.values()) {
-    const left = [...new Set(said)].filter((early) => early !== said.at(-1) && reads.has(early))
-    for (const early of left) most.set(early, (most.get(early) ?? 0) + 1)
+  for (const { said, attempt, name, final = '' } of calls.values()) {
+    for (const early of new Set(said)) if (early !== final && reads.has(early)) more(early)
+    const beside = [...calls.values()].filter((other) => other.attempt === attempt && !READS.has(other.name))
+    const writes = oneSlot || KEYED.has(name) ? beside.filter((other) => oneSlot || KEYED.has(other.name)) : []
+    if (writes.length > 0 && reads.has(final)) more(final)
   }
   return most
+}
+
+const READS: ReadonlySet<string> = new Set(['look', 'peek', 'scan', 'open', 'glance', 'direct', 'fetch', 'odd', 'leaf'])
+const KEYED: ReadonlySet<string> = new Set(['fetch', 'odd', 'leaf', 'store', 'wire'])
+
+/** Which calls began before one in front of them had ended, though they name the same key. */
+function outOfOrder({ events, executions }: Trial): string[] {
+  // Of those that were aborted nobody sees the result.
+  const seen = executions.filter(({ signal }) => !signal.aborted)
+  const latest = new Map(seen.map((execution) => [execution.callId, execution]))
+  const startedAs = new Map<string, string>()
+  for (const event of events) {
+    if (event.type === 'tool-committed' && event.startedAs !== undefined) startedAs.set(event.callId, event.startedAs)
+  }
+  const steps = events.flatMap((event) => (event.type === 'step-end' ? [event.messages] : []))
+  return steps.flat().flatMap((message) => {
+    const calls = message.role === 'assistant' ? callsOf(message) : []
+    const keyed = calls.flatMap(({ id, name }) => {
+      const execution = latest.get(startedAs.get(id) ?? id)
+      return execution && name !== 'odd' && KEYED.has(name) ? [{ ...execution, joined: startedAs.has(id) }] : []
+    })
+    return keyed.flatMap((later, index) => {
+      // An effect that is there already is not made again, whatever stands in front of it by now.
+      if (later.joined && later.effect !== 'read') return []
+      const before = keyed.slice(0, index).filter(({ effect }) => effect !== 'read' || later.effect !== 'read')
+      const late = before.filter((earlier) => nOf(earlier) === nOf(later) && earlier.ended > later.started)
+      return late.map((earlier) => `${later.callId} before ${earlier.callId}`)
+    })
+  })
+}
+
+function nOf({ input }: Execution): unknown {
+  return typeof input === 'object' && input !== null && 'n' in input ? input.n : undefined
 }
 
 /** What must hold of the two runs of one scenario (`eager.md`, "What the rule means"). */
 function compare(scenario: Scenario, eager: Trial, waiting: Trial): void {
   const told = accounts(eager.events)
   const toldWaiting = accounts(waiting.events)
-  expect(outcome(eager)).toEqual(outcome(waiting))
+  for (const trial of [eager, waiting]) {
+    expect(trial.mostAtOnce).toBeLessThanOrEqual(scenario.toolConcurrency)
+    expect(trial.clashes).toBe(0)
+    if (!scenario.edits) expect(outOfOrder(trial)).toEqual([])
+  }
+  expect([eager.timersLeft, waiting.timersLeft]).toEqual([0, 0])
+  expect(unhandled.splice(0)).toEqual([])
+
   expect(told.others).toEqual(toldWaiting.others)
+  expect(eager.executions).toHaveLength(new Set(eager.executions.map(({ key }) => key)).size)
+  if (waiting.error instanceof Fatal) {
+    // How far the calls beside it had come is a matter of time, and so is which had got a slot or a key; all others were entered.
+    expect(eager.error).toBeInstanceOf(Fatal)
+    const entered = (trial: Trial) => externals(trial).filter((what) => !what.startsWith('wire'))
+    if (scenario.toolConcurrency === Number.POSITIVE_INFINITY) expect(entered(eager)).toEqual(entered(waiting))
+    return
+  }
+  expect(externals(eager)).toEqual(externals(waiting))
+  expect(outcome(eager)).toEqual(outcome(waiting))
   expect(told.calls).toEqual(toldWaiting.calls)
 
-  expect(externals(eager)).toEqual(externals(waiting))
   const times = executed(eager)
   const usual = executed(waiting)
   const discarded = tally(told.discarded.map(({ step, name, input }) => started(step, name, input)))
   const usuallyBegun = begun(waiting)
-  const allowed = most(eager)
+  const allowed = most(eager, scenario.toolConcurrency === 1)
   const missing = [...usual].filter(([what, count]) => (times.get(what) ?? 0) < count)
   const unexplained = [...begun(eager)].filter(
     ([what, count]) => count - (usuallyBegun.get(what) ?? 0) > (discarded.get(what) ?? 0),
@@ -105,26 +170,25 @@ function compare(scenario: Scenario, eager: Trial, waiting: Trial): void {
   const twice = scenario.edits ? [] : [...times].filter(([what, count]) => count > (allowed.get(what) ?? 0))
   expect({ missing, unexplained, twice }).toEqual({ missing: [], unexplained: [], twice: [] })
 
-  // Of reads alone the key may differ, where an equal one changed its mind.
+  // Of reads alone the key may differ, where an equal one changed its mind or was not joined.
   const keys = ({ executions }: Trial) => executions.flatMap(({ effect, key }) => (effect === 'read' ? [] : [key]))
   expect(keys(eager)).toEqual(expect.arrayContaining(keys(waiting)))
-  expect(eager.executions).toHaveLength(new Set(eager.executions.map(({ key }) => key)).size)
 
   const moved = eager.executions.filter(({ tool, succeeded }) => tool === 'move' && succeeded)
   const kept = waiting.executions.filter(({ tool, succeeded }) => tool === 'move' && succeeded)
   expect(eager.undone).toHaveLength(moved.length - kept.length)
   expect(waiting.undone).toEqual([])
-
-  expect(eager.mostAtOnce).toBeLessThanOrEqual(scenario.toolConcurrency)
-  expect([eager.timersLeft, waiting.timersLeft]).toEqual([0, 0])
-  expect(unhandled.splice(0)).toEqual([])
 }
 
-test('eager may change when a tool runs, never whether, how often, or with what (H16, H1, H8, H15, H18, H19, H21, H22, H23, H25)', async () => {
-  await fc.assert(
-    fc.asyncProperty(scenarios, async (scenario) => {
-      compare(scenario, await trial(scenario, true), await trial(scenario, false))
-    }),
-    { numRuns, seed },
-  )
-}, 600_000)
+test(
+  'eager may change when a tool runs, never whether, how often, or with what (H16, H1, H8, H15, H18, H19, H21, H22, H23, H25)',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(scenarios, async (scenario) => {
+        compare(scenario, await trial(scenario, true), await trial(scenario, false))
+      }),
+      { numRuns, seed },
+    )
+  },
+  Math.max(600_000, numRuns * 60),
+)

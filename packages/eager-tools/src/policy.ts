@@ -1,6 +1,6 @@
 /** How early a call may start: by what it does to the world, and by what its user says. */
 
-import { type Effect, effectOf, type Model, messageOf, type Run, type Tool, type ToolCall } from '@meanwhile/core'
+import { type Effect, type Model, messageOf, type Run, type Tool, type ToolCall } from '@meanwhile/core'
 
 /**
  * What a start stands on. `prefix`: the members that the tool needs to start are complete, and the call's input is these alone; the
@@ -51,14 +51,4 @@ export function deferral(
   if (word === 'wait') return 'policy'
   const earliest = EARLIEST[effect] ?? (word === 'start' ? 'sealed' : undefined)
   return earliest === 'closed' || (earliest === 'sealed' && evidence === 'sealed') ? undefined : 'effect'
-}
-
-/** The effect of a call with this checked input. A throw counts as `external`, and is a warning (H4). */
-export function knownEffect(tool: Tool, input: unknown, run: Run): Effect {
-  try {
-    return effectOf(tool, input)
-  } catch (error) {
-    run.warn({ code: 'effect-failed', message: `effect of ${tool.name} threw: ${messageOf(error)}` })
-    return 'external'
-  }
 }

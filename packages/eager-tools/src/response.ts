@@ -7,13 +7,18 @@ import {
   DISPATCH_EVIDENCE,
   type Effect,
   findTool,
+  judgeCall,
+  keysMeet,
   type Model,
+  NO_KEYS,
+  namesNone,
+  type ResourceKeys,
   type Run,
   resolveAliases,
   type Tool,
   type ToolCall,
 } from '@meanwhile/core'
-import { deferral, type Evidence, knownEffect, type Policy } from './policy.ts'
+import { deferral, type Evidence, type Policy } from './policy.ts'
 
 interface StreamedCall {
   readonly id: string
@@ -27,7 +32,9 @@ interface StreamedCall {
   call?: ToolCall
   evidence?: Evidence
   /** Known at once if the tool declares it, else when its input is checked. */
-  effect?: Effect | undefined
+  effect: Effect | undefined
+  /** Known at once if its tool names none, else when its input is checked. */
+  keys: ResourceKeys | undefined
   /** `due`: it starts when its turn comes; `deferred`: not on this evidence. */
   state: 'streaming' | 'due' | 'deferred' | 'started'
   /** Why it has not started. */
@@ -71,10 +78,8 @@ export class StreamedResponse {
       return
     }
     streamed.evidence = evidence
-    if (streamed.state === 'deferred' && streamed.reason !== 'invalid') {
-      streamed.state = 'due'
-      this.#advance()
-    }
+    if (streamed.state === 'deferred' && streamed.reason !== 'invalid') streamed.state = 'due'
+    this.#advance()
   }
 
   /** The stream is over: what did not start early starts when the loop asks, and its span says why. */
@@ -88,8 +93,7 @@ export class StreamedResponse {
     let streamed = this.#calls.get(id)
     if (!streamed) {
       const tool = findTool(this.#options.run.setup.tools, name)
-      const effect = typeof tool?.effect === 'function' ? undefined : (tool?.effect ?? 'external')
-      streamed = { id, tool, effect, state: 'streaming', reason: 'off' }
+      streamed = { id, tool, ...declared(tool), state: 'streaming', reason: 'off' }
       this.#calls.set(id, streamed)
     }
     return streamed
@@ -108,16 +112,16 @@ export class StreamedResponse {
     return step >= setup.maxSteps
   }
 
-  /** Asks once for each input what the schema and the tool's effect say of it. An input that changes meanwhile has its own check. */
+  /** Asks once for each input what the schema, and the tool's effect and keys, say of it. An input that changes meanwhile has its own check. */
   async #check(streamed: StreamedCall, call: ToolCall, evidence: Evidence): Promise<void> {
     const { tool, written } = streamed
-    if (typeof tool?.effect === 'function') streamed.effect = undefined
+    Object.assign(streamed, declared(tool))
     // The rest of a call that has started is checked where it goes.
     const goesOn = streamed.complete && call.providerResult === undefined
     const checked = goesOn ? call : await usable(tool, call, evidence)
     if (streamed.written !== written) return
     if (tool && checked) {
-      streamed.effect = knownEffect(tool, checked.input, this.#options.run)
+      Object.assign(streamed, judgeCall(tool, checked.input))
       streamed.state = 'due'
     } else {
       streamed.state = 'deferred'
@@ -129,23 +133,25 @@ export class StreamedResponse {
   /** Starts what may start, in call order. */
   #advance(): void {
     const { run, independent } = this.#options
-    let earlierWaits = false
+    const earlier: StreamedCall[] = []
+    let waits = false
     let barrier = false
     for (const streamed of this.#calls.values()) {
       if (streamed.state === 'due') {
-        if (earlierWaits && run.setup.toolConcurrency === 1) streamed.reason = 'order'
-        else if (barrier) streamed.reason = 'conflict'
+        if (waits && run.setup.toolConcurrency === 1) streamed.reason = 'order'
+        else if (barrier || earlier.some((call) => mayMeet(call, streamed))) streamed.reason = 'conflict'
         else this.#consider(streamed)
       }
-      earlierWaits ||= streamed.state !== 'started'
-      barrier ||= streamed.effect !== 'read' && !(streamed.tool && independent.has(streamed.tool.name))
+      earlier.push(streamed)
+      waits ||= streamed.state !== 'started'
+      barrier ||= isBarrier(streamed) && !(streamed.tool && independent.has(streamed.tool.name))
     }
   }
 
   #consider(streamed: StreamedCall): void {
     const { run, model, policy } = this.#options
-    const { tool, call, evidence, effect } = streamed
-    if (!tool || !call || !evidence || !effect) return
+    const { tool, call, evidence, effect, keys } = streamed
+    if (!tool || !call || !evidence || !effect || !keys) return
     const reason = this.#isLastStep ? 'last_step' : deferral(call, { tool, effect, evidence, model, run }, policy)
     if (reason) {
       streamed.state = 'deferred'
@@ -155,11 +161,34 @@ export class StreamedResponse {
     streamed.state = 'started'
     streamed.complete?.(call)
     streamed.complete = undefined
-    const options = { ceiling: effect, attributes: { [DISPATCH_EVIDENCE]: evidence } }
+    const options = { ceiling: effect, keys, attributes: { [DISPATCH_EVIDENCE]: evidence } }
     const rest = evidence === 'prefix' && new Promise<ToolCall>((resolve) => (streamed.complete = resolve))
     // The loop asks for the call again and gets this very promise, failures included.
     run.callTool(call, rest ? { ...options, rest } : options).catch(() => undefined)
   }
+}
+
+/** What is known of a tool's call before its input is. */
+function declared(tool: Tool | undefined): Pick<StreamedCall, 'effect' | 'keys'> {
+  return {
+    effect: typeof tool?.effect === 'function' ? undefined : (tool?.effect ?? 'external'),
+    keys: tool?.reads || tool?.writes ? undefined : NO_KEYS,
+  }
+}
+
+/** What is not known to be a `read`, or to name its keys, may change anything (H14). */
+function isBarrier({ effect, keys }: StreamedCall): boolean {
+  return effect !== 'read' && (!keys || namesNone(keys))
+}
+
+/**
+ * Whether a later call may have to come after an earlier one that core does not hold it behind: that has not started, or is not
+ * sealed and so may yet name other keys.
+ */
+function mayMeet({ tool, state, evidence, keys }: StreamedCall, later: StreamedCall): boolean {
+  if (!later.keys || namesNone(later.keys)) return false
+  if (evidence === 'sealed' && keys) return state !== 'started' && keysMeet(keys, later.keys)
+  return tool?.writes !== undefined || (tool?.reads !== undefined && later.keys.writes.size > 0)
 }
 
 /** The checked input of a call that is ours to make. The loop makes any other, too, and its error result says what is wrong with it. */

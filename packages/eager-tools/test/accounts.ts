@@ -24,6 +24,9 @@ interface Story {
   open: boolean
 }
 
+/** Warnings of single calls, which come when they are committed: the result tells of them. */
+const LATE: ReadonlySet<string> = new Set(['compensation-failed', 'effect-failed'])
+
 /** Throws if a provisional call is told of in another order than B8 says. */
 export function accounts(events: readonly AgentEvent[]): Accounts {
   const stories: Story[] = []
@@ -54,7 +57,7 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
       // A call that was not run has its end alone.
       if (story) story.events.push(event)
       else stories.push({ id: event.callId, events: [event], open: false })
-    } else if (event.type !== 'warning' || (event.source !== 'eager-tools' && event.code !== 'compensation-failed')) {
+    } else if (event.type !== 'warning' || (event.source !== 'eager-tools' && !LATE.has(event.code))) {
       others.push(canonical(plain(event)))
     }
   }
@@ -73,12 +76,17 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
 function plain(event: AgentEvent, callId?: string): object {
   const { runId: _, ...rest } = event
   if (event.type === 'run-end') {
-    const warnings = event.result.warnings.filter(({ source }) => source !== 'eager-tools')
+    const warnings = sorted(event.result.warnings.filter(({ source }) => source !== 'eager-tools'))
     return { ...rest, result: { ...event.result, warnings, abandoned: undefined } }
   }
   if (callId === undefined) return rest
   const call = event.type === 'tool-start' ? { call: { ...event.call, id: callId } } : {}
   return { ...rest, ...call, callId, timestamp: undefined, provisional: undefined }
+}
+
+/** In no order of time. */
+export function sorted(values: readonly unknown[]): string[] {
+  return values.map(canonical).sort()
 }
 
 /** JSON with sorted keys. */

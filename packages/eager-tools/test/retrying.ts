@@ -1,19 +1,26 @@
 /** The smallest middleware that repeats a failed model call. */
 
-import { type Middleware, ModelError } from '@meanwhile/core'
+import { type Middleware, type Model, ModelError } from '@meanwhile/core'
 import { after } from './workshop.ts'
 
+interface RetryingOptions {
+  readonly repeats?: number
+  readonly waitMs?: number
+  /** What a repeat asks. Default: the model it asked before. */
+  readonly other?: Model | undefined
+}
+
 /** Asks again, at once or after a wait, as long as the error may pass and there is a repeat left. */
-export function retrying({ repeats = 1, waitMs = 0 } = {}): Middleware {
+export function retrying({ repeats = 1, waitMs = 0, other }: RetryingOptions = {}): Middleware {
   return {
     name: 'retrying',
     async *wrapModel(request, next) {
       for (let left = repeats; ; left--) {
         try {
-          return yield* next(request)
+          return yield* next(other && left < repeats ? { ...request, model: other } : request)
         } catch (error) {
           if (left === 0 || !(error instanceof ModelError) || !error.retryable) throw error
-          yield { type: 'attempt-failed', error, next: 'retry', waitMs }
+          yield { type: 'attempt-failed', error, next: other ? 'fallback' : 'retry', waitMs }
           if (waitMs > 0) await after(waitMs, request.signal)
         }
       }

@@ -46,12 +46,18 @@ export interface Scenario {
   readonly rejects: boolean
   /** Nobody round its calls judges their whole inputs. */
   readonly startsOnNeeds: boolean
+  /** A guard answers some calls itself, so many milliseconds after they were asked for. */
+  readonly denies: number | undefined
+  /** Reads of 2 end the run. */
+  readonly fatal: boolean
+  /** Repeats ask another model. */
+  readonly failover: boolean
   /** A wrap outside of all, which passes each event on so many milliseconds late. */
   readonly late: number
 }
 
 const callInput: fc.Arbitrary<CallInput> = fc.record({
-  n: fc.nat({ max: 2 }),
+  n: fc.constantFrom(0, 0, 1, 2),
   ms: fc.constantFrom(0, 7, 40, 130),
   fails: rarely(true, false),
   deaf: rarely(true, false),
@@ -60,6 +66,7 @@ const callInput: fc.Arbitrary<CallInput> = fc.record({
 const callPlan: fc.Arbitrary<CallPlan> = fc.record({
   tool: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom('look', 'peek', 'scan', 'put', 'open', 'open', 'glance') },
+    { weight: 3, arbitrary: fc.constantFrom('fetch', 'fetch', 'store', 'store', 'wire', 'odd', 'leaf') },
     { weight: 2, arbitrary: fc.constantFrom('direct', 'move', 'send', 'mixed', 'nobody') },
   ),
   input: fc.oneof(
@@ -82,7 +89,7 @@ const callPlan: fc.Arbitrary<CallPlan> = fc.record({
 })
 
 const responsePlan: fc.Arbitrary<ResponsePlan> = fc.record({
-  echo: fc.constantFrom('none', 'none', 'same', 'same', 'reversed', 'without the first', 'the first twice'),
+  echo: fc.constantFrom('none', 'none', 'same', 'same', 'reversed', 'reversed', 'without the first', 'the first twice'),
   parts: fc.array(fc.oneof({ weight: 4, arbitrary: callPlan }, fc.constantFrom('So.', 'One moment.')), {
     maxLength: 4,
   }),
@@ -104,7 +111,7 @@ const responsePlan: fc.Arbitrary<ResponsePlan> = fc.record({
 })
 
 export const scenarios: fc.Arbitrary<Scenario> = fc.record({
-  responses: fc.array(responsePlan, { minLength: 1, maxLength: 5 }),
+  responses: fc.array(responsePlan, { minLength: 1, maxLength: 4 }),
   repeats: fc.nat({ max: 3 }),
   waitMs: fc.constantFrom(0, 25, 200),
   retry: fc.constantFrom('outside', 'inside'),
@@ -113,6 +120,9 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   edits: rarely(true, false),
   rejects: rarely(true, false),
   startsOnNeeds: rarely(false, true),
+  denies: rarely<number | undefined>(0, undefined).chain((ms) => (ms === 0 ? fc.constantFrom(0, 30) : fc.constant(ms))),
+  fatal: rarely(true, false),
+  failover: fc.boolean(),
   late: fc.constantFrom(0, 0, 5),
 })
 
@@ -228,6 +238,26 @@ export const editing: Middleware = {
     const adds = content.some((part) => nOf(part) === 2)
     return { messages: [...messages.slice(0, -1), { ...last, content: [...content, ...(adds ? [added] : [])] }] }
   },
+}
+
+/** Does not let calls of 1 through: answers them after so many milliseconds, but `fetch` and `look`. */
+export function denying(ms: number): Middleware {
+  return {
+    name: 'denying',
+    async *wrapToolCall(call, next) {
+      const { input } = call
+      const denied = typeof input === 'object' && input !== null && 'n' in input && input.n === 1
+      if (!denied || call.name === 'fetch' || call.name === 'look') return yield* next(call)
+      if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
+      return {
+        role: 'tool',
+        callId: call.id,
+        name: call.name,
+        content: [{ type: 'text', text: 'denied' }],
+        isError: true,
+      }
+    },
+  }
 }
 
 /** Rejects the first answer. */

@@ -1,10 +1,12 @@
 /** One run of a scenario, with eagerTools or without, and all that can be seen of it. */
 
 import {
+  AgentError,
   type AgentEvent,
   type AgentResult,
   createAgent,
   type Effect,
+  type Model,
   map,
   type NeedsContext,
   type Run,
@@ -16,7 +18,7 @@ import { z } from 'zod'
 import { eagerTools } from '../src/index.ts'
 import { canonical } from './accounts.ts'
 import { retrying } from './retrying.ts'
-import { dawdling, editing, rejecting, type Scenario, told } from './scenario.ts'
+import { dawdling, denying, editing, rejecting, type Scenario, told } from './scenario.ts'
 import { tellingModel } from './telling-model.ts'
 
 export interface Execution {
@@ -28,7 +30,17 @@ export interface Execution {
   readonly step: number
   /** Without the run's id. */
   readonly key: string
+  readonly callId: string
+  readonly signal: AbortSignal
+  /** Places in the order of all starts and ends. */
+  readonly started: number
+  ended: number
   succeeded: boolean
+}
+
+/** The run ends with it. */
+export class Fatal extends AgentError {
+  override readonly name = 'Fatal'
 }
 
 export interface Trial {
@@ -39,6 +51,8 @@ export interface Trial {
   /** The input of each call that was compensated. */
   readonly undone: readonly unknown[]
   readonly mostAtOnce: number
+  /** How often a call worked beside another that names its key, one of them writing; reads that were aborted aside. */
+  readonly clashes: number
   /** Timers that were left when the run had settled, those of tools and schemas aside. */
   readonly timersLeft: number
 }
@@ -51,6 +65,8 @@ const shape = z.object({
 })
 type Input = z.infer<typeof shape>
 
+const keys = ({ n }: Input) => [`${n}`]
+
 const MIXED: readonly Effect[] = ['read', 'idempotent', 'external']
 
 export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> {
@@ -59,7 +75,8 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
   const written = new Map<string, unknown>()
   /** The whole inputs of each call, as the stream told of them. */
   const wholes = new Map<string, unknown[]>()
-  const work = { atOnce: 0, most: 0, sleeping: 0 }
+  const work = { atOnce: 0, most: 0, sleeping: 0, clock: 0, clashes: 0 }
+  const holders = new Set<{ readonly key: string; readonly writes: boolean; readonly signal: AbortSignal }>()
 
   const sleep = async (ms: number, signal?: AbortSignal) => {
     signal?.throwIfAborted()
@@ -88,6 +105,10 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
           written: written.get(context.callId),
           step: (context.run as Run).step,
           key,
+          callId: context.callId,
+          signal: context.signal,
+          started: work.clock++,
+          ended: Number.POSITIVE_INFINITY,
           succeeded: false,
         }
         executions.push(execution)
@@ -98,20 +119,35 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
           },
           () => undefined,
         )
+        const [named] = name === 'odd' ? [] : ((more.writes ?? more.reads)?.(input) ?? [])
+        const keyed = named === undefined ? undefined : { key: named, writes: !!more.writes, signal: context.signal }
+        for (const { key: held, writes, signal } of holders) {
+          if (held === named && (writes || (keyed?.writes && !signal.aborted))) work.clashes++
+        }
+        if (keyed) holders.add(keyed)
         work.most = Math.max(work.most, ++work.atOnce)
         try {
           if (name === 'scan') {
             yield { message: 'scanning', progress: 0.5 }
             context.run?.emit({ name: 'scanned', data: input.n })
           }
-          if (name === 'glance') return `${name} ${input.n}`
-          const { ms, deaf, fails } = rest ? await rest : input
-          if (ms > 0) await sleep(ms, deaf ? undefined : context.signal)
-          if (fails) throw new Error(`${name} ${input.n} fails`)
+          if (scenario.fatal && effect === 'read' && input.n === 2) throw new Fatal('that was it')
+          // Only of calls that take their time it is certain which of them are entered before one ends the run.
+          const least = scenario.fatal ? 7 : 0
+          if (name === 'glance') {
+            if (least > 0) await sleep(least, context.signal)
+            return `${name} ${input.n}`
+          }
+          const whole = rest ? await rest : input
+          const ms = Math.max(whole.ms, least)
+          if (ms > 0) await sleep(ms, whole.deaf ? undefined : context.signal)
+          if (whole.fails) throw new Error(`${name} ${input.n} fails`)
           execution.succeeded = true
           return `${name} ${input.n}`
         } finally {
           work.atOnce--
+          execution.ended = work.clock++
+          if (keyed) holders.delete(keyed)
         }
       },
       ...more,
@@ -129,17 +165,36 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
     make('move', 'reversible', { compensate: (input) => void undone.push(input) }),
     make('send', 'external'),
     make('mixed', ({ n }) => MIXED[n] ?? 'external'),
+    make('fetch', 'read', { reads: keys }),
+    make('leaf', 'read', { reads: keys, needs: ['n'] }),
+    make('store', 'idempotent', { writes: keys }),
+    make('wire', 'external', {
+      writes: keys,
+      input: shape.refine(({ n }) => (n === 0 ? sleep(5).then(() => true) : true)),
+    }),
+    make('odd', 'read', {
+      reads({ n }) {
+        if (n === 1) throw new Error('no idea')
+        return ['odd']
+      },
+    }),
   ]
 
-  const retry = retrying({ repeats: scenario.repeats, waitMs: scenario.waitMs })
+  const model = tellingModel([
+    ...told(scenario.responses),
+    [
+      [0, (to) => to.text('Done.')],
+      [0, (to) => to.finish('stop')],
+    ],
+  ])
+  const other: Model = { provider: 'telling', id: 'telling-2', stream: (request) => model.stream(request) }
+  const retry = retrying({
+    repeats: scenario.repeats,
+    waitMs: scenario.waitMs,
+    other: scenario.failover ? other : undefined,
+  })
   const agent = createAgent({
-    model: tellingModel([
-      ...told(scenario.responses),
-      [
-        [0, (to) => to.text('Done.')],
-        [0, (to) => to.finish('stop')],
-      ],
-    ]),
+    model,
     tools,
     toolConcurrency: scenario.toolConcurrency,
     maxSteps: scenario.maxSteps,
@@ -164,6 +219,7 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
           return yield* next(call)
         },
       },
+      ...(scenario.denies === undefined ? [] : [denying(scenario.denies)]),
     ],
   })
 
@@ -176,7 +232,7 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
   const collected = collect(run)
   await emptyClock()
   await settled
-  return { ...(await collected), executions, undone, mostAtOnce: work.most, timersLeft }
+  return { ...(await collected), executions, undone, mostAtOnce: work.most, clashes: work.clashes, timersLeft }
 }
 
 const same = (a: unknown, b: unknown) => canonical(a) === canonical(b)

@@ -3,7 +3,6 @@ import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/c
 import { afterEach, expect, test, vi } from 'vitest'
 import { toolResults } from '../test/tool-results.ts'
 import type { FileBackend, FolderEntry } from './file-backend.ts'
-import type { KeyedTool } from './filesystem/resource-keys.ts'
 import { filesystem } from './filesystem.ts'
 import { memoryBackend } from './memory-backend.ts'
 
@@ -21,11 +20,11 @@ async function read(backend: FileBackend, ...steps: readonly (readonly ScriptSte
 }
 
 /** The tools the middleware adds. */
-async function toolsOf(middleware: Middleware): Promise<readonly KeyedTool[]> {
+async function toolsOf(middleware: Middleware): Promise<readonly Tool[]> {
   let tools: readonly Tool[] = []
   const look: Middleware = { name: 'look', beforeModel: (_, run) => void (tools = run.setup.tools) }
   await createAgent({ model: scriptedModel([respond(say('.'))]), middleware: [middleware, look] }).run('Go')
-  return tools as readonly KeyedTool[]
+  return tools
 }
 
 const toRead = (path: string, rest: object = {}) => call('read_file', { path, ...rest })

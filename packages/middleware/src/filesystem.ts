@@ -1,6 +1,6 @@
 /** File tools for an agent, over a backend of the user's choice. */
 
-import { ConfigError, type Middleware } from '@meanwhile/core'
+import { ConfigError, type Middleware, type Tool } from '@meanwhile/core'
 import { checkBackend, type FileBackend } from './file-backend.ts'
 import { editFile } from './filesystem/edit-file.ts'
 import type { FileTools } from './filesystem/file-tools.ts'
@@ -8,7 +8,6 @@ import { glob } from './filesystem/glob.ts'
 import { grep } from './filesystem/grep.ts'
 import { ls } from './filesystem/ls.ts'
 import { readFile } from './filesystem/read-file.ts'
-import type { KeyedTool } from './filesystem/resource-keys.ts'
 import { seenFiles } from './filesystem/seen-files.ts'
 import { writeFile } from './filesystem/write-file.ts'
 
@@ -24,7 +23,7 @@ export interface FilesystemOptions {
   readonly tools?: readonly FileToolName[]
 }
 
-const MAKERS: Readonly<Record<FileToolName, (tools: FileTools) => KeyedTool>> = {
+const MAKERS: Readonly<Record<FileToolName, (tools: FileTools) => Tool>> = {
   ls,
   read_file: readFile,
   write_file: writeFile,

@@ -3,7 +3,7 @@
 import {
   AgentError,
   checkedInput,
-  effectOf,
+  judgeCall,
   type Middleware,
   messageOf,
   type Run,
@@ -80,7 +80,7 @@ async function isSafe(call: ToolCall, run: Run): Promise<boolean> {
   const tool = run.setup.tools.find(({ name }) => name === call.name)
   if (!tool) return false
   try {
-    const effect = effectOf(tool, typeof tool.effect === 'function' ? await checkedInput(tool, call) : undefined)
+    const { effect } = judgeCall(tool, await checkedInput(tool, call))
     return effect === 'read' || effect === 'idempotent'
   } catch {
     return false

@@ -265,10 +265,11 @@ test('the limit of the run holds over all its steps and ends what is at work (N1
 
 test('what is not limited is not wrapped (N10)', () => {
   const none = Number.POSITIVE_INFINITY
-  expect(Object.keys(timeout({ model: none, idle: none }))).toEqual(['name'])
-  expect(Object.keys(timeout())).toEqual(['name', 'wrapModel'])
+  expect(Object.keys(timeout({ model: none, idle: none }))).toEqual(['name', 'ignoresInput'])
+  expect(Object.keys(timeout())).toEqual(['name', 'ignoresInput', 'wrapModel'])
   expect(Object.keys(timeout({ run: 1, model: none, idle: none, tool: 1 }))).toEqual([
     'name',
+    'ignoresInput',
     'wrapAgent',
     'wrapToolCall',
   ])

@@ -1,15 +1,16 @@
 /** The tool `edit_file`: one text of a file in place of another (N37). */
 
+import { type Tool, tool } from '@meanwhile/core'
 import { FileError, hasChanged, tooLarge } from '../file-error.ts'
 import { plainPath } from '../file-path.ts'
 import { flag, inputSchema, optional, text } from '../input-schema.ts'
 import { textOfBytes } from './file-content.ts'
 import { type FileTools, filePath } from './file-tools.ts'
-import { changeKeys, type KeyedTool, keyedTool } from './resource-keys.ts'
+import { changeKeys } from './resource-keys.ts'
 import { seenVersion } from './seen-files.ts'
 
-export function editFile({ backend, maxBytes, seen }: FileTools): KeyedTool {
-  return keyedTool({
+export function editFile({ backend, maxBytes, seen }: FileTools): Tool {
+  return tool({
     name: 'edit_file',
     description:
       'Replaces a text in a file that was read before, in an earlier step. The text must be in it exactly once, unless replaceAll is set.',
@@ -43,7 +44,7 @@ export function editFile({ backend, maxBytes, seen }: FileTools): KeyedTool {
       seen.add(run, { path: plain, version: await backend.write(plain, after, { replaces, signal }) })
       return `Edited ${plain}: ${count} ${count === 1 ? 'replacement' : 'replacements'}.`
     },
-  })
+  }) as Tool
 }
 
 /** Occurrences may overlap: "aa" is in "aaa" twice. */

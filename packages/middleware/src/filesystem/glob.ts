@@ -1,16 +1,17 @@
 /** The tool `glob`: files by their names, newest first (N38). */
 
+import { type Tool, tool } from '@meanwhile/core'
 import { plainPath } from '../file-path.ts'
 import { inputSchema, optional, text } from '../input-schema.ts'
 import { type FileTools, folderPath } from './file-tools.ts'
 import { globPattern } from './glob-pattern.ts'
-import { type KeyedTool, keyedTool, treeKeys } from './resource-keys.ts'
+import { treeKeys } from './resource-keys.ts'
 import { INCOMPLETE, walk } from './walk.ts'
 
 const MAX_RESULTS = 1_000
 
-export function glob({ backend }: FileTools): KeyedTool {
-  return keyedTool({
+export function glob({ backend }: FileTools): Tool {
+  return tool({
     name: 'glob',
     description:
       'Finds files by name, newest first. Folders .git and node_modules are searched only if path leads into them.',
@@ -40,5 +41,5 @@ export function glob({ backend }: FileTools): KeyedTool {
       if (!complete) lines.push(INCOMPLETE)
       return lines.join('\n')
     },
-  })
+  }) as Tool
 }

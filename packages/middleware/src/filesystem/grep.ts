@@ -1,5 +1,6 @@
 /** The tool `grep`: files by what is in them (N38), in time linear in what is searched, whatever the pattern. */
 
+import { type Tool, tool } from '@meanwhile/core'
 import { RE2JS } from 're2js'
 import { FileError } from '../file-error.ts'
 import { plainPath } from '../file-path.ts'
@@ -7,7 +8,7 @@ import { flag, inputSchema, oneOf, optional, text } from '../input-schema.ts'
 import { linesOf, textOfBytes } from './file-content.ts'
 import type { FileTools } from './file-tools.ts'
 import { globPattern } from './glob-pattern.ts'
-import { type KeyedTool, keyedTool, treeKeys } from './resource-keys.ts'
+import { treeKeys } from './resource-keys.ts'
 import { INCOMPLETE, walk } from './walk.ts'
 
 const MAX_RESULTS = 1_000
@@ -17,8 +18,8 @@ const OUTPUTS = ['files', 'content', 'count'] as const
 
 type Output = (typeof OUTPUTS)[number]
 
-export function grep({ backend, maxBytes }: FileTools): KeyedTool {
-  return keyedTool({
+export function grep({ backend, maxBytes }: FileTools): Tool {
+  return tool({
     name: 'grep',
     description:
       'Searches the lines of text files for a regular expression (RE2: no look-around, no back-references). Folders .git and node_modules are searched only if path leads into them.',
@@ -62,7 +63,7 @@ export function grep({ backend, maxBytes }: FileTools): KeyedTool {
       if (found.length === 0) found.push('(nothing matches)')
       return [...found.slice(0, MAX_RESULTS), ...notes].join('\n')
     },
-  })
+  }) as Tool
 }
 
 interface Hit {

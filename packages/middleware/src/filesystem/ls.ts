@@ -1,13 +1,14 @@
 /** The tool `ls`: what a folder holds. */
 
+import { type Tool, tool } from '@meanwhile/core'
 import { inputSchema, optional } from '../input-schema.ts'
 import { type FileTools, folderPath } from './file-tools.ts'
-import { type KeyedTool, keyedTool, treeKeys } from './resource-keys.ts'
+import { treeKeys } from './resource-keys.ts'
 
 const MAX_ENTRIES = 1_000
 
-export function ls({ backend }: FileTools): KeyedTool {
-  return keyedTool({
+export function ls({ backend }: FileTools): Tool {
+  return tool({
     name: 'ls',
     description: 'Lists a folder: names, sorted, those of folders with a slash behind.',
     input: inputSchema({ path: optional(folderPath, '') }),
@@ -24,5 +25,5 @@ export function ls({ backend }: FileTools): KeyedTool {
       if (names.length > MAX_ENTRIES) lines.push(`(there are more than these ${MAX_ENTRIES})`)
       return lines.join('\n')
     },
-  })
+  }) as Tool
 }

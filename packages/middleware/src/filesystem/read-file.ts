@@ -1,13 +1,13 @@
 /** The tool `read_file`: text with line numbers, images and PDFs as they are (N36). */
 
-import type { ContentPart } from '@meanwhile/core'
+import { type ContentPart, type Tool, tool } from '@meanwhile/core'
 import type { FileBackend } from '../file-backend.ts'
 import { FileError } from '../file-error.ts'
 import { plainPath } from '../file-path.ts'
 import { inputSchema, optional, whole } from '../input-schema.ts'
 import { base64Of, linesOf, mediaTypeOf, textOfBytes } from './file-content.ts'
 import { filePath } from './file-tools.ts'
-import { fileKey, type KeyedTool, keyedTool } from './resource-keys.ts'
+import { fileKey } from './resource-keys.ts'
 import type { SeenFile } from './seen-files.ts'
 
 export const READ_FILE = 'read_file'
@@ -17,8 +17,8 @@ export interface ReadFileOptions {
   readonly maxBytes: number
 }
 
-export function readFile({ backend, maxBytes }: ReadFileOptions): KeyedTool {
-  return keyedTool({
+export function readFile({ backend, maxBytes }: ReadFileOptions): Tool {
+  return tool({
     name: READ_FILE,
     description:
       'Reads a file. Text comes with a line number and a tab before each line, which are not part of the file; images and PDFs come as they are.',
@@ -43,7 +43,7 @@ export function readFile({ backend, maxBytes }: ReadFileOptions): KeyedTool {
       ])
     },
     toContent: (read) => read.content(),
-  })
+  }) as Tool
 }
 
 /** What was read: for the model its content, for the caller and the next steps, as JSON, which version of which file. */

@@ -1,18 +1,6 @@
 /** What a file tool's call reads and writes, as keys: calls that share one are not made at once (N39). */
 
-import type { Tool } from '@meanwhile/core'
 import { pathSegments } from '../file-path.ts'
-
-/** A tool that names its resource keys. */
-export type KeyedTool<Input = unknown, Output = unknown> = Tool<Input, Output> & {
-  reads?(input: Input): string[]
-  writes?(input: Input): string[]
-}
-
-/** {@link tool} for one that names its resource keys. */
-export function keyedTool<Input, Output>(definition: KeyedTool<Input, Output>): KeyedTool {
-  return definition as KeyedTool
-}
 
 /** The key of a file. Some systems take a name in any case: two spellings are one key, at worst one wait too many. */
 export function fileKey(path: string): string[] {

@@ -1,14 +1,15 @@
 /** The tool `write_file`: a whole file, new or in place of one the model has seen (N37). */
 
+import { type Tool, tool } from '@meanwhile/core'
 import { tooLarge } from '../file-error.ts'
 import { plainPath } from '../file-path.ts'
 import { inputSchema, text } from '../input-schema.ts'
 import { type FileTools, filePath } from './file-tools.ts'
-import { changeKeys, type KeyedTool, keyedTool } from './resource-keys.ts'
+import { changeKeys } from './resource-keys.ts'
 import { seenVersion } from './seen-files.ts'
 
-export function writeFile({ backend, maxBytes, seen }: FileTools): KeyedTool {
-  return keyedTool({
+export function writeFile({ backend, maxBytes, seen }: FileTools): Tool {
+  return tool({
     name: 'write_file',
     description:
       'Writes a whole file, with the folders it needs. A file that is there already must have been read before, in an earlier step.',
@@ -24,5 +25,5 @@ export function writeFile({ backend, maxBytes, seen }: FileTools): KeyedTool {
       seen.add(run, { path: plain, version })
       return `${replaces === null ? 'Created' : 'Replaced'} ${plain} (${bytes.length} bytes).`
     },
-  })
+  }) as Tool
 }
