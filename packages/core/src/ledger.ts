@@ -1,6 +1,7 @@
 /** Which calls a run has made: by their id, and by what they ask for. */
 
-import type { Asker, CallEntry } from './call-entry.ts'
+import type { Asker } from './askers.ts'
+import type { CallEntry } from './call-entry.ts'
 import { canonicalInput, hash, sameCall } from './canonical.ts'
 import type { ToolCall } from './message.ts'
 import type { Rest } from './rest.ts'

@@ -77,7 +77,7 @@ function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     },
     save: run.saver.isOn ? () => run.saver.now() : undefined,
     threw(error) {
-      if (error instanceof Interrupt && !run.calls.isAsked(error, entry)) entry.asking = { interrupt: error }
+      if (error instanceof Interrupt && !entry.asks(error)) entry.asking = { interrupt: error }
     },
     viewOf: (actor) => viewOf(run, actor),
     resultOf: resultMessage,

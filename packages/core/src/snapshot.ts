@@ -6,7 +6,7 @@ import { CHECKPOINT_FORMAT, type Checkpoint, type SavedCall, type SavedStep } fr
 import { freeze } from './history.ts'
 import type { Address, Interrupt, PendingInterrupt } from './interrupt.ts'
 import { asJson } from './json.ts'
-import type { Json } from './message.ts'
+import { callsOf, type Json } from './message.ts'
 import type { RunState } from './run.ts'
 import type { Step } from './step.ts'
 
@@ -50,7 +50,7 @@ export function checkpointOf(run: RunState, status: Checkpoint['status']): Check
 /** What waits for an answer: of calls in call order, then of a hook or wrap. */
 export function interruptsOf(run: RunState): PendingInterrupt[] {
   const calls = run.calls.entries().filter(({ provisional, discarded }) => !provisional && !discarded)
-  const ofCalls = run.calls.inOrder(calls).flatMap((entry): PendingInterrupt[] => {
+  const ofCalls = inCallOrder(run, calls).flatMap((entry): PendingInterrupt[] => {
     const address = addressOf(run, entry)
     const nested = entry.stopped ? (entry.nested?.saved.interrupts ?? []) : []
     const own = entry.asking ? [pending(run, addressOf(run, entry, entry.asking.by), entry.asking.interrupt)] : []
@@ -58,6 +58,15 @@ export function interruptsOf(run: RunState): PendingInterrupt[] {
   })
   const { asking } = run
   return asking ? [...ofCalls, pending(run, addressOf(run, undefined, asking.by), asking.interrupt)] : ofCalls
+}
+
+/** In the order in which the response asks for them; behind those what was called on the side. */
+function inCallOrder(run: RunState, entries: readonly CallEntry[]): CallEntry[] {
+  const last = run.messages.findLast((message) => message.role === 'assistant')
+  const ids = last?.role === 'assistant' ? callsOf(last).map(({ id }) => id) : []
+  const place = (entry: CallEntry): number =>
+    entry.maker ? place(entry.maker) : ids.indexOf(entry.id) + 1 || ids.length + 1
+  return entries.toSorted((a, b) => place(a) - place(b))
 }
 
 function pending(run: RunState, address: Address, { payload }: Interrupt): PendingInterrupt {
