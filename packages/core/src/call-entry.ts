@@ -1,7 +1,8 @@
 /** What a run knows of one logical call. */
 
-import type { Attributes, Context, Span } from '@opentelemetry/api'
+import type { Attributes, Context } from '@opentelemetry/api'
 import type { Place } from './address.ts'
+import type { Asker } from './askers.ts'
 import type { Checkpoint, SavedCall, SavedOutcome } from './checkpoint.ts'
 import { NotCancelableError, type RunStop, ToolCancelledError } from './errors.ts'
 import type { DiscardCause } from './events.ts'
@@ -18,16 +19,6 @@ import type { Effect, Tool } from './tool.ts'
 import { type Seat, seatFor } from './tool-limit.ts'
 import { CallStatus } from './tool-status.ts'
 import type { WarmUp } from './warm-ups.ts'
-
-/** Who asked for calls: a model attempt; or a wrap that answers itself, which is number 0 and has no span. */
-export interface Asker {
-  readonly attempt: number
-  readonly span: Span | undefined
-  /** When its stream ended, in `performance.now()`; absent while it goes on. */
-  ended?: number
-  /** It failed, or a wrap left it: no call of it starts any more. */
-  over?: boolean
-}
 
 /** One execution of the tool's function. Times: `performance.now()`. `ended` is absent while it goes on. */
 export interface Execution {
@@ -249,6 +240,12 @@ export class CallEntry implements Ticket {
   /** It was cancelled, or the call that makes it was. */
   get cancelled(): boolean {
     return this.signal.reason instanceof ToolCancelledError
+  }
+
+  /** Whether a question is one that this call asks, or one that it makes. */
+  asks(interrupt: Interrupt): boolean {
+    if (this.asking?.interrupt === interrupt || this.relayed === interrupt) return true
+    return this.children.some((child) => child.asks(interrupt))
   }
 
   /** Its function was entered, or may have been in a run before this one. */

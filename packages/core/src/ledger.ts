@@ -1,6 +1,7 @@
 /** Which calls a run has made: by their id, and by what they ask for. */
 
-import type { Asker, CallEntry } from './call-entry.ts'
+import type { Asker } from './askers.ts'
+import type { CallEntry } from './call-entry.ts'
 import { canonicalInput, sameCall } from './canonical.ts'
 import { hash } from './hash.ts'
 import type { ToolCall } from './message.ts'

@@ -89,7 +89,7 @@ function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
       else if (!(outcome.error instanceof AgentError)) entry.outcomes.push({ error: messageOf(outcome.error) })
     },
     threw(error) {
-      if (error instanceof Interrupt && !run.calls.isAsked(error, entry)) entry.asking = { interrupt: error }
+      if (error instanceof Interrupt && !entry.asks(error)) entry.asking = { interrupt: error }
     },
     viewOf: (actor) => viewOf(run, actor),
     resultOf: resultMessage,

@@ -1,7 +1,7 @@
 /** From a checkpoint to a run that goes on from it. */
 
 import { addressOf, isInside, type Place } from './address.ts'
-import type { CallEntry } from './call-entry.ts'
+import { CallEntry } from './call-entry.ts'
 import { type Checkpoint, checkedCheckpoint, type SavedCall, type SavedStep } from './checkpoint.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
 import {
@@ -17,6 +17,7 @@ import { type AddressPart, Interrupt, type PendingInterrupt } from './interrupt.
 import { asJson } from './json.ts'
 import type { Json } from './message.ts'
 import type { RunState } from './run.ts'
+import { Slots } from './slots.ts'
 import { Step } from './step.ts'
 import type { Effect } from './tool.ts'
 import { MAY_HAVE_HAPPENED, textMessage } from './tool-message.ts'
@@ -92,7 +93,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   const open = checkpoint.calls.filter(({ message, provisional }) => !message && !provisional)
   const lost = [...openCalls(run.messages), ...open.map(({ call }) => call)].find(({ name }) => isLost(name))
   if (lost) throw new CheckpointMismatchError(`checkpoint ${run.id}: call ${lost.id} lacks its tool ${lost.name}`)
-  const entries = run.calls.restore(checkpoint.calls)
+  const entries = entriesOf(run, checkpoint.calls)
   for (const [index, entry] of entries.entries()) {
     restoreCall(run, entry, checkpoint.calls[index] as SavedCall, checkpoint.interrupts, answers)
   }
@@ -141,6 +142,32 @@ function stepOf(run: RunState, saved: SavedStep): Step {
   step.candidate = saved.candidate === undefined ? undefined : (run.messages[saved.candidate] as Step['candidate'])
   step.direct = saved.direct
   return step
+}
+
+/** The calls as they were; none is made yet. */
+function entriesOf(run: RunState, saved: readonly SavedCall[]): readonly CallEntry[] {
+  const byKey = new Map<string, CallEntry>()
+  for (const one of saved) {
+    run.takenIds.add(one.id).add(one.call.id)
+    const entry = new CallEntry({
+      key: one.key,
+      call: freeze(one.call),
+      tool: run.setup.tools.find(({ name }) => name === one.call.name),
+      step: one.step,
+      parent: run.context,
+      attributes: {},
+      asker: undefined,
+      maker: byKey.get(one.maker ?? ''),
+      provisional: one.provisional,
+      ceiling: undefined,
+      within: undefined,
+      slots: one.maker === undefined ? run.calls.slots : new Slots(),
+      saved: one,
+    })
+    byKey.set(one.key, entry)
+    run.calls.add(entry)
+  }
+  return [...byKey.values()]
 }
 
 /** A call that had not settled is made when it is asked for, stays open for an answer, or may have happened. */

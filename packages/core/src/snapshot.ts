@@ -6,6 +6,7 @@ import { CHECKPOINT_FORMAT, type Checkpoint, checksumOf, type SavedCall, type Sa
 import { CheckpointStoreError } from './errors.ts'
 import type { Address, Interrupt, PendingInterrupt } from './interrupt.ts'
 import { asJson } from './json.ts'
+import { callsOf } from './message.ts'
 import type { RunState } from './run.ts'
 import type { Step } from './step.ts'
 
@@ -59,12 +60,21 @@ function interruptsOf(run: RunState): PendingInterrupt[] {
 }
 
 function interruptsOfCalls(run: RunState): PendingInterrupt[] {
-  return run.calls.inOrder(run.calls.entries().filter(isOpen)).flatMap((entry): PendingInterrupt[] => {
+  return inCallOrder(run, run.calls.entries().filter(isOpen)).flatMap((entry): PendingInterrupt[] => {
     const address = addressOf(run, entry)
     const nested = entry.nested?.saved.interrupts ?? []
     const own = entry.asking ? [pending(run, addressOf(run, entry, entry.asking.by), entry.asking.interrupt)] : []
     return [...own, ...nested.map((inner) => ({ ...inner, address: [...address, ...inner.address] }))]
   })
+}
+
+/** In the order in which the response asks for them; behind those what was called on the side. */
+function inCallOrder(run: RunState, entries: readonly CallEntry[]): CallEntry[] {
+  const last = run.messages.findLast((message) => message.role === 'assistant')
+  const ids = last?.role === 'assistant' ? callsOf(last).map(({ id }) => id) : []
+  const place = (entry: CallEntry): number =>
+    entry.maker ? place(entry.maker) : ids.indexOf(entry.id) + 1 || ids.length + 1
+  return entries.toSorted((a, b) => place(a) - place(b))
 }
 
 function pending(run: RunState, address: Address, { payload }: Interrupt): PendingInterrupt {

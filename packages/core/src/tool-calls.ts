@@ -8,11 +8,11 @@
 
 import type { Span } from '@opentelemetry/api'
 import { resolveAliases } from './aliases.ts'
-import { type Asker, CallEntry, isOpen } from './call-entry.ts'
+import { type Asker, Askers } from './askers.ts'
+import { CallEntry, isOpen } from './call-entry.ts'
 import { CallEvents } from './call-events.ts'
 import { endSpans } from './call-spans.ts'
 import { sameCall } from './canonical.ts'
-import type { SavedCall } from './checkpoint.ts'
 import { compensate } from './compensate.ts'
 import { causeOf } from './discard-cause.ts'
 import { messageOf, RunStop, ToolDiscardedError, UnknownCallError } from './errors.ts'
@@ -36,14 +36,6 @@ import { CUT_OFF, cancelledMessage, NOT_STARTED, textMessage } from './tool-mess
 import { EndedCalls, endState, type ToolStatus } from './tool-status.ts'
 import { WarmUps } from './warm-ups.ts'
 
-/** The model call at work: who asked for what, and whether calls may still be let go of. */
-interface ModelCall {
-  /** By call id. */
-  readonly askers: Map<string, Asker>
-  readonly attempts: Map<number, Asker>
-  open: boolean
-}
-
 export class ToolCalls {
   readonly slots: Slots = new Slots()
   /** Ids of calls that were no longer waited for (K12). */
@@ -57,7 +49,7 @@ export class ToolCalls {
   readonly #work: Set<Promise<unknown>> = new Set()
   /** What the loop waits for: a call of these that fails ends the run. */
   #asked: readonly CallEntry[] = []
-  #modelCall: ModelCall = { askers: new Map(), attempts: new Map(), open: false }
+  #askers: Askers = new Askers(false)
 
   constructor(run: RunState) {
     this.#run = run
@@ -67,7 +59,7 @@ export class ToolCalls {
 
   /** A step's model call begins: the calls it announces are provisional until {@link commit} or {@link discardRest}. */
   open(): void {
-    this.#modelCall = { askers: new Map(), attempts: new Map(), open: true }
+    this.#askers = new Askers(true)
   }
 
   /** A resumed step has its response already: the calls it asks for, and those a run before this one has made for it. */
@@ -78,12 +70,7 @@ export class ToolCalls {
 
   /** A model attempt announced a call, or, as number 0, a wrap that answers itself. The first who does counts. */
   announced(callId: string, attempt: number, span?: Span): void {
-    const { askers, attempts } = this.#modelCall
-    if (askers.has(callId)) return
-    const asker = attempts.get(attempt) ?? { attempt, span }
-    attempts.set(attempt, asker)
-    askers.set(callId, asker)
-    this.#run.takenIds.add(callId)
+    if (this.#askers.announced(callId, attempt, span)) this.#run.takenIds.add(callId)
   }
 
   /**
@@ -91,16 +78,14 @@ export class ToolCalls {
    * joined by another (H32). Gives how many had started.
    */
   attemptEnded(attempt: number, brokeOff: DiscardCause | undefined): number {
-    const { attempts, askers } = this.#modelCall
-    const asker = attempts.get(attempt)
+    const asker = this.#askers.attempt(attempt)
     if (!asker) return 0
     asker.ended = performance.now()
     asker.over = brokeOff !== undefined
     const early = this.#ledger.entries().filter((entry) => entry.startedEarly && entry.askers[0] === asker)
     if (brokeOff) {
       for (const entry of early) if (entry.rest?.isOpen && !entry.discarded) this.#discard(entry, brokeOff)
-      const unmade = [...askers].flatMap(([callId, by]) => (by === asker ? [callId] : []))
-      this.#warmUps.drop(new Error('the response broke off'), unmade)
+      this.#warmUps.drop(new Error('the response broke off'), this.#askers.callsOf(asker))
     }
     // What it had asked for and has not begun makes room.
     this.slots.advance()
@@ -140,13 +125,13 @@ export class ToolCalls {
     if (over) return Promise.reject(new TypeError('the run is over'))
     const maker = actor.execution?.signal ?? actor.call?.signal
     if (maker?.aborted) return Promise.reject(maker.reason)
-    const asker = this.#modelCall.askers.get(call.id)
+    const asker = this.#askers.of(call.id)
     const { rest, ...others } = options
     if (rest) return this.#onNeeds(call, rest, actor, others)
     const found = this.#find(call, asker, [])
     this.slots.advance()
     if (found) return this.#begun(found, actor).promise
-    const mayStart = asker ? this.#mayStart(asker) : !takenIds.has(call.id)
+    const mayStart = asker ? this.#askers.mayStart(asker) : !takenIds.has(call.id)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
     return mayStart
       ? this.#start(call, actor, asker, options).promise
@@ -175,9 +160,9 @@ export class ToolCalls {
 
   /** {@link Run.warm}. */
   warm(callId: string, name: string, failed: (message: string) => void): void {
-    const asker = this.#modelCall.askers.get(callId)
+    const asker = this.#askers.of(callId)
     const tool = this.#toolOf(name)
-    if (!tool || !asker || !this.#mayStart(asker) || this.#ledger.get(callId)) return
+    if (!tool || !asker || !this.#askers.mayStart(asker) || this.#ledger.get(callId)) return
     this.#warmUps.begin(tool, callId, (error) => failed(`warm of ${name} threw: ${messageOf(error)}`))
   }
 
@@ -213,8 +198,7 @@ export class ToolCalls {
   async commit(written: readonly ToolCall[], attempt: number | undefined): Promise<ToolMessage[]> {
     const calls = written.map((call) => this.#own(call))
     this.#run.signal.throwIfAborted()
-    const { askers, attempts } = this.#modelCall
-    const modelEnded = attempt === undefined ? undefined : attempts.get(attempt)?.ended
+    const modelEnded = attempt === undefined ? undefined : this.#askers.attempt(attempt)?.ended
     let made = this.#findAll(calls)
     const checks = [...made.values()].flatMap(({ rest }) => rest?.checked ?? [])
     if (checks.length > 0) {
@@ -222,14 +206,14 @@ export class ToolCalls {
       this.#run.signal.throwIfAborted()
       made = this.#findAll(calls)
     }
-    this.#modelCall.open = false
+    this.#askers.open = false
     this.#discardAll('call_withdrawn', new Set(made.values()))
     const failed = calls.findIndex((call) => hasEndedRun(made.get(call)))
     // What the run that is not eager enters before that call ends it.
     const most = failed < 0 ? calls.length : Math.max(this.#run.setup.toolConcurrency, failed + 1)
     const entries = calls.flatMap((call, index) => {
       const entry = made.get(call)
-      if (!entry) return index < most ? this.#start(call, undefined, askers.get(call.id), {}) : []
+      if (!entry) return index < most ? this.#start(call, undefined, this.#askers.of(call.id), {}) : []
       this.#commit(entry, call.id, modelEnded)
       return this.#begun(entry)
     })
@@ -264,7 +248,7 @@ export class ToolCalls {
 
   /** The model call did not stand, or must not be acted on: lets go of all its calls. */
   discardRest(cause: DiscardCause): void {
-    this.#modelCall.open = false
+    this.#askers.open = false
     this.#warmUps.drop(new Error('the model call did not stand'))
     this.#discardAll(cause, new Set())
     this.slots.advance()
@@ -292,7 +276,7 @@ export class ToolCalls {
 
   /** The run is aborted or over: nothing more starts or commits, and what is at work is told to stop. */
   abort(reason: unknown): void {
-    this.#modelCall.open = false
+    this.#askers.open = false
     this.#warmUps.drop(new Error('the run is over'))
     // What a checkpoint holds is not undone: a resume may ask for it.
     this.#discardAll('run_aborted', new Set(), !(reason instanceof RunStop))
@@ -305,50 +289,18 @@ export class ToolCalls {
     while (this.#work.size > 0) await Promise.allSettled(this.#work)
   }
 
-  /** Everything a run before this one had made, as its checkpoint holds it. */
-  restore(saved: readonly SavedCall[]): readonly CallEntry[] {
-    const byKey = new Map<string, CallEntry>()
-    for (const one of saved) {
-      this.#run.takenIds.add(one.id).add(one.call.id)
-      const entry = new CallEntry({
-        key: one.key,
-        call: freeze(one.call),
-        tool: this.#toolOf(one.call.name),
-        step: one.step,
-        parent: this.#run.context,
-        attributes: {},
-        asker: undefined,
-        maker: byKey.get(one.maker ?? ''),
-        provisional: one.provisional,
-        ceiling: undefined,
-        within: undefined,
-        slots: one.maker === undefined ? this.slots : new Slots(),
-        saved: one,
-      })
-      byKey.set(one.key, entry)
-      this.#ledger.add(entry)
-    }
-    return [...byKey.values()]
+  /** A call that a run before this one has made. */
+  add(entry: CallEntry): void {
+    this.#ledger.add(entry)
   }
 
   entries(): readonly CallEntry[] {
     return this.#ledger.entries()
   }
 
-  /** In the order in which the response asks for them; behind those what was called on the side. */
-  inOrder(entries: readonly CallEntry[]): CallEntry[] {
-    const last = this.#run.messages.findLast((message) => message.role === 'assistant')
-    const ids = last?.role === 'assistant' ? callsOf(last).map(({ id }) => id) : []
-    const place = (entry: CallEntry): number =>
-      entry.maker ? place(entry.maker) : ids.indexOf(entry.id) + 1 || ids.length + 1
-    return entries.toSorted((a, b) => place(a) - place(b))
-  }
-
-  /** Whether a question is one that a call asks: any call, or one that this call makes, or it itself. */
-  isAsked(interrupt: Interrupt, by?: CallEntry): boolean {
-    if (!by) return this.#ledger.entries().some((entry) => isOpen(entry) && entry.asking?.interrupt === interrupt)
-    if (by.asking?.interrupt === interrupt || by.relayed === interrupt) return true
-    return by.children.some((child) => this.isAsked(interrupt, child))
+  /** Whether a question is one that a call asks. */
+  asks(interrupt: Interrupt): boolean {
+    return this.#ledger.entries().some((entry) => isOpen(entry) && entry.asking?.interrupt === interrupt)
   }
 
   /** Whether the result of a call is the run's answer: its tool says so, and it did not fail (M6). */
@@ -393,7 +345,7 @@ export class ToolCalls {
     const made = new Map<ToolCall, CallEntry>()
     const coming: ToolCall[] = []
     for (const call of calls) {
-      const entry = this.#find(call, this.#modelCall.askers.get(call.id), coming)
+      const entry = this.#find(call, this.#askers.of(call.id), coming)
       if (entry) made.set(call, entry)
       else coming.push(call)
     }
@@ -408,13 +360,9 @@ export class ToolCalls {
       .find((held) => !isStale(held, [...this.#ledger.since(held, asker), ...unmade], setup.toolConcurrency === 1))
   }
 
-  #mayStart(asker: Asker): boolean {
-    return this.#modelCall.open && !asker.over
-  }
-
   /** Makes a call of whose input there are the members its tool needs: at once if it may start so, else when it is whole. */
   #onNeeds(call: ToolCall, whole: Promise<ToolCall>, actor: Actor, options: CallOptions): Promise<ToolMessage> {
-    const asker = this.#modelCall.askers.get(call.id)
+    const asker = this.#askers.of(call.id)
     const rest = asker && this.#mayStartOnNeeds(call, actor, asker)
     if (rest) {
       const entry = this.#start(call, actor, asker, options, rest)
@@ -431,7 +379,7 @@ export class ToolCalls {
   #mayStartOnNeeds(call: ToolCall, actor: Actor, asker: Asker): Rest | undefined {
     const { config, step } = this.#run
     const tool = this.#toolOf(call.name)
-    if (!tool || !startsOnNeeds(tool, config) || !this.#mayStart(asker) || actor.call) return undefined
+    if (!tool || !startsOnNeeds(tool, config) || !this.#askers.mayStart(asker) || actor.call) return undefined
     const rest = new Rest(tool, freeze(call))
     return this.#ledger.get(call.id) || this.#ledger.mayBeHeld(rest, step, asker) ? undefined : rest
   }
@@ -466,7 +414,7 @@ export class ToolCalls {
       attributes: options.attributes ?? {},
       asker,
       maker,
-      provisional: maker ? maker.provisional : asker !== undefined && this.#modelCall.open,
+      provisional: maker ? maker.provisional : asker !== undefined && this.#askers.open,
       ceiling: maker ? maker.ceiling : options.ceiling,
       within: maker ? undefined : options.keys,
       // What tools and wraps make works inside the slot of the call that made it, and under its keys.
