@@ -182,7 +182,7 @@ export class CallEntry {
   /** Aborts this call and those it made; `grace` ms later they are no longer waited for. */
   abort(reason: unknown, grace: number): void {
     for (const child of this.children) child.abort(reason, grace)
-    if (this.settled || this.signal.aborted) return
+    if (!this.begun || this.settled || this.signal.aborted) return
     this.#timer = timer(grace, this.#abandon)
     this.#controller.abort(reason)
   }

@@ -13,6 +13,7 @@ export async function completed(run: RunState, outcome: AgentResult): Promise<Ag
   // What was called on the side and nobody waits for.
   await quiet(run, new TypeError('the run is over'))
   run.signal.throwIfAborted()
+  run.current = undefined
   end(run)
   const result = { ...outcome, warnings: [...run.warnings], ...lost(run) }
   const { messages, usage, warnings, steps, ...own } = result
@@ -32,23 +33,27 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
     cancel.halt(reason)
     await within(cancel.mode ? config.grace : Number.POSITIVE_INFINITY, calls.idle())
   }
-  if (run.ended && !(run.ended instanceof RunStop)) return failed(run, run.ended)
-  const status = cancel.mode ? 'cancelled' : 'interrupted'
-  const checkpoint = run.checkpoint ?? checkpointOf(run, status)
+  run.closing = true
+  run.checkpoint ??= checkpointOf(run, cancel.mode ? 'cancelled' : 'interrupted')
+  cancel.over()
+  const { checkpoint } = run
+  const { interrupts } = checkpoint
+  const cancelled = checkpoint.status === 'cancelled' ? cancel.mode : undefined
+  const escalated = cancel.escalated && { escalated: true as const }
   await quiet(run, reason)
-  const messages = cancel.mode ? [...run.messages, ...calls.answers(openCalls(run.messages))] : run.messages
+  if (run.ended && !(run.ended instanceof RunStop)) return failed(run, run.ended)
+  const messages = cancelled ? [...run.messages, ...calls.outcomes(openCalls(run.messages))] : run.messages
   end(run)
   const notSaved = await saved(run, () => checkpoint)
-  const { interrupts } = checkpoint
   return Object.freeze({
-    status,
+    status: cancelled ? 'cancelled' : 'interrupted',
     text: '',
     messages,
     steps: run.step,
     usage: run.usage,
     warnings: [...run.warnings],
     ...(interrupts.length > 0 && { interrupts }),
-    ...(cancel.mode && { cancelled: { at: cancel.mode, ...(cancel.escalated && { escalated: true as const }) } }),
+    ...(cancelled && { cancelled: { at: cancelled, ...escalated } }),
     checkpoint: Object.freeze({ ...checkpoint, revision: run.saver.revision }),
     ...notSaved,
     ...lost(run),
@@ -57,6 +62,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
 
 /** What a caller needs to go on after an error (A24): every call answered, unless it is the history itself that is wrong. */
 export async function failed(run: RunState, error: unknown): Promise<never> {
+  run.closing = true
   await quiet(run, error)
   if (error instanceof AgentError) {
     const open = error instanceof HistoryError ? [] : openCalls(run.messages)
@@ -78,6 +84,7 @@ async function quiet(run: RunState, reason: unknown): Promise<void> {
 export function end(run: RunState): void {
   for (const event of run.funnel.drain()) run.show(event)
   run.calls.over()
+  run.closing = true
   run.over = true
   run.scope = {}
 }

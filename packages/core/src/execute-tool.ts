@@ -28,11 +28,10 @@ export function executeTool(run: RunState, entry: CallEntry, call: ToolCall, par
 
 async function* inSlot(run: RunState, entry: CallEntry, call: ToolCall, place: Place): ToolFlow {
   const queued = performance.now()
-  const { halted } = run.cancel
-  if (entry.ticket) await run.calls.slots.take(entry.ticket, AbortSignal.any([place.signal, halted]))
+  if (entry.ticket) await run.calls.slots.take(entry.ticket, AbortSignal.any([place.signal, run.cancel.halted]))
   try {
     place.signal.throwIfAborted()
-    halted.throwIfAborted()
+    mayStart(run, entry)
     return yield* inSpan(run, entry, call, place, performance.now() - queued)
   } catch (error) {
     const endsRun = error instanceof AgentError && !(error instanceof RunStop)
@@ -88,9 +87,9 @@ async function* work(run: RunState, entry: CallEntry, call: ToolCall, execution:
   signal.throwIfAborted()
   const effect = safeEffect(tool, input)
   span.setAttribute(TOOL_EFFECT, effect)
-  if (entry.provisional && entry.ceiling && exceeds(effect, entry.ceiling)) await committed(entry, signal)
+  if (entry.provisional && entry.ceiling && exceeds(effect, entry.ceiling)) await committed(run, entry, signal)
   entry.effect = effect
-  if (run.saver.isOn && effect !== 'read') await saved(run, signal)
+  if (run.saver.isOn && effect !== 'read') await saved(run, entry, signal)
   span.setAttribute(DISPATCH_LAG, (performance.now() - entry.askedAt) / 1000)
   try {
     const outcome = tool.execute(input, {
@@ -110,11 +109,16 @@ async function* work(run: RunState, entry: CallEntry, call: ToolCall, execution:
   }
 }
 
+/** Throws if nothing starts any more. What a call at work makes is a part of it, and starts: else it could not settle (K5, L3). */
+function mayStart(run: RunState, { maker }: CallEntry): void {
+  if (!maker) run.cancel.halted.throwIfAborted()
+}
+
 /** What may have happened must be known to a resume before it happens (L15). */
-async function saved(run: RunState, signal: AbortSignal): Promise<void> {
+async function saved(run: RunState, entry: CallEntry, signal: AbortSignal): Promise<void> {
   await run.saver.now()
   signal.throwIfAborted()
-  run.cancel.halted.throwIfAborted()
+  mayStart(run, entry)
 }
 
 /** A throw of the tool's own function counts as `external` (H4). */
@@ -126,16 +130,18 @@ function safeEffect(tool: Tool, input: unknown): Effect {
   }
 }
 
-async function committed(entry: CallEntry, signal: AbortSignal): Promise<void> {
+async function committed(run: RunState, entry: CallEntry, signal: AbortSignal): Promise<void> {
+  const stop = AbortSignal.any([signal, run.cancel.halted])
   let abort = () => {}
   const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
+    abort = () => reject(stop.reason)
+    stop.addEventListener('abort', abort, { once: true })
   })
   try {
+    stop.throwIfAborted()
     await Promise.race([entry.committed, aborted])
   } finally {
-    signal.removeEventListener('abort', abort)
+    stop.removeEventListener('abort', abort)
   }
 }
 

@@ -40,8 +40,12 @@ async function* steps(run: RunState): AgentFlow {
     const step = run.openStep()
     yield* run.tell({ type: 'step-start' })
     const candidate = step.phase === 'gate' ? step.candidate : yield* act(run, step, yield* think(run, step))
-    const accepted = candidate && (yield* askGate(run, step, candidate))
-    run.current = undefined
+    // What the user has sent in the meantime is to be answered first (K19).
+    const answer = candidate && run.sent.length === 0 ? yield* askGate(run, step, candidate) : undefined
+    const accepted = run.sent.length === 0 ? answer : undefined
+    // What the gate has judged is not judged again, whatever happens on the way out (L11).
+    if (accepted) run.closing = true
+    else run.current = undefined
     const messages = run.messages.filter((message) => !step.before.has(message))
     yield* run.tell({ type: 'step-end', ...(step.attempt !== undefined && { attempt: step.attempt }), messages })
     if (accepted) return resultOf(run, step, accepted)
@@ -90,15 +94,14 @@ async function* askModel(run: RunState, step: Step): Flow<AgentEvent, void> {
 /** Makes the calls of a response. Gives the candidate for the final answer, if there is one. */
 async function* act(run: RunState, step: Step, answer: AssistantMessage): Flow<AgentEvent, Answer | undefined> {
   const calls = callsOf(answer)
-  if (calls.length > 0) run.cancel.stopAt('after-model')
   const refusal = calls.length > 0 ? refusalOf(run, answer, calls) : undefined
+  if (calls.length > 0 && !refusal) run.cancel.stopAt('after-model')
   const results = refusal ? refuse(run, calls, refusal) : yield* run.funnel.until(run.calls.commit(calls, step.attempt))
   run.signal.throwIfAborted()
   for (const message of results) run.append(message)
   const isAnswer = refusal?.isAnswer ?? calls.length === 0
   const candidate = isAnswer ? answer : refusal ? undefined : results.find((message) => run.calls.isDirect(message))
-  // What the user has sent in the meantime is to be answered first (K19).
-  step.offer(run.sent.length === 0 ? candidate : undefined, answer.finishReason)
+  step.offer(candidate, answer.finishReason)
   yield* run.funnel.drain()
   return step.candidate
 }

@@ -54,6 +54,7 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   const unknown = Object.keys(given).filter((id) => checkpoint.interrupts.every((pending) => pending.id !== id))
   if (unknown.length > 0) throw new UnknownInterruptError(unknown)
   run.resumed = { checkpoint, answers: given }
+  run.unclaimed = checkpoint
   run.saver.revision = checkpoint.revision
   run.remember(checkpoint)
   run.usage = checkpoint.usage
@@ -61,7 +62,7 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   run.step = checkpoint.steps
   run.current = checkpoint.step && stepOf(run, checkpoint.step)
   run.feedback = checkpoint.feedback
-  run.sent = checkpoint.sent
+  run.sent = [...checkpoint.sent, ...run.sent]
   run.unknown = checkpoint.unknown
   run.calls.abandoned.push(...checkpoint.abandoned)
   run.questions.restore(checkpoint.questions)
@@ -92,6 +93,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   }
   const unasked = open.find(({ address }) => entries.every((entry) => !isInside(address, addressOf(run, entry))))
   if (unasked) run.asking = { interrupt: new Interrupt(unasked.payload), ...placeOf(unasked.address.slice(1)) }
+  run.unclaimed = undefined
   await run.saver.now()
   if (run.asking) throw run.asking.interrupt
 }

@@ -94,8 +94,12 @@ export class RunState {
   checkpoint: Checkpoint | undefined
   /** What it goes on from, if it does. */
   resumed: Resumed | undefined
+  /** That, until the calls it holds are in the run. */
+  unclaimed: Checkpoint | undefined
   /** Whether there is a state to save: if it goes on from a checkpoint, that has been read. */
   isReady = false
+  /** Nothing that is sent to it enters the history any more. */
+  closing = false
   over = false
   /** What run-local values hang on. A run that is over gets another, so that they go though somebody keeps the run (D5). */
   scope: object = {}
@@ -161,7 +165,9 @@ export class RunState {
   stop(error: AgentError): void {
     if (this.over || (this.#ended && !(this.#ended instanceof RunStop))) return
     this.#ended = error
+    this.closing = true
     if (this.signal.aborted) return
+    if (this.#isOutermost) this.saver.close()
     this.#controller.abort(error)
     this.#request.abort(error)
     this.calls.abort(error)
@@ -201,10 +207,14 @@ export class RunState {
   enter(setup: AgentSetup, context: Context): void {
     if (this.#atWork)
       throw new MiddlewareError(this.#repeater, 'wrapAgent', 'the steps of an earlier next are not out yet')
-    this.#atWork = true
     // Called again, the steps go on with a new one.
-    if (this.#entered) this.current = undefined
+    if (this.#entered) {
+      this.cancel.stopAt('after-tools')
+      this.current = undefined
+    }
     this.#entered = true
+    this.#atWork = true
+    this.closing = false
     this.setup = setup
     this.context = context
     this.calls.slots.limit = setup.toolConcurrency
@@ -219,7 +229,10 @@ export class RunState {
   openStep(): Step {
     if (this.current) return this.current
     this.cancel.stopAt('after-tools')
-    if (this.step >= this.setup.maxSteps) throw new MaxStepsError(this.setup.maxSteps, this.feedback)
+    if (this.step >= this.setup.maxSteps) {
+      this.takeSent()
+      throw new MaxStepsError(this.setup.maxSteps, this.feedback)
+    }
     this.feedback = undefined
     this.current = new Step(++this.step, this.messages)
     return this.current
@@ -237,12 +250,12 @@ export class RunState {
     if (!this.questions.isEmpty) this.questions.done(addressOf(this, call, by))
   }
 
-  /** Queues a user message; false once the run is over. */
+  /** Queues a user message; false once no step can follow that would read it. */
   send(message: string | UserMessage): boolean {
-    if (this.over) return false
+    if (this.closing) return false
     const said: UserMessage =
       typeof message === 'string' ? { role: 'user', content: message } : structuredClone(message)
-    if (!isMessage(said) || said.role !== 'user')
+    if (message === '' || !isMessage(said) || said.role !== 'user')
       throw new InputError('what is sent to a run is a text or a user message')
     this.sent = [...this.sent, freeze(said)]
     return true

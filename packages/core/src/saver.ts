@@ -20,6 +20,7 @@ export class Saver {
   #last: Promise<void> = Promise.resolve()
   /** A save that has not begun: what happens until then is in it. */
   #waiting: Promise<void> | undefined
+  #closed = false
   #conflict: CheckpointConflictError | undefined
 
   constructor(options: SaverOptions) {
@@ -45,9 +46,14 @@ export class Saver {
     if (!this.isOn) return
     this.#waiting ??= this.#queue(() => {
       this.#waiting = undefined
-      return this.#options.snapshot()
+      return this.#closed ? undefined : this.#options.snapshot()
     })
     await this.#waiting
+  }
+
+  /** The run was stopped: how it is torn down is not saved (K1, K4). */
+  close(): void {
+    this.#closed = true
   }
 
   /** Stores this very state, behind what is being saved. Throws like {@link now}. */
@@ -55,15 +61,16 @@ export class Saver {
     if (this.isOn) await this.#queue(() => checkpoint)
   }
 
-  #queue(state: () => Checkpoint): Promise<void> {
+  #queue(state: () => Checkpoint | undefined): Promise<void> {
     const saved = this.#last.then(() => this.#save(state()))
     this.#last = saved.catch(() => undefined)
     return saved
   }
 
-  async #save(checkpoint: Checkpoint): Promise<void> {
+  async #save(checkpoint: Checkpoint | undefined): Promise<void> {
     const { store, runId, lost } = this.#options
     if (this.#conflict) throw this.#conflict
+    if (!checkpoint) return
     try {
       await store?.save(runId, { ...checkpoint, revision: this.revision + 1 }, this.revision)
       this.revision++

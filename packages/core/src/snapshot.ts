@@ -12,7 +12,8 @@ import type { Step } from './step.ts'
 
 /** The run as it stands: what it has, not what it waits for. To be stored at once: it shares its parts with the run. */
 export function snapshot(run: RunState, status: Checkpoint['status'] = 'running'): Checkpoint {
-  const { current, feedback, saver, trace } = run
+  const { current, feedback, saver, trace, unclaimed } = run
+  if (unclaimed) return untouched(run, unclaimed, status)
   return {
     format: CHECKPOINT_FORMAT,
     runId: run.id,
@@ -38,6 +39,13 @@ export function snapshot(run: RunState, status: Checkpoint['status'] = 'running'
     abandoned: run.calls.abandoned,
     ...(trace && { trace }),
   }
+}
+
+/** A resumed run that has not come to its calls: what it was to go on from, and what has been asked or sent since. */
+function untouched(run: RunState, from: Checkpoint, status: Checkpoint['status']): Checkpoint {
+  const asked = interruptsOf(run).filter(({ id }) => from.interrupts.every((pending) => pending.id !== id))
+  const interrupts = [...from.interrupts, ...asked]
+  return { ...from, status, revision: run.saver.revision, interrupts, sent: run.sent }
 }
 
 /** The same for a result: a frozen copy that equals what is stored of it (L13). */

@@ -110,6 +110,8 @@ export class ToolCalls {
     if (actor.call?.signal.aborted) return Promise.reject(actor.call.signal.reason)
     const asker = this.#modelCall.askers.get(call.id)
     const found = this.#find(call, asker)
+    const { halted } = this.#run.cancel
+    if (halted.aborted && !found?.begun && !actor.call) return Promise.reject(halted.reason)
     if (found) return this.#begun(found).promise
     const mayStart = asker ? this.#modelCall.open && !asker.over : !takenIds.has(call.id)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
@@ -170,17 +172,31 @@ export class ToolCalls {
   answers(calls: readonly ToolCall[]): ToolMessage[] {
     return calls.map((call) => {
       const entry = this.#ledger.get(call.id)
-      if (entry?.message && !entry.discarded) return entry.message
-      const started = entry !== undefined && !entry.discarded && entry.attempts > 0
-      const message = freeze(textMessage(call, started ? CUT_OFF : NOT_STARTED, true))
-      this.#run.push({ type: 'tool-end', callId: call.id, message })
+      const made = entry?.discarded ? undefined : entry
+      const message = outcome(call, made)
+      if (!made?.told) this.#run.push({ type: 'tool-end', callId: call.id, message })
       return message
     })
   }
 
-  /** The run is aborted or over: nothing more starts or commits, and what is at work is told to stop. */
+  /** The same for calls that a checkpoint keeps open, early ones included: a resume tells of their end (K14, K15). */
+  outcomes(calls: readonly ToolCall[]): ToolMessage[] {
+    return calls.map((call) => {
+      const entry = this.#ledger.get(call.id)
+      const kept = !entry?.discarded || entry.discarded === 'run_aborted'
+      return outcome(call, entry && kept && sameCall(entry.call, call) ? entry : undefined)
+    })
+  }
+
+  /**
+   * The run is aborted or over: nothing more starts or commits, and what is at work is told to stop. What a stopped run has made
+   * early stays as it is, for its resume (O8, O9).
+   */
   abort(reason: unknown): void {
-    this.discardRest('run_aborted')
+    this.#modelCall.open = false
+    const stopsLater = reason instanceof RunStop && !this.#run.signal.aborted
+    const settled = this.#ledger.entries().filter(({ message }) => message)
+    this.#discardAll('run_aborted', stopsLater ? settled : [])
     for (const entry of this.#ledger.entries()) entry.abort(reason, this.#run.config.grace)
   }
 
@@ -307,7 +323,7 @@ export class ToolCalls {
       entry.message = freeze({ ...message, callId: entry.id, name: entry.call.name })
       return entry.message
     } catch (error) {
-      if (error instanceof RunStop) return this.#stop(entry, error)
+      if (error instanceof RunStop && !entry.signal.aborted) return this.#stop(entry, error)
       // Before its slot is free: what waits for it must not start any more (A12).
       if (this.#asked.includes(entry)) this.abort(error)
       throw error
@@ -315,7 +331,7 @@ export class ToolCalls {
       entry.settle()
       if (entry.ticket) this.slots.close(entry.ticket)
       if (!entry.provisional && !entry.discarded) this.#close(entry)
-      this.#run.saver.soon()
+      if (!entry.signal.aborted) this.#run.saver.soon()
     }
   }
 
@@ -338,9 +354,11 @@ export class ToolCalls {
       if (entry.message && !entry.told) this.#close(entry)
       return
     }
-    if (!entry.maker) this.counts.committed++
     this.#ledger.rename(entry, id)
-    this.#events.committed(entry)
+    if (entry.begun) {
+      if (!entry.maker) this.counts.committed++
+      this.#events.committed(entry)
+    }
     entry.commit()
     for (const child of entry.children) this.#commit(child, child.id, modelEnded)
     if (entry.message && entry.message.callId !== entry.id)
@@ -369,10 +387,14 @@ export class ToolCalls {
 
   /** Lets go of a provisional call: it alone is aborted, and nobody sees its result (H20). */
   #discard(entry: CallEntry, cause: DiscardCause): void {
-    if (!entry.maker) this.counts.discarded++
     for (const child of entry.children) if (child.provisional && !child.discarded) this.#discard(child, cause)
     entry.discarded = cause
+    // As a checkpoint has it, and nobody has asked for it since.
+    if (!entry.begun) return
+    if (!entry.maker) this.counts.discarded++
     this.#events.discarded(entry)
+    // Its result is in the checkpoint: it is not undone.
+    if (entry.message && this.#run.checkpoint) return
     entry.abort(new ToolDiscardedError(entry.call.id, cause), this.#run.config.grace)
     const undone = () => compensate(this.#run, entry, this.abandoned.includes(entry.id))
     this.#keep(entry.promise.catch(() => undefined).then(async () => endSpans(entry, await undone())))
@@ -383,6 +405,11 @@ export class ToolCalls {
     const done = work.catch(() => undefined).finally(() => this.#work.delete(done))
     this.#work.add(done)
   }
+}
+
+/** A call's result, or how far it came. */
+function outcome(call: ToolCall, entry: CallEntry | undefined): ToolMessage {
+  return entry?.message ?? freeze(textMessage(call, entry && entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true))
 }
 
 function unlessStop(error: unknown): void {
