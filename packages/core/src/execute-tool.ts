@@ -88,8 +88,14 @@ async function* work(run: RunState, entry: CallEntry, call: ToolCall, execution:
   const effect = safeEffect(tool, input)
   span.setAttribute(TOOL_EFFECT, effect)
   if (entry.provisional && entry.ceiling && exceeds(effect, entry.ceiling)) await committed(run, entry, signal)
+  const before = entry.effect
   entry.effect = effect
-  if (run.saver.isOn && effect !== 'read') await saved(run, entry, signal)
+  try {
+    if (run.saver.isOn && effect !== 'read') await saved(run, entry, signal)
+  } catch (error) {
+    entry.effect = before
+    throw error
+  }
   span.setAttribute(DISPATCH_LAG, (performance.now() - entry.askedAt) / 1000)
   try {
     const outcome = tool.execute(input, {

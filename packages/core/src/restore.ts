@@ -151,8 +151,10 @@ function restoreCall(
   } else if (entry.nested) {
     const given = answered.filter((one) => isNested(one)).map(({ id }) => [id, answers[id] as Json])
     entry.nested = { ...entry.nested, answers: Object.fromEntries(given) as Answers }
-  } else if (saved.effect && run.rerun.includes(saved.effect)) entry.rerun = true
-  else if (saved.effect) {
+  } else if (saved.effect && run.rerun.includes(saved.effect)) {
+    entry.rerun = true
+    entry.effect = saved.effect
+  } else if (saved.effect) {
     entry.settleAs(textMessage({ ...entry.call, id: entry.id }, MAY_HAVE_HAPPENED, true))
     run.unknown = [...run.unknown, entry.id]
   }
