@@ -94,14 +94,17 @@ export function startRun(
   })
   run.context = span.context
   run.span = span.span
+  let ended = false
   const result = drive(run, beginning, options).then(
     (result) => {
+      ended = true
       finish(run, span, undefined, result)
       const dropped = buffer?.dropped ?? 0
       buffer?.end({ event: { runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) } })
       return result
     },
     (error: unknown) => {
+      ended = true
       finish(run, span, error)
       buffer?.end({ error })
       throw error
@@ -114,8 +117,9 @@ export function startRun(
     id: run.id,
     result,
     async cancel(options = {}) {
-      if (run.over) return { status: 'ended' }
-      run.cancel.request(options)
+      if (ended) return { status: 'ended' }
+      // While the end is being saved it is as it is.
+      if (!run.over) run.cancel.request(options)
       return result.then(
         ({ status }) => ({ status: status === 'cancelled' ? status : 'ended' }),
         (error: unknown) => ({ status: error instanceof RunAbortedError ? 'aborted' : 'ended' }),

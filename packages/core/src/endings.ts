@@ -64,6 +64,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
 export async function failed(run: RunState, error: unknown): Promise<never> {
   run.closing = true
   await quiet(run, error)
+  if (run.isOutermost && run.saver.isOn) await within(run.config.grace, run.saver.idle())
   if (error instanceof AgentError) {
     const open = error instanceof HistoryError ? [] : openCalls(run.messages)
     const messages = [...run.messages, ...run.calls.answers(open)]
@@ -84,6 +85,8 @@ async function quiet(run: RunState, reason: unknown): Promise<void> {
 export function end(run: RunState): void {
   for (const event of run.funnel.drain()) run.show(event)
   run.calls.over()
+  for (const span of run.spans) span.end()
+  run.spans.clear()
   run.closing = true
   run.over = true
   run.scope = {}

@@ -67,6 +67,8 @@ export class RunState {
   readonly cancel: Cancel
   readonly warnings: Warning[] = []
   readonly takenIds: Set<string> = new Set()
+  /** Of hooks and wraps that are not out: those that never come out end with the run. */
+  readonly spans: Set<Span> = new Set()
   readonly questions: Questions = new Questions()
   readonly values: CellValues = new CellValues()
   setup: AgentSetup

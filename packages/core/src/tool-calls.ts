@@ -224,6 +224,8 @@ export class ToolCalls {
         saved: one,
       })
       byKey.set(one.key, entry)
+      // Those of a response that did not stand are in no history: the next one gets others all the same (G10).
+      for (const id of [one.id, one.call.id]) this.#run.takenIds.add(id)
       this.#ledger.add(entry)
     }
     return [...byKey.values()]
@@ -409,7 +411,10 @@ export class ToolCalls {
 
 /** A call's result, or how far it came. */
 function outcome(call: ToolCall, entry: CallEntry | undefined): ToolMessage {
-  return entry?.message ?? freeze(textMessage(call, entry && entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true))
+  const message = entry?.message
+  if (message?.callId === call.id) return message
+  if (message) return freeze({ ...message, callId: call.id })
+  return freeze(textMessage(call, entry && entry.attempts > 0 ? CUT_OFF : NOT_STARTED, true))
 }
 
 function unlessStop(error: unknown): void {
