@@ -274,7 +274,7 @@ export class ToolCalls {
     }
     const held = asker && this.#ledger.held(call, this.#run.step, asker)
     if (!held) return undefined
-    this.#ledger.rename(held, call.id)
+    this.#rename(held, call.id)
     held.askers.push(asker)
     if (asker.span) for (const { open } of held.executions) open.span.addLink({ context: asker.span.spanContext() })
     return held
@@ -356,7 +356,7 @@ export class ToolCalls {
       if (entry.message && !entry.told) this.#close(entry)
       return
     }
-    this.#ledger.rename(entry, id)
+    this.#rename(entry, id)
     if (entry.begun) {
       if (!entry.maker) this.counts.committed++
       this.#events.committed(entry)
@@ -367,6 +367,12 @@ export class ToolCalls {
       entry.message = freeze({ ...entry.message, callId: entry.id })
     entry.modelEnded = modelEnded
     if (entry.settled) this.#close(entry)
+  }
+
+  /** The id of the attempt that asks for it now: whatever names it, names it so. */
+  #rename(entry: CallEntry, id: string): void {
+    this.#run.unknown = this.#run.unknown.map((unknown) => (unknown === entry.id ? id : unknown))
+    this.#ledger.rename(entry, id)
   }
 
   #close(entry: CallEntry): void {
