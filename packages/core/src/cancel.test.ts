@@ -917,3 +917,32 @@ test('what a run that was aborted or cancelled tears down is not saved as a resu
   expect(await store.load(started.run.id)).toEqual(before)
   expect((before as Checkpoint).calls).toMatchObject([{ id: 'tidy', effect: 'external' }])
 })
+
+test('stopped before it has come to its calls, a resumed run still knows which of them were made (K14, A24)', async () => {
+  const slow: Middleware = { name: 'slow', beforeAgent: (_, run) => (first ? sleep(100, run.signal) : undefined) }
+  const responses = [respond(...named('quick', 'slow', 'late')), answer]
+  const tools = [work('quick', 10), work('slow', 100), work('late', 1)]
+  first = false
+  const started = start(responses, { tools, middleware: [slow], toolConcurrency: 2 })
+  await at(65)
+  const halted = started.run.cancel({ at: 'after-model' })
+  await at(10)
+  void started.run.cancel()
+  const { result } = await ended(started)
+  expect(await halted).toEqual({ status: 'cancelled' })
+  const expected = [
+    ['quick', 'quick done'],
+    ['slow', CUT_OFF],
+    ['late', NOT_STARTED],
+  ]
+  first = true
+  const cancelled = started.agent.resume(result?.checkpoint as Checkpoint)
+  const controller = new AbortController()
+  const aborted = started.agent.resume(result?.checkpoint as Checkpoint, {}, { signal: controller.signal })
+  const failing = aborted.result.catch((error: unknown) => error)
+  await at(50)
+  void cancelled.cancel()
+  controller.abort()
+  expect(resultsIn((await cancelled.result).messages)).toEqual(expected)
+  expect(resultsIn(((await failing) as RunAbortedError).messages)).toEqual(expected)
+})

@@ -75,10 +75,12 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
   throw error
 }
 
-/** Nothing of the run is at work any more. */
+/** Nothing of the run is at work any more, and what became of its calls is known: also of one that had not come to them yet. */
 async function quiet(run: RunState, reason: unknown): Promise<void> {
   run.calls.abort(reason)
   await run.calls.idle()
+  if (run.unclaimed) run.calls.restore(run.unclaimed.calls)
+  run.unclaimed = undefined
 }
 
 /** What was said last is said, and nothing more will be. */
