@@ -20,6 +20,8 @@ export interface BenchOptions {
   readonly report: string
   /** Where spans go; absent: nowhere. */
   readonly otlp?: string
+  /** What core itself costs is measured, and nothing else. */
+  readonly overhead?: true
 }
 
 export const DEFAULT_COLLECTOR = 'http://localhost:4318'
@@ -40,6 +42,7 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     .option('--report <file>', 'the results as one page', writable, 'report.html')
     .option('--otlp [url]', `send spans to a collector, such as Jaeger (default URL: ${DEFAULT_COLLECTOR})`, collector)
     .option('--full', `every scenario, ${FULL_RUNS} runs of each mode: about seven minutes`)
+    .option('--overhead', 'instead: what core itself costs in time, memory and size, beside what it may')
     .addHelpText('after', scenarioHelp())
     .allowExcessArguments(false)
     .showHelpAfterError('(--help says what there is)')
@@ -56,6 +59,7 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     json: given.json,
     report: given.report,
     ...(given.otlp && { otlp: given.otlp === true ? DEFAULT_COLLECTOR : given.otlp }),
+    ...(given.overhead && { overhead: true as const }),
   }
 }
 
@@ -70,6 +74,7 @@ interface Given {
   readonly report: string
   readonly otlp?: string | true
   readonly full?: true
+  readonly overhead?: true
 }
 
 /** A file in a folder that is there: found out before the run, not after it. */
@@ -129,5 +134,6 @@ Examples
   npm run bench
   npm run bench -- --scenario f --wire anthropic --runs 5
   npm run bench -- --full --json full.json --report full.html
-  npm run bench -- --scenario b,f --otlp`
+  npm run bench -- --scenario b,f --otlp
+  npm run bench -- --overhead`
 }

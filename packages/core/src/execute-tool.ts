@@ -28,7 +28,7 @@ export function executeTool(run: RunState, entry: CallEntry, call: ToolCall, par
 
 async function* inSlot(run: RunState, entry: CallEntry, call: ToolCall, place: Place): ToolFlow {
   const queued = performance.now()
-  if (entry.ticket) await run.calls.slots.take(entry.ticket, AbortSignal.any([place.signal, run.cancel.halted]))
+  if (entry.ticket) await run.calls.slots.take(entry.ticket, place.signal, run.cancel.halted)
   try {
     place.signal.throwIfAborted()
     mayStart(run, entry)

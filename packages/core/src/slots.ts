@@ -34,14 +34,15 @@ export class Slots {
     return ticket
   }
 
-  /** Waits for a slot. Rejects with the signal's reason when it aborts before that. */
-  async take(ticket: Ticket, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted()
+  /** Waits for a slot. Rejects with a signal's reason when one aborts before that. */
+  async take(ticket: Ticket, ...signals: readonly AbortSignal[]): Promise<void> {
+    for (const signal of signals) signal.throwIfAborted()
     if (this.#held.delete(ticket)) return
     if (this.#mayGo(ticket)) {
       this.#executing.push(ticket)
       return
     }
+    const signal = AbortSignal.any([...signals])
     await new Promise<void>((resolve, reject) => {
       const leave = () => {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
