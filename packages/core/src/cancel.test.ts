@@ -36,7 +36,7 @@ afterEach(async () => {
   await new Promise((resolve) => setImmediate(resolve))
   process.off('unhandledRejection', onUnhandled)
   if (unhandled.length > 0) throw new AggregateError(unhandled, 'rejections nobody handled')
-  expect(timers).toBe(0)
+  if (timers > 0) throw new Error(`${timers} timers are left`)
 })
 
 const CUT_OFF = 'The run ended while this call was at work: it was cut off, and its effect may have happened.'
