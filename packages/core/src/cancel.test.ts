@@ -801,7 +801,9 @@ test.each(['beforeAgent', 'beforeModel', 'afterModel', 'beforeFinalAnswer'] as c
   },
 )
 
-test('at whatever millisecond a run is cancelled, the resumed one comes to the transcript of the undisturbed run (K4, K5, K15)', async () => {
+test('at whatever millisecond a run is cancelled, the resumed one comes to the transcript of the undisturbed run (K4, K5, K15)', {
+  timeout: 60_000,
+}, async () => {
   const responses = [
     respond(say('Let me see.'), ...named('a', 'b')),
     respond(...named('c'), call('a', {}, { id: 'a2', deltas: 1 })),
@@ -816,7 +818,7 @@ test('at whatever millisecond a run is cancelled, the resumed one comes to the t
   })
   const expected = await undisturbed(responses, options())
   for (const mode of ['now', 'after-model', 'after-tools'] as const) {
-    for (let moment = 0; moment <= 260; moment += 3) {
+    for (let moment = 0; moment <= 260; moment += 5) {
       const started = start(responses, options())
       await at(moment)
       void started.run.cancel({ at: mode })
@@ -945,4 +947,23 @@ test('stopped before it has come to its calls, a resumed run still knows which o
   controller.abort()
   expect(resultsIn((await cancelled.result).messages)).toEqual(expected)
   expect(resultsIn(((await failing) as RunAbortedError).messages)).toEqual(expected)
+})
+
+test('a save that waits for its turn when the run is aborted is not made (K1)', async () => {
+  const store = memoryStore()
+  const save = store.save.bind(store)
+  const begun: number[] = []
+  store.save = async (...saved) => {
+    begun.push(performance.now())
+    await sleep(100)
+    await save(...saved)
+  }
+  const tools = [work('a', 10, 'read'), work('b', 20, 'read'), work('c', 5_000, 'read')]
+  const started = start([respond(...named('a', 'b', 'c')), answer], { tools, checkpoints: store })
+  await at(95)
+  const aborted = performance.now()
+  started.controller.abort()
+  await ended(started)
+  expect(begun.length).toBeGreaterThan(0)
+  expect(begun.filter((time) => time > aborted)).toEqual([])
 })
