@@ -46,6 +46,10 @@ test('--otlp alone means the usual collector', () => {
   expect(parseOptions(['--otlp', 'http://10.0.0.1:4318']).otlp).toBe('http://10.0.0.1:4318')
 })
 
+test('--overhead measures what core itself costs', () => {
+  expect(parseOptions(['--overhead'])).toMatchObject({ overhead: true })
+})
+
 test.each([
   [['--scenario', 'a,z'], 'Unknown: z. There are a, b, c, d50, d100, d200, e, f.'],
   [['--wire', 'gemini'], 'Unknown: gemini. There are openai-chat, openai-responses, anthropic.'],
@@ -65,7 +69,19 @@ test.each([
 test('--help names every option and scenario', () => {
   const { error, written } = failureOf(['--help'])
   expect(error.exitCode).toBe(0)
-  const options = ['scenario', 'wire', 'mode', 'runs', 'transport', 'json', 'report', 'otlp', 'full', 'faults']
+  const options = [
+    'scenario',
+    'wire',
+    'mode',
+    'runs',
+    'transport',
+    'json',
+    'report',
+    'otlp',
+    'full',
+    'faults',
+    'overhead',
+  ]
   for (const option of options) expect(written).toContain(`--${option}`)
   for (const title of ['Three calls of equal length', 'A slow call first', '200 KB of arguments'])
     expect(written).toContain(title)

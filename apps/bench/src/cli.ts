@@ -22,6 +22,8 @@ export interface BenchOptions {
   readonly report: string
   /** Where spans go; absent: nowhere. */
   readonly otlp?: string
+  /** What core itself costs is measured, and nothing else. */
+  readonly overhead?: true
 }
 
 export const DEFAULT_COLLECTOR = 'http://localhost:4318'
@@ -46,6 +48,7 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
       '--faults',
       'the fault matrix, alone if no scenario is named: what our rule and those of others execute wrongly',
     )
+    .option('--overhead', 'instead: what core itself costs in time, memory and size, beside what it may')
     .addHelpText('after', scenarioHelp())
     .allowExcessArguments(false)
     .showHelpAfterError('(--help says what there is)')
@@ -63,6 +66,7 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     json: given.json,
     report: given.report,
     ...(given.otlp && { otlp: given.otlp === true ? DEFAULT_COLLECTOR : given.otlp }),
+    ...(given.overhead && { overhead: true as const }),
   }
 }
 
@@ -78,6 +82,7 @@ interface Given {
   readonly otlp?: string | true
   readonly full?: true
   readonly faults?: true
+  readonly overhead?: true
 }
 
 /** A file in a folder that is there: found out before the run, not after it. */
@@ -138,5 +143,6 @@ Examples
   npm run bench -- --scenario f --wire anthropic --runs 5
   npm run bench -- --full --json full.json --report full.html
   npm run bench -- --scenario b,f --otlp
-  npm run bench -- --faults`
+  npm run bench -- --faults
+  npm run bench -- --overhead`
 }

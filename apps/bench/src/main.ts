@@ -7,6 +7,8 @@ import { environment } from './environment.ts'
 import { isForbidden } from './faults/judge.ts'
 import { faultMatrix, sumOfCells } from './faults/matrix.ts'
 import { faultTable } from './faults/table.ts'
+import { overhead } from './overhead.ts'
+import { missed, overheadTable } from './overhead-table.ts'
 import { progressOf } from './progress.ts'
 import { reportOf } from './report/report.ts'
 import { cellsOf, type Results, UNITS } from './results.ts'
@@ -30,7 +32,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const stopped = (name: NodeJS.Signals): void => stop.abort(name)
   process.once('SIGINT', stopped).once('SIGTERM', stopped)
   try {
-    return await bench(options, stop.signal)
+    return await (options.overhead ? ownCost(stop.signal) : bench(options, stop.signal))
   } catch (error) {
     if (!stop.signal.aborted) throw error
     console.error('Stopped; nothing was written.')
@@ -38,6 +40,13 @@ export async function main(args: readonly string[]): Promise<number> {
   } finally {
     process.off('SIGINT', stopped).off('SIGTERM', stopped)
   }
+}
+
+/** 1 if core costs more than it may. */
+async function ownCost(signal: AbortSignal): Promise<number> {
+  const figures = await overhead(signal)
+  console.log(overheadTable(figures))
+  return missed(figures).length > 0 ? 1 : 0
 }
 
 async function bench(options: BenchOptions, signal: AbortSignal): Promise<number> {

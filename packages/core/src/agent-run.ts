@@ -102,8 +102,10 @@ export function startRun(
   })
   run.context = span.context
   run.span = span.span
+  let ended = false
   const result = drive(run, beginning, options).then(
     (result) => {
+      ended = true
       finish(run, span, undefined, result)
       const dropped = buffer?.dropped ?? 0
       const event: AgentEvent = { runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) }
@@ -112,6 +114,7 @@ export function startRun(
       return result
     },
     (error: unknown) => {
+      ended = true
       finish(run, span, error)
       buffer?.end({ error })
       throw error
@@ -124,8 +127,9 @@ export function startRun(
     id: run.id,
     result,
     async cancel(options = {}) {
-      if (run.over) return { status: 'ended' }
-      run.cancel.request(options)
+      if (ended) return { status: 'ended' }
+      // While the end is being saved it is as it is.
+      if (!run.over) run.cancel.request(options)
       return result.then(
         ({ status }) => ({ status: status === 'cancelled' ? status : 'ended' }),
         (error: unknown) => ({ status: error instanceof RunAbortedError ? 'aborted' : 'ended' }),

@@ -223,7 +223,7 @@ export class CallEntry implements Ticket {
   abort(reason: unknown, grace: number): void {
     for (const child of this.children) child.abort(reason, grace)
     this.rest?.fail(reason)
-    if (this.settled || this.signal.aborted) return
+    if (!this.begun || this.settled || this.signal.aborted) return
     this.warmUp?.abort(reason)
     this.#timer = timer(grace, this.#abandon)
     this.#controller.abort(reason)

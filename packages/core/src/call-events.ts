@@ -91,8 +91,9 @@ export class CallEvents {
       this.#run.push({ type: 'tool-discarded', callId: entry.call.id, cause: entry.discarded })
   }
 
+  /** What settles when the checkpoint is taken is open in it: a resume tells of its end (K15). */
   ended(entry: CallEntry): void {
-    if (!entry.message || entry.told) return
+    if (!entry.message || entry.told || this.#run.checkpoint) return
     entry.told = true
     this.#run.push({ type: 'tool-end', callId: entry.id, message: entry.message })
   }

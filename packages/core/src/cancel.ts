@@ -19,14 +19,13 @@ export interface CancelOptions {
 const STRENGTH: readonly CancelMode[] = ['after-tools', 'after-model', 'now']
 
 export class Cancel {
-  /** What comes up through wraps and calls when the run stops. */
-  readonly error: RunCancelled = new RunCancelled()
   /** Whether a time limit made it `now`. */
   escalated = false
   readonly #raised: (mode: CancelMode) => void
   readonly #halt = new AbortController()
   readonly #timers: Set<ReturnType<typeof timer>> = new Set()
   #mode: CancelMode | undefined
+  #error: RunCancelled | undefined
 
   /** `raised` is told of each mode that is stronger than the last. */
   constructor(raised: (mode: CancelMode) => void) {
@@ -35,6 +34,11 @@ export class Cancel {
 
   get mode(): CancelMode | undefined {
     return this.#mode
+  }
+
+  /** What comes up through wraps and calls when the run stops. Made when it is needed: an error notes its stack. */
+  get error(): RunCancelled {
+    return (this.#error ??= new RunCancelled())
   }
 
   /** Aborts when no call may start any more that has not started yet. */

@@ -71,7 +71,11 @@ function layer<Request, Event extends Typed, Result>(
       return Promise.allSettled(made.map(close))
     }
     return traced({
-      open: () => startMiddlewareSpan(run.tracer, parent, name, kind.hook, run.step),
+      open: () => {
+        const open = startMiddlewareSpan(run.tracer, parent, name, kind.hook, run.step)
+        run.spans.add(open.span)
+        return open
+      },
       make: ({ context }) => {
         const next = (request: Request) => {
           if (out) throw new MiddlewareError(name, kind.hook, 'next was called after the wrap had ended')
@@ -104,6 +108,7 @@ function layer<Request, Event extends Typed, Result>(
       },
       async ended({ span }, error) {
         await within(run.config.grace, leave())
+        if (!run.spans.delete(span)) return
         span.setAttribute(MIDDLEWARE_NEXT_CALLS, made.length)
         if (error !== undefined) setError(span, error)
         span.end()

@@ -5,6 +5,7 @@ import { AgentError, HistoryError, RunStop } from './errors.ts'
 import type { AgentResult } from './events.ts'
 import { within } from './grace.ts'
 import { freeze, openCalls } from './history.ts'
+import { restoreCalls } from './restore.ts'
 import type { RunState } from './run.ts'
 import { checkpointOf } from './snapshot.ts'
 
@@ -14,6 +15,7 @@ export async function completed(run: RunState, outcome: AgentResult): Promise<Ag
   // What was called on the side and nobody waits for.
   await quiet(run, new TypeError('the run is over'))
   run.signal.throwIfAborted()
+  run.current = undefined
   end(run)
   const handed = background.length > 0 && { background }
   const result = { ...outcome, warnings: [...run.warnings], ...handed, ...lost(run) }
@@ -42,24 +44,28 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
     cancel.halt(reason)
     await (cancel.mode ? within(config.grace, calls.idle()) : Promise.all([calls.idle(), background.idle()]))
   }
-  if (run.ended && !(run.ended instanceof RunStop)) return failed(run, run.ended)
-  const status = cancel.mode ? 'cancelled' : 'interrupted'
-  const checkpoint = run.checkpoint ?? checkpointOf(run, status)
+  run.closing = true
+  run.checkpoint ??= checkpointOf(run, cancel.mode ? 'cancelled' : 'interrupted')
+  cancel.over()
+  const { checkpoint } = run
+  const { interrupts } = checkpoint
+  const cancelled = checkpoint.status === 'cancelled' ? cancel.mode : undefined
+  const escalated = cancel.escalated && { escalated: true as const }
   await quiet(run, reason)
+  if (run.ended && !(run.ended instanceof RunStop)) return failed(run, run.ended)
   showRest(run)
-  const messages = cancel.mode ? [...run.messages, ...calls.answers(openCalls(run.messages))] : run.messages
+  const messages = cancelled ? [...run.messages, ...calls.outcomes(openCalls(run.messages))] : run.messages
   end(run)
   const notSaved = await saved(run, () => checkpoint)
-  const { interrupts } = checkpoint
   return Object.freeze({
-    status,
+    status: cancelled ? 'cancelled' : 'interrupted',
     text: '',
     messages,
     steps: run.step,
     usage: run.usage,
     warnings: [...run.warnings],
     ...(interrupts.length > 0 && { interrupts }),
-    ...(cancel.mode && { cancelled: { at: cancel.mode, ...(cancel.escalated && { escalated: true as const }) } }),
+    ...(cancelled && { cancelled: { at: cancelled, ...escalated } }),
     checkpoint: freeze({ ...checkpoint, revision: run.saver.revision }),
     ...notSaved,
     ...lost(run),
@@ -68,7 +74,9 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
 
 /** What a caller needs to go on after an error (A24): every call answered, unless it is the history itself that is wrong. */
 export async function failed(run: RunState, error: unknown): Promise<never> {
+  run.closing = true
   await quiet(run, error)
+  if (run.isOutermost && run.saver.isOn) await within(run.graceLeft, run.saver.idle())
   if (error instanceof AgentError) {
     const open = error instanceof HistoryError ? [] : openCalls(run.messages)
     showRest(run)
@@ -80,17 +88,21 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
   throw error
 }
 
-/** Nothing of the run is at work any more. */
+/** Nothing of the run is at work any more, and what became of its calls is known: also of one that had not come to them yet. */
 async function quiet(run: RunState, reason: unknown): Promise<void> {
   run.calls.abort(reason)
   run.background.abort(reason)
   await Promise.all([run.calls.idle(), run.background.idle()])
+  if (run.unclaimed) restoreCalls(run, run.unclaimed.calls)
+  run.unclaimed = undefined
 }
 
 /** What was said last is said, and nothing more will be. */
 export function end(run: RunState): void {
   showRest(run)
   run.calls.over()
+  for (const span of run.spans) span.end()
+  run.spans.clear()
   run.close()
 }
 
@@ -113,7 +125,11 @@ async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<
     if (run.isOutermost) await Promise.race([run.saver.put(run.checkpoint), run.broken])
     return {}
   } catch (error) {
-    if (run.ended && !(run.ended instanceof RunStop)) return await failed(run, run.ended)
+    if (run.ended && !(run.ended instanceof RunStop)) {
+      // This was not its end after all.
+      run.over = false
+      return await failed(run, run.ended)
+    }
     if (error instanceof AgentError) return { checkpointError: error }
     throw error
   }

@@ -115,5 +115,5 @@ type Delta = Extract<AgentEvent, { readonly delta: string }>
 
 /** Which part of which response a delta belongs to. */
 function partOf(delta: Delta): string {
-  return JSON.stringify([delta.runId, delta.attempt, delta.type, 'id' in delta && delta.id])
+  return `${delta.runId} ${delta.attempt} ${delta.type} ${'id' in delta ? delta.id : ''}`
 }

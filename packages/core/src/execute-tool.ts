@@ -183,8 +183,14 @@ async function* work<Result>(
   }
   execution.started = performance.now()
   span.setAttribute(DISPATCH_QUEUED, (queued + execution.started - checked) / 1000)
+  const before = entry.effect
   entry.effect = does.effect
-  if (host.save && does.effect !== 'read') await saved(host.save, unstarted)
+  try {
+    if (host.save && does.effect !== 'read') await saved(host.save, unstarted)
+  } catch (error) {
+    entry.effect = before
+    throw error
+  }
   span.setAttribute(DISPATCH_LAG, (performance.now() - entry.askedAt) / 1000)
   entry.status.begin()
   const { input } = given

@@ -64,6 +64,7 @@ async function runHook<Data, Result>(
   run.signal.throwIfAborted()
   const place = { middleware: name, hook }
   const open = startMiddlewareSpan(run.tracer, run.context, name, hook, run.step)
+  run.spans.add(open.span)
   const view = viewOf(run, { context: open.context, source: name, hook })
   try {
     const result = await context.with(open.context, () => call(data, view))
@@ -80,7 +81,7 @@ async function runHook<Data, Result>(
     setError(open.span, error)
     throw error
   } finally {
-    open.span.end()
+    if (run.spans.delete(open.span)) open.span.end()
   }
 }
 

@@ -54,9 +54,14 @@ async function* steps(run: RunState): AgentFlow {
     }
     yield* run.tell({ type: 'step-start' })
     const candidate = step.phase === 'gate' ? step.candidate : yield* act(run, step, yield* think(run, step))
-    const accepted = candidate && (yield* askGate(run, step, candidate))
-    if (accepted) step.accept(accepted.message)
-    else run.current = undefined
+    // What the user or a background call has said in the meantime is to be answered first (K19, I17).
+    const answer = candidate && !run.hasNews ? yield* askGate(run, step, candidate) : undefined
+    const accepted = run.hasNews ? undefined : answer
+    // What the gate has judged is not judged again, whatever happens on the way out (L11).
+    if (accepted) {
+      run.closing = true
+      step.accept(accepted.message)
+    } else run.current = undefined
     const messages = run.messages.filter((message) => !step.before.has(message))
     yield* run.tell({ type: 'step-end', ...(step.attempt !== undefined && { attempt: step.attempt }), messages })
     run.saver.soon()
@@ -105,8 +110,8 @@ async function* askModel(run: RunState, step: Step): Flow<AgentEvent, void> {
 /** Makes the calls of a response. Gives the candidate for the final answer, if there is one. */
 async function* act(run: RunState, step: Step, answer: AssistantMessage): Flow<AgentEvent, Answer | undefined> {
   const calls = callsOf(answer)
-  if (calls.length > 0) run.cancel.stopAt('after-model')
   const refusal = calls.length > 0 ? refusalOf(run, answer, calls) : undefined
+  if (calls.length > 0 && !refusal) run.cancel.stopAt('after-model')
   const results = refusal ? refuse(run, calls, refusal) : yield* make(run, step, calls)
   run.signal.throwIfAborted()
   for (const message of results) run.append(message)
@@ -117,8 +122,6 @@ async function* act(run: RunState, step: Step, answer: AssistantMessage): Flow<A
   yield* run.funnel.drain()
   if (candidate) yield* run.funnel.until(run.background.beforeEnd())
   run.signal.throwIfAborted()
-  // What the user or a background call has said in the meantime is to be answered first (K19, I17).
-  if (run.hasNews) step.candidate = undefined
   return step.candidate
 }
 

@@ -59,6 +59,7 @@ class Attempts implements AttemptObserver {
   readonly #answers: WeakMap<AssistantMessage, number> = new WeakMap()
   /** What may yet stand: attempts at work and those that answered, in order, with their spans. */
   readonly #standing: Map<number, Span> = new Map()
+  readonly #atWork: Set<number> = new Set()
   readonly #failures: Failure[] = []
   /** Numbers of attempts whose failure the reader was told of; 0 is none. */
   readonly #told: Set<number> = new Set([0])
@@ -69,7 +70,8 @@ class Attempts implements AttemptObserver {
   }
 
   started({ model }: ModelRequest): number {
-    this.#run.cancel.stopAt(this.#failures.length > 0 ? 'after-tools' : 'after-model')
+    const between = this.#failures.length > 0 && this.#atWork.size === 0
+    this.#run.cancel.stopAt(between ? 'after-tools' : 'after-model')
     const attempt = ++this.#step.attempts
     this.reportFailures('retry', model)
     this.#run.betweenAttempts = false
@@ -79,19 +81,23 @@ class Attempts implements AttemptObserver {
 
   asked(attempt: number, span: Span): void {
     this.#standing.set(attempt, span)
+    this.#atWork.add(attempt)
   }
 
   answered(message: AssistantMessage, attempt: number): void {
     this.#answers.set(message, attempt)
+    this.#atWork.delete(attempt)
   }
 
   failed(error: unknown, attempt: number, { model }: ModelRequest): void {
     this.#standing.delete(attempt)
+    this.#atWork.delete(attempt)
     this.#failures.push({ attempt, error, model })
   }
 
   left(attempt: number): void {
     this.#standing.delete(attempt)
+    this.#atWork.delete(attempt)
   }
 
   announced(callId: string, attempt: number, span: Span): void {
@@ -139,7 +145,7 @@ class Attempts implements AttemptObserver {
     this.#told.add(event.attempt)
     this.#standing.delete(event.attempt)
     this.#run.push(event)
-    if (event.next !== 'none') this.#run.betweenAttempts = true
+    if (event.next !== 'none' && this.#atWork.size === 0) this.#run.betweenAttempts = true
   }
 
   /** Whose an event or a message of a wrap's own is: the latest that may yet stand; 0 is none, as a reader drops a failed one's. */

@@ -69,7 +69,7 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   run.step = checkpoint.steps
   run.current = checkpoint.step && stepOf(run, checkpoint.step)
   run.feedback = checkpoint.feedback
-  run.sent = checkpoint.sent
+  run.sent = [...checkpoint.sent, ...run.sent]
   run.unknown = checkpoint.unknown
   run.calls.abandoned.push(...checkpoint.abandoned)
   run.questions.restore(checkpoint.questions)
@@ -93,15 +93,15 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   const open = checkpoint.calls.filter(({ message, provisional }) => !message && !provisional)
   const lost = [...openCalls(run.messages), ...open.map(({ call }) => call)].find(({ name }) => isLost(name))
   if (lost) throw new CheckpointMismatchError(`checkpoint ${run.id}: call ${lost.id} lacks its tool ${lost.name}`)
-  const entries = entriesOf(run, checkpoint.calls)
+  const entries = restoreCalls(run, checkpoint.calls)
   for (const [index, entry] of entries.entries()) {
     restoreCall(run, entry, checkpoint.calls[index] as SavedCall, checkpoint.interrupts, answers)
   }
   run.background.restore(checkpoint.background ?? [])
-  run.unclaimed = undefined
   const isOfCall = ({ address }: PendingInterrupt) => entries.some((entry) => isInside(address, addressOf(run, entry)))
   const unasked = checkpoint.interrupts.find((one) => !(one.id in answers) && !isOfCall(one))
   if (unasked) run.asking = { interrupt: new Interrupt(unasked.payload), ...placeOf(unasked.address.slice(1)) }
+  run.unclaimed = undefined
   await run.saver.now()
   if (run.asking) throw run.asking.interrupt
 }
@@ -145,10 +145,12 @@ function stepOf(run: RunState, saved: SavedStep): Step {
 }
 
 /** The calls as they were; none is made yet. */
-function entriesOf(run: RunState, saved: readonly SavedCall[]): readonly CallEntry[] {
+/** Everything a run before this one had made, as its checkpoint holds it. */
+export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readonly CallEntry[] {
   const byKey = new Map<string, CallEntry>()
   for (const one of saved) {
     run.takenIds.add(one.id).add(one.call.id)
+    if (one.told) run.endsTold.add(one.id)
     const entry = new CallEntry({
       key: one.key,
       call: freeze(one.call),
@@ -191,8 +193,10 @@ function restoreCall(
   } else if (entry.nested) {
     const given = answered.filter((one) => isNested(one)).map(({ id }) => [id, answers[id] as Json])
     entry.nested = { ...entry.nested, answers: Object.fromEntries(given) as Answers }
-  } else if (saved.effect && run.rerun.includes(saved.effect)) entry.rerun = true
-  else if (saved.effect) {
+  } else if (saved.effect && run.rerun.includes(saved.effect)) {
+    entry.rerun = true
+    entry.effect = saved.effect
+  } else if (saved.effect) {
     entry.settleAs(textMessage({ ...entry.call, id: entry.id }, MAY_HAVE_HAPPENED, true))
     run.mayHaveHappened(entry.id)
   }

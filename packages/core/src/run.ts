@@ -86,6 +86,8 @@ export class RunState {
   readonly takenIds: Set<string> = new Set()
   /** Ids of the calls whose end the reader was told of. */
   readonly endsTold: Set<string> = new Set()
+  /** Of hooks and wraps that are not out: those that never come out end with the run. */
+  readonly spans: Set<Span> = new Set()
   readonly questions: Questions = new Questions()
   readonly values: CellValues = new CellValues()
   setup: AgentSetup
@@ -119,6 +121,8 @@ export class RunState {
   readonly broken: Promise<never>
   /** Whether there is a state to save: if it goes on from a checkpoint, that has been read. */
   isReady = false
+  /** Nothing that is sent to it enters the history any more. */
+  closing = false
   over = false
   /** What run-local values hang on. A run that is over gets another, so that they go though somebody keeps the run (D5). */
   scope: object = {}
@@ -129,6 +133,7 @@ export class RunState {
   /** Runs inside its calls. */
   readonly #nested: Set<RunState> = new Set()
   #ended: AgentError | undefined
+  #graceBegan: number | undefined
   #break: (error: AgentError) => void = () => undefined
   #request = new AbortController()
   #betweenAttempts = false
@@ -200,6 +205,8 @@ export class RunState {
   stop(error: AgentError): void {
     if (this.#ended && !(this.#ended instanceof RunStop)) return
     this.#ended = error
+    this.#graceBegan ??= performance.now()
+    this.closing = true
     if (!(error instanceof RunStop)) this.#break(error)
     if (this.over || this.signal.aborted) return
     this.#controller.abort(error)
@@ -211,6 +218,12 @@ export class RunState {
   /** Whether it saves itself: a run that a tool makes is saved in its caller's checkpoint. */
   get isOutermost(): boolean {
     return this.#nesting === undefined
+  }
+
+  /** Milliseconds that what it has at work is still waited for. */
+  get graceLeft(): number {
+    this.#graceBegan ??= performance.now()
+    return Math.max(0, this.config.grace - (performance.now() - this.#graceBegan))
   }
 
   /** How many runs it is inside of. */
@@ -243,6 +256,7 @@ export class RunState {
 
   /** Nothing more happens in it. */
   close(): void {
+    this.closing = true
     this.over = true
     this.scope = {}
     this.values.over()
@@ -276,10 +290,14 @@ export class RunState {
   enter(setup: AgentSetup, context: Context): void {
     if (this.#atWork)
       throw new MiddlewareError(this.#repeater, 'wrapAgent', 'the steps of an earlier next are not out yet')
-    this.#atWork = true
     // Called again, the steps go on with a new one.
-    if (this.#entered) this.current = undefined
+    if (this.#entered) {
+      this.cancel.stopAt('after-tools')
+      this.current = undefined
+    }
     this.#entered = true
+    this.#atWork = true
+    this.closing = false
     this.setup = setup
     this.context = context
     this.calls.slots.limit = setup.toolConcurrency
@@ -294,8 +312,10 @@ export class RunState {
   openStep(): Step {
     if (this.current) return this.current
     this.cancel.stopAt('after-tools')
-    if (this.step >= this.setup.maxSteps)
+    if (this.step >= this.setup.maxSteps) {
+      this.takeNews()
       throw new MaxStepsError(this.setup.maxSteps, this.feedback, this.#misfit && { cause: this.#misfit })
+    }
     this.feedback = undefined
     this.#misfit = undefined
     this.current = new Step(++this.step, this.messages)
@@ -314,12 +334,12 @@ export class RunState {
     if (!this.questions.isEmpty) this.questions.done(addressOf(this, call, by))
   }
 
-  /** Queues a user message; false once the run is over. */
+  /** Queues a user message; false once no step can follow that would read it. */
   send(message: string | UserMessage): boolean {
-    if (this.over) return false
+    if (this.closing) return false
     const said: UserMessage =
       typeof message === 'string' ? { role: 'user', content: message } : structuredClone(message)
-    if (!isMessage(said) || said.role !== 'user')
+    if (message === '' || !isMessage(said) || said.role !== 'user')
       throw new InputError('what is sent to a run is a text or a user message')
     this.sent = [...this.sent, freeze(said)]
     return true

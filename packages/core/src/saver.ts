@@ -55,6 +55,11 @@ export class Saver {
     if (this.isOn) await this.#queue(() => checkpoint)
   }
 
+  /** Resolves when no save is at work. */
+  async idle(): Promise<void> {
+    await this.#last
+  }
+
   #queue(state: () => Checkpoint | undefined): Promise<void> {
     const saved = this.#last.then(() => this.#save(state()))
     this.#last = saved.catch(() => undefined)

@@ -181,7 +181,7 @@ test.each<[string, (save: string) => boolean, ScriptedResponse]>([
   const reading = collect(agent.stream('Go', { signal: controller.signal }))
   await vi.advanceTimersByTimeAsync(100)
   controller.abort()
-  await vi.advanceTimersByTimeAsync(1_000)
+  await vi.advanceTimersByTimeAsync(1_001)
   expect((await reading).error).toMatchObject({ name: 'AbortError', usage: {} })
   expect(did).not.toContain('send')
   expect(vi.getTimerCount()).toBe(0)

@@ -126,12 +126,17 @@ function savedCall(entry: CallEntry): SavedCall {
     provisional,
     ...(maker && { maker: maker.key }),
     attempts,
-    ...(effect && !stopped && !nested && { effect }),
+    ...(effect && !stopped && !asks(entry) && !nested && { effect }),
     ...(!message && outcomes.length > 0 && { outcomes }),
     ...(message && { message, told }),
     ...(undoing && { done: undoing }),
     ...(nested && !message && { nested }),
   }
+}
+
+/** What asks starts from its top when it is answered (L7). */
+function asks({ asking, children }: CallEntry): boolean {
+  return asking !== undefined || children.some(asks)
 }
 
 /** What is no JSON cannot be undone after a resume. */

@@ -130,6 +130,8 @@ export class ToolCalls {
     if (rest) return this.#onNeeds(call, rest, actor, others)
     const found = this.#find(call, asker, [])
     this.slots.advance()
+    const { halted } = this.#run.cancel
+    if (halted.aborted && !found?.begun && !actor.call) return Promise.reject(halted.reason)
     if (found) return this.#begun(found, actor).promise
     const mayStart = asker ? this.#askers.mayStart(asker) : !takenIds.has(call.id)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
@@ -267,6 +269,16 @@ export class ToolCalls {
     })
   }
 
+  /** The same for calls that a checkpoint keeps open, early ones included: a resume tells of their end (K14, K15). */
+  outcomes(written: readonly ToolCall[]): ToolMessage[] {
+    return written.map((call) => {
+      const entry = this.#ledger.get(call.id)
+      const kept = !entry?.discarded || entry.discarded === 'run_aborted'
+      const made = entry && kept && sameCall(entry.call, this.#own(call)) ? entry : undefined
+      return inWordsOf(call, outcome(call, made))
+    })
+  }
+
   /** The error result of a call that is not made, or comes to no result: the reader is told then. */
   refuse(call: ToolCall, text: string): ToolMessage {
     const message = freeze(textMessage(this.#own(call), text, true))
@@ -274,12 +286,16 @@ export class ToolCalls {
     return inWordsOf(call, message)
   }
 
-  /** The run is aborted or over: nothing more starts or commits, and what is at work is told to stop. */
+  /**
+   * The run is aborted or over: nothing more starts or commits, and what is at work is told to stop. What a stopped run has made
+   * early stays as it is, for its resume (O8, O9).
+   */
   abort(reason: unknown): void {
     this.#askers.open = false
     this.#warmUps.drop(new Error('the run is over'))
-    // What a checkpoint holds is not undone: a resume may ask for it.
-    this.#discardAll('run_aborted', new Set(), !(reason instanceof RunStop))
+    const stopsLater = reason instanceof RunStop && !this.#run.signal.aborted
+    const kept = this.#ledger.entries().filter(({ message }) => stopsLater && message)
+    this.#discardAll('run_aborted', new Set(kept), !(reason instanceof RunStop))
     this.slots.advance()
     for (const entry of this.#ledger.entries()) entry.abort(reason, this.#run.config.grace)
   }
@@ -456,14 +472,14 @@ export class ToolCalls {
       entry.message = freeze({ ...stands, callId: entry.id, name: entry.call.name })
       return entry.message
     } catch (error) {
-      if (error instanceof RunStop) return this.#stop(entry, error)
+      if (error instanceof RunStop && !entry.signal.aborted) return this.#stop(entry, error)
       // Before its slot is free: what waits for it must not start any more (A12).
       if (this.#asked.includes(entry)) this.abort(error)
       throw error
     } finally {
       this.#settle(entry)
       if (!entry.provisional && !entry.discarded) this.#close(entry)
-      this.#run.saver.soon()
+      if (!entry.signal.aborted) this.#run.saver.soon()
     }
   }
 
@@ -537,9 +553,11 @@ export class ToolCalls {
 
   /** Lets go of a provisional call: it alone is aborted, and nobody sees its result (H20). */
   #discard(entry: CallEntry, cause: DiscardCause, undo = true): void {
-    if (!entry.maker) this.counts.discarded++
     for (const child of entry.children) if (child.provisional && !child.discarded) this.#discard(child, cause, undo)
     entry.discarded = cause
+    // As a checkpoint has it, and nobody has asked for it since.
+    if (!entry.begun) return
+    if (!entry.maker) this.counts.discarded++
     this.#events.discarded(entry)
     const reason = new ToolDiscardedError(entry.call.id, cause)
     entry.abort(reason, this.#run.config.grace)
@@ -560,6 +578,14 @@ export class ToolCalls {
     const done = work.catch(() => undefined).finally(() => this.#work.delete(done))
     this.#work.add(done)
   }
+}
+
+/** A call's result, or how far it came. */
+function outcome(call: ToolCall, entry: CallEntry | undefined): ToolMessage {
+  const message = entry?.message
+  if (message?.callId === call.id) return message
+  if (message) return freeze({ ...message, callId: call.id })
+  return freeze(textMessage(call, entry?.entered ? CUT_OFF : NOT_STARTED, true))
 }
 
 function unlessStop(error: unknown): void {
