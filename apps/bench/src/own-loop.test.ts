@@ -67,7 +67,7 @@ function modelOf(wire: WireName, fetch: Fetch) {
 
 interface Ran {
   /** The response and its results, or what it failed with. */
-  readonly came: readonly Message[] | unknown
+  readonly came: unknown
   readonly executions: readonly string[]
 }
 
