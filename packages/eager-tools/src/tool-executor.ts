@@ -33,7 +33,10 @@ type FromAgent =
   | 'grace'
   | 'telemetry'
 
-/** Those of an agent hold as they do there; of its `middleware` what stands round model calls and answers is as good as out of work. */
+/**
+ * Those of an agent hold as they do there. Its `middleware` is for what stands round tool calls: the model is not asked from here, so that
+ * what would repeat or redirect a model call has nothing to do.
+ */
 export interface ToolExecutorOptions
   extends EagerToolsOptions,
     Pick<AgentOptions, FromAgent>,
