@@ -1,5 +1,5 @@
-// A loop of your own over Anthropic's client: its tools run while the model still streams, and a response that breaks off is asked
-// for again without running them twice. With ANTHROPIC_API_KEY set it asks the real model; without, a server of the harness.
+// A loop of your own over Anthropic's client, with tools that run while the model still streams, and once though a response fails
+// and is asked for again. With ANTHROPIC_API_KEY set it asks the real model; without, a server of the harness.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import Anthropic from '@anthropic-ai/sdk'
@@ -22,12 +22,11 @@ const search = tool({
     return `Three pages about ${query}.`
   },
 })
-const { name, description } = search
-const tools = [{ name, description, input_schema: { ...z.toJSONSchema(input), type: 'object' as const } }]
-
+const input_schema = { ...z.toJSONSchema(input), type: 'object' as const }
+const tools = [{ name: search.name, description: search.description, input_schema }]
 const look = call('search', { query: 'checkpoints' })
 const script = [
-  respond(look, say('Let me see what'), fail({ status: 529, code: 'overloaded_error' })),
+  respond(look, say('Let me'), fail({ status: 529, code: 'overloaded_error' })),
   respond(look, say('Let me see what there is.')),
   respond(say('There are three pages.')),
 ]
@@ -48,13 +47,12 @@ for (let isAnswer = false; !isAnswer; ) {
       console.log(`${at()}  the response has ended`)
       break
     } catch (error) {
-      console.log(`${at()}  the response failed: ${(error as Error).message}`)
       if (triesLeft === 1) throw error
+      console.log(`${at()}  the response has failed`)
       executor.retry(error)
     }
   }
   const finished = await executor.finish()
-  console.log(`${at()}  its ${finished.toolMessages.length} calls are made`)
   messages.push(...finished.response, ...finished.results)
   isAnswer = finished.isAnswer
 }

@@ -44,7 +44,7 @@ for (let isAnswer = false; !isAnswer; ) {
   for await (const chunk of stream) executor.push(chunk)
   console.log(`${at()}  the response has ended`)
   const finished = await executor.finish()
-  console.log(`${at()}  its ${finished.toolMessages.length} calls are made`)
+  console.log(`${at()}  its calls are made: ${finished.toolMessages.length}`)
   messages.push(...finished.response, ...finished.results)
   isAnswer = finished.isAnswer
 }

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
-import { createAgent, type Effect, type Message, ModelError, type Tool, tool } from '@meanwhile/core'
-import { call, end, respond, say } from '@meanwhile/core/testing'
+import { createAgent, type Effect, ModelError, type Tool, tool } from '@meanwhile/core'
+import { call, end, fail, respond, say } from '@meanwhile/core/testing'
 import { createToolExecutor, eagerTools, type ToolExecutor } from '@meanwhile/eager-tools'
 import { mockModels, type WireName } from '@meanwhile/harness'
 import { watchLeaks } from '@meanwhile/harness/assert'
@@ -67,7 +67,7 @@ function modelOf(wire: WireName, fetch: Fetch) {
 
 interface Ran {
   /** The response and its results, or what it failed with. */
-  readonly came: readonly Message[] | unknown
+  readonly came: unknown
   readonly executions: readonly string[]
 }
 
@@ -236,6 +236,20 @@ test.each(WIRES)('%s: a response that breaks off holds its calls for the next on
     const started = log.filter((line) => !line.endsWith('aborted'))
     expect(started).toEqual(asked === 1 ? ['look 1', 'send 3'] : ['look 1', 'look 2', 'send 3'])
   }
+})
+
+test.each(WIRES)('%s: what a client throws is known for what it is (H38)', async (wire) => {
+  const script = [respond(say('Hello'), fail({ status: 503, code: 'server_error' }))]
+  const { executor, ask } = ownLoop(wire, mockModels({ script }).fetch, [])
+  const thrown = await ask().catch((error: unknown) => error)
+  // One that comes as an event, the wire has read by itself.
+  executor.retry(thrown)
+  void executor.finish()
+  const failures: unknown[] = []
+  try {
+    for await (const event of executor.events) if (event.type === 'attempt-failed') failures.push(event.error)
+  } catch {}
+  expect(failures[0]).toMatchObject({ name: 'ModelError', retryable: true, partial: { content: [{ text: 'Hello' }] } })
 })
 
 test.each(WIRES)('%s: a response cut by its limit, or filtered, commits nothing (H18)', async (wire) => {

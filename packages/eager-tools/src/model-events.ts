@@ -44,7 +44,18 @@ function reader(): ReadChunk<ModelEvent> {
   }
 }
 
-/** Of a call that must not run, some text that is no JSON, even if its own was not kept. */
+/** Of a call that must not run the text as it came; if that was not kept, or might be used after all, another one that is no JSON. */
 function argumentsOf({ input, inputError }: ToolCall): string {
-  return inputError === undefined ? JSON.stringify(input) : String(input) || inputError
+  if (inputError === undefined) return JSON.stringify(input)
+  const text = String(input)
+  return mayBeUsed(text) ? `not usable: ${inputError}` : text
+}
+
+function mayBeUsed(text: string): boolean {
+  try {
+    JSON.parse(text || '{}')
+    return true
+  } catch {
+    return false
+  }
 }

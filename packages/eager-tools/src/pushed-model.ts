@@ -20,6 +20,7 @@ export class PushedModel<Event> implements Model {
   /** Of each attempt, from the first. */
   readonly #responses: PushedResponse<Event>[] = [new PushedResponse()]
   #attempts = 0
+  #judged = 0
 
   constructor(wire: Wire<Event, unknown>, id: string) {
     this.provider = wire.provider
@@ -43,14 +44,17 @@ export class PushedModel<Event> implements Model {
     this.#responses.push(new PushedResponse())
   }
 
-  /** Nobody pushes any more. */
+  /** Nobody listens any more, whatever is pushed. */
   abort(reason: unknown): void {
     this.#responses.at(-1)?.end('aborted', reason)
   }
 
-  /** Whether another response follows the one of the latest attempt: resolves when whoever pushes has said so. */
+  /** Whether another response follows the one of the latest attempt, which is told once: when whoever pushes has said so. */
   async isRetried(): Promise<boolean> {
-    return (await this.#responses[this.#attempts - 1]?.ended) === 'failed'
+    const attempt = this.#attempts
+    if (attempt === this.#judged) return false
+    this.#judged = attempt
+    return (await this.#responses[attempt - 1]?.ended) === 'failed'
   }
 
   async *stream(request: ModelRequest): Flow<ModelEvent, AssistantMessage> {

@@ -33,7 +33,10 @@ type FromAgent =
   | 'grace'
   | 'telemetry'
 
-/** Those of an agent hold as they do there; of its `middleware` what stands round model calls and answers is as good as out of work. */
+/**
+ * Those of an agent hold as they do there. Its `middleware` is for what stands round tool calls: the model is not asked from here, so that
+ * what would repeat or redirect a model call has nothing to do.
+ */
 export interface ToolExecutorOptions
   extends EagerToolsOptions,
     Pick<AgentOptions, FromAgent>,
@@ -129,7 +132,6 @@ function executorOn<Event, Item>(wire: Wire<Event, Item>, options: ToolExecutorO
   }
   const stop = (reason: unknown) => {
     over ??= 'aborted'
-    model.abort(reason)
     controller.abort(reason)
   }
   const follow = () => stop(signal?.reason)
@@ -172,21 +174,27 @@ function executorOn<Event, Item>(wire: Wire<Event, Item>, options: ToolExecutorO
 const NOTHING: readonly Message[] = [{ role: 'user', content: [] }]
 
 /** Lets the run be one step long, with as many attempts as are pushed. */
-function oneResponse(model: Pick<PushedModel<unknown>, 'isRetried'>): Middleware {
+function oneResponse(model: Pick<PushedModel<unknown>, 'isRetried' | 'abort'>): Middleware {
   let isAnswer = false
   return {
     name: 'tool-executor',
     async *wrapAgent(setup, next, run) {
-      const steps = next(setup)
-      let messages: readonly Message[] = []
-      for (;;) {
-        const { done, value } = await steps.next()
-        if (done) return { ...value, messages }
-        yield value
-        // Not that of a run inside a call.
-        if (value.type !== 'step-end' || value.runId !== run.id) continue
-        messages = value.messages
-        if (!isAnswer) return callsMade(messages, run)
+      const abort = () => model.abort(run.signal.reason)
+      run.signal.addEventListener('abort', abort, { once: true })
+      try {
+        const steps = next(setup)
+        let messages: readonly Message[] = []
+        for (;;) {
+          const { done, value } = await steps.next()
+          if (done) return { ...value, messages }
+          yield value
+          // Not that of a run inside a call.
+          if (value.type !== 'step-end' || value.runId !== run.id) continue
+          messages = value.messages
+          if (!isAnswer) return callsMade(messages, run)
+        }
+      } finally {
+        run.signal.removeEventListener('abort', abort)
       }
     },
     async *wrapModel(request, next) {

@@ -1,0 +1,422 @@
+import { getEventListeners } from 'node:events'
+import {
+  type AgentEvent,
+  agentTool,
+  ConfigError,
+  createAgent,
+  interrupt,
+  type Message,
+  ModelError,
+  type ModelEvent,
+  RunAbortedError,
+  type Tool,
+  type ToolCall,
+  tool,
+} from '@meanwhile/core'
+import { call, collect, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { spanTree } from '@meanwhile/harness/otlp'
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { played } from '../test/clock.ts'
+import { library } from '../test/library.ts'
+import { toolOutline } from '../test/outline.ts'
+import { workshop } from '../test/workshop.ts'
+import { createToolExecutor, eagerTools, type FinishedResponse, type ToolExecutor } from './index.ts'
+
+const unhandled: unknown[] = []
+const note = (reason: unknown) => void unhandled.push(reason)
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  process.on('unhandledRejection', note)
+})
+afterEach(() => {
+  vi.useRealTimers()
+  process.off('unhandledRejection', note)
+  const [rejection] = unhandled.splice(0)
+  if (rejection !== undefined) throw rejection
+})
+
+const asked = (id: string, name: string, input: object): ToolCall => ({ type: 'tool-call', id, name, input })
+
+/** A call as its stream tells of it. */
+const told = (id: string, name: string, input: object): readonly ModelEvent[] => [
+  { type: 'tool-input-start', id, name },
+  { type: 'tool-input-delta', id, delta: JSON.stringify(input) },
+  { type: 'tool-call', call: asked(id, name, input) },
+]
+
+/** Pushes what a scripted model says, when it says it. */
+async function pushed(executor: ToolExecutor<ModelEvent, Message>, response: ScriptResponse): Promise<void> {
+  const model = scriptedModel([response])
+  const flow = model.stream({
+    model,
+    instructions: '',
+    messages: [],
+    tools: [],
+    toolChoice: 'auto',
+    settings: {},
+    inputLimits: { characters: 1e6, depth: 100 },
+    takenIds: new Set(),
+    signal: new AbortController().signal,
+  })
+  for await (const event of flow) executor.push(event)
+}
+
+const outputs = ({ toolMessages }: FinishedResponse<unknown>) =>
+  toolMessages.map(({ callId, output }) => [callId, output])
+
+/** Each effect once, and what follows the last call. */
+const response = respond(
+  call('look', { n: 1, ms: 300 }, { id: 'c1' }),
+  call('put', { n: 2, ms: 10 }, { id: 'c2' }),
+  call('send', { n: 3, ms: 10 }, { id: 'c3' }),
+  wait(100),
+  say('So.'),
+)
+
+test('calls start as their effects allow, the others when the response is finished; the messages come in call order (H37)', async () => {
+  const { log, tools } = workshop()
+  const executor = createToolExecutor({ tools })
+  const finished = await played(pushed(executor, response).then(() => executor.finish()))
+  expect(log).toEqual(['0 look 1', '0 put 2', '100 send 3'])
+  expect(outputs(finished)).toEqual([
+    ['c1', 'look 1'],
+    ['c2', 'put 2'],
+    ['c3', 'send 3'],
+  ])
+  expect(finished.isAnswer).toBe(false)
+  expect(finished.response).toEqual([finished.message])
+  expect(finished.results).toEqual(finished.toolMessages)
+})
+
+test('message, tool messages and events are those of the same response in an agent (H37, H16)', async () => {
+  const { tools } = workshop()
+  const executor = createToolExecutor({ tools, model: 'scripted-1' })
+  const events: AgentEvent[] = []
+  const reading = (async () => {
+    for await (const event of executor.events) events.push(event)
+  })()
+  const { message, toolMessages } = await played(pushed(executor, response).then(() => executor.finish()))
+  await reading
+
+  const agent = createAgent({
+    model: scriptedModel([response, respond(say('Done.'))]),
+    tools: workshop().tools,
+    middleware: [eagerTools()],
+  })
+  const run = await played(collect(agent.stream('Go')))
+  expect([message, ...toolMessages]).toEqual(run.result?.messages.slice(1, 5))
+  expect(toolOutline(events)).toEqual(toolOutline(run.events))
+  expect(events.map(({ type }) => type).filter((type) => type.startsWith('run') || type.startsWith('step'))).toEqual([
+    'run-start',
+    'step-start',
+    'step-end',
+    'run-end',
+  ])
+})
+
+test('the spans are those of a run with one step (H37, H28)', async () => {
+  const exporter = new InMemorySpanExporter()
+  const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+  const { tools } = workshop()
+  const executor = createToolExecutor({ tools, name: 'own', model: 'm-1', telemetry: { tracerProvider } })
+  await played(pushed(executor, response).then(() => executor.finish()))
+  const spans = exporter.getFinishedSpans()
+  const names = spans.map(({ name }) => name).filter((name) => !name.startsWith('middleware'))
+  expect(names.toSorted()).toEqual([
+    'chat m-1',
+    'execute_tool look',
+    'execute_tool put',
+    'execute_tool send',
+    'invoke_agent own',
+  ])
+  expect(spanTree(spans)).toHaveLength(1)
+  const root = spans.find(({ name }) => name === 'invoke_agent own')
+  expect(root?.attributes).toMatchObject({
+    'meanwhile.outcome': 'completed',
+    'meanwhile.step.count': 1,
+    'meanwhile.tool_calls.early': 2,
+    'meanwhile.tool_calls.committed': 2,
+  })
+})
+
+test('a response without calls, or answered by a returnDirect tool, is an answer (H37)', async () => {
+  const { make } = workshop()
+  const direct = make('direct', 'read', { returnDirect: true })
+  for (const [events, answer] of [
+    [[{ type: 'text-delta', delta: 'Hello' }], true],
+    [told('c1', 'direct', { n: 1 }), true],
+    [told('c1', 'nobody', { n: 1 }), false],
+  ] as const) {
+    const executor = createToolExecutor({ tools: [direct] })
+    for (const event of events) executor.push(event)
+    const { isAnswer, result } = await played(executor.finish())
+    expect([isAnswer, result.status, result.messages.map(({ role }) => role)]).toEqual([
+      answer,
+      'completed',
+      events.length === 1 ? ['assistant'] : ['assistant', 'tool'],
+    ])
+  }
+})
+
+test('the policy and the other options are those of eagerTools and createAgent (H37)', async () => {
+  const { log, tools } = workshop()
+  const models: string[] = []
+  const executor = createToolExecutor({
+    tools,
+    model: 'm-1',
+    toolConcurrency: 1,
+    policy: ({ name }, { model }) => {
+      models.push(model.id)
+      return name === 'look' ? 'wait' : 'start'
+    },
+  })
+  const finished = played(pushed(executor, response).then(() => executor.finish()))
+  expect(outputs(await finished)).toHaveLength(3)
+  expect(log).toEqual(['100 look 1', '400 put 2', '410 send 3'])
+  expect(new Set(models)).toEqual(new Set(['m-1']))
+  expect(() => createToolExecutor({ tools, toolConcurrency: 0 })).toThrow(ConfigError)
+})
+
+test('a tool starts with the members it needs (H37, H31)', async () => {
+  const { log, read } = library()
+  const executor = createToolExecutor({ tools: [read] })
+  executor.push({ type: 'tool-input-start', id: 'c1', name: 'read' })
+  executor.push({ type: 'tool-input-delta', id: 'c1', delta: '{"path":"a.ts",' })
+  await vi.advanceTimersByTimeAsync(10)
+  executor.push({ type: 'tool-input-delta', id: 'c1', delta: '"from":3}' })
+  executor.push({ type: 'tool-call', call: asked('c1', 'read', { path: 'a.ts', from: 3 }) })
+  await played(executor.finish())
+  expect(log).toEqual(['0 open a.ts', '10 read a.ts 3'])
+})
+
+const truncated = [
+  [told('c1', 'look', { n: 1 }).slice(0, 2), 'other'],
+  [told('c1', 'look', { n: 1 }), 'length'],
+  [told('c1', 'look', { n: 1 }), 'content-filter'],
+] as const
+
+test('what may not be acted on is not run: a call never sealed, a finish reason that forbids it (H37, H18)', async () => {
+  for (const [events, reason] of truncated) {
+    const { log, contexts, tools } = workshop()
+    const executor = createToolExecutor({ tools })
+    for (const event of events) executor.push(event)
+    await vi.advanceTimersByTimeAsync(1)
+    const { message, toolMessages } = await executor.finish(reason === 'other' ? undefined : reason)
+    expect(message.finishReason).toBe(reason)
+    expect(toolMessages.map(({ isError }) => isError)).toEqual([true])
+    expect(log).toEqual(['0 look 1'])
+    expect(contexts.every(({ signal }) => signal.aborted)).toBe(false)
+  }
+})
+
+test('a response that says nothing, or that fails, rejects finish with its ModelError (H37)', async () => {
+  const executor = createToolExecutor({ tools: [] })
+  await expect(executor.finish()).rejects.toMatchObject({ name: 'ModelError', code: 'stream_truncated' })
+  const failed = createToolExecutor({ tools: [] })
+  failed.push({ type: 'text-delta', delta: 'Hel' })
+  const outcome = failed.finish('error')
+  await expect(outcome).rejects.toBeInstanceOf(ModelError)
+})
+
+test('arguments that change after they closed run once, with the final input (H37, H8)', async () => {
+  const { log, tools } = workshop()
+  const executor = createToolExecutor({ tools })
+  executor.push({ type: 'tool-input-start', id: 'c1', name: 'look' })
+  executor.push({ type: 'tool-input-delta', id: 'c1', delta: '{"n":1,"ms":50}' })
+  await vi.advanceTimersByTimeAsync(10)
+  executor.push({ type: 'tool-call', call: asked('c1', 'look', { n: 2, ms: 50 }) })
+  const finished = await played(executor.finish())
+  expect(log).toEqual(['0 look 1', '10 look 1 aborted', '10 look 2'])
+  expect(outputs(finished)).toEqual([['c1', 'look 2']])
+})
+
+test('a call whose arguments cannot be used is not run, whatever is left of them (H37, G7)', async () => {
+  for (const input of ['{"n":', '', '{"n":1}']) {
+    const { log, make } = workshop()
+    const executor = createToolExecutor({ tools: [make('any', 'read', { input: z.any() })] })
+    executor.push({ type: 'tool-call', call: { ...asked('c1', 'any', {}), input, inputError: 'too long' } })
+    const { message, toolMessages } = await executor.finish()
+    expect(toolMessages.map(({ isError }) => isError)).toEqual([true])
+    expect(message.content[0]).toMatchObject({ input: input === '{"n":' ? input : 'not usable: too long' })
+    expect(log).toEqual([])
+  }
+})
+
+test('a call of a response that is tried again is joined by the same, and let go of for another (H38, H22)', async () => {
+  for (const n of [1, 2]) {
+    const { log, tools } = workshop()
+    const executor = createToolExecutor({ tools })
+    const events: AgentEvent[] = []
+    const reading = (async () => {
+      for await (const event of executor.events) events.push(event)
+    })()
+    for (const event of told('a1', 'look', { n: 1, ms: 100 })) executor.push(event)
+    await vi.advanceTimersByTimeAsync(10)
+    executor.retry(new Error('gone'))
+    await vi.advanceTimersByTimeAsync(20)
+    for (const event of told('b1', 'look', { n, ms: 100 })) executor.push(event)
+    const finished = await played(executor.finish())
+    await reading
+    expect(outputs(finished)).toEqual([['b1', `look ${n}`]])
+    expect(log).toEqual(n === 1 ? ['0 look 1'] : ['0 look 1', '30 look 2', '30 look 1 aborted'])
+    const attempts = events.filter(({ type }) => type.startsWith('attempt'))
+    expect(attempts).toMatchObject([
+      { attempt: 1 },
+      { attempt: 1, next: 'retry', error: { name: 'ModelError' } },
+      { attempt: 2 },
+    ])
+  }
+})
+
+test('a wire that reads an error waits for what its loop does about it: tries again, or finishes (H38)', async () => {
+  const wire = {
+    provider: 'own',
+    reader:
+      () =>
+      (
+        event: ToolCall | string,
+        to: {
+          call: (...given: [string, object]) => void
+          seal(id: string, text: string): void
+          finish(reason: 'tool-calls'): void
+        },
+      ) => {
+        if (typeof event === 'string') throw new ModelError(event, { code: 'overloaded', retryable: true })
+        to.call(event.id, event)
+        to.seal(event.id, JSON.stringify(event.input))
+        to.finish('tool-calls')
+      },
+    items: (messages: readonly Message[]) => messages.map(({ role }) => role),
+  }
+  const { log, tools } = workshop()
+  const executor = createToolExecutor({ tools, wire })
+  executor.push(asked('a1', 'look', { n: 1, ms: 100 }))
+  await vi.advanceTimersByTimeAsync(10)
+  executor.push('overloaded')
+  await vi.advanceTimersByTimeAsync(10)
+  executor.push(asked('a2', 'look', { n: 7 }))
+  await vi.advanceTimersByTimeAsync(10)
+  executor.retry()
+  executor.push(asked('b1', 'look', { n: 1, ms: 100 }))
+  const { response, results } = await played(executor.finish())
+  expect([response, results]).toEqual([['assistant'], ['tool']])
+  expect(log).toEqual(['0 look 1'])
+
+  const failing = createToolExecutor({ tools, wire })
+  failing.push('overloaded')
+  await expect(failing.finish()).rejects.toMatchObject({ code: 'overloaded' })
+})
+
+test('push and retry after finish or abort throw; a second finish gives the same promise (H38)', async () => {
+  const executor = createToolExecutor({ tools: [] })
+  executor.push({ type: 'text-delta', delta: 'Hello' })
+  const finished = executor.finish()
+  expect(executor.finish()).toBe(finished)
+  expect(() => executor.push({ type: 'text-delta', delta: '!' })).toThrow(TypeError)
+  expect(() => executor.retry()).toThrow(TypeError)
+  const { message } = await finished
+  expect(message.content).toEqual([{ type: 'text', text: 'Hello' }])
+  await executor.abort()
+  expect(await executor.finish()).toEqual(await finished)
+
+  const aborted = createToolExecutor({ tools: [] })
+  await aborted.abort()
+  expect(() => aborted.push({ type: 'text-delta', delta: '!' })).toThrow(TypeError)
+  expect(() => aborted.retry()).toThrow(TypeError)
+  expect(aborted.finish()).toBe(aborted.finish())
+  await expect(aborted.finish()).rejects.toBeInstanceOf(RunAbortedError)
+})
+
+/** Ways to give an executor up, with the one signal it was made with. */
+const ends: Readonly<
+  Record<string, (executor: ToolExecutor<ModelEvent, Message>, controller: AbortController) => unknown>
+> = {
+  abort: (executor) => executor.abort('enough'),
+  'abort after finish': (executor) => {
+    void executor.finish()
+    return executor.abort('enough')
+  },
+  'abort after retry': (executor) => {
+    executor.retry()
+    return executor.abort('enough')
+  },
+  'abort twice': (executor) => Promise.all([executor.abort('enough'), executor.abort()]),
+  signal: (_, controller) => controller.abort('enough'),
+  dispose: (executor) => executor[Symbol.asyncDispose](),
+  'a reader that leaves': async ({ events }) => {
+    for await (const _ of events) break
+  },
+}
+
+test.each(Object.keys(ends))('%s discards all, and leaves no timer, listener or rejection (H38, H24)', async (name) => {
+  const { log, tools } = workshop()
+  const controller = new AbortController()
+  const executor = createToolExecutor({ tools, signal: controller.signal })
+  for (const event of told('c1', 'look', { n: 1, ms: 1_000 })) executor.push(event)
+  for (const event of told('c2', 'send', { n: 2 })) executor.push(event)
+  await vi.advanceTimersByTimeAsync(10)
+  await ends[name]?.(executor, controller)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(log).toEqual(['0 look 1', '10 look 1 aborted'])
+  expect(vi.getTimerCount()).toBe(0)
+  expect(getEventListeners(controller.signal, 'abort')).toEqual([])
+  await expect(executor.finish()).rejects.toBeInstanceOf(RunAbortedError)
+})
+
+test('a tool that ignores its signal holds abort up no longer than the grace time (H38, H20)', async () => {
+  const { tools } = workshop()
+  const executor = createToolExecutor({ tools, grace: 100 })
+  for (const event of told('c1', 'look', { n: 1, ms: 500, deaf: true })) executor.push(event)
+  await vi.advanceTimersByTimeAsync(10)
+  const begin = performance.now()
+  await Promise.all([executor.abort(), vi.advanceTimersByTimeAsync(200)])
+  expect(performance.now() - begin).toBe(200)
+  await expect(executor.finish()).rejects.toMatchObject({ abandoned: ['c1'] })
+  await vi.runAllTimersAsync()
+})
+
+test('a signal that has aborted already lets nothing start (H38)', async () => {
+  const { log, tools } = workshop()
+  const executor = createToolExecutor({ tools, signal: AbortSignal.abort('no') })
+  expect(() => executor.push({ type: 'text-delta', delta: 'x' })).toThrow(TypeError)
+  await expect(executor.finish()).rejects.toMatchObject({ cause: 'no' })
+  expect(log).toEqual([])
+})
+
+test('a call that wants an answer rejects finish, as nothing can resume it (H37)', async () => {
+  const ask: Tool = tool({
+    name: 'ask',
+    description: 'Asks.',
+    input: z.object({}),
+    execute() {
+      throw interrupt('Really?')
+    },
+  }) as Tool
+  const executor = createToolExecutor({ tools: [ask] })
+  executor.push({ type: 'tool-call', call: asked('c1', 'ask', {}) })
+  await expect(executor.finish()).rejects.toBeInstanceOf(ConfigError)
+})
+
+test('what a run inside a call says is not the end of the response (H37)', async () => {
+  const inner = createAgent({ name: 'inner', description: 'Says hi.', model: scriptedModel([respond(say('Hi.'))]) })
+  const { tools } = workshop()
+  const executor = createToolExecutor({ tools: [agentTool(inner, { effect: 'read' }), ...tools] })
+  for (const event of told('c1', 'inner', { request: 'Hello' })) executor.push(event)
+  await vi.advanceTimersByTimeAsync(10)
+  for (const event of told('c2', 'send', { n: 1 })) executor.push(event)
+  const { toolMessages } = await played(executor.finish())
+  expect(toolMessages.map(({ callId, isError = false }) => [callId, isError])).toEqual([
+    ['c1', false],
+    ['c2', false],
+  ])
+})
+
+test('a burst of events is all heard (H37)', async () => {
+  const executor = createToolExecutor({ tools: [] })
+  for (let n = 0; n < 20_000; n++) executor.push({ type: 'text-delta', delta: 'x' })
+  const { result } = await executor.finish()
+  expect(result.text).toHaveLength(20_000)
+})
