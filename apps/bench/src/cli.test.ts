@@ -6,8 +6,8 @@ test('without options the bench measures a, b, c and f on every wire in every mo
   expect(parseOptions([])).toEqual({
     scenarios: ['a', 'b', 'c', 'f'],
     wires: ['openai-chat', 'openai-responses', 'anthropic'],
-    modes: ['sequential', 'parallel', 'eager'],
-    runs: { sequential: 1, parallel: 3, eager: 3 },
+    modes: ['sequential', 'parallel', 'eager', 'floor'],
+    runs: { sequential: 1, parallel: 3, eager: 3, floor: 1 },
     transport: 'server',
     faults: true,
     json: 'results.json',
@@ -26,11 +26,11 @@ test('lists are taken in the usual order, each name once, and d means all three 
 test('--full measures every scenario with more runs, and --runs and --scenario still have their say', () => {
   expect(parseOptions(['--full'])).toMatchObject({
     scenarios: ['a', 'b', 'c', 'd50', 'd100', 'd200', 'e', 'f'],
-    runs: { sequential: 7, parallel: 7, eager: 7 },
+    runs: { sequential: 7, parallel: 7, eager: 7, floor: 7 },
   })
   expect(parseOptions(['--full', '--runs', '2', '--scenario', 'e'])).toMatchObject({
     scenarios: ['e'],
-    runs: { sequential: 2, parallel: 2, eager: 2 },
+    runs: { sequential: 2, parallel: 2, eager: 2, floor: 2 },
   })
 })
 
@@ -49,7 +49,7 @@ test('--otlp alone means the usual collector', () => {
 test.each([
   [['--scenario', 'a,z'], 'Unknown: z. There are a, b, c, d50, d100, d200, e, f.'],
   [['--wire', 'gemini'], 'Unknown: gemini. There are openai-chat, openai-responses, anthropic.'],
-  [['--mode', 'lazy'], 'Unknown: lazy. There are sequential, parallel, eager.'],
+  [['--mode', 'lazy'], 'Unknown: lazy. There are sequential, parallel, eager, floor.'],
   [['--transport', 'pigeon'], 'Unknown: pigeon. There are server, msw.'],
   [['--runs', '0'], 'It takes a whole number from 1.'],
   [['--otlp', 'nowhere'], 'It takes an URL'],

@@ -2,9 +2,10 @@
 
 import { writeFile } from 'node:fs/promises'
 import { CommanderError } from 'commander'
+import { barsOf } from './bars.ts'
 import { type BenchOptions, parseOptions } from './cli.ts'
 import { environment } from './environment.ts'
-import { isForbidden } from './faults/judge.ts'
+import { forbiddenOf } from './faults/judge.ts'
 import { faultMatrix, sumOfCells } from './faults/matrix.ts'
 import { faultTable } from './faults/table.ts'
 import { progressOf } from './progress.ts'
@@ -50,15 +51,16 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
   }
   const { environment, cells, ...rest } = results
   const entries = cells.map(({ entry }) => entry)
+  const bars = barsOf(entries)
   if (entries.length > 0) console.log(tableOf(entries, results.transportLagMs))
   if (results.faults) console.log(faultTable(results.faults))
   await writeFile(
     options.json,
-    `${JSON.stringify({ units: UNITS, ...environment, ...rest, results: entries }, null, 2)}\n`,
+    `${JSON.stringify({ units: UNITS, ...environment, ...rest, bars, results: entries }, null, 2)}\n`,
   )
   await writeFile(options.report, reportOf(results))
   console.log(`Written: ${options.json} and ${options.report}`)
-  const forbidden = results.faults !== undefined && isForbidden(sumOfCells(results.faults).rules.ours)
+  const forbidden = results.faults !== undefined && forbiddenOf(sumOfCells(results.faults).rules.ours) > 0
   return forbidden || entries.some(({ failed }) => failed.length > 0) ? 1 : 0
 }
 
