@@ -6,7 +6,7 @@ test('without options the bench measures a, b, c and f on every wire in every mo
   expect(parseOptions([])).toEqual({
     scenarios: ['a', 'b', 'c', 'f'],
     wires: ['openai-chat', 'openai-responses', 'anthropic'],
-    modes: ['sequential', 'parallel', 'eager', 'floor'],
+    modes: ['sequential', 'parallel', 'eager'],
     runs: { sequential: 1, parallel: 3, eager: 3, floor: 1 },
     transport: 'server',
     faults: true,
@@ -32,6 +32,13 @@ test('--full measures every scenario with more runs, and --runs and --scenario s
     scenarios: ['e'],
     runs: { sequential: 2, parallel: 2, eager: 2, floor: 2 },
   })
+})
+
+test('the bare loop runs where CPU time counts, and where it is asked for', () => {
+  expect(parseOptions(['--scenario', 'f']).modes).not.toContain('floor')
+  expect(parseOptions(['--scenario', 'f', '--mode', 'floor']).modes).toEqual(['floor'])
+  expect(parseOptions(['--scenario', 'd']).modes).toContain('floor')
+  expect(parseOptions(['--full']).modes).toContain('floor')
 })
 
 test('the fault matrix comes with a run of everything, alone with --faults, and with neither if scenarios are named', () => {

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { MODES } from './modes.ts'
 import { DEFAULT_RUNS, expectedMs, planOf, runsOf } from './run-plan.ts'
 import { DEFAULT_SCENARIOS, SCENARIOS } from './scenarios.ts'
 
@@ -27,7 +26,7 @@ test('a run is expected to take what the theory says', () => {
 })
 
 test('the default plan, two runs at a time, leaves room within two minutes', () => {
-  const plan = planOf({ scenarios: DEFAULT_SCENARIOS, wires, modes: MODES, runs: DEFAULT_RUNS })
+  const plan = planOf({ scenarios: DEFAULT_SCENARIOS, wires, modes, runs: DEFAULT_RUNS })
   const total = plan.reduce((sum, job) => sum + expectedMs(job), 0)
   expect(total / 2).toBeLessThan(105_000)
 })
