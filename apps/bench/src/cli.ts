@@ -35,7 +35,11 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     .description('Measures how much time eager tools save: against tools one by one, and in parallel after the stream.')
     .option('--scenario <ids>', `which scenarios (default: ${DEFAULT_SCENARIOS.join(',')})`, scenarioIds)
     .option('--wire <names>', `which wire formats, of ${WIRE_NAMES.join(', ')} (default: all)`, listOf(WIRE_NAMES))
-    .option('--mode <names>', `how the tools run, of ${MODES.join(', ')} (default: all, floor with d and e)`, listOf(MODES))
+    .option(
+      '--mode <names>',
+      `how the tools run, of ${MODES.join(', ')} (default: all, floor with d and e)`,
+      listOf(MODES),
+    )
     .option('--runs <n>', `runs of each (default: ${runsByDefault()})`, positive)
     .option('--transport <name>', 'server: in a process of its own; msw: mocked in this one', transport, 'server')
     .option('--json <file>', 'the results as data', writable, 'results.json')

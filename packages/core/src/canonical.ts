@@ -33,6 +33,18 @@ export function sameCall(a: ToolCall, b: ToolCall): boolean {
   return a.input === b.input || canonicalInput(a) === canonicalInput(b)
 }
 
+const hashes = new WeakMap<ToolCall, string>()
+
+/** The hash of {@link canonicalInput}, made once: the ledger looks for a call more than once, and arguments may be long. */
+export function inputHash(call: ToolCall): string {
+  let hashed = hashes.get(call)
+  if (hashed === undefined) {
+    hashed = hash(canonicalInput(call))
+    hashes.set(call, hashed)
+  }
+  return hashed
+}
+
 /** 53 bits of a text, short and stable; not for security (cyrb53). */
 export function hash(text: string): string {
   let a = 0xdeadbeef

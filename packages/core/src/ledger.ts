@@ -1,7 +1,7 @@
 /** Which calls a run has made: by their id, and by what they ask for. */
 
 import type { Asker, CallEntry } from './call-entry.ts'
-import { canonicalInput, hash, sameCall } from './canonical.ts'
+import { inputHash, sameCall } from './canonical.ts'
 import type { ToolCall } from './message.ts'
 import type { Rest } from './rest.ts'
 
@@ -89,5 +89,5 @@ export class Ledger {
 }
 
 function contentOf(call: ToolCall, step: number): string {
-  return `${step}/${call.name}/${hash(canonicalInput(call))}`
+  return `${step}/${call.name}/${inputHash(call)}`
 }
