@@ -45,7 +45,7 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     .option('--json <file>', 'the results as data', writable, 'results.json')
     .option('--report <file>', 'the results as one page', writable, 'report.html')
     .option('--otlp [url]', `send spans to a collector, such as Jaeger (default URL: ${DEFAULT_COLLECTOR})`, collector)
-    .option('--full', `every scenario, ${FULL_RUNS} runs of each mode: about seven minutes`)
+    .option('--full', `every scenario, ${FULL_RUNS} runs of each mode: about nine minutes`)
     .option(
       '--faults',
       'the fault matrix, alone if no scenario is named: what our rule and those of others execute wrongly',

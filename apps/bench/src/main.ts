@@ -66,24 +66,22 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
 
 async function measured(options: BenchOptions, signal: AbortSignal): Promise<Results> {
   const machine = environment()
-  const timed = options.scenarios.length > 0 ? await timedRuns(options, signal) : NOTHING_TIMED
+  const timed = options.scenarios.length > 0 ? await timedRuns(options, signal) : { transportLagMs: null, cells: [] }
+  const peakRssMb = Math.round(process.resourceUsage().maxRSS / 1024)
   const faults = options.faults ? await faultMatrix(signal) : undefined
-  return { environment: machine, options, ...timed, ...(faults && { faults }) }
+  return { environment: machine, options, ...timed, peakRssMb, ...(faults && { faults }) }
 }
 
-type Timed = Pick<Results, 'transportLagMs' | 'peakRssMb' | 'cells'>
-
-const NOTHING_TIMED: Timed = { transportLagMs: null, peakRssMb: 0, cells: [] }
-
-async function timedRuns(options: BenchOptions, signal: AbortSignal): Promise<Timed> {
+async function timedRuns(
+  options: BenchOptions,
+  signal: AbortSignal,
+): Promise<Pick<Results, 'transportLagMs' | 'cells'>> {
   const plan = planOf(options)
   const progress = progressOf(plan)
   try {
     await using transport = await openTransport(options.transport, signal)
     const made = await runPlan(plan, { transport, signal, onMade: (run) => progress.made(run) })
-    const transportLagMs = await transportLag(transport, signal)
-    const peakRssMb = Math.round(process.resourceUsage().maxRSS / 1024)
-    return { transportLagMs, peakRssMb, cells: cellsOf(made) }
+    return { transportLagMs: await transportLag(transport, signal), cells: cellsOf(made) }
   } finally {
     progress.stop()
   }

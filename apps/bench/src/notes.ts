@@ -6,6 +6,7 @@ import { LATE } from './runner.ts'
 import type { TransportLag } from './transport-lag.ts'
 
 export function notesOf(entries: readonly Entry[], transport: TransportLag | null): readonly string[] {
+  if (entries.length === 0) return []
   const measured = new Set(entries.map(({ scenario }) => scenario))
   const level = (['a', 'c'] as const).filter((id) => measured.has(id))
   const unpaced = entries.some(({ cpuUserMs }) => cpuUserMs !== null)
