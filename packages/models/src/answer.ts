@@ -1,6 +1,6 @@
 /** The way of an answer: from a request through an official client to events and a message. */
 
-import type { AssistantMessage, Flow, ModelEvent, ModelRequest, ReadChunk } from '@meanwhile/core'
+import type { Assembler, AssistantMessage, Flow, ModelEvent, ModelRequest, ReadChunk } from '@meanwhile/core'
 import { assemble } from '@meanwhile/core'
 import { type Asked, clientChunks, type RequestOptions } from './client-chunks.ts'
 import { explain, UnreadableError } from './explain.ts'
@@ -20,7 +20,7 @@ export function answer<Chunk extends object>(
   { open, read, isSilent, idleTimeout = IDLE_TIMEOUT }: AnswerOptions<Chunk>,
 ): Flow<ModelEvent, AssistantMessage> {
   const chunks = clientChunks(request, open, idleTimeout)
-  const readSafely: ReadChunk<Chunk> = (chunk, to) => {
+  const readSafely = (chunk: Chunk, to: Assembler): void => {
     try {
       if (!isSilent(chunk)) chunks.said()
       read(chunk, to)
@@ -29,5 +29,8 @@ export function answer<Chunk extends object>(
       throw thrown instanceof TypeError ? new UnreadableError({ cause: thrown }) : thrown
     }
   }
-  return assemble(request, chunks, readSafely, explain)
+  const readAll: ReadChunk<Iterable<Chunk>> = (brought, to) => {
+    for (const chunk of brought) readSafely(chunk, to)
+  }
+  return assemble(request, chunks, readAll, explain)
 }
