@@ -1,14 +1,15 @@
-/** What is measured: an agent over a vendor's official client. */
+/** What is measured: an agent over a vendor's official client, or a bare loop over it. */
 
 import Anthropic from '@anthropic-ai/sdk'
-import { type Agent, createAgent, type Model } from '@meanwhile/core'
+import { createAgent, type Model } from '@meanwhile/core'
 import type { WireName } from '@meanwhile/harness/server'
 import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'
 import OpenAI from 'openai'
-import { MODE_OPTIONS, type Mode } from './modes.ts'
-import type { Scenario } from './scenarios.ts'
-import { measuredTool, type ToolRun } from './tools.ts'
+import { bareLoop } from './bare-loop.ts'
+import type { Subject } from './measure.ts'
+import { MODE_OPTIONS } from './modes.ts'
+import { measuredTool, measuredWork, type ToolRun } from './tools.ts'
 
 /** Where a model endpoint is, and how it is reached if not by the global `fetch`. */
 export interface Place {
@@ -16,15 +17,24 @@ export interface Place {
   readonly fetch?: typeof fetch
 }
 
-/** The agent of one run: every execution of a tool is noted in `tools`. */
-export function measuredAgent(scenario: Scenario, wire: WireName, mode: Mode, place: Place, tools: ToolRun[]): Agent {
-  return createAgent({
+/** Does a scenario's tasks and gives the answer; every execution of a tool is noted in `runs`. */
+export function measuredRun(
+  { scenario, wire, mode }: Subject,
+  place: Place,
+  runs: ToolRun[],
+): (prompt: string, signal: AbortSignal) => Promise<string> {
+  const work = measuredWork(scenario, runs)
+  if (mode === 'floor') {
+    return (prompt, signal) => bareLoop({ wire, place, prompt, tool: scenario.tool, work, signal })
+  }
+  const agent = createAgent({
     name: `bench-${scenario.id}`,
     model: modelOf(wire, place),
-    tools: [measuredTool(scenario, tools)],
+    tools: [measuredTool(scenario, work)],
     ...MODE_OPTIONS[mode],
     telemetry: { attributes: { 'bench.scenario': scenario.id, 'bench.wire': wire, 'bench.mode': mode } },
   })
+  return async (prompt, signal) => (await agent.run(prompt, { signal })).text
 }
 
 function modelOf(wire: WireName, { url, ...transport }: Place): Model {

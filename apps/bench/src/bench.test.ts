@@ -34,7 +34,7 @@ test('a run from the command line prints a table and writes results and report',
 
     const { results, ...about } = JSON.parse(await readFile(json, 'utf8')) as { results: Entry[] }
     expect(results.map(({ scenario, wire, mode }) => `${scenario} ${wire} ${mode}`)).toEqual(
-      ['sequential', 'parallel', 'eager'].map((mode) => `d50 anthropic ${mode}`),
+      ['sequential', 'parallel', 'eager', 'floor'].map((mode) => `d50 anthropic ${mode}`),
     )
     const number: unknown = expect.any(Number)
     for (const entry of results) {
@@ -44,7 +44,7 @@ test('a run from the command line prints a table and writes results and report',
         boundMs: number,
         ratioToBound: number,
         savedMs: number,
-        dispatchLagMs: { p50: number, max: number },
+        dispatchLagMs: { p50: number, p99: number, max: number },
         failed: [],
       })
     }
@@ -57,6 +57,7 @@ test('a run from the command line prints a table and writes results and report',
       options: { transport: 'msw' },
       transportLagMs: { p50: number, max: number },
       peakRssMb: number,
+      bars: [{ title: 'CPU at most 2 × the bare loop’s', limit: 2, worst: number, where: 'd50 anthropic' }],
     })
 
     expect(printed.join('\n')).toContain('50 KB of arguments')

@@ -7,7 +7,7 @@ test('without options the bench measures a, b, c and f on every wire in every mo
     scenarios: ['a', 'b', 'c', 'f'],
     wires: ['openai-chat', 'openai-responses', 'anthropic'],
     modes: ['sequential', 'parallel', 'eager'],
-    runs: { sequential: 1, parallel: 3, eager: 3 },
+    runs: { sequential: 1, parallel: 3, eager: 3, floor: 1 },
     transport: 'server',
     faults: true,
     json: 'results.json',
@@ -26,12 +26,19 @@ test('lists are taken in the usual order, each name once, and d means all three 
 test('--full measures every scenario with more runs, and --runs and --scenario still have their say', () => {
   expect(parseOptions(['--full'])).toMatchObject({
     scenarios: ['a', 'b', 'c', 'd50', 'd100', 'd200', 'e', 'f'],
-    runs: { sequential: 7, parallel: 7, eager: 7 },
+    runs: { sequential: 7, parallel: 7, eager: 7, floor: 7 },
   })
   expect(parseOptions(['--full', '--runs', '2', '--scenario', 'e'])).toMatchObject({
     scenarios: ['e'],
-    runs: { sequential: 2, parallel: 2, eager: 2 },
+    runs: { sequential: 2, parallel: 2, eager: 2, floor: 2 },
   })
+})
+
+test('the bare loop runs where CPU time counts, and where it is asked for', () => {
+  expect(parseOptions(['--scenario', 'f']).modes).not.toContain('floor')
+  expect(parseOptions(['--scenario', 'f', '--mode', 'floor']).modes).toEqual(['floor'])
+  expect(parseOptions(['--scenario', 'd']).modes).toContain('floor')
+  expect(parseOptions(['--full']).modes).toContain('floor')
 })
 
 test('the fault matrix comes with a run of everything, alone with --faults, and with neither if scenarios are named', () => {
@@ -53,7 +60,7 @@ test('--overhead measures what core itself costs', () => {
 test.each([
   [['--scenario', 'a,z'], 'Unknown: z. There are a, b, c, d50, d100, d200, e, f.'],
   [['--wire', 'gemini'], 'Unknown: gemini. There are openai-chat, openai-responses, anthropic.'],
-  [['--mode', 'lazy'], 'Unknown: lazy. There are sequential, parallel, eager.'],
+  [['--mode', 'lazy'], 'Unknown: lazy. There are sequential, parallel, eager, floor.'],
   [['--transport', 'pigeon'], 'Unknown: pigeon. There are server, msw.'],
   [['--runs', '0'], 'It takes a whole number from 1.'],
   [['--otlp', 'nowhere'], 'It takes an URL'],

@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
 import { Command, InvalidArgumentError, type OutputConfiguration } from 'commander'
 import { MODES, type Mode } from './modes.ts'
-import { DEFAULT_RUNS, FULL_RUNS, runsOf } from './run-plan.ts'
+import { DEFAULT_RUNS, FULL_RUNS, mayShare, runsOf } from './run-plan.ts'
 import { ALL_SCENARIOS, DEFAULT_SCENARIOS, SCENARIOS, type ScenarioId } from './scenarios.ts'
 import { TRANSPORTS, type TransportName } from './transport.ts'
 
@@ -35,15 +35,19 @@ export const DEFAULT_COLLECTOR = 'http://localhost:4318'
 export function parseOptions(args: readonly string[], output: OutputConfiguration = {}): BenchOptions {
   const command = new Command('bench')
     .description('Measures how much time eager tools save: against tools one by one, and in parallel after the stream.')
-    .option('--scenario <ids>', `which scenarios (default: ${DEFAULT_SCENARIOS.join(',')})`, scenarios)
+    .option('--scenario <ids>', `which scenarios (default: ${DEFAULT_SCENARIOS.join(',')})`, scenarioIds)
     .option('--wire <names>', `which wire formats, of ${WIRE_NAMES.join(', ')} (default: all)`, listOf(WIRE_NAMES))
-    .option('--mode <names>', `how the tools run, of ${MODES.join(', ')} (default: all)`, listOf(MODES))
+    .option(
+      '--mode <names>',
+      `how the tools run, of ${MODES.join(', ')} (default: all, floor with d and e)`,
+      listOf(MODES),
+    )
     .option('--runs <n>', `runs of each (default: ${runsByDefault()})`, positive)
     .option('--transport <name>', 'server: in a process of its own; msw: mocked in this one', transport, 'server')
     .option('--json <file>', 'the results as data', writable, 'results.json')
     .option('--report <file>', 'the results as one page', writable, 'report.html')
     .option('--otlp [url]', `send spans to a collector, such as Jaeger (default URL: ${DEFAULT_COLLECTOR})`, collector)
-    .option('--full', `every scenario, ${FULL_RUNS} runs of each mode: about seven minutes`)
+    .option('--full', `every scenario, ${FULL_RUNS} runs of each mode: about nine minutes`)
     .option(
       '--faults',
       'the fault matrix, alone if no scenario is named: what our rule and those of others execute wrongly',
@@ -56,10 +60,11 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     .exitOverride()
 
   const given = command.parse(args, { from: 'user' }).opts<Given>()
+  const scenarios = given.scenario ?? (given.full ? ALL_SCENARIOS : given.faults ? [] : DEFAULT_SCENARIOS)
   return {
-    scenarios: given.scenario ?? (given.full ? ALL_SCENARIOS : given.faults ? [] : DEFAULT_SCENARIOS),
+    scenarios,
     wires: given.wire ?? WIRE_NAMES,
-    modes: given.mode ?? MODES,
+    modes: given.mode ?? modesFor(scenarios),
     runs: given.runs !== undefined ? runsOf(given.runs) : given.full ? runsOf(FULL_RUNS) : DEFAULT_RUNS,
     transport: given.transport,
     faults: given.faults ?? given.scenario === undefined,
@@ -85,6 +90,12 @@ interface Given {
   readonly overhead?: true
 }
 
+/** The bare loop is there for its CPU time first of all: where that does not count, only who asks for it waits for it. */
+function modesFor(scenarios: readonly ScenarioId[]): readonly Mode[] {
+  const cpuCounts = scenarios.some((id) => !mayShare(SCENARIOS[id]))
+  return MODES.filter((mode) => mode !== 'floor' || cpuCounts)
+}
+
 /** A file in a folder that is there: found out before the run, not after it. */
 function writable(file: string): string {
   if (!existsSync(dirname(file))) throw new InvalidArgumentError(`There is no folder ${dirname(file)}.`)
@@ -92,7 +103,7 @@ function writable(file: string): string {
 }
 
 /** `d` means all of d50, d100 and d200. */
-function scenarios(text: string): readonly ScenarioId[] {
+function scenarioIds(text: string): readonly ScenarioId[] {
   const all = ALL_SCENARIOS.filter((id) => id.startsWith('d'))
   return listOf(ALL_SCENARIOS)(text.replace(/(^|,)\s*d\s*(?=,|$)/g, `$1${all.join(',')}`))
 }

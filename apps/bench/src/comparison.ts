@@ -44,6 +44,11 @@ export function isPaced({ scenario }: Entry): boolean {
   return SCENARIOS[scenario].pace !== undefined
 }
 
+/** How many times the CPU time of the bare loop eager took, where CPU time is what counts. */
+export function cpuOverFloor({ modes: { eager, floor } }: ComparisonRow): number | undefined {
+  return eager?.cpuUserMs && floor?.cpuUserMs ? eager.cpuUserMs / floor.cpuUserMs : undefined
+}
+
 /** What stands beside a wall-clock: how near to the bound it is, or the CPU time where the bound moves with the client. */
 export function beside(entry: Entry): string {
   return isPaced(entry) ? `${ratio(entry.ratioToBound)}×` : `${milliseconds(entry.cpuUserMs)} CPU`

@@ -2,9 +2,10 @@
 
 import { writeFile } from 'node:fs/promises'
 import { CommanderError } from 'commander'
+import { barsOf } from './bars.ts'
 import { type BenchOptions, parseOptions } from './cli.ts'
 import { environment } from './environment.ts'
-import { isForbidden } from './faults/judge.ts'
+import { forbiddenOf } from './faults/judge.ts'
 import { faultMatrix, sumOfCells } from './faults/matrix.ts'
 import { faultTable } from './faults/table.ts'
 import { overhead } from './overhead.ts'
@@ -59,38 +60,37 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
   }
   const { environment, cells, ...rest } = results
   const entries = cells.map(({ entry }) => entry)
+  const bars = barsOf(entries)
   if (entries.length > 0) console.log(tableOf(entries, results.transportLagMs))
   if (results.faults) console.log(faultTable(results.faults))
   await writeFile(
     options.json,
-    `${JSON.stringify({ units: UNITS, ...environment, ...rest, results: entries }, null, 2)}\n`,
+    `${JSON.stringify({ units: UNITS, ...environment, ...rest, bars, results: entries }, null, 2)}\n`,
   )
   await writeFile(options.report, reportOf(results))
   console.log(`Written: ${options.json} and ${options.report}`)
-  const forbidden = results.faults !== undefined && isForbidden(sumOfCells(results.faults).rules.ours)
+  const forbidden = results.faults !== undefined && forbiddenOf(sumOfCells(results.faults).rules.ours) > 0
   return forbidden || entries.some(({ failed }) => failed.length > 0) ? 1 : 0
 }
 
 async function measured(options: BenchOptions, signal: AbortSignal): Promise<Results> {
   const machine = environment()
-  const timed = options.scenarios.length > 0 ? await timedRuns(options, signal) : NOTHING_TIMED
+  const timed = options.scenarios.length > 0 ? await timedRuns(options, signal) : { transportLagMs: null, cells: [] }
+  const peakRssMb = Math.round(process.resourceUsage().maxRSS / 1024)
   const faults = options.faults ? await faultMatrix(signal) : undefined
-  return { environment: machine, options, ...timed, ...(faults && { faults }) }
+  return { environment: machine, options, ...timed, peakRssMb, ...(faults && { faults }) }
 }
 
-type Timed = Pick<Results, 'transportLagMs' | 'peakRssMb' | 'cells'>
-
-const NOTHING_TIMED: Timed = { transportLagMs: null, peakRssMb: 0, cells: [] }
-
-async function timedRuns(options: BenchOptions, signal: AbortSignal): Promise<Timed> {
+async function timedRuns(
+  options: BenchOptions,
+  signal: AbortSignal,
+): Promise<Pick<Results, 'transportLagMs' | 'cells'>> {
   const plan = planOf(options)
   const progress = progressOf(plan)
   try {
     await using transport = await openTransport(options.transport, signal)
     const made = await runPlan(plan, { transport, signal, onMade: (run) => progress.made(run) })
-    const transportLagMs = await transportLag(transport, signal)
-    const peakRssMb = Math.round(process.resourceUsage().maxRSS / 1024)
-    return { transportLagMs, peakRssMb, cells: cellsOf(made) }
+    return { transportLagMs: await transportLag(transport, signal), cells: cellsOf(made) }
   } finally {
     progress.stop()
   }

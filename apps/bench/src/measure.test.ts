@@ -1,7 +1,7 @@
 import { call, respond, say } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { measure } from './measure.ts'
-import type { Scenario } from './scenarios.ts'
+import { SCENARIOS, type Scenario } from './scenarios.ts'
 import { openTransport } from './transport.ts'
 
 const { signal } = new AbortController()
@@ -31,6 +31,19 @@ test.each(['openai-chat', 'openai-responses', 'anthropic'] as const)(
     expect(calls.map(({ id, argsDone, entered }) => ({ id, lag: entered - argsDone }))).toEqual([
       { id: 'call_1', lag: expect.closeTo(sample.lagMs[0] ?? 0) },
     ])
+  },
+)
+
+test.each(['openai-chat', 'openai-responses', 'anthropic'] as const)(
+  'the bare loop does the same tasks on %s, and starts its tools as early',
+  async (wire) => {
+    await using transport = await openTransport('msw', signal)
+    const { early, lagMs, timeline } = await measure(
+      { scenario: SCENARIOS.d50, wire, mode: 'floor' },
+      transport,
+      signal,
+    )
+    expect({ early, calls: lagMs.length, requests: timeline.streams.length }).toEqual({ early, calls: 1, requests: 2 })
   },
 )
 

@@ -1,7 +1,7 @@
 /** One run, measured. */
 
 import { clock, type ResponseLog, type WireName } from '@meanwhile/harness/server'
-import { measuredAgent } from './agents.ts'
+import { measuredRun } from './agents.ts'
 import { boundOf, possibleSaving, type Stream, streamOf } from './bound.ts'
 import type { Mode } from './modes.ts'
 import type { Scenario, ScenarioCall } from './scenarios.ts'
@@ -56,23 +56,20 @@ export class RunFailedError extends Error {
 const TIME_LIMIT = 60_000
 
 /** Throws a {@link RunFailedError} if the run does not count, and what the agent throws. */
-export async function measure(
-  { scenario, wire, mode }: Subject,
-  transport: Transport,
-  signal: AbortSignal,
-): Promise<Sample> {
+export async function measure(subject: Subject, transport: Transport, signal: AbortSignal): Promise<Sample> {
+  const { scenario, wire } = subject
   await using stage = await transport.stage(scenario, wire)
   const tools: ToolRun[] = []
-  const agent = measuredAgent(scenario, wire, mode, stage.place, tools)
+  const run = measuredRun(subject, stage.place, tools)
   const limited = AbortSignal.any([signal, AbortSignal.timeout(TIME_LIMIT)])
 
   const cpu = process.cpuUsage()
   const began = clock()
-  const result = await agent.run('Do the tasks.', { signal: limited })
+  const answer = await run('Do the tasks.', limited)
   const ended = clock()
   const cpuUserMs = process.cpuUsage(cpu).user / 1000
 
-  if (result.text !== scenario.answer) throw new RunFailedError(`the answer was ${excerpt(result.text)}`)
+  if (answer !== scenario.answer) throw new RunFailedError(`the answer was ${excerpt(answer)}`)
   return { ...sampleOf(scenario, await stage.log(), tools, began, ended), cpuUserMs }
 }
 

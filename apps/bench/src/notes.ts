@@ -6,6 +6,7 @@ import { LATE } from './runner.ts'
 import type { TransportLag } from './transport-lag.ts'
 
 export function notesOf(entries: readonly Entry[], transport: TransportLag | null): readonly string[] {
+  if (entries.length === 0) return []
   const measured = new Set(entries.map(({ scenario }) => scenario))
   const level = (['a', 'c'] as const).filter((id) => measured.has(id))
   const unpaced = entries.some(({ cpuUserMs }) => cpuUserMs !== null)
@@ -17,6 +18,7 @@ export function notesOf(entries: readonly Entry[], transport: TransportLag | nul
           `${level.join(' and ')}: tools of equal length after the last argument. Promise.all is already at the bound there, and eager has nothing to save.`,
         ]
       : []),
+    ...(entries.some(({ mode }) => mode === 'floor') ? [FLOOR] : []),
     ...(unpaced ? [CPU] : []),
     ...late(entries),
   ]
@@ -35,7 +37,11 @@ export function failuresOf(entries: readonly Entry[]): readonly string[] {
 const SAVED =
   'saved: eager against parallel tools after the stream, median of the differences of runs made in one round.'
 
-const CPU = 'd and e come as fast as they go: their bound moves with the client, and CPU time is what counts.'
+const FLOOR =
+  'bare loop: no agent, but some lines over the official client that parse each call’s arguments once and start its tool then.'
+
+const CPU =
+  'd and e come as fast as they go: their bound moves with the client, and CPU time is what counts; CPU is that of eager over that of the bare loop.'
 
 function lag(transport: TransportLag | null): string {
   const way = transport && `; the way alone, from the server to a bare fetch, takes ${precise(transport.p50)}`

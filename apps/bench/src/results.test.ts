@@ -23,7 +23,7 @@ test('an entry has the medians of its runs, and savings come from runs of one ro
   expect(entries[2]).toMatchObject({
     wallMsRange: [1_900, 2_100],
     savedMsRange: [950, 970],
-    dispatchLagMs: { first: 0.4, p50: 0.45, max: 3 },
+    dispatchLagMs: { first: 0.4, p50: 0.45, p99: 3, max: 3 },
     ratioToBound: 1,
   })
 })

@@ -8,7 +8,7 @@ import type { Sample, Timeline } from './measure.ts'
 import { BASELINE, MODES, type Mode } from './modes.ts'
 import { isLate, type Made } from './runner.ts'
 import { ALL_SCENARIOS, type ScenarioId } from './scenarios.ts'
-import { median, pairedDifferences, range } from './stats.ts'
+import { median, pairedDifferences, percentile, range } from './stats.ts'
 import type { TransportLag } from './transport-lag.ts'
 
 /** Medians over the runs that count, in milliseconds, where not said otherwise; `null` where there is nothing to tell. */
@@ -28,8 +28,14 @@ export interface Entry {
   readonly savedMsRange: readonly [min: number, max: number] | null
   /** The most that starting early could have saved, by this run's own stream. */
   readonly possibleSavingMs: number | null
-  /** Last argument byte written → tool entered: `first` of each run's first call, `p50` and `max` of all calls of all runs. */
-  readonly dispatchLagMs: { readonly first: number; readonly p50: number; readonly max: number } | null
+  /** Last argument byte written → tool entered: `first` of each run's first call, the others of all calls of all runs. */
+  readonly dispatchLagMs: {
+    readonly first: number
+    readonly p50: number
+    /** Nearest rank: of fewer than 100 calls the latest. */
+    readonly p99: number
+    readonly max: number
+  } | null
   /** Stream and tools done → the next request arrived. */
   readonly turnaroundMs: number | null
   /** Calls whose tool was entered before the stream's end, of one run. */
@@ -114,8 +120,9 @@ function lagOf(samples: readonly Sample[]): Entry['dispatchLagMs'] {
   const all = samples.flatMap(({ lagMs }) => lagMs)
   const first = tidy(median(samples.flatMap(({ lagMs }) => lagMs[0] ?? [])))
   const p50 = tidy(median(all))
+  const p99 = tidy(percentile(all, 0.99))
   const max = tidy(range(all)?.[1])
-  return first === null || p50 === null || max === null ? null : { first, p50, max }
+  return first === null || p50 === null || p99 === null || max === null ? null : { first, p50, p99, max }
 }
 
 function typicalOf(group: readonly Made[], wallMs: number | null): Sample | undefined {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { median, pairedDifferences, range } from './stats.ts'
+import { median, pairedDifferences, percentile, range } from './stats.ts'
 
 test('the median is the middle value, or the mean of the two in the middle', () => {
   expect(median([3, 1, 2])).toBe(2)
@@ -25,4 +25,12 @@ test('differences are taken round by round, and rounds that one of the two lacks
     [2, 2_860],
   ])
   expect(pairedDifferences(eager, parallel)).toEqual([950, 870])
+})
+
+test('a percentile is one of the values: nearest rank', () => {
+  const hundred = Array.from({ length: 100 }, (_, i) => 100 - i)
+  expect(percentile(hundred, 0.99)).toBe(99)
+  expect(percentile([3, 1, 2], 0.99)).toBe(3)
+  expect(percentile([3, 1, 2], 0)).toBe(1)
+  expect(percentile([], 0.99)).toBeUndefined()
 })

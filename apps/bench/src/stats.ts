@@ -8,6 +8,11 @@ export function median(values: readonly number[]): number | undefined {
   return low === undefined || high === undefined ? undefined : (low + high) / 2
 }
 
+/** The smallest value that so large a part of all (0 to 1) does not exceed; `undefined` of none. */
+export function percentile(values: readonly number[], part: number): number | undefined {
+  return values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(part * values.length) - 1)]
+}
+
 /** Smallest and largest value. */
 export function range(values: readonly number[]): readonly [min: number, max: number] | undefined {
   return values.length === 0 ? undefined : [Math.min(...values), Math.max(...values)]

@@ -2,7 +2,8 @@
 
 import { styleText } from 'node:util'
 import { bareTable } from './bare-table.ts'
-import { beside, type ComparisonRow, comparisonsOf, modesOf, pacedEager } from './comparison.ts'
+import { barsOf, barText } from './bars.ts'
+import { beside, type ComparisonRow, comparisonsOf, cpuOverFloor, modesOf, pacedEager } from './comparison.ts'
 import { NONE, precise, signed } from './format.ts'
 import { MODE_TITLES } from './modes.ts'
 import { failuresOf, notesOf } from './notes.ts'
@@ -17,8 +18,9 @@ export function tableOf(entries: readonly Entry[], transport: TransportLag | nul
     return `${heading}\n${lines(columns, rows)}`
   })
   const failures = failuresOf(entries).map((failure) => styleText('red', `✗ ${failure}`))
+  const bars = barsOf(entries).map((bar) => styleText(bar.met ? 'green' : 'red', barText(bar)))
   const notes = notesOf(entries, transport).map((note) => styleText('dim', note))
-  return `\n${parts.join('\n\n')}\n\n${[...failures, ...notes].join('\n')}\n`
+  return `\n${parts.join('\n\n')}\n\n${[...failures, ...bars, ...notes].join('\n')}\n`
 }
 
 interface Column {
@@ -37,6 +39,7 @@ function columnsOf(entries: readonly Entry[]): readonly Column[] {
       cell: (row: ComparisonRow) => wall(row.modes[mode]),
     })),
     ...(modes.includes('eager') ? [SAVED, LAG] : []),
+    ...(comparisonsOf(entries).some(({ rows }) => rows.some(cpuOverFloor)) ? [CPU] : []),
   ]
 }
 
@@ -47,11 +50,20 @@ const SAVED: Column = {
 }
 
 const LAG: Column = {
-  head: 'lag p50/max',
-  width: 13,
+  head: 'lag p50/p99/max',
+  width: 20,
   cell(row) {
     const lag = pacedEager(row)?.dispatchLagMs
-    return lag ? `${precise(lag.p50)} / ${precise(lag.max)}` : NONE
+    return lag ? [lag.p50, lag.p99, lag.max].map(precise).join(' / ') : NONE
+  },
+}
+
+const CPU: Column = {
+  head: 'CPU',
+  width: 8,
+  cell(row) {
+    const times = cpuOverFloor(row)
+    return times === undefined ? NONE : `${times.toFixed(2)}×`
   },
 }
 

@@ -15,20 +15,27 @@ export interface ToolRun {
 
 const INPUT = z.object({ key: z.string(), content: z.string() })
 
-/** Declared `read`, so that it may start as soon as its arguments are complete. */
-export function measuredTool(scenario: Scenario, runs: ToolRun[]): Tool {
+/** Works on a task, and gives what to tell the model. */
+export type Work = (input: ToolRun['input'], signal: AbortSignal) => Promise<string>
+
+export function measuredWork(scenario: Scenario, runs: ToolRun[]): Work {
   const durations = new Map(scenario.calls.map(({ input, toolMs }) => [input.key, toolMs]))
+  return async (input, signal) => {
+    const entered = clock()
+    await passed(entered + (durations.get(input.key) ?? 0), signal)
+    runs.push({ input, entered, settled: clock() })
+    return `${input.key} is done`
+  }
+}
+
+/** Declared `read`, so that it may start as soon as its arguments are complete. */
+export function measuredTool(scenario: Scenario, work: Work): Tool {
   return tool({
     name: scenario.tool,
     description: 'Works on a task for a while.',
     input: INPUT,
     effect: 'read',
-    async execute(input, { signal }) {
-      const entered = clock()
-      await passed(entered + (durations.get(input.key) ?? 0), signal)
-      runs.push({ input, entered, settled: clock() })
-      return `${input.key} is done`
-    },
+    execute: (input, { signal }) => work(input, signal),
   })
 }
 

@@ -1,5 +1,6 @@
 /** When two calls are the same: their parsed inputs are, whatever their white space, key order and escapes. */
 
+import { hash } from './hash.ts'
 import type { ToolCall } from './message.ts'
 
 /** JSON with sorted keys, without members that are undefined. A value JSON cannot hold counts as `null`. */
@@ -32,4 +33,16 @@ export function sameInput(a: unknown, b: unknown): boolean {
 export function sameCall(a: ToolCall, b: ToolCall): boolean {
   if (a.name !== b.name || a.inputError !== b.inputError) return false
   return a.input === b.input || canonicalInput(a) === canonicalInput(b)
+}
+
+const hashes = new WeakMap<ToolCall, string>()
+
+/** The hash of {@link canonicalInput}, made once: the ledger looks for a call more than once, and arguments may be long. */
+export function inputHash(call: ToolCall): string {
+  let hashed = hashes.get(call)
+  if (hashed === undefined) {
+    hashed = hash(canonicalInput(call))
+    hashes.set(call, hashed)
+  }
+  return hashed
 }

@@ -2,8 +2,7 @@
 
 import type { Asker } from './askers.ts'
 import type { CallEntry } from './call-entry.ts'
-import { canonicalInput, sameCall } from './canonical.ts'
-import { hash } from './hash.ts'
+import { inputHash, sameCall } from './canonical.ts'
 import type { ToolCall } from './message.ts'
 import type { Rest } from './rest.ts'
 
@@ -96,5 +95,5 @@ export class Ledger {
 }
 
 function contentOf(call: ToolCall, step: number): string {
-  return `${step}/${call.name}/${hash(canonicalInput(call))}`
+  return `${step}/${call.name}/${inputHash(call)}`
 }

@@ -24,5 +24,8 @@ export function answer<Chunk extends object>(
     if (!isSilent(chunk)) chunks.said()
     read(chunk, to)
   })
-  return assemble(request, chunks, heard, explain)
+  const readAll: ReadChunk<Iterable<Chunk>> = (brought, to) => {
+    for (const chunk of brought) heard(chunk, to)
+  }
+  return assemble(request, chunks, readAll, explain)
 }

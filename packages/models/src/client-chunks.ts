@@ -1,6 +1,7 @@
 /** The chunks of a response that an official client was asked for. */
 
 import type { ModelRequest } from '@meanwhile/core'
+import type { EventSourceMessage } from 'eventsource-parser'
 import { defined } from './defined.ts'
 import { IdleLimit, readsWithin } from './idle-limit.ts'
 import { eventDecoder, parseEvent } from './server-sent-events.ts'
@@ -16,7 +17,11 @@ export interface Asked<Chunk> extends PromiseLike<AsyncIterable<Chunk>> {
   asResponse?(): Promise<Response>
 }
 
-export interface ClientChunks<Chunk> extends AsyncIterable<Chunk> {
+/**
+ * What each read brought, in its order: handed over together, because a hand-over costs more than the reading of a delta. A chunk is
+ * parsed when it is asked for, so that one that cannot be leaves those before it.
+ */
+export interface ClientChunks<Chunk> extends AsyncIterable<Iterable<Chunk>> {
   /** Something was said: the time the provider may be silent begins again. */
   said(): void
 }
@@ -40,7 +45,7 @@ export function clientChunks<Chunk extends object>(
   const idle = new IdleLimit(idleTimeout, (error) => request.abort(error))
   return { [Symbol.asyncIterator]: chunks, said: () => idle.said() }
 
-  async function* chunks(): AsyncGenerator<Chunk, void, undefined> {
+  async function* chunks(): AsyncGenerator<Iterable<Chunk>, void, undefined> {
     signal.throwIfAborted()
     const abort = (): void => request.abort(signal.reason)
     signal.addEventListener('abort', abort, { once: true })
@@ -48,19 +53,17 @@ export function clientChunks<Chunk extends object>(
       const asked = open({ signal: request.signal, ...defined({ maxRetries: clientRetries }) })
       const body = bodyOf(await asked.asResponse?.())
       if (!body) {
-        yield* await asked
+        for await (const chunk of await asked) yield [chunk]
         return
       }
       const read = readsWithin(idle, body, request.signal)
       const events = eventDecoder()
       for (let ended = false; !ended; ) {
         const { done, value } = await read()
-        for (const event of events(value)) {
-          if (event.data === '[DONE]') return
-          // What a client says of its chunks is what it expects of the events.
-          if (event.data !== '') yield parseEvent(event, done) as Chunk
-        }
-        ended = done
+        const brought = events(value)
+        const end = brought.findIndex(({ data }) => data === '[DONE]')
+        yield parsed<Chunk>(end < 0 ? brought : brought.slice(0, end), done)
+        ended = done || end >= 0
       }
     } catch (thrown) {
       request.signal.throwIfAborted()
@@ -70,6 +73,13 @@ export function clientChunks<Chunk extends object>(
       idle.stop()
       request.abort()
     }
+  }
+}
+
+function* parsed<Chunk>(events: readonly EventSourceMessage[], last: boolean): Generator<Chunk, void, undefined> {
+  for (const event of events) {
+    // What a client says of its chunks is what it expects of the events.
+    if (event.data !== '') yield parseEvent(event, last) as Chunk
   }
 }
 

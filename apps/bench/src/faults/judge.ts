@@ -45,8 +45,9 @@ export function judge(eager: Trial, waiting: Trial, effect: Effect): Outcome {
   return { ...sumOf(forbidden), early }
 }
 
-export function isForbidden({ wrong, extra, missing, twice }: Outcome): boolean {
-  return wrong + extra + missing + twice > 0
+/** How many of them are forbidden. */
+export function forbiddenOf({ wrong, extra, missing, twice }: Outcome): number {
+  return wrong + extra + missing + twice
 }
 
 export function sumOf(outcomes: readonly Outcome[]): Outcome {

@@ -1,6 +1,6 @@
 import type { Effect } from '@meanwhile/core'
 import { beforeAll, expect, test } from 'vitest'
-import { isForbidden } from './judge.ts'
+import { forbiddenOf } from './judge.ts'
 import { type FaultCell, faultMatrix, type Rule, sumOfCells } from './matrix.ts'
 import { FAULTS } from './scripts.ts'
 
@@ -16,7 +16,7 @@ const BREAKS = ['error', 'cut off', 'length', 'content filter', 'refusal', 'abor
 
 /** The cells in which a rule executes something wrongly: the fault, and the effects. */
 function faultsOf(rule: Rule): Record<string, readonly Effect[]> {
-  const bad = cells.filter(({ rules }) => isForbidden(rules[rule]))
+  const bad = cells.filter(({ rules }) => forbiddenOf(rules[rule]) > 0)
   const faults = [...new Set(bad.map(({ fault }) => fault))]
   return Object.fromEntries(
     faults.map((fault) => [fault, bad.filter((cell) => cell.fault === fault).map(({ effect }) => effect)]),
@@ -55,7 +55,7 @@ test('starting at the tool-call part acts on responses that do not stand, whatev
 })
 
 test('without a fault all rules execute the same', () => {
-  for (const { fault, rules } of cells.filter(({ fault }) => ['no fault', 'the same call twice'].includes(fault))) {
-    expect(Object.values(rules).map(isForbidden), fault).toEqual([false, false, false])
-  }
+  const sound = cells.filter(({ fault }) => ['no fault', 'the same call twice'].includes(fault))
+  expect(sound).toHaveLength(2 * EFFECTS.length)
+  for (const { rules } of sound) expect(Object.values(rules).map(forbiddenOf)).toEqual([0, 0, 0])
 })

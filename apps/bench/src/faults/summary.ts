@@ -1,5 +1,6 @@
 /** The fault matrix in words: what both the table on the console and the one in the report say. */
 
+import { forbiddenOf, type Outcome } from './judge.ts'
 import { type FaultCell, RULES, type Rule, sumOfCells } from './matrix.ts'
 
 export const RULE_TITLES: Readonly<Record<Rule, string>> = {
@@ -30,9 +31,10 @@ export function faultRows(cells: readonly FaultCell[]): readonly FaultRow[] {
     rowOf(
       title,
       cells.filter(({ fault }) => fault === title),
+      kindsOf,
     ),
   )
-  return [...rows, rowOf('all of them', cells)]
+  return [...rows, rowOf('all of them', cells, (outcome) => forbiddenOf(outcome).toLocaleString('en'))]
 }
 
 /** That eager starts happened at all, or the zeros would mean nothing. */
@@ -41,13 +43,13 @@ export function earlyNote(cells: readonly FaultCell[]): string {
   return `Executions begun while the model was speaking: ${RULES.map((rule) => `${RULE_TITLES[rule]} ${rules[rule].early.toLocaleString('en')}`).join(', ')}.`
 }
 
-function rowOf(title: string, cells: readonly FaultCell[]): FaultRow {
+function rowOf(title: string, cells: readonly FaultCell[], text: (outcome: Outcome) => string): FaultRow {
   const { scripts, rules } = sumOfCells(cells)
-  return { title, scripts, forbidden: RULES.map((rule) => forbiddenText(rules[rule])) }
+  return { title, scripts, forbidden: RULES.map((rule) => text(rules[rule])) }
 }
 
 /** `0`, `26 extra`, `12 wrong, 12 missing` */
-function forbiddenText({ wrong, extra, missing, twice }: FaultCell['rules'][Rule]): string {
+function kindsOf({ wrong, extra, missing, twice }: Outcome): string {
   const found = Object.entries({ wrong, extra, missing, twice }).filter(([, number]) => number > 0)
   return found.map(([name, number]) => `${number} ${name}`).join(', ') || '0'
 }

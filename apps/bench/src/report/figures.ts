@@ -1,6 +1,15 @@
 /** The figures as a table. */
 
-import { beside, type Comparison, type ComparisonRow, comparisonsOf, modesOf, pacedEager } from '../comparison.ts'
+import { barsOf, barText } from '../bars.ts'
+import {
+  beside,
+  type Comparison,
+  type ComparisonRow,
+  comparisonsOf,
+  cpuOverFloor,
+  modesOf,
+  pacedEager,
+} from '../comparison.ts'
 import { milliseconds, NONE, precise, signed } from '../format.ts'
 import type { Mode } from '../modes.ts'
 import type { Entry } from '../results.ts'
@@ -19,6 +28,7 @@ export function figures(entries: readonly Entry[]): Html {
 ${comparisonsOf(entries).map((comparison) => group(comparison, columns))}
 </table>
 </div>
+<ul>${barsOf(entries).map((bar) => html`<li${bar.met ? '' : html` class="failed"`}>${barText(bar)}</li>\n`)}</ul>
 </section>`
 }
 
@@ -57,10 +67,17 @@ const EAGER_COLUMNS: readonly Column[] = [
   },
   { head: 'Possible', cell: (row) => html`<td>${milliseconds(pacedEager(row)?.possibleSavingMs)}</td>` },
   {
-    head: 'Dispatch lag, p50 / max',
+    head: 'Dispatch lag, p50 / p99 / max',
     cell(row) {
       const lag = pacedEager(row)?.dispatchLagMs
-      return html`<td>${lag ? `${precise(lag.p50)} / ${precise(lag.max)}` : NONE}</td>`
+      return html`<td>${lag ? [lag.p50, lag.p99, lag.max].map(precise).join(' / ') : NONE}</td>`
+    },
+  },
+  {
+    head: 'CPU over the bare loop’s',
+    cell(row) {
+      const times = cpuOverFloor(row)
+      return html`<td>${times === undefined ? NONE : `${times.toFixed(2)}×`}</td>`
     },
   },
   { head: 'Turnaround', cell: ({ modes }) => html`<td>${precise(modes.eager?.turnaroundMs)}</td>` },

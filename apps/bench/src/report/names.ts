@@ -13,4 +13,5 @@ export const MODE_HEADINGS: Readonly<Record<Mode, string>> = {
   sequential: 'One by one',
   parallel: 'Parallel after the stream',
   eager: 'Eager',
+  floor: 'Bare loop',
 }

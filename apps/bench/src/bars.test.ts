@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { barsOf, barText } from './bars.ts'
+import { cellsOf, type Entry } from './results.ts'
+import { SCENARIOS } from './scenarios.ts'
+
+function entry(over: Partial<Entry>): Entry {
+  const subject = {
+    scenario: SCENARIOS.f,
+    wire: 'anthropic',
+    mode: 'eager',
+    round: 0,
+    repeated: 0,
+    failure: 'none',
+  } as const
+  const [cell] = cellsOf([subject])
+  if (!cell) throw new Error('no entry')
+  return { ...cell.entry, ...over }
+}
+
+test('each bar is judged by the scenario and wire that came worst', () => {
+  const bars = barsOf([
+    entry({ scenario: 'f', ratioToBound: 1.003, dispatchLagMs: { first: 0.3, p50: 0.4, p99: 4, max: 9 } }),
+    entry({
+      scenario: 'b',
+      wire: 'openai-chat',
+      ratioToBound: 1.006,
+      dispatchLagMs: { first: 0, p50: 0.2, p99: 1, max: 1 },
+    }),
+    entry({ scenario: 'd200', ratioToBound: 2, cpuUserMs: 300 }),
+    entry({ scenario: 'd200', mode: 'floor', cpuUserMs: 200 }),
+  ])
+  expect(bars.map(barText)).toEqual([
+    '✗ eager at most 1.005 × the bound: at worst 1.006 in b openai-chat',
+    '✓ dispatch lag p50 at most 0.5 ms: at worst 0.400 in f anthropic',
+    '✓ dispatch lag p99 at most 5 ms: at worst 4.000 in f anthropic',
+    '✓ CPU at most 2 × the bare loop’s: at worst 1.500 in d200 anthropic',
+  ])
+})
+
+test('what was not measured is no bar, met or not', () => {
+  expect(barsOf([entry({ mode: 'parallel', ratioToBound: 1.5 })])).toEqual([])
+})

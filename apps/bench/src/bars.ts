@@ -1,0 +1,40 @@
+/** What eager has to reach, and whether it did. */
+
+import { type ComparisonRow, comparisonsOf, cpuOverFloor, pacedEager } from './comparison.ts'
+import type { Entry } from './results.ts'
+
+/** One bar, and the scenario and wire that came worst. */
+export interface Bar {
+  readonly title: string
+  readonly limit: number
+  readonly worst: number
+  readonly where: string
+  readonly met: boolean
+}
+
+/** Of those that were measured: they are for a quiet machine. */
+export function barsOf(entries: readonly Entry[]): readonly Bar[] {
+  const rows = comparisonsOf(entries).flatMap(({ scenario, rows }) =>
+    rows.map((row) => ({ row, where: `${scenario.id} ${row.wire}` })),
+  )
+  return BARS.flatMap(({ title, limit, of }) => {
+    const values = rows.flatMap(({ row, where }) => {
+      const value = of(row)
+      return value === null || value === undefined ? [] : [{ worst: value, where }]
+    })
+    const [worst] = values.toSorted((a, b) => b.worst - a.worst)
+    return worst ? [{ title, limit, ...worst, met: worst.worst <= limit }] : []
+  })
+}
+
+/** `✓ dispatch lag p99 at most 5 ms: at worst 1.204 in f anthropic` */
+export function barText({ title, worst, where, met }: Bar): string {
+  return `${met ? '✓' : '✗'} ${title}: at worst ${worst.toFixed(3)} in ${where}`
+}
+
+const BARS: readonly (Pick<Bar, 'title' | 'limit'> & { of(row: ComparisonRow): number | null | undefined })[] = [
+  { title: 'eager at most 1.005 × the bound', limit: 1.005, of: (row) => pacedEager(row)?.ratioToBound },
+  { title: 'dispatch lag p50 at most 0.5 ms', limit: 0.5, of: (row) => pacedEager(row)?.dispatchLagMs?.p50 },
+  { title: 'dispatch lag p99 at most 5 ms', limit: 5, of: (row) => pacedEager(row)?.dispatchLagMs?.p99 },
+  { title: 'CPU at most 2 × the bare loop’s', limit: 2, of: cpuOverFloor },
+]
