@@ -13,6 +13,7 @@ export {
   type ReadChunk,
 } from './assemble.ts'
 export type { CancelMode, CancelOptions } from './cancel.ts'
+export { sameCall } from './canonical.ts'
 export type { Checkpoint } from './checkpoint.ts'
 export type { CheckpointStore, StoredCheckpoint } from './checkpoint-store.ts'
 export type { AgentOptions } from './config.ts'
@@ -112,7 +113,7 @@ export { checkedNeeds } from './needs.ts'
 export type { Answers } from './restore.ts'
 export { type Cell, type CellOptions, runLocal } from './run-local.ts'
 export { type RunToolOptions, runTool, type ToolRun } from './run-tool.ts'
-export { DEFERRAL_REASON, DISPATCH_EVIDENCE } from './telemetry/semconv.ts'
+export { DEFERRAL_REASON, DISPATCH_EVIDENCE, TIME_SAVED, TIME_WASTED } from './telemetry/semconv.ts'
 export type { TelemetryOptions } from './telemetry/spans.ts'
 export {
   type Effect,
