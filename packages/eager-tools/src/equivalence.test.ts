@@ -28,7 +28,7 @@ function outcome({ result, error }: Trial): unknown {
     return { name: error.name, message: error.message, data, messages, usage }
   }
   if (!result) return error
-  const { abandoned: _, warnings, ...rest } = result
+  const { abandoned: _, savings: __, warnings, ...rest } = result
   return { ...rest, warnings: warnings.filter(({ source }) => source !== 'eager-tools') }
 }
 
@@ -83,10 +83,29 @@ function most({ events, executions }: Trial): Map<string, number> {
   return most
 }
 
+/** What starting early has saved is JSON, adds up, and knows every call that has a result. */
+function checkSavings({ result }: Trial): void {
+  if (!result) return
+  const { savings } = result
+  expect(JSON.parse(JSON.stringify(savings))).toEqual(savings)
+  const steps = savings?.steps ?? []
+  const calls = steps.flatMap(({ calls }) => calls)
+  const results = result.messages.flatMap((message) => (message.role === 'tool' ? message.callId : []))
+  expect(calls.flatMap(({ outcome, callId }) => (outcome === 'discarded' ? [] : callId))).toEqual(results)
+  expect(calls.filter(({ durationMs, waitedMs = 0 }) => durationMs < waitedMs)).toEqual([])
+  const early = ({ calls }: (typeof steps)[number]) => calls.some(({ evidence }) => evidence)
+  expect(steps.filter((step) => !early(step) && step.savedMs !== 0)).toEqual([])
+  expect(savings?.savedMs).toBeCloseTo(
+    steps.reduce((sum, { savedMs }) => sum + savedMs, 0),
+    2,
+  )
+}
+
 /** What must hold of the two runs of one scenario (`eager.md`, "What the rule means"). */
 function compare(scenario: Scenario, eager: Trial, waiting: Trial): void {
   const told = accounts(eager.events)
   const toldWaiting = accounts(waiting.events)
+  checkSavings(eager)
   expect(outcome(eager)).toEqual(outcome(waiting))
   expect(told.others).toEqual(toldWaiting.others)
   expect(told.calls).toEqual(toldWaiting.calls)
