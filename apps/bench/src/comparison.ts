@@ -1,7 +1,7 @@
 /** Entries side by side: what both the table on the console and the one in the report show. */
 
 import type { WireName } from '@meanwhile/harness/server'
-import { milliseconds, ratio } from './format.ts'
+import { milliseconds, NONE, ratio } from './format.ts'
 import { MODES, type Mode } from './modes.ts'
 import type { Entry } from './results.ts'
 import { SCENARIOS, type Scenario, SHOWN_ORDER } from './scenarios.ts'
@@ -47,4 +47,11 @@ export function isPaced({ scenario }: Entry): boolean {
 /** What stands beside a wall-clock: how near to the bound it is, or the CPU time where the bound moves with the client. */
 export function beside(entry: Entry): string {
   return isPaced(entry) ? `${ratio(entry.ratioToBound)}×` : `${milliseconds(entry.cpuUserMs)} CPU`
+}
+
+/** How far the prediction was off, or what eager tools cost where nothing started early, and whether that is little enough. */
+export function checkText(entry: Entry | undefined): string {
+  const { prediction, overhead } = entry?.holds ?? { prediction: null, overhead: null }
+  const [share, holds] = overhead === null ? [entry?.predictionError, prediction] : [entry?.overhead, overhead]
+  return typeof share !== 'number' || holds === null ? NONE : `${(share * 100).toFixed(1)} % ${holds ? '✓' : '✗'}`
 }

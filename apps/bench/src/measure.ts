@@ -1,5 +1,6 @@
 /** One run, measured. */
 
+import type { AgentResult } from '@meanwhile/core'
 import { clock, type ResponseLog, type WireName } from '@meanwhile/harness/server'
 import { measuredAgent } from './agents.ts'
 import { boundOf, possibleSaving, type Stream, streamOf } from './bound.ts'
@@ -28,6 +29,8 @@ export interface Sample {
   readonly turnaroundMs?: number
   /** How many tools were entered before the stream's end. */
   readonly early: number
+  /** What an eager run says itself that it has saved against parallel, and how long its steps took by its own account. */
+  readonly predicted?: { readonly savedMs: number; readonly stepsMs: number }
   /** User time of this process, other runs of the time included. */
   readonly cpuUserMs: number
   /** How late the server's latest write was. */
@@ -73,7 +76,15 @@ export async function measure(
   const cpuUserMs = process.cpuUsage(cpu).user / 1000
 
   if (result.text !== scenario.answer) throw new RunFailedError(`the answer was ${excerpt(result.text)}`)
-  return { ...sampleOf(scenario, await stage.log(), tools, began, ended), cpuUserMs }
+  const predicted = predictedBy(result)
+  return { ...sampleOf(scenario, await stage.log(), tools, began, ended), ...(predicted && { predicted }), cpuUserMs }
+}
+
+/** Steps with calls alone: the others have nothing to save. */
+function predictedBy({ savings }: AgentResult): Sample['predicted'] {
+  if (!savings) return undefined
+  const withCalls = savings.steps.filter(({ calls }) => calls.length > 0)
+  return { savedMs: savings.savedMs, stepsMs: withCalls.reduce((sum, { actualMs }) => sum + actualMs, 0) }
 }
 
 interface RanCall extends ScenarioCall, ToolRun {
@@ -86,7 +97,7 @@ function sampleOf(
   tools: readonly ToolRun[],
   began: number,
   ended: number,
-): Omit<Sample, 'cpuUserMs'> {
+): Omit<Sample, 'cpuUserMs' | 'predicted'> {
   const streams = log.map(streamOf)
   const [first, second] = streams
   if (!first || streams.length !== scenario.script.length) {

@@ -1,6 +1,14 @@
 /** The figures as a table. */
 
-import { beside, type Comparison, type ComparisonRow, comparisonsOf, modesOf, pacedEager } from '../comparison.ts'
+import {
+  beside,
+  type Comparison,
+  type ComparisonRow,
+  checkText,
+  comparisonsOf,
+  modesOf,
+  pacedEager,
+} from '../comparison.ts'
 import { milliseconds, NONE, precise, signed } from '../format.ts'
 import type { Mode } from '../modes.ts'
 import type { Entry } from '../results.ts'
@@ -55,6 +63,8 @@ const EAGER_COLUMNS: readonly Column[] = [
       return html`<td class="gain">${signed(entry?.savedMs)}${spread(entry)}</td>`
     },
   },
+  { head: 'Predicted', cell: (row) => html`<td>${signed(pacedEager(row)?.predictedSavedMs)}</td>` },
+  { head: 'Off, or overhead', cell: ({ modes }) => html`<td>${checkText(modes.eager)}</td>` },
   { head: 'Possible', cell: (row) => html`<td>${milliseconds(pacedEager(row)?.possibleSavingMs)}</td>` },
   {
     head: 'Dispatch lag, p50 / max',
