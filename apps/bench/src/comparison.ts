@@ -51,7 +51,9 @@ export function beside(entry: Entry): string {
 
 /** How far the prediction was off, or what eager tools cost where nothing started early, and whether that is little enough. */
 export function checkText(entry: Entry | undefined): string {
-  const { prediction, overhead } = entry?.holds ?? { prediction: null, overhead: null }
-  const [share, holds] = overhead === null ? [entry?.predictionError, prediction] : [entry?.overhead, overhead]
-  return typeof share !== 'number' || holds === null ? NONE : `${(share * 100).toFixed(1)} % ${holds ? '✓' : '✗'}`
+  if (!entry) return NONE
+  const { predictionError, overhead, holds } = entry
+  const share = overhead ?? (holds.prediction === null ? null : predictionError)
+  const mark = { true: ' ✓', false: ' ✗', null: '' }[`${overhead === null ? holds.prediction : holds.overhead}`]
+  return share === null ? NONE : `${(share * 100).toFixed(1)} %${mark}`
 }

@@ -109,7 +109,7 @@ function sampleOf(
   return {
     wallMs: ended - began,
     boundMs: bound,
-    possibleMs: possibleSaving(first, calls),
+    possibleMs: scenario.effect === 'external' ? 0 : possibleSaving(first, calls),
     lagMs: calls.map(({ entered, argsDone }) => entered - argsDone),
     ...(turnaround !== undefined && { turnaroundMs: turnaround }),
     early: calls.filter(({ entered }) => entered < first.end).length,

@@ -61,6 +61,7 @@ test('where nothing starts early it is the overhead that counts', () => {
   expect(overheadOf(1_030)).toMatchObject({ overhead: 0.03, holds: { prediction: null, overhead: true } })
   expect(overheadOf(1_031)).toMatchObject({ overhead: 0.031, holds: { prediction: null, overhead: false } })
   expect(checkText(overheadOf(990))).toBe('-1.0 % ✓')
+  expect(checkText(undefined)).toBe('–')
 })
 
 test('failed runs are told and are in no median', () => {

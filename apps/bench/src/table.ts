@@ -63,7 +63,7 @@ const CHECK: Column = {
 
 const LAG: Column = {
   head: 'lag p50/max',
-  width: 13,
+  width: 15,
   cell(row) {
     const lag = pacedEager(row)?.dispatchLagMs
     return lag ? `${precise(lag.p50)} / ${precise(lag.max)}` : NONE

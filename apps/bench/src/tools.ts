@@ -15,14 +15,13 @@ export interface ToolRun {
 
 const INPUT = z.object({ key: z.string(), content: z.string() })
 
-/** Declared `read`, so that it may start as soon as its arguments are complete. */
 export function measuredTool(scenario: Scenario, runs: ToolRun[]): Tool {
   const durations = new Map(scenario.calls.map(({ input, toolMs }) => [input.key, toolMs]))
   return tool({
     name: scenario.tool,
     description: 'Works on a task for a while.',
     input: INPUT,
-    effect: 'read',
+    effect: scenario.effect ?? 'read',
     async execute(input, { signal }) {
       const entered = clock()
       await passed(entered + (durations.get(input.key) ?? 0), signal)

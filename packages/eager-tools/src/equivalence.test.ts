@@ -139,7 +139,7 @@ function compare(scenario: Scenario, eager: Trial, waiting: Trial): void {
   expect(unhandled.splice(0)).toEqual([])
 }
 
-test('eager may change when a tool runs, never whether, how often, or with what (H16, H1, H8, H15, H18, H19, H21, H22, H23, H25)', async () => {
+test('eager may change when a tool runs, never whether, how often, or with what (H16, H1, H8, H15, H18, H19, H21, H22, H23, H25, H34)', async () => {
   await fc.assert(
     fc.asyncProperty(scenarios, async (scenario) => {
       compare(scenario, await trial(scenario, true), await trial(scenario, false))
