@@ -2,7 +2,9 @@
 
 /** The same outcome as `promise`; `awaited` is called once, when somebody first waits for it. Always has a handler. */
 export function watched<T>(promise: Promise<T>, awaited: () => void): Promise<T> {
-  const watched = new Watched<T>((resolve, reject) => promise.then(resolve, reject))
+  const watched = new Watched<T>((resolve, reject) => {
+    promise.then(resolve, reject)
+  })
   watched.catch(() => undefined)
   watched.awaited = awaited
   return watched

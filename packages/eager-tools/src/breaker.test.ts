@@ -41,7 +41,7 @@ async function run(model: Model, middleware = [eagerTools()]) {
   const open = make('open', 'read', {
     needs: ['n'],
     async execute({ n }, context) {
-      log.push(`${Math.round(performance.now() - begin)} open ${n}`)
+      log.push(`${Math.round(performance.now() - begin)} open ${String(n)}`)
       await (context as NeedsContext<unknown>).rest
       return 'open'
     },
@@ -60,7 +60,7 @@ async function run(model: Model, middleware = [eagerTools()]) {
     .map(({ attributes }) =>
       ['mode', 'evidence', 'deferral_reason'].map((name) => attributes[`meanwhile.dispatch.${name}`]),
     )
-    .map((told) => told.filter((value) => value !== undefined).join(' '))
+    .map((told) => told.filter((value) => typeof value === 'string').join(' '))
   return { log, warnings, dispatch }
 }
 

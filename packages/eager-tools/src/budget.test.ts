@@ -31,9 +31,8 @@ async function run(model: Model, middleware = [eagerTools({ budget: true })]) {
   return exporter
     .getFinishedSpans()
     .filter(({ name }) => name === 'execute_tool look')
-    .map(({ attributes }) =>
-      `${attributes['meanwhile.dispatch.mode']} ${attributes['meanwhile.dispatch.deferral_reason'] ?? ''}`.trim(),
-    )
+    .map(({ attributes }) => ['mode', 'deferral_reason'].map((name) => attributes[`meanwhile.dispatch.${name}`]))
+    .map((told) => told.filter((value) => typeof value === 'string').join(' '))
 }
 
 test('a tool that has wasted more than it has saved is not started early, and its span says why (H36, H28)', async () => {
