@@ -1,7 +1,7 @@
 /** What is measured: an agent over a vendor's official client, or a bare loop over it. */
 
 import Anthropic from '@anthropic-ai/sdk'
-import { createAgent, type Model } from '@meanwhile/core'
+import { type AgentResult, createAgent, type Model } from '@meanwhile/core'
 import type { WireName } from '@meanwhile/harness/server'
 import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'
@@ -17,15 +17,20 @@ export interface Place {
   readonly fetch?: typeof fetch
 }
 
+/** The answer, and what eager tools say of themselves. */
+export type RunOutcome = Pick<AgentResult, 'text' | 'savings'>
+
 /** Does a scenario's tasks and gives the answer; every execution of a tool is noted in `runs`. */
 export function measuredRun(
   { scenario, wire, mode }: Subject,
   place: Place,
   runs: ToolRun[],
-): (prompt: string, signal: AbortSignal) => Promise<string> {
+): (prompt: string, signal: AbortSignal) => Promise<RunOutcome> {
   const work = measuredWork(scenario, runs)
   if (mode === 'floor') {
-    return (prompt, signal) => bareLoop({ wire, place, prompt, tool: scenario.tool, work, signal })
+    return async (prompt, signal) => ({
+      text: await bareLoop({ wire, place, prompt, tool: scenario.tool, work, signal }),
+    })
   }
   const agent = createAgent({
     name: `bench-${scenario.id}`,
@@ -34,7 +39,7 @@ export function measuredRun(
     ...MODE_OPTIONS[mode],
     telemetry: { attributes: { 'bench.scenario': scenario.id, 'bench.wire': wire, 'bench.mode': mode } },
   })
-  return async (prompt, signal) => (await agent.run(prompt, { signal })).text
+  return (prompt, signal) => agent.run(prompt, { signal })
 }
 
 function modelOf(wire: WireName, { url, ...transport }: Place): Model {

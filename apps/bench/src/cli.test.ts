@@ -25,7 +25,7 @@ test('lists are taken in the usual order, each name once, and d means all three 
 
 test('--full measures every scenario with more runs, and --runs and --scenario still have their say', () => {
   expect(parseOptions(['--full'])).toMatchObject({
-    scenarios: ['a', 'b', 'c', 'd50', 'd100', 'd200', 'e', 'f'],
+    scenarios: ['a', 'b', 'c', 'd50', 'd100', 'd200', 'e', 'f', 'g'],
     runs: { sequential: 7, parallel: 7, eager: 7, floor: 7 },
   })
   expect(parseOptions(['--full', '--runs', '2', '--scenario', 'e'])).toMatchObject({
@@ -58,7 +58,7 @@ test('--overhead measures what core itself costs', () => {
 })
 
 test.each([
-  [['--scenario', 'a,z'], 'Unknown: z. There are a, b, c, d50, d100, d200, e, f.'],
+  [['--scenario', 'a,z'], 'Unknown: z. There are a, b, c, d50, d100, d200, e, f, g.'],
   [['--wire', 'gemini'], 'Unknown: gemini. There are openai-chat, openai-responses, anthropic.'],
   [['--mode', 'lazy'], 'Unknown: lazy. There are sequential, parallel, eager, floor.'],
   [['--transport', 'pigeon'], 'Unknown: pigeon. There are server, msw.'],

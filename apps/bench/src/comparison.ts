@@ -1,7 +1,7 @@
 /** Entries side by side: what both the table on the console and the one in the report show. */
 
 import type { WireName } from '@meanwhile/harness/server'
-import { milliseconds, ratio } from './format.ts'
+import { milliseconds, NONE, ratio } from './format.ts'
 import { MODES, type Mode } from './modes.ts'
 import type { Entry } from './results.ts'
 import { SCENARIOS, type Scenario, SHOWN_ORDER } from './scenarios.ts'
@@ -52,4 +52,13 @@ export function cpuOverFloor({ modes: { eager, floor } }: ComparisonRow): number
 /** What stands beside a wall-clock: how near to the bound it is, or the CPU time where the bound moves with the client. */
 export function beside(entry: Entry): string {
   return isPaced(entry) ? `${ratio(entry.ratioToBound)}×` : `${milliseconds(entry.cpuUserMs)} CPU`
+}
+
+/** How far the prediction was off, or what eager tools cost where nothing started early, and whether that is little enough. */
+export function checkText(entry: Entry | undefined): string {
+  if (!entry) return NONE
+  const { predictionError, overhead, holds } = entry
+  const share = overhead ?? (holds.prediction === null ? null : predictionError)
+  const mark = { true: ' ✓', false: ' ✗', null: '' }[`${overhead === null ? holds.prediction : holds.overhead}`]
+  return share === null ? NONE : `${(share * 100).toFixed(1)} %${mark}`
 }

@@ -1,7 +1,7 @@
 /** One run, measured. */
 
 import { clock, type ResponseLog, type WireName } from '@meanwhile/harness/server'
-import { measuredRun } from './agents.ts'
+import { measuredRun, type RunOutcome } from './agents.ts'
 import { boundOf, possibleSaving, type Stream, streamOf } from './bound.ts'
 import type { Mode } from './modes.ts'
 import type { Scenario, ScenarioCall } from './scenarios.ts'
@@ -28,6 +28,8 @@ export interface Sample {
   readonly turnaroundMs?: number
   /** How many tools were entered before the stream's end. */
   readonly early: number
+  /** What an eager run says itself that it has saved against parallel, and how long its steps took by its own account. */
+  readonly predicted?: { readonly savedMs: number; readonly stepsMs: number }
   /** User time of this process, other runs of the time included. */
   readonly cpuUserMs: number
   /** How late the server's latest write was. */
@@ -65,12 +67,20 @@ export async function measure(subject: Subject, transport: Transport, signal: Ab
 
   const cpu = process.cpuUsage()
   const began = clock()
-  const answer = await run('Do the tasks.', limited)
+  const result = await run('Do the tasks.', limited)
   const ended = clock()
   const cpuUserMs = process.cpuUsage(cpu).user / 1000
 
-  if (answer !== scenario.answer) throw new RunFailedError(`the answer was ${excerpt(answer)}`)
-  return { ...sampleOf(scenario, await stage.log(), tools, began, ended), cpuUserMs }
+  if (result.text !== scenario.answer) throw new RunFailedError(`the answer was ${excerpt(result.text)}`)
+  const predicted = predictedBy(result)
+  return { ...sampleOf(scenario, await stage.log(), tools, began, ended), ...(predicted && { predicted }), cpuUserMs }
+}
+
+/** Steps with calls alone: the others have nothing to save. */
+function predictedBy({ savings }: RunOutcome): Sample['predicted'] {
+  if (!savings) return undefined
+  const withCalls = savings.steps.filter(({ calls }) => calls.length > 0)
+  return { savedMs: savings.savedMs, stepsMs: withCalls.reduce((sum, { actualMs }) => sum + actualMs, 0) }
 }
 
 interface RanCall extends ScenarioCall, ToolRun {
@@ -83,7 +93,7 @@ function sampleOf(
   tools: readonly ToolRun[],
   began: number,
   ended: number,
-): Omit<Sample, 'cpuUserMs'> {
+): Omit<Sample, 'cpuUserMs' | 'predicted'> {
   const streams = log.map(streamOf)
   const [first, second] = streams
   if (!first || streams.length !== scenario.script.length) {
@@ -95,7 +105,7 @@ function sampleOf(
   return {
     wallMs: ended - began,
     boundMs: bound,
-    possibleMs: possibleSaving(first, calls),
+    possibleMs: scenario.effect === 'external' ? 0 : possibleSaving(first, calls),
     lagMs: calls.map(({ entered, argsDone }) => entered - argsDone),
     ...(turnaround !== undefined && { turnaroundMs: turnaround }),
     early: calls.filter(({ entered }) => entered < first.end).length,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { checkText } from './comparison.ts'
 import type { Sample } from './measure.ts'
 import type { Mode } from './modes.ts'
 import { cellsOf } from './results.ts'
@@ -26,6 +27,41 @@ test('an entry has the medians of its runs, and savings come from runs of one ro
     dispatchLagMs: { first: 0.4, p50: 0.45, p99: 3, max: 3 },
     ratioToBound: 1,
   })
+})
+
+test('what eager runs predict is held against what was measured in the same round', () => {
+  const predicted = (savedMs: number) => ({ savedMs, stepsMs: 1_700 })
+  const [parallel, eager] = entriesOf([
+    made('parallel', 0, sample({ wallMs: 2_860 })),
+    made('eager', 0, sample({ wallMs: 1_910, predicted: predicted(967) })),
+    made('parallel', 1, sample({ wallMs: 2_900 })),
+    made('eager', 1, sample({ wallMs: 1_920, predicted: predicted(963) })),
+    made('eager', 2, sample({ wallMs: 1_920, predicted: predicted(900) })),
+  ])
+  expect(parallel).toMatchObject({ predictedSavedMs: null, predictionError: null, overhead: null })
+  expect(eager).toMatchObject({
+    savedMs: 965,
+    predictedSavedMs: 963,
+    predictionError: 0,
+    overhead: null,
+    holds: { prediction: true, overhead: null },
+  })
+  const off = entriesOf([
+    made('parallel', 0, sample({ wallMs: 2_860 })),
+    made('eager', 0, sample({ wallMs: 1_910, predicted: predicted(864) })),
+  ])
+  expect(off[1]).toMatchObject({ predictionError: 0.0506, holds: { prediction: false } })
+  expect(checkText(off[1])).toBe('5.1 % ✗')
+})
+
+test('where nothing starts early it is the overhead that counts', () => {
+  const nothing = { predicted: { savedMs: 0, stepsMs: 0 }, early: 0, possibleMs: 0 }
+  const overheadOf = (wallMs: number) =>
+    entriesOf([made('parallel', 0, sample({ wallMs: 1_000 })), made('eager', 0, sample({ wallMs, ...nothing }))])[1]
+  expect(overheadOf(1_030)).toMatchObject({ overhead: 0.03, holds: { prediction: null, overhead: true } })
+  expect(overheadOf(1_031)).toMatchObject({ overhead: 0.031, holds: { prediction: null, overhead: false } })
+  expect(checkText(overheadOf(990))).toBe('-1.0 % ✓')
+  expect(checkText(undefined)).toBe('–')
 })
 
 test('failed runs are told and are in no median', () => {
@@ -61,17 +97,17 @@ function subject(mode: Mode, round: number): Omit<Made, 'repeated'> {
   return { scenario: SCENARIOS.f, wire: 'anthropic', mode, round }
 }
 
-function sample({ wallMs, lagMs = [0.5], latenessMs = 1 }: Pick<Sample, 'wallMs'> & Partial<Sample>): Sample {
-  const timeline = { streams: [], calls: [], bound: wallMs, end: wallMs }
+function sample(given: Pick<Sample, 'wallMs'> & Partial<Sample>): Sample {
+  const timeline = { streams: [], calls: [], bound: given.wallMs, end: given.wallMs }
   return {
-    wallMs,
-    boundMs: wallMs,
+    boundMs: given.wallMs,
     possibleMs: 950,
-    lagMs,
+    lagMs: [0.5],
     turnaroundMs: 2,
     early: 1,
     cpuUserMs: 20,
-    latenessMs,
+    latenessMs: 1,
     timeline,
+    ...given,
   }
 }

@@ -6,6 +6,7 @@ import type { Environment } from './environment.ts'
 import type { FaultCell } from './faults/matrix.ts'
 import type { Sample, Timeline } from './measure.ts'
 import { BASELINE, MODES, type Mode } from './modes.ts'
+import { NOISE } from './report/noise.ts'
 import { isLate, type Made } from './runner.ts'
 import { ALL_SCENARIOS, type ScenarioId } from './scenarios.ts'
 import { median, pairedDifferences, percentile, range } from './stats.ts'
@@ -28,6 +29,14 @@ export interface Entry {
   readonly savedMsRange: readonly [min: number, max: number] | null
   /** The most that starting early could have saved, by this run's own stream. */
   readonly possibleSavingMs: number | null
+  /** What eager runs say themselves, by the durations and times they saw (`result.savings`). */
+  readonly predictedSavedMs: number | null
+  /** How far that is from what was measured in the same round, of the time of the steps with calls. */
+  readonly predictionError: number | null
+  /** What having eager tools costs where nothing starts early: of the wall-clock of the parallel run of the same round. */
+  readonly overhead: number | null
+  /** Whether what is promised holds; `null` where it says nothing, for want of a saving or of runs without one. */
+  readonly holds: { readonly prediction: boolean | null; readonly overhead: boolean | null }
   /** Last argument byte written → tool entered: `first` of each run's first call, the others of all calls of all runs. */
   readonly dispatchLagMs: {
     readonly first: number
@@ -93,16 +102,25 @@ function figuresOf(group: readonly Made[], baseline: readonly Made[]): Omit<Entr
   const of = (value: (sample: Sample) => number | undefined): number[] =>
     samples.map(value).filter((number) => number !== undefined)
   const saved = pairedDifferences(wallByRound(group), wallByRound(baseline))
+  const wallMs = median(of(({ wallMs }) => wallMs))
+  const possibleMs = median(of(({ possibleMs }) => possibleMs))
+  const check = checkOf(group, baseline)
+  const mayGain = possibleMs !== undefined && wallMs !== undefined && possibleMs >= NOISE * wallMs
   const unpaced = group.some(({ scenario }) => !scenario.pace)
   return {
     runs: samples.length,
-    wallMs: tidy(median(of(({ wallMs }) => wallMs))),
+    wallMs: tidy(wallMs),
     wallMsRange: tidyRange(range(of(({ wallMs }) => wallMs))),
     boundMs: tidy(median(of(({ boundMs }) => boundMs))),
     ratioToBound: tidy(median(of(({ wallMs, boundMs }) => wallMs / boundMs)), 4),
     savedMs: tidy(median(saved)),
     savedMsRange: tidyRange(range(saved)),
-    possibleSavingMs: tidy(median(of(({ possibleMs }) => possibleMs))),
+    possibleSavingMs: tidy(possibleMs),
+    ...check,
+    holds: {
+      prediction: mayGain && check.predictionError !== null ? check.predictionError <= PREDICTION_WITHIN : null,
+      overhead: check.overhead === null || unpaced ? null : check.overhead <= OVERHEAD_WITHIN,
+    },
     dispatchLagMs: lagOf(samples),
     turnaroundMs: tidy(median(of(({ turnaroundMs }) => turnaroundMs))),
     startedEarly: median(of(({ early }) => early)) ?? null,
@@ -113,6 +131,28 @@ function figuresOf(group: readonly Made[], baseline: readonly Made[]): Omit<Entr
       kept: group.filter(isLate).length,
     },
     failed: group.flatMap(({ failure }) => failure ?? []),
+  }
+}
+
+/** What `result.savings` predicts, held against runs of the same rounds without eager tools. */
+function checkOf(
+  group: readonly Made[],
+  baseline: readonly Made[],
+): Pick<Entry, 'predictedSavedMs' | 'predictionError' | 'overhead'> {
+  const parallel = wallByRound(baseline)
+  const rounds = group.flatMap(({ round, sample }) => {
+    const wall = parallel.get(round)
+    return sample?.predicted && wall !== undefined
+      ? [{ ...sample.predicted, early: sample.early, wall, measured: wall - sample.wallMs }]
+      : []
+  })
+  const off = rounds.flatMap(({ savedMs, measured, stepsMs }) => (stepsMs > 0 ? [(savedMs - measured) / stepsMs] : []))
+  const error = median(off)
+  const isWaiting = rounds.length > 0 && rounds.every(({ early }) => early === 0)
+  return {
+    predictedSavedMs: tidy(median(samplesOf(group).flatMap(({ predicted }) => predicted?.savedMs ?? []))),
+    predictionError: tidy(error === undefined ? undefined : Math.abs(error), 4),
+    overhead: isWaiting ? tidy(median(rounds.map(({ wall, measured }) => -measured / wall)), 4) : null,
   }
 }
 
@@ -147,12 +187,23 @@ function tidyRange(value: readonly [number, number] | undefined): readonly [numb
   return value ? [Number(value[0].toFixed(3)), Number(value[1].toFixed(3))] : null
 }
 
+/** How far a prediction may be off, in shares of the steps' time, and what eager tools may cost where they do nothing, in shares of the wall-clock. */
+const PREDICTION_WITHIN = 0.05
+const OVERHEAD_WITHIN = 0.03
+
 /** What the figures of the JSON mean: for who reads it without the report. */
 export const UNITS = {
   wallMs: 'milliseconds from the call of agent.run to its result; median',
   boundMs: 'the shortest that run could have been, by what its server really sent; median',
   ratioToBound: 'wallMs over boundMs of each run; median',
   savedMs: 'milliseconds less than parallel tools in the same round, negative if more; median of the differences',
+  predictedSavedMs: 'what the eager runs say themselves that they have saved (result.savings); median',
+  predictionError:
+    'predictedSavedMs less savedMs of the same round, over the time of the steps with calls; median, without its sign',
+  overhead:
+    'what eager tools add to the wall-clock where nothing started early, over that of the parallel run of the same round; median',
+  holds:
+    'prediction: off by 5 % at the most; overhead: 3 % at the most; null where there is nothing to save, something started early, or the model speaks as fast as it can',
   dispatchLagMs: 'milliseconds from the last argument byte of a call written by the server to its tool entered',
   faults:
     'executions that the run without eager tools would not have, or would have; `early`: all begun while the model was speaking',

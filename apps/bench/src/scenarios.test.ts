@@ -18,7 +18,9 @@ test('every scenario has the tokens, calls, durations and pace of the specificat
       pace: 20,
       answer: 10,
     },
+    g: { before: 5, calls: [{ toolMs: 300, fragments: 25, content: 80 }], after: 60, pace: 20, answer: 10 },
   })
+  expect(ALL_SCENARIOS.filter((id) => SCENARIOS[id].effect === 'external')).toEqual(['g'])
 })
 
 test('d writes files in deltas of ten bytes, all others run tasks', () => {

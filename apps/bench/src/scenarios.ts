@@ -1,9 +1,10 @@
 /** What is measured: one step with tool calls, and the answer after it. */
 
+import type { Effect } from '@meanwhile/core'
 import { call, type Pace, respond, type ScriptResponse, say } from '@meanwhile/core/testing'
 import { argumentsOf, filler } from './filler.ts'
 
-export type ScenarioId = 'a' | 'b' | 'c' | 'd50' | 'd100' | 'd200' | 'e' | 'f'
+export type ScenarioId = 'a' | 'b' | 'c' | 'd50' | 'd100' | 'd200' | 'e' | 'f' | 'g'
 
 export interface Scenario {
   readonly id: ScenarioId | 'warm-up'
@@ -12,6 +13,8 @@ export interface Scenario {
   /** What the model sends and how long the tools take. */
   readonly shape: string
   readonly tool: 'run_task' | 'write_file'
+  /** What the tool is declared. Default `read`, so that it may start as soon as its arguments are complete. */
+  readonly effect?: Effect
   /** In call order. */
   readonly calls: readonly ScenarioCall[]
   readonly script: readonly ScriptResponse[]
@@ -71,15 +74,25 @@ export const SCENARIOS: Readonly<Record<ScenarioId, Scenario>> = {
     calls: [1000, 50, 50, 50, 50, 50].map((toolMs, i) => small(i, { toolMs, fragments: 12, content: 40 })),
     pace: PACE,
   }),
+  g: step({
+    id: 'g',
+    title: 'One call that may not start early',
+    shape: '1 external call of 300 ms, then 60 tokens of text',
+    effect: 'external',
+    before: 5,
+    calls: [small(0, { toolMs: 300, fragments: 25, content: 80 })],
+    after: 60,
+    pace: PACE,
+  }),
 }
 
 /** What a run without options measures. */
 export const DEFAULT_SCENARIOS: readonly ScenarioId[] = ['a', 'b', 'c', 'f']
 
 /** As results are shown: first where there is something to see. */
-export const SHOWN_ORDER: readonly ScenarioId[] = ['f', 'b', 'a', 'c', 'd50', 'd100', 'd200', 'e']
+export const SHOWN_ORDER: readonly ScenarioId[] = ['f', 'b', 'a', 'c', 'g', 'd50', 'd100', 'd200', 'e']
 
-export const ALL_SCENARIOS: readonly ScenarioId[] = ['a', 'b', 'c', 'd50', 'd100', 'd200', 'e', 'f']
+export const ALL_SCENARIOS: readonly ScenarioId[] = ['a', 'b', 'c', 'd50', 'd100', 'd200', 'e', 'f', 'g']
 
 /** Runs in which every wire and every mode gets warm. */
 export const WARM_UP: Scenario = step({
@@ -92,7 +105,7 @@ export const WARM_UP: Scenario = step({
   pace: { firstToken: 1, betweenTokens: 1 },
 })
 
-interface Parts extends Pick<Scenario, 'id' | 'title' | 'shape' | 'calls' | 'pace'> {
+interface Parts extends Pick<Scenario, 'id' | 'title' | 'shape' | 'effect' | 'calls' | 'pace'> {
   readonly tool?: Scenario['tool']
   /** Tokens of text before and after the calls. */
   readonly before: number

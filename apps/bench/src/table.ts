@@ -3,7 +3,15 @@
 import { styleText } from 'node:util'
 import { bareTable } from './bare-table.ts'
 import { barsOf, barText } from './bars.ts'
-import { beside, type ComparisonRow, comparisonsOf, cpuOverFloor, modesOf, pacedEager } from './comparison.ts'
+import {
+  beside,
+  type ComparisonRow,
+  checkText,
+  comparisonsOf,
+  cpuOverFloor,
+  modesOf,
+  pacedEager,
+} from './comparison.ts'
 import { NONE, precise, signed } from './format.ts'
 import { MODE_TITLES } from './modes.ts'
 import { failuresOf, notesOf } from './notes.ts'
@@ -38,7 +46,7 @@ function columnsOf(entries: readonly Entry[]): readonly Column[] {
       width: 14,
       cell: (row: ComparisonRow) => wall(row.modes[mode]),
     })),
-    ...(modes.includes('eager') ? [SAVED, LAG] : []),
+    ...(modes.includes('eager') ? [SAVED, PREDICTED, CHECK, LAG] : []),
     ...(comparisonsOf(entries).some(({ rows }) => rows.some(cpuOverFloor)) ? [CPU] : []),
   ]
 }
@@ -47,6 +55,21 @@ const SAVED: Column = {
   head: 'saved',
   width: 8,
   cell: (row) => styleText('bold', signed(pacedEager(row)?.savedMs)),
+}
+
+const PREDICTED: Column = {
+  head: 'predicted',
+  width: 11,
+  cell: (row) => signed(pacedEager(row)?.predictedSavedMs),
+}
+
+const CHECK: Column = {
+  head: 'off/over',
+  width: 10,
+  cell({ modes: { eager } }) {
+    const text = checkText(eager)
+    return eager?.holds.prediction === false || eager?.holds.overhead === false ? styleText('red', text) : text
+  },
 }
 
 const LAG: Column = {

@@ -258,7 +258,7 @@ test('in any order of the three, and with any faults, the run comes to what it c
         const responses = [...said, ...Array.from({ length: 4 }, () => done)]
         const one = await ran(responses, list(true), { maxSteps })
         const other = await ran(responses, list(false), { maxSteps })
-        expect(one.result).toEqual(other.result)
+        expect(one.result && { ...one.result, savings: undefined }).toEqual(other.result)
         expect(one.error).toEqual(other.error)
         expect(one.took).toBeLessThanOrEqual(other.took)
         expect([one.timers, other.timers]).toEqual([0, 0])

@@ -34,7 +34,7 @@ export function measuredTool(scenario: Scenario, work: Work): Tool {
     name: scenario.tool,
     description: 'Works on a task for a while.',
     input: INPUT,
-    effect: 'read',
+    effect: scenario.effect ?? 'read',
     execute: (input, { signal }) => work(input, signal),
   })
 }

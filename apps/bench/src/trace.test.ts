@@ -74,15 +74,20 @@ test('a run over the wire arrives at an OTLP collector as one tree, its early to
       {
         name: 'invoke_agent trip_planner',
         children: [
-          { name: 'middleware notes beforeModel' },
-          modelCall,
-          { name: 'execute_tool get_weather' },
-          { name: 'execute_tool search_flights' },
-          { name: 'execute_tool get_time' },
-          { name: 'middleware guard afterModel' },
-          { name: 'middleware notes beforeModel' },
-          modelCall,
-          { name: 'middleware guard afterModel' },
+          {
+            name: 'middleware eager-tools wrapAgent',
+            children: [
+              { name: 'middleware notes beforeModel' },
+              modelCall,
+              { name: 'execute_tool get_weather' },
+              { name: 'execute_tool search_flights' },
+              { name: 'execute_tool get_time' },
+              { name: 'middleware guard afterModel' },
+              { name: 'middleware notes beforeModel' },
+              modelCall,
+              { name: 'middleware guard afterModel' },
+            ],
+          },
         ],
       },
     ])

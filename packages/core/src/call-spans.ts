@@ -2,7 +2,7 @@
 
 import type { CallEntry } from './call-entry.ts'
 import { RunStop, ToolTimeoutError } from './errors.ts'
-import { COMPENSATED, DISCARD_REASON, HEAD_START, OUTCOME, SETTLED } from './telemetry/semconv.ts'
+import { COMPENSATED, DISCARD_REASON, HEAD_START, OUTCOME, OVERLAP, SETTLED } from './telemetry/semconv.ts'
 import { type Outcome, outcomeOf, setError } from './telemetry/spans.ts'
 
 /** Ends the spans of a call that was committed, discarded or abandoned. `compensated`: whether its discard was undone, if tried. */
@@ -18,6 +18,7 @@ export function endSpans(entry: CallEntry, compensated?: boolean): void {
     if (entry.discarded) span.setAttribute(DISCARD_REASON, entry.discarded)
     else if (entry.startedEarly && entry.modelEnded !== undefined) {
       span.setAttribute(HEAD_START, Math.max(0, entry.modelEnded - started) / 1000)
+      span.setAttribute(OVERLAP, Math.max(0, Math.min(ended ?? entry.modelEnded, entry.modelEnded) - started) / 1000)
     }
     if (compensated !== undefined) span.setAttribute(COMPENSATED, compensated)
     span.end(ended ?? performance.now())

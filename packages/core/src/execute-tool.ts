@@ -205,7 +205,7 @@ async function* work<Result>(
     signal,
     ...(run && { run }),
     ...(entry.warmUp && { warmed: entry.warmUp.use() }),
-    ...(given.rest && { rest: given.rest }),
+    ...(given.rest && { rest: entry.status.waitFor(given.rest) }),
   }
   const limit = timeLimit(host, tool, execution, own)
   try {

@@ -146,4 +146,9 @@ export interface CallOptions {
   readonly rest?: Promise<ToolCall>
   /** Put on the call's span. */
   readonly attributes?: Attributes
+  /**
+   * Called when this makes the call, not where it is joined to an earlier one: `status` says at any time how that is doing, for as
+   * long as somebody keeps it. Must not throw.
+   */
+  readonly started?: (status: () => ToolStatus) => void
 }

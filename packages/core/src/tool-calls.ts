@@ -443,6 +443,8 @@ export class ToolCalls {
     if (entry.provisional && !maker) this.counts.early++
     actor?.execution?.children.push(entry)
     this.#begin(entry)
+    const { status } = entry
+    options.started?.(() => status.read())
     return entry
   }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { createAgent, type Middleware, type Progress, type Tool, type ToolStatus, tool } from './index.ts'
+import { createAgent, type Middleware, map, type Progress, type Tool, type ToolStatus, tool } from './index.ts'
 import { call, respond, say, scriptedModel } from './testing.ts'
 
 const EPOCH = 1_000_000
@@ -155,4 +155,25 @@ test('a call is forgotten when 1,000 more have ended (I6)', async () => {
   expect(run.toolStatus('c0')).toBeUndefined()
   expect(run.toolStatus('c1')).toEqual({ state: 'ok', startedAt: EPOCH, endedAt: EPOCH })
   expect(run.toolStatus('c1000')).toEqual({ state: 'ok', startedAt: EPOCH, endedAt: EPOCH })
+})
+
+test('whoever makes a call is told, and can ask how it is doing for ever; whoever joins it is not (I6, A23)', async () => {
+  const model = scriptedModel([respond(call('download', {}, { id: 'a' })), respond(say('Done.'))])
+  const told: [string, () => ToolStatus][] = []
+  const eager: Middleware = {
+    name: 'eager',
+    wrapModel: (request, next, run) =>
+      map(next(request), (event) => {
+        if (event.type !== 'tool-call') return event
+        for (const who of ['first', 'second'])
+          run.callTool(event.call, { started: (status) => told.push([who, status]) }).catch(() => undefined)
+        return event
+      }),
+  }
+  const run = createAgent({ model, tools: [download], middleware: [eager], statusFor: 0 }).stream('Go')
+  await vi.runAllTimersAsync()
+  expect(run.toolStatus('a')).toBeUndefined()
+  expect(told.map(([who, status]) => [who, status()])).toEqual([
+    ['first', { state: 'ok', progress: 0.5, message: 'the first part', startedAt: EPOCH, endedAt: EPOCH + 200 }],
+  ])
 })

@@ -3,6 +3,7 @@
 import type { CallEntry } from './call-entry.ts'
 import { ToolTimeoutError } from './errors.ts'
 import type { Progress } from './tool.ts'
+import { watched } from './watched.ts'
 
 /**
  * `queued`: its function has not been entered. `abandoned`: it went on when it was no longer waited for, whatever had stopped it.
@@ -18,6 +19,8 @@ export interface ToolStatus {
   readonly startedAt?: number
   /** When the call had settled, all its wraps out. */
   readonly endedAt?: number
+  /** Of one that started with the members its tool needs: how long its function has waited for the others, in milliseconds. */
+  readonly waitedMs?: number
 }
 
 /** A call is forgotten when so many more have ended. */
@@ -54,12 +57,28 @@ export class CallStatus {
   #progress: number | undefined
   #message: string | undefined
   #started: number | undefined
+  #waited = 0
+  #waitsSince: number | undefined
   ended: { readonly at: number; readonly number: number } | undefined
 
   /** Its function is entered. */
   begin(): void {
     this.#started ??= performance.now()
     this.#state = 'running'
+  }
+
+  /** The rest of the call's input, as its function is given it: how long that waits for it is noted. */
+  waitFor<T>(rest: Promise<T>): Promise<T> {
+    return watched(rest, () => {
+      this.#waitsSince = performance.now()
+      const over = () => this.#waitOver()
+      rest.then(over, over)
+    })
+  }
+
+  #waitOver(): void {
+    if (this.#waitsSince !== undefined) this.#waited += performance.now() - this.#waitsSince
+    this.#waitsSince = undefined
   }
 
   /**
@@ -80,6 +99,7 @@ export class CallStatus {
   /** `number`: how many calls of its run have ended by now. */
   end(state: ToolState, number = 0): void {
     this.#state = state
+    this.#waitOver()
     this.ended = { at: performance.now(), number }
   }
 
@@ -89,6 +109,7 @@ export class CallStatus {
       ...(this.#progress !== undefined && { progress: this.#progress }),
       ...(this.#message !== undefined && { message: this.#message }),
       ...(this.#started !== undefined && { startedAt: performance.timeOrigin + this.#started }),
+      ...(this.#waited > 0 && { waitedMs: this.#waited }),
       ...(this.ended && { endedAt: performance.timeOrigin + this.ended.at }),
     }
   }

@@ -184,7 +184,7 @@ test('a finish reason that forbids calls commits nothing: early runs are discard
     const waiting = await played(
       createAgent({ model: scriptedModel([script, done]), tools: workshop().tools }).run('Go'),
     )
-    expect(result).toEqual(waiting)
+    expect({ ...result, savings: undefined }).toEqual(waiting)
   }
 })
 
@@ -280,7 +280,7 @@ test('an early tool that throws gives the error result of the not eager run, is 
     [[{ type: 'text', text: 'look 3' }], undefined],
   ])
   const waiting = createAgent({ model: scriptedModel([script, done]), tools: [...workshop().tools, failing] })
-  expect(result).toEqual(await played(waiting.run('Go')))
+  expect({ ...result, savings: undefined }).toEqual(await played(waiting.run('Go')))
 })
 
 test('an early call that fails after its discard is nobody’s rejection (H19)', async () => {

@@ -331,7 +331,7 @@ test('file parts, toContent and returnDirect come out as when not eager (H17)', 
     return played(createAgent({ model, tools: [chart as Tool], middleware }).run('Go'))
   }
   const result = await resultWith([eagerTools()])
-  expect(result).toEqual(await resultWith([]))
+  expect({ ...result, savings: undefined }).toEqual(await resultWith([]))
   expect(result.stopReason).toBe('return-direct')
   expect(result.message).toEqual({
     role: 'tool',

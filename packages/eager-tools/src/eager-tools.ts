@@ -1,8 +1,11 @@
 /** Starts tool calls while the model still streams: as early as their arguments are certain and their effect allows. */
 
-import { type Middleware, map } from '@meanwhile/core'
+import { type Middleware, map, runLocal } from '@meanwhile/core'
+import { Breaker } from './breaker.ts'
+import { Budget, type EagerBudget } from './budget.ts'
 import type { Policy } from './policy.ts'
 import { StreamedResponse } from './response.ts'
+import { SavingsLedger } from './savings-ledger.ts'
 
 export interface EagerToolsOptions {
   /** Says of single calls whether they start early; where it says nothing, the call's effect decides. */
@@ -12,6 +15,11 @@ export interface EagerToolsOptions {
    * nothing where calls name the same resource key.
    */
   readonly independent?: readonly string[]
+  /**
+   * Tools that have wasted more time than they have saved are not started early for a while; both count less as they grow old, so
+   * that a tool comes back. Kept in this middleware, over all its runs, for up to 1,000 tools by name. Default `false` (H36).
+   */
+  readonly budget?: boolean | EagerBudget
 }
 
 /**
@@ -22,17 +30,48 @@ export interface EagerToolsOptions {
  * loop does not ask for in the end, is discarded: aborted alone, its result seen by nobody. Never early: calls whose input fails
  * the schema, unknown tools, and calls of the last permitted step (H5); calls behind one that is not a `read` and names no resource
  * key; and calls that name a key which an earlier one that has not started names, or may yet name (H14).
+ *
+ * What that has brought is in `result.savings` (H34), and in all on the run's span. If a model is caught changing arguments that had
+ * closed, the calls of that tool wait for their seals for the rest of the run, at the second time those of all tools (H35).
+ *
+ * @throws {ConfigError} A member of `budget` is out of range.
  */
 export function eagerTools(options: EagerToolsOptions = {}): Middleware {
   const independent = new Set(options.independent)
+  const budget = options.budget ? new Budget(options.budget === true ? {} : options.budget) : undefined
+  const ledgerOf = runLocal(() => new SavingsLedger(budget))
+  const breakerOf = runLocal(() => new Breaker())
   return {
     name: 'eager-tools',
+    async *wrapAgent(setup, next, run) {
+      const ledger = ledgerOf(run)
+      try {
+        const result = yield* map(next(setup), (event) => {
+          ledger.saw(event, run)
+          return event
+        })
+        return { ...result, savings: ledger.savings }
+      } finally {
+        ledger.over(run)
+      }
+    },
     async *wrapModel(request, next, run) {
+      const ledger = ledgerOf(run)
+      const breaker = breakerOf(run)
+      ledger.asked(run)
       const responses = new Map<number | undefined, StreamedResponse>()
       const responseOf = (attempt: number | undefined) => {
         let response = responses.get(attempt)
         if (!response) {
-          response = new StreamedResponse({ run, model: request.model, policy: options.policy, independent })
+          response = new StreamedResponse({
+            run,
+            model: request.model,
+            policy: options.policy,
+            independent,
+            ledger,
+            breaker,
+            budget,
+          })
           responses.set(attempt, response)
         }
         return response
@@ -48,6 +87,7 @@ export function eagerTools(options: EagerToolsOptions = {}): Middleware {
         return yield* flow
       } finally {
         for (const response of responses.values()) response.ended()
+        ledger.streamEnded()
       }
     },
   }

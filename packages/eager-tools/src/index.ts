@@ -1,5 +1,7 @@
+export type { EagerBudget } from './budget.ts'
 export { type EagerToolsOptions, eagerTools } from './eager-tools.ts'
 export type { Evidence, Policy, PolicyContext } from './policy.ts'
+export type { CallSavings, Savings, StepSavings } from './savings.ts'
 export {
   createToolExecutor,
   type FinishedResponse,

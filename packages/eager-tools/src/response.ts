@@ -1,6 +1,7 @@
 /** The calls of one response while it streams, in the order in which they began: which may start now, and why the others wait. */
 
 import {
+  type CallOptions,
   checkedInput,
   checkedNeeds,
   DEFERRAL_REASON,
@@ -18,7 +19,10 @@ import {
   type Tool,
   type ToolCall,
 } from '@meanwhile/core'
+import { type Breaker, diverges } from './breaker.ts'
+import type { Budget } from './budget.ts'
 import { deferral, type Evidence, type Policy } from './policy.ts'
+import type { SavingsLedger } from './savings-ledger.ts'
 
 interface StreamedCall {
   readonly id: string
@@ -37,6 +41,8 @@ interface StreamedCall {
   keys: ResourceKeys | undefined
   /** `due`: it starts when its turn comes; `deferred`: not on this evidence. */
   state: 'streaming' | 'due' | 'deferred' | 'started'
+  /** What it has started with, before it was sealed. */
+  soft?: { readonly call: ToolCall; readonly evidence: Evidence } | undefined
   /** Why it has not started. */
   reason: string
   /** It has started with the members its tool needs, which gets the rest by this. */
@@ -48,6 +54,9 @@ export interface ResponseOptions {
   readonly model: Model
   readonly policy: Policy | undefined
   readonly independent: ReadonlySet<string>
+  readonly ledger: SavingsLedger
+  readonly breaker: Breaker
+  readonly budget: Budget | undefined
 }
 
 export class StreamedResponse {
@@ -73,6 +82,7 @@ export class StreamedResponse {
   /** There is evidence for a call: it starts as soon as its input is checked, or what it waits for is noted. */
   evidence(call: ToolCall, evidence: Evidence): void {
     const streamed = this.#call(call.id, call.name)
+    if (evidence === 'sealed') this.#sealed(streamed, call)
     if (streamed.written !== call.input) {
       this.#heard(streamed, call, evidence)
       return
@@ -89,6 +99,13 @@ export class StreamedResponse {
     }
   }
 
+  /** What has started on less is what it was, or the breaker is told. */
+  #sealed({ tool, soft }: StreamedCall, call: ToolCall): void {
+    const { run, model, breaker } = this.#options
+    if (!tool || !soft || !diverges(resolveAliases(call, run.setup.tools), soft.call, soft.evidence)) return
+    breaker.diverged(model, tool.name, run)
+  }
+
   #call(id: string, name: string): StreamedCall {
     let streamed = this.#calls.get(id)
     if (!streamed) {
@@ -101,6 +118,7 @@ export class StreamedResponse {
 
   #heard(streamed: StreamedCall, call: ToolCall, evidence: Evidence): void {
     streamed.written = call.input
+    this.#options.ledger.certain(call.id, evidence !== 'prefix')
     streamed.call = resolveAliases(call, this.#options.run.setup.tools)
     streamed.evidence = evidence
     streamed.state = 'streaming'
@@ -148,11 +166,21 @@ export class StreamedResponse {
     }
   }
 
+  /** What experience says against a start. */
+  #restraint({ complete }: StreamedCall, tool: Tool, evidence: Evidence): 'breaker' | 'budget' | undefined {
+    const { model, breaker, budget } = this.#options
+    if (complete) return undefined
+    if (evidence !== 'sealed' && breaker.isOpen(model, tool.name)) return 'breaker'
+    return budget?.isSpent(tool.name) ? 'budget' : undefined
+  }
+
   #consider(streamed: StreamedCall): void {
-    const { run, model, policy } = this.#options
+    const { run, model, policy, ledger } = this.#options
     const { tool, call, evidence, effect, keys } = streamed
     if (!tool || !call || !evidence || !effect || !keys) return
-    const reason = this.#isLastStep ? 'last_step' : deferral(call, { tool, effect, evidence, model, run }, policy)
+    const reason = this.#isLastStep
+      ? 'last_step'
+      : (deferral(call, { tool, effect, evidence, model, run }, policy) ?? this.#restraint(streamed, tool, evidence))
     if (reason) {
       streamed.state = 'deferred'
       streamed.reason = reason
@@ -161,7 +189,17 @@ export class StreamedResponse {
     streamed.state = 'started'
     streamed.complete?.(call)
     streamed.complete = undefined
-    const options = { ceiling: effect, keys, attributes: { [DISPATCH_EVIDENCE]: evidence } }
+    if (evidence !== 'sealed') streamed.soft ??= { call, evidence }
+    const options: CallOptions = {
+      ceiling: effect,
+      keys,
+      attributes: {
+        [DISPATCH_EVIDENCE]: evidence,
+        // It would have started sooner.
+        ...(streamed.reason === 'breaker' && { [DEFERRAL_REASON]: 'breaker' }),
+      },
+      started: (status) => ledger.started(call.id, tool.name, evidence, status),
+    }
     const rest = evidence === 'prefix' && new Promise<ToolCall>((resolve) => (streamed.complete = resolve))
     // The loop asks for the call again and gets this very promise, failures included.
     run.callTool(call, rest ? { ...options, rest } : options).catch(() => undefined)

@@ -434,6 +434,8 @@ test('a call that asks for what a discarded one asked for is made anew, and earl
     ],
     [
       [100, (to) => to.call(0, { id: 'b1', name: 'look', delta: '{"n":1}' })],
+      // One divergence is enough to wait for the seals of this tool.
+      [100, (to) => to.seal(0)],
       [200, (to) => to.finish('tool-calls')],
     ],
     [

@@ -1,6 +1,6 @@
 import { createAgent, type Middleware, type NeedsContext, type Tool } from '@meanwhile/core'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
-import { spanTree } from '@meanwhile/harness/otlp'
+import { type SpanNode, spanTree } from '@meanwhile/harness/otlp'
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { played } from '../test/clock.ts'
@@ -53,6 +53,7 @@ function dispatch({ attributes }: ReadableSpan): Record<string, unknown> {
     'dispatch.deferral_reason',
     'tool.effect',
     'head_start',
+    'overlap',
     'outcome',
   ]
   const entries = told.map((name) => [name, attributes[`meanwhile.${name}`]] as const)
@@ -76,6 +77,7 @@ test('an early span has dispatch mode, evidence, effect, head start and outcome,
     'dispatch.evidence': 'closed',
     'tool.effect': 'read',
     head_start: 0.2,
+    overlap: 0.05,
     outcome: 'committed',
   })
   expect(dispatch(tool('put'))).toEqual({
@@ -83,6 +85,7 @@ test('an early span has dispatch mode, evidence, effect, head start and outcome,
     'dispatch.evidence': 'sealed',
     'tool.effect': 'idempotent',
     head_start: 0.1,
+    overlap: 0.1,
     outcome: 'committed',
   })
   const [chat] = named('chat scripted-1')
@@ -109,6 +112,7 @@ test('a call that starts with the members its tool needs says so, and that it wa
     'dispatch.evidence': 'prefix',
     'tool.effect': 'read',
     head_start: 0.1,
+    overlap: 0,
     outcome: 'committed',
   })
   const invalid = call('open', '{"n":1,"ms":"2"}', { deltas: ['{"n":1,', '"ms":"2"', '}'] })
@@ -164,8 +168,13 @@ test('the effect of a call whose tool computes it is on its span (H28, H4)', asy
 test('a span has the parent it would have anyway: the run, or the innermost wrap of its call (H28)', async () => {
   const pass: Middleware = { name: 'pass', wrapToolCall: (call, next) => next(call) }
   const script = [respond(call('look', { n: 1, ms: 200 }, { deltas: 1 }), wait(100), say('So.')), done]
+  // What is inside the wrap of the run is inside the run.
+  const unwrapped = (node: SpanNode): SpanNode[] =>
+    node.name === 'middleware eager-tools wrapAgent' ? (node.children ?? []).flatMap(unwrapped) : [node]
   const toolsOf = (spans: readonly ReadableSpan[]) =>
-    spanTree(spans)[0]?.children?.filter(({ name }) => !name.includes('eager-tools') && !name.startsWith('chat'))
+    spanTree(spans)[0]
+      ?.children?.flatMap(unwrapped)
+      .filter(({ name }) => !name.includes('eager-tools') && !name.startsWith('chat'))
 
   const bare = toolsOf((await spansOf(script)).spans)
   expect(bare).toEqual([{ name: 'execute_tool look' }])

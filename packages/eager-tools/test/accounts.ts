@@ -77,7 +77,7 @@ function plain(event: AgentEvent, callId?: string): object {
   const { runId: _, ...rest } = event
   if (event.type === 'run-end') {
     const warnings = sorted(event.result.warnings.filter(({ source }) => source !== 'eager-tools'))
-    return { ...rest, result: { ...event.result, warnings, abandoned: undefined } }
+    return { ...rest, result: { ...event.result, warnings, abandoned: undefined, savings: undefined } }
   }
   if (callId === undefined) return rest
   const call = event.type === 'tool-start' ? { call: { ...event.call, id: callId } } : {}

@@ -2,11 +2,11 @@
 
 import type { AgentEvent } from '@meanwhile/core'
 
-/** Without what differs from run to run. */
+/** Without what differs from run to run, and without what starting early has saved. */
 export function bare(events: readonly AgentEvent[]): object[] {
   return events.map((event) => {
     const { runId: _, timestamp: __, ...rest } = event as AgentEvent & { readonly timestamp?: number }
-    return rest
+    return rest.type === 'run-end' ? { ...rest, result: { ...rest.result, savings: undefined } } : rest
   })
 }
 

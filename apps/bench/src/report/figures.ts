@@ -5,6 +5,7 @@ import {
   beside,
   type Comparison,
   type ComparisonRow,
+  checkText,
   comparisonsOf,
   cpuOverFloor,
   modesOf,
@@ -65,6 +66,8 @@ const EAGER_COLUMNS: readonly Column[] = [
       return html`<td class="gain">${signed(entry?.savedMs)}${spread(entry)}</td>`
     },
   },
+  { head: 'Predicted', cell: (row) => html`<td>${signed(pacedEager(row)?.predictedSavedMs)}</td>` },
+  { head: 'Off, or overhead', cell: ({ modes }) => html`<td>${checkText(modes.eager)}</td>` },
   { head: 'Possible', cell: (row) => html`<td>${milliseconds(pacedEager(row)?.possibleSavingMs)}</td>` },
   {
     head: 'Dispatch lag, p50 / p99 / max',

@@ -19,6 +19,7 @@ test('the report says what was saved, draws it, and shows the figures', () => {
   expect(page).toContain('950 ms saved')
   expect(page.match(/<svg class="timeline"/g)).toHaveLength(1)
   expect(page).toContain('Eager: 1,915 ms, 1 of 1 tools started before the end of the stream, 950 ms saved.')
+  expect(page).toContain('<td>+948</td><td>0.1 % ✓</td>')
   expect(page).toContain('<th scope="row">Anthropic Messages</th>')
 })
 
@@ -106,6 +107,10 @@ function entry(mode: Mode, wallMs: number | null): Entry {
     savedMsRange: null,
     possibleSavingMs: 950,
     dispatchLagMs: { first: 0.4, p50: 0.4, p99: 1, max: 1 },
+    predictedSavedMs: 948,
+    predictionError: 0.001,
+    overhead: null,
+    holds: { prediction: true, overhead: null },
     turnaroundMs: 2,
     startedEarly: 1,
     cpuUserMs: null,

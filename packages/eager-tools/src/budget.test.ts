@@ -1,0 +1,95 @@
+import { ConfigError, createAgent, type Model, RunAbortedError } from '@meanwhile/core'
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { played } from '../test/clock.ts'
+import { type Moment, tellingModel } from '../test/telling-model.ts'
+import { workshop } from '../test/workshop.ts'
+import { Budget } from './budget.ts'
+import { eagerTools } from './index.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const exporter = new InMemorySpanExporter()
+const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+
+/** A call of `look` that runs for `ms`, in a response that takes so long, and whose end forbids it or not. */
+const response = (ms: number, streamMs: number, end: 'length' | 'tool-calls'): Moment[] => [
+  [0, (to) => to.call(0, { name: 'look', delta: JSON.stringify({ n: 1, ms }) })],
+  [0, (to) => to.seal(0)],
+  [streamMs, (to) => to.finish(end)],
+]
+const wasted = (ms: number) => response(10_000, ms, 'length')
+const saved = (ms: number) => response(ms, ms, 'tool-calls')
+const done: Moment[] = [[0, (to) => to.finish('stop')]]
+
+async function run(model: Model, middleware = [eagerTools({ budget: true })]) {
+  exporter.reset()
+  const { tools } = workshop()
+  const agent = createAgent({ model, tools, middleware, telemetry: { tracerProvider } })
+  await played(agent.run('Go'))
+  return exporter
+    .getFinishedSpans()
+    .filter(({ name }) => name === 'execute_tool look')
+    .map(({ attributes }) => ['mode', 'deferral_reason'].map((name) => attributes[`meanwhile.dispatch.${name}`]))
+    .map((told) => told.filter((value) => typeof value === 'string').join(' '))
+}
+
+test('a tool that has wasted more than it has saved is not started early, and its span says why (H36, H28)', async () => {
+  const model = tellingModel([wasted(1_200), saved(100), done])
+  expect(await run(model)).toEqual(['early', 'after_model budget'])
+})
+
+test('without a budget, and within its tolerance, it is (H36)', async () => {
+  const responses = [wasted(1_200), saved(100), done]
+  expect(await run(tellingModel(responses), [eagerTools()])).toEqual(['early', 'early'])
+  const budget = { toleranceMs: 1_200 }
+  expect(await run(tellingModel(responses), [eagerTools({ budget })])).toEqual(['early', 'early'])
+})
+
+test('what a tool saves makes up for what it wastes (H36)', async () => {
+  const budget = { toleranceMs: 0, halfLifeMs: 1e9 }
+  const middleware = [eagerTools({ budget })]
+  expect(await run(tellingModel([saved(500), wasted(400), saved(100), done]), middleware)).toEqual([
+    'early',
+    'early',
+    'early',
+  ])
+  expect(await run(tellingModel([wasted(400), saved(100), done]), middleware)).toEqual(['early', 'after_model budget'])
+})
+
+test('the counts are of all runs, and decay: a tool comes back (H36)', async () => {
+  const middleware = [eagerTools({ budget: { toleranceMs: 500, halfLifeMs: 60_000 } })]
+  expect(await run(tellingModel([wasted(1_000), done]), middleware)).toEqual(['early'])
+  expect(await run(tellingModel([saved(100), done]), middleware)).toEqual(['after_model budget'])
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(await run(tellingModel([saved(100), done]), middleware)).toEqual(['early'])
+})
+
+test('calls that their user aborts count for nothing (H36)', async () => {
+  const middleware = [eagerTools({ budget: { toleranceMs: 0 } })]
+  const { tools } = workshop()
+  const model = tellingModel([wasted(5_000), saved(100), done])
+  const controller = new AbortController()
+  const work = createAgent({ model, tools, middleware }).run('Go', { signal: controller.signal })
+  work.catch(() => undefined)
+  await vi.advanceTimersByTimeAsync(2_000)
+  controller.abort()
+  await expect(played(work)).rejects.toThrow(RunAbortedError)
+  expect(await run(model, middleware)).toEqual(['early'])
+})
+
+test('options out of range are told of (H36)', () => {
+  for (const toleranceMs of [-1, Number.NaN, Number.POSITIVE_INFINITY])
+    expect(() => eagerTools({ budget: { toleranceMs } })).toThrow(ConfigError)
+  for (const halfLifeMs of [0, Number.NaN, Number.POSITIVE_INFINITY])
+    expect(() => eagerTools({ budget: { halfLifeMs } })).toThrow(ConfigError)
+})
+
+test('of more than 1,000 tools the one not heard of for longest is forgotten (H36)', () => {
+  const budget = new Budget({ toleranceMs: 0 })
+  for (let tool = 0; tool < 1_000; tool++) budget.add(`t${tool}`, -1)
+  budget.add('t0', -1)
+  budget.add('another', -1)
+  expect(['t0', 't1', 't2', 'another'].map((tool) => budget.isSpent(tool))).toEqual([true, false, true, true])
+})

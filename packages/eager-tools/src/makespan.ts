@@ -1,0 +1,68 @@
+/** How long calls take that all may start at once: in-order list scheduling, as core's slots do it. */
+
+export interface Work {
+  readonly ms: number
+  /** What it takes a place at besides a slot: its tool, if that has a limit. */
+  readonly at?: Place | undefined
+}
+
+/** Of one tool. */
+export interface Place {
+  readonly limit: number
+}
+
+interface Running {
+  readonly ends: number
+  readonly at: Place | undefined
+}
+
+/**
+ * W_k(d). Work starts in order as soon as a slot is free; what waits for its place holds no slot, and does not hold up what follows.
+ * With one slot it is the sum.
+ */
+export function makespan(works: readonly Work[], slots: number): number {
+  const waiting = new Map<Place | undefined, { readonly work: Work; readonly order: number }[]>()
+  for (const [order, work] of works.entries()) {
+    const queue = waiting.get(work.at) ?? []
+    waiting.set(work.at, queue)
+    queue.push({ work, order })
+  }
+  for (const queue of waiting.values()) queue.reverse()
+  const taken = new Map<Place, number>()
+  const hasRoom = (at: Place | undefined) => !at || (taken.get(at) ?? 0) < at.limit
+  const take = (at: Place | undefined, by: 1 | -1) => at && taken.set(at, (taken.get(at) ?? 0) + by)
+
+  /** The one that ends first is last. */
+  const running: Running[] = []
+  let now = 0
+  for (;;) {
+    while (running.length < slots) {
+      let first: Work | undefined
+      let order = Number.POSITIVE_INFINITY
+      for (const [at, queue] of waiting) {
+        const next = queue.at(-1)
+        if (next && next.order < order && hasRoom(at)) ({ work: first, order } = next)
+      }
+      if (!first) break
+      waiting.get(first.at)?.pop()
+      take(first.at, 1)
+      insert(running, { ends: now + first.ms, at: first.at })
+    }
+    const ended = running.pop()
+    if (!ended) return now
+    now = ended.ends
+    take(ended.at, -1)
+  }
+}
+
+/** Into a list that is sorted by `ends`, latest first. */
+function insert(running: Running[], one: Running): void {
+  let low = 0
+  let high = running.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((running[middle]?.ends ?? 0) >= one.ends) low = middle + 1
+    else high = middle
+  }
+  running.splice(low, 0, one)
+}

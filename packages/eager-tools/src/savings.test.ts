@@ -1,0 +1,365 @@
+import { type AgentResult, agentTool, createAgent, type Middleware, type Tool } from '@meanwhile/core'
+import { call, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { played } from '../test/clock.ts'
+import { library } from '../test/library.ts'
+import { retrying } from '../test/retrying.ts'
+import { tellingModel } from '../test/telling-model.ts'
+import { workshop } from '../test/workshop.ts'
+import { eagerTools } from './index.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const exporter = new InMemorySpanExporter()
+const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+
+const done = respond(say('Done.'))
+
+interface Options {
+  readonly tools?: readonly Tool[]
+  readonly middleware?: readonly Middleware[]
+  readonly toolConcurrency?: number
+  readonly statusFor?: number
+}
+
+async function resultOf(responses: readonly ScriptResponse[], options: Options = {}): Promise<AgentResult> {
+  const { tools } = workshop()
+  const agent = createAgent({
+    model: scriptedModel(responses),
+    telemetry: { tracerProvider },
+    middleware: [eagerTools()],
+    ...options,
+    tools: [...tools, ...(options.tools ?? [])],
+  })
+  return played(agent.run('Go'))
+}
+
+/** What the first step of a run of this response has saved. */
+async function firstStep(response: ScriptResponse, options?: Options) {
+  const { savings } = await resultOf([response, done], options)
+  return savings?.steps[0]
+}
+
+/** What the spans of a run say it has saved and wasted, in seconds. */
+function totalsOnSpan() {
+  const attributes = exporter.getFinishedSpans().find(({ name }) => name === 'invoke_agent')?.attributes
+  return [attributes?.['meanwhile.time_saved'], attributes?.['meanwhile.time_wasted']]
+}
+
+/** Three calls whose arguments are complete at 100, 200 and 300 ms, 200 ms of work each, in a stream that ends at 400 ms. */
+const three = respond(
+  ...[1, 2, 3].flatMap((n) => [wait(100), call('look', { n, ms: 200 }, { id: `c${n}`, deltas: 1 })]),
+  wait(100),
+  say('There.'),
+)
+
+const answered = (step: number) => ({
+  step,
+  streamMs: 0,
+  stoodMs: 0,
+  actualMs: 0,
+  sequentialMs: 0,
+  parallelMs: 0,
+  savedMs: 0,
+  wastedMs: 0,
+  calls: [],
+})
+
+const look = (n: number, certainMs: number, startedMs: number, durationMs = 200) => ({
+  callId: `c${n}`,
+  tool: 'look',
+  certainMs,
+  startedMs,
+  durationMs,
+  evidence: 'closed',
+  outcome: 'committed',
+})
+
+test('the savings of a run hold of each step its stream, its calls, and both counterfactuals (H34)', async () => {
+  exporter.reset()
+  const { savings } = await resultOf([three, done])
+  expect(savings).toEqual({
+    savedMs: 100,
+    wastedMs: 0,
+    steps: [
+      {
+        step: 1,
+        streamMs: 400,
+        stoodMs: 400,
+        actualMs: 500,
+        sequentialMs: 1000,
+        parallelMs: 600,
+        savedMs: 100,
+        wastedMs: 0,
+        calls: [look(1, 100, 100), look(2, 200, 200), look(3, 300, 300)],
+      },
+      answered(2),
+    ],
+  })
+  expect(JSON.parse(JSON.stringify(savings))).toEqual(savings)
+  expect(totalsOnSpan()).toEqual([0.1, 0])
+})
+
+test('with one slot the same calls are compared with one by one (H34, H30)', async () => {
+  expect(await firstStep(three, { toolConcurrency: 1 })).toEqual({
+    step: 1,
+    slots: 1,
+    streamMs: 400,
+    stoodMs: 400,
+    actualMs: 700,
+    sequentialMs: 1000,
+    parallelMs: 1000,
+    savedMs: 300,
+    wastedMs: 0,
+    calls: [look(1, 100, 100), look(2, 200, 300), look(3, 300, 500)],
+  })
+})
+
+test('a step with nothing early saves nothing, nor does a run without eagerTools say so (H34)', async () => {
+  const external = respond(call('send', { n: 1, ms: 50 }, { id: 'c1', deltas: 1 }), wait(100), say('So.'))
+  expect(await firstStep(external)).toEqual({
+    step: 1,
+    streamMs: 100,
+    stoodMs: 100,
+    actualMs: 150,
+    sequentialMs: 150,
+    parallelMs: 150,
+    savedMs: 0,
+    wastedMs: 0,
+    calls: [{ callId: 'c1', tool: 'send', certainMs: 0, startedMs: 100, durationMs: 50, outcome: 'committed' }],
+  })
+  expect(await resultOf([external, done], { middleware: [] })).not.toHaveProperty('savings')
+})
+
+test('calls that are not made count as no time (H34)', async () => {
+  const unmade = respond(call('nobody', { n: 1 }, { id: 'c1' }), call('look', { n: 'one' }, { id: 'c2' }))
+  const refused = respond(call('send', { n: 1 }, { id: 'c3' }), end({ finishReason: 'length' }))
+  const { savings } = await resultOf([unmade, refused, done])
+  expect(savings?.steps.map(({ savedMs, calls }) => [savedMs, calls])).toEqual([
+    [
+      0,
+      [
+        { callId: 'c1', tool: 'nobody', certainMs: 0, durationMs: 0, outcome: 'failed' },
+        { callId: 'c2', tool: 'look', certainMs: 0, durationMs: 0, outcome: 'failed' },
+      ],
+    ],
+    [0, [{ callId: 'c3', tool: 'send', certainMs: 0, durationMs: 0, outcome: 'failed' }]],
+    [0, []],
+  ])
+})
+
+test('a discarded call that holds the slot makes the saving negative, and its time is wasted (H34, H20)', async () => {
+  exporter.reset()
+  const { tools } = workshop()
+  const model = tellingModel([
+    [
+      [0, (to) => to.call(0, { id: 'c1', name: 'look', delta: '{"n":1,"ms":5000,"deaf":true}' })],
+      [100, (to) => to.seal(0, '{"n":2,"ms":10}')],
+      [100, (to) => to.finish('tool-calls')],
+    ],
+    [[0, (to) => to.finish('stop')]],
+  ])
+  const agent = createAgent({
+    model,
+    tools,
+    middleware: [eagerTools()],
+    toolConcurrency: 1,
+    telemetry: { tracerProvider },
+  })
+  const { savings } = await played(agent.run('Go'))
+  expect(savings?.steps[0]).toEqual({
+    step: 1,
+    slots: 1,
+    streamMs: 100,
+    stoodMs: 100,
+    actualMs: 1110,
+    sequentialMs: 110,
+    parallelMs: 110,
+    savedMs: -1000,
+    wastedMs: 1100,
+    calls: [
+      {
+        callId: 'c1',
+        tool: 'look',
+        certainMs: 100,
+        startedMs: 1100,
+        durationMs: 10,
+        evidence: 'sealed',
+        outcome: 'committed',
+      },
+      {
+        callId: 'c1',
+        tool: 'look',
+        certainMs: 100,
+        startedMs: 0,
+        durationMs: 1100,
+        evidence: 'closed',
+        outcome: 'discarded',
+        cause: 'arguments_changed',
+      },
+    ],
+  })
+  expect(totalsOnSpan()).toEqual([-1, 1.1])
+})
+
+test('a call that a further attempt joins counts from its own start, the step from its first attempt (H34, H22)', async () => {
+  const first = respond(wait(100), call('look', { n: 1, ms: 200 }, { id: 'c1', deltas: 1 }), wait(50), fail())
+  const second = respond(wait(100), call('look', { n: 1, ms: 200 }, { id: 'd1', deltas: 1 }), wait(100), say('So.'))
+  const { savings } = await resultOf([first, second, done], { middleware: [retrying(), eagerTools()] })
+  expect(savings?.steps[0]).toMatchObject({
+    streamMs: 350,
+    stoodMs: 350,
+    actualMs: 350,
+    parallelMs: 550,
+    savedMs: 200,
+    wastedMs: 0,
+    calls: [{ ...look(1, 250, 100), callId: 'd1' }],
+  })
+})
+
+test('a call of a failed attempt that nobody joins is wasted, also in a run that fails (H34, H21)', async () => {
+  exporter.reset()
+  const first = respond(call('look', { n: 1, ms: 200 }, { id: 'c1', deltas: 1 }), wait(50), fail())
+  const { savings } = await resultOf([first, respond(wait(50), say('No.'))], {
+    middleware: [retrying(), eagerTools()],
+  })
+  expect(savings?.steps[0]).toMatchObject({ savedMs: 0, wastedMs: 100, calls: [{ cause: 'call_withdrawn' }] })
+  exporter.reset()
+  await resultOf([first]).catch(() => undefined)
+  expect(totalsOnSpan()).toEqual([0, 0.05])
+})
+
+test('what hooks do between the stream and the calls is in both times (H34)', async () => {
+  const slow: Middleware = { name: 'slow', afterModel: () => new Promise((resolve) => setTimeout(resolve, 70)) }
+  const response = respond(call('look', { n: 1, ms: 300 }, { id: 'c1', deltas: 1 }), wait(100), say('So.'))
+  expect(await firstStep(response, { middleware: [eagerTools(), slow] })).toMatchObject({
+    streamMs: 100,
+    stoodMs: 170,
+    actualMs: 300,
+    parallelMs: 470,
+    savedMs: 170,
+  })
+})
+
+test("a tool's own limit keeps its calls apart in the counterfactual, too (H34, I7)", async () => {
+  const single = workshop().make('single', 'read', { concurrency: 1 })
+  const calls = [1, 2].map((n) => call('single', { n, ms: 200 }, { id: `c${n}`, deltas: 1 }))
+  expect(await firstStep(respond(...calls, wait(300), say('So.')), { tools: [single] })).toMatchObject({
+    actualMs: 400,
+    sequentialMs: 700,
+    parallelMs: 700,
+    savedMs: 300,
+  })
+})
+
+test('what a function waits for the rest of its input is no time it would take after the stream (H34, H31)', async () => {
+  const { read } = library({ ms: 50 })
+  const model = tellingModel([
+    [
+      [0, (to) => to.call(0, { id: 'c1', name: 'read', delta: '{"path":"a",' })],
+      [200, (to) => to.call(0, { delta: '"from":1}' })],
+      [300, (to) => to.finish('tool-calls')],
+    ],
+    [[0, (to) => to.finish('stop')]],
+  ])
+  const { savings } = await played(createAgent({ model, tools: [read], middleware: [eagerTools()] }).run('Go'))
+  expect(savings?.steps[0]).toMatchObject({
+    actualMs: 300,
+    parallelMs: 350,
+    savedMs: 50,
+    calls: [{ certainMs: 200, startedMs: 0, durationMs: 200, waitedMs: 150, evidence: 'prefix' }],
+  })
+})
+
+test('a run inside a call has savings of its own, and to the run around it is one call (H34, M4)', async () => {
+  let inner: AgentResult | undefined
+  const keep: Middleware = {
+    name: 'keep',
+    async *wrapAgent(setup, next) {
+      inner = yield* next(setup)
+      return inner
+    },
+  }
+  const { tools } = workshop()
+  const expert = createAgent({ model: scriptedModel([three, done]), tools, middleware: [keep, eagerTools()] })
+  const ask = agentTool(expert, { name: 'ask', description: 'Asks.', effect: 'read' })
+  const response = respond(call('ask', { request: 'Look' }, { id: 'c9', deltas: 1 }), wait(100), say('So.'))
+  const { savings } = await resultOf([response, done], { tools: [ask as Tool] })
+  expect(savings?.steps[0]).toMatchObject({
+    actualMs: 500,
+    parallelMs: 600,
+    savedMs: 100,
+    calls: [{ callId: 'c9', durationMs: 500, evidence: 'closed' }],
+  })
+  expect(inner?.savings?.steps[0]).toMatchObject({ parallelMs: 600, savedMs: 100 })
+})
+
+test('the times of early calls are known though the run forgets its calls at once (H34, I6)', async () => {
+  expect(await firstStep(three, { statusFor: 0 })).toMatchObject({ actualMs: 500, parallelMs: 600, savedMs: 100 })
+})
+
+test('a call that still runs when the answer stands counts as wasted until then (H34, H20)', async () => {
+  const { tools } = workshop()
+  const model = tellingModel([
+    [
+      [0, (to) => to.call(0, { id: 'c1', name: 'look', delta: '{"n":1,"ms":5000,"deaf":true}' })],
+      [100, (to) => to.seal(0, '{"n":2,"ms":10}')],
+      [100, (to) => to.finish('tool-calls')],
+    ],
+    [[40, (to) => to.finish('stop')]],
+  ])
+  const { savings, abandoned } = await played(createAgent({ model, tools, middleware: [eagerTools()] }).run('Go'))
+  expect(abandoned).toEqual(['c1'])
+  expect(savings).toMatchObject({ savedMs: 0, wastedMs: 150 })
+})
+
+test('a resumed run counts from the resume on (H34)', async () => {
+  const { tools } = workshop()
+  const slow = workshop().make('slow', 'read')
+  const agent = createAgent({
+    model: scriptedModel([three, three, done]),
+    tools: [...tools, slow],
+    middleware: [eagerTools()],
+  })
+  const run = agent.stream('Go')
+  await vi.advanceTimersByTimeAsync(250)
+  void run.cancel({ at: 'after-tools' })
+  const { checkpoint, ...cancelled } = await played(run.result)
+  expect(cancelled).not.toHaveProperty('savings')
+  if (!checkpoint) throw new Error('no checkpoint')
+  const { savings } = await played(agent.resume(checkpoint).result)
+  expect(savings?.steps.map(({ step }) => step)).toEqual([2, 3])
+  expect(savings?.savedMs).toBe(100)
+})
+
+const ms = fc.nat({ max: 300 })
+const step = fc.array(fc.record({ after: ms, tool: fc.constantFrom('look', 'put', 'send', 'single'), ms }), {
+  maxLength: 6,
+})
+
+test('what the savings predict is what the same run takes longer without eagerTools (H34, H29, H30)', async () => {
+  const sizes = fc.record({ step, tail: ms, toolConcurrency: fc.constantFrom(1, 2, 3, Number.POSITIVE_INFINITY) })
+  await fc.assert(
+    fc.asyncProperty(sizes, async ({ step, tail, toolConcurrency }) => {
+      const response = respond(
+        ...step.flatMap(({ after, tool, ms }, n) => [wait(after), call(tool, { n, ms }, { deltas: 1 })]),
+        wait(tail),
+        say('So.'),
+      )
+      const timed = async (middleware: readonly Middleware[]) => {
+        const begin = performance.now()
+        const single = workshop().make('single', 'read', { concurrency: 1 })
+        const { savings } = await resultOf([response, done], { middleware, toolConcurrency, tools: [single] })
+        return { savings, ms: performance.now() - begin }
+      }
+      const eager = await timed([eagerTools()])
+      const waiting = await timed([])
+      expect(eager.savings?.savedMs).toBeCloseTo(waiting.ms - eager.ms, 2)
+      expect(eager.savings?.steps[0]?.parallelMs).toBeCloseTo(waiting.ms, 2)
+    }),
+    { numRuns: 100, seed: 1 },
+  )
+}, 60_000)
