@@ -293,7 +293,7 @@ test('the standard list comes to the same with eagerTools and without, whatever 
         const responses = [...said, ...Array.from({ length: 6 }, () => done)]
         const late = await ran(responses, list(), { maxSteps })
         const early = await ran(responses, [...list(), eagerTools()], { maxSteps })
-        expect(early.result).toEqual(late.result)
+        expect(early.result && { ...early.result, savings: undefined }).toEqual(late.result)
         expect(early.error).toEqual(late.error)
         expect(early.took).toBeLessThanOrEqual(late.took)
         expect([early.timers, late.timers]).toEqual([0, 0])
