@@ -30,7 +30,7 @@ function addValue(sum: Sum, value: unknown): void {
       addValue(sum, key)
       addValue(sum, member)
     }
-  } else sum.add(`${value};`)
+  } else sum.add(`${String(value)};`)
 }
 
 class Sum {

@@ -12,6 +12,7 @@ import {
   type Middleware,
   ModelError,
   map,
+  type Run,
   type Tool,
   tool,
 } from './index.ts'
@@ -35,9 +36,9 @@ const book = tool({
   description: 'Books',
   input: anything,
   execute: ({ what = 'it' }, { answers, attempt }) => {
-    did.push(`book ${what} ${attempt} ${JSON.stringify(answers)}`)
+    did.push(`book ${String(what)} ${attempt} ${JSON.stringify(answers)}`)
     if (answers.length === 0) throw interrupt({ book: what as Json })
-    return `booked ${what}: ${answers[0]}`
+    return `booked ${String(what)}: ${answers[0] as string}`
   },
 })
 
@@ -370,9 +371,18 @@ test('hooks that had finished are not repeated, beforeAgent runs on every resume
   let { result } = await played(agent.stream('Go'))
   for (const _ of [1, 2]) ({ result } = await played(agent.resume(checkpointOf(result), answersTo(result))))
   expect(did).toEqual([
-    ...['beforeAgent A', 'beforeAgent B', 'beforeModel A'],
-    ...['beforeAgent A', 'beforeAgent B', 'beforeModel B', 'wrapModel A', 'wrapModel B', 'afterModel B'],
-    ...['beforeAgent A', 'beforeAgent B', 'afterModel A'],
+    'beforeAgent A',
+    'beforeAgent B',
+    'beforeModel A',
+    'beforeAgent A',
+    'beforeAgent B',
+    'beforeModel B',
+    'wrapModel A',
+    'wrapModel B',
+    'afterModel B',
+    'beforeAgent A',
+    'beforeAgent B',
+    'afterModel A',
   ])
   expect(textsOf(result)).toEqual(['Go', 'A', 'B', 'Done'])
   expect(model.requests).toMatchObject([{ instructions: 'AB' }])
@@ -501,7 +511,7 @@ test('a call that a tool makes asks; its maker starts from its top and finds it 
       did.push(`plan ${attempt}`)
       const [a, b] = await Promise.all(
         ['a', 'b'].map((what) =>
-          run?.callTool({ type: 'tool-call', id: `${callId}-${what}`, name: 'book', input: { what } }),
+          (run as Run).callTool({ type: 'tool-call', id: `${callId}-${what}`, name: 'book', input: { what } }),
         ),
       )
       return [a?.output, b?.output]

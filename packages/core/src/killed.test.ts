@@ -101,7 +101,7 @@ test(
       for (const [index, message] of transcript(result.messages).entries()) {
         const own = result.messages[index]
         if (own?.role !== 'tool' || !lost.includes(own.callId))
-          expect(message, JSON.stringify(context)).toEqual(expected[index])
+          expect({ message, context }).toEqual({ message: expected[index], context })
         else expect(message).toMatchObject({ role: 'tool', isError: true })
       }
       expect(result.messages).toHaveLength(expected.length)
@@ -110,12 +110,15 @@ test(
       const starts = deeds.filter(({ at }) => at === 'start')
       for (const { key, effect } of starts) {
         const times = starts.filter((deed) => deed.key === key)
-        if (effect !== 'read') expect(times, JSON.stringify(context)).toHaveLength(1)
-        else expect(times.map(({ attempt }) => attempt)).toEqual(times.map(({ attempt }) => attempt).toSorted())
+        if (effect !== 'read') expect({ times: times.length, context }).toEqual({ times: 1, context })
+        else
+          expect(times.map(({ attempt }) => attempt)).toEqual(
+            times.map(({ attempt }) => attempt).toSorted((a, b) => a - b),
+          )
       }
       // What was done is what the model reads, or is told to be unknown.
       const done = new Set(deeds.filter(({ at }) => at === 'end').map(({ key }) => key)).size
-      expect(done, JSON.stringify(context)).toBeGreaterThanOrEqual(10 - lost.length)
+      expect({ enough: done >= 10 - lost.length, context }).toEqual({ enough: true, context })
       unknown += lost.length
       reruns += events.length
     }

@@ -68,7 +68,7 @@ const book = tool({
   execute: (_, { answers, attempt }) => {
     did.push(`book ${attempt} ${JSON.stringify(answers)}`)
     if (answers.length === 0) throw interrupt('really?')
-    return `booked: ${answers[0]}`
+    return `booked: ${answers[0] as string}`
   },
 })
 

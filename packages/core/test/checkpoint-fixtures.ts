@@ -40,7 +40,7 @@ export function tools(did: string[]): Tool[] {
     execute: (_, { answers, attempt }) => {
       did.push(`book ${attempt}`)
       if (answers.length === 0) throw interrupt({ really: true })
-      return `book ${String(answers[0])}`
+      return `book ${answers[0] as string}`
     },
   }) as Tool
   return [worker('look', 'read'), worker('hold', 'reversible'), worker('send', 'external'), book]

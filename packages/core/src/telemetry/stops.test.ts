@@ -60,7 +60,7 @@ async function spansOf(run: ReturnType<ReturnType<typeof agentOf>['stream']>) {
 const outcomes = (spans: readonly ReadableSpan[]) =>
   spans
     .filter(({ attributes }) => 'meanwhile.outcome' in attributes)
-    .map(({ name, attributes, status }) => `${name} ${attributes['meanwhile.outcome']} ${status.code}`)
+    .map(({ name, attributes, status }) => `${name} ${String(attributes['meanwhile.outcome'])} ${status.code}`)
     .toSorted()
 
 const answersTo = ({ interrupts = [] }: AgentResult) => Object.fromEntries(interrupts.map(({ id }) => [id, 'yes']))
