@@ -7,7 +7,7 @@ const names = (list: readonly Middleware[]) => list.map(({ name }) => name)
 const model = scriptedModel([respond(say('Hello.'))])
 
 test('the standard list passes the check of the order, with all its parts and with few (O20, N4)', async () => {
-  const all = standard({ fallbackModel: { models: [model] }, callLimits: { modelCalls: 9 } })
+  const all = standard({ fallbackModel: { models: [model] }, callLimits: { modelCalls: 9 }, approve: { tools: [] } })
   expect(names(all)).toEqual([
     'patch-tool-calls',
     'clear-tool-results',
@@ -16,6 +16,7 @@ test('the standard list passes the check of the order, with all its parts and wi
     'call-limits',
     'fallback-model',
     'retry-model',
+    'approve',
     'retry-tool',
     'timeout',
   ])

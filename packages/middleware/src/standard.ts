@@ -2,6 +2,7 @@
 
 import type { Middleware } from '@meanwhile/core'
 import { type AnswerGuardOptions, answerGuard } from './answer-guard.ts'
+import { type ApproveOptions, approve } from './approve.ts'
 import { type CallLimitsOptions, callLimits } from './call-limits.ts'
 import { type ClearToolResultsOptions, clearToolResults } from './clear-tool-results.ts'
 import { type EarlyStopOptions, earlyStop } from './early-stop.ts'
@@ -22,6 +23,8 @@ export interface StandardOptions {
   /** Only if it is given: it needs models. */
   readonly fallbackModel?: FallbackModelOptions
   readonly retryModel?: RetryModelOptions | false
+  /** Only if it is given: it needs to know what to ask about. */
+  readonly approve?: ApproveOptions
   readonly retryTool?: RetryToolOptions | false
   readonly timeout?: TimeoutOptions | false
 }
@@ -42,6 +45,7 @@ export function standard(options: StandardOptions = {}): Middleware[] {
     ...(options.callLimits ? [callLimits(options.callLimits)] : []),
     ...(options.fallbackModel ? [fallbackModel(options.fallbackModel)] : []),
     ...unless(options.retryModel, retryModel),
+    ...(options.approve ? [approve(options.approve)] : []),
     ...unless(options.retryTool, retryTool),
     ...unless(options.timeout, timeout),
   ]
