@@ -27,6 +27,7 @@ export { type FilesystemOptions, type FileToolName, filesystem } from './filesys
 export { memoryBackend } from './memory-backend.ts'
 export { type OffloadToolResultsOptions, offloadToolResults } from './offload-tool-results.ts'
 export { type PatchToolCallsOptions, patchToolCalls } from './patch-tool-calls.ts'
+export { type PlanTasksOptions, planTasks, type Task, type TaskStatus } from './plan-tasks.ts'
 export { type RetryAttempt, type RetryModelOptions, retryModel } from './retry-model.ts'
 export { type RetryToolOptions, retryTool, type ToolAttempt } from './retry-tool.ts'
 export { type StandardOptions, standard } from './standard.ts'
