@@ -3,6 +3,7 @@
 import { ConfigError, type Message, type Middleware, type ToolMessage } from '@meanwhile/core'
 import { checkCounts } from './check-options.ts'
 import { type CountTokens, countTokens } from './count-tokens.ts'
+import { startOfLast } from './last-steps.ts'
 
 export interface ClearToolResultsOptions {
   /** Act when the history is more than this. Default 160,000 tokens. */
@@ -51,17 +52,6 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Middlew
       }
     },
   }
-}
-
-/** Where the last so many steps begin: each with the message that made its calls. */
-function startOfLast(messages: readonly Message[], steps: number): number {
-  let start = messages.length
-  for (let step = 0; step < steps && start > 0; step++)
-    start = Math.max(
-      0,
-      messages.findLastIndex((message, place) => place < start && message.role === 'assistant'),
-    )
-  return start
 }
 
 function cleared(message: ToolMessage): ToolMessage {

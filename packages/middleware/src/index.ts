@@ -31,4 +31,5 @@ export { type PlanTasksOptions, planTasks, type Task, type TaskStatus } from './
 export { type RetryAttempt, type RetryModelOptions, retryModel } from './retry-model.ts'
 export { type RetryToolOptions, retryTool, type ToolAttempt } from './retry-tool.ts'
 export { type StandardOptions, standard } from './standard.ts'
+export { SUMMARY_PROMPT, type SummarizeOptions, summarize } from './summarize.ts'
 export { type TimeoutOptions, timeout } from './timeout.ts'
