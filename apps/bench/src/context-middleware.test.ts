@@ -4,7 +4,7 @@ import { type AgentResult, createAgent, type Middleware, type Tool, textOf, tool
 import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { spanOutline } from '@meanwhile/harness/otlp'
-import { planTasks, summarize } from '@meanwhile/middleware'
+import { planTasks, summarize, toolSearch } from '@meanwhile/middleware'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -80,4 +80,25 @@ test('summarize and eagerTools: early calls are history like any others; the sum
   expect(early.requests.at(-1)?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
   expect(early.outline).toMatch(/\n( *)middleware summarize beforeModel.*\n\1 +chat writer/)
   expect(early.outline.match(/chat scripted-1/g)).toHaveLength(3)
+})
+
+test('toolSearch and eagerTools: an early search finds nothing for its own response, and what was found starts early (N48, N49)', async () => {
+  const far = { ...look, name: 'far' }
+  const { late, early } = await allWays(
+    [
+      slow(call('tool_search', { query: 'far' }), call('far', { n: 1 })),
+      slow(call('far', { n: 2 }), call('look', { n: 3 })),
+      done,
+    ],
+    () => [toolSearch({ tools: [far] })],
+  )
+  expect(read(early.result)).toEqual([
+    'far: look',
+    'Not run: far was not found yet. Find it with tool_search first, and call it in a later step.',
+    'seen 2',
+    'seen 3',
+  ])
+  expect([late.took, early.took]).toEqual([1_400, 1_000])
+  expect(early.outline.match(/middleware tool-search wrapToolCall .*next_calls":0/g)).toHaveLength(1)
+  expect(early.outline.match(/execute_tool far/g)).toHaveLength(1)
 })

@@ -33,3 +33,4 @@ export { type RetryToolOptions, retryTool, type ToolAttempt } from './retry-tool
 export { type StandardOptions, standard } from './standard.ts'
 export { SUMMARY_PROMPT, type SummarizeOptions, summarize } from './summarize.ts'
 export { type TimeoutOptions, timeout } from './timeout.ts'
+export { type ToolSearchOptions, toolSearch } from './tool-search.ts'
