@@ -4,7 +4,7 @@ import { type AgentResult, createAgent, type Middleware, type Tool, textOf, tool
 import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { spanOutline } from '@meanwhile/harness/otlp'
-import { planTasks, summarize, toolSearch } from '@meanwhile/middleware'
+import { type FileBackend, memoryBackend, planTasks, skills, summarize, toolSearch } from '@meanwhile/middleware'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -46,6 +46,12 @@ async function allWays(responses: readonly ScriptResponse[], list: () => readonl
   expect(inside.result.messages).toEqual(late.result.messages)
   expect(outside.result.messages).toEqual(late.result.messages)
   return { late, early: inside }
+}
+
+/** Files whose versions nobody asks for: a digest takes real time, which a fake clock does not wait for. */
+function timeless(files: Readonly<Record<string, string>>): FileBackend {
+  const read = async (path: string) => ({ bytes: new TextEncoder().encode(files[path]), version: '' })
+  return { ...memoryBackend(files), read }
 }
 
 const read = ({ messages }: AgentResult) =>
@@ -101,4 +107,24 @@ test('toolSearch and eagerTools: an early search finds nothing for its own respo
   expect([late.took, early.took]).toEqual([1_400, 1_000])
   expect(early.outline.match(/middleware tool-search wrapToolCall .*next_calls":0/g)).toHaveLength(1)
   expect(early.outline.match(/execute_tool far/g)).toHaveLength(1)
+})
+
+test('skills and eagerTools: a skill is read early, one that forks runs once its response has stood (N41, N43)', async () => {
+  const head = (name: string, more = '') => `---\nname: ${name}\ndescription: d\n${more}---\n`
+  const backend = timeless({
+    'skills/a/SKILL.md': `${head('plain')}Be plain.`,
+    'skills/b/SKILL.md': `${head('forked', 'context: fork\n')}Be forked.`,
+  })
+  const taster = () =>
+    createAgent({
+      name: 'forked',
+      model: scriptedModel([respond(wait(300), say('Salty.'))]),
+      telemetry: { tracerProvider },
+    })
+  const calls = [call('skill', { name: 'plain' }), call('look', { n: 1 }), call('skill', { name: 'forked' })]
+  const { late, early } = await allWays([slow(...calls), done], () => [skills({ backend, fork: taster })])
+  expect(read(early.result)).toEqual(['Be plain.', 'seen 1', 'Salty.'])
+  expect([late.took, early.took]).toEqual([900, 800])
+  expect(early.outline).toMatch(/\n( *)execute_tool skill.*\n\1 +invoke_agent forked/)
+  expect(early.outline).toMatch(/middleware skills beforeAgent/)
 })

@@ -30,6 +30,7 @@ export { type PatchToolCallsOptions, patchToolCalls } from './patch-tool-calls.t
 export { type PlanTasksOptions, planTasks, type Task, type TaskStatus } from './plan-tasks.ts'
 export { type RetryAttempt, type RetryModelOptions, retryModel } from './retry-model.ts'
 export { type RetryToolOptions, retryTool, type ToolAttempt } from './retry-tool.ts'
+export { type Skill, type SkillsOptions, skills } from './skills.ts'
 export { type StandardOptions, standard } from './standard.ts'
 export { SUMMARY_PROMPT, type SummarizeOptions, summarize } from './summarize.ts'
 export { type TimeoutOptions, timeout } from './timeout.ts'

@@ -11,9 +11,9 @@ import {
   type ToolMessage,
   textOf,
 } from '@meanwhile/core'
+import { checkPath } from './check-options.ts'
 import { digest } from './digest.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
-import { plainPath } from './file-path.ts'
 import { READ_FILE, readFile } from './filesystem/read-file.ts'
 
 export interface OffloadToolResultsOptions {
@@ -97,13 +97,9 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
 }
 
 function folderOf(path: string): string {
-  try {
-    const plain = plainPath(path)
-    if (plain !== '') return plain
-  } catch (cause) {
-    throw Object.assign(new ConfigError('folder', messageOf(cause)), { cause })
-  }
-  throw new ConfigError('folder', 'must be below the root')
+  const plain = checkPath('folder', path)
+  if (plain === '') throw new ConfigError('folder', 'must be below the root')
+  return plain
 }
 
 /** Whether core will take it as the run's answer: it asks the tool the same. */

@@ -1,8 +1,8 @@
 /** A plan the model keeps: tasks with a status, and which of them waits for which. */
 
 import type { Middleware } from '@meanwhile/core'
+import { checkPath } from './check-options.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
-import { plainPath } from './file-path.ts'
 import { fileStore, runStore } from './plan-tasks/task-store.ts'
 import { taskTools } from './plan-tasks/task-tools.ts'
 
@@ -22,7 +22,7 @@ export interface PlanTasksOptions {
  */
 export function planTasks({ backend, file = 'tasks.json' }: PlanTasksOptions = {}): Middleware {
   if (backend) checkBackend(backend)
-  const tools = taskTools(backend ? fileStore(backend, plainPath(file)) : runStore())
+  const tools = taskTools(backend ? fileStore(backend, checkPath('file', file)) : runStore())
   return {
     name: 'plan-tasks',
     beforeAgent: (setup) => ({ ...setup, tools: [...setup.tools, ...tools] }),
