@@ -4,7 +4,15 @@ import { type AgentResult, createAgent, type Middleware, type Tool, textOf, tool
 import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { spanOutline } from '@meanwhile/harness/otlp'
-import { type FileBackend, memoryBackend, planTasks, skills, summarize, toolSearch } from '@meanwhile/middleware'
+import {
+  agentsMd,
+  type FileBackend,
+  memoryBackend,
+  planTasks,
+  skills,
+  summarize,
+  toolSearch,
+} from '@meanwhile/middleware'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -127,4 +135,14 @@ test('skills and eagerTools: a skill is read early, one that forks runs once its
   expect([late.took, early.took]).toEqual([900, 800])
   expect(early.outline).toMatch(/\n( *)execute_tool skill.*\n\1 +invoke_agent forked/)
   expect(early.outline).toMatch(/middleware skills beforeAgent/)
+})
+
+test('agentsMd and eagerTools: each request has the instructions, no message of the run has (N53)', async () => {
+  const backend = timeless({ 'AGENTS.md': 'Be kind.' })
+  const { late, early } = await allWays([slow(call('look', { n: 1 })), done], () => [agentsMd({ backend })])
+  expect([late.took, early.took]).toEqual([900, 500])
+  for (const { messages } of early.requests) expect(JSON.stringify(messages[0])).toContain('Be kind.')
+  expect(JSON.stringify(early.result.messages)).not.toContain('Be kind.')
+  expect(early.outline).toMatch(/middleware agents-md beforeAgent/)
+  expect(early.outline.match(/middleware agents-md wrapModel/g)).toHaveLength(2)
 })

@@ -1,3 +1,4 @@
+export { type AgentsMdOptions, agentsMd } from './agents-md.ts'
 export {
   type AnswerGuardOptions,
   AnswerRejectedError,
