@@ -180,7 +180,7 @@ test('they are read once per run, and again on resume (N55)', async () => {
   await memory.write('AGENTS.md', new TextEncoder().encode('After.'))
   const second = await agent.resume(first.checkpoint ?? '', { [first.interrupts?.[0]?.id ?? '']: null }).result
   await agent.resume(second.checkpoint ?? '', { [second.interrupts?.[0]?.id ?? '']: null }).result
-  const texts = model.requests.map(({ messages }) => /Before|After/.exec(String(messages[0]?.content))?.[0])
+  const texts = model.requests.map(({ messages }) => /Before|After/.exec(JSON.stringify(messages[0]))?.[0])
   expect(texts).toEqual(['Before', 'After', 'After'])
 })
 
