@@ -1,6 +1,6 @@
 // The instructions of a project, read from its root down to the folder of the work.
 
-import { createAgent } from '@meanwhile/core'
+import { createAgent, textOf } from '@meanwhile/core'
 import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { agentsMd, memoryBackend } from '@meanwhile/middleware'
 
@@ -14,5 +14,5 @@ const model = scriptedModel([respond(say('Understood.'))])
 const agent = createAgent({ model, middleware: [agentsMd({ backend, folder: 'packages/core' })] })
 
 const { messages } = await agent.run('What are the rules here?')
-console.log(model.requests[0]?.messages.map(({ content }) => content).join('\n---\n'))
+console.log(model.requests[0]?.messages.map(textOf).join('\n---\n'))
 console.log(`${messages.length} messages in the history`)
