@@ -94,11 +94,12 @@ export interface Run {
    */
   callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage>
   /**
-   * Resolves when the model call that asked for this call has stood; at once for one that did not start early. Rejects with
-   * {@link ToolDiscardedError} if the call is discarded, with {@link UnknownCallError} if the run has not made it. What asks a human
-   * about a call waits for it, so that nobody is asked in vain (O10).
+   * Resolves when the model call that asked for this call has stood; at once for one that did not start early. Gives the id that the
+   * history has for it: a later attempt may have given it another (O4). Rejects with {@link ToolDiscardedError} if the call is
+   * discarded, with {@link UnknownCallError} if the run has not made it. What asks a human about a call waits for it, so that
+   * nobody is asked in vain (O10).
    */
-  stood(callId: string): Promise<void>
+  stood(callId: string): Promise<string>
   /**
    * Aborts a call alone: it gets an error result that says so, and the run goes on. Gives `true`, or `false` if the call had settled or
    * was discarded. Throws {@link UnknownCallError} for a call the run has not made, {@link NotCancelableError} for one whose

@@ -84,7 +84,7 @@ class RunView implements Run {
     return this.#state.calls.call(call, this.#actor, options)
   }
 
-  stood(callId: string): Promise<void> {
+  stood(callId: string): Promise<string> {
     return this.#state.calls.stood(callId)
   }
 

@@ -141,10 +141,11 @@ export class ToolCalls {
   }
 
   /** {@link Run.stood} */
-  async stood(callId: string): Promise<void> {
+  async stood(callId: string): Promise<string> {
     const entry = this.#ledger.get(callId)
     if (!entry) throw new UnknownCallError(callId)
     await entry.stood()
+    return entry.id
   }
 
   /** {@link Run.cancelTool} */

@@ -13,6 +13,7 @@ import {
   type ToolMessage,
   textOf,
 } from '@meanwhile/core'
+import { cellSchema, isCount } from './cell-schema.ts'
 import { checkCounts } from './check-options.ts'
 
 export interface AnswerGuardOptions {
@@ -57,7 +58,7 @@ export function answerGuard(options: AnswerGuardOptions = {}): Middleware {
   checkCounts({ maxRejections })
   if (then !== 'accept' && then !== 'error')
     throw new ConfigError('then', `must be accept or error, not ${String(then)}`)
-  const rejected = runLocal(() => ({ times: 0 }))
+  const rejected = runLocal({ key: 'answer-guard', schema: cellSchema(isCount), initial: 0 })
 
   async function feedbackOn(state: AgentState, answer: AssistantMessage | ToolMessage, run: Run) {
     if (empty && isBlank(answer)) return ANSWER_PLEASE
@@ -72,9 +73,9 @@ export function answerGuard(options: AnswerGuardOptions = {}): Middleware {
       if (last?.role !== 'assistant' && last?.role !== 'tool') return
       const whole = last.role === 'assistant' ? joined(state.messages, last) : last
       const feedback = await feedbackOn(state, whole, run)
-      const { times } = rejected(run)
+      const times = rejected(run).value
       if (feedback !== undefined && times < maxRejections) {
-        rejected(run).times++
+        rejected(run).value = times + 1
         return { accept: false, feedback }
       }
       if (feedback !== undefined && then === 'error') throw new AnswerRejectedError(times, feedback)

@@ -6,6 +6,7 @@ import {
   type Middleware,
   type ModelEvent,
   type ModelFlow,
+  type ModelRequest,
   map,
   type Run,
   runLocal,
@@ -14,6 +15,7 @@ import {
   type ToolMessage,
   type Usage,
 } from '@meanwhile/core'
+import { cellSchema, isCount, isRecord } from './cell-schema.ts'
 import { checkCounts } from './check-options.ts'
 import { closingCall, DEFAULT_INSTRUCTION } from './closing-call.ts'
 
@@ -61,18 +63,19 @@ export function callLimits(options: CallLimitsOptions): Middleware {
   const limitsModel = modelCalls !== undefined || tokens !== undefined
   const limitsTools = toolCalls !== undefined || perTool !== undefined
   const ofTool = (name: string) => (typeof perTool === 'object' ? own(perTool, name) : perTool)
-  const counts = runLocal((): Counts => ({ modelCalls: 0, toolCalls: 0, perTool: {}, closed: false }))
+  const counts = runLocal({ key: 'call-limits', schema: cellSchema(isCounts), initial: NOTHING })
+  const last = runLocal(() => ({ begun: false }))
   const order = runLocal(() => new CallOrder())
 
   function modelLimit(run: Run): CallLimitError | undefined {
-    if (modelCalls !== undefined && counts(run).modelCalls >= modelCalls)
+    if (modelCalls !== undefined && counts(run).value.modelCalls >= modelCalls)
       return new CallLimitError('modelCalls', modelCalls)
     if (tokens !== undefined && tokensOf(run.usage) >= tokens) return new CallLimitError('tokens', tokens)
     return undefined
   }
 
   function toolLimit(call: ToolCall, run: Run): CallLimitError | undefined {
-    const made = counts(run)
+    const made = counts(run).value
     const first = order(run).toCome(call)
     if (toolCalls !== undefined && made.toolCalls + first.length >= toolCalls)
       return new CallLimitError('toolCalls', toolCalls)
@@ -83,29 +86,56 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     return undefined
   }
 
+  /** A call that asks is made anew when it is answered, and one that was cut off may be: it counts once (N15). */
+  function isCounted({ id }: ToolCall, run: Run): boolean {
+    const { step, counted } = counts(run).value
+    return step === run.step && counted.includes(id)
+  }
+
+  function count({ id, name }: ToolCall, run: Run): void {
+    const { toolCalls, perTool, step, counted, ...rest } = counts(run).value
+    counts(run).value = {
+      ...rest,
+      toolCalls: toolCalls + 1,
+      perTool: { ...perTool, [name]: (own(perTool, name) ?? 0) + 1 },
+      step: run.step,
+      counted: step === run.step ? [...counted, id] : [id],
+    }
+  }
+
+  /** If it is cut off, a resume makes it again; a further try, or a further step, does not. */
+  async function* closing(
+    request: ModelRequest,
+    next: (request: ModelRequest) => ModelFlow,
+    run: Run,
+    over: CallLimitError,
+  ): ModelFlow {
+    last(run).begun = true
+    const instruction = { role: 'user', content: DEFAULT_INSTRUCTION, origin: 'call-limits' } as const
+    const messages = [...request.messages, instruction]
+    const answer = yield* closingCall({ ...request, messages }, next, () => over)
+    counts(run).value = { ...counts(run).value, closed: true }
+    return answer
+  }
+
   return {
     name: 'call-limits',
     wrapModel(request, next, run) {
       const made = counts(run)
       const over = modelLimit(run)
-      if (over && (onLimit === 'error' || made.closed)) throw over
-      made.modelCalls++
-      if (over) {
-        made.closed = true
-        const instruction = { role: 'user', content: DEFAULT_INSTRUCTION, origin: 'call-limits' } as const
-        return closingCall({ ...request, messages: [...request.messages, instruction] }, next, () => over)
-      }
+      if (over && (onLimit === 'error' || made.value.closed || last(run).begun)) throw over
+      made.value = { ...made.value, modelCalls: made.value.modelCalls + 1 }
+      if (over) return closing(request, next, run, over)
       return limitsTools ? order(run).watched(next(request), run.step) : next(request)
     },
     ...(limitsTools && {
       async *wrapToolCall(call, next, run) {
+        if (isCounted(call, run)) return yield* next(call)
         const over = toolLimit(call, run)
         order(run).met(call)
         if (over && onLimit === 'error') throw over
         if (over) return refusal(call, over)
-        const made = counts(run)
-        made.toolCalls++
-        made.perTool[call.name] = (own(made.perTool, call.name) ?? 0) + 1
+        count(call, run)
         return yield* next(call)
       },
     }),
@@ -113,19 +143,33 @@ export function callLimits(options: CallLimitsOptions): Middleware {
       onLimit === 'answer' && {
         async *wrapAgent(setup, next, run) {
           const result = yield* next(setup)
-          return counts(run).closed ? { ...result, stopReason: 'early-stop' } : result
+          return counts(run).value.closed ? { ...result, stopReason: 'early-stop' } : result
         },
       }),
   }
 }
 
-/** Plain data: what a run has made. */
+/** What a run has made. */
 interface Counts {
-  modelCalls: number
-  toolCalls: number
-  readonly perTool: Record<string, number>
-  /** Whether the last model call was made. */
-  closed: boolean
+  readonly modelCalls: number
+  readonly toolCalls: number
+  readonly perTool: Readonly<Record<string, number>>
+  /** Whether the last model call has answered. */
+  readonly closed: boolean
+  /** The step whose counted calls are listed, by id. */
+  readonly step: number
+  readonly counted: readonly string[]
+}
+
+const NOTHING: Counts = { modelCalls: 0, toolCalls: 0, perTool: {}, closed: false, step: 0, counted: [] }
+
+function isCounts(value: unknown): value is Counts {
+  if (!isRecord(value) || !isRecord(value.perTool)) return false
+  const { modelCalls, toolCalls, perTool, closed, step, counted } = value
+  const isListed = Array.isArray(counted) && counted.every((id) => typeof id === 'string')
+  return (
+    typeof closed === 'boolean' && isListed && [modelCalls, toolCalls, step, ...Object.values(perTool)].every(isCount)
+  )
 }
 
 /** The calls of the response at work, in call order: one that starts early must leave room for those before it (N14). */

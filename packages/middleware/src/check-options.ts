@@ -1,6 +1,7 @@
 /** What the options of more than one middleware must be. */
 
-import { ConfigError } from '@meanwhile/core'
+import { ConfigError, messageOf } from '@meanwhile/core'
+import { plainPath } from './file-path.ts'
 
 /** Throws {@link ConfigError} naming the first that is given and no finite number from 0 on. */
 export function checkNumbers(options: Readonly<Record<string, number | undefined>>): void {
@@ -15,6 +16,15 @@ export function checkCounts(options: Readonly<Record<string, number>>): void {
   for (const [option, value] of Object.entries(options)) {
     if (!Number.isInteger(value) || value < 0)
       throw new ConfigError(option, `must be 0 or a positive integer, not ${value}`)
+  }
+}
+
+/** The one way to write a path of a backend. Throws {@link ConfigError} naming the option if it leads out of the root, or is none. */
+export function checkPath(option: string, path: string): string {
+  try {
+    return plainPath(path)
+  } catch (cause) {
+    throw Object.assign(new ConfigError(option, messageOf(cause)), { cause })
   }
 }
 

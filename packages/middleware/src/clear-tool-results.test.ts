@@ -3,6 +3,8 @@ import { call, collect, end, respond, say, scriptedModel } from '@meanwhile/core
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { CLEARED, type ClearToolResultsOptions, clearToolResults } from './clear-tool-results.ts'
+import { memoryBackend } from './memory-backend.ts'
+import { offloadToolResults } from './offload-tool-results.ts'
 
 /** Each result is 100 tokens by its characters. */
 const look = tool({
@@ -106,6 +108,37 @@ test('without options it acts above 160,000 tokens (N30)', async () => {
   ] as const) {
     const { requests } = await ran([1, 2], {}, [{}, { inputTokens }])
     expect(results(requests.at(-1))).toEqual([first, '2'])
+  }
+})
+
+test('the placeholder of a result that was put into a file keeps its path, and is not cleared again (O14)', async () => {
+  const backend = memoryBackend()
+  const clearing = clearToolResults({ at: { tokens: 0 }, countTokens: (messages) => messages.length })
+  const middleware = [clearing, offloadToolResults({ backend, maxBytes: 100, preview: 10 })]
+  const steps = [1, 2, 3].map((n) => respond(call('look', { n })))
+  const model = scriptedModel([...steps, respond(say('Done.'))])
+  const { messages } = await createAgent({ model, tools: [look], middleware }).run('Go')
+  const paths = (await backend.list('tool-results', { limit: 9 })).map(({ name }) => `tool-results/${name}`)
+  expect(paths).toHaveLength(3)
+  const read = results(messages)
+  for (const text of read.slice(0, 2)) {
+    const [, path] =
+      /^\[This old tool result was cleared\.\] \[All of it is in (\S+), which read_file reads\.\]$/.exec(text) ?? []
+    expect(paths).toContain(path)
+  }
+  expect(read[2]).toContain('All of it is in')
+})
+
+test('a result that merely looks like a placeholder is cleared like any other (N30)', async () => {
+  for (const text of [`${CLEARED} Not really.`, `${CLEARED} [All of it is in a\nb, which read_file reads.]`]) {
+    const sly = tool({ name: 'sly', description: 'Sly.', input: z.object({}), execute: () => text }) as Tool
+    const model = scriptedModel([respond(call('sly')), respond(call('sly')), respond(say('Done.'))])
+    const { messages } = await createAgent({
+      model,
+      tools: [sly],
+      middleware: [clearToolResults({ at: { tokens: 0 } })],
+    }).run('Go')
+    expect(results(messages)).toEqual([CLEARED, text])
   }
 })
 

@@ -3,6 +3,8 @@
 import { ConfigError, type Message, type Middleware, type ToolMessage } from '@meanwhile/core'
 import { checkCounts } from './check-options.ts'
 import { type CountTokens, countTokens } from './count-tokens.ts'
+import { startOfLast } from './last-steps.ts'
+import { isStoredNote, storedNoteOf } from './stored-note.ts'
 
 export interface ClearToolResultsOptions {
   /** Act when the history is more than this. Default 160,000 tokens. */
@@ -21,7 +23,7 @@ export const CLEARED = '[This old tool result was cleared.]'
 
 /**
  * When the history exceeds `at.tokens`, the content of all tool results but those of the last steps becomes a placeholder: the model
- * may make the call again. Call, id, name and `isError` stay, and so does `output`, which no model reads (N30). What is cleared the run
+ * may make the call again, or read the file in which `offloadToolResults` has put it (O14). Call, id, name and `isError` stay, and so does `output`, which no model reads (N30). What is cleared the run
  * remembers, so that between two clearings a request only grows at its end (N32).
  */
 export function clearToolResults(options: ClearToolResultsOptions = {}): Middleware {
@@ -53,21 +55,17 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Middlew
   }
 }
 
-/** Where the last so many steps begin: each with the message that made its calls. */
-function startOfLast(messages: readonly Message[], steps: number): number {
-  let start = messages.length
-  for (let step = 0; step < steps && start > 0; step++)
-    start = Math.max(
-      0,
-      messages.findLastIndex((message, place) => place < start && message.role === 'assistant'),
-    )
-  return start
-}
-
 function cleared(message: ToolMessage): ToolMessage {
-  return { ...message, content: [{ type: 'text', text: CLEARED }] }
+  const note = storedNoteOf(message)
+  return { ...message, content: [{ type: 'text', text: note === undefined ? CLEARED : `${CLEARED} [${note}]` }] }
 }
 
 function isCleared({ content: [part, ...rest] }: ToolMessage): boolean {
-  return part?.type === 'text' && part.text === CLEARED && rest.length === 0
+  return part?.type === 'text' && isPlaceholder(part.text) && rest.length === 0
+}
+
+function isPlaceholder(text: string): boolean {
+  if (!text.startsWith(CLEARED)) return false
+  const rest = text.slice(CLEARED.length)
+  return rest === '' || isStoredNote(rest)
 }

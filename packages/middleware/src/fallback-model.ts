@@ -10,9 +10,11 @@ import {
   type ModelRequest,
   messageOf,
   RetriesExhaustedError,
+  RunStop,
   runLocal,
   TimeoutError,
 } from '@meanwhile/core'
+import { cellSchema, isCount } from './cell-schema.ts'
 
 export interface FallbackModelOptions {
   /** Whom to ask, in this order, when the agent's own model fails. */
@@ -40,7 +42,7 @@ export class ModelsExhaustedError extends AgentError {
 
 /**
  * Asks the agent's model, then each listed one in order, until one answers; each with all the tries of a `retryModel` inside it.
- * The model that answered is asked first in the later steps of its run (J15). What its provider alone understands is left out of
+ * The model that answered is asked first in the later steps of its run, after a resume, too (J15). What its provider alone understands is left out of
  * the requests to others (J16).
  *
  * When all have failed the run fails with {@link ModelsExhaustedError}; an error that is no reason to ask another model, such as an
@@ -50,14 +52,14 @@ export function fallbackModel({ models, when = mayPass, prepare }: FallbackModel
   if (!Array.isArray(models) || models.length === 0) throw new ConfigError('models', 'must hold one model or more')
   const fallbacks: readonly Model[] = [...models]
   /** 0 is the agent's own model, n the n-th listed. */
-  const standing = runLocal(() => ({ place: 0 }))
+  const standing = runLocal({ key: 'fallback-model', schema: cellSchema(isCount), initial: 0 })
   return {
     name: 'fallback-model',
     order: { outside: ['retry-model'] },
     async *wrapModel(request, next, run) {
       const all = [request.model, ...fallbacks]
       const stood = standing(run)
-      const candidates = [...new Set([all[stood.place] ?? request.model, ...all])]
+      const candidates = [...new Set([all[stood.value] ?? request.model, ...all])]
       const requestTo = (model: Model): ModelRequest => {
         const foreign = new Set(all.map(({ provider }) => provider).filter((provider) => provider !== model.provider))
         const asked = { ...request, model, messages: withoutMetadata(request.messages, foreign) }
@@ -68,10 +70,10 @@ export function fallbackModel({ models, when = mayPass, prepare }: FallbackModel
       for (;;) {
         try {
           const message = yield* next(asked)
-          stood.place = all.indexOf(asked.model)
+          stood.value = Math.max(0, all.indexOf(asked.model))
           return message
         } catch (error) {
-          if (request.signal.aborted) throw error
+          if (request.signal.aborted || error instanceof RunStop) throw error
           errors.push(error)
           const following = candidates[errors.length]
           const counts =

@@ -1,8 +1,10 @@
+export { type AgentsMdOptions, agentsMd } from './agents-md.ts'
 export {
   type AnswerGuardOptions,
   AnswerRejectedError,
   answerGuard,
 } from './answer-guard.ts'
+export { type Approval, type ApprovalQuestion, type ApproveOptions, approve } from './approve.ts'
 export { type CallLimit, CallLimitError, type CallLimitsOptions, callLimits } from './call-limits.ts'
 export { type ClearToolResultsOptions, clearToolResults } from './clear-tool-results.ts'
 export { DEFAULT_INSTRUCTION } from './closing-call.ts'
@@ -26,7 +28,11 @@ export { type FilesystemOptions, type FileToolName, filesystem } from './filesys
 export { memoryBackend } from './memory-backend.ts'
 export { type OffloadToolResultsOptions, offloadToolResults } from './offload-tool-results.ts'
 export { type PatchToolCallsOptions, patchToolCalls } from './patch-tool-calls.ts'
+export { type PlanTasksOptions, planTasks, type Task, type TaskStatus } from './plan-tasks.ts'
 export { type RetryAttempt, type RetryModelOptions, retryModel } from './retry-model.ts'
 export { type RetryToolOptions, retryTool, type ToolAttempt } from './retry-tool.ts'
+export { type Skill, type SkillsOptions, skills } from './skills.ts'
 export { type StandardOptions, standard } from './standard.ts'
+export { SUMMARY_PROMPT, type SummarizeOptions, summarize } from './summarize.ts'
 export { type TimeoutOptions, timeout } from './timeout.ts'
+export { type ToolSearchOptions, toolSearch } from './tool-search.ts'

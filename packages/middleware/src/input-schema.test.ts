@@ -1,5 +1,5 @@
 import { expect, expectTypeOf, test } from 'vitest'
-import { flag, inputSchema, oneOf, optional, text, whole } from './input-schema.ts'
+import { flag, inputSchema, listOf, oneOf, optional, text, whole } from './input-schema.ts'
 
 const schema = inputSchema({
   path: text('A path.', { minLength: 1 }),
@@ -66,4 +66,18 @@ test('a member of the prototype is none of the input', () => {
   expect(validate(Object.create({ path: 'a', output: 'count' }))).toMatchObject({
     issues: [{ path: ['path'] }, { path: ['output'] }],
   })
+})
+
+test('a list holds members of one kind, and is described by theirs', async () => {
+  const list = inputSchema({ ids: listOf(whole('An id.', { minimum: 1 }), 'Ids.') })['~standard']
+  expect(list.jsonSchema.input({ target: 'draft-2020-12' })).toMatchObject({
+    properties: {
+      ids: { type: 'array', items: { type: 'integer', description: 'An id.', minimum: 1 }, description: 'Ids.' },
+    },
+  })
+  expect(await list.validate({ ids: [1, 2] })).toEqual({ value: { ids: [1, 2] } })
+  for (const ids of [1, [0], ['1'], { 0: 1, length: 1 }])
+    expect(await list.validate({ ids })).toMatchObject({
+      issues: [{ path: ['ids'], message: 'must be a list, of which each must be a whole number from 1 on' }],
+    })
 })

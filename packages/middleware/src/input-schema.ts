@@ -93,6 +93,15 @@ export function oneOf<const Word extends string>(words: readonly Word[], descrip
   }
 }
 
+/** A list of these. */
+export function listOf<Value>(member: Member<Value>, description: string): Member<readonly Value[]> {
+  return {
+    json: { type: 'array', items: member.json, description },
+    must: `must be a list, of which each ${member.must}`,
+    accepts: (value): value is readonly Value[] => Array.isArray(value) && value.every((one) => member.accepts(one)),
+  }
+}
+
 /** The member may be absent; then `fallback` stands in its place. */
 export function optional<Value>(member: Member<Value>, fallback: NoInfer<Value>): Member<Value>
 export function optional<Value>(member: Member<Value>): Member<Value | undefined>

@@ -11,10 +11,11 @@ import {
   type ToolMessage,
   textOf,
 } from '@meanwhile/core'
+import { checkPath } from './check-options.ts'
 import { digest } from './digest.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
-import { plainPath } from './file-path.ts'
 import { READ_FILE, readFile } from './filesystem/read-file.ts'
+import { storedNote } from './stored-note.ts'
 
 export interface OffloadToolResultsOptions {
   /** Where the texts go. If the agent has a `read_file` of its own, it must read from the same place. */
@@ -64,7 +65,7 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
     try {
       const path = `${folder}/${(await digest(bytes)).slice(0, 32)}.txt`
       await backend.write(path, bytes, { signal: run.signal })
-      return `${size} All of it is in ${path}, which ${READ_FILE} reads.`
+      return `${size} ${storedNote(path)}`
     } catch (error) {
       run.signal.throwIfAborted()
       const problem = messageOf(error).slice(0, 500)
@@ -97,13 +98,9 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
 }
 
 function folderOf(path: string): string {
-  try {
-    const plain = plainPath(path)
-    if (plain !== '') return plain
-  } catch (cause) {
-    throw Object.assign(new ConfigError('folder', messageOf(cause)), { cause })
-  }
-  throw new ConfigError('folder', 'must be below the root')
+  const plain = checkPath('folder', path)
+  if (plain === '') throw new ConfigError('folder', 'must be below the root')
+  return plain
 }
 
 /** Whether core will take it as the run's answer: it asks the tool the same. */

@@ -6,6 +6,7 @@ import {
   type Middleware,
   ModelError,
   RetriesExhaustedError,
+  RunStop,
   TimeoutError,
 } from '@meanwhile/core'
 import { type BackoffOptions, backoff, wait } from './backoff.ts'
@@ -53,7 +54,8 @@ export function retryModel(options: RetryModelOptions = {}): Middleware {
           const attempt = errors.length
           const isLast = attempt > maxRetries
           const { retryAfter = 0, partial } = error instanceof ModelError ? error : {}
-          if (request.signal.aborted || !when(error, { attempt, isLast, ...(partial && { partial }) })) throw error
+          const isOver = request.signal.aborted || error instanceof RunStop
+          if (isOver || !when(error, { attempt, isLast, ...(partial && { partial }) })) throw error
           if (isLast) throw maxRetries === 0 ? error : new RetriesExhaustedError(errors)
           if (retryAfter > maxRetryAfter) throw error
           const waitMs = Math.ceil(Math.max(delay(attempt), retryAfter))

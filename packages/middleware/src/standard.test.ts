@@ -7,15 +7,22 @@ const names = (list: readonly Middleware[]) => list.map(({ name }) => name)
 const model = scriptedModel([respond(say('Hello.'))])
 
 test('the standard list passes the check of the order, with all its parts and with few (O20, N4)', async () => {
-  const all = standard({ fallbackModel: { models: [model] }, callLimits: { modelCalls: 9 } })
+  const all = standard({
+    fallbackModel: { models: [model] },
+    callLimits: { modelCalls: 9 },
+    approve: { tools: [] },
+    summarize: {},
+  })
   expect(names(all)).toEqual([
     'patch-tool-calls',
     'clear-tool-results',
+    'summarize',
     'early-stop',
     'answer-guard',
     'call-limits',
     'fallback-model',
     'retry-model',
+    'approve',
     'retry-tool',
     'timeout',
   ])

@@ -2,6 +2,7 @@
 
 import type { Middleware } from '@meanwhile/core'
 import { type AnswerGuardOptions, answerGuard } from './answer-guard.ts'
+import { type ApproveOptions, approve } from './approve.ts'
 import { type CallLimitsOptions, callLimits } from './call-limits.ts'
 import { type ClearToolResultsOptions, clearToolResults } from './clear-tool-results.ts'
 import { type EarlyStopOptions, earlyStop } from './early-stop.ts'
@@ -9,6 +10,7 @@ import { type FallbackModelOptions, fallbackModel } from './fallback-model.ts'
 import { type PatchToolCallsOptions, patchToolCalls } from './patch-tool-calls.ts'
 import { type RetryModelOptions, retryModel } from './retry-model.ts'
 import { type RetryToolOptions, retryTool } from './retry-tool.ts'
+import { type SummarizeOptions, summarize } from './summarize.ts'
 import { type TimeoutOptions, timeout } from './timeout.ts'
 
 /** The options of each; `false` leaves one out. */
@@ -17,11 +19,15 @@ export interface StandardOptions {
   readonly earlyStop?: EarlyStopOptions | false
   readonly answerGuard?: AnswerGuardOptions | false
   readonly clearToolResults?: ClearToolResultsOptions | false
+  /** Only if it is given: it makes model calls of its own. `{}` is enough. */
+  readonly summarize?: SummarizeOptions
   /** Only if it is given: there is no limit by default. */
   readonly callLimits?: CallLimitsOptions
   /** Only if it is given: it needs models. */
   readonly fallbackModel?: FallbackModelOptions
   readonly retryModel?: RetryModelOptions | false
+  /** Only if it is given: it needs to know what to ask about. */
+  readonly approve?: ApproveOptions
   readonly retryTool?: RetryToolOptions | false
   readonly timeout?: TimeoutOptions | false
 }
@@ -35,6 +41,7 @@ export function standard(options: StandardOptions = {}): Middleware[] {
     // The history: sound first, then short.
     ...unless(options.patchToolCalls, patchToolCalls),
     ...unless(options.clearToolResults, clearToolResults),
+    ...(options.summarize ? [summarize(options.summarize)] : []),
     // How a run ends. The guard sees every answer, the last one included.
     ...unless(options.earlyStop, earlyStop),
     ...unless(options.answerGuard, answerGuard),
@@ -42,6 +49,7 @@ export function standard(options: StandardOptions = {}): Middleware[] {
     ...(options.callLimits ? [callLimits(options.callLimits)] : []),
     ...(options.fallbackModel ? [fallbackModel(options.fallbackModel)] : []),
     ...unless(options.retryModel, retryModel),
+    ...(options.approve ? [approve(options.approve)] : []),
     ...unless(options.retryTool, retryTool),
     ...unless(options.timeout, timeout),
   ]

@@ -5,15 +5,18 @@ import {
   type Middleware,
   type ModelFlow,
   type ModelRequest,
+  map,
+  runLocal,
   TimeoutError,
   ToolTimeoutError,
 } from '@meanwhile/core'
+import { cellSchema } from './cell-schema.ts'
 import { checkTimes } from './check-options.ts'
 import { IdleClock } from './idle-clock.ts'
 
 /** Milliseconds; `Infinity` is no limit. */
 export interface TimeoutOptions {
-  /** The whole run, from its first step. Default none. */
+  /** The whole run, from its first step, without the time in which it is interrupted. Default none. */
   readonly run?: number
   /** A model call, from its request. Default 300,000. */
   readonly model?: number
@@ -34,12 +37,31 @@ export interface TimeoutOptions {
 export function timeout(options: TimeoutOptions = {}): Middleware {
   const { run, model = 300_000, idle = 60_000, tool } = options
   checkTimes({ run, model, idle, tool })
+  /** Milliseconds at work: while the run waits for an answer its clock stands still (N12). */
+  const used = runLocal({ key: 'timeout', schema: cellSchema(isTime), initial: 0 })
   // What is not limited is not wrapped: an event that passes through a wrap for nothing costs time.
   return {
     name: 'timeout',
     ignoresInput: true,
     ...(isLimit(run) && {
-      wrapAgent: (setup, next) => limited(next(setup), run, () => new TimeoutError('run', run)),
+      async *wrapAgent(setup, next, view) {
+        const cell = used(view)
+        const before = cell.value
+        const begin = performance.now()
+        const note = () => {
+          cell.value = before + performance.now() - begin
+        }
+        // What a checkpoint has of it is at most a step old, whatever ends the process.
+        const steps = map(next(setup), (event) => {
+          if (event.type === 'step-start') note()
+          return event
+        })
+        try {
+          return yield* limited(steps, Math.max(0, run - before), () => new TimeoutError('run', run))
+        } finally {
+          note()
+        }
+      },
     }),
     ...((isLimit(model) || isLimit(idle)) && {
       wrapModel: (request, next) => limitedModel(request, next, model, idle),
@@ -48,6 +70,10 @@ export function timeout(options: TimeoutOptions = {}): Middleware {
       wrapToolCall: (call, next) => limited(next(call), tool, () => new ToolTimeoutError(call.name, tool)),
     }),
   }
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0
 }
 
 function isLimit(ms: number | undefined): ms is number {

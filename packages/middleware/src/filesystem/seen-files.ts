@@ -1,6 +1,7 @@
 /** Which files the model has seen in a run, and as what: only those may it change (N37). */
 
 import { type AgentState, type Run, runLocal } from '@meanwhile/core'
+import { cellSchema, isRecord } from '../cell-schema.ts'
 import { FileError } from '../file-error.ts'
 
 export interface SeenFiles {
@@ -20,22 +21,30 @@ export interface SeenFile {
 }
 
 export function seenFiles(): SeenFiles {
-  const versions = runLocal(() => new Map<string, string>())
-  const add = (run: Run | undefined, { path, version }: SeenFile) => {
-    if (run) versions(run).set(path, version)
+  const versions = runLocal({ key: 'filesystem', schema: cellSchema(isVersions), initial: {} })
+  const add = (run: Run, files: readonly SeenFile[]) => {
+    if (files.length === 0) return
+    const seen = files.map(({ path, version }) => [path, version] as const)
+    versions(run).value = { ...versions(run).value, ...Object.fromEntries(seen) }
   }
   return {
-    version: (run, path) => run && versions(run).get(path),
-    add,
+    version(run, path) {
+      const known = run ? versions(run).value : {}
+      return Object.hasOwn(known, path) ? known[path] : undefined
+    },
+    add: (run, file) => run && add(run, [file]),
     addResults(run, { messages }) {
       // What is there before the first step is of another run.
       if (run.step === 1) return
       const answer = messages.findLastIndex(({ role }) => role === 'assistant')
-      for (const message of messages.slice(answer + 1)) {
-        if (message.role === 'tool' && isSeenFile(message.output)) add(run, message.output)
-      }
+      const outputs = messages.slice(answer + 1).map((message) => message.role === 'tool' && message.output)
+      add(run, outputs.filter(isSeenFile))
     },
   }
+}
+
+function isVersions(value: unknown): value is Readonly<Record<string, string>> {
+  return isRecord(value) && Object.values(value).every((version) => typeof version === 'string')
 }
 
 function isSeenFile(output: unknown): output is SeenFile {

@@ -1,0 +1,116 @@
+/** Approval beside eager tools, and in the trace. */
+
+import { createAgent, type Middleware, type Tool, tool } from '@meanwhile/core'
+import { call, collect, cut, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { eagerTools } from '@meanwhile/eager-tools'
+import { spanOutline } from '@meanwhile/harness/otlp'
+import { type ApproveOptions, approve, retryModel } from '@meanwhile/middleware'
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const exporter = new InMemorySpanExporter()
+const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+const done = respond(say('Done.'))
+
+/** A run in which `send`, a read as `look` is, is under approval; everything is logged with its time. */
+async function ran(
+  responses: readonly ScriptResponse[],
+  list: List,
+  options: Partial<ApproveOptions> = {},
+  asks = true,
+) {
+  const begin = performance.now()
+  const log: string[] = []
+  const note = (what: string) => log.push(`${Math.round(performance.now() - begin)} ${what}`)
+  const make = (name: string) =>
+    tool({
+      name,
+      description: name,
+      input: z.object({ n: z.number() }),
+      effect: 'read',
+      execute: ({ n }) => note(`${name} ${n}`),
+    }) as Tool
+  const asked: ApproveOptions['ask'] = ({ callId }) => {
+    note(`asked about ${callId}`)
+    return { decision: 'allow' }
+  }
+  const approval = approve({
+    tools: ['send'],
+    ...(asks && { ask: asked }),
+    ...options,
+  })
+  exporter.reset()
+  const agent = createAgent({
+    model: scriptedModel(responses),
+    tools: [make('send'), make('look')],
+    middleware: list(approval),
+    telemetry: { tracerProvider },
+  })
+  const collected = collect(agent.stream('Go'))
+  await vi.runAllTimersAsync()
+  const outline = spanOutline(exporter.getFinishedSpans(), { attributes: ['meanwhile.middleware.next_calls'] })
+  return { ...(await collected), log, outline }
+}
+
+type List = (approval: Middleware) => readonly Middleware[]
+const outside: List = (approval) => [approval, eagerTools()]
+const inside: List = (approval) => [eagerTools(), approval]
+const lists = [outside, inside]
+
+test('eager: a call under approval waits for its response to stand, is asked about once, and runs then (O10)', async () => {
+  const responses = [respond(call('send', { n: 1 }, { id: 'a' }), call('look', { n: 2 }), wait(500), say('.')), done]
+  for (const list of lists) {
+    const { log } = await ran(responses, list, { tools: async ({ name }) => name === 'send' })
+    expect(log).toEqual(['0 look 2', '500 asked about a', '500 send 1'])
+  }
+})
+
+test('eager: a predicate that takes its time holds back its call alone (O10)', async () => {
+  const slow: ApproveOptions['tools'] = async ({ name }) => {
+    await new Promise((resolve) => setTimeout(resolve, name === 'send' ? 200 : 0))
+    return false
+  }
+  const responses = [respond(call('send', { n: 1 }), call('look', { n: 2 }), wait(500), say('.')), done]
+  expect((await ran(responses, outside, { tools: slow })).log).toEqual(['0 look 2', '200 send 1'])
+})
+
+test('eager: nobody is asked about a call whose response does not stand (O10)', async () => {
+  for (const list of lists) {
+    const { log, error } = await ran([respond(call('send', { n: 1 }), wait(500), cut())], list)
+    expect(error).toMatchObject({ name: 'ModelError' })
+    expect(log).toEqual([])
+  }
+})
+
+test('eager, and the model asked again: one question, under the id that the history has (O10, O4, N22)', async () => {
+  const responses = [
+    respond(call('send', { n: 1 }, { id: 'a' }), wait(50), cut()),
+    respond(call('send', { n: 1 }, { id: 'b' }), wait(50), say('.')),
+    done,
+  ]
+  for (const list of lists) {
+    const { log } = await ran(responses, (approval) => [retryModel({ random: () => 0 }), ...list(approval)])
+    expect(log).toEqual(['200 asked about b', '200 send 1'])
+  }
+})
+
+test('eager: without ask the run is interrupted once, when the response has stood, and nothing has run (O10, N22)', async () => {
+  const responses = [respond(call('send', { n: 1 }, { id: 'a' }), wait(500), say('.')), done]
+  const { result, log } = await ran(responses, outside, {}, false)
+  expect(result).toMatchObject({
+    status: 'interrupted',
+    interrupts: [{ payload: { tool: 'send', input: { n: 1 }, callId: 'a' } }],
+  })
+  expect(log).toEqual([])
+})
+
+test('a denied call has the span of its wrap and none of an execution (N23)', async () => {
+  const responses = [respond(call('send', { n: 1 }), call('look', { n: 2 })), done]
+  const { outline } = await ran(responses, outside, { ask: () => ({ decision: 'deny' }) })
+  expect(outline.match(/middleware approve wrapToolCall .*next_calls":0/g)).toHaveLength(1)
+  expect(outline.match(/execute_tool \w+/g)).toEqual(['execute_tool look'])
+})

@@ -1,0 +1,34 @@
+// Two orders wait for a word: the run stops with both questions, and a resume, in any process, brings the answers.
+
+import { createAgent, type Json, tool } from '@meanwhile/core'
+import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { type Approval, type ApprovalQuestion, approve } from '@meanwhile/middleware'
+import { z } from 'zod'
+
+const order = tool({
+  name: 'order',
+  description: 'Orders a dish.',
+  input: z.object({ dish: z.string(), plates: z.number() }),
+  execute: ({ dish, plates }) => `Ordered ${plates} of ${dish}.`,
+})
+
+const agent = createAgent({
+  model: scriptedModel([
+    respond(call('order', { dish: 'soup', plates: 2 }), call('order', { dish: 'lobster', plates: 40 })),
+    respond(say('Two soups are on their way.')),
+  ]),
+  tools: [order],
+  middleware: [approve({ tools: ['order'] })],
+})
+
+function decide({ tool, input }: ApprovalQuestion): Approval {
+  const { plates } = input as { plates: number }
+  console.log(`${tool} ${JSON.stringify(input)}: ${plates < 10 ? 'yes' : 'no'}`)
+  return plates < 10 ? { decision: 'allow' } : { decision: 'deny', reason: 'that is too many' }
+}
+
+const { interrupts = [], checkpoint } = await agent.run('Order.')
+const answers = interrupts.map(({ id, payload }) => [id, decide(payload as Json & ApprovalQuestion)] as const)
+const result = await agent.resume(checkpoint ?? '', Object.fromEntries(answers)).result
+for (const message of result.messages) if (message.role === 'tool') console.log(message.content)
+console.log(result.text)

@@ -1,0 +1,21 @@
+// The model makes a plan, begins what it may, and is told what still waits. Scripted: a real one plans as it sees fit.
+
+import { createAgent, textOf } from '@meanwhile/core'
+import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { planTasks } from '@meanwhile/middleware'
+
+const agent = createAgent({
+  model: scriptedModel([
+    respond(call('task_create', { subject: 'Dig the pit' }), call('task_create', { subject: 'Lay the stones' })),
+    respond(call('task_update', { id: 2, addBlockedBy: [1] }), call('task_update', { id: 1, status: 'in_progress' })),
+    respond(call('task_update', { id: 2, status: 'in_progress' })),
+    respond(call('task_update', { id: 1, status: 'completed' })),
+    respond(call('task_list')),
+    respond(say('The pit is dug; the stones are next.')),
+  ]),
+  middleware: [planTasks()],
+})
+
+const { messages, text } = await agent.run('Build a wall.')
+for (const message of messages) if (message.role === 'tool') console.log(`${message.name}: ${textOf(message)}`)
+console.log(text)

@@ -1,0 +1,26 @@
+// A long talk: the oldest part becomes a summary before the model is asked. A cheap model may write it.
+
+import { createAgent, type Message, textOf } from '@meanwhile/core'
+import { respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { summarize } from '@meanwhile/middleware'
+
+const cheap = scriptedModel([respond(say('The user is Ada, who counts birds. So far: 3 owls, 2 wrens.'))])
+
+const agent = createAgent({
+  model: scriptedModel([respond(say('Four wrens, Ada.'))]),
+  middleware: [summarize({ model: cheap, at: { messages: 4 }, keep: { steps: 1, userTokens: 10 } })],
+})
+
+const answer = (text: string): Message => ({
+  role: 'assistant',
+  content: [{ type: 'text', text }],
+  finishReason: 'stop',
+})
+const result = await agent.run([
+  { role: 'user', content: 'I am Ada, and I count birds. Three owls today.' },
+  answer('Noted: three owls.'),
+  { role: 'user', content: 'And two wrens.' },
+  answer('Noted: two wrens.'),
+  { role: 'user', content: 'Two more wrens. How many is that?' },
+])
+for (const message of result.messages) console.log(`${message.role}: ${textOf(message)}`)

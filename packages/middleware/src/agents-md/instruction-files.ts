@@ -1,0 +1,132 @@
+/** Instruction files with what they include, as one text of limited size. */
+
+import type { Run } from '@meanwhile/core'
+import type { FileBackend } from '../file-backend.ts'
+import { FileError } from '../file-error.ts'
+import { textOfBytes } from '../filesystem/file-content.ts'
+
+export interface InstructionLimits {
+  readonly importDepth: number
+  readonly maxBytes: number
+}
+
+/** A file much larger than what is shown of it is not even read. */
+const MAX_READ = 1_000_000
+
+/**
+ * A line `@path` outside of code stands for that file, relative to the one it is in. A file comes once, at its first place, so that
+ * neither circles nor repetition can blow the text up.
+ */
+export class InstructionFiles {
+  readonly #backend: FileBackend
+  readonly #limits: InstructionLimits
+  readonly #run: Run
+  readonly #lines: string[] = []
+  readonly #read: Set<string> = new Set()
+  #left: number
+
+  constructor(backend: FileBackend, limits: InstructionLimits, run: Run) {
+    this.#backend = backend
+    this.#limits = limits
+    this.#run = run
+    this.#left = limits.maxBytes
+  }
+
+  get text(): string {
+    return this.#lines.join('\n')
+  }
+
+  /** Adds a file if it is there; gives whether it is. @throws {FileError} It cannot be read (N54). */
+  async add(path: string): Promise<boolean> {
+    if (this.#read.has(path) || this.#isFull) return true
+    const text = await this.#textOf(path)
+    if (text === undefined) return false
+    this.#put(`<instructions file=${JSON.stringify(path)}>`)
+    await this.#include(path, text, [path])
+    this.#put('</instructions>')
+    return true
+  }
+
+  /** `chain`: the files this one is included by, and itself. */
+  async #include(path: string, text: string, chain: readonly string[]): Promise<void> {
+    let fence: string | undefined
+    for (const line of text.replace(/\r?\n$/, '').split(/\r?\n/)) {
+      if (this.#isFull) return
+      const [, mark] = /^ {0,3}(`{3,}|~{3,})/.exec(line) ?? []
+      if (mark !== undefined && (fence === undefined || mark.startsWith(fence)))
+        fence = fence === undefined ? mark : undefined
+      const [, included] = (fence === undefined && /^@(\S+)[ \t]*$/.exec(line)) || []
+      if (included === undefined) this.#put(line)
+      else await this.#addIncluded(path, included, chain)
+    }
+  }
+
+  async #addIncluded(from: string, target: string, chain: readonly string[]): Promise<void> {
+    const path = resolved(from, target)
+    const warn = (code: string, problem: string) =>
+      this.#run.warn({ code: `instructions-${code}`, message: `${from} includes ${path}, ${problem}` })
+    // What stands for a file counts, too: a hostile list of includes has an end.
+    if (!this.#spend(target.length + 2)) return this.#cut()
+    if (chain.includes(path)) return warn('cycle', 'which includes it in its turn')
+    if (this.#read.has(path)) return
+    if (chain.length > this.#limits.importDepth) return warn('too-deep', `deeper than ${this.#limits.importDepth}`)
+    const text = await this.#textOf(path)
+    if (text === undefined) return warn('missing', 'which is not there')
+    await this.#include(path, text, [...chain, path])
+  }
+
+  async #textOf(path: string): Promise<string | undefined> {
+    const { signal } = this.#run
+    try {
+      const { bytes } = await this.#backend.read(path, { maxBytes: Math.max(MAX_READ, this.#limits.maxBytes), signal })
+      const text = textOfBytes(bytes)
+      if (text === undefined) throw new FileError('failed', path, 'is no UTF-8 text')
+      this.#read.add(path)
+      return text.replace(/^\ufeff/, '')
+    } catch (error) {
+      if (error instanceof FileError && error.code === 'not-found') return undefined
+      throw error
+    }
+  }
+
+  get #isFull(): boolean {
+    return this.#left < 0
+  }
+
+  #put(line: string): void {
+    if (this.#isFull) return
+    const left = this.#left
+    const bytes = new TextEncoder().encode(`${line}\n`)
+    if (this.#spend(bytes.length)) {
+      this.#lines.push(line)
+      return
+    }
+    this.#lines.push(new TextDecoder().decode(bytes.subarray(0, left), { stream: true }))
+    this.#cut()
+  }
+
+  #spend(bytes: number): boolean {
+    this.#left -= bytes
+    return this.#left >= 0
+  }
+
+  #cut(): void {
+    const message = `the instructions were cut at ${this.#limits.maxBytes} bytes`
+    this.#run.warn({ code: 'instructions-cut', message })
+  }
+}
+
+/** @throws {FileError} `refused`: it is no path below the root (N55). */
+function resolved(from: string, target: string): string {
+  const refuse = (): never => {
+    throw new FileError('refused', from, `includes ${target.slice(0, 200)}, which leads out of the root`)
+  }
+  if (/^[/~\\]|^[a-z]:/i.test(target)) refuse()
+  const segments = from.split('/').slice(0, -1)
+  for (const name of target.split('/')) {
+    if (name === '..') {
+      if (segments.pop() === undefined) refuse()
+    } else if (name !== '' && name !== '.') segments.push(name)
+  }
+  return segments.join('/')
+}

@@ -1,0 +1,277 @@
+import {
+  type Agent,
+  type AgentResult,
+  createAgent,
+  interrupt,
+  type Json,
+  type Middleware,
+  type Tool,
+  textOf,
+  tool,
+} from '@meanwhile/core'
+import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { played } from '../test/clock.ts'
+import { type ApproveOptions, approve } from './approve.ts'
+import { retryTool } from './retry-tool.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+interface Given extends Partial<ApproveOptions> {
+  readonly execute?: (n: number, answers: readonly Json[]) => unknown
+  readonly effect?: 'read' | 'external'
+  readonly before?: readonly Middleware[]
+  readonly after?: readonly Middleware[]
+}
+
+/** An agent with the tools `send`, under approval, and `look`, and what they were called with. */
+function sender(steps: readonly (readonly ScriptStep[])[], given: Given = {}) {
+  const { execute = () => 'Sent.', effect = 'external', before = [], after = [], ...options } = given
+  const ran: string[] = []
+  const make = (name: string) =>
+    tool({
+      name,
+      description: name,
+      input: z.object({ n: z.number() }),
+      effect: effect as 'read',
+      execute({ n }, { answers }) {
+        ran.push(`${name} ${n}`)
+        return execute(n, answers)
+      },
+    }) as Tool
+  const agent = createAgent({
+    model: scriptedModel([...steps.map((calls) => respond(...calls)), respond(say('Done.'))]),
+    tools: [make('send'), make('look')],
+    middleware: [...before, approve({ tools: ['send'], ...options }), ...after],
+  })
+  return { agent, ran }
+}
+
+const answered = (agent: Agent, { checkpoint, interrupts = [] }: AgentResult, ...answers: Json[]) =>
+  agent.resume(
+    JSON.parse(JSON.stringify(checkpoint)),
+    Object.fromEntries(answers.map((answer, index) => [interrupts[index]?.id ?? '', answer])),
+  ).result
+
+const resultsOf = ({ messages }: AgentResult) =>
+  messages.flatMap((message) => (message.role === 'tool' ? [(message.isError ? 'error: ' : '') + textOf(message)] : []))
+
+test('without ask all calls of a step that wait are asked about at once, and the others run (N22)', async () => {
+  const { agent, ran } = sender([
+    [call('send', { n: 1 }, { id: 'a' }), call('look', { n: 2 }, { id: 'b' }), call('send', { n: 3 }, { id: 'c' })],
+  ])
+  const first = await agent.run('Go')
+  expect(first.status).toBe('interrupted')
+  expect(first.interrupts?.map(({ payload }) => payload)).toEqual([
+    { tool: 'send', input: { n: 1 }, callId: 'a' },
+    { tool: 'send', input: { n: 3 }, callId: 'c' },
+  ])
+  expect(ran).toEqual(['look 2'])
+  const second = await answered(agent, first, { decision: 'allow' })
+  expect(second.interrupts?.map(({ id }) => id)).toEqual([first.interrupts?.[1]?.id])
+  const last = await answered(agent, second, { decision: 'allow' })
+  expect(ran).toEqual(['look 2', 'send 1', 'send 3'])
+  expect([last.text, ...resultsOf(last)]).toEqual(['Done.', 'Sent.', 'Sent.', 'Sent.'])
+})
+
+test('allow runs it, deny with a reason is an error result and not run, edit runs with the new input if the schema takes it (N23)', async () => {
+  const steps = [[1, 2, 3, 4, 5].map((n) => call('send', { n }))]
+  const approvals = [
+    { decision: 'allow' },
+    { decision: 'deny', reason: 'too late' },
+    { decision: 'deny' },
+    { decision: 'edit', input: { n: 40 } },
+    { decision: 'edit', input: { n: 'five' } },
+  ] as const
+  const results = [
+    'Sent.',
+    'error: Not run: it was denied: too late',
+    'error: Not run: it was denied: no reason was given',
+    'Sent.',
+    expect.stringMatching(/^error: invalid input for send: n: /) as string,
+  ]
+  const asking = sender(steps, {
+    ask: ({ input }) => approvals[(input as { n: number }).n - 1] ?? { decision: 'allow' },
+  })
+  const result = await asking.agent.run('Go')
+  expect(resultsOf(result)).toEqual(results)
+  expect(asking.ran).toEqual(['send 1', 'send 40'])
+
+  const interrupting = sender(steps)
+  const first = await interrupting.agent.run('Go')
+  expect(resultsOf(await answered(interrupting.agent, first, ...approvals))).toEqual(results)
+  expect(interrupting.ran).toEqual(['send 1', 'send 40'])
+})
+
+test('a predicate or ask that throws, or an answer of unknown form, lets nothing through (N24)', async () => {
+  const steps = [[call('send', { n: 1 })]]
+  const broken = () => {
+    throw new Error('nobody there')
+  }
+  for (const given of [
+    { tools: broken },
+    { ask: broken },
+    { tools: async () => broken(), ask: () => ({ decision: 'allow' }) },
+  ]) {
+    const { agent, ran } = sender(steps, given as Given)
+    expect(resultsOf(await agent.run('Go'))).toEqual(['error: nobody there'])
+    expect(ran).toEqual([])
+  }
+  for (const answer of [
+    null,
+    true,
+    'allow',
+    [],
+    {},
+    { decision: 'yes' },
+    { decision: ['allow'] },
+    { decision: 'deny', reason: 1 },
+    { decision: 'edit' },
+  ]) {
+    const asking = sender(steps, { ask: () => answer as never })
+    const text = ['error: not run: the answer to whether send may run is no approval']
+    expect(resultsOf(await asking.agent.run('Go'))).toEqual(text)
+    const interrupting = sender(steps)
+    const first = await interrupting.agent.run('Go')
+    expect(resultsOf(await answered(interrupting.agent, first, answer))).toEqual(text)
+    expect([...asking.ran, ...interrupting.ran]).toEqual([])
+  }
+})
+
+test('only false lets a call run unasked: a predicate that forgets to answer does not (N24)', async () => {
+  const ask = vi.fn(() => ({ decision: 'deny' }) as const)
+  for (const [says, ran] of [
+    [false, ['send 1']],
+    [true, []],
+    [undefined, []],
+    [0, []],
+  ] as const) {
+    const one = sender([[call('send', { n: 1 })]], { ask, tools: () => says as boolean })
+    await one.agent.run('Go')
+    expect(one.ran).toEqual(ran)
+  }
+  expect(ask).toHaveBeenCalledTimes(3)
+})
+
+test('unknown tools and invalid input are not asked about (N24)', async () => {
+  const ask = vi.fn()
+  const { agent, ran } = sender([[call('nobody', { n: 1 }), call('send', { n: 'one' }), call('send', '{"n":')]], {
+    ask,
+    tools: ['send', 'nobody'],
+  })
+  expect(resultsOf(await agent.run('Go'))).toEqual([
+    expect.stringContaining('nobody'),
+    expect.stringMatching(/^error: invalid input for send: n: /),
+    expect.stringMatching(/^error: invalid input for send: /),
+  ])
+  expect(ask).not.toHaveBeenCalled()
+  expect(ran).toEqual([])
+})
+
+test('remember: run covers the same tool with canonically equal input only, also after resume (N25)', async () => {
+  const steps = [
+    [call('send', '{"n":1}')],
+    [call('send', '{ "n": 1.0 }'), call('send', { n: 2 })],
+    [call('send', { n: 1 }), call('look', { n: 1 })],
+  ]
+  const asked: unknown[] = []
+  for (const [remember, expected] of [
+    ['run', ['send 1', 'send 2', 'look 1']],
+    ['never', ['send 1', 'send 1', 'send 2', 'send 1', 'look 1']],
+  ] as const) {
+    const { agent } = sender(steps, { tools: ['send', 'look'], remember })
+    asked.length = 0
+    let result = await agent.run('Go')
+    while (result.interrupts) {
+      const payloads = result.interrupts.map(({ payload }) => payload as { tool: string; input: { n: number } })
+      asked.push(...payloads.map(({ tool, input }) => `${tool} ${input.n}`))
+      result = await answered(agent, result, ...payloads.map(() => ({ decision: 'allow' })))
+    }
+    expect(asked).toEqual(expected)
+    expect(result.text).toBe('Done.')
+  }
+})
+
+test('a denial and an edit are not remembered, and neither is what another run allowed (N25)', async () => {
+  const ask = vi.fn<NonNullable<ApproveOptions['ask']>>()
+  ask.mockReturnValueOnce({ decision: 'deny' })
+  ask.mockReturnValueOnce({ decision: 'edit', input: { n: 2 } })
+  ask.mockReturnValue({ decision: 'allow' })
+  const again = [call('send', { n: 1 })]
+  const { agent, ran } = sender([again, again, again, again], { ask, remember: 'run' })
+  await agent.run('Go')
+  expect(ran).toEqual(['send 2', 'send 1', 'send 1'])
+  expect(ask).toHaveBeenCalledTimes(3)
+  const other = sender([again], { ask, remember: 'run' })
+  await other.agent.run('Go')
+  expect(ask).toHaveBeenCalledTimes(4)
+})
+
+test('a tool that asks something itself is not approved a second time, whoever approved it (O10, L7)', async () => {
+  const ask = vi.fn(() => ({ decision: 'allow' }) as const)
+  const execute: Given['execute'] = (_, answers) => {
+    if (answers.length === 0) throw interrupt('Which?')
+    return `Sent ${JSON.stringify(answers)}.`
+  }
+  const asking = sender([[call('send', { n: 1 })]], { ask, execute })
+  const first = await asking.agent.run('Go')
+  expect(first.interrupts).toMatchObject([{ payload: 'Which?' }])
+  expect(resultsOf(await answered(asking.agent, first, 'This.'))).toEqual(['Sent ["This."].'])
+  expect(ask).toHaveBeenCalledTimes(1)
+
+  const interrupting = sender([[call('send', { n: 1 })]], { execute })
+  const second = await answered(interrupting.agent, await interrupting.agent.run('Go'), { decision: 'allow' })
+  expect(second.interrupts).toMatchObject([{ payload: 'Which?' }])
+  expect(resultsOf(await answered(interrupting.agent, second, 'This.'))).toEqual(['Sent ["This."].'])
+})
+
+test('it asks once for all tries, and inside retryTool it is refused (O19, O20)', async () => {
+  const ask = vi.fn(() => ({ decision: 'allow' }) as const)
+  let failures = 2
+  const execute = () => {
+    if (failures-- > 0) throw new Error('not yet')
+    return 'Sent.'
+  }
+  const after = [retryTool({ tools: ['send'], random: () => 0 })]
+  const { agent, ran } = sender([[call('send', { n: 1 })]], { ask, execute, after })
+  expect(resultsOf(await played(agent.run('Go')))).toEqual(['Sent.'])
+  expect(ran).toHaveLength(3)
+  expect(ask).toHaveBeenCalledTimes(1)
+  expect(() => sender([], { ask, before: after })).toThrow(/approve.*retry-tool/)
+})
+
+test('what was allowed is what runs: a wrap outside has changed the input before the question (O19)', async () => {
+  const asked: unknown[] = []
+  const doubling: Middleware = {
+    name: 'doubling',
+    async *wrapToolCall(call, next) {
+      return yield* next({ ...call, input: { n: 2 * (call.input as { n: number }).n } })
+    },
+  }
+  const ask: Given['ask'] = ({ input }) => {
+    asked.push(input)
+    return { decision: 'allow' }
+  }
+  const { agent, ran } = sender([[call('send', { n: 4 })]], { ask, before: [doubling] })
+  await agent.run('Go')
+  expect([asked, ran]).toEqual([[{ n: 8 }], ['send 8']])
+})
+
+test('the signal of a question ends with the run, and what is allowed then does not run (N22)', async () => {
+  const controller = new AbortController()
+  const ask: Given['ask'] = (_, { signal }) =>
+    new Promise((resolve) => signal.addEventListener('abort', () => resolve({ decision: 'allow' })))
+  const { agent, ran } = sender([[call('send', { n: 1 })]], { ask })
+  setTimeout(() => controller.abort(), 100)
+  await expect(played(agent.run('Go', { signal: controller.signal }))).rejects.toMatchObject({ name: 'AbortError' })
+  expect(ran).toEqual([])
+})
+
+test('options of another kind are a ConfigError (A2)', () => {
+  expect(() => approve({ tools: 'send' as never })).toThrow(expect.objectContaining({ option: 'tools' }))
+  expect(() => approve({ tools: [], remember: 'always' as never })).toThrow(
+    expect.objectContaining({ option: 'remember' }),
+  )
+})

@@ -1,0 +1,129 @@
+/** Asks somebody before a tool call runs. */
+
+import {
+  type Awaitable,
+  ConfigError,
+  checkedInput,
+  interrupt,
+  type Json,
+  type Middleware,
+  type Run,
+  runLocal,
+  sameCall,
+  type ToolCall,
+  type ToolMessage,
+} from '@meanwhile/core'
+import { cellSchema, isRecord } from './cell-schema.ts'
+
+export interface ApproveOptions {
+  /** Names of the tools to ask about, or who decides call by call: only `false` lets a call run unasked. */
+  readonly tools: readonly string[] | ((call: ToolCall, run: Run) => Awaitable<boolean>)
+  /** Asks at once, while the run waits. Default: the run is interrupted, and a resume brings the answer. */
+  readonly ask?: (question: ApprovalQuestion, options: { readonly signal: AbortSignal }) => Awaitable<Approval>
+  /** `run`: what was allowed once need not be asked about again in this run, if tool and input are the same. Default `never`. */
+  readonly remember?: 'never' | 'run'
+}
+
+/** What is asked: the payload of the interrupt. */
+export interface ApprovalQuestion {
+  readonly tool: string
+  readonly input: Json
+  /** The id that the call has in the history. */
+  readonly callId: string
+}
+
+export type Approval =
+  | { readonly decision: 'allow' }
+  /** The model reads the reason. */
+  | { readonly decision: 'deny'; readonly reason?: string }
+  /** It runs with this input instead, if the tool's schema takes it. */
+  | { readonly decision: 'edit'; readonly input: Json }
+
+/**
+ * A call of these tools runs when it was allowed. Without `ask` the run is interrupted with an {@link ApprovalQuestion} for each call
+ * that waits, all those of a step at once, and each is answered with an {@link Approval} by `agent.resume` (N22, N23).
+ *
+ * A call is asked about once, for all its tries (O19), and after the response that asks for it has stood, however early it could
+ * start (O10). Whatever goes wrong lets nothing through: a throw, or an answer of another form, is an error result. Nobody is asked
+ * about unknown tools and about input that the schema refuses (N24).
+ */
+export function approve({ tools, ask, remember = 'never' }: ApproveOptions): Middleware {
+  if (typeof tools !== 'function' && !Array.isArray(tools))
+    throw new ConfigError('tools', 'must be a list of tool names, or a function')
+  if (remember !== 'never' && remember !== 'run')
+    throw new ConfigError('remember', `must be never or run, not ${String(remember)}`)
+  const allowed = runLocal({ key: 'approve/allowed', schema: cellSchema(isAllowed), initial: [] })
+  const asked = runLocal({ key: 'approve/asked', schema: cellSchema(isAsked), initial: { step: 0, answers: {} } })
+
+  async function concerns(call: ToolCall, run: Run): Promise<boolean> {
+    const tool = run.setup.tools.find(({ name }) => name === call.name)
+    if (!tool) return false
+    const isNamed = typeof tools === 'function' ? (await tools(call, run)) !== false : tools.includes(call.name)
+    if (!isNamed) return false
+    await checkedInput(tool, call)
+    return !allowed(run).value.some((before) => sameCall({ ...call, ...before }, call))
+  }
+
+  async function answerTo(call: ToolCall, run: Run): Promise<unknown> {
+    const [answer = earlierAnswer(call, run)] = run.answers
+    if (answer !== undefined) return answer
+    const callId = await run.stood(call.id)
+    const question = { tool: call.name, input: call.input as Json, callId }
+    if (!ask) throw interrupt(question)
+    return ask(question, { signal: run.signal })
+  }
+
+  /** Of somebody who was asked at once, before the run stopped for another reason. */
+  function earlierAnswer({ id }: ToolCall, run: Run): Json | undefined {
+    const { step, answers } = asked(run).value
+    return step === run.step && Object.hasOwn(answers, id) ? answers[id] : undefined
+  }
+
+  function keep(answer: Approval, { id, name, input }: ToolCall, run: Run): void {
+    const { step, answers } = asked(run).value
+    if (ask) asked(run).value = { step: run.step, answers: { ...(step === run.step && answers), [id]: answer } }
+    if (remember === 'run' && answer.decision === 'allow')
+      allowed(run).value = [...allowed(run).value, { name, input: input as Json }]
+  }
+
+  return {
+    name: 'approve',
+    order: { outside: ['retry-tool'] },
+    async *wrapToolCall(call, next, run) {
+      if (!(await concerns(call, run))) return yield* next(call)
+      const answer = await answerTo(call, run)
+      if (!isApproval(answer)) throw new Error(`not run: the answer to whether ${call.name} may run is no approval`)
+      if (answer.decision === 'deny') return denial(call, answer.reason)
+      keep(answer, call, run)
+      return yield* next(answer.decision === 'edit' ? { ...call, input: answer.input } : call)
+    },
+  }
+}
+
+function denial({ id, name }: ToolCall, reason = 'no reason was given'): ToolMessage {
+  const content = [{ type: 'text', text: `Not run: it was denied: ${reason}` }] as const
+  return { role: 'tool', callId: id, name, content, isError: true }
+}
+
+function isApproval(answer: unknown): answer is Approval {
+  if (!isRecord(answer)) return false
+  const { decision, reason } = answer
+  if (decision === 'edit') return 'input' in answer
+  return decision === 'allow' || (decision === 'deny' && (reason === undefined || typeof reason === 'string'))
+}
+
+type Allowed = readonly { readonly name: string; readonly input: Json }[]
+
+function isAllowed(value: unknown): value is Allowed {
+  return Array.isArray(value) && value.every((one) => isRecord(one) && typeof one.name === 'string' && 'input' in one)
+}
+
+interface Asked {
+  readonly step: number
+  /** By call id. */
+  readonly answers: Readonly<Record<string, Json>>
+}
+
+function isAsked(value: unknown): value is Asked {
+  return isRecord(value) && typeof value.step === 'number' && isRecord(value.answers)
+}

@@ -1,0 +1,14 @@
+/** The last steps of a history: what shortens it leaves them as they are. */
+
+import type { Message } from '@meanwhile/core'
+
+/** Where the last so many steps begin: each with the message that made its calls. */
+export function startOfLast(messages: readonly Message[], steps: number): number {
+  let start = messages.length
+  for (let step = 0; step < steps && start > 0; step++)
+    start = Math.max(
+      0,
+      messages.findLastIndex((message, place) => place < start && message.role === 'assistant'),
+    )
+  return start
+}

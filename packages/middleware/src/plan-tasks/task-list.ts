@@ -1,0 +1,134 @@
+/** The tasks of a plan: plain data, and what may be done to it. Which task blocks which is held once, so both ways agree (N45). */
+
+import { isRecord } from '../cell-schema.ts'
+
+export const STATUSES = ['pending', 'in_progress', 'completed', 'deleted'] as const
+
+export type TaskStatus = Exclude<(typeof STATUSES)[number], 'deleted'>
+
+export interface StoredTask {
+  readonly id: number
+  readonly subject: string
+  readonly description: string
+  readonly status: TaskStatus
+  readonly blockedBy: readonly number[]
+}
+
+/** Ids rise in it; `next` is the id of the next task, above all there ever were (N44). */
+export interface TaskList {
+  readonly next: number
+  readonly tasks: readonly StoredTask[]
+}
+
+/** A task as tools give it. */
+export interface Task extends StoredTask {
+  readonly blocks: readonly number[]
+}
+
+/** What a tool changes. An edge that is there already changes nothing. */
+export interface TaskChange {
+  readonly subject?: string | undefined
+  readonly description?: string | undefined
+  readonly status?: (typeof STATUSES)[number] | undefined
+  readonly addBlocks: readonly number[]
+  readonly addBlockedBy: readonly number[]
+}
+
+/** What was asked of a task cannot be: nothing has changed. */
+export class TaskError extends Error {
+  override readonly name = 'TaskError'
+  readonly task: number
+
+  constructor(task: number, problem: string) {
+    super(`task ${task} ${problem}`)
+    this.task = task
+  }
+}
+
+const NOT_THERE = 'is not there: it never was, or was deleted'
+
+export const NO_TASKS: TaskList = { next: 1, tasks: [] }
+
+/** The list with a new task. @throws {TaskError} as {@link changed}. */
+export function created({ next, tasks }: TaskList, change: TaskChange & { readonly subject: string }): TaskList {
+  const task: StoredTask = { id: next, subject: change.subject, description: '', status: 'pending', blockedBy: [] }
+  return changed({ next: next + 1, tasks: [...tasks, task] }, next, change)
+}
+
+/** @throws {TaskError} A task is not there, would wait for itself, or is begun while another blocks it. */
+export function changed(list: TaskList, id: number, change: TaskChange): TaskList {
+  const { addBlocks, addBlockedBy } = change
+  const byId = new Map(list.tasks.map((task) => [task.id, task]))
+  for (const known of [id, ...addBlocks, ...addBlockedBy]) {
+    if (!byId.has(known)) throw new TaskError(known, NOT_THERE)
+  }
+  if (change.status === 'deleted') return without(list, id)
+  const { subject, description, status } = change
+  const task = byId.get(id) as StoredTask
+  byId.set(id, {
+    ...blocked(task, addBlockedBy),
+    ...(subject !== undefined && { subject }),
+    ...(description !== undefined && { description }),
+    ...(status && { status }),
+  })
+  for (const other of addBlocks) byId.set(other, blocked(byId.get(other) as StoredTask, [id]))
+  for (const touched of [id, ...addBlocks]) check(byId, touched)
+  return { ...list, tasks: [...byId.values()] }
+}
+
+export function tasksOf({ tasks }: TaskList): Task[] {
+  const blocks = new Map<number, number[]>(tasks.map(({ id }) => [id, []]))
+  for (const { id, blockedBy } of tasks) for (const blocker of blockedBy) blocks.get(blocker)?.push(id)
+  return tasks.map((task) => ({ ...task, blocks: blocks.get(task.id) ?? [] }))
+}
+
+/** @throws {TaskError} It is not there. */
+export function taskOf(list: TaskList, id: number): Task {
+  const task = tasksOf(list).find((one) => one.id === id)
+  if (!task) throw new TaskError(id, NOT_THERE)
+  return task
+}
+
+export function isTaskList(value: unknown): value is TaskList {
+  return isRecord(value) && isId(value.next) && Array.isArray(value.tasks) && value.tasks.every(isTask)
+}
+
+function isTask(value: unknown): boolean {
+  if (!isRecord(value) || !isId(value.id)) return false
+  const { subject, description, status, blockedBy } = value
+  const isStatus = status === 'pending' || status === 'in_progress' || status === 'completed'
+  const isText = typeof subject === 'string' && typeof description === 'string'
+  return isStatus && isText && Array.isArray(blockedBy) && blockedBy.every(isId)
+}
+
+function isId(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) > 0
+}
+
+function blocked(task: StoredTask, by: readonly number[]): StoredTask {
+  return { ...task, blockedBy: [...new Set([...task.blockedBy, ...by])].sort((a, b) => a - b) }
+}
+
+/** What is deleted blocks nothing. */
+function without({ next, tasks }: TaskList, id: number): TaskList {
+  const left = tasks.filter((task) => task.id !== id)
+  return {
+    next,
+    tasks: left.map((task) => ({ ...task, blockedBy: task.blockedBy.filter((blocker) => blocker !== id) })),
+  }
+}
+
+function check(byId: ReadonlyMap<number, StoredTask>, id: number): void {
+  const { status, blockedBy } = byId.get(id) as StoredTask
+  const open = blockedBy.filter((blocker) => byId.get(blocker)?.status !== 'completed')
+  if (status !== 'pending' && open.length > 0)
+    throw new TaskError(id, `cannot be ${status}: it is blocked by ${open.join(', ')}`)
+  const seen = new Set<number>()
+  const toSee = [...blockedBy]
+  for (let blocker = toSee.pop(); blocker !== undefined; blocker = toSee.pop()) {
+    if (blocker === id) throw new TaskError(id, 'would wait for itself')
+    if (seen.has(blocker)) continue
+    seen.add(blocker)
+    toSee.push(...(byId.get(blocker)?.blockedBy ?? []))
+  }
+}

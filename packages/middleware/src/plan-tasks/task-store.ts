@@ -1,0 +1,76 @@
+/** Where the tasks are: with the run, or in a file that several runs share. */
+
+import { type Cell, type Run, runLocal, type ToolContext } from '@meanwhile/core'
+import { cellSchema } from '../cell-schema.ts'
+import type { FileBackend } from '../file-backend.ts'
+import { FileError } from '../file-error.ts'
+import { isTaskList, NO_TASKS, type TaskList } from './task-list.ts'
+
+export interface TaskStore {
+  read(context: ToolContext): Promise<TaskList>
+  /** Puts what `change` makes of the list in its place, and gives it. Several at once follow one another; a throw changes nothing. */
+  change(context: ToolContext, change: (list: TaskList) => TaskList): Promise<TaskList>
+}
+
+/** In the run itself, and so in its checkpoints (N46). */
+export function runStore(): TaskStore {
+  const list = runLocal({ key: 'plan-tasks', schema: cellSchema(isTaskList), initial: NO_TASKS })
+  const cellOf = ({ run }: ToolContext): Cell<TaskList> => list(withRun(run))
+  return {
+    read: async (context) => cellOf(context).value,
+    async change(context, change) {
+      const cell = cellOf(context)
+      cell.value = change(cell.value)
+      return cell.value
+    },
+  }
+}
+
+function withRun(run: Run | undefined): Run {
+  if (run) return run
+  throw new Error('without a run there is no plan')
+}
+
+const MAX_BYTES = 1_000_000
+
+/** In a file of a backend. What somebody else has put in its place in the meantime is read again, and changed in its turn. */
+export function fileStore(backend: FileBackend, path: string): TaskStore {
+  async function load({ signal }: ToolContext): Promise<{ readonly list: TaskList; readonly version: string | null }> {
+    try {
+      const { bytes, version } = await backend.read(path, { maxBytes: MAX_BYTES, signal })
+      return { list: parsed(path, bytes), version }
+    } catch (error) {
+      if (error instanceof FileError && error.code === 'not-found') return { list: NO_TASKS, version: null }
+      throw error
+    }
+  }
+  return {
+    read: async (context) => (await load(context)).list,
+    async change(context, change) {
+      const { signal } = context
+      for (;;) {
+        signal.throwIfAborted()
+        const { list, version } = await load(context)
+        const next = change(list)
+        const bytes = new TextEncoder().encode(JSON.stringify(next))
+        if (bytes.length > MAX_BYTES) throw new FileError('too-large', path, 'the plan holds too much; delete tasks')
+        try {
+          await backend.write(path, bytes, { replaces: version, signal })
+          return next
+        } catch (error) {
+          if (!(error instanceof FileError && error.code === 'changed')) throw error
+        }
+      }
+    },
+  }
+}
+
+function parsed(path: string, bytes: Uint8Array): TaskList {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes))
+    if (isTaskList(value)) return value
+  } catch (cause) {
+    throw new FileError('failed', path, 'holds no plan', { cause })
+  }
+  throw new FileError('failed', path, 'holds no plan')
+}

@@ -1,0 +1,267 @@
+import {
+  type AssistantMessage,
+  createAgent,
+  interrupt,
+  type Message,
+  type Middleware,
+  memoryStore,
+  type Tool,
+  type ToolMessage,
+  textOf,
+  tool,
+  type UserMessage,
+} from '@meanwhile/core'
+import {
+  call,
+  collect,
+  end,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/core/testing'
+import fc from 'fast-check'
+import { expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { played } from '../test/clock.ts'
+import { planTasks } from './plan-tasks.ts'
+import { type SummarizeOptions, summarize } from './summarize.ts'
+
+const user = (content: string, origin?: string): UserMessage => ({ role: 'user', content, ...(origin && { origin }) })
+const said = (text: string): AssistantMessage => ({
+  role: 'assistant',
+  content: [{ type: 'text', text }],
+  finishReason: 'stop',
+})
+const calls = (...ids: string[]): AssistantMessage => ({
+  role: 'assistant',
+  content: ids.map((id) => ({ type: 'tool-call', id, name: 'look', input: { id } })),
+  finishReason: 'tool-calls',
+})
+const result = (callId: string): ToolMessage => ({
+  role: 'tool',
+  callId,
+  name: 'look',
+  content: [{ type: 'text', text: `seen ${callId}` }],
+})
+const step = (id: string) => [calls(id), result(id)]
+const folded = (text: string) =>
+  user(`Summary of the earlier part of this conversation, which is no longer shown:\n\n${text}`, 'summarize')
+
+/** What is left of a history before the model is asked, and what the summarizing model was asked. */
+async function summed(
+  input: readonly Message[],
+  options: SummarizeOptions = {},
+  summary: ScriptResponse = respond(say('In short.')),
+) {
+  const writer = scriptedModel([summary, respond(say('More.'))], { id: 'writer' })
+  const model = scriptedModel([respond(say('Done.'))])
+  const agent = createAgent({ model, middleware: [summarize({ model: writer, ...options })] })
+  const collected = await collect(agent.stream(input))
+  return { ...collected, messages: model.requests[0]?.messages, asked: writer.requests, writer }
+}
+
+const history = [user('First.'), ...step('a'), user('Second.'), ...step('b'), ...step('c'), ...step('d')]
+const always = { at: { messages: 1 }, keep: { userTokens: 0 } }
+
+test('it acts when a given limit is exceeded, and one that is not given never triggers (N26)', async () => {
+  const tokens = (n: number) => ({ countTokens: (messages: readonly Message[]) => messages.length * n })
+  for (const [options, acts] of [
+    [{ at: { messages: 9 }, ...tokens(1_000_000) }, true],
+    [{ at: { messages: 10 }, ...tokens(1_000_000) }, false],
+    [{ at: { tokens: 99 }, ...tokens(10) }, true],
+    [{ at: { tokens: 100 }, ...tokens(10) }, false],
+    [{ at: {}, ...tokens(1_000_000) }, false],
+    [{ ...tokens(16_000) }, false],
+    [{ ...tokens(16_001) }, true],
+  ] as const) {
+    expect((await summed(history, options)).asked).toHaveLength(acts ? 1 : 0)
+  }
+})
+
+test('the last steps stay word for word, the rest becomes one message, and the run remembers it (N27)', async () => {
+  const { messages, result, asked } = await summed(history, always)
+  expect(messages).toEqual([folded('In short.'), ...step('c'), ...step('d')])
+  expect(result?.messages).toEqual([...(messages ?? []), said('Done.')])
+  const [record] = asked[0]?.messages ?? []
+  expect(record?.content).toBe(
+    [
+      '<record>',
+      'user: First.\n',
+      'call of look: {"id":"a"}\n',
+      'result of look: seen a\n',
+      'user: Second.\n',
+      'call of look: {"id":"b"}\n',
+      'result of look: seen b',
+      '</record>',
+    ].join('\n'),
+  )
+  expect(asked[0]).toMatchObject({ tools: [], instructions: expect.stringContaining('summary') as string })
+})
+
+test('recent user messages stay word for word, up to so many tokens, and none behind one that is too long (N27)', async () => {
+  const options = { ...always, countTokens: (messages: readonly Message[]) => messages.length }
+  const words = async (userTokens: number) =>
+    (await summed(history, { ...options, keep: { userTokens, steps: 1 } })).messages?.flatMap((message) =>
+      message.role === 'user' ? [message] : [],
+    )
+  expect(await words(0)).toEqual([folded('In short.')])
+  expect(await words(1)).toEqual([user('Second.'), folded('In short.')])
+  expect(await words(2)).toEqual([user('First.'), user('Second.'), folded('In short.')])
+  const long = [user('Short.'), ...step('a'), user('Long '.repeat(99)), ...step('b'), user('Last.'), ...step('c')]
+  const { messages } = await summed(long, { at: { messages: 1 }, keep: { steps: 1, userTokens: 10 } })
+  expect(messages).toEqual([user('Last.'), folded('In short.'), ...step('c')])
+})
+
+test('what core or a middleware said for the user is no user message: it is folded, too (N27)', async () => {
+  const { messages } = await summed([user('Go.'), ...step('a'), user('Better!', 'guard'), ...step('b'), ...step('c')], {
+    at: { messages: 1 },
+  })
+  expect(messages).toEqual([user('Go.'), folded('In short.'), ...step('b'), ...step('c')])
+})
+
+test('an older summary is folded in; alone it is not summarized again (N27)', async () => {
+  const older = [folded('Once upon a time.'), ...history]
+  const { asked, messages } = await summed(older, always)
+  expect(asked[0]?.messages[0]?.content).toContain('Once upon a time.')
+  expect(messages).toEqual([folded('In short.'), ...step('c'), ...step('d')])
+  const again = await summed(messages ?? [], always)
+  expect(again.asked).toEqual([])
+  expect(again.messages).toEqual(messages)
+})
+
+test('a call without result stays, with all that follows it (N27)', async () => {
+  let seen: readonly Message[] = []
+  const looking: Middleware = {
+    name: 'looking',
+    beforeModel(state) {
+      seen = state.messages
+    },
+  }
+  const open = [user('Go.'), ...step('a'), calls('open'), user('Well?'), ...step('b'), ...step('c')]
+  const writer = scriptedModel([respond(say('In short.'))])
+  const middleware = [summarize({ ...always, model: writer }), looking]
+  const { error } = await collect(createAgent({ model: scriptedModel([]), middleware }).stream(open))
+  expect(error).toMatchObject({ name: 'HistoryError', callIds: ['open'] })
+  expect(seen).toEqual([folded('In short.'), ...open.slice(3)])
+})
+
+test('no call is parted from its result, wherever results stand (N27)', async () => {
+  const ids = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), { minLength: 1 })
+  await fc.assert(
+    fc.asyncProperty(ids, fc.integer({ min: 1, max: 3 }), fc.infiniteStream(fc.nat(9)), async (ids, steps, where) => {
+      const mixed: Message[] = [user('Go.')]
+      for (const id of ids) mixed.push(calls(id), user('…'))
+      for (const id of ids) {
+        const made = mixed.findIndex(
+          (message) => message.role === 'assistant' && JSON.stringify(message).includes(`"${id}"`),
+        )
+        mixed.splice(made + 1 + ((where.next().value ?? 0) % (mixed.length - made)), 0, result(id))
+      }
+      const { messages = [], error } = await summed(mixed, { at: { messages: 1 }, keep: { steps, userTokens: 0 } })
+      expect(error).toBeUndefined()
+      const made = messages.flatMap((m) =>
+        m.role === 'assistant' ? m.content.map((part) => 'id' in part && part.id) : [],
+      )
+      const answered = messages.flatMap((m) => (m.role === 'tool' ? [m.callId] : []))
+      expect(new Set(answered)).toEqual(new Set(made))
+      expect(answered).toHaveLength(made.length)
+    }),
+    { numRuns: 100, seed: 1 },
+  )
+})
+
+test('an empty, cut off or failed summary leaves the history untouched and gives a warning; the run goes on (N28)', async () => {
+  for (const [summary, message] of [
+    [respond(say(' \n')), 'the summary was empty'],
+    [respond(say('In sh'), end({ finishReason: 'length' })), 'the summary ended with length'],
+    [respond(say('I must not.'), end({ finishReason: 'content-filter' })), 'the summary ended with content-filter'],
+    [respond(fail({ message: 'down' })), expect.stringContaining('down') as string],
+    [respond(say('In'), fail({ message: 'down' })), expect.stringContaining('down') as string],
+  ] as const) {
+    const { messages, result } = await summed(history, always, summary)
+    expect(messages).toEqual(history)
+    expect(result).toMatchObject({
+      text: 'Done.',
+      warnings: [{ code: 'summary-failed', message, source: 'summarize' }],
+    })
+  }
+})
+
+test('an abort while it is written ends the run as ever, without a warning (N28)', async () => {
+  vi.useFakeTimers()
+  try {
+    const controller = new AbortController()
+    const writer = scriptedModel([respond(wait(1_000), say('In short.'))])
+    const agent = createAgent({ model: scriptedModel([]), middleware: [summarize({ ...always, model: writer })] })
+    setTimeout(() => controller.abort(), 500)
+    const { error, events } = await played(collect(agent.stream(history, { signal: controller.signal })))
+    expect(error).toMatchObject({ name: 'AbortError' })
+    expect(events.filter(({ type }) => type === 'warning')).toEqual([])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('without a model of its own it asks the agent’s; it is no step and no answer text, and its usage counts (N29)', async () => {
+  const usage = { inputTokens: 7, outputTokens: 2 }
+  const model = scriptedModel([respond(say('In short.'), end({ usage })), respond(say('Done.'), end({ usage }))])
+  const agent = createAgent({ model, instructions: 'Be kind.', middleware: [summarize(always)] })
+  const { events, result } = await collect(agent.stream(history))
+  expect(result).toMatchObject({ text: 'Done.', steps: 1, usage: { inputTokens: 14, outputTokens: 4 } })
+  const deltas = events.flatMap((event) => (event.type === 'text-delta' ? [event.delta] : []))
+  expect(deltas.join('')).toBe('Done.')
+})
+
+test('after a summary and a resume no started call runs again (O15, N46)', async () => {
+  const ran: string[] = []
+  const make = (name: string, asks: boolean) =>
+    tool({
+      name,
+      description: name,
+      input: z.object({ n: z.number() }),
+      execute({ n }, { answers }) {
+        if (asks && answers.length === 0) throw interrupt('Well?')
+        ran.push(`${name} ${n}`)
+        return `${name} ${n}`
+      },
+    }) as Tool
+  const work = (n: number) => respond(call('send', { n }), call('task_create', { subject: `Task ${n}` }))
+  const writer = scriptedModel(Array.from({ length: 9 }, (_, n) => respond(say(`Summary ${n + 1}.`))))
+  const model = scriptedModel([
+    work(1),
+    work(2),
+    work(3),
+    respond(call('send', { n: 1 }), call('ask', { n: 4 })),
+    work(1),
+    respond(call('task_list')),
+    respond(say('Done.')),
+  ])
+  const agent = createAgent({
+    model,
+    tools: [make('send', false), make('ask', true)],
+    middleware: [summarize({ at: { messages: 3 }, keep: { steps: 1 }, model: writer }), planTasks()],
+    checkpoints: memoryStore(),
+  })
+  const first = await agent.run('Go')
+  expect(ran).toEqual(['send 1', 'send 2', 'send 3', 'send 1'])
+  const last = await agent.resume(first.checkpoint?.runId ?? '', { [first.interrupts?.[0]?.id ?? '']: null }).result
+  expect(ran).toEqual(['send 1', 'send 2', 'send 3', 'send 1', 'ask 4', 'send 1'])
+  expect(last.text).toBe('Done.')
+  expect(last.messages.filter((message) => message.role === 'user' && message.origin === 'summarize')).toHaveLength(1)
+  expect(textOf(last.messages.at(-2) as ToolMessage)).toBe(
+    ['1 [pending] Task 1', '2 [pending] Task 2', '3 [pending] Task 3', '4 [pending] Task 1'].join('\n'),
+  )
+})
+
+test('options that are no counts are a ConfigError (A2)', () => {
+  for (const [options, option] of [
+    [{ at: { tokens: -1 } }, 'at.tokens'],
+    [{ at: { messages: 0.5 } }, 'at.messages'],
+    [{ keep: { steps: 0 } }, 'keep.steps'],
+    [{ keep: { userTokens: Number.NaN } }, 'keep.userTokens'],
+  ] as const)
+    expect(() => summarize(options)).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
+})
