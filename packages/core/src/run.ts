@@ -291,6 +291,8 @@ export class RunState {
   /** A hook or wrap, of a call or not, has thrown: if that is a question nobody inside it has asked, it asks it. */
   asks(thrown: unknown, by: Place, call?: CallEntry): void {
     if (!(thrown instanceof Interrupt) || this.calls.isAsked(thrown, call)) return
+    // Another call's: it comes up here because with one slot nothing behind that starts any more (A22).
+    if (thrown === this.cancel.halted.reason && this.calls.isAsked(thrown)) return
     if (call) call.asking = { interrupt: thrown, by }
     else if (this.asking?.interrupt !== thrown) this.asking = { interrupt: thrown, by }
   }
