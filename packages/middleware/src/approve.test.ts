@@ -240,6 +240,20 @@ test('a tool that asks something itself is not approved a second time, whoever a
   expect(resultsOf(await answered(interrupting.agent, second, 'This.'))).toEqual(['Sent ["This."].'])
 })
 
+test('what was allowed while a cancel was active is not asked about again after the resume (O10, K5)', async () => {
+  const ask = vi.fn(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    return { decision: 'allow' } as const
+  })
+  const { agent, ran } = sender([[call('send', { n: 1 })]], { ask })
+  const run = agent.stream('Go')
+  setTimeout(() => void run.cancel({ at: 'after-model' }), 100)
+  const cancelled = await played(run.result)
+  expect([cancelled.status, ran]).toEqual(['cancelled', []])
+  expect(resultsOf(await played(answered(agent, cancelled)))).toEqual(['Sent.'])
+  expect([ran, ask.mock.calls.length]).toEqual([['send 1'], 1])
+})
+
 test('it asks once for all tries, and inside retryTool it is refused (O19, O20)', async () => {
   const ask = vi.fn(() => ({ decision: 'allow' }) as const)
   let failures = 2
