@@ -4,8 +4,9 @@ import { createAgent, type Middleware, type Tool, tool } from '@meanwhile/core'
 import { call, collect, cut, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { spanOutline } from '@meanwhile/harness/otlp'
-import { type ApproveOptions, approve, retryModel } from '@meanwhile/middleware'
+import { type Approval, type ApproveOptions, approve, retryModel } from '@meanwhile/middleware'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 
@@ -32,7 +33,10 @@ async function ran(
       description: name,
       input: z.object({ n: z.number() }),
       effect: 'read',
-      execute: ({ n }) => note(`${name} ${n}`),
+      execute({ n }) {
+        note(`${name} ${n}`)
+        return `${name} ${n}`
+      },
     }) as Tool
   const asked: ApproveOptions['ask'] = ({ callId }) => {
     note(`asked about ${callId}`)
@@ -114,3 +118,45 @@ test('a denied call has the span of its wrap and none of an execution (N23)', as
   expect(outline.match(/middleware approve wrapToolCall .*next_calls":0/g)).toHaveLength(1)
   expect(outline.match(/execute_tool \w+/g)).toEqual(['execute_tool look'])
 })
+
+test('what is asked, allowed and read is the same with eager tools and without, however calls fail and are edited (O10, O19, N23)', async () => {
+  const anyCall = fc.record({ name: fc.constantFrom('send', 'look'), n: fc.nat({ max: 5 }) })
+  const anyStep = fc.record({
+    calls: fc.array(anyCall, { maxLength: 4 }),
+    ending: fc.constantFrom(say('.'), say('.'), cut()),
+  })
+  const approvals: readonly Approval[] = [
+    { decision: 'allow' },
+    { decision: 'deny', reason: 'no' },
+    { decision: 'edit', input: { n: 9 } },
+    { decision: 'edit', input: {} },
+  ]
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyStep, { maxLength: 4 }), fc.boolean(), async (steps, remembers) => {
+      const responses = steps.map(({ calls, ending }) =>
+        respond(...calls.map(({ name, n }) => call(name, { n })), wait(30), ending),
+      )
+      const all = [...responses, ...Array.from({ length: 4 }, () => done)]
+      const outcome = async (list: List) => {
+        const asked: unknown[] = []
+        const ask: ApproveOptions['ask'] = (question) => {
+          asked.push(question)
+          return approvals[(question.input as { n: number }).n] ?? { decision: 'allow' }
+        }
+        const { result, error, log } = await ran(all, list, { ask, remember: remembers ? 'run' : 'never' })
+        // A read that was allowed before may start early, in vain; no other call does.
+        const sent = (remembers ? [] : log).flatMap((line) =>
+          line.includes('send') ? [line.replace(/^\d+ /, '')] : [],
+        )
+        return { messages: result?.messages, error: String(error), asked, sent }
+      }
+      const retried =
+        (list: List): List =>
+        (approval) => [retryModel({ random: () => 0 }), ...list(approval)]
+      const late = await outcome(retried((approval) => [approval]))
+      expect(await outcome(retried(outside))).toEqual(late)
+      expect(await outcome(retried(inside))).toEqual(late)
+    }),
+    { numRuns: 60, seed: 1 },
+  )
+}, 60_000)

@@ -324,7 +324,8 @@ export class RunState {
 
   /** A hook or wrap, of a call or not, has thrown: if that is a question nobody inside it has asked, it asks it. */
   asks(thrown: unknown, by: Place, call?: CallEntry): void {
-    if (!(thrown instanceof Interrupt) || (call ?? this.calls).asks(thrown)) return
+    // Another call's comes up here, too, because nothing starts any more that must not overtake that (A22, H14).
+    if (!(thrown instanceof Interrupt) || call?.asks(thrown) || this.calls.asks(thrown)) return
     if (call) call.asking = { interrupt: thrown, by }
     else if (this.asking?.interrupt !== thrown) this.asking = { interrupt: thrown, by }
   }

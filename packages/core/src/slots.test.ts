@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { AgentError, createAgent, type Middleware, type Run, type Tool, tool } from './index.ts'
+import { AgentError, createAgent, interrupt, type Middleware, type Run, type Tool, tool } from './index.ts'
 import { call, respond, say, scriptedModel } from './testing.ts'
 
 beforeEach(() => {
@@ -318,5 +318,30 @@ test('an execution that goes on past its grace time when its wrap has left gives
     ['end', 'a', 2_450],
     ['start', 'b', 3_450],
     ['end', 'b', 3_550],
+  ])
+})
+
+test('with one slot what a call asks is that call’s alone, though the calls behind it end with it in their wraps (A22, L1)', async () => {
+  const { work } = setup()
+  const asks = tool({
+    ...work,
+    name: 'asks',
+    execute() {
+      throw interrupt('Well?')
+    },
+  })
+  const around: Middleware = {
+    name: 'around',
+    async *wrapToolCall(call, next) {
+      return yield* next(call)
+    },
+  }
+  const calls = [call('asks', { ms: 0 }, { id: 'a' }), task('b', 50), task('c', 50)]
+  const model = scriptedModel([respond(...calls), respond(say('done'))])
+  const agent = createAgent({ model, tools: [asks as Tool, work as Tool], toolConcurrency: 1, middleware: [around] })
+  const result = agent.run('Go')
+  await vi.runAllTimersAsync()
+  expect((await result).interrupts?.map(({ address }) => address)).toEqual([
+    [{ agent: null }, { tool: 'asks', callId: 'a' }],
   ])
 })

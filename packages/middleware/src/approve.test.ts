@@ -22,13 +22,14 @@ afterEach(() => void vi.useRealTimers())
 interface Given extends Partial<ApproveOptions> {
   readonly execute?: (n: number, answers: readonly Json[]) => unknown
   readonly effect?: 'read' | 'external'
+  readonly toolConcurrency?: number
   readonly before?: readonly Middleware[]
   readonly after?: readonly Middleware[]
 }
 
 /** An agent with the tools `send`, under approval, and `look`, and what they were called with. */
 function sender(steps: readonly (readonly ScriptStep[])[], given: Given = {}) {
-  const { execute = () => 'Sent.', effect = 'external', before = [], after = [], ...options } = given
+  const { execute = () => 'Sent.', effect = 'external', before = [], after = [], toolConcurrency, ...options } = given
   const ran: string[] = []
   const make = (name: string) =>
     tool({
@@ -44,6 +45,7 @@ function sender(steps: readonly (readonly ScriptStep[])[], given: Given = {}) {
   const agent = createAgent({
     model: scriptedModel([...steps.map((calls) => respond(...calls)), respond(say('Done.'))]),
     tools: [make('send'), make('look')],
+    ...(toolConcurrency && { toolConcurrency }),
     middleware: [...before, approve({ tools: ['send'], ...options }), ...after],
   })
   return { agent, ran }
@@ -74,6 +76,17 @@ test('without ask all calls of a step that wait are asked about at once, and the
   const last = await answered(agent, second, { decision: 'allow' })
   expect(ran).toEqual(['look 2', 'send 1', 'send 3'])
   expect([last.text, ...resultsOf(last)]).toEqual(['Done.', 'Sent.', 'Sent.', 'Sent.'])
+})
+
+test('with one slot each call that waits is asked about once, too, and the order stays (N22, A22)', async () => {
+  const calls = [call('look', { n: 0 }), call('send', { n: 1 }), call('look', { n: 2 }), call('send', { n: 3 })]
+  const { agent, ran } = sender([calls], { toolConcurrency: 1 })
+  const first = await agent.run('Go')
+  expect(first.interrupts?.map(({ payload }) => (payload as { input: unknown }).input)).toEqual([{ n: 1 }, { n: 3 }])
+  expect(ran).toEqual(['look 0'])
+  const allow = { decision: 'allow' }
+  expect((await answered(agent, first, allow, allow)).text).toBe('Done.')
+  expect(ran).toEqual(['look 0', 'send 1', 'look 2', 'send 3'])
 })
 
 test('allow runs it, deny with a reason is an error result and not run, edit runs with the new input if the schema takes it (N23)', async () => {
@@ -225,6 +238,20 @@ test('a tool that asks something itself is not approved a second time, whoever a
   const second = await answered(interrupting.agent, await interrupting.agent.run('Go'), { decision: 'allow' })
   expect(second.interrupts).toMatchObject([{ payload: 'Which?' }])
   expect(resultsOf(await answered(interrupting.agent, second, 'This.'))).toEqual(['Sent ["This."].'])
+})
+
+test('what was allowed while a cancel was active is not asked about again after the resume (O10, K5)', async () => {
+  const ask = vi.fn(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    return { decision: 'allow' } as const
+  })
+  const { agent, ran } = sender([[call('send', { n: 1 })]], { ask })
+  const run = agent.stream('Go')
+  setTimeout(() => void run.cancel({ at: 'after-model' }), 100)
+  const cancelled = await played(run.result)
+  expect([cancelled.status, ran]).toEqual(['cancelled', []])
+  expect(resultsOf(await played(answered(agent, cancelled)))).toEqual(['Sent.'])
+  expect([ran, ask.mock.calls.length]).toEqual([['send 1'], 1])
 })
 
 test('it asks once for all tries, and inside retryTool it is refused (O19, O20)', async () => {

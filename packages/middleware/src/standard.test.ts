@@ -1,22 +1,32 @@
 import { createAgent, type Middleware } from '@meanwhile/core'
 import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
+import { memoryBackend } from './memory-backend.ts'
 import { standard } from './standard.ts'
 
 const names = (list: readonly Middleware[]) => list.map(({ name }) => name)
 const model = scriptedModel([respond(say('Hello.'))])
 
 test('the standard list passes the check of the order, with all its parts and with few (O20, N4)', async () => {
+  const backend = memoryBackend()
   const all = standard({
     fallbackModel: { models: [model] },
     callLimits: { modelCalls: 9 },
     approve: { tools: [] },
     summarize: {},
+    agentsMd: { backend },
+    skills: { backend },
+    planTasks: {},
+    toolSearch: { tools: [] },
   })
   expect(names(all)).toEqual([
     'patch-tool-calls',
     'clear-tool-results',
     'summarize',
+    'agents-md',
+    'skills',
+    'plan-tasks',
+    'tool-search',
     'early-stop',
     'answer-guard',
     'call-limits',

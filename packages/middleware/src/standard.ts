@@ -1,6 +1,7 @@
 /** The middleware that is right for most agents, in an order that works. */
 
 import type { Middleware } from '@meanwhile/core'
+import { type AgentsMdOptions, agentsMd } from './agents-md.ts'
 import { type AnswerGuardOptions, answerGuard } from './answer-guard.ts'
 import { type ApproveOptions, approve } from './approve.ts'
 import { type CallLimitsOptions, callLimits } from './call-limits.ts'
@@ -8,10 +9,13 @@ import { type ClearToolResultsOptions, clearToolResults } from './clear-tool-res
 import { type EarlyStopOptions, earlyStop } from './early-stop.ts'
 import { type FallbackModelOptions, fallbackModel } from './fallback-model.ts'
 import { type PatchToolCallsOptions, patchToolCalls } from './patch-tool-calls.ts'
+import { type PlanTasksOptions, planTasks } from './plan-tasks.ts'
 import { type RetryModelOptions, retryModel } from './retry-model.ts'
 import { type RetryToolOptions, retryTool } from './retry-tool.ts'
+import { type SkillsOptions, skills } from './skills.ts'
 import { type SummarizeOptions, summarize } from './summarize.ts'
 import { type TimeoutOptions, timeout } from './timeout.ts'
+import { type ToolSearchOptions, toolSearch } from './tool-search.ts'
 
 /** The options of each; `false` leaves one out. */
 export interface StandardOptions {
@@ -21,6 +25,11 @@ export interface StandardOptions {
   readonly clearToolResults?: ClearToolResultsOptions | false
   /** Only if it is given: it makes model calls of its own. `{}` is enough. */
   readonly summarize?: SummarizeOptions
+  /** These only if they are given: each shows the model something of its own. */
+  readonly agentsMd?: AgentsMdOptions
+  readonly skills?: SkillsOptions
+  readonly planTasks?: PlanTasksOptions
+  readonly toolSearch?: ToolSearchOptions
   /** Only if it is given: there is no limit by default. */
   readonly callLimits?: CallLimitsOptions
   /** Only if it is given: it needs models. */
@@ -42,6 +51,11 @@ export function standard(options: StandardOptions = {}): Middleware[] {
     ...unless(options.patchToolCalls, patchToolCalls),
     ...unless(options.clearToolResults, clearToolResults),
     ...(options.summarize ? [summarize(options.summarize)] : []),
+    // What the model is shown besides, behind what shortens the history.
+    ...(options.agentsMd ? [agentsMd(options.agentsMd)] : []),
+    ...(options.skills ? [skills(options.skills)] : []),
+    ...(options.planTasks ? [planTasks(options.planTasks)] : []),
+    ...(options.toolSearch ? [toolSearch(options.toolSearch)] : []),
     // How a run ends. The guard sees every answer, the last one included.
     ...unless(options.earlyStop, earlyStop),
     ...unless(options.answerGuard, answerGuard),
