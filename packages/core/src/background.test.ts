@@ -219,3 +219,19 @@ test.each([
     expect(result?.unknown).toEqual(unknown)
   },
 )
+
+test('background work that had settled before a resume is known for that, and cannot be cancelled (I4, I6)', async () => {
+  const { agent } = agentOf(
+    [respond(call('build')), respond(wait(500), say('Hm.')), respond(wait(500), say('Done.'))],
+    [build({ ms: 100 })],
+  )
+  const run = agent.stream('Go')
+  await vi.advanceTimersByTimeAsync(200)
+  run.cancel({ at: 'after-tools' }).catch(() => undefined)
+  const first = await settled(run.result)
+  expect(first.status).toBe('cancelled')
+  const resumed = agent.resume(first.checkpoint ?? '')
+  await vi.advanceTimersByTimeAsync(100)
+  expect([resumed.toolStatus('call_1_1'), resumed.cancelTool('call_1_1')]).toMatchObject([{ state: 'ok' }, false])
+  await settled(resumed.result)
+})

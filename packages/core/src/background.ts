@@ -126,10 +126,10 @@ export class Background {
       work.entry.attempts = attempts
       work.entry.effect = effect
       work.delivered = delivered
-      if (message) this.#settled(work, message)
+      if (message) this.#restored(work, message)
       else if (effect === undefined || rerun.includes(effect)) this.#begin(work)
       else {
-        this.#settled(work, textMessage(call, MAY_HAVE_HAPPENED, true))
+        this.#restored(work, textMessage(call, MAY_HAVE_HAPPENED, true))
         this.#run.mayHaveHappened(call.id)
       }
     }
@@ -162,6 +162,11 @@ export class Background {
       this.#run.saver.soon()
       return message
     })
+  }
+
+  #restored(work: Work, message: ToolMessage): void {
+    work.entry.settleAs(message)
+    this.#settled(work, message)
   }
 
   #settled(work: Work, message: ToolMessage): void {

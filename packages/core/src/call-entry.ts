@@ -120,8 +120,10 @@ export class CallEntry implements Ticket {
   message: ToolMessage | undefined
   /** Whether that only says that the call was cut off. */
   cutOff = false
-  /** Whether the reader was given it. */
+  /** Whether the run has told of it. */
   told = false
+  /** Whether that has come through all `wrapAgent`s to the reader. */
+  shown = false
   /** The call stays open: the run has stopped, and a resume makes it. */
   stopped: RunStop | undefined
   /** What its tool, or a wrap round it, asks. */
@@ -185,6 +187,7 @@ export class CallEntry implements Ticket {
     this.attempts = attempts
     this.effect = effect
     this.told = told
+    this.shown = told
     this.known = [...outcomes]
     this.done = done
     this.nested = nested && { saved: nested }
@@ -197,6 +200,7 @@ export class CallEntry implements Ticket {
     this.settled = true
     this.message = freeze(message)
     this.promise = Promise.resolve(message)
+    this.status.end(message.isError ? 'error' : 'ok')
     this.slots.close(this)
   }
 

@@ -144,13 +144,11 @@ function stepOf(run: RunState, saved: SavedStep): Step {
   return step
 }
 
-/** The calls as they were; none is made yet. */
-/** Everything a run before this one had made, as its checkpoint holds it. */
+/** The calls of a run before this one, as its checkpoint holds them; none is made yet. */
 export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readonly CallEntry[] {
   const byKey = new Map<string, CallEntry>()
   for (const one of saved) {
     run.takenIds.add(one.id).add(one.call.id)
-    if (one.told) run.endsTold.add(one.id)
     const entry = new CallEntry({
       key: one.key,
       call: freeze(one.call),

@@ -84,8 +84,6 @@ export class RunState {
   readonly cancel: Cancel
   readonly warnings: Warning[] = []
   readonly takenIds: Set<string> = new Set()
-  /** Ids of the calls whose end the reader was told of. */
-  readonly endsTold: Set<string> = new Set()
   /** Of hooks and wraps that are not out: those that never come out end with the run. */
   readonly spans: Set<Span> = new Set()
   readonly questions: Questions = new Questions()
@@ -150,7 +148,8 @@ export class RunState {
     this.tracer = options.tracer
     this.conversationId = options.conversationId
     this.show = (event) => {
-      if (event.type === 'tool-end') this.endsTold.add(event.callId)
+      // That of a call inside one of its calls may have the same id.
+      if (event.type === 'tool-end' && event.runId === this.id) this.calls.endShown(event.callId)
       options.show(event)
     }
     this.setup = config.setup

@@ -256,6 +256,12 @@ export class ToolCalls {
     this.slots.advance()
   }
 
+  /** The end of a call has come to the reader. */
+  endShown(callId: string): void {
+    const entry = this.#ledger.get(callId)
+    if (entry) entry.shown = true
+  }
+
   /** The result of each call, or what became of it, which the reader is told then (A14, B6). */
   answers(calls: readonly ToolCall[]): ToolMessage[] {
     return calls.map((call) => {
@@ -264,7 +270,7 @@ export class ToolCalls {
       if (!made?.message) return this.refuse(call, made?.entered ? CUT_OFF : NOT_STARTED)
       const { message } = made
       // What a `wrapAgent` that left was just being given never came up.
-      if (!this.#run.endsTold.has(call.id)) this.#run.push({ type: 'tool-end', callId: call.id, message })
+      if (!made.shown) this.#run.push({ type: 'tool-end', callId: call.id, message })
       return inWordsOf(call, message)
     })
   }

@@ -17,7 +17,7 @@ export interface ToolStatus {
   readonly message?: string
   /** When its function was entered first. Milliseconds since the epoch, with fractions. */
   readonly startedAt?: number
-  /** When the call had settled, all its wraps out. */
+  /** When the call had settled, all its wraps out; of one that an earlier run of a checkpoint made, when that was resumed. */
   readonly endedAt?: number
   /** Of one that started with the members its tool needs: how long its function has waited for the others, in milliseconds. */
   readonly waitedMs?: number
