@@ -1,5 +1,6 @@
 /** What a run comes to: a result, a checkpoint to go on from, or an error that says how far it was. */
 
+import { answersTo, outcomesOf } from './call-results.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { AgentError, HistoryError, RunStop } from './errors.ts'
 import type { AgentResult } from './events.ts'
@@ -54,7 +55,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
   await quiet(run, reason)
   if (run.ended && !(run.ended instanceof RunStop)) return failed(run, run.ended)
   showRest(run)
-  const messages = cancelled ? [...run.messages, ...calls.outcomes(openCalls(run.messages))] : run.messages
+  const messages = cancelled ? [...run.messages, ...outcomesOf(run, openCalls(run.messages))] : run.messages
   end(run)
   const notSaved = await saved(run, () => checkpoint)
   return Object.freeze({
@@ -80,7 +81,7 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
   if (error instanceof AgentError) {
     const open = error instanceof HistoryError ? [] : openCalls(run.messages)
     showRest(run)
-    const messages = [...run.messages, ...run.calls.answers(open)]
+    const messages = [...run.messages, ...answersTo(run, open)]
     const { abandoned } = run.calls
     error.endRun({ messages, usage: run.usage, ...(abandoned.length > 0 && { abandoned }) })
   }

@@ -128,7 +128,7 @@ class Attempts implements AttemptObserver {
     // Its layer of the onion has named its source.
     else if (event.type === 'custom') run.push(event as CustomEvent)
     else run.funnel.push(isStamped(event) ? event : run.event({ ...event, attempt: event.attempt ?? this.#latest() }))
-    if (event.type === 'tool-input-ready') run.calls.ready(event.id)
+    if (event.type === 'tool-input-ready') run.calls.events.ready(event.id)
     if (event.type === 'tool-input-closed' || event.type === 'tool-call')
       run.calls.shown(event.call, event.type === 'tool-call')
   }

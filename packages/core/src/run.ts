@@ -149,7 +149,8 @@ export class RunState {
     this.conversationId = options.conversationId
     this.show = (event) => {
       // That of a call inside one of its calls may have the same id.
-      if (event.type === 'tool-end' && event.runId === this.id) this.calls.endShown(event.callId)
+      const ended = event.type === 'tool-end' && event.runId === this.id && this.calls.get(event.callId)
+      if (ended) ended.shown = true
       options.show(event)
     }
     this.setup = config.setup
