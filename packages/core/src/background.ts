@@ -139,12 +139,6 @@ export class Background {
     const entry = new CallEntry({
       ...of,
       call,
-      attributes: {},
-      asker: undefined,
-      maker: undefined,
-      provisional: false,
-      ceiling: undefined,
-      within: undefined,
       // It works beside the calls of its run, and waits for none of their keys: of the limits its tool's alone counts.
       slots: new Slots(),
     })

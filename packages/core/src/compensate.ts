@@ -23,7 +23,7 @@ export async function compensate(run: RunState, entry: CallEntry, abandoned: boo
     return failed('the call goes on beyond its time limit; if it succeeds after all, it is not undone')
   if (!entry.done && abandoned) {
     // It goes on: if it succeeds after all, it is undone then.
-    entry.work.then(undo).catch(() => undefined)
+    entry.work?.then(undo).catch(() => undefined)
     return failed('the call goes on, and will be undone if it succeeds')
   }
   if (!entry.done) return undefined

@@ -173,7 +173,7 @@ async function* work<Result>(
   if (does.problem !== undefined) host.warn(`what ${tool.name} does: ${does.problem}`)
   span.setAttribute(TOOL_EFFECT, does.effect)
   const checked = performance.now()
-  const ready = () => !entry.provisional || isWithin(does, entry.ceiling, entry.within)
+  const ready = () => !entry.provisional || isWithin(does, entry.ceiling, entry.keyCeiling)
   try {
     await entry.slots.begin(slot, { keys: does.keys, ready }, unstarted)
   } catch (error) {

@@ -73,12 +73,6 @@ function entryOf(tool: Tool, input: unknown): CallEntry {
     tool,
     step: 0,
     parent: context.active(),
-    attributes: {},
-    asker: undefined,
-    maker: undefined,
-    provisional: false,
-    ceiling: undefined,
-    within: undefined,
     slots: new Slots(),
   })
 }

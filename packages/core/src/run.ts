@@ -323,7 +323,7 @@ export class RunState {
   }
 
   /** A hook or wrap, of a call or not, has thrown: if that is a question nobody inside it has asked, it asks it. */
-  asks(thrown: unknown, by: Place, call?: CallEntry): void {
+  threw(thrown: unknown, by: Place, call?: CallEntry): void {
     if (!(thrown instanceof Interrupt) || (call ?? this.calls).asks(thrown)) return
     if (call) call.asking = { interrupt: thrown, by }
     else if (this.asking?.interrupt !== thrown) this.asking = { interrupt: thrown, by }
