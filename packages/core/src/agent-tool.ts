@@ -28,9 +28,9 @@ export interface AgentRequest {
 }
 
 /**
- * A tool whose call is a run of the agent; its result is the accepted answer, or the agent's `output` where it has a schema (M2). What
- * fails in it is an error result of the call (M3). Cancels and interrupts go through: its state is in the calling run's checkpoint
- * (K16, L9). What it uses counts in the calling run's usage (M5).
+ * A tool whose call is a run of the agent; its result is the accepted answer, or the agent's `output` where it has a schema
+ * (M2). What fails in it is an error result of the call (M3). Cancels and interrupts go through: its state is in the
+ * calling run's checkpoint (K16, L9). What it uses counts in the calling run's usage (M5).
  *
  * @throws {ConfigError} Neither the agent nor the options have a name, or a description (M1).
  */

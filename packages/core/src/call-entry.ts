@@ -215,8 +215,8 @@ export class CallEntry implements Ticket {
   }
 
   /**
-   * Let go of, asked for by failed attempts alone, or of a checkpoint and not asked for yet: it does not start, and nobody waits for
-   * its turn (G11, H22).
+   * Let go of, asked for by failed attempts alone, or of a checkpoint and not asked for yet: it does not start, and nobody
+   * waits for its turn (G11, H22).
    */
   get aside(): boolean {
     if (!this.begun) return true

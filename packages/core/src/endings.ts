@@ -38,7 +38,10 @@ export function resultIn({ result, messages, usage, warnings, steps }: Checkpoin
   return result && Object.freeze({ ...result, messages, usage, warnings, steps })
 }
 
-/** The run was interrupted or cancelled: what is at work comes to its end, nothing new starts, and a resume goes on from there. */
+/**
+ * The run was interrupted or cancelled: what is at work comes to its end, nothing new starts, and a resume goes on from
+ * there.
+ */
 export async function stopped(run: RunState, reason: RunStop): Promise<AgentResult> {
   const { cancel, calls, background, config } = run
   if (!run.signal.aborted) {
@@ -116,8 +119,8 @@ function lost({ calls: { abandoned }, unknown }: RunState): Pick<AgentResult, 'a
 }
 
 /**
- * Whoever has the result has the checkpoint: that it could not be stored is no reason to lose both (L16). A store that hangs can be
- * left by an abort (K1).
+ * Whoever has the result has the checkpoint: that it could not be stored is no reason to lose both (L16). A store that
+ * hangs can be left by an abort (K1).
  */
 async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<AgentResult, 'checkpointError'>> {
   if (!run.saver.isOn && (run.isOutermost || !run.isReady)) return {}

@@ -84,8 +84,8 @@ export class MaxStepsError extends AgentError {
   override readonly name = 'MaxStepsError'
   readonly maxSteps: number
   /**
-   * What the final-answer gate said last, if it rejected an answer in the last step (E4). `cause` is an {@link OutputError} if the
-   * answer did not fit the output schema.
+   * What the final-answer gate said last, if it rejected an answer in the last step (E4). `cause` is an {@link OutputError}
+   * if the answer did not fit the output schema.
    */
   declare readonly feedback?: string
 
@@ -289,7 +289,10 @@ export class CheckpointVersionError extends AgentError {
   }
 }
 
-/** A checkpoint that is not this agent's, lacks the tool of an open call, or holds a value that no longer fits its schema (L18, D4). */
+/**
+ * A checkpoint that is not this agent's, lacks the tool of an open call, or holds a value that no longer fits its schema
+ * (L18, D4).
+ */
 export class CheckpointMismatchError extends AgentError {
   override readonly name = 'CheckpointMismatchError'
   readonly id: string

@@ -148,7 +148,10 @@ class Attempts implements AttemptObserver {
     if (event.next !== 'none' && this.#atWork.size === 0) this.#run.betweenAttempts = true
   }
 
-  /** Whose an event or a message of a wrap's own is: the latest that may yet stand; 0 is none, as a reader drops a failed one's. */
+  /**
+   * Whose an event or a message of a wrap's own is: the latest that may yet stand; 0 is none, as a reader drops a failed
+   * one's.
+   */
   #latest(): number {
     return [...this.#standing.keys()].at(-1) ?? 0
   }

@@ -400,7 +400,10 @@ export class RunState {
     return said
   }
 
-  /** The answer as the gate rewrote it: in the place of the model's, or at the end if that is a call or result, which stay (A14). */
+  /**
+   * The answer as the gate rewrote it: in the place of the model's, or at the end if that is a call or result, which stay
+   * (A14).
+   */
   replaceAnswer(old: AssistantMessage | ToolMessage, answer: AssistantMessage): AssistantMessage {
     if (old.role === 'tool' || callsOf(old).length > 0) return this.append(answer)
     this.messages = freeze(this.messages.map((message) => (message === old ? answer : message)))

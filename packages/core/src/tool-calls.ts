@@ -176,8 +176,8 @@ export class ToolCalls {
 
   /**
    * The model call has stood with these calls: commits those that were made, makes the others, and discards the rest. The
-   * messages come in call order, under the names the model wrote (M9). If a tool ends the run, its siblings are aborted and waited
-   * for first (A12); one that asks, or that no longer starts, stays open, and the others finish (L3).
+   * messages come in call order, under the names the model wrote (M9). If a tool ends the run, its siblings are aborted and
+   * waited for first (A12); one that asks, or that no longer starts, stays open, and the others finish (L3).
    */
   async commit(written: readonly ToolCall[], attempt: number | undefined): Promise<ToolMessage[]> {
     const calls = written.map((call) => this.#own(call))

@@ -26,7 +26,10 @@ export interface ToolStatus {
 /** A call is forgotten when so many more have ended. */
 const MOST_ENDED = 1_000
 
-/** Which of a run's calls have ended, and how long each is remembered. Without timers: a call is forgotten when it is asked for. */
+/**
+ * Which of a run's calls have ended, and how long each is remembered. Without timers: a call is forgotten when it is asked
+ * for.
+ */
 export class EndedCalls {
   #count = 0
 
