@@ -1,7 +1,7 @@
 /** Other words for a tool and its input: what a model wrote, in the tool's own words (M9). */
 
-import { isRecord } from './assemble/metadata.ts'
 import { ConfigError } from './errors.ts'
+import { isRecord } from './json.ts'
 import type { ToolCall } from './message.ts'
 import { definitionOf, type Tool } from './tool.ts'
 

@@ -1,8 +1,8 @@
 /** Calls that start with the members their tool needs: what these are, and when a call may start so (H31, H32). */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { isRecord } from './assemble/metadata.ts'
 import type { AgentConfig } from './config.ts'
+import { isRecord } from './json.ts'
 import type { ToolCall } from './message.ts'
 import type { ToolDefinition } from './model.ts'
 import { mayNameKeys } from './resource-keys.ts'

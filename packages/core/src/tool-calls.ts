@@ -120,8 +120,8 @@ export class ToolCalls {
     const { signal, over, takenIds } = this.#run
     if (signal.aborted) return Promise.reject(signal.reason)
     if (over) return Promise.reject(new TypeError('the run is over'))
-    const maker = actor.execution?.signal ?? actor.call?.signal
-    if (maker?.aborted) return Promise.reject(maker.reason)
+    const stop = actor.execution?.signal ?? actor.call?.signal
+    if (stop?.aborted) return Promise.reject(stop.reason)
     const asker = this.#askers.of(call.id)
     const { rest, ...others } = options
     if (rest) return this.#onNeeds(call, rest, actor, others)
