@@ -42,9 +42,9 @@ export class Background {
     this.#run = run
   }
 
-  /** Starts the work of a call whose input was checked. */
+  /** Starts the work of a call whose input was checked; once, however often its wraps ask for it, before a resume, too (H26). */
   start({ key, id, tool, step, parent }: CallEntry, call: ToolCall): void {
-    this.#begin(this.#add(freeze({ ...call, id }), { key, tool, step, parent }))
+    if (!this.#works.has(id)) this.#begin(this.#add(freeze({ ...call, id }), { key, tool, step, parent }))
   }
 
   get(callId: string): CallEntry | undefined {
