@@ -54,8 +54,9 @@ export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
   /** The result, or the error that ended the run. Need not be awaited. */
   readonly result: Promise<AgentResult<Output>>
   /**
-   * Stops the run at a safe point, with a checkpoint from which `agent.resume` goes on; a stronger mode may follow, none weakens
-   * it (K4 to K11). Resolves when the run has ended: `ended` says that it came to its own end, `aborted` that its signal was faster.
+   * Stops the run at a safe point, with a checkpoint from which `agent.resume` goes on; a stronger mode may follow, none
+   * weakens it (K4 to K11). Resolves when the run has ended: `ended` says that it came to its own end, `aborted` that its
+   * signal was faster.
    *
    * @throws {ConfigError} An option is wrong.
    */

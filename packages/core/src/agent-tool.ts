@@ -1,11 +1,11 @@
 /** An agent as a tool of another. */
 
-import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Agent } from './agent.ts'
 import { AgentError, CheckpointConflictError, CheckpointStoreError, ConfigError, messageOf } from './errors.ts'
 import type { AgentResult } from './events.ts'
 import { Interrupt } from './interrupt.ts'
 import { runWithin } from './nested-run.ts'
+import { textInput } from './text-input.ts'
 import type { Effect, Tool, ToolContext, ToolSchema } from './tool.ts'
 
 export interface AgentToolOptions<Input = AgentRequest> {
@@ -28,9 +28,9 @@ export interface AgentRequest {
 }
 
 /**
- * A tool whose call is a run of the agent; its result is the accepted answer, or the agent's `output` where it has a schema (M2). What
- * fails in it is an error result of the call (M3). Cancels and interrupts go through: its state is in the calling run's checkpoint
- * (K16, L9). What it uses counts in the calling run's usage (M5).
+ * A tool whose call is a run of the agent; its result is the accepted answer, or the agent's `output` where it has a schema
+ * (M2). What fails in it is an error result of the call (M3). Cancels and interrupts go through: its state is in the
+ * calling run's checkpoint (K16, L9). What it uses counts in the calling run's usage (M5).
  *
  * @throws {ConfigError} Neither the agent nor the options have a name, or a description (M1).
  */
@@ -79,23 +79,4 @@ function requestOf(input: unknown): string {
   return isRequest && typeof input.request === 'string' ? input.request : JSON.stringify(input)
 }
 
-const REQUEST: ToolSchema<AgentRequest> = {
-  '~standard': {
-    version: 1,
-    vendor: 'meanwhile',
-    validate: checkRequest,
-    jsonSchema: { input: requestSchema, output: requestSchema },
-  },
-}
-
-function checkRequest(value: unknown): StandardSchemaV1.Result<AgentRequest> {
-  const isRequest = typeof value === 'object' && value !== null && 'request' in value
-  return isRequest && typeof value.request === 'string' && value.request !== ''
-    ? { value: { request: value.request } }
-    : { issues: [{ message: 'must be a text that is not empty', path: ['request'] }] }
-}
-
-function requestSchema(): Record<string, unknown> {
-  const request = { type: 'string', description: 'What the agent is to do, with all it needs to know.' }
-  return { type: 'object', properties: { request }, required: ['request'], additionalProperties: false }
-}
+const REQUEST: ToolSchema<AgentRequest> = textInput('request', 'What the agent is to do, with all it needs to know.')

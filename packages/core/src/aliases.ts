@@ -1,7 +1,7 @@
 /** Other words for a tool and its input: what a model wrote, in the tool's own words (M9). */
 
-import { isRecord } from './assemble/metadata.ts'
 import { ConfigError } from './errors.ts'
+import { isRecord } from './json.ts'
 import type { ToolCall } from './message.ts'
 import { definitionOf, type Tool } from './tool.ts'
 
@@ -11,8 +11,8 @@ export function findTool(tools: readonly Tool[], name: string): Tool | undefined
 }
 
 /**
- * The call by its tool's own name, with the tool's own top-level keys: a key that is present wins over its aliases, and of several
- * aliases the one declared first. A call that needs no change, or whose tool there is not, is given back itself.
+ * The call by its tool's own name, with the tool's own top-level keys: a key that is present wins over its aliases, and of
+ * several aliases the one declared first. A call that needs no change, or whose tool there is not, is given back itself.
  */
 export function resolveAliases(call: ToolCall, tools: readonly Tool[]): ToolCall {
   const tool = findTool(tools, call.name)

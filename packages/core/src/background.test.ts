@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { createAgent, type Message, memoryStore, type Tool, tool } from './index.ts'
+import { type Checkpoint, createAgent, type Message, type Middleware, memoryStore, type Tool, tool } from './index.ts'
 import { call, collect, respond, type ScriptResponse, say, scriptedModel, wait } from './testing.ts'
 
 beforeEach(() => {
@@ -219,3 +219,63 @@ test.each([
     expect(result?.unknown).toEqual(unknown)
   },
 )
+
+test('background work that had settled before a resume is known for that, and cannot be cancelled (I4, I6)', async () => {
+  const { agent } = agentOf(
+    [respond(call('build')), respond(wait(500), say('Hm.')), respond(wait(500), say('Done.'))],
+    [build({ ms: 100 })],
+  )
+  const run = agent.stream('Go')
+  await vi.advanceTimersByTimeAsync(200)
+  run.cancel({ at: 'after-tools' }).catch(() => undefined)
+  const first = await settled(run.result)
+  expect(first.status).toBe('cancelled')
+  const resumed = agent.resume(first.checkpoint ?? '')
+  await vi.advanceTimersByTimeAsync(100)
+  expect([resumed.toolStatus('call_1_1'), resumed.cancelTool('call_1_1')]).toMatchObject([{ state: 'ok' }, false])
+  await settled(resumed.result)
+})
+
+test('the work of a call begins once, however often its wraps ask for it (I15, I17)', async () => {
+  const log: string[] = []
+  const twice: Middleware = {
+    name: 'twice',
+    async *wrapToolCall(call, next) {
+      yield* next(call)
+      return yield* next(call)
+    },
+  }
+  const { agent } = agentOf(
+    [respond(call('build')), respond(say('Hm.')), respond(say('Done.'))],
+    [build({ ms: 100, log })],
+    { middleware: [twice] },
+  )
+  const { text: answer } = await settled(agent.run('Go'))
+  expect([answer, log]).toEqual(['Done.', ['started', 'built']])
+})
+
+test('work that a killed process had begun is not begun again, though its call had not been answered (L21, H26)', async () => {
+  const log: string[] = []
+  const slow: Middleware = {
+    name: 'slow',
+    async *wrapToolCall(call, next) {
+      const message = yield* next(call)
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+      return message
+    },
+  }
+  const stored = memoryStore()
+  const killed = memoryStore()
+  const responses = [respond(call('build')), respond(say('Hm.')), respond(say('Done.'))]
+  const first = agentOf(responses, [build({ ms: 5_000, log })], { middleware: [slow], checkpoints: stored })
+  const controller = new AbortController()
+  const run = first.agent.stream('Go', { signal: controller.signal })
+  await vi.advanceTimersByTimeAsync(500)
+  const checkpoint = (await stored.load(run.id)) as Checkpoint
+  await killed.save(run.id, checkpoint, 0)
+  controller.abort()
+  await expect(settled(run.result)).rejects.toMatchObject({ name: 'AbortError' })
+  const second = agentOf(responses.slice(1), [build({ ms: 5_000, log })], { middleware: [slow], checkpoints: killed })
+  const { unknown } = await settled(second.agent.resume(run.id).result)
+  expect([unknown, log]).toEqual([['call_1_1'], ['started', 'aborted']])
+})

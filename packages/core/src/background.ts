@@ -42,9 +42,9 @@ export class Background {
     this.#run = run
   }
 
-  /** Starts the work of a call whose input was checked. */
+  /** Starts the work of a call whose input was checked; once, however often its wraps ask for it, before a resume, too (H26). */
   start({ key, id, tool, step, parent }: CallEntry, call: ToolCall): void {
-    this.#begin(this.#add(freeze({ ...call, id }), { key, tool, step, parent }))
+    if (!this.#works.has(id)) this.#begin(this.#add(freeze({ ...call, id }), { key, tool, step, parent }))
   }
 
   get(callId: string): CallEntry | undefined {
@@ -126,10 +126,10 @@ export class Background {
       work.entry.attempts = attempts
       work.entry.effect = effect
       work.delivered = delivered
-      if (message) this.#settled(work, message)
+      if (message) this.#restored(work, message)
       else if (effect === undefined || rerun.includes(effect)) this.#begin(work)
       else {
-        this.#settled(work, textMessage(call, MAY_HAVE_HAPPENED, true))
+        this.#restored(work, textMessage(call, MAY_HAVE_HAPPENED, true))
         this.#run.mayHaveHappened(call.id)
       }
     }
@@ -139,12 +139,6 @@ export class Background {
     const entry = new CallEntry({
       ...of,
       call,
-      attributes: {},
-      asker: undefined,
-      maker: undefined,
-      provisional: false,
-      ceiling: undefined,
-      within: undefined,
       // It works beside the calls of its run, and waits for none of their keys: of the limits its tool's alone counts.
       slots: new Slots(),
     })
@@ -162,6 +156,11 @@ export class Background {
       this.#run.saver.soon()
       return message
     })
+  }
+
+  #restored(work: Work, message: ToolMessage): void {
+    work.entry.settleAs(message)
+    this.#settled(work, message)
   }
 
   #settled(work: Work, message: ToolMessage): void {

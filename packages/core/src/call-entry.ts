@@ -50,14 +50,15 @@ interface EntryOptions {
   readonly tool: Tool | undefined
   readonly step: number
   readonly parent: Context
-  readonly attributes: Attributes
-  readonly asker: Asker | undefined
-  /** The call whose tool or wrap makes this one. */
-  readonly maker: CallEntry | undefined
-  readonly provisional: boolean
-  readonly ceiling: Effect | undefined
-  readonly within: ResourceKeys | undefined
   readonly slots: Slots
+  readonly attributes?: Attributes | undefined
+  readonly asker?: Asker | undefined
+  /** The call whose tool or wrap makes this one. */
+  readonly maker?: CallEntry | undefined
+  /** Default `false`. */
+  readonly provisional?: boolean
+  readonly ceiling?: Effect | undefined
+  readonly keyCeiling?: ResourceKeys | undefined
   readonly rest?: Rest | undefined
   readonly warmUp?: WarmUp | undefined
   /** What a checkpoint holds of it. */
@@ -88,7 +89,7 @@ export class CallEntry implements Ticket {
   /** What it may do, at the most, before it is committed. */
   readonly ceiling: Effect | undefined
   /** What it may touch, at the most, before it is committed. */
-  readonly within: ResourceKeys | undefined
+  readonly keyCeiling: ResourceKeys | undefined
   /** What it touches; not known until its input is checked, if its tool names keys. */
   keys: ResourceKeys | undefined
   /** When it was asked for, in `performance.now()`. */
@@ -120,8 +121,10 @@ export class CallEntry implements Ticket {
   message: ToolMessage | undefined
   /** Whether that only says that the call was cut off. */
   cutOff = false
-  /** Whether the reader was given it. */
+  /** Whether the run has told of it. */
   told = false
+  /** Whether that has come through all `wrapAgent`s to the reader. */
+  shown = false
   /** The call stays open: the run has stopped, and a resume makes it. */
   stopped: RunStop | undefined
   /** What its tool, or a wrap round it, asks. */
@@ -136,7 +139,7 @@ export class CallEntry implements Ticket {
   /** What the last execution was given and gave: what a discarded `reversible` call is undone with. */
   done: { readonly input: unknown; readonly output: unknown } | undefined
   /** The work itself, which may go on after the call was abandoned. Always has a handler. */
-  work: Promise<unknown> = NEVER
+  work: Promise<unknown> | undefined
   /** Resolves when the call was aborted and went on beyond its grace time (K12). */
   readonly abandoned: Promise<void>
   /** Resolves when the call is committed; one that was never provisional is from the start. */
@@ -153,15 +156,15 @@ export class CallEntry implements Ticket {
     this.tool = options.tool
     this.step = options.step
     this.parent = options.parent
-    this.attributes = options.attributes
+    this.attributes = options.attributes ?? {}
     this.askers = options.asker ? [options.asker] : []
     this.maker = options.maker
-    this.provisional = options.provisional
-    this.startedEarly = options.provisional
+    this.provisional = options.provisional ?? false
+    this.startedEarly = this.provisional
     this.ceiling = options.ceiling
     this.rest = options.rest
     this.warmUp = options.warmUp
-    this.within = options.within
+    this.keyCeiling = options.keyCeiling
     this.keys = mayNameKeys(options.tool) ? undefined : NO_KEYS
     this.maker?.children.push(this)
     this.signal = this.#controller.signal
@@ -176,7 +179,7 @@ export class CallEntry implements Ticket {
     this.committed = new Promise((resolve) => {
       this.#commit = resolve
     })
-    if (!options.provisional) this.#commit()
+    if (!this.provisional) this.#commit()
   }
 
   #restore({ id, attempts, effect, message, told = false, done, nested, outcomes = [] }: SavedCall): void {
@@ -185,6 +188,7 @@ export class CallEntry implements Ticket {
     this.attempts = attempts
     this.effect = effect
     this.told = told
+    this.shown = told
     this.known = [...outcomes]
     this.done = done
     this.nested = nested && { saved: nested }
@@ -197,6 +201,7 @@ export class CallEntry implements Ticket {
     this.settled = true
     this.message = freeze(message)
     this.promise = Promise.resolve(message)
+    this.status.end(message.isError ? 'error' : 'ok')
     this.slots.close(this)
   }
 
@@ -210,8 +215,8 @@ export class CallEntry implements Ticket {
   }
 
   /**
-   * Let go of, asked for by failed attempts alone, or of a checkpoint and not asked for yet: it does not start, and nobody waits for
-   * its turn (G11, H22).
+   * Let go of, asked for by failed attempts alone, or of a checkpoint and not asked for yet: it does not start, and nobody
+   * waits for its turn (G11, H22).
    */
   get aside(): boolean {
     if (!this.begun) return true

@@ -5,7 +5,10 @@ import { RunStop, ToolTimeoutError } from './errors.ts'
 import { COMPENSATED, DISCARD_REASON, HEAD_START, OUTCOME, OVERLAP, SETTLED } from './telemetry/semconv.ts'
 import { type Outcome, outcomeOf, setError } from './telemetry/spans.ts'
 
-/** Ends the spans of a call that was committed, discarded or abandoned. `compensated`: whether its discard was undone, if tried. */
+/**
+ * Ends the spans of a call that was committed, discarded or abandoned. `compensated`: whether its discard was undone, if
+ * tried.
+ */
 export function endSpans(entry: CallEntry, compensated?: boolean): void {
   for (const { open, signal, started, ended, error, abandoned } of entry.executions.splice(0)) {
     const { span } = open

@@ -4,8 +4,8 @@ import { ConfigError, RunCancelled } from './errors.ts'
 import { timer } from './grace.ts'
 
 /**
- * When a cancelled run stops: `after-tools` at the next complete step, `after-model` without starting anything new, `now` at once.
- * Each is stronger than the one before it (K8).
+ * When a cancelled run stops: `after-tools` at the next complete step, `after-model` without starting anything new, `now`
+ * at once. Each is stronger than the one before it (K8).
  */
 export type CancelMode = 'after-tools' | 'after-model' | 'now'
 

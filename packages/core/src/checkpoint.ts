@@ -5,6 +5,7 @@ import type { AgentResult, Warning } from './events.ts'
 import { hashOf } from './hash.ts'
 import { freeze, isMessage } from './history.ts'
 import type { PendingInterrupt } from './interrupt.ts'
+import { isRecord } from './json.ts'
 import type { Json, Message, ToolCall, ToolMessage, Usage, UserMessage } from './message.ts'
 import type { SavedQuestions } from './questions.ts'
 import { PHASES, type Phase } from './step.ts'
@@ -233,10 +234,6 @@ function isAsked(asked: unknown): boolean {
 
 function isTrace(trace: unknown): boolean {
   return isRecord(trace) && isText(trace.traceId) && isText(trace.spanId) && isCount(trace.traceFlags)
-}
-
-function isRecord(value: unknown): value is Unchecked {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isListOf<Item>(value: unknown, is: (item: unknown) => item is Item): value is Item[]

@@ -6,8 +6,8 @@ import { within } from './grace.ts'
 import type { RunState } from './run.ts'
 
 /**
- * Undoes a discarded call if it had succeeded (H23); it is waited for as long as an aborted tool is. Gives whether that went well,
- * or nothing where there was nothing to undo. A failure is a warning, and changes nothing else.
+ * Undoes a discarded call if it had succeeded (H23); it is waited for as long as an aborted tool is. Gives whether that
+ * went well, or nothing where there was nothing to undo. A failure is a warning, and changes nothing else.
  */
 export async function compensate(run: RunState, entry: CallEntry, abandoned: boolean): Promise<boolean | undefined> {
   const { tool } = entry
@@ -23,7 +23,7 @@ export async function compensate(run: RunState, entry: CallEntry, abandoned: boo
     return failed('the call goes on beyond its time limit; if it succeeds after all, it is not undone')
   if (!entry.done && abandoned) {
     // It goes on: if it succeeds after all, it is undone then.
-    entry.work.then(undo).catch(() => undefined)
+    entry.work?.then(undo).catch(() => undefined)
     return failed('the call goes on, and will be undone if it succeeds')
   }
   if (!entry.done) return undefined

@@ -103,7 +103,7 @@ function layer<Request, Event extends Typed, Result>(
         throw new MiddlewareError(name, kind.hook, 'the wrap returned no result; return what next(…) returned')
       },
       failed: (error) => {
-        run.asks(error, place, kind.call)
+        run.threw(error, place, kind.call)
         return kind.ownsThrows ? blame(run, name, kind.hook, error) : error
       },
       async ended({ span }, error) {

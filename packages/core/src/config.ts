@@ -23,8 +23,8 @@ export interface AgentOptions<Output = unknown> {
   /** The first is the outermost. */
   readonly middleware?: readonly Middleware[]
   /**
-   * What the final answer must be: the schema of an object. `result.output` is the answer as it gives it back; an answer that does
-   * not fit is rejected, with what is wrong as feedback (M14).
+   * What the final answer must be: the schema of an object. `result.output` is the answer as it gives it back; an answer
+   * that does not fit is rejected, with what is wrong as feedback (M14).
    */
   readonly output?: ToolSchema<Output>
   readonly settings?: ModelSettings
@@ -42,7 +42,10 @@ export interface AgentOptions<Output = unknown> {
   readonly inputLimits?: Partial<InputLimits>
   /** Where checkpoints are kept. Without a store a run makes one only when it is interrupted or cancelled (L1, L15). */
   readonly checkpoints?: CheckpointStore
-  /** Milliseconds that a tool, or a run, which has been aborted is waited for. Default 1000; `Infinity` waits until it is out (K12). */
+  /**
+   * Milliseconds that a tool, or a run, which has been aborted is waited for. Default 1000; `Infinity` waits until it is
+   * out (K12).
+   */
   readonly grace?: number
   /** Milliseconds for which `toolStatus` remembers a call that has ended. Default 60000; from 0 on, or `Infinity` (I6). */
   readonly statusFor?: number

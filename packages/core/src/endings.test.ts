@@ -2,6 +2,7 @@ import { inspect } from 'node:util'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
+  agentTool,
   ConfigError,
   createAgent,
   HistoryError,
@@ -11,7 +12,7 @@ import {
   map,
   tool,
 } from './index.ts'
-import { call, collect, fail, respond, say, scriptedModel } from './testing.ts'
+import { call, collect, fail, respond, say, scriptedModel, wait } from './testing.ts'
 
 // What must not keep a run from ending, and what it ends with.
 
@@ -150,27 +151,28 @@ test('an abort reaches the model though a wrap put a signal of its own into the 
   expect(vi.getTimerCount()).toBe(0)
 })
 
+const heeds = tool({
+  name: 'heeds',
+  description: 'h',
+  input: z.object({}),
+  execute: (_, { signal }) =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
+})
+const leaving: Middleware = {
+  name: 'leaving',
+  async *wrapAgent(setup, next) {
+    const flow = next(setup)
+    const late = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 100))
+    for (;;) {
+      const step = await Promise.race([flow.next(), late])
+      if (!step) throw new ConfigError('time', 'is over')
+      if (step.done) return step.value
+      yield step.value
+    }
+  },
+}
+
 test('a wrapAgent that leaves while its calls are at work keeps no end of a call from the reader (B6, C15)', async () => {
-  const heeds = tool({
-    name: 'heeds',
-    description: 'h',
-    input: z.object({}),
-    execute: (_, { signal }) =>
-      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
-  })
-  const leaving: Middleware = {
-    name: 'leaving',
-    async *wrapAgent(setup, next) {
-      const flow = next(setup)
-      const late = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 100))
-      for (;;) {
-        const step = await Promise.race([flow.next(), late])
-        if (!step) throw new ConfigError('time', 'is over')
-        if (step.done) return step.value
-        yield step.value
-      }
-    },
-  }
   const calls = ['a', 'b', 'c'].map((id) => call('heeds', {}, { id }))
   const agent = createAgent({ model: scriptedModel([respond(...calls)]), tools: [heeds], middleware: [leaving] })
   const collected = collect(agent.stream('Go'))
@@ -182,4 +184,27 @@ test('a wrapAgent that leaves while its calls are at work keeps no end of a call
   })
   const ended = events.flatMap((event) => (event.type === 'tool-end' ? [event.callId] : []))
   expect(ended.toSorted()).toEqual(['a', 'b', 'c'])
+})
+
+test('that a nested agent has told of the end of a call says nothing of a call with its id (B6, M4)', async () => {
+  const quick = tool({ name: 'quick', description: 'q', input: z.object({}), execute: () => 'ok' })
+  const helper = createAgent({
+    name: 'helper',
+    description: 'h',
+    model: scriptedModel([respond(call('quick', {}, { id: 'a' })), respond(wait(10_000), say('Late.'))]),
+    tools: [quick],
+  })
+  const calls = [call('heeds', {}, { id: 'a' }), call('helper', { request: 'Help' }, { id: 'b' })]
+  const agent = createAgent({
+    model: scriptedModel([respond(...calls)]),
+    tools: [heeds, agentTool(helper)],
+    middleware: [leaving],
+  })
+  const collected = collect(agent.stream('Go'))
+  await vi.runAllTimersAsync()
+  const { events } = await collected
+  const ended = events.flatMap((event) =>
+    event.type === 'tool-end' ? [`${event.path ? 'helper ' : ''}${event.callId}`] : [],
+  )
+  expect(ended.toSorted()).toEqual(['a', 'b', 'helper a'])
 })

@@ -1,5 +1,6 @@
 /** What a run comes to: a result, a checkpoint to go on from, or an error that says how far it was. */
 
+import { answersTo, outcomesOf } from './call-results.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { AgentError, HistoryError, RunStop } from './errors.ts'
 import type { AgentResult } from './events.ts'
@@ -37,7 +38,10 @@ export function resultIn({ result, messages, usage, warnings, steps }: Checkpoin
   return result && Object.freeze({ ...result, messages, usage, warnings, steps })
 }
 
-/** The run was interrupted or cancelled: what is at work comes to its end, nothing new starts, and a resume goes on from there. */
+/**
+ * The run was interrupted or cancelled: what is at work comes to its end, nothing new starts, and a resume goes on from
+ * there.
+ */
 export async function stopped(run: RunState, reason: RunStop): Promise<AgentResult> {
   const { cancel, calls, background, config } = run
   if (!run.signal.aborted) {
@@ -54,7 +58,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
   await quiet(run, reason)
   if (run.ended && !(run.ended instanceof RunStop)) return failed(run, run.ended)
   showRest(run)
-  const messages = cancelled ? [...run.messages, ...calls.outcomes(openCalls(run.messages))] : run.messages
+  const messages = cancelled ? [...run.messages, ...outcomesOf(run, openCalls(run.messages))] : run.messages
   end(run)
   const notSaved = await saved(run, () => checkpoint)
   return Object.freeze({
@@ -80,7 +84,7 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
   if (error instanceof AgentError) {
     const open = error instanceof HistoryError ? [] : openCalls(run.messages)
     showRest(run)
-    const messages = [...run.messages, ...run.calls.answers(open)]
+    const messages = [...run.messages, ...answersTo(run, open)]
     const { abandoned } = run.calls
     error.endRun({ messages, usage: run.usage, ...(abandoned.length > 0 && { abandoned }) })
   }
@@ -115,8 +119,8 @@ function lost({ calls: { abandoned }, unknown }: RunState): Pick<AgentResult, 'a
 }
 
 /**
- * Whoever has the result has the checkpoint: that it could not be stored is no reason to lose both (L16). A store that hangs can be
- * left by an abort (K1).
+ * Whoever has the result has the checkpoint: that it could not be stored is no reason to lose both (L16). A store that
+ * hangs can be left by an abort (K1).
  */
 async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<AgentResult, 'checkpointError'>> {
   if (!run.saver.isOn && (run.isOutermost || !run.isReady)) return {}

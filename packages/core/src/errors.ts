@@ -84,8 +84,8 @@ export class MaxStepsError extends AgentError {
   override readonly name = 'MaxStepsError'
   readonly maxSteps: number
   /**
-   * What the final-answer gate said last, if it rejected an answer in the last step (E4). `cause` is an {@link OutputError} if the
-   * answer did not fit the output schema.
+   * What the final-answer gate said last, if it rejected an answer in the last step (E4). `cause` is an {@link OutputError}
+   * if the answer did not fit the output schema.
    */
   declare readonly feedback?: string
 
@@ -289,9 +289,18 @@ export class CheckpointVersionError extends AgentError {
   }
 }
 
-/** A checkpoint that is not this agent's, or has an open call whose tool is not there (L18). */
+/**
+ * A checkpoint that is not this agent's, lacks the tool of an open call, or holds a value that no longer fits its schema
+ * (L18, D4).
+ */
 export class CheckpointMismatchError extends AgentError {
   override readonly name = 'CheckpointMismatchError'
+  readonly id: string
+
+  constructor(id: string, problem: string) {
+    super(`checkpoint ${JSON.stringify(id)}: ${problem}`)
+    this.id = id
+  }
 }
 
 /** The input of one call does not fit its tool. It concerns that call alone: the model reads it as an error result (A13). */

@@ -104,8 +104,8 @@ export interface AgentResult<Output = unknown> {
   /** Of a completed run: what it came to. */
   readonly stopReason?: 'answer' | 'return-direct' | 'early-stop'
   /**
-   * Of a completed run: the accepted answer, the model's message, or for `return-direct`, and an output that came through a call, the
-   * tool's.
+   * Of a completed run: the accepted answer, the model's message, or for `return-direct`, and an output that came through a
+   * call, the tool's.
    */
   readonly message?: AssistantMessage | ToolMessage
   /** Its text; empty unless the run has completed. */

@@ -56,8 +56,8 @@ export interface Host<Result> {
 }
 
 /**
- * Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call. One that goes on all the same gives its slot
- * back when the grace time is over, so that a further execution need not wait for it (I9).
+ * Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call. One that goes on all the same gives
+ * its slot back when the grace time is over, so that a further execution need not wait for it (I9).
  */
 export function executeTool<Result>(
   host: Host<Result>,
@@ -173,7 +173,7 @@ async function* work<Result>(
   if (does.problem !== undefined) host.warn(`what ${tool.name} does: ${does.problem}`)
   span.setAttribute(TOOL_EFFECT, does.effect)
   const checked = performance.now()
-  const ready = () => !entry.provisional || isWithin(does, entry.ceiling, entry.within)
+  const ready = () => !entry.provisional || isWithin(does, entry.ceiling, entry.keyCeiling)
   try {
     await entry.slots.begin(slot, { keys: does.keys, ready }, unstarted)
   } catch (error) {
@@ -246,8 +246,8 @@ function timeLimit<Result>(host: Host<Result>, tool: Tool, execution: Execution,
 }
 
 /**
- * The input as the tool's schema gives it back. Objects and lists that a model wrote as JSON text, the whole input among them, are
- * taken out of their strings where the schema wants none there and then accepts all of it (qC34).
+ * The input as the tool's schema gives it back. Objects and lists that a model wrote as JSON text, the whole input among
+ * them, are taken out of their strings where the schema wants none there and then accepts all of it (qC34).
  *
  * @throws {ToolInputError} The schema does not accept it (A13).
  */

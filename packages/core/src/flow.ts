@@ -47,8 +47,8 @@ export async function settle<Result>(flow: Flow<unknown, Result>): Promise<Resul
 }
 
 /**
- * The outcome of a flow, each event handed to `take`. Once the signal has aborted, the flow is closed at its next event: it would go
- * on all the same, and so comes to its `finally` blocks (I14).
+ * The outcome of a flow, each event handed to `take`. Once the signal has aborted, the flow is closed at its next event: it
+ * would go on all the same, and so comes to its `finally` blocks (I14).
  */
 export async function drive<Event, Result>(
   flow: Flow<Event, Result>,

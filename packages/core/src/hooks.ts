@@ -76,7 +76,7 @@ async function runHook<Data, Result>(
     if (hook === 'beforeFinalAnswer') open.span.setAttribute(MIDDLEWARE_VERDICT, rejects(result) ? 'reject' : 'accept')
     return result
   } catch (thrown) {
-    run.asks(thrown, place)
+    run.threw(thrown, place)
     const error = blame(run, name, hook, thrown)
     setError(open.span, error)
     throw error

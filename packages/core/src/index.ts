@@ -9,6 +9,7 @@ export {
   type CallPiece,
   type Explain,
   type Label,
+  type NestedCall,
   type PartOptions,
   type ReadChunk,
 } from './assemble.ts'

@@ -21,9 +21,9 @@ export class Interrupt extends RunStop {
 }
 
 /**
- * Thrown by a tool, hook or wrap, it ends the run with `status: 'interrupted'`: `throw interrupt({ question: 'Really?' })` (L1).
- * What asks starts from its top when the run is resumed, and finds its answers in `context.answers` or `run.answers`: so ask before
- * you act (L7, L8).
+ * Thrown by a tool, hook or wrap, it ends the run with `status: 'interrupted'`: `throw interrupt({ question: 'Really?' })`
+ * (L1). What asks starts from its top when the run is resumed, and finds its answers in `context.answers` or `run.answers`:
+ * so ask before you act (L7, L8).
  *
  * @throws {TypeError} The payload is no JSON (L10).
  */

@@ -27,11 +27,11 @@ interface Span {
 }
 
 /**
- * Told of each member as soon as its value is complete: a string, an object or an array with its last character, a number, `true`,
- * `false` or `null` only with the `,` or `}` that follows, since `1` may become `10`. Must not throw.
+ * Told of each member as soon as its value is complete: a string, an object or an array with its last character, a number,
+ * `true`, `false` or `null` only with the `,` or `}` that follows, since `1` may become `10`. Must not throw.
  *
- * Both spans are to be decoded with `JSON.parse`: the key's has its quotes, so that `"\u0061"` is found to be `a`, and the value may
- * turn out to be no JSON. Of a key that comes twice both members are told, and the last one counts.
+ * Both spans are to be decoded with `JSON.parse`: the key's has its quotes, so that `"\u0061"` is found to be `a`, and the
+ * value may turn out to be no JSON. Of a key that comes twice both members are told, and the last one counts.
  */
 export type OnMember = (key: Span, value: Span) => void
 

@@ -11,7 +11,7 @@ export class Ledger {
   readonly #entries: CallEntry[] = []
   readonly #byId: Map<string, CallEntry> = new Map()
   /** By step, tool and input: the calls that a response asked for, in the order in which they were made. */
-  readonly #byContent: Map<string, readonly CallEntry[]> = new Map()
+  readonly #byContent: Map<string, CallEntry[]> = new Map()
 
   constructor(runId: string) {
     this.#runId = runId
@@ -47,7 +47,9 @@ export class Ledger {
 
   #enter(entry: CallEntry): void {
     const content = contentOf(entry.call, entry.step)
-    this.#byContent.set(content, [...this.#made(content), entry])
+    const made = this.#byContent.get(content)
+    if (made) made.push(entry)
+    else this.#byContent.set(content, [entry])
   }
 
   get(id: string): CallEntry | undefined {

@@ -2,6 +2,7 @@
 
 import type { Context } from '@opentelemetry/api'
 import { findTool } from './aliases.ts'
+import { refuse } from './call-results.ts'
 import { compose, type WrapKind } from './compose.ts'
 import { checkSetup } from './config.ts'
 import type { AgentEvent, AgentResult, DiscardCause } from './events.ts'
@@ -16,6 +17,7 @@ import { callModel } from './model-call.ts'
 import { checkOutput, isOutputCall, withOutputs } from './output.ts'
 import { requestOf } from './request.ts'
 import { claim } from './restore.ts'
+import { isDirect } from './return-direct.ts'
 import type { RunState } from './run.ts'
 import { withStatusTool } from './status-tool.ts'
 import type { Answer, Step } from './step.ts'
@@ -112,13 +114,13 @@ async function* act(run: RunState, step: Step, answer: AssistantMessage): Flow<A
   const calls = callsOf(answer)
   const refusal = calls.length > 0 ? refusalOf(run, answer, calls) : undefined
   if (calls.length > 0 && !refusal) run.cancel.stopAt('after-model')
-  const results = refusal ? refuse(run, calls, refusal) : yield* make(run, step, calls)
+  const results = refusal ? refuseAll(run, calls, refusal) : yield* make(run, step, calls)
   run.signal.throwIfAborted()
   for (const message of results) run.append(message)
   const isAnswer = refusal?.isAnswer ?? calls.length === 0
   const candidate = isAnswer ? answer : refusal ? undefined : results.find((message) => isFinal(run, message))
-  const isDirect = candidate?.role === 'tool' && !isOutputCall(run.config.output, candidate)
-  step.offer(candidate, isDirect, answer.finishReason)
+  const direct = candidate?.role === 'tool' && !isOutputCall(run.config.output, candidate)
+  step.offer(candidate, direct, answer.finishReason)
   yield* run.funnel.drain()
   if (candidate) yield* run.funnel.until(run.background.beforeEnd())
   run.signal.throwIfAborted()
@@ -137,7 +139,7 @@ async function* make(run: RunState, step: Step, calls: readonly ToolCall[]): Flo
 }
 
 function isFinal(run: RunState, message: ToolMessage): boolean {
-  return isOutputCall(run.config.output, message) || run.calls.isDirect(message)
+  return isOutputCall(run.config.output, message) || isDirect(run, message)
 }
 
 interface Refusal {
@@ -160,9 +162,9 @@ function refusalOf(run: RunState, { finishReason }: AssistantMessage, calls: rea
   return { text: stepLimitText(maxSteps), cause: 'call_withdrawn', isAnswer: false }
 }
 
-function refuse(run: RunState, calls: readonly ToolCall[], { cause, text }: Refusal): ToolMessage[] {
+function refuseAll(run: RunState, calls: readonly ToolCall[], { cause, text }: Refusal): ToolMessage[] {
   run.calls.discardRest(cause)
-  return calls.map((call) => run.calls.refuse(call, text))
+  return calls.map((call) => refuse(run, call, text))
 }
 
 function isEmpty(message: AssistantMessage): boolean {

@@ -19,7 +19,7 @@ import type { Tool } from './tool.ts'
 import { CUT_OFF, cancelledMessage, errorMessage, NOT_STARTED, resultMessage, textMessage } from './tool-message.ts'
 
 /** Whatever is thrown on the way is the call's error result, but for an `AgentError`, which ends the run (A11, A12, C18). */
-export async function makeCall(run: RunState, entry: CallEntry, events: CallEvents): Promise<ToolMessage> {
+export async function makeCall(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   const onion = compose(run, wrapToolCall(entry), (call, parent) =>
     entry.tool?.background
       ? inBackground(run, entry, entry.tool, call)
@@ -27,7 +27,7 @@ export async function makeCall(run: RunState, entry: CallEntry, events: CallEven
   )
   try {
     const flow = onion(await prepared(run, entry.call), entry.parent)
-    return freeze(await drive(flow, entry.signal, (event) => tell(events, entry, event)))
+    return freeze(await drive(flow, entry.signal, (event) => tell(run.calls.events, entry, event)))
   } catch (error) {
     if (error instanceof AgentError) throw error
     if (!entry.signal.aborted) return errorMessage(entry.call, error)
@@ -39,7 +39,7 @@ export async function makeCall(run: RunState, entry: CallEntry, events: CallEven
 /** The work of a background call: its input was checked, its wraps are out, and whatever comes of it is a message. */
 export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   const flow = executeTool(hostOf(run, entry), entry, entry.call, entry.parent)
-  const given = drive(flow, entry.signal, (event) => run.calls.progress(entry, event))
+  const given = drive(flow, entry.signal, (event) => run.calls.events.progress(entry, event))
   try {
     return await Promise.race([given, entry.abandoned.then(() => Promise.reject(entry.signal.reason as Error))])
   } catch (error) {

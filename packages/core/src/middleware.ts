@@ -101,9 +101,9 @@ export interface Run {
    */
   stood(callId: string): Promise<string>
   /**
-   * Aborts a call alone: it gets an error result that says so, and the run goes on. Gives `true`, or `false` if the call had settled or
-   * was discarded. Throws {@link UnknownCallError} for a call the run has not made, {@link NotCancelableError} for one whose
-   * tool forbids it (I4, I5).
+   * Aborts a call alone: it gets an error result that says so, and the run goes on. Gives `true`, or `false` if the call
+   * had settled or was discarded. Throws {@link UnknownCallError} for a call the run has not made,
+   * {@link NotCancelableError} for one whose tool forbids it (I4, I5).
    */
   cancelTool(callId: string): boolean
   /** How a call is doing; nothing of one that was not made, or that is forgotten: the agent's `statusFor` after its end (I6). */
@@ -114,8 +114,9 @@ export interface Run {
    */
   warm(callId: string, name: string): void
   /**
-   * Asks a model on the side: by default the agent's, without instructions and tools. It has a `chat` span and counts in usage; it is
-   * no step and no event, and passes no wraps. Rejects with {@link ModelError}, or with the reason of an abort.
+   * Asks a model on the side: by default the agent's, without instructions and tools. It has a `chat` span and counts in
+   * usage; it is no step and no event, and passes no wraps. Rejects with {@link ModelError}, or with the reason of an
+   * abort.
    */
   callModel(request: SideRequest): Promise<AssistantMessage>
   /** A `custom` event. Never waits, never throws (D7). */
@@ -133,23 +134,24 @@ export type SideRequest = Pick<ModelRequest, 'messages'> &
 
 export interface CallOptions {
   /**
-   * What a provisional call may do, at the most, before its model call has stood. If the input that its tool gets in the end, after
-   * `prepareInput` and all wraps, does more, the tool waits until then. Default: no limit.
+   * What a provisional call may do, at the most, before its model call has stood. If the input that its tool gets in the
+   * end, after `prepareInput` and all wraps, does more, the tool waits until then. Default: no limit.
    */
   readonly ceiling?: Effect
   /** The resource keys it may name, at the most, by then: the same holds for them. */
   readonly keys?: ResourceKeys
   /**
-   * The call's input is no more than the members its tool needs, and this is the call with its whole input (H31). It starts at once,
-   * or when the input is whole: if somebody round it may judge or change inputs, an earlier attempt's call may turn out to be the
-   * same, or the members may be wrong. If the whole does not agree with it, it is discarded, and the call to be made anew.
+   * The call's input is no more than the members its tool needs, and this is the call with its whole input (H31). It starts
+   * at once, or when the input is whole: if somebody round it may judge or change inputs, an earlier attempt's call may
+   * turn out to be the same, or the members may be wrong. If the whole does not agree with it, it is discarded, and the
+   * call to be made anew.
    */
   readonly rest?: Promise<ToolCall>
   /** Put on the call's span. */
   readonly attributes?: Attributes
   /**
-   * Called when this makes the call, not where it is joined to an earlier one: `status` says at any time how that is doing, for as
-   * long as somebody keeps it. Must not throw.
+   * Called when this makes the call, not where it is joined to an earlier one: `status` says at any time how that is doing,
+   * for as long as somebody keeps it. Must not throw.
    */
   readonly started?: (status: () => ToolStatus) => void
 }

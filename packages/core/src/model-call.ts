@@ -128,7 +128,7 @@ class Attempts implements AttemptObserver {
     // Its layer of the onion has named its source.
     else if (event.type === 'custom') run.push(event as CustomEvent)
     else run.funnel.push(isStamped(event) ? event : run.event({ ...event, attempt: event.attempt ?? this.#latest() }))
-    if (event.type === 'tool-input-ready') run.calls.ready(event.id)
+    if (event.type === 'tool-input-ready') run.calls.events.ready(event.id)
     if (event.type === 'tool-input-closed' || event.type === 'tool-call')
       run.calls.shown(event.call, event.type === 'tool-call')
   }
@@ -148,7 +148,10 @@ class Attempts implements AttemptObserver {
     if (event.next !== 'none' && this.#atWork.size === 0) this.#run.betweenAttempts = true
   }
 
-  /** Whose an event or a message of a wrap's own is: the latest that may yet stand; 0 is none, as a reader drops a failed one's. */
+  /**
+   * Whose an event or a message of a wrap's own is: the latest that may yet stand; 0 is none, as a reader drops a failed
+   * one's.
+   */
   #latest(): number {
     return [...this.#standing.keys()].at(-1) ?? 0
   }

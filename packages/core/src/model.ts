@@ -28,7 +28,10 @@ export interface ModelRequest {
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDefinition[]
   readonly toolChoice: ToolChoice
-  /** What the final answer must be, if the agent has an `output` schema. It reaches models that say they take it (`structuredOutput`) alone. */
+  /**
+   * What the final answer must be, if the agent has an `output` schema. It reaches models that say they take it
+   * (`structuredOutput`) alone.
+   */
   readonly output?: OutputFormat
   readonly settings: ModelSettings
   readonly inputLimits: InputLimits
@@ -47,8 +50,8 @@ export interface ToolDefinition {
   /** JSON Schema (draft 2020-12) of the input. */
   readonly inputSchema: { readonly [key: string]: Json }
   /**
-   * The members of the input that its calls may start with (H31). For the assembler: no adapter sends it. Absent where nothing may
-   * start with them in this run.
+   * The members of the input that its calls may start with (H31). For the assembler: no adapter sends it. Absent where
+   * nothing may start with them in this run.
    */
   readonly needs?: readonly string[]
 }
@@ -95,7 +98,10 @@ export type ModelEvent =
   | { readonly type: 'text-delta' | 'reasoning-delta'; readonly delta: string }
   | { readonly type: 'tool-input-start'; readonly id: string; readonly name: string }
   | { readonly type: 'tool-input-delta'; readonly id: string; readonly delta: string }
-  /** The members that the call's tool needs to start are complete: `input` is these alone (H31). The provider may go on to change them. */
+  /**
+   * The members that the call's tool needs to start are complete: `input` is these alone (H31). The provider may go on to
+   * change them.
+   */
   | {
       readonly type: 'tool-input-ready'
       readonly id: string

@@ -1,16 +1,16 @@
 /** Calls that start with the members their tool needs: what these are, and when a call may start so (H31, H32). */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { isRecord } from './assemble/metadata.ts'
 import type { AgentConfig } from './config.ts'
+import { isRecord } from './json.ts'
 import type { ToolCall } from './message.ts'
 import type { ToolDefinition } from './model.ts'
 import { mayNameKeys } from './resource-keys.ts'
 import { definitionOf, type Tool } from './tool.ts'
 
 /**
- * Whether calls of this tool may start with a part of their input: it names what they need, nobody stands round them who would judge
- * or change the whole, and none of it says what they touch.
+ * Whether calls of this tool may start with a part of their input: it names what they need, nobody stands round them who
+ * would judge or change the whole, and none of it says what they touch.
  */
 export function startsOnNeeds(tool: Tool, { middleware, prepareInput }: AgentConfig): boolean {
   if (!tool.needs || mayNameKeys(tool) || prepareInput) return false
@@ -37,9 +37,9 @@ export function givenOf({ needs }: Tool, checked: unknown): Given {
 }
 
 /**
- * The needed members of a call's input, checked as far as they can be: what the schema finds wrong may lie in other members alone,
- * which are yet to come. Their values are the schema's where it accepts an input of these members alone, else those that came.
- * `undefined`: one is missing, or may be wrong, so that the call is to wait for its whole input.
+ * The needed members of a call's input, checked as far as they can be: what the schema finds wrong may lie in other members
+ * alone, which are yet to come. Their values are the schema's where it accepts an input of these members alone, else those
+ * that came. `undefined`: one is missing, or may be wrong, so that the call is to wait for its whole input.
  */
 export async function checkedNeeds(tool: Tool, { input }: ToolCall): Promise<object | undefined> {
   const { needs = [] } = tool

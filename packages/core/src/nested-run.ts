@@ -38,7 +38,7 @@ export async function runWithin(
     : { input: request }
   const show = (event: AgentEvent) => {
     const path = [{ agent: place.name, callId: entry.id }, ...(event.path ?? [])]
-    if (place.events) run.calls.show(entry, { ...event, path })
+    if (place.events) run.calls.events.nested(entry, { ...event, path })
   }
   const nesting = { run, entry, context: actor.context, show }
   const outcome = await startRun(configBehind(agent), beginning, { signal }, nesting).result

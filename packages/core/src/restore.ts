@@ -50,7 +50,7 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   const checkpoint = checkedCheckpoint(typeof from === 'string' ? await load(run, from) : from)
   const { agent, runId } = checkpoint
   if (agent !== (run.config.name ?? null) || runId !== run.id)
-    throw new CheckpointMismatchError(`checkpoint ${runId} is of agent ${agent ?? '(without a name)'}`)
+    throw new CheckpointMismatchError(run.id, `it is of run ${runId} of agent ${agent ?? '(without a name)'}`)
   const given = checkedAnswers(answers)
   const unknown = Object.keys(given).filter((id) => checkpoint.interrupts.every((pending) => pending.id !== id))
   if (unknown.length > 0) throw new UnknownInterruptError(unknown)
@@ -92,7 +92,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   const isLost = (name: string) => checkpoint.tools.includes(name) && !tools.has(name)
   const open = checkpoint.calls.filter(({ message, provisional }) => !message && !provisional)
   const lost = [...openCalls(run.messages), ...open.map(({ call }) => call)].find(({ name }) => isLost(name))
-  if (lost) throw new CheckpointMismatchError(`checkpoint ${run.id}: call ${lost.id} lacks its tool ${lost.name}`)
+  if (lost) throw new CheckpointMismatchError(run.id, `call ${lost.id} lacks its tool ${lost.name}`)
   const entries = restoreCalls(run, checkpoint.calls)
   for (const [index, entry] of entries.entries()) {
     restoreCall(run, entry, checkpoint.calls[index] as SavedCall, checkpoint.interrupts, answers)
@@ -144,25 +144,19 @@ function stepOf(run: RunState, saved: SavedStep): Step {
   return step
 }
 
-/** The calls as they were; none is made yet. */
-/** Everything a run before this one had made, as its checkpoint holds it. */
+/** The calls of a run before this one, as its checkpoint holds them; none is made yet. */
 export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readonly CallEntry[] {
   const byKey = new Map<string, CallEntry>()
   for (const one of saved) {
     run.takenIds.add(one.id).add(one.call.id)
-    if (one.told) run.endsTold.add(one.id)
     const entry = new CallEntry({
       key: one.key,
       call: freeze(one.call),
       tool: run.setup.tools.find(({ name }) => name === one.call.name),
       step: one.step,
       parent: run.context,
-      attributes: {},
-      asker: undefined,
       maker: byKey.get(one.maker ?? ''),
       provisional: one.provisional,
-      ceiling: undefined,
-      within: undefined,
       slots: one.maker === undefined ? run.calls.slots : new Slots(),
       saved: one,
     })

@@ -423,7 +423,7 @@ test('a completed run gives its result again, without any call (L19)', async () 
   await expect(agent.resume(events[0]?.runId ?? '', { x: 1 }).result).rejects.toBeInstanceOf(UnknownInterruptError)
 })
 
-test('a read cut off is made again under its key, and says so; what had settled is not (L20, B6)', async () => {
+test('a read cut off is made again under its key, and says so; what had settled is not (L20, B6, I6)', async () => {
   keys.clear()
   const responses = [
     respond(call('read', { ms: 100 }), call('send', { n: 1 }), call('put', { ms: 20 })),
@@ -432,7 +432,9 @@ test('a read cut off is made again under its key, and says so; what had settled 
   const { checkpoints, id, stored } = await killed(responses, 50)
   expect(stored.status).toBe('running')
   const { agent, model } = agentOf([respond(say('Done'))], { checkpoints })
-  const { result, events } = await played(agent.resume(id))
+  const run = agent.resume(id)
+  const { result, events } = await played(run)
+  expect([run.toolStatus('call_1_2'), run.cancelTool('call_1_2')]).toMatchObject([{ state: 'ok' }, false])
   expect(did).toEqual(['read 2'])
   expect(new Set(keys.get('read')).size).toBe(1)
   expect(events.filter(({ type }) => type === 'tool-start')).toMatchObject([{ callId: 'call_1_1', rerun: true }])

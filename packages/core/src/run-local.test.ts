@@ -343,6 +343,7 @@ test('cells go on after a resume, other values start fresh; a damaged fit is a m
   const misfit = celled((_, run) => void other(run).value)(respond(say('Done')))
   await expect(misfit.resume(first.checkpoint, { [id]: 'yes' }).result).rejects.toMatchObject({
     name: 'CheckpointMismatchError',
+    id: first.checkpoint.runId,
   })
 })
 

@@ -56,9 +56,9 @@ function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Va
   // The same in all runs: what one of them did to it, another would read (D2).
   const initial = freeze(structuredClone(options.initial))
   const owner = {}
-  const unfit = () => new CheckpointMismatchError(`its value of "${key}" does not fit`)
   return (run) => {
-    const { values } = stateOf(run)
+    const { values, id } = stateOf(run)
+    const unfit = () => new CheckpointMismatchError(id, `its value of "${key}" does not fit`)
     values.claim(key, owner)
     return {
       get value(): Value {

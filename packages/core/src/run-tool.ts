@@ -28,13 +28,14 @@ export interface RunToolOptions {
 export interface ToolRun<Output> extends PromiseLike<Output> {
   readonly callId: string
   /**
-   * What the tool reports from now on, the last report first; ends when `result` has settled. A reader that is slow gets the newest
-   * alone; one that leaves does not stop the tool. Can be read by many.
+   * What the tool reports from now on, the last report first; ends when `result` has settled. A reader that is slow gets
+   * the newest alone; one that leaves does not stop the tool. Can be read by many.
    */
   readonly progress: AsyncIterable<Progress>
   /**
    * What the tool gave, or threw, the same object. Rejects with {@link ToolInputError}, {@link ToolBusyError},
-   * {@link ToolTimeoutError}, {@link ToolCancelledError}, or the signal's reason; with {@link ConfigError} if the options cannot work.
+   * {@link ToolTimeoutError}, {@link ToolCancelledError}, or the signal's reason; with {@link ConfigError} if the options
+   * cannot work.
    */
   readonly result: Promise<Output>
   /** Gives `true`, or `false` if it had settled. Throws {@link NotCancelableError} if the tool forbids it (I5). */
@@ -73,12 +74,6 @@ function entryOf(tool: Tool, input: unknown): CallEntry {
     tool,
     step: 0,
     parent: context.active(),
-    attributes: {},
-    asker: undefined,
-    maker: undefined,
-    provisional: false,
-    ceiling: undefined,
-    within: undefined,
     slots: new Slots(),
   })
 }

@@ -108,7 +108,7 @@ class RunView implements Run {
   emit({ name, data }: { readonly name: string; readonly data: unknown }): void {
     const { source, call, outside } = this.#actor
     if (this.#isOver) return
-    if (call) this.#state.calls.emit(call, { type: 'custom', name, data, source })
+    if (call) this.#state.calls.events.custom(call, { type: 'custom', name, data, source })
     else this.#state.push({ type: 'custom', name, data, source }, outside)
   }
 

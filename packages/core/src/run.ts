@@ -84,8 +84,6 @@ export class RunState {
   readonly cancel: Cancel
   readonly warnings: Warning[] = []
   readonly takenIds: Set<string> = new Set()
-  /** Ids of the calls whose end the reader was told of. */
-  readonly endsTold: Set<string> = new Set()
   /** Of hooks and wraps that are not out: those that never come out end with the run. */
   readonly spans: Set<Span> = new Set()
   readonly questions: Questions = new Questions()
@@ -150,7 +148,9 @@ export class RunState {
     this.tracer = options.tracer
     this.conversationId = options.conversationId
     this.show = (event) => {
-      if (event.type === 'tool-end') this.endsTold.add(event.callId)
+      // That of a call inside one of its calls may have the same id.
+      const ended = event.type === 'tool-end' && event.runId === this.id && this.calls.get(event.callId)
+      if (ended) ended.shown = true
       options.show(event)
     }
     this.setup = config.setup
@@ -323,7 +323,7 @@ export class RunState {
   }
 
   /** A hook or wrap, of a call or not, has thrown: if that is a question nobody inside it has asked, it asks it. */
-  asks(thrown: unknown, by: Place, call?: CallEntry): void {
+  threw(thrown: unknown, by: Place, call?: CallEntry): void {
     // Another call's comes up here, too, because nothing starts any more that must not overtake that (A22, H14).
     if (!(thrown instanceof Interrupt) || call?.asks(thrown) || this.calls.asks(thrown)) return
     if (call) call.asking = { interrupt: thrown, by }
@@ -401,7 +401,10 @@ export class RunState {
     return said
   }
 
-  /** The answer as the gate rewrote it: in the place of the model's, or at the end if that is a call or result, which stay (A14). */
+  /**
+   * The answer as the gate rewrote it: in the place of the model's, or at the end if that is a call or result, which stay
+   * (A14).
+   */
   replaceAnswer(old: AssistantMessage | ToolMessage, answer: AssistantMessage): AssistantMessage {
     if (old.role === 'tool' || callsOf(old).length > 0) return this.append(answer)
     this.messages = freeze(this.messages.map((message) => (message === old ? answer : message)))

@@ -1,4 +1,4 @@
-/** Who executes when: so many calls of a run at once, so many of a tool, and in call order where they name the same resource key. */
+/** Who executes when: so many calls of a run at once, so many of a tool, and in call order where they share a resource key. */
 
 import type { RunStop } from './errors.ts'
 import { allKeys, keysMeet, namesNone, type ResourceKeys } from './resource-keys.ts'
@@ -35,13 +35,14 @@ export interface Slot {
 }
 
 /**
- * An execution goes through two gates. {@link take} gives it a slot of its run, in which its input is checked. Only then is it known
- * what it touches, and {@link begin} gives it its keys, a slot of its tool and its slot of the run: all at once, or none. Whoever
- * waits holds nothing, so that nobody waits for a waiting one in a circle, and no slot is idle while another call may start (H13).
+ * An execution goes through two gates. {@link take} gives it a slot of its run, in which its input is checked. Only then is
+ * it known what it touches, and {@link begin} gives it its keys, a slot of its tool and its slot of the run: all at once,
+ * or none. Whoever waits holds nothing, so that nobody waits for a waiting one in a circle, and no slot is idle while
+ * another call may start (H13).
  *
- * A call waits for those in front of it in call order that name one of its keys, or may yet: their keys count until they are over.
- * A call behind it holds it back only while it works. With one slot it waits for all in front of it, whatever comes to its slot
- * first (A22). For the rest first come, first served.
+ * A call waits for those in front of it in call order that name one of its keys, or may yet: their keys count until they
+ * are over. A call behind it holds it back only while it works. With one slot it waits for all in front of it, whatever
+ * comes to its slot first (A22). For the rest first come, first served.
  */
 export class Slots {
   #limit = Number.POSITIVE_INFINITY
@@ -84,8 +85,8 @@ export class Slots {
   }
 
   /**
-   * The input is checked: waits until the execution may begin. Rejects with the signal's reason when it aborts before that, when the
-   * call is stopped, and with what the tool's limit throws.
+   * The input is checked: waits until the execution may begin. Rejects with the signal's reason when it aborts before that,
+   * when the call is stopped, and with what the tool's limit throws.
    */
   async begin(slot: Slot, claim: Claim, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()

@@ -11,12 +11,13 @@ import { resolveAliases } from './aliases.ts'
 import { type Asker, Askers } from './askers.ts'
 import { CallEntry, isOpen } from './call-entry.ts'
 import { CallEvents } from './call-events.ts'
+import { inWordsOf } from './call-results.ts'
 import { endSpans } from './call-spans.ts'
 import { sameCall } from './canonical.ts'
 import { compensate } from './compensate.ts'
 import { causeOf } from './discard-cause.ts'
 import { messageOf, RunStop, ToolDiscardedError, UnknownCallError } from './errors.ts'
-import type { AgentEvent, CustomEvent, DiscardCause } from './events.ts'
+import type { DiscardCause } from './events.ts'
 import { within } from './grace.ts'
 import { freeze } from './history.ts'
 import type { Interrupt } from './interrupt.ts'
@@ -31,18 +32,19 @@ import type { RunState } from './run.ts'
 import type { Actor } from './run-view.ts'
 import { Slots } from './slots.ts'
 import { isStale } from './stale-read.ts'
-import type { Progress, Tool } from './tool.ts'
-import { CUT_OFF, cancelledMessage, NOT_STARTED, textMessage } from './tool-message.ts'
+import type { Tool } from './tool.ts'
+import { cancelledMessage } from './tool-message.ts'
 import { EndedCalls, endState, type ToolStatus } from './tool-status.ts'
 import { WarmUps } from './warm-ups.ts'
 
 export class ToolCalls {
   readonly slots: Slots = new Slots()
+  /** What the reader sees of them. */
+  readonly events: CallEvents
   /** Ids of calls that were no longer waited for (K12). */
   readonly abandoned: string[] = []
   readonly counts: { early: number; committed: number; discarded: number } = { early: 0, committed: 0, discarded: 0 }
   readonly #run: RunState
-  readonly #events: CallEvents
   readonly #ledger: Ledger
   readonly #ended = new EndedCalls()
   readonly #warmUps: WarmUps = new WarmUps()
@@ -53,7 +55,7 @@ export class ToolCalls {
 
   constructor(run: RunState) {
     this.#run = run
-    this.#events = new CallEvents(run)
+    this.events = new CallEvents(run)
     this.#ledger = new Ledger(run.id)
   }
 
@@ -92,18 +94,13 @@ export class ToolCalls {
     return early.length
   }
 
-  /** The reader has seen that a call has the members its tool needs. */
-  ready(callId: string): void {
-    this.#events.ready(callId)
-  }
-
   /** The reader is shown a call: what the call has emitted follows. A sealed call whose arguments changed is let go of (H8). */
   shown(written: ToolCall, sealed: boolean): void {
     const call = this.#own(written)
-    this.#events.announced(call)
+    this.events.announced(call)
     const entry = this.#ledger.get(call.id)
     if (!entry?.provisional || entry.discarded || entry.rest?.isOpen) return
-    if (!sealed || sameCall(entry.call, call)) this.#events.show(entry)
+    if (!sealed || sameCall(entry.call, call)) this.events.show(entry)
     else {
       this.#discard(entry, 'arguments_changed')
       this.slots.advance()
@@ -123,8 +120,8 @@ export class ToolCalls {
     const { signal, over, takenIds } = this.#run
     if (signal.aborted) return Promise.reject(signal.reason)
     if (over) return Promise.reject(new TypeError('the run is over'))
-    const maker = actor.execution?.signal ?? actor.call?.signal
-    if (maker?.aborted) return Promise.reject(maker.reason)
+    const stop = actor.execution?.signal ?? actor.call?.signal
+    if (stop?.aborted) return Promise.reject(stop.reason)
     const asker = this.#askers.of(call.id)
     const { rest, ...others } = options
     if (rest) return this.#onNeeds(call, rest, actor, others)
@@ -178,25 +175,10 @@ export class ToolCalls {
     throw new ToolDiscardedError(entry.call.id, 'arguments_changed')
   }
 
-  /** What a tool or its wraps emit. Once the call is over it reaches nothing (D7). */
-  emit(entry: CallEntry, event: CustomEvent): void {
-    this.#events.custom(entry, event)
-  }
-
-  /** What a background call reports. */
-  progress(entry: CallEntry, progress: Progress): void {
-    this.#events.progress(entry, progress)
-  }
-
-  /** What happens in the run inside a call. */
-  show(entry: CallEntry, event: AgentEvent): void {
-    this.#events.nested(entry, event)
-  }
-
   /**
    * The model call has stood with these calls: commits those that were made, makes the others, and discards the rest. The
-   * messages come in call order, under the names the model wrote (M9). If a tool ends the run, its siblings are aborted and waited
-   * for first (A12); one that asks, or that no longer starts, stays open, and the others finish (L3).
+   * messages come in call order, under the names the model wrote (M9). If a tool ends the run, its siblings are aborted and
+   * waited for first (A12); one that asks, or that no longer starts, stays open, and the others finish (L3).
    */
   async commit(written: readonly ToolCall[], attempt: number | undefined): Promise<ToolMessage[]> {
     const calls = written.map((call) => this.#own(call))
@@ -257,36 +239,6 @@ export class ToolCalls {
     this.slots.advance()
   }
 
-  /** The result of each call, or what became of it, which the reader is told then (A14, B6). */
-  answers(calls: readonly ToolCall[]): ToolMessage[] {
-    return calls.map((call) => {
-      const entry = this.#ledger.get(call.id)
-      const made = entry?.discarded ? undefined : entry
-      if (!made?.message) return this.refuse(call, made?.entered ? CUT_OFF : NOT_STARTED)
-      const { message } = made
-      // What a `wrapAgent` that left was just being given never came up.
-      if (!this.#run.endsTold.has(call.id)) this.#run.push({ type: 'tool-end', callId: call.id, message })
-      return inWordsOf(call, message)
-    })
-  }
-
-  /** The same for calls that a checkpoint keeps open, early ones included: a resume tells of their end (K14, K15). */
-  outcomes(written: readonly ToolCall[]): ToolMessage[] {
-    return written.map((call) => {
-      const entry = this.#ledger.get(call.id)
-      const kept = !entry?.discarded || entry.discarded === 'run_aborted'
-      const made = entry && kept && sameCall(entry.call, this.#own(call)) ? entry : undefined
-      return inWordsOf(call, outcome(call, made))
-    })
-  }
-
-  /** The error result of a call that is not made, or comes to no result: the reader is told then. */
-  refuse(call: ToolCall, text: string): ToolMessage {
-    const message = freeze(textMessage(this.#own(call), text, true))
-    this.#run.push({ type: 'tool-end', callId: call.id, message })
-    return inWordsOf(call, message)
-  }
-
   /**
    * The run is aborted or over: nothing more starts or commits, and what is at work is told to stop. What a stopped run has made
    * early stays as it is, for its resume (O8, O9).
@@ -306,9 +258,19 @@ export class ToolCalls {
     while (this.#work.size > 0) await Promise.allSettled(this.#work)
   }
 
+  /** Nothing more comes of what stayed open. */
+  over(): void {
+    for (const entry of this.#ledger.entries()) endSpans(entry)
+  }
+
   /** A call that a run before this one has made. */
   add(entry: CallEntry): void {
     this.#ledger.add(entry)
+  }
+
+  /** The call of this id: its own, or one that a later attempt gave it. */
+  get(callId: string): CallEntry | undefined {
+    return this.#ledger.get(callId)
   }
 
   entries(): readonly CallEntry[] {
@@ -318,21 +280,6 @@ export class ToolCalls {
   /** Whether a question is one that a call asks. */
   asks(interrupt: Interrupt): boolean {
     return this.#ledger.entries().some((entry) => isOpen(entry) && entry.asking?.interrupt === interrupt)
-  }
-
-  /** Whether the result of a call is the run's answer: its tool says so, and it did not fail (M6). */
-  isDirect({ callId, isError, output }: ToolMessage): boolean {
-    const entry = this.#ledger.get(callId)
-    const direct = entry?.tool?.returnDirect
-    if (isError || direct === undefined) return false
-    if (typeof direct === 'boolean') return direct
-    try {
-      return direct(entry?.done ? entry.done.output : output)
-    } catch (error) {
-      const message = `${entry?.call.name}: ${messageOf(error)}`
-      this.#run.warn({ code: 'return-direct-failed', message, source: 'core' })
-      return false
-    }
   }
 
   /** A call in its tool's own words: every call comes in through here. */
@@ -428,12 +375,12 @@ export class ToolCalls {
       tool: this.#toolOf(call.name),
       step: this.#run.step,
       parent: actor && maker ? actor.context : this.#run.context,
-      attributes: options.attributes ?? {},
+      attributes: options.attributes,
       asker,
       maker,
       provisional: maker ? maker.provisional : asker !== undefined && this.#askers.open,
       ceiling: maker ? maker.ceiling : options.ceiling,
-      within: maker ? undefined : options.keys,
+      keyCeiling: maker ? undefined : options.keys,
       // What tools and wraps make works inside the slot of the call that made it, and under its keys.
       slots: maker ? new Slots() : this.slots,
       rest,
@@ -459,7 +406,7 @@ export class ToolCalls {
 
   #begin(entry: CallEntry): void {
     entry.begun = true
-    this.#events.started(entry)
+    this.events.started(entry)
     entry.promise = this.#make(entry)
     this.#keep(entry.promise)
   }
@@ -467,7 +414,7 @@ export class ToolCalls {
   /** Makes the call: its result as a message, or a throw if it ends the run or was discarded. */
   async #make(entry: CallEntry): Promise<ToolMessage> {
     try {
-      const work = makeCall(this.#run, entry, this.#events)
+      const work = makeCall(this.#run, entry)
       entry.work = work
       const message = await Promise.race([work, entry.abandoned.then(() => this.#abandon(entry))])
       if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
@@ -475,21 +422,16 @@ export class ToolCalls {
       entry.message = freeze({ ...stands, callId: entry.id, name: entry.call.name })
       return entry.message
     } catch (error) {
-      if (error instanceof RunStop && !entry.signal.aborted) return this.#stop(entry, error)
+      // It stays open, and so do those that must not overtake it: they start after the resume, too (A22, H14).
+      if (error instanceof RunStop && !entry.signal.aborted) entry.stopped = error
       // Before its slot is free: what waits for it must not start any more (A12).
-      if (this.#asked.includes(entry)) this.abort(error)
+      else if (this.#asked.includes(entry)) this.abort(error)
       throw error
     } finally {
       this.#settle(entry)
       if (!entry.provisional && !entry.discarded) this.#close(entry)
       if (!entry.signal.aborted) this.#run.saver.soon()
     }
-  }
-
-  /** The call stays open, and so do those that must not overtake it: they start after the resume, too (A22, H14). */
-  #stop(entry: CallEntry, stop: RunStop): never {
-    entry.stopped = stop
-    throw stop
   }
 
   #settle(entry: CallEntry): void {
@@ -519,7 +461,7 @@ export class ToolCalls {
     // As a checkpoint has it: not made in this run, it is a call like any other.
     if (entry.begun) {
       if (!entry.maker) this.counts.committed++
-      this.#events.committed(entry)
+      this.events.committed(entry)
     }
     entry.commit()
     for (const child of entry.children) this.#commit(child, child.id, modelEnded)
@@ -538,7 +480,7 @@ export class ToolCalls {
 
   #close(entry: CallEntry): void {
     endSpans(entry)
-    this.#events.ended(entry)
+    this.events.ended(entry)
     // Only `returnDirect` still asks for it.
     if (!entry.tool?.returnDirect) entry.done = undefined
   }
@@ -549,11 +491,6 @@ export class ToolCalls {
     }
   }
 
-  /** Nothing more comes of what stayed open. */
-  over(): void {
-    for (const entry of this.#ledger.entries()) endSpans(entry)
-  }
-
   /** Lets go of a provisional call: it alone is aborted, and nobody sees its result (H20). */
   #discard(entry: CallEntry, cause: DiscardCause, undo = true): void {
     for (const child of entry.children) if (child.provisional && !child.discarded) this.#discard(child, cause, undo)
@@ -561,7 +498,7 @@ export class ToolCalls {
     // As a checkpoint has it, and nobody has asked for it since.
     if (!entry.begun) return
     if (!entry.maker) this.counts.discarded++
-    this.#events.discarded(entry)
+    this.events.discarded(entry)
     const reason = new ToolDiscardedError(entry.call.id, cause)
     entry.abort(reason, this.#run.config.grace)
     entry.warmUp?.abort(reason)
@@ -583,14 +520,6 @@ export class ToolCalls {
   }
 }
 
-/** A call's result, or how far it came. */
-function outcome(call: ToolCall, entry: CallEntry | undefined): ToolMessage {
-  const message = entry?.message
-  if (message?.callId === call.id) return message
-  if (message) return freeze({ ...message, callId: call.id })
-  return freeze(textMessage(call, entry?.entered ? CUT_OFF : NOT_STARTED, true))
-}
-
 function unlessStop(error: unknown): void {
   if (!(error instanceof RunStop)) throw error
 }
@@ -598,9 +527,4 @@ function unlessStop(error: unknown): void {
 /** It threw an `AgentError` that ends the run before its model call stood. */
 function hasEndedRun(entry: CallEntry | undefined): boolean {
   return entry?.settled === true && entry.message === undefined && entry.stopped === undefined
-}
-
-/** The result as the history has it: under the name the model wrote. */
-function inWordsOf(call: ToolCall | undefined, message: ToolMessage): ToolMessage {
-  return !call || call.name === message.name ? message : freeze({ ...message, name: call.name })
 }

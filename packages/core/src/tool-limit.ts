@@ -38,8 +38,8 @@ export class Seat {
   }
 
   /**
-   * Takes a slot, and gives whether there was one. Throws {@link ToolBusyError} where there is none and the call must not wait (I8);
-   * one that is made early may, until the loop asks for it (O6).
+   * Takes a slot, and gives whether there was one. Throws {@link ToolBusyError} where there is none and the call must not
+   * wait (I8); one that is made early may, until the loop asks for it (O6).
    */
   take(): boolean {
     if (this.#queue.take()) return true

@@ -49,6 +49,7 @@ export const CUT_OFF = 'The run ended while this call was at work: it was cut of
 /** What the model reads of a call that a process had started when it came to its end (L21). */
 export const MAY_HAVE_HAPPENED =
   'This call was started, and the process ended before its result was known: it may have happened. It was not made again.'
+
 /** What the model reads of a call that was cancelled, alone (I4). */
 export function cancelledMessage(call: ToolCall, started: boolean): ToolMessage {
   const text = started

@@ -17,7 +17,7 @@ export interface ToolStatus {
   readonly message?: string
   /** When its function was entered first. Milliseconds since the epoch, with fractions. */
   readonly startedAt?: number
-  /** When the call had settled, all its wraps out. */
+  /** When the call had settled, all its wraps out; of one that an earlier run of a checkpoint made, when that was resumed. */
   readonly endedAt?: number
   /** Of one that started with the members its tool needs: how long its function has waited for the others, in milliseconds. */
   readonly waitedMs?: number
@@ -26,7 +26,10 @@ export interface ToolStatus {
 /** A call is forgotten when so many more have ended. */
 const MOST_ENDED = 1_000
 
-/** Which of a run's calls have ended, and how long each is remembered. Without timers: a call is forgotten when it is asked for. */
+/**
+ * Which of a run's calls have ended, and how long each is remembered. Without timers: a call is forgotten when it is asked
+ * for.
+ */
 export class EndedCalls {
   #count = 0
 

@@ -75,9 +75,9 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   /** Default `external`. A function is asked with each call's checked input. */
   readonly effect?: Effect | Method<Input, Effect>
   /**
-   * Names of what a call reads and writes, such as `file:src/a.ts`, from its checked input. Of calls of a step that name the same
-   * key readers overlap and a writer runs alone, in call order (H14). What a call makes itself works under its keys. A throw counts as
-   * an `external` call without keys, and is a warning (H4).
+   * Names of what a call reads and writes, such as `file:src/a.ts`, from its checked input. Of calls of a step that name
+   * the same key readers overlap and a writer runs alone, in call order (H14). What a call makes itself works under its
+   * keys. A throw counts as an `external` call without keys, and is a warning (H4).
    */
   reads?(input: Input): readonly string[]
   writes?(input: Input): readonly string[]
@@ -89,8 +89,8 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
    */
   readonly needs?: readonly string[]
   /**
-   * Prepares for a call whose input is not known yet: opens a connection, signs in. At most once per call, and in some runs never.
-   * A throw is a warning. For tools declared `read` (H33).
+   * Prepares for a call whose input is not known yet: opens a connection, signs in. At most once per call, and in some runs
+   * never. A throw is a warning. For tools declared `read` (H33).
    */
   warm?(context: WarmContext): Warmed | Promise<Warmed>
   /** Undoes a call that succeeded and was then discarded. Required for `reversible`. */
@@ -112,16 +112,16 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
    */
   readonly concurrency?: number | { readonly limit: number; readonly whenFull?: 'wait' | 'fail' }
   /**
-   * Answers each call at once with `{ callId, state: 'running' }` and goes on beside the run; the model hears of the result later, and
-   * may ask with the tool `tool_status` (I15, I16). `atEnd`: what becomes of open work when the model answers: the answer waits for
-   * it (the default), it is aborted, or `result.background` has it (I17). Never early.
+   * Answers each call at once with `{ callId, state: 'running' }` and goes on beside the run, begun once; the model hears
+   * of the result later, and may ask with the tool `tool_status` (I15, I16). `atEnd`: what becomes of open work when the
+   * model answers: the answer waits for it (the default), it is aborted, or `result.background` has it (I17). Never early.
    */
   readonly background?: boolean | { readonly atEnd?: 'wait' | 'cancel' | 'detach' }
   /** Of a tool without `execute`: what its caller may answer. */
   readonly output?: StandardSchemaV1<unknown, Output>
   /**
-   * Does the work. An async generator yields {@link Progress} and returns its output. Without it the caller of the run does: the run
-   * is interrupted with the call, and the answer given to `resume` is the output (M15).
+   * Does the work. An async generator yields {@link Progress} and returns its output. Without it the caller of the run
+   * does: the run is interrupted with the call, and the answer given to `resume` is the output (M15).
    */
   execute?(input: Input, context: ToolContext<Warmed>): Output | Promise<Output> | AsyncGenerator<Progress, Output>
   /** How the model reads the output. Default: a string as it is, `undefined` as empty text, anything else as JSON. */
@@ -143,8 +143,8 @@ export function isEffect(value: unknown): value is Effect {
 }
 
 /**
- * The effect of a call with this checked input; `reversible` without `compensate` counts as `external`. Throws what the tool's own
- * function throws.
+ * The effect of a call with this checked input; `reversible` without `compensate` counts as `external`. Throws what the
+ * tool's own function throws.
  */
 export function effectOf(tool: Tool, input: unknown): Effect {
   const effect = typeof tool.effect === 'function' ? tool.effect(input) : (tool.effect ?? 'external')

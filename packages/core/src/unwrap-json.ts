@@ -1,6 +1,6 @@
 /** Values that a model wrote as JSON text where the values themselves belong (qC34). */
 
-import { isRecord } from './assemble/metadata.ts'
+import { isRecord } from './json.ts'
 
 type Path = readonly string[]
 

@@ -25,14 +25,16 @@ export interface EagerToolsOptions {
 /**
  * Eager may change when a tool runs, never whether, how often, or with what.
  *
- * A `read` starts when its arguments have closed, or the members it needs of them are there; an `idempotent` or `reversible` call when it is sealed, an `external` one (the
- * default) after the model call has stood, unless the policy names it (H2, H3). A call whose response does not stand, or that the
- * loop does not ask for in the end, is discarded: aborted alone, its result seen by nobody. Never early: calls whose input fails
- * the schema, unknown tools, and calls of the last permitted step (H5); calls behind one that is not a `read` and names no resource
- * key; and calls that name a key which an earlier one that has not started names, or may yet name (H14).
+ * A `read` starts when its arguments have closed, or the members it needs of them are there; an `idempotent` or
+ * `reversible` call when it is sealed, an `external` one (the default) after the model call has stood, unless the policy
+ * names it (H2, H3). A call whose response does not stand, or that the loop does not ask for in the end, is discarded:
+ * aborted alone, its result seen by nobody. Never early: calls whose input fails the schema, unknown tools, and calls of
+ * the last permitted step (H5); calls behind one that is not a `read` and names no resource key; and calls that name a key
+ * which an earlier one that has not started names, or may yet name (H14).
  *
- * What that has brought is in `result.savings` (H34), and in all on the run's span. If a model is caught changing arguments that had
- * closed, the calls of that tool wait for their seals for the rest of the run, at the second time those of all tools (H35).
+ * What that has brought is in `result.savings` (H34), and in all on the run's span. If a model is caught changing arguments
+ * that had closed, the calls of that tool wait for their seals for the rest of the run, at the second time those of all
+ * tools (H35).
  *
  * @throws {ConfigError} A member of `budget` is out of range.
  */

@@ -17,8 +17,8 @@ interface Running {
 }
 
 /**
- * W_k(d). Work starts in order as soon as a slot is free; what waits for its place holds no slot, and does not hold up what follows.
- * With one slot it is the sum.
+ * W_k(d). Work starts in order as soon as a slot is free; what waits for its place holds no slot, and does not hold up what
+ * follows. With one slot it is the sum.
  */
 export function makespan(works: readonly Work[], slots: number): number {
   const waiting = new Map<Place | undefined, { readonly work: Work; readonly order: number }[]>()

@@ -3,8 +3,8 @@
 import type { FinishReason, Message, ModelEvent, ReadChunk, ToolCall, Wire } from '@meanwhile/core'
 
 /**
- * The events do not say how the response ended. Unless whoever pushes them does, it is `tool-calls` or `stop` as long as every call that has
- * begun was sealed by its `tool-call`, and else `other`, after which no call runs.
+ * The events do not say how the response ended. Unless whoever pushes them does, it is `tool-calls` or `stop` as long as
+ * every call that has begun was sealed by its `tool-call`, and else `other`, after which no call runs.
  */
 export const modelEvents: Wire<ModelEvent, Message> = {
   provider: 'unknown',
@@ -44,7 +44,10 @@ function reader(): ReadChunk<ModelEvent> {
   }
 }
 
-/** Of a call that must not run the text as it came; if that was not kept, or might be used after all, another one that is no JSON. */
+/**
+ * Of a call that must not run the text as it came; if that was not kept, or might be used after all, another one that is no
+ * JSON.
+ */
 function argumentsOf({ input, inputError }: ToolCall): string {
   if (inputError === undefined) return JSON.stringify(input)
   const text = String(input)

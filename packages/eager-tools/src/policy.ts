@@ -3,9 +3,9 @@
 import { type Effect, type Model, messageOf, type Run, type Tool, type ToolCall } from '@meanwhile/core'
 
 /**
- * What a start stands on. `prefix`: the members that the tool needs to start are complete, and the call's input is these alone; the
- * policy is asked again before the tool gets the rest. `closed`: the arguments' root object has closed and parses, though the provider might still change its
- * mind. `sealed`: not one byte of the call will change.
+ * What a start stands on. `prefix`: the members that the tool needs to start are complete, and the call's input is these
+ * alone; the policy is asked again before the tool gets the rest. `closed`: the arguments' root object has closed and
+ * parses, though the provider might still change its mind. `sealed`: not one byte of the call will change.
  */
 export type Evidence = 'prefix' | 'closed' | 'sealed'
 

@@ -79,7 +79,10 @@ class Ending {
 
 type HowEnded = 'finished' | 'failed' | 'aborted'
 
-/** Between who pushes and who reads. It holds what came since the reader last looked: of one that is at work, what came in this turn. */
+/**
+ * Between who pushes and who reads. It holds what came since the reader last looked: of one that is at work, what came in
+ * this turn.
+ */
 class PushedResponse<Event> implements AsyncIterable<Event | Ending> {
   readonly ended: Promise<HowEnded>
   #resolve: (how: HowEnded) => void = () => undefined

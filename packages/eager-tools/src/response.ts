@@ -130,7 +130,10 @@ export class StreamedResponse {
     return step >= setup.maxSteps
   }
 
-  /** Asks once for each input what the schema, and the tool's effect and keys, say of it. An input that changes meanwhile has its own check. */
+  /**
+   * Asks once for each input what the schema, and the tool's effect and keys, say of it. An input that changes meanwhile
+   * has its own check.
+   */
   async #check(streamed: StreamedCall, call: ToolCall, evidence: Evidence): Promise<void> {
     const { tool, written } = streamed
     Object.assign(streamed, declared(tool))
@@ -229,7 +232,10 @@ function mayMeet({ tool, state, evidence, keys }: StreamedCall, later: StreamedC
   return tool?.writes !== undefined || (tool?.reads !== undefined && later.keys.writes.size > 0)
 }
 
-/** The checked input of a call that is ours to make. The loop makes any other, too, and its error result says what is wrong with it. */
+/**
+ * The checked input of a call that is ours to make. The loop makes any other, too, and its error result says what is wrong
+ * with it.
+ */
 async function usable(
   tool: Tool | undefined,
   call: ToolCall,

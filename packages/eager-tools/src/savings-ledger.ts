@@ -42,8 +42,11 @@ interface Step {
   readonly open: Map<string, Made[]>
   /** By the id in the history. */
   readonly committed: Map<string, Made>
-  readonly results: ToolMessage[]
+  /** Of the calls the loop asked for, in call order; not what they say, which may be long. */
+  readonly results: Result[]
 }
+
+type Result = Required<Pick<ToolMessage, 'callId' | 'name' | 'isError'>>
 
 /** Of one run. */
 export class SavingsLedger {
@@ -132,7 +135,11 @@ export class SavingsLedger {
         break
       }
       case 'step-end':
-        for (const message of event.messages) if (message.role === 'tool') step.results.push(message)
+        for (const message of event.messages) {
+          if (message.role !== 'tool') continue
+          const { callId, name, isError = false } = message
+          step.results.push({ callId, name, isError })
+        }
         this.#credit(step)
         this.#charge(run, (last) => last.made.every((made) => made.isCommitted || made.status()?.endedAt !== undefined))
     }
@@ -219,7 +226,7 @@ function savingsOf(step: Step): StepSavings {
 }
 
 /** A call the loop asked for, with its result, or one that was discarded. */
-function callOf(step: Step, made: Made | undefined, result?: ToolMessage): CallSavings {
+function callOf(step: Step, made: Made | undefined, result?: Result): CallSavings {
   const callId = result?.callId ?? made?.callId ?? ''
   const certain = step.certain.get(callId)
   return {

@@ -1,4 +1,4 @@
-/** What starting early has brought: `result.savings` (H34). Plain JSON; times in milliseconds, those of a step from its model call's start. */
+/** What starting early has brought: `result.savings` (H34). Plain JSON, in milliseconds. */
 
 import type { DiscardCause } from '@meanwhile/core'
 import type { Evidence } from './policy.ts'
@@ -19,11 +19,13 @@ export interface Savings {
 }
 
 /**
- * One step against the same calls after its stream: with the durations measured here, in call order, on as many slots as the run has,
- * and within the limits of the tools as far as this step's own calls fill them.
+ * One step, its times from its model call's start, against the same calls after its stream: with the durations measured
+ * here, in call order, on as many slots as the run has, and within the limits of the tools as far as this step's own calls
+ * fill them.
  *
- * Left out: what a warm-up saves, and waits for calls of other runs. Where resource keys keep calls apart, the counterfactual lets
- * them overlap: the saving is then at least what is shown. With `statusFor: 0` only early calls are measured.
+ * Left out: what a warm-up saves, and waits for calls of other runs. Where resource keys keep calls apart, the
+ * counterfactual lets them overlap: the saving is then at least what is shown. With `statusFor: 0` only early calls are
+ * measured.
  */
 export interface StepSavings {
   readonly step: number
@@ -56,7 +58,10 @@ export interface CallSavings {
   readonly startedMs?: number
   /** d: from then until the call had settled, all its wraps out; 0 if its function was never entered. */
   readonly durationMs: number
-  /** Of that, how long its function waited for members of its input that were still being written: no time of d after the stream. */
+  /**
+   * Of that, how long its function waited for members of its input that were still being written: no time of d after the
+   * stream.
+   */
   readonly waitedMs?: number
   /** What an early start stood on; absent if the loop started it. */
   readonly evidence?: Evidence

@@ -34,8 +34,8 @@ type FromAgent =
   | 'telemetry'
 
 /**
- * Those of an agent hold as they do there. Its `middleware` is for what stands round tool calls: the model is not asked from here, so that
- * what would repeat or redirect a model call has nothing to do.
+ * Those of an agent hold as they do there. Its `middleware` is for what stands round tool calls: the model is not asked
+ * from here, so that what would repeat or redirect a model call has nothing to do.
  */
 export interface ToolExecutorOptions
   extends EagerToolsOptions,
@@ -52,20 +52,22 @@ export interface ToolExecutor<Event, Item> extends AsyncDisposable {
   /** An event of the response's stream. Never waits. Throws `TypeError` once the response is finished or aborted (H38). */
   push(event: Event): void
   /**
-   * The response has ended: what started early is committed or discarded, what did not is run. Called again it gives the same promise, which
-   * need not be awaited. It rejects with
+   * The response has ended: what started early is committed or discarded, what did not is run. Called again it gives the
+   * same promise, which need not be awaited. It rejects with
    *
    * - {@link ModelError}: the response failed or was cut off, all its calls are discarded, and there is nothing to send back;
    * - {@link RunAbortedError}: it was aborted;
    * - {@link ConfigError}: a call wants an answer (`interrupt`), which needs an agent;
    * - what else ends a run: an {@link AgentError} of a tool or middleware.
    *
-   * `reason`: how it ended, if you know better than its events. Core's model events do not say it; see {@link createToolExecutor}.
+   * `reason`: how it ended, if you know better than its events. Core's model events do not say it; see
+   * {@link createToolExecutor}.
    */
   finish(reason?: FinishReason): Promise<FinishedResponse<Item>>
   /**
-   * This response failed, or is not wanted, and what is pushed from now on is another one: its calls join those that ask for the same, and
-   * are held until then (H22). `error`: what failed. Throws `TypeError` once the response is finished or aborted.
+   * This response failed, or is not wanted, and what is pushed from now on is another one: its calls join those that ask
+   * for the same, and are held until then (H22). `error`: what failed. Throws `TypeError` once the response is finished or
+   * aborted.
    */
   retry(error?: unknown): void
   /** Discards everything. Resolves when nothing is at work any more, at the latest after the grace time. */
@@ -81,7 +83,10 @@ export interface FinishedResponse<Item> {
   readonly message: AssistantMessage
   /** One of each call, in call order (H37). */
   readonly toolMessages: readonly ToolMessage[]
-  /** The message for the next request, in the wire's form: its calls have ids of their own, also where those of the provider were none. */
+  /**
+   * The message for the next request, in the wire's form: its calls have ids of their own, also where those of the provider
+   * were none.
+   */
   readonly response: readonly Item[]
   /** The tool messages for the next request, in the wire's form: they go behind {@link response}. */
   readonly results: readonly Item[]
@@ -90,11 +95,12 @@ export interface FinishedResponse<Item> {
 }
 
 /**
- * Starts the tool calls of one response while its stream is pushed, by the rules of {@link eagerTools}, and runs the others when it is
- * finished (H37). Each response has an executor of its own; what is tried again is the same response.
+ * Starts the tool calls of one response while its stream is pushed, by the rules of {@link eagerTools}, and runs the others
+ * when it is finished (H37). Each response has an executor of its own; what is tried again is the same response.
  *
- * `wire` says what is pushed and what goes back: `chatWire()`, `responsesWire()`, `messagesWire()` of `@meanwhile/models`. Without one that is
- * core's {@link ModelEvent}s and messages; unless `finish` says how such a response ended, its calls may run if each was sealed.
+ * `wire` says what is pushed and what goes back: `chatWire()`, `responsesWire()`, `messagesWire()` of `@meanwhile/models`.
+ * Without one that is core's {@link ModelEvent}s and messages; unless `finish` says how such a response ended, its calls
+ * may run if each was sealed.
  *
  * Throws {@link ConfigError} for an option that cannot work.
  */

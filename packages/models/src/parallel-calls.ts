@@ -1,12 +1,7 @@
 /** Calls that come wrapped into one named `parallel`, a tool that OpenAI's models know of and nobody has declared (qC37). */
 
-import type { CallPiece, ToolDefinition } from '@meanwhile/core'
+import type { CallPiece, NestedCall, ToolDefinition } from '@meanwhile/core'
 import { isRecord } from './is-record.ts'
-
-interface NestedCall {
-  readonly name: string
-  readonly input: unknown
-}
 
 /**
  * What a call of this name may stand for. A call `parallel` stands for those it wraps if no tool of that name is declared and all

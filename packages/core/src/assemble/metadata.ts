@@ -1,3 +1,6 @@
+/** What providers say beside a part, merged. */
+
+import { isRecord } from '../json.ts'
 import type { ProviderMetadata } from '../message.ts'
 
 /** Both metadata, merged per provider; of a member that both have the later one stands. */
@@ -11,8 +14,4 @@ export function mergeMetadata(
     return [provider, isRecord(before) && isRecord(data) ? { ...before, ...data } : data]
   })
   return { ...earlier, ...Object.fromEntries(merged) }
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -3,8 +3,8 @@
 import type { OnMember } from '../json-members.ts'
 
 /**
- * Is given each delta before the scanner is, and told by the scanner of each member. It keeps no more text than the member that is
- * coming, so that each piece is joined once, and decodes only keys and the needed members (G13).
+ * Is given each delta before the scanner is, and told by the scanner of each member. It keeps no more text than the member
+ * that is coming, so that each piece is joined once, and decodes only keys and the needed members (G13).
  */
 export class NeededMembers {
   readonly #needs: readonly string[]

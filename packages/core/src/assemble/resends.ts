@@ -3,11 +3,11 @@
 /**
  * Tells a re-send from a piece that goes on.
  *
- * A piece is a re-send if it begins with everything that came so far, an object begun at least, and could not go on with it as
- * JSON: a `{` may come only where a value may begin; inside a string the first quote of the piece would end it, and its first key
- * would follow. So pieces of valid arguments are never taken for re-sends, however they are cut: in `{"a":` | `{"a":1}}` the second
- * may go on, and does. Where both are possible the piece goes on, until a later one shows that it did not; once there was one
- * re-send, all that can be one are.
+ * A piece is a re-send if it begins with everything that came so far, an object begun at least, and could not go on with it
+ * as JSON: a `{` may come only where a value may begin; inside a string the first quote of the piece would end it, and its
+ * first key would follow. So pieces of valid arguments are never taken for re-sends, however they are cut: in `{"a":` |
+ * `{"a":1}}` the second may go on, and does. Where both are possible the piece goes on, until a later one shows that it did
+ * not; once there was one re-send, all that can be one are.
  */
 export class Resends {
   #certain = false

@@ -14,8 +14,8 @@ export interface InputValue {
 }
 
 /**
- * Parsed at most twice: when the root object closed, and at the end if the text went on after that (G13). Members that a tool needs
- * are decoded once besides, each by itself.
+ * Parsed at most twice: when the root object closed, and at the end if the text went on after that (G13). Members that a
+ * tool needs are decoded once besides, each by itself.
  */
 export class ToolInput {
   readonly #limits: InputLimits

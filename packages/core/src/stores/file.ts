@@ -7,10 +7,10 @@ import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../chec
 import { CheckpointConflictError, CheckpointCorruptError } from '../errors.ts'
 
 /**
- * Keeps checkpoints in the folder, which is made when it is first written to, for this user alone. What is written is synced beside the
- * old and renamed over it, so that a kill or a loss of power leaves the old or the new (L17). Between processes, too, one of several
- * savers over one revision wins, without a lock that a killed one could leave (docs/decisions/0008). It needs the atomic renames of a
- * local POSIX file system.
+ * Keeps checkpoints in the folder, which is made when it is first written to, for this user alone. What is written is
+ * synced beside the old and renamed over it, so that a kill or a loss of power leaves the old or the new (L17). Between
+ * processes, too, one of several savers over one revision wins, without a lock that a killed one could leave
+ * (docs/decisions/0008). It needs the atomic renames of a local POSIX file system.
  */
 export function fileStore(directory: string): CheckpointStore {
   const root = resolve(directory) // a later `chdir` does not move it
@@ -78,7 +78,10 @@ const VERSION = /^(\d+)-(\d+)-[0-9a-f]{16}$/
 const ABANDONED = 60_000
 const TEMPORARY = /^\.tmp-(\d+)-[0-9a-f]{16}$/
 
-/** As much of the id as any disk takes, for people, and a hash that keeps ids apart. JSON, as half a surrogate pair has no bytes of its own. */
+/**
+ * As much of the id as any disk takes, for people, and a hash that keeps ids apart. JSON, as half a surrogate pair has no
+ * bytes of its own.
+ */
 function folderName(id: string): string {
   const readable = id
     .slice(0, 40)
@@ -146,8 +149,8 @@ async function create(root: string, folder: string, name: string, text: string):
 }
 
 /**
- * A further version. It is written into the folder of the old one, which then gets the new name: that succeeds once, and for nobody whose
- * old version is no longer there.
+ * A further version. It is written into the folder of the old one, which then gets the new name: that succeeds once, and
+ * for nobody whose old version is no longer there.
  */
 async function replace(folder: string, old: string, name: string, text: string): Promise<boolean> {
   const file = join(folder, old, `${name}.json`)

@@ -1,0 +1,56 @@
+/** Results as the history has them, and what stands there for a call that came to none. */
+
+import { resolveAliases } from './aliases.ts'
+import type { CallEntry } from './call-entry.ts'
+import { sameCall } from './canonical.ts'
+import { freeze } from './history.ts'
+import type { ToolCall, ToolMessage } from './message.ts'
+import type { RunState } from './run.ts'
+import { CUT_OFF, NOT_STARTED, textMessage } from './tool-message.ts'
+
+/** The result of each call, or what became of it, which the reader is told then (A14, B6). */
+export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
+  return calls.map((call) => {
+    const entry = run.calls.get(call.id)
+    const made = entry?.discarded ? undefined : entry
+    if (!made?.message) return refuse(run, call, made?.entered ? CUT_OFF : NOT_STARTED)
+    const { message } = made
+    // What a `wrapAgent` that left was just being given never came up.
+    if (!made.shown) run.push({ type: 'tool-end', callId: call.id, message })
+    return inWordsOf(call, message)
+  })
+}
+
+/** The same for calls that a checkpoint keeps open, early ones included: a resume tells of their end (K14, K15). */
+export function outcomesOf(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
+  return calls.map((call) => {
+    const entry = run.calls.get(call.id)
+    const kept = !entry?.discarded || entry.discarded === 'run_aborted'
+    const made = entry && kept && sameCall(entry.call, own(run, call)) ? entry : undefined
+    return inWordsOf(call, outcome(call, made))
+  })
+}
+
+/** The error result of a call that is not made, or comes to no result: the reader is told then. */
+export function refuse(run: RunState, call: ToolCall, text: string): ToolMessage {
+  const message = freeze(textMessage(own(run, call), text, true))
+  run.push({ type: 'tool-end', callId: call.id, message })
+  return inWordsOf(call, message)
+}
+
+/** The result as the history has it: under the name the model wrote (M9). */
+export function inWordsOf(call: ToolCall | undefined, message: ToolMessage): ToolMessage {
+  return !call || call.name === message.name ? message : freeze({ ...message, name: call.name })
+}
+
+/** A call's result, or how far it came. */
+function outcome(call: ToolCall, entry: CallEntry | undefined): ToolMessage {
+  const message = entry?.message
+  if (message?.callId === call.id) return message
+  if (message) return freeze({ ...message, callId: call.id })
+  return freeze(textMessage(call, entry?.entered ? CUT_OFF : NOT_STARTED, true))
+}
+
+function own(run: RunState, call: ToolCall): ToolCall {
+  return resolveAliases(call, run.setup.tools)
+}
