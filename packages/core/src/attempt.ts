@@ -44,7 +44,7 @@ export function attemptFlow(
   const controller = new AbortController()
   const asked = withOutputTool(request)
   // A wrap may have put a signal of its own into the request: the run's abort reaches the model all the same.
-  const stop = AbortSignal.any([request.signal, run.signal])
+  const stop = run.stopOf(request.signal)
   const follow = () => controller.abort(stop.reason)
   let attempt = 0
   let started = 0

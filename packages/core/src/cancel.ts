@@ -23,7 +23,7 @@ export class Cancel {
   escalated = false
   readonly #raised: (mode: CancelMode) => void
   readonly #halt = new AbortController()
-  readonly #timers: Set<ReturnType<typeof timer>> = new Set()
+  readonly #timers: ReturnType<typeof timer>[] = []
   #mode: CancelMode | undefined
   #error: RunCancelled | undefined
 
@@ -50,7 +50,7 @@ export class Cancel {
     const { at = 'now', escalateAfter } = checked(options)
     this.#raise(at)
     if (escalateAfter === undefined || at === 'now') return
-    this.#timers.add(
+    this.#timers.push(
       timer(escalateAfter, () => {
         if (this.#mode !== 'now') this.escalated = true
         this.#raise('now')

@@ -17,8 +17,6 @@ export class EventBuffer {
   readonly #queue: Waiting[] = []
   /** Of each call the progress nobody has taken yet: the newest wins (I3). */
   readonly #progress: Map<string, Waiting> = new Map()
-  /** Of each part its latest delta, if it waits and nothing but deltas and progress, which comes and goes, is behind it. */
-  readonly #deltas: Map<string, Waiting> = new Map()
   #end: End | 'left' | undefined
   #wake: (() => void) | undefined
 
@@ -53,8 +51,10 @@ export class EventBuffer {
   async *read(): AsyncGenerator<AgentEvent, undefined> {
     for (;;) {
       for (let taken = this.#queue.shift(); taken; taken = this.#queue.shift()) {
-        this.#forget(taken)
-        yield taken.event
+        const { event } = taken
+        // The next of its call takes no other's place.
+        if (event.type === 'tool-progress') this.#progress.delete(callOf(event))
+        yield event
       }
       if (this.#end) break
       await new Promise<void>((resolve) => {
@@ -69,15 +69,6 @@ export class EventBuffer {
     const waiting = { event }
     this.#queue.push(waiting)
     if (event.type === 'tool-progress') this.#progress.set(callOf(event), waiting)
-    else if ('delta' in event) this.#deltas.set(partOf(event), waiting)
-    else this.#deltas.clear()
-  }
-
-  /** The reader has taken it: nothing is joined to it any more, nothing takes its place. */
-  #forget(taken: Waiting): void {
-    const { event } = taken
-    if (event.type === 'tool-progress') this.#progress.delete(callOf(event))
-    else if ('delta' in event && this.#deltas.get(partOf(event)) === taken) this.#deltas.delete(partOf(event))
   }
 
   #dropProgress(event: Progress): void {
@@ -87,15 +78,26 @@ export class EventBuffer {
 
   /** Makes room; gives whether the event is taken care of. */
   #squeeze(event: AgentEvent): boolean {
-    const latest = 'delta' in event ? this.#deltas.get(partOf(event)) : undefined
-    if (latest && 'delta' in latest.event && 'delta' in event) {
-      latest.event = { ...latest.event, delta: latest.event.delta + event.delta }
-      return true
-    }
+    if ('delta' in event && this.#join(event)) return true
     const oldest = this.#queue.findIndex(({ event }) => event.type === 'custom')
     if (oldest >= 0) this.#queue.splice(oldest, 1)
     if (oldest >= 0 || event.type === 'custom') this.dropped++
     return oldest < 0 && event.type === 'custom'
+  }
+
+  /** Joins a delta to the latest of its part, if that waits and nothing but deltas and progress, which comes and goes, is behind it. */
+  #join(delta: Delta): boolean {
+    for (let i = this.#queue.length - 1; i >= 0; i--) {
+      const waiting = this.#queue[i] as Waiting
+      const { event } = waiting
+      if ('delta' in event) {
+        if (!isSamePart(event, delta)) continue
+        waiting.event = { ...event, delta: event.delta + delta.delta }
+        return true
+      }
+      if (event.type !== 'tool-progress') return false
+    }
+    return false
   }
 
   #stir(): void {
@@ -113,7 +115,12 @@ function callOf({ runId, callId }: Progress): string {
 
 type Delta = Extract<AgentEvent, { readonly delta: string }>
 
-/** Which part of which response a delta belongs to. */
-function partOf(delta: Delta): string {
-  return `${delta.runId} ${delta.attempt} ${delta.type} ${'id' in delta ? delta.id : ''}`
+/** Whether two deltas belong to the same part of the same response. */
+function isSamePart(one: Delta, other: Delta): boolean {
+  return (
+    one.runId === other.runId &&
+    one.attempt === other.attempt &&
+    one.type === other.type &&
+    ('id' in one ? one.id : '') === ('id' in other ? other.id : '')
+  )
 }

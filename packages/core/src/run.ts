@@ -87,7 +87,6 @@ export class RunState {
   /** Of hooks and wraps that are not out: those that never come out end with the run. */
   readonly spans: Set<Span> = new Set()
   readonly questions: Questions = new Questions()
-  readonly values: CellValues = new CellValues()
   setup: AgentSetup
   /** What the loop works in: the context of the run's span, or of the innermost `wrapAgent`'s. */
   context: Context = ROOT_CONTEXT
@@ -130,10 +129,12 @@ export class RunState {
   readonly #nesting: Nesting | undefined
   /** Runs inside its calls. */
   readonly #nested: Set<RunState> = new Set()
+  #values: CellValues | undefined
   #ended: AgentError | undefined
   #graceBegan: number | undefined
   #break: (error: AgentError) => void = () => undefined
-  #request = new AbortController()
+  /** Of the latest model request. */
+  #request: AbortController | undefined
   #betweenAttempts = false
   /** Why the last answer did not fit the output schema, if that was what was wrong with it. */
   #misfit: OutputError | undefined
@@ -187,6 +188,11 @@ export class RunState {
     return { traceId, spanId, traceFlags }
   }
 
+  /** Of its run-local cells. */
+  get values(): CellValues {
+    return (this.#values ??= new CellValues())
+  }
+
   get middleware(): readonly Middleware[] {
     return this.config.middleware
   }
@@ -210,7 +216,7 @@ export class RunState {
     if (!(error instanceof RunStop)) this.#break(error)
     if (this.over || this.signal.aborted) return
     this.#controller.abort(error)
-    this.#request.abort(error)
+    this.#request?.abort(error)
     this.calls.abort(error)
     this.background.abort(error)
   }
@@ -271,14 +277,14 @@ export class RunState {
       this.stop(this.cancel.error)
       return
     }
-    if (this.#betweenAttempts) this.#request.abort(this.cancel.error)
+    if (this.#betweenAttempts) this.#request?.abort(this.cancel.error)
     for (const inner of this.#nested) inner.cancel.request({ at: mode })
   }
 
   /** An attempt has failed and another will follow: the wait for it is a safe point for every mode (K7). */
   set betweenAttempts(between: boolean) {
     this.#betweenAttempts = between
-    if (between && this.cancel.mode) this.#request.abort(this.cancel.error)
+    if (between && this.cancel.mode) this.#request?.abort(this.cancel.error)
   }
 
   /** A `wrapAgent` calls its `next` again. */
@@ -364,8 +370,13 @@ export class RunState {
     return this.#request.signal
   }
 
+  /** Aborts with the request's signal, and with the run, whoever made that signal. */
+  stopOf(signal: AbortSignal): AbortSignal {
+    return signal === this.#request?.signal ? signal : AbortSignal.any([signal, this.signal])
+  }
+
   cancelRequest(): void {
-    this.#request.abort()
+    this.#request?.abort()
   }
 
   /** A `wrapAgent` has left: the step at work, if there is one, waits for nothing more. */
