@@ -210,26 +210,35 @@ test('what a nested agent asks surfaces with its whole address, and the answer r
   expect(told).toEqual(['answered ["yes"]', 'Sunny.'])
 })
 
-test('a cancel goes down with its mode: the agent stops at its own safe point, and goes on from there (K16)', async () => {
-  let looked = 0
-  const look = tool({
-    name: 'look',
-    description: 'l',
-    input: anything,
-    execute: () => new Promise((resolve) => setTimeout(() => resolve(`seen ${++looked}`), 1_000)),
-  })
-  const expert = expertOf([respond(call('look')), respond(say('Sunny.'))], [look as Tool])
-  const boss = caller([agentTool(expert)])
-  const run = boss.stream('Hi')
-  await vi.advanceTimersByTimeAsync(500)
-  const cancelled = run.cancel({ at: 'after-tools' })
-  const first = await settled(run.result)
-  expect(await cancelled).toEqual({ status: 'cancelled' })
-  expect(first.status).toBe('cancelled')
-  expect(looked).toBe(1)
-  expect(first.messages.at(-1)).toMatchObject({ role: 'tool', isError: true })
+test.each([
+  ['after-tools', 500],
+  ['after-tools', 5],
+  ['after-model', 500],
+  ['now', 500],
+] as const)(
+  'a cancel %s at %d ms goes down: the agent stops at its own safe point, and goes on from there (K16)',
+  async (at, ms) => {
+    let looked = 0
+    const look = tool({
+      name: 'look',
+      description: 'l',
+      input: anything,
+      effect: 'read',
+      execute: () => new Promise((resolve) => setTimeout(() => resolve(`seen ${++looked}`), 1_000)),
+    })
+    const expert = expertOf([respond(wait(10), call('look')), respond(say('Sunny.'))], [look as Tool])
+    const boss = caller([agentTool(expert)])
+    const run = boss.stream('Hi')
+    await vi.advanceTimersByTimeAsync(ms)
+    const cancelled = run.cancel({ at })
+    const first = await settled(run.result)
+    expect(await cancelled).toEqual({ status: 'cancelled' })
+    expect(first.messages.at(-1)).toMatchObject({ role: 'tool', isError: true })
+    expect(first.checkpoint?.calls[0]?.nested).toMatchObject({ agent: 'expert' })
 
-  const { result } = await settled(collect(boss.resume(first.checkpoint ?? '')))
-  expect(result?.text).toBe('It is sunny.')
-  expect(looked).toBe(1)
-})
+    const { result } = await settled(collect(boss.resume(first.checkpoint ?? '')))
+    expect(result?.text).toBe('It is sunny.')
+    expect(resultsIn(result?.messages)).toMatchObject([{ output: 'Sunny.' }])
+    expect(looked).toBe(at === 'now' ? 2 : 1)
+  },
+)

@@ -1,9 +1,8 @@
 /** An agent as a tool of another. */
 
 import type { Agent } from './agent.ts'
-import { AgentError, CheckpointConflictError, CheckpointStoreError, ConfigError, messageOf } from './errors.ts'
+import { AgentError, CheckpointConflictError, CheckpointStoreError, ConfigError, messageOf, RunStop } from './errors.ts'
 import type { AgentResult } from './events.ts'
-import { Interrupt } from './interrupt.ts'
 import { runWithin } from './nested-run.ts'
 import { textInput } from './text-input.ts'
 import type { Effect, Tool, ToolContext, ToolSchema } from './tool.ts'
@@ -63,7 +62,7 @@ async function resultOf(...[agent, request, context, place]: Parameters<typeof r
   } catch (error) {
     context.signal.throwIfAborted()
     if (error instanceof CheckpointStoreError || error instanceof CheckpointConflictError) throw error
-    if (!(error instanceof AgentError) || error instanceof Interrupt) throw error
+    if (!(error instanceof AgentError) || error instanceof RunStop) throw error
     throw new Error(`${place.name} failed: ${messageOf(error)}`, { cause: error })
   }
 }

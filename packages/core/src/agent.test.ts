@@ -410,3 +410,22 @@ test('a tool removed by beforeAgent is not told and unknown, in that run alone (
   })
   expect(second.messages[2]).toMatchObject({ role: 'tool', output: 'a' })
 })
+
+test.each([
+  ['an effect there is not', { effect: 'reads' }, 'reads'],
+  ['background that is none', { background: 'yes' }, 'background'],
+  ['an end that background work does not know', { background: { atEnd: 'later' } }, 'background'],
+])('%s is a ConfigError naming the tool (A2)', (_, wrong, text) => {
+  const look = { name: 'look', description: 'l', input: z.object({}), execute: () => 'seen', ...wrong } as Tool
+  expect(() => createAgent({ model: scriptedModel([]), tools: [look] })).toThrow(
+    expect.objectContaining({ option: 'tools' }),
+  )
+  expect(() => createAgent({ model: scriptedModel([]), tools: [look] })).toThrow(new RegExp(`look.*${text}`))
+})
+
+test('a tool of the name that background tools bring along is refused by that name (M11, I16)', async () => {
+  const taken = tool({ name: 'tool_status', description: 't', input: z.object({}), execute: () => 'mine' })
+  const build = tool({ name: 'build', description: 'b', input: z.object({}), background: true, execute: () => 'built' })
+  const agent = createAgent({ model: scriptedModel([]), tools: [taken as Tool, build as Tool] })
+  await expect(agent.run('Go')).rejects.toThrow(/tool_status.*background/)
+})

@@ -279,3 +279,23 @@ test('work that a killed process had begun is not begun again, though its call h
   const { unknown } = await settled(second.agent.resume(run.id).result)
   expect([unknown, log]).toEqual([['call_1_1'], ['started', 'aborted']])
 })
+
+test.each(['after-tools', 'after-model'] as const)(
+  'a cancel %s stops a run that waits for its background work, and the resume waits for it again (K5, K6, I17, O18)',
+  async (at) => {
+    const log: string[] = []
+    const { agent } = agentOf(
+      [respond(call('build')), respond(say('It is being built.')), respond(say('It is built.'))],
+      [build({ ms: 5_000, effect: 'read', log })],
+    )
+    const run = agent.stream('Go')
+    await vi.advanceTimersByTimeAsync(100)
+    const cancelled = run.cancel({ at })
+    const first = await settled(run.result)
+    expect(await cancelled).toEqual({ status: 'cancelled' })
+    expect(log).toEqual(['started', 'aborted'])
+    const { result } = await settled(collect(agent.resume(first.checkpoint ?? '')))
+    expect(result).toMatchObject({ status: 'completed', text: 'It is built.' })
+    expect(log).toEqual(['started', 'aborted', 'started', 'built'])
+  },
+)

@@ -72,7 +72,7 @@ export class Background {
     })
   }
 
-  /** An answer is offered: resolves when nothing it has to wait for is at work, or the run is to stop. */
+  /** An answer is offered: resolves when nothing it has to wait for is at work. Throws if the run is to stop before that. */
   async beforeEnd(): Promise<void> {
     const { cancel, signal } = this.#run
     const awaited = () => this.#open().filter(({ entry }) => atEndOf(entry.tool) === 'wait')
@@ -82,6 +82,9 @@ export class Background {
     while (awaited().length > 0 && !cancel.mode && !signal.aborted) {
       await Promise.race([wake, ...awaited().map(({ result }) => result)])
     }
+    signal.throwIfAborted()
+    // Nobody has accepted the answer: the run stops with the work at work, and its resume offers it again.
+    if (awaited().length > 0) cancel.stopAt('after-tools')
   }
 
   /** The run is to stop: nobody waits for work any more. */

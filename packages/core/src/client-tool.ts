@@ -1,6 +1,5 @@
 /** A tool that the caller of a run executes: it asks for its result (M15). */
 
-import { ToolInputError } from './errors.ts'
 import { interrupt } from './interrupt.ts'
 import { asJson } from './json.ts'
 import type { Json, ToolCall } from './message.ts'
@@ -10,7 +9,7 @@ import type { Tool } from './tool.ts'
  * What the caller has answered, as the tool's `output` schema gives it back.
  *
  * @throws {Interrupt} It has not answered yet; the payload is the call.
- * @throws {ToolInputError} The schema does not accept the answer.
+ * @throws {TypeError} The schema does not accept the answer: the model reads so, and may ask again.
  */
 export async function answerOf(
   tool: Tool,
@@ -22,9 +21,9 @@ export async function answerOf(
   if (!tool.output) return answer
   const checked = await tool.output['~standard'].validate(answer)
   if (!checked.issues) return checked.value
-  const issues = checked.issues.map(({ message, path = [] }) => ({
-    path: path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.'),
-    message,
-  }))
-  throw new ToolInputError(tool.name, issues)
+  const issues = checked.issues.map(({ message, path = [] }) => {
+    const where = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
+    return where ? `${where}: ${message}` : message
+  })
+  throw new TypeError(`the answer given for ${tool.name} does not fit its output: ${issues.join('; ')}`)
 }

@@ -124,6 +124,13 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
   for (const tool of setup.tools) {
     if (!/^[A-Za-z0-9_-]{1,64}$/.test(tool.name))
       throw new ConfigError('tools', `"${tool.name}" is no tool name: [A-Za-z0-9_-]{1,64}`)
+    if (tool.effect !== undefined && typeof tool.effect !== 'function' && !isEffect(tool.effect))
+      throw new ConfigError('tools', `${tool.name} has an effect there is not: ${String(tool.effect)}`)
+    if (!isBackground(tool.background))
+      throw new ConfigError(
+        'tools',
+        `${tool.name}: background must be a boolean, or { atEnd: 'wait' | 'cancel' | 'detach' }`,
+      )
     if (tool.effect === 'reversible' && !tool.compensate) {
       throw new ConfigError('tools', `${tool.name} is declared reversible and has no compensate`)
     }
@@ -140,6 +147,13 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
     )
   }
   return setup
+}
+
+function isBackground(background: unknown): boolean {
+  if (background === undefined || typeof background === 'boolean') return true
+  if (typeof background !== 'object' || background === null) return false
+  const { atEnd = 'wait' } = background as { readonly atEnd?: unknown }
+  return ['wait', 'cancel', 'detach'].some((known) => known === atEnd)
 }
 
 /** Work before the input is whole, or known, is for tools that change nothing (H33). */

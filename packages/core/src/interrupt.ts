@@ -27,7 +27,7 @@ export class Interrupt extends RunStop {
  *
  * @throws {TypeError} The payload is no JSON (L10).
  */
-export function interrupt(payload: Json = null): Interrupt {
+export function interrupt(payload: unknown = null): Interrupt {
   return new Interrupt(asJson(payload, 'the payload'))
 }
 

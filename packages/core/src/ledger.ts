@@ -23,7 +23,13 @@ export class Ledger {
    */
   keyOf(call: ToolCall, step: number, asker: Asker | undefined): string {
     const content = contentOf(call, step)
-    return `${this.#runId}/${content}/${asker ? this.#made(content).length : call.id}`
+    return `${this.#runId}/${content}/${asker ? this.#next(content) : call.id}`
+  }
+
+  /** Behind the last: a checkpoint does not hold those in front of it that were discarded. */
+  #next(content: string): number {
+    const last = this.#made(content).at(-1)
+    return last ? Number(last.key.slice(last.key.lastIndexOf('/') + 1)) + 1 : 0
   }
 
   /** Of a call whose input is not whole yet: it is entered by its id (H25). */

@@ -56,6 +56,7 @@ async function* steps(run: RunState): AgentFlow {
     }
     yield* run.tell({ type: 'step-start' })
     const candidate = step.phase === 'gate' ? step.candidate : yield* act(run, step, yield* think(run, step))
+    if (candidate) yield* run.funnel.until(run.background.beforeEnd())
     // What the user or a background call has said in the meantime is to be answered first (K19, I17).
     const answer = candidate && !run.hasNews ? yield* askGate(run, step, candidate) : undefined
     const accepted = run.hasNews ? undefined : answer
@@ -122,8 +123,6 @@ async function* act(run: RunState, step: Step, answer: AssistantMessage): Flow<A
   const direct = candidate?.role === 'tool' && !isOutputCall(run.config.output, candidate)
   step.offer(candidate, direct, answer.finishReason)
   yield* run.funnel.drain()
-  if (candidate) yield* run.funnel.until(run.background.beforeEnd())
-  run.signal.throwIfAborted()
   return step.candidate
 }
 

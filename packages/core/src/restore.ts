@@ -91,7 +91,9 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   const tools = new Set(run.setup.tools.map(({ name }) => name))
   const isLost = (name: string) => checkpoint.tools.includes(name) && !tools.has(name)
   const open = checkpoint.calls.filter(({ message, provisional }) => !message && !provisional)
-  const lost = [...openCalls(run.messages), ...open.map(({ call }) => call)].find(({ name }) => isLost(name))
+  const settled = new Set(checkpoint.calls.flatMap(({ id, message }) => (message ? [id] : [])))
+  const unanswered = openCalls(run.messages).filter(({ id }) => !settled.has(id))
+  const lost = [...unanswered, ...open.map(({ call }) => call)].find(({ name }) => isLost(name))
   if (lost) throw new CheckpointMismatchError(run.id, `call ${lost.id} lacks its tool ${lost.name}`)
   const entries = restoreCalls(run, checkpoint.calls)
   for (const [index, entry] of entries.entries()) {

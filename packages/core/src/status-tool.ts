@@ -1,15 +1,20 @@
 /** What an agent with background tools offers its model: to ask how such a call is doing (I16). */
 
-import { UnknownCallError } from './errors.ts'
+import { ConfigError, UnknownCallError } from './errors.ts'
 import { textOf } from './message.ts'
 import { stateOf } from './run-view.ts'
 import { textInput } from './text-input.ts'
 import { type Tool, type ToolContext, tool } from './tool.ts'
 
-/** The tools of an agent, and this one if any of them works in the background. */
+/** The tools of an agent, and this one if any of them works in the background. Throws {@link ConfigError} if its name is taken. */
 export function withStatusTool(tools: readonly Tool[]): readonly Tool[] {
-  const isNeeded = tools.some(({ background }) => background) && !tools.includes(statusTool)
-  return isNeeded ? [...tools, statusTool] : tools
+  if (tools.includes(statusTool) || !tools.some(({ background }) => background)) return tools
+  if (tools.some(({ name }) => name === statusTool.name))
+    throw new ConfigError(
+      'tools',
+      `"${statusTool.name}" is the tool that agents with background tools have of themselves`,
+    )
+  return [...tools, statusTool]
 }
 
 const input = textInput('callId', 'As the call was answered when it began.')
