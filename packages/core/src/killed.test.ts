@@ -86,9 +86,9 @@ test(
       try {
         for await (const event of resumed) if (event.type === 'tool-start' && event.rerun) events.push(event.callId)
       } catch (error) {
-        // Not even the first save was done: then nothing else was, either.
+        // Not even the first save was done: then nothing was done that waits for one.
         expect(error).toBeInstanceOf(CheckpointMissingError)
-        expect(await deedsIn(folder)).toEqual([])
+        expect((await deedsIn(folder)).filter(({ effect }) => effect !== 'read')).toEqual([])
         continue
       }
       const result = await resumed.result
