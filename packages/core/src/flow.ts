@@ -69,14 +69,30 @@ export async function drive<Event, Result>(
 }
 
 /** The same flow with its events changed one by one. Left early, it closes the inner flow. */
-export async function* map<In, Out, Result>(flow: Flow<In, Result>, change: (event: In) => Out): Flow<Out, Result> {
-  try {
-    for (;;) {
-      const step = await flow.next()
-      if (step.done) return step.value
-      yield change(step.value)
+export function map<In, Out, Result>(flow: Flow<In, Result>, change: (event: In) => Out): Flow<Out, Result> {
+  // No generator: each event would pay for it.
+  const changed = async (next: Promise<IteratorResult<In, Result>>): Promise<IteratorResult<Out, Result>> => {
+    const step = await next
+    if (step.done) return step
+    try {
+      return { done: false, value: change(step.value) }
+    } catch (error) {
+      await close(flow)
+      throw error
     }
-  } finally {
-    await close(flow)
+  }
+  return {
+    next: () => changed(flow.next()),
+    return: (value) => changed(flow.return(value)),
+    async throw(error) {
+      await close(flow)
+      throw error
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    async [Symbol.asyncDispose]() {
+      await close(this)
+    },
   }
 }

@@ -29,7 +29,7 @@ export async function* runAgent(run: RunState): AgentFlow {
   run.setup = checkSetup(withStatus(yield* run.funnel.until(runSetupHooks(run))), output)
   if (run.resumed) yield* run.funnel.until(claim(run, run.resumed))
   const onion = compose(run, wrapAgent(run), (setup, context) =>
-    begun(run, checkSetup(withStatus(setup), output), context),
+    steps(run, checkSetup(withStatus(setup), output), context),
   )
   return yield* onion(run.setup, run.context)
 }
@@ -38,37 +38,33 @@ function withStatus(setup: AgentSetup): AgentSetup {
   return { ...setup, tools: withStatusTool(setup.tools) }
 }
 
-async function* begun(run: RunState, setup: AgentSetup, context: Context): AgentFlow {
+async function* steps(run: RunState, setup: AgentSetup, context: Context): AgentFlow {
   run.enter(setup, context)
   try {
-    return yield* steps(run)
+    for (;;) {
+      const step = run.openStep()
+      if (step.phase === 'over' && step.candidate) {
+        const { value } = yield* run.funnel.until(checkOutput(run.config.output, step.candidate))
+        return resultOf(run, step, { message: step.candidate, output: value })
+      }
+      yield* run.tell({ type: 'step-start' })
+      const candidate = step.phase === 'gate' ? step.candidate : yield* act(run, step, yield* think(run, step))
+      if (candidate) yield* run.funnel.until(run.background.beforeEnd())
+      // What the user or a background call has said in the meantime is to be answered first (K19, I17).
+      const answer = candidate && !run.hasNews ? yield* askGate(run, step, candidate) : undefined
+      const accepted = run.hasNews ? undefined : answer
+      // What the gate has judged is not judged again, whatever happens on the way out (L11).
+      if (accepted) {
+        run.closing = true
+        step.accept(accepted.message)
+      } else run.current = undefined
+      const messages = run.messages.filter((message) => !step.before.has(message))
+      yield* run.tell({ type: 'step-end', ...(step.attempt !== undefined && { attempt: step.attempt }), messages })
+      run.saver.soon()
+      if (accepted) return resultOf(run, step, accepted)
+    }
   } finally {
     run.leave()
-  }
-}
-
-async function* steps(run: RunState): AgentFlow {
-  for (;;) {
-    const step = run.openStep()
-    if (step.phase === 'over' && step.candidate) {
-      const { value } = yield* run.funnel.until(checkOutput(run.config.output, step.candidate))
-      return resultOf(run, step, { message: step.candidate, output: value })
-    }
-    yield* run.tell({ type: 'step-start' })
-    const candidate = step.phase === 'gate' ? step.candidate : yield* act(run, step, yield* think(run, step))
-    if (candidate) yield* run.funnel.until(run.background.beforeEnd())
-    // What the user or a background call has said in the meantime is to be answered first (K19, I17).
-    const answer = candidate && !run.hasNews ? yield* askGate(run, step, candidate) : undefined
-    const accepted = run.hasNews ? undefined : answer
-    // What the gate has judged is not judged again, whatever happens on the way out (L11).
-    if (accepted) {
-      run.closing = true
-      step.accept(accepted.message)
-    } else run.current = undefined
-    const messages = run.messages.filter((message) => !step.before.has(message))
-    yield* run.tell({ type: 'step-end', ...(step.attempt !== undefined && { attempt: step.attempt }), messages })
-    run.saver.soon()
-    if (accepted) return resultOf(run, step, accepted)
   }
 }
 
