@@ -37,6 +37,12 @@ test('each bar is judged by the scenario and wire that came worst', () => {
   ])
 })
 
+test('a bar that is just missed is shown with the digits that say so', () => {
+  const textOf = (ratioToBound: number) => barsOf([entry({ scenario: 'f', ratioToBound })]).map(barText)
+  expect(textOf(1.00502)).toEqual(['✗ eager at most 1.005 × the bound: at worst 1.00502 in f anthropic'])
+  expect(textOf(1.00498)).toEqual(['✓ eager at most 1.005 × the bound: at worst 1.005 in f anthropic'])
+})
+
 test('what was not measured is no bar, met or not', () => {
   expect(barsOf([entry({ mode: 'parallel', ratioToBound: 1.5 })])).toEqual([])
 })

@@ -28,8 +28,15 @@ export function barsOf(entries: readonly Entry[]): readonly Bar[] {
 }
 
 /** `✓ dispatch lag p99 at most 5 ms: at worst 1.204 in f anthropic` */
-export function barText({ title, worst, where, met }: Bar): string {
-  return `${met ? '✓' : '✗'} ${title}: at worst ${worst.toFixed(3)} in ${where}`
+export function barText(bar: Bar): string {
+  return `${bar.met ? '✓' : '✗'} ${bar.title}: at worst ${figureOf(bar)} in ${bar.where}`
+}
+
+/** In thousandths, or as fine as it takes to see on which side of its limit it is. */
+function figureOf({ worst, limit, met }: Bar): string {
+  let digits = 3
+  while (Number(worst.toFixed(digits)) <= limit !== met) digits++
+  return worst.toFixed(digits)
 }
 
 const BARS: readonly (Pick<Bar, 'title' | 'limit'> & { of(row: ComparisonRow): number | null | undefined })[] = [

@@ -48,6 +48,14 @@ test('the fault matrix comes with a run of everything, alone with --faults, and 
   expect(parseOptions(['--scenario', 'f', '--faults'])).toMatchObject({ scenarios: ['f'], faults: true })
 })
 
+test('the fault matrix alone writes the files that are named, and leaves those of a measured run', () => {
+  expect(parseOptions(['--faults'])).not.toMatchObject({ json: expect.anything() })
+  expect(parseOptions(['--faults'])).not.toMatchObject({ report: expect.anything() })
+  expect(parseOptions(['--faults', '--report', 'faults.html'])).toMatchObject({ report: 'faults.html' })
+  expect(parseOptions(['--faults', '--report', 'faults.html'])).not.toMatchObject({ json: expect.anything() })
+  expect(parseOptions(['--faults', '--scenario', 'f'])).toMatchObject({ json: 'results.json', report: 'report.html' })
+})
+
 test('--otlp alone means the usual collector', () => {
   expect(parseOptions(['--otlp']).otlp).toBe('http://localhost:4318')
   expect(parseOptions(['--otlp', 'http://10.0.0.1:4318']).otlp).toBe('http://10.0.0.1:4318')

@@ -17,9 +17,9 @@ export interface BenchOptions {
   readonly transport: TransportName
   /** Whether the fault matrix is run. */
   readonly faults: boolean
-  /** Files that are written. */
-  readonly json: string
-  readonly report: string
+  /** Files that are written. Absent, unless they are named, if the fault matrix is run alone: it leaves those of a measured run. */
+  readonly json?: string
+  readonly report?: string
   /** Where spans go; absent: nowhere. */
   readonly otlp?: string
   /** What core itself costs is measured, and nothing else. */
@@ -44,8 +44,8 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     )
     .option('--runs <n>', `runs of each (default: ${runsByDefault()})`, positive)
     .option('--transport <name>', 'server: in a process of its own; msw: mocked in this one', transport, 'server')
-    .option('--json <file>', 'the results as data', writable, 'results.json')
-    .option('--report <file>', 'the results as one page', writable, 'report.html')
+    .option('--json <file>', `the results as data (default: ${FILES.json}; none of the fault matrix alone)`, writable)
+    .option('--report <file>', `the results as one page (default: ${FILES.report}; none of it alone)`, writable)
     .option('--otlp [url]', `send spans to a collector, such as Jaeger (default URL: ${DEFAULT_COLLECTOR})`, collector)
     .option('--full', `every scenario, ${FULL_RUNS} runs of each mode: about nine minutes`)
     .option(
@@ -68,12 +68,16 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     runs: given.runs !== undefined ? runsOf(given.runs) : given.full ? runsOf(FULL_RUNS) : DEFAULT_RUNS,
     transport: given.transport,
     faults: given.faults ?? given.scenario === undefined,
-    json: given.json,
-    report: given.report,
+    ...(scenarios.length > 0 && FILES),
+    ...(given.json !== undefined && { json: given.json }),
+    ...(given.report !== undefined && { report: given.report }),
     ...(given.otlp && { otlp: given.otlp === true ? DEFAULT_COLLECTOR : given.otlp }),
     ...(given.overhead && { overhead: true as const }),
   }
 }
+
+/** Of a run that measures. */
+const FILES = { json: 'results.json', report: 'report.html' } as const
 
 /** What commander makes of the options above. */
 interface Given {
@@ -82,8 +86,8 @@ interface Given {
   readonly mode?: readonly Mode[]
   readonly runs?: number
   readonly transport: TransportName
-  readonly json: string
-  readonly report: string
+  readonly json?: string
+  readonly report?: string
   readonly otlp?: string | true
   readonly full?: true
   readonly faults?: true

@@ -63,12 +63,14 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
   const bars = barsOf(entries)
   if (entries.length > 0) console.log(tableOf(entries, results.transportLagMs))
   if (results.faults) console.log(faultTable(results.faults))
-  await writeFile(
-    options.json,
-    `${JSON.stringify({ units: UNITS, ...environment, ...rest, bars, results: entries }, null, 2)}\n`,
-  )
-  await writeFile(options.report, reportOf(results))
-  console.log(`Written: ${options.json} and ${options.report}`)
+  const { json, report } = options
+  if (json !== undefined) {
+    const data = { units: UNITS, ...environment, ...rest, bars, results: entries }
+    await writeFile(json, `${JSON.stringify(data, null, 2)}\n`)
+  }
+  if (report !== undefined) await writeFile(report, reportOf(results))
+  const written = [json, report].filter((file) => file !== undefined)
+  if (written.length > 0) console.log(`Written: ${written.join(' and ')}`)
   const forbidden = results.faults !== undefined && forbiddenOf(sumOfCells(results.faults).rules.ours) > 0
   return forbidden || entries.some(({ failed }) => failed.length > 0) ? 1 : 0
 }

@@ -19,12 +19,18 @@ import { MODE_HEADINGS, WIRE_TITLES } from './names.ts'
 
 export function figures(entries: readonly Entry[]): Html {
   const modes = modesOf(entries)
-  const columns = [...modes.map(wallColumn), ...(modes.includes('eager') ? EAGER_COLUMNS : [])]
+  const isEager = modes.includes('eager')
+  const columns = [
+    ...modes.filter((mode) => mode !== 'floor').map(wallColumn),
+    ...(isEager ? EAGER_COLUMNS : []),
+    ...(modes.includes('floor') ? [wallColumn('floor')] : []),
+    ...(isEager && modes.includes('floor') ? [CPU_COLUMN] : []),
+  ]
   return html`<section aria-labelledby="figures">
 <h2 id="figures">The figures</h2>
 <div class="scroll" role="region" aria-labelledby="figures" tabindex="0">
 <table>
-<caption>Medians, in milliseconds</caption>
+<caption>Medians, in milliseconds${isEager ? html`<span class="more"> · more to the right →</span>` : ''}</caption>
 <thead><tr><th scope="col">Wire</th>${columns.map(({ head }) => html`<th scope="col">${head}</th>`)}</tr></thead>
 ${comparisonsOf(entries).map((comparison) => group(comparison, columns))}
 </table>
@@ -48,7 +54,8 @@ ${rows.map(
 
 function wallColumn(mode: Mode): Column {
   return {
-    head: MODE_HEADINGS[mode],
+    // That it is after the stream the notes say: here it would make the head four lines high.
+    head: mode === 'parallel' ? 'Parallel' : MODE_HEADINGS[mode],
     cell({ modes }) {
       const entry = modes[mode]
       if (!entry) return html`<td>${NONE}</td>`
@@ -70,21 +77,23 @@ const EAGER_COLUMNS: readonly Column[] = [
   { head: 'Off, or overhead', cell: ({ modes }) => html`<td>${checkText(modes.eager)}</td>` },
   { head: 'Possible', cell: (row) => html`<td>${milliseconds(pacedEager(row)?.possibleSavingMs)}</td>` },
   {
-    head: 'Dispatch lag, p50 / p99 / max',
+    head: 'Dispatch lag p50, p99 / max',
     cell(row) {
       const lag = pacedEager(row)?.dispatchLagMs
-      return html`<td>${lag ? [lag.p50, lag.p99, lag.max].map(precise).join(' / ') : NONE}</td>`
-    },
-  },
-  {
-    head: 'CPU over the bare loop’s',
-    cell(row) {
-      const times = cpuOverFloor(row)
-      return html`<td>${times === undefined ? NONE : `${times.toFixed(2)}×`}</td>`
+      if (!lag) return html`<td>${NONE}</td>`
+      return html`<td>${precise(lag.p50)} <small>${precise(lag.p99)} / ${precise(lag.max)}</small></td>`
     },
   },
   { head: 'Turnaround', cell: ({ modes }) => html`<td>${precise(modes.eager?.turnaroundMs)}</td>` },
 ]
+
+const CPU_COLUMN: Column = {
+  head: 'CPU × bare loop’s',
+  cell(row) {
+    const times = cpuOverFloor(row)
+    return html`<td>${times === undefined ? NONE : `${times.toFixed(2)}×`}</td>`
+  },
+}
 
 function spread(entry: Entry | undefined): Html | undefined {
   const range = entry?.savedMsRange

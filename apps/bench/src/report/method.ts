@@ -9,7 +9,7 @@ export function method(entries: readonly Entry[], results: Results): Html {
   return html`<section aria-labelledby="method">
 <h2 id="method">How it was measured</h2>
 <ul>${[...notesOf(entries, results.transportLagMs), ...columns].map((note) => html`<li>${note}</li>\n`)}</ul>
-<dl>${facts(results).map(([term, fact]) => html`<div><dt>${term}</dt><dd>${fact}</dd></div>\n`)}</dl>
+<dl>${facts(entries, results).map(([term, fact]) => html`<div><dt>${term}</dt><dd>${fact}</dd></div>\n`)}</dl>
 </section>`
 }
 
@@ -19,13 +19,22 @@ const COLUMNS: readonly string[] = [
   'Turnaround: stream and tools done → the next request arrived at the server.',
 ]
 
-function facts({ environment, options, peakRssMb }: Results): readonly (readonly [string, string])[] {
+function facts(
+  entries: readonly Entry[],
+  { environment, options, peakRssMb }: Results,
+): readonly (readonly [string, string])[] {
   const { node, clients, platform, cpu, memoryMb, loadAverage, date } = environment
   const { transport, runs, modes } = options
+  const timed: readonly (readonly [string, string])[] =
+    entries.length > 0
+      ? [
+          ['Runs', modes.map((mode) => `${mode} ${runs[mode]}`).join(', ')],
+          ['Endpoint', transport === 'server' ? 'HTTP server in its own process' : 'MSW, in the same process'],
+        ]
+      : []
   return [
     ['Measured', date.replace('T', ' ').replace(/\..*/, ' UTC')],
-    ['Runs', modes.map((mode) => `${mode} ${runs[mode]}`).join(', ')],
-    ['Endpoint', transport === 'server' ? 'HTTP server in its own process' : 'MSW, in the same process'],
+    ...timed,
     ['Node', node],
     [
       'Clients',

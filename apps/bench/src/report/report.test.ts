@@ -56,6 +56,7 @@ test('faults are counted by rule, and a run of faults alone claims no time', () 
     '<th scope="row">cut off</th><td>4</td><td>0</td><td class="failed">2 wrong, 1 missing</td><td>0</td>',
   )
   expect(page).not.toContain('The figures')
+  expect(page).not.toContain('<dt>Runs</dt>')
 })
 
 function results({ cpu = 'A processor', failed = [] as string[] } = {}): Results {
