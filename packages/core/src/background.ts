@@ -24,8 +24,8 @@ export interface BackgroundHandle {
 }
 
 interface Work {
+  /** Its promise never rejects. */
   readonly entry: CallEntry
-  result: Promise<ToolMessage>
   message: ToolMessage | undefined
   /** The model has read its result. */
   delivered: boolean
@@ -80,7 +80,7 @@ export class Background {
       this.#wake = resolve
     })
     while (awaited().length > 0 && !cancel.mode && !signal.aborted) {
-      await Promise.race([wake, ...awaited().map(({ result }) => result)])
+      await Promise.race([wake, ...awaited().map(({ entry }) => entry.promise)])
     }
     signal.throwIfAborted()
     // Nobody has accepted the answer: the run stops with the work at work, and its resume offers it again.
@@ -96,7 +96,7 @@ export class Background {
   handOver(): BackgroundHandle[] {
     for (const work of this.#open()) if (atEndOf(work.entry.tool) === 'detach') work.handedOver = true
     const kept = this.#all().filter(({ handedOver, message, delivered }) => handedOver || (message && !delivered))
-    return kept.map(({ entry, result }) => handleOf(entry.id, entry.call.name, result))
+    return kept.map(({ entry }) => handleOf(entry.id, entry.call.name, entry.promise))
   }
 
   abort(reason: unknown): void {
@@ -105,7 +105,7 @@ export class Background {
 
   /** Resolves when nothing that the run has to do with is at work. */
   async idle(): Promise<void> {
-    await Promise.all(this.#open().flatMap(({ result, handedOver }) => (handedOver ? [] : [result])))
+    await Promise.all(this.#open().flatMap(({ entry, handedOver }) => (handedOver ? [] : [entry.promise])))
   }
 
   save(): SavedWork[] {
@@ -145,17 +145,17 @@ export class Background {
       // It works beside the calls of its run, and waits for none of their keys: of the limits its tool's alone counts.
       slots: new Slots(),
     })
-    const work: Work = { entry, result: NEVER, message: undefined, delivered: false, handedOver: false }
+    const work: Work = { entry, message: undefined, delivered: false, handedOver: false }
     this.#works.set(call.id, work)
     return work
   }
 
   #begin(work: Work): void {
     const { entry } = work
-    work.result = makeWork(this.#run, entry).then((message) => {
+    entry.promise = makeWork(this.#run, entry).then((message) => {
       const abandoned = entry.executions.some(({ abandoned }) => abandoned)
       entry.status.end(endState(entry, !message.isError, abandoned))
-      this.#settled(work, message)
+      work.message = freeze(message)
       this.#run.saver.soon()
       return message
     })
@@ -163,12 +163,7 @@ export class Background {
 
   #restored(work: Work, message: ToolMessage): void {
     work.entry.settleAs(message)
-    this.#settled(work, message)
-  }
-
-  #settled(work: Work, message: ToolMessage): void {
-    work.message = freeze(message)
-    work.result = Promise.resolve(message)
+    work.message = work.entry.message
   }
 
   #all(): Work[] {
@@ -179,8 +174,6 @@ export class Background {
     return this.#all().filter(({ message }) => !message)
   }
 }
-
-const NEVER = new Promise<never>(() => undefined)
 
 function atEndOf(tool: Tool | undefined): 'wait' | 'cancel' | 'detach' {
   return (typeof tool?.background === 'object' && tool.background.atEnd) || 'wait'

@@ -277,7 +277,7 @@ test('needed members that the schema refuses start nothing, also where it says s
 })
 
 test('a needed member that the schema changes is made anew, with what the schema gave (H32)', async () => {
-  const trimmed = page.extend({ path: z.string().transform((path) => path.toUpperCase()) }) as unknown as typeof page
+  const trimmed = page.extend({ path: z.string().toUpperCase() })
   const { log, results, lines } = await ran({ input: trimmed })
   expect(log.map((line) => line.replace(/:.*/, ''))).toEqual([
     '200 open a.txt',
