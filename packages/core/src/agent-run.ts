@@ -13,6 +13,8 @@ import type { Message, UserMessage } from './message.ts'
 import { type Resumption, restore } from './restore.ts'
 import { type Nesting, RunState } from './run.ts'
 import { RunWait } from './run-wait.ts'
+import { record } from './telemetry/content.ts'
+import { contentsOfAnswer } from './telemetry/message-json.ts'
 import {
   CALLS_COMMITTED,
   CALLS_DISCARDED,
@@ -218,7 +220,8 @@ function finish(run: RunState, { span }: OpenSpan, error: unknown, result?: Agen
       ...(result?.finishReason && { [FINISH_REASONS]: [result.finishReason] }),
     })
     if (run.config.telemetry?.usageOnRun !== false) setUsage(span, run.usage)
-    if (error !== undefined) setError(span, error)
+    if (result?.message) record(span, run.capture, contentsOfAnswer(result.message, result.finishReason))
+    if (error !== undefined) setError(span, error, run.capture)
   })
   untroubled(() => span.end(performance.now()))
 }

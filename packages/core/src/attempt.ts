@@ -11,6 +11,8 @@ import type { ModelFlow } from './middleware.ts'
 import type { ModelEvent, ModelRequest } from './model.ts'
 import { withOutputTool } from './output.ts'
 import type { RunState } from './run.ts'
+import { record } from './telemetry/content.ts'
+import { contentsOfAnswer, contentsOfRequest } from './telemetry/message-json.ts'
 import { CALLS_EARLY, FINISH_REASONS, OUTCOME, TIME_TO_FIRST_CHUNK } from './telemetry/semconv.ts'
 import { type OpenSpan, outcomeOf, setError, setResponse, setUsage, startChatSpan } from './telemetry/spans.ts'
 import { traced } from './telemetry/traced.ts'
@@ -55,7 +57,10 @@ export function attemptFlow(
     open: () => {
       attempt = observer.started(request)
       started = performance.now()
-      return startChatSpan(run.tracer, parent, request, { step: run.step, attempt, conversationId: run.conversationId })
+      const place = { step: run.step, attempt, conversationId: run.conversationId }
+      const open = startChatSpan(run.tracer, parent, request, place)
+      record(open.span, run.capture, contentsOfRequest(request))
+      return open
     },
     make: ({ span }) => {
       observer.asked(attempt, span)
@@ -78,6 +83,7 @@ export function attemptFlow(
     done: ({ span }, message) => {
       checkEnd(message)
       setResponse(span, message)
+      record(span, run.capture, contentsOfAnswer(message))
       run.addUsage(message.usage)
       observer.answered(message, attempt)
       return message
@@ -130,11 +136,12 @@ function asAgentError(thrown: unknown, run: AbortSignal, request: AbortSignal): 
 
 /** What a failed attempt had used counts, too (B17). */
 function recordFailure(run: RunState, span: OpenSpan['span'], error: unknown): void {
-  const usage = error instanceof ModelError ? error.partial?.usage : undefined
-  run.addUsage(usage)
-  if (usage) setUsage(span, usage)
+  const partial = error instanceof ModelError ? error.partial : undefined
+  run.addUsage(partial?.usage)
+  if (partial?.usage) setUsage(span, partial.usage)
+  if (partial) record(span, run.capture, contentsOfAnswer(partial))
   if (outcomeOf(error) === 'failed') span.setAttribute(FINISH_REASONS, ['error'])
-  setError(span, error)
+  setError(span, error, run.capture)
 }
 
 /** A stream that ends, by a throw of the signal's reason, when the signal aborts, even if its model does not heed it. */

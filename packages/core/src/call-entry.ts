@@ -14,6 +14,7 @@ import { mayNameKeys, NO_KEYS, type ResourceKeys } from './resource-keys.ts'
 import type { Rest } from './rest.ts'
 import type { Answers } from './restore.ts'
 import type { Slots, Ticket } from './slots.ts'
+import type { CaptureContent } from './telemetry/content.ts'
 import type { OpenSpan } from './telemetry/spans.ts'
 import type { Effect, Tool } from './tool.ts'
 import { type Seat, seatFor } from './tool-limit.ts'
@@ -23,6 +24,8 @@ import type { WarmUp } from './warm-ups.ts'
 /** One execution of the tool's function. Times: `performance.now()`. `ended` is absent while it goes on. */
 export interface Execution {
   readonly open: OpenSpan
+  /** What of its input, result and errors the span may hold. */
+  readonly capture: CaptureContent
   /** The how-manieth of its call, from 1 (C14). */
   readonly attempt: number
   /** Aborted with its call, or alone when the wrap that asked for it has left. */

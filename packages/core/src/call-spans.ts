@@ -10,12 +10,12 @@ import { type Outcome, outcomeOf, setError } from './telemetry/spans.ts'
  * tried.
  */
 export function endSpans(entry: CallEntry, compensated?: boolean): void {
-  for (const { open, signal, started, ended, error, abandoned } of entry.executions.splice(0)) {
+  for (const { open, capture, signal, started, ended, error, abandoned } of entry.executions.splice(0)) {
     const { span } = open
     // What a tool throws once we have aborted it answers the abort.
     const aborted = signal.aborted && !(error instanceof ToolTimeoutError)
     const failed = error !== undefined && !aborted && !(error instanceof RunStop)
-    if (failed) setError(span, error)
+    if (failed) setError(span, error, capture)
     span.setAttribute(OUTCOME, outcome(entry, signal, ended !== undefined, failed))
     if (ended === undefined || abandoned) span.setAttribute(SETTLED, false)
     if (entry.discarded) span.setAttribute(DISCARD_REASON, entry.discarded)

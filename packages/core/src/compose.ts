@@ -110,7 +110,7 @@ function layer<Request, Event extends Typed, Result>(
         await within(run.config.grace, leave())
         if (!run.spans.delete(span)) return
         span.setAttribute(MIDDLEWARE_NEXT_CALLS, made.length)
-        if (error !== undefined) setError(span, error)
+        if (error !== undefined) setError(span, error, run.capture)
         span.end()
       },
     })

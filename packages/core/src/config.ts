@@ -8,6 +8,7 @@ import type { ToolCall } from './message.ts'
 import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
 import { type Output, outputOf } from './output.ts'
+import { captureOf } from './telemetry/content.ts'
 import type { TelemetryOptions } from './telemetry/spans.ts'
 import { definitionOf, type Effect, isEffect, type Tool, type ToolSchema } from './tool.ts'
 
@@ -78,6 +79,7 @@ export function configOf(options: AgentOptions): AgentConfig {
     tools: Object.freeze([...(options.tools ?? [])]),
     maxSteps: options.maxSteps ?? 20,
     toolConcurrency: options.toolConcurrency ?? Number.POSITIVE_INFINITY,
+    captureContent: captureOf(options.telemetry?.captureContent),
   }
   const output = options.output && outputOf(options.output)
   checkSetup(setup, output)
@@ -120,6 +122,8 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
   if (typeof setup.model?.stream !== 'function') throw new ConfigError('model', 'is missing, or is no model')
   checkCount('maxSteps', setup.maxSteps)
   checkCount('toolConcurrency', setup.toolConcurrency)
+  if (typeof setup.captureContent !== 'boolean' && typeof setup.captureContent !== 'function')
+    throw new ConfigError('telemetry.captureContent', 'must be true, false or a function')
   if (!Array.isArray(setup.tools)) throw new ConfigError('tools', 'is no list')
   for (const tool of setup.tools) {
     if (!/^[A-Za-z0-9_-]{1,64}$/.test(tool.name))

@@ -13,7 +13,8 @@ import type { Awaitable, Run } from './middleware.ts'
 import { type Given, givenOf } from './needs.ts'
 import type { Actor } from './run-view.ts'
 import type { Slot } from './slots.ts'
-import { DISPATCH_LAG, DISPATCH_QUEUED, TOOL_EFFECT } from './telemetry/semconv.ts'
+import { type CaptureContent, record } from './telemetry/content.ts'
+import { DISPATCH_LAG, DISPATCH_QUEUED, TOOL_ARGUMENTS, TOOL_EFFECT, TOOL_RESULT } from './telemetry/semconv.ts'
 import { startToolSpan } from './telemetry/spans.ts'
 import { traced } from './telemetry/traced.ts'
 import { TimeLimit } from './time-limit.ts'
@@ -23,6 +24,8 @@ import { unwrapJson } from './unwrap-json.ts'
 /** Where a tool is executed: in a run, or alone. */
 export interface Host<Result> {
   readonly tracer: Tracer
+  /** What the spans hold of inputs, results and errors. */
+  readonly capture: CaptureContent
   /** The agent's name. */
   readonly agent: string | undefined
   /** How long a function that was aborted is waited for, in milliseconds. */
@@ -140,14 +143,20 @@ function inSpan<Result>(
         asked: entry.askers.flatMap(({ span }) => span?.spanContext() ?? []),
         attributes: { [DISPATCH_QUEUED]: queued / 1000, ...host.attributes(), ...entry.attributes },
       })
-      execution = { open, attempt, signal, started: performance.now(), children: [] }
+      const { capture } = host
+      record(open.span, capture, { [TOOL_ARGUMENTS]: () => call.input })
+      execution = { open, capture, attempt, signal, started: performance.now(), children: [] }
       entry.executions.push(execution)
       return open
     },
     make: () => work(host, entry, call, execution, place),
-    done: (_, message) => message,
+    done: ({ span }, result) => {
+      record(span, host.capture, { [TOOL_RESULT]: () => entry.done?.output })
+      return result
+    },
     failed: (error) => error,
-    ended: (_, error) => {
+    ended: ({ span }, error) => {
+      if (entry.rest) record(span, host.capture, { [TOOL_ARGUMENTS]: () => entry.call.input })
       execution.ended = performance.now()
       if (error !== undefined) execution.error = error
     },

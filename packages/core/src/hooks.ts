@@ -13,7 +13,7 @@ import { setError, startMiddlewareSpan } from './telemetry/spans.ts'
 
 /** The set-up as all `beforeAgent`s leave it. One that gives back nothing leaves it as it is. */
 export async function runSetupHooks(run: RunState): Promise<AgentSetup> {
-  let { setup } = run
+  let { setup } = run.config
   for (const middleware of run.middleware) {
     const call = middleware.beforeAgent?.bind(middleware)
     const changed = call && (await runHook(run, middleware.name, 'beforeAgent', call, setup))
@@ -78,7 +78,7 @@ async function runHook<Data, Result>(
   } catch (thrown) {
     run.threw(thrown, place)
     const error = blame(run, name, hook, thrown)
-    setError(open.span, error)
+    setError(open.span, error, run.capture)
     throw error
   } finally {
     if (run.spans.delete(open.span)) open.span.end()

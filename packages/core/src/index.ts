@@ -120,6 +120,7 @@ export { keysMeet, NO_KEYS, namesNone, type ResourceKeys } from './resource-keys
 export type { Answers } from './restore.ts'
 export { type Cell, type CellOptions, runLocal } from './run-local.ts'
 export { type RunToolOptions, runTool, type ToolRun } from './run-tool.ts'
+export type { CaptureContent } from './telemetry/content.ts'
 export { DEFERRAL_REASON, DISPATCH_EVIDENCE, TIME_SAVED, TIME_WASTED } from './telemetry/semconv.ts'
 export type { TelemetryOptions } from './telemetry/spans.ts'
 export {

@@ -21,6 +21,8 @@ import { isDirect } from './return-direct.ts'
 import type { RunState } from './run.ts'
 import { withStatusTool } from './status-tool.ts'
 import type { Answer, Step } from './step.ts'
+import { record } from './telemetry/content.ts'
+import { contentsOfRequest } from './telemetry/message-json.ts'
 import { forbiddenText, stepLimitText } from './tool-message.ts'
 
 /** A whole run: set up, then step by step inside all `wrapAgent`s. */
@@ -28,10 +30,16 @@ export async function* runAgent(run: RunState): AgentFlow {
   const { output } = run.config
   run.setup = checkSetup(withStatus(yield* run.funnel.until(runSetupHooks(run))), output)
   if (run.resumed) yield* run.funnel.until(claim(run, run.resumed))
+  else recordTask(run)
   const onion = compose(run, wrapAgent(run), (setup, context) =>
     steps(run, checkSetup(withStatus(setup), output), context),
   )
   return yield* onion(run.setup, run.context)
+}
+
+/** What the run is to do, on its span: that of a resumed one links to the span that has it. */
+function recordTask({ span, capture, setup, messages }: RunState): void {
+  if (span) record(span, capture, contentsOfRequest({ instructions: setup.instructions, messages }))
 }
 
 function withStatus(setup: AgentSetup): AgentSetup {

@@ -67,6 +67,7 @@ function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
   const { tool, call } = entry
   return {
     tracer: run.tracer,
+    capture: run.capture,
     agent: run.config.name,
     grace: run.config.grace,
     timeout: tool?.timeout,

@@ -139,7 +139,7 @@ test('beforeAgent runs once per run, before any model call, and what it changes 
           setups.push(setup)
           expect([run.step, own.requests.length, other.requests.length]).toEqual([0, 0, setups.length - 1 ? 2 : 0])
           if (setups.length > 1) return
-          return { model: other, instructions: 'two', tools: [slow], maxSteps: 2, toolConcurrency: 2 }
+          return { ...setup, model: other, instructions: 'two', tools: [slow], maxSteps: 2, toolConcurrency: 2 }
         },
       },
     ],

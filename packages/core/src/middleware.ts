@@ -6,6 +6,7 @@ import type { Flow } from './flow.ts'
 import type { AssistantMessage, FinishReason, Json, Message, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
 import type { ResourceKeys } from './resource-keys.ts'
+import type { CaptureContent } from './telemetry/content.ts'
 import type { Effect, Progress, Tool } from './tool.ts'
 import type { ToolStatus } from './tool-status.ts'
 
@@ -26,6 +27,8 @@ export interface AgentSetup {
   readonly tools: readonly Tool[]
   readonly maxSteps: number
   readonly toolConcurrency: number
+  /** What the run's spans hold of messages; nothing before all `beforeAgent`s are through. */
+  readonly captureContent: CaptureContent
 }
 
 /** The history, as hooks see it. The gate's ends with the answer, whose finish reason is given (E8). */

@@ -10,6 +10,7 @@ import { drive } from './flow.ts'
 import { Latest } from './latest.ts'
 import type { ToolCall } from './message.ts'
 import { Slots } from './slots.ts'
+import { captureOf } from './telemetry/content.ts'
 import { type TelemetryOptions, tracerOf } from './telemetry/spans.ts'
 import type { Progress, Tool } from './tool.ts'
 import { endState, type ToolStatus } from './tool-status.ts'
@@ -21,7 +22,7 @@ export interface RunToolOptions {
   readonly timeout?: number
   /** Milliseconds that a function which was aborted is waited for. Default 1000. */
   readonly grace?: number
-  readonly telemetry?: Pick<TelemetryOptions, 'tracerProvider'>
+  readonly telemetry?: Pick<TelemetryOptions, 'tracerProvider' | 'captureContent'>
 }
 
 /** A tool at work. Awaiting it gives what `result` gives. Nobody need await anything of it (I12). */
@@ -122,6 +123,7 @@ async function work<Output>(
 function hostOf<Output>(tool: Tool, { timeout, grace, telemetry }: Options): Host<Output> {
   return {
     tracer: tracerOf(telemetry),
+    capture: captureOf(telemetry?.captureContent),
     agent: undefined,
     grace,
     timeout: timeout ?? tool.timeout,

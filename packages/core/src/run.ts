@@ -45,6 +45,7 @@ import { CellValues } from './run-local.ts'
 import { Saver } from './saver.ts'
 import { checkpointOf } from './snapshot.ts'
 import { Step } from './step.ts'
+import { type CaptureContent, through } from './telemetry/content.ts'
 import type { Effect } from './tool.ts'
 import { ToolCalls } from './tool-calls.ts'
 
@@ -154,7 +155,8 @@ export class RunState {
       if (ended) ended.shown = true
       options.show(event)
     }
-    this.setup = config.setup
+    // What a `beforeAgent` is to mask must not be recorded before it has said so.
+    this.setup = { ...config.setup, captureContent: false }
     this.calls = new ToolCalls(this)
     this.background = new Background(this)
     this.cancel = new Cancel((mode) => this.#cancelled(mode))
@@ -191,6 +193,11 @@ export class RunState {
   /** Of its run-local cells. */
   get values(): CellValues {
     return (this.#values ??= new CellValues())
+  }
+
+  /** What its spans hold of messages: what the run it is inside of masks is masked here, too. */
+  get capture(): CaptureContent {
+    return through(this.setup.captureContent, this.#nesting?.run.capture)
   }
 
   get middleware(): readonly Middleware[] {

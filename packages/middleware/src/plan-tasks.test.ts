@@ -1,4 +1,4 @@
-import { createAgent, interrupt, type Tool, textOf, tool } from '@meanwhile/core'
+import { type AgentSetup, createAgent, interrupt, type Tool, textOf, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -206,7 +206,14 @@ test('a file that holds no plan is an error result, and stays as it is (N45)', a
 })
 
 test('what lists and gives tasks may start early, what changes them may not (N44)', async () => {
-  const setup = { model: scriptedModel([]), instructions: '', tools: [], maxSteps: 1, toolConcurrency: 1 }
+  const setup: AgentSetup = {
+    model: scriptedModel([]),
+    instructions: '',
+    tools: [],
+    maxSteps: 1,
+    toolConcurrency: 1,
+    captureContent: false,
+  }
   const added = await planTasks().beforeAgent?.(setup, undefined as never)
   expect(added?.tools.map((one) => [one.name, one.effect])).toEqual([
     ['task_create', 'external'],

@@ -28,6 +28,7 @@ import {
 import { Interrupt } from '../interrupt.ts'
 import type { AssistantMessage, Usage } from '../message.ts'
 import type { Model, ModelRequest } from '../model.ts'
+import { type CaptureContent, textToRecord } from './content.ts'
 import * as names from './semconv.ts'
 
 export interface TelemetryOptions {
@@ -35,6 +36,11 @@ export interface TelemetryOptions {
   readonly tracerProvider?: TracerProvider
   /** Whether the run's span carries the sums of its model calls' token counts. Default true. */
   readonly usageOnRun?: boolean
+  /**
+   * Whether spans hold messages, arguments, results and error texts: see {@link CaptureContent}. By default they do not, unless
+   * `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says so. A `beforeAgent` may change it for its run.
+   */
+  readonly captureContent?: CaptureContent
   /** Put on the run's span at its start: an experiment's label, a tenant. */
   readonly attributes?: Attributes
 }
@@ -214,16 +220,19 @@ const recorded = new WeakMap<object, string>()
 
 /**
  * Marks the span as failed. What was done on purpose is no error: an abort or a discard leaves it UNSET. The exception is
- * recorded once in a trace, where it happened, and without its message: messages hold user data.
+ * recorded once in a trace, where it happened. Its message holds user data: it is recorded with the content.
  */
-export function setError(span: Span, error: unknown): void {
+export function setError(span: Span, error: unknown, capture: CaptureContent): void {
   if (!span.isRecording() || isOnPurpose(error)) return
   span.setAttribute(names.ERROR_TYPE, errorType(error))
-  span.setStatus({ code: SpanStatusCode.ERROR })
+  const message = textToRecord(capture, names.EXCEPTION_MESSAGE, messageOf(error))
+  span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) })
   const { traceId } = span.spanContext()
   if (!(error instanceof Error) || recorded.get(error) === traceId) return
   recorded.set(error, traceId)
-  span.recordException({ name: textOf(error, 'name'), message: '', stack: framesOf(error) })
+  const name = textOf(error, 'name')
+  const frames = framesOf(error)
+  span.recordException({ name, message: message ?? '', stack: message ? `${name}: ${message}\n${frames}` : frames })
 }
 
 function isOnPurpose(error: unknown): boolean {

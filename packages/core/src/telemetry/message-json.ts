@@ -1,0 +1,91 @@
+/**
+ * Messages, instructions and tools in the form that the GenAI conventions give them on spans (`gen-ai-input-messages.json`,
+ * `gen-ai-output-messages.json`, `gen-ai-system-instructions.json`, `gen-ai-tool-definitions.json`).
+ */
+
+import type {
+  AssistantMessage,
+  AssistantPart,
+  ContentPart,
+  FilePart,
+  FinishReason,
+  Message,
+  ToolCall,
+  ToolMessage,
+} from '../message.ts'
+import type { ModelRequest, ToolDefinition } from '../model.ts'
+import type { Contents } from './content.ts'
+import { INPUT_MESSAGES, OUTPUT_MESSAGES, SYSTEM_INSTRUCTIONS, TOOL_DEFINITIONS } from './semconv.ts'
+
+/** What a model is asked, or a run begins with. */
+export function contentsOfRequest({ instructions, messages, tools = [] }: Asked): Contents {
+  return {
+    [SYSTEM_INSTRUCTIONS]: () => (instructions ? [text(instructions)] : undefined),
+    [INPUT_MESSAGES]: () => messages.map((message) => ({ role: message.role, parts: partsOf(message) })),
+    [TOOL_DEFINITIONS]: () => (tools.length > 0 ? tools.map(toolJson) : undefined),
+  }
+}
+
+type Asked = Pick<ModelRequest, 'instructions' | 'messages'> & { readonly tools?: readonly ToolDefinition[] }
+
+/** What a model has answered, or a run. A tool's result has no finish reason of its own. */
+export function contentsOfAnswer(
+  message: AssistantMessage | ToolMessage,
+  reason: FinishReason = message.role === 'tool' ? 'other' : message.finishReason,
+): Contents {
+  const finish_reason = FINISH_REASONS[reason] ?? reason
+  const output = () => [{ role: message.role, parts: partsOf(message), finish_reason }]
+  return { [OUTPUT_MESSAGES]: () => (message.content.length > 0 ? output() : undefined) }
+}
+
+/** Stands for messages that were too many. */
+export function earlierJson(count: number): unknown {
+  return { role: 'system', parts: [text(`${count} earlier messages left out`)] }
+}
+
+function toolJson({ name, description, inputSchema }: ToolDefinition): unknown {
+  return { type: 'function', name, description, parameters: inputSchema }
+}
+
+const FINISH_REASONS: { readonly [Reason in FinishReason]?: string } = {
+  'tool-calls': 'tool_call',
+  'content-filter': 'content_filter',
+}
+
+function partsOf(message: Message): unknown[] {
+  if (typeof message.content === 'string') return [text(message.content)]
+  if (message.role === 'tool')
+    return [{ type: 'tool_call_response', id: message.callId, response: responseOf(message.content) }]
+  return message.content.flatMap((part) => (part.type === 'tool-call' ? callJson(part) : partJson(part)))
+}
+
+/** A provider's own tool is called and answers in one part of ours. */
+function callJson({ id, name, input, providerResult }: ToolCall): unknown[] {
+  if (providerResult === undefined) return [{ type: 'tool_call', id, name, arguments: input }]
+  return [
+    { type: 'server_tool_call', id, name, server_tool_call: { type: name, arguments: input } },
+    { type: 'server_tool_call_response', id, server_tool_call_response: { type: name, result: providerResult } },
+  ]
+}
+
+function partJson(part: ContentPart | Exclude<AssistantPart, ToolCall>): unknown {
+  if (part.type === 'file') return fileJson(part)
+  return part.type === 'text' ? text(part.text) : { type: 'reasoning', content: part.text }
+}
+
+/** Bytes are not recorded: a span is no place for them. */
+function fileJson({ mediaType, data }: FilePart): unknown {
+  const kind = mediaType.split('/')[0] ?? ''
+  const about = { mime_type: mediaType, modality: ['image', 'video', 'audio'].includes(kind) ? kind : 'document' }
+  if (typeof data === 'object' && !data.url.startsWith('data:')) return { type: 'uri', ...about, uri: data.url }
+  return { type: 'blob', ...about, content: '' }
+}
+
+function responseOf(content: readonly ContentPart[]): unknown {
+  if (content.every((part) => part.type === 'text')) return content.map((part) => part.text).join('')
+  return content.map(partJson)
+}
+
+function text(content: string): unknown {
+  return { type: 'text', content }
+}
