@@ -9,6 +9,7 @@ import {
   type FileBackend,
   memoryBackend,
   planTasks,
+  redact,
   skills,
   summarize,
   toolSearch,
@@ -35,11 +36,11 @@ const look = tool({
 }) as Tool
 
 /** A run with `look`, which takes 400 ms: how long it took, and an outline of its spans. */
-async function ran(responses: readonly ScriptResponse[], middleware: readonly Middleware[]) {
+async function ran(responses: readonly ScriptResponse[], middleware: readonly Middleware[], used = look) {
   const begin = performance.now()
   exporter.reset()
   const model = scriptedModel(responses)
-  const agent = createAgent({ model, tools: [look], middleware, telemetry: { tracerProvider } })
+  const agent = createAgent({ model, tools: [used], middleware, telemetry: { tracerProvider } })
   const settled = agent.run('Go').then((result) => ({ result, took: Math.round(performance.now() - begin) }))
   await vi.runAllTimersAsync()
   const outline = spanOutline(exporter.getFinishedSpans(), { attributes: ['meanwhile.middleware.next_calls'] })
@@ -47,10 +48,10 @@ async function ran(responses: readonly ScriptResponse[], middleware: readonly Mi
 }
 
 /** The same run without eager tools, with them inside, and outside. */
-async function allWays(responses: readonly ScriptResponse[], list: () => readonly Middleware[]) {
-  const late = await ran(responses, list())
-  const inside = await ran(responses, [...list(), eagerTools()])
-  const outside = await ran(responses, [eagerTools(), ...list()])
+async function allWays(responses: readonly ScriptResponse[], list: () => readonly Middleware[], used = look) {
+  const late = await ran(responses, list(), used)
+  const inside = await ran(responses, [...list(), eagerTools()], used)
+  const outside = await ran(responses, [eagerTools(), ...list()], used)
   expect(inside.result.messages).toEqual(late.result.messages)
   expect(outside.result.messages).toEqual(late.result.messages)
   return { late, early: inside }
@@ -145,4 +146,27 @@ test('agentsMd and eagerTools: each request has the instructions, no message of 
   expect(JSON.stringify(early.result.messages)).not.toContain('Be kind.')
   expect(early.outline).toMatch(/middleware agents-md beforeAgent/)
   expect(early.outline.match(/middleware agents-md wrapModel/g)).toHaveLength(2)
+})
+
+test('redact and eagerTools: a secret in the input reaches the tool early and is discarded by nothing (N59, H16)', async () => {
+  const key = `sk-${'k3Y'.repeat(8)}`
+  const use = tool({
+    name: 'look',
+    description: 'look',
+    effect: 'read',
+    input: z.object({ key: z.string() }),
+    execute: ({ key }) => new Promise((resolve) => setTimeout(resolve, 400, `used ${key}`)),
+  }) as Tool
+  const { late, early } = await allWays(
+    [respond(say(`With ${key} `), call('look', { key }), wait(500), say(`again ${key}.`)), done],
+    () => [redact({ persist: true })],
+    use,
+  )
+  expect([late.took, early.took]).toEqual([900, 500])
+  expect(read(early.result)).toEqual(['used [api-key]'])
+  expect(JSON.stringify(early.requests[1]?.messages)).not.toContain(key)
+  expect(early.outline).toMatch(/middleware redact beforeAgent/)
+  expect(early.outline).toMatch(/middleware redact wrapModel.*next_calls":1/)
+  expect(early.outline).toMatch(/middleware redact wrapToolCall.*\n +execute_tool look/)
+  expect(early.outline.match(/execute_tool look/g)).toHaveLength(1)
 })

@@ -57,6 +57,8 @@ export interface Middleware {
    * Default `false`: round such a wrap every call has its whole input.
    */
   readonly ignoresInput?: boolean
+  /** Its `wrapModel` goes round the model calls on the side, too ({@link Run.callModel}). Default `false`: they are their asker's. */
+  readonly aroundSideCalls?: boolean
   /** Names of middlewares it must stand outside or inside of, where they are there: else `createAgent` refuses the list (O20). */
   readonly order?: { readonly outside?: readonly string[]; readonly inside?: readonly string[] }
   /** Once per run, before any model call. */

@@ -6,7 +6,6 @@ import type { CallEntry, Execution } from './call-entry.ts'
 import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { AgentSetup, CallOptions, Run, SideRequest } from './middleware.ts'
 import type { RunState } from './run.ts'
-import { callModelOnSide } from './side-call.ts'
 import type { ToolStatus } from './tool-status.ts'
 
 /** Who acts: the context it acts in, its name, the call it works for, if any, and whether it stands outside of the steps. */
@@ -102,7 +101,7 @@ class RunView implements Run {
   }
 
   callModel(request: SideRequest): Promise<AssistantMessage> {
-    return callModelOnSide(this.#state, this.#actor.context, this.signal, request)
+    return this.#state.callModel(request, this.#actor.context, this.signal)
   }
 
   emit({ name, data }: { readonly name: string; readonly data: unknown }): void {

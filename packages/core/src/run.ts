@@ -38,11 +38,12 @@ import {
   type Usage,
   type UserMessage,
 } from './message.ts'
-import type { AgentSetup, AgentState, Middleware } from './middleware.ts'
+import type { AgentSetup, AgentState, Middleware, SideRequest } from './middleware.ts'
 import { Questions } from './questions.ts'
 import type { Resumed } from './restore.ts'
 import { CellValues } from './run-local.ts'
 import { Saver } from './saver.ts'
+import { callModelOnSide } from './side-call.ts'
 import { checkpointOf } from './snapshot.ts'
 import { Step } from './step.ts'
 import { type CaptureContent, through } from './telemetry/content.ts'
@@ -446,6 +447,11 @@ export class RunState {
   *tell(body: AgentEventBody): Generator<AgentEvent, void, undefined> {
     this.push(body)
     yield* this.funnel.drain()
+  }
+
+  /** On the side: it is no step's (N29). */
+  callModel(request: SideRequest, parent: Context, signal: AbortSignal): Promise<AssistantMessage> {
+    return callModelOnSide(this, parent, signal, request)
   }
 
   addUsage(usage: Usage | undefined): void {

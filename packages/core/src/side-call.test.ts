@@ -1,6 +1,6 @@
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
-import { createAgent, type Middleware } from './index.ts'
+import { createAgent, type Middleware, textOf } from './index.ts'
 import { call, collect, end, fail, respond, say, scriptedModel } from './testing.ts'
 
 const usage = { inputTokens: 5, outputTokens: 1 }
@@ -50,4 +50,28 @@ test('a model call on the side that fails throws to who asked, and the run goes 
   const { result } = await collect(createAgent({ model, middleware: [asking] }).stream('Hi'))
   expect(thrown).toMatchObject({ name: 'ModelError', status: 500 })
   expect(result?.text).toBe('Hello.')
+})
+
+test('round a model call on the side stand the wraps that say so, and no others (N29)', async () => {
+  const wrapping = (name: string, aroundSideCalls?: boolean): Middleware => ({
+    name,
+    ...(aroundSideCalls !== undefined && { aroundSideCalls }),
+    async *wrapModel(request, next) {
+      const message = yield* next({ ...request, instructions: `${request.instructions}<${name}>` })
+      return { ...message, content: [...message.content, { type: 'text', text: `<${name}>` }] }
+    },
+  })
+  const model = scriptedModel([respond(say('Aside.')), respond(say('Hello.'))])
+  let aside = ''
+  const asking: Middleware = {
+    name: 'asking',
+    async beforeModel(_, run) {
+      aside = textOf(await run.callModel({ messages: [{ role: 'user', content: '?' }] }))
+    },
+  }
+  const middleware = [wrapping('outer', true), asking, wrapping('never'), wrapping('inner', true)]
+  const { events, result } = await collect(createAgent({ model, middleware }).stream('Hi'))
+  expect(model.requests.map(({ instructions }) => instructions)).toEqual(['<outer><inner>', '<outer><never><inner>'])
+  expect([aside, result?.text]).toEqual(['Aside.<inner><outer>', 'Hello.<inner><never><outer>'])
+  expect(events.filter(({ type }) => type === 'attempt-start')).toHaveLength(1)
 })

@@ -1,11 +1,13 @@
-/** A model call on the side: a span and usage, no step, no events (N29). */
+/** A model call on the side: a span and usage, no step, no events (N29); round it only the wraps that are for such calls. */
 
 import type { Context } from '@opentelemetry/api'
-import { type AttemptObserver, attemptFlow } from './attempt.ts'
+import { type AttemptObserver, attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
+import { compose, type WrapKind } from './compose.ts'
 import { settle } from './flow.ts'
 import { freeze } from './history.ts'
 import type { AssistantMessage } from './message.ts'
 import type { SideRequest } from './middleware.ts'
+import type { ModelRequest } from './model.ts'
 import type { RunState } from './run.ts'
 
 export async function callModelOnSide(
@@ -26,7 +28,15 @@ export async function callModelOnSide(
     ...request,
     signal: request.signal ? AbortSignal.any([request.signal, signal]) : signal,
   } as const
-  return freeze(await settle(attemptFlow(run, whole, parent, ALONE)))
+  const onion = compose(run, AROUND, (request, context) => attemptFlow(run, request, context, ALONE))
+  return freeze(await settle(onion(whole, parent)))
+}
+
+const AROUND: WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> = {
+  hook: 'wrapModel',
+  of: (middleware) => (middleware.aroundSideCalls ? middleware.wrapModel?.bind(middleware) : undefined),
+  isResult: isAssistantMessage,
+  ownsThrows: true,
 }
 
 /** Nobody is told of it, and its calls, if the model makes any, are nobody's. */

@@ -18,6 +18,7 @@ test('the standard list passes the check of the order, with all its parts and wi
     skills: { backend },
     planTasks: {},
     toolSearch: { tools: [] },
+    redact: {},
   })
   expect(names(all)).toEqual([
     'patch-tool-calls',
@@ -34,6 +35,7 @@ test('the standard list passes the check of the order, with all its parts and wi
     'retry-model',
     'approve',
     'retry-tool',
+    'redact',
     'timeout',
   ])
   expect(() => createAgent({ model, middleware: all })).not.toThrow()

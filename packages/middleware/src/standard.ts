@@ -10,6 +10,7 @@ import { type EarlyStopOptions, earlyStop } from './early-stop.ts'
 import { type FallbackModelOptions, fallbackModel } from './fallback-model.ts'
 import { type PatchToolCallsOptions, patchToolCalls } from './patch-tool-calls.ts'
 import { type PlanTasksOptions, planTasks } from './plan-tasks.ts'
+import { type RedactOptions, redact } from './redact.ts'
 import { type RetryModelOptions, retryModel } from './retry-model.ts'
 import { type RetryToolOptions, retryTool } from './retry-tool.ts'
 import { type SkillsOptions, skills } from './skills.ts'
@@ -38,6 +39,8 @@ export interface StandardOptions {
   /** Only if it is given: it needs to know what to ask about. */
   readonly approve?: ApproveOptions
   readonly retryTool?: RetryToolOptions | false
+  /** Only if it is given. `{}` is enough. */
+  readonly redact?: RedactOptions
   readonly timeout?: TimeoutOptions | false
 }
 
@@ -65,6 +68,8 @@ export function standard(options: StandardOptions = {}): Middleware[] {
     ...unless(options.retryModel, retryModel),
     ...(options.approve ? [approve(options.approve)] : []),
     ...unless(options.retryTool, retryTool),
+    // Behind all that adds to a request.
+    ...(options.redact ? [redact(options.redact)] : []),
     ...unless(options.timeout, timeout),
   ]
 }

@@ -1,0 +1,425 @@
+import {
+  type AgentOptions,
+  ConfigError,
+  createAgent,
+  type Message,
+  type Middleware,
+  ModelError,
+  memoryStore,
+  type Tool,
+  textOf,
+  tool,
+} from '@meanwhile/core'
+import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import fc from 'fast-check'
+import { beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
+import { agentsMd } from './agents-md.ts'
+import { memoryBackend } from './memory-backend.ts'
+import { MaskedStream } from './redact/masked-stream.ts'
+import { Masker } from './redact/masker.ts'
+import { secretPatterns } from './redact/secret-patterns.ts'
+import { type RedactOptions, redact } from './redact.ts'
+import { summarize } from './summarize.ts'
+import { timeout } from './timeout.ts'
+
+const exporter = new InMemorySpanExporter()
+const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+beforeEach(() => exporter.reset())
+
+const KEY = `sk-${'a1B2'.repeat(6)}`
+const CARD = '4111 1111 1111 1111'
+const PEM = `-----BEGIN RSA PRIVATE KEY-----\n${'MIIEow+/='.repeat(20)}\n-----END RSA PRIVATE KEY-----`
+
+const look = tool({
+  name: 'look',
+  description: 'Looks something up.',
+  input: z.object({ key: z.string() }),
+  effect: 'read',
+  execute: ({ key }) => ({ found: `${key} and ${CARD}` }),
+})
+
+async function ran(
+  responses: readonly ScriptResponse[],
+  options: RedactOptions = {},
+  more: Partial<AgentOptions> & { readonly input?: string | readonly Message[] } = {},
+) {
+  const model = scriptedModel(responses)
+  const { input = 'Go', middleware = [], ...rest } = more
+  const agent = createAgent({ model, middleware: [...middleware, redact(options)], ...rest })
+  const { events, result, error } = await collect(agent.stream(input))
+  const deltas = (type: string) =>
+    events.flatMap((event) => ('delta' in event && event.type === type ? [event.delta] : []))
+  return {
+    events,
+    result,
+    error,
+    requests: model.requests,
+    deltas: deltas('text-delta'),
+    reasoning: deltas('reasoning-delta'),
+  }
+}
+
+const masker = new Masker(secretPatterns, ({ kind }) => `[${kind}]`)
+
+test.each([
+  [`key ${KEY}.`, 'key [api-key].'],
+  ['sk-ant-api03-abcdefghijklmnop_qrst', '[api-key]'],
+  ['export AWS=AKIAIOSFODNN7EXAMPLE;', 'export AWS=[api-key];'],
+  [`ghp_${'a'.repeat(36)} github_pat_${'b'.repeat(22)}`, '[api-key] [api-key]'],
+  [`AIza${'x'.repeat(35)}`, '[api-key]'],
+  [
+    `xoxb-${'1'.repeat(12)} sk_live_${'2'.repeat(24)} glpat-${'3'.repeat(20)} npm_${'4'.repeat(36)}`,
+    Array(4).fill('[api-key]').join(' '),
+  ],
+  ['Authorization: Bearer abcdefghij0123456789==', 'Authorization: Bearer [bearer-token]'],
+  [`eyJhbGciOiJI.eyJzdWIiOiIx.${'s'.repeat(20)}`, '[bearer-token]'],
+  [`my key:\n${PEM}\nbye`, 'my key:\n[private-key]\nbye'],
+  [PEM.replaceAll('\n', '\\n'), '[private-key]'],
+  [
+    `pay with ${CARD} or 4111-1111-1111-1111, 378282246310005`,
+    'pay with [card-number] or [card-number], [card-number]',
+  ],
+  [
+    '4111 1111 1111 1112 is no card, nor is 1234567890123456',
+    '4111 1111 1111 1112 is no card, nor is 1234567890123456',
+  ],
+  ['a task-list, disk-1, the risk-free sketch sk-8', 'a task-list, disk-1, the risk-free sketch sk-8'],
+  ['a bearer of news; version 1.2.3 of 2024-11-21 08:15', 'a bearer of news; version 1.2.3 of 2024-11-21 08:15'],
+  [
+    '-----BEGIN PUBLIC KEY----- abc -----END PUBLIC KEY-----',
+    '-----BEGIN PUBLIC KEY----- abc -----END PUBLIC KEY-----',
+  ],
+])('what is a secret, and what only looks like one: %s', (text, expected) => {
+  expect(masker.mask(text)).toBe(expected)
+})
+
+test('each request carries the mask, the history what was said (N56)', async () => {
+  const history: Message[] = [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: `I have ${KEY}` },
+        { type: 'file', mediaType: 'image/png', data: 'AAAA' },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'Keep' },
+        { type: 'text', text: ` ${KEY} safe` },
+      ],
+      finishReason: 'stop',
+    },
+    { role: 'user', content: `Look for ${KEY}` },
+  ]
+  const { requests, result } = await ran(
+    [respond(call('look', { key: KEY })), respond(say('Found.'))],
+    {},
+    { input: history, tools: [look], instructions: `The key is ${KEY}.` },
+  )
+  expect(requests).toHaveLength(2)
+  for (const { instructions, messages } of requests) {
+    expect(JSON.stringify({ instructions, messages })).not.toMatch(/a1B2|4111/)
+    expect(instructions).toBe('The key is [api-key].')
+  }
+  expect(requests[1]?.messages.map((message) => JSON.stringify(message.content))).toEqual([
+    '[{"type":"text","text":"I have [api-key]"},{"type":"file","mediaType":"image/png","data":"AAAA"}]',
+    '[{"type":"text","text":"Keep"},{"type":"text","text":" [api-key] safe"}]',
+    '"Look for [api-key]"',
+    expect.stringContaining('"input":{"key":"[api-key]"}'),
+    '[{"type":"text","text":"{\\"found\\":\\"[api-key] and [card-number]\\"}"}]',
+  ])
+  expect(result?.messages.slice(0, 3)).toEqual(history)
+  expect(result?.messages[4]).toMatchObject({ output: { found: `${KEY} and ${CARD}` } })
+  // What needs no mask is the same object, so that a request begins with the bytes of the one before.
+  expect(requests[1]?.messages.slice(0, 3)).toEqual(requests[0]?.messages)
+})
+
+test('with persist the history has the masks, and with it the checkpoint (N56)', async () => {
+  const store = memoryStore()
+  const { events, result } = await ran(
+    [respond(call('look', { key: KEY })), respond(say(`It is ${KEY}.`))],
+    { persist: true },
+    { input: `Look for ${KEY}`, tools: [look], checkpoints: store },
+  )
+  expect(result?.messages).toMatchObject([
+    { content: 'Look for [api-key]' },
+    { content: [{ input: { key: '[api-key]' } }] },
+    {
+      content: [{ text: '{"found":"[api-key] and [card-number]"}' }],
+      output: { found: '[api-key] and [card-number]' },
+    },
+    { content: [{ text: 'It is [api-key].' }] },
+  ])
+  const saved = (await store.load(events[0]?.runId ?? '')) as { readonly messages: readonly Message[] }
+  expect(saved.messages).toEqual(result?.messages)
+})
+
+test('a model call on the side carries the mask, and so does a summary’s answer (N56, N29)', async () => {
+  const writer = scriptedModel([respond(say(`The user has ${KEY}.`))])
+  const history: Message[] = [
+    { role: 'user', content: `I have ${KEY}` },
+    { role: 'assistant', content: [{ type: 'text', text: 'Fine.' }], finishReason: 'stop' },
+    { role: 'user', content: 'And?' },
+  ]
+  const shortening = summarize({ model: writer, at: { messages: 2 }, keep: { steps: 1, userTokens: 0 } })
+  const { requests } = await ran([respond(say('Yes.'))], {}, { input: history, middleware: [shortening] })
+  expect(JSON.stringify(writer.requests[0]?.messages)).toContain('I have [api-key]')
+  expect(JSON.stringify([writer.requests, requests].map((all) => all.map(({ messages }) => messages)))).not.toContain(
+    'a1B2',
+  )
+  expect(JSON.stringify(requests[0]?.messages)).toContain('The user has [api-key].')
+})
+
+test('a secret that is split over deltas is masked in events and message; the rest flows on (N57)', async () => {
+  const pieces = ['Your key', ' is s', 'k-', KEY.slice(3, 12), KEY.slice(12), ' and', ' that is', ' it']
+  const { deltas, result } = await ran([respond(say(pieces.join(''), { deltas: pieces }))])
+  // "s" at the end of "is" ends a word; that of "s" may begin a key.
+  expect(deltas).toEqual(['Your key', ' is ', '[api-key] and', ' that is', ' it'])
+  expect(result?.text).toBe('Your key is [api-key] and that is it')
+})
+
+test('reasoning is masked like text, unless its provider has signed it (N57)', async () => {
+  const pieces = ['The key ', KEY.slice(0, 9), KEY.slice(9), ' ...']
+  const { reasoning, result } = await ran([respond(think(pieces.join(''), { deltas: pieces }), say('Done.'))])
+  expect(reasoning.join('')).toBe('The key [api-key] ...')
+  expect(result?.message?.content[0]).toMatchObject({ type: 'reasoning', text: 'The key [api-key] ...' })
+  const signed: Middleware = {
+    name: 'signed',
+    async *wrapModel(request, next) {
+      const message = yield* next(request)
+      const content = message.content.map((part) => ({ ...part, providerMetadata: { anthropic: { signature: 'x' } } }))
+      return { ...message, content }
+    },
+  }
+  const model = scriptedModel([respond(think(KEY), say(KEY))])
+  const run = await createAgent({ model, middleware: [redact(), signed] }).run('Go')
+  expect(run.message?.content).toMatchObject([{ text: KEY }, { text: '[api-key]' }])
+})
+
+test('what is held back is let go at a call, at the end and at an error, before they are told (N57, H3)', async () => {
+  const { events } = await ran(
+    [respond(say('Key sk-ab', { deltas: 1 }), call('look', { key: 'x' })), respond(say('the s', { deltas: 1 }))],
+    {},
+    { tools: [look] },
+  )
+  const told = events.flatMap((event) => {
+    if (event.type === 'text-delta') return [event.delta]
+    return event.type === 'tool-input-start' || event.type === 'tool-call' || event.type === 'run-end'
+      ? [event.type]
+      : []
+  })
+  expect(told).toEqual(['Key ', 'sk-ab', 'tool-input-start', 'tool-call', 'the ', 's', 'run-end'])
+  const failed = await ran([respond(say('Key sk-ab', { deltas: 1 }), fail({ message: 'gone' }))])
+  expect(failed.deltas).toEqual(['Key ', 'sk-ab'])
+  expect(failed.error).toBeInstanceOf(ModelError)
+})
+
+test('a text that stays open for longer than the window is let go, and nothing of it is lost (N57)', async () => {
+  const text = `-----BEGIN PRIVATE KEY-----${'x'.repeat(300)}`
+  const pieces = text.match(/.{1,10}/g) ?? []
+  const { deltas, result } = await ran([respond(say(text, { deltas: pieces }))], { window: 50 })
+  expect(deltas.join('')).toBe(text)
+  expect(result?.text).toBe(text)
+  expect(deltas.length).toBeGreaterThan(10)
+})
+
+const secret = fc.constantFrom(
+  KEY,
+  CARD,
+  '4111111111111111',
+  `Bearer ${'t'.repeat(20)}`,
+  PEM,
+  `ghp_${'Z9'.repeat(18)}`,
+  'AKIAIOSFODNN7EXAMPLE',
+)
+const plain = fc.oneof(
+  fc.string({ maxLength: 12 }),
+  fc.constantFrom('sk-', 's', ' ', 'Bearer ', '-----BEGIN ', 'eyJ', '41', '4111 ', 'npm_', '😀', '\n'),
+)
+
+test('however a text is cut, the same comes out, and no more than the window is held back (N57)', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(plain, secret), { maxLength: 12 }),
+      fc.array(fc.nat(400), { maxLength: 30 }),
+      fc.constantFrom(4_096, 300),
+      (texts, cuts, window) => {
+        const text = texts.join('')
+        const stream = new MaskedStream(masker, window)
+        const places = [...cuts.map((cut) => cut % (text.length + 1)), text.length].sort((a, b) => a - b)
+        let [from, out] = [0, '']
+        for (const place of places) {
+          out += stream.push(text.slice(from, place))
+          from = place
+        }
+        const before = out
+        out += stream.flush()
+        expect(out).toBe(masker.mask(text))
+        expect(out.length - before.length).toBeLessThanOrEqual(Math.max(window, 20))
+      },
+    ),
+    { numRuns: 3_000 },
+  )
+})
+
+test('nothing is held back that no secret can begin with (N57)', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...'bcdfhltuvwz .,;!?'), maxLength: 60 }), (text) => {
+      expect(new MaskedStream(masker, 4_096).push(text)).toBe(text)
+    }),
+  )
+})
+
+/** The flag `v` is newer than the syntax that we compile. */
+const withSets = (source: string) => new RegExp(source, 'v')
+
+test.each<[RegExp]>([
+  [/ab{2,4}c/],
+  [/(?:foo|fob)+\d?/],
+  [/(?<name>x)y*?z/],
+  [/\bcat\b/],
+  [/end$/],
+  [/a(?=bc)/],
+  [/a(?!bc)./],
+  [/(?<=p)q{3}/],
+  [/(?:a|(?:bc){2})d{0,2}e/i],
+  [withSets('[\\p{L}--[a-c]]{2}!')],
+])('of a pattern any part is held back that could become a match: %s (N57)', (pattern) => {
+  const own = new Masker([{ kind: 'own', pattern }], () => '#')
+  const letters = [...new Set('abcdexyzfoonipqt cat12 !.')]
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom(...letters, 'foo', 'fob', 'cat', 'end', 'pqqq', 'bcbc'), { maxLength: 20 }),
+      (pieces) => {
+        const stream = new MaskedStream(own, 4_096)
+        const out = pieces.map((piece) => stream.push(piece)).join('') + stream.flush()
+        expect(out).toBe(own.mask(pieces.join('')))
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+test('no span holds a secret though content is captured: texts, arguments, results, errors (N58)', async () => {
+  const failing = tool({
+    name: 'failing',
+    description: 'f',
+    input: z.object({ of: z.string() }),
+    execute: ({ of }) => {
+      throw new Error(`no ${of}`)
+    },
+  })
+  const giving = tool({
+    name: 'giving',
+    description: 'g',
+    input: z.object({}),
+    execute: () => ({ [KEY]: 4111111111111111, at: { toJSON: () => KEY }, list: [[KEY]] }),
+    toContent: () => [{ type: 'text', text: 'ok' }],
+  }) as Tool
+  const { error } = await ran(
+    [
+      respond(
+        think(KEY),
+        say(KEY),
+        call('failing', { of: KEY }),
+        call('giving'),
+        call(KEY, { x: KEY }),
+        call('look', { key: KEY }),
+      ),
+      respond(fail({ message: `refused ${KEY}` })),
+    ],
+    {},
+    {
+      input: `Use ${KEY}`,
+      instructions: KEY,
+      tools: [failing, giving, look as Tool],
+      telemetry: { tracerProvider, captureContent: true },
+    },
+  )
+  expect(error).toBeInstanceOf(ModelError)
+  const spans = exporter.getFinishedSpans()
+  const payload = JSON.stringify(
+    spans.map(({ name, attributes, events, status }) => ({ name, attributes, events, status })),
+  )
+  expect(payload).not.toMatch(/a1B2|4111/)
+  const attributes = (name: string) => spans.find((span) => span.name === name)?.attributes
+  expect(attributes('execute_tool giving')?.['gen_ai.tool.call.result']).toBe(
+    '{"[api-key]":"[card-number]","at":"[api-key]","list":[["[api-key]"]]}',
+  )
+  expect(attributes('execute_tool look')?.['gen_ai.tool.call.arguments']).toBe('{"key":"[api-key]"}')
+  expect(spans.find(({ name }) => name === 'execute_tool failing')?.status.message).toBe('no [api-key]')
+})
+
+test('where content is not captured it stays so (N58)', async () => {
+  await ran([respond(say('Hi.'))], {}, { telemetry: { tracerProvider, captureContent: false } })
+  expect(exporter.getFinishedSpans().flatMap(({ attributes }) => Object.keys(attributes))).not.toContain(
+    'gen_ai.input.messages',
+  )
+})
+
+test('a function that drops or changes content is asked first, then it is masked (N58)', async () => {
+  const captureContent = (attribute: string, value: unknown) =>
+    attribute === 'gen_ai.output.messages' ? undefined : [value, KEY]
+  await ran([respond(say('Hi.'))], {}, { telemetry: { tracerProvider, captureContent } })
+  const chat = exporter.getFinishedSpans().find(({ name }) => name.startsWith('chat'))
+  expect(chat?.attributes).not.toHaveProperty(['gen_ai.output.messages'])
+  expect(JSON.parse(String(chat?.attributes['gen_ai.input.messages']))).toEqual([
+    [{ role: 'user', parts: [{ type: 'text', content: 'Go' }] }],
+    '[api-key]',
+  ])
+})
+
+test('a tool gets what the model wrote, in the events and in the message too (N59)', async () => {
+  const got: unknown[] = []
+  const noting = tool({ ...look, execute: ({ key }) => void got.push(key) })
+  for (const persist of [false, true]) {
+    const { events } = await ran(
+      [respond(call('look', { key: KEY })), respond(say('Done.'))],
+      { persist },
+      { tools: [noting] },
+    )
+    const calls = events.flatMap((event) => (event.type === 'tool-call' ? [event.call.input] : []))
+    expect(calls).toEqual([{ key: KEY }])
+  }
+  expect(got).toEqual([KEY, KEY])
+})
+
+test('on says where: what is not named is left as it is (N56, N57)', async () => {
+  const script = () => [respond(say(`Yes ${KEY}`))]
+  const asked = await ran(script(), { on: ['request'] }, { input: KEY })
+  expect([asked.requests[0]?.messages[0]?.content, asked.result?.text]).toEqual(['[api-key]', `Yes ${KEY}`])
+  const answered = await ran(script(), { on: ['answer'] }, { input: KEY })
+  expect([answered.requests[0]?.messages[0]?.content, answered.result?.text]).toEqual([KEY, 'Yes [api-key]'])
+})
+
+test('patterns and masks may be one’s own', async () => {
+  const options: RedactOptions = {
+    patterns: [...secretPatterns, { kind: 'customer', pattern: /C-\d{6}/g, isSecret: (text) => text !== 'C-000000' }],
+    replace: ({ kind, text }) => `<${kind} ${text.length}>`,
+  }
+  const { result } = await ran([respond(say('C-123456 and C-000000 with AKIAIOSFODNN7EXAMPLE'))], options)
+  expect(result?.text).toBe('<customer 8> and C-000000 with <api-key 20>')
+})
+
+test.each<[RedactOptions, RegExp]>([
+  [{ patterns: [{ kind: 'all', pattern: /.*/ }] }, /patterns: the pattern of all matches an empty text/],
+  [{ patterns: [{ kind: 'twice', pattern: /(a)\1/ }] }, /patterns: .*backreference/],
+  [{ window: -1 }, /window/],
+  [{ on: ['spans', 'logs' as never] }, /on: must be of request, answer, spans, not logs/],
+])('what cannot work is refused: %j (A2)', (options, problem) => {
+  expect(() => redact(options)).toThrow(problem)
+  expect(() => redact(options)).toThrow(ConfigError)
+})
+
+test('it goes inside what adds to a request, and outside of a time limit, which would take held text for silence (O20)', async () => {
+  const model = scriptedModel([respond(say('Yes.'))])
+  const shown = agentsMd({ backend: memoryBackend({ 'AGENTS.md': `Use ${KEY}.` }) })
+  expect(() => createAgent({ model, middleware: [redact(), shown] })).toThrow(/"agents-md" goes outside "redact"/)
+  expect(() => createAgent({ model, middleware: [timeout(), redact()] })).toThrow(/"redact" goes outside "timeout"/)
+  await createAgent({ model, middleware: [shown, redact(), timeout()] }).run('Go')
+  const texts = model.requests[0]?.messages.map(textOf).join('\n')
+  expect(texts).toContain('Use [api-key].')
+})

@@ -1,0 +1,123 @@
+/** Masks secrets: in what a model is sent, in what it says, and in what spans record. */
+
+import { type CaptureContent, ConfigError, type Middleware, type ModelFlow, messageOf } from '@meanwhile/core'
+import { checkCounts } from './check-options.ts'
+import { MaskedMessages } from './redact/masked-messages.ts'
+import { MaskedStream } from './redact/masked-stream.ts'
+import { Masker, type Secret } from './redact/masker.ts'
+import { type SecretPattern, secretPatterns } from './redact/secret-patterns.ts'
+
+export interface RedactOptions {
+  /** Default: {@link secretPatterns}; `[...secretPatterns, yours]` adds to them. */
+  readonly patterns?: readonly SecretPattern[]
+  /** The mask of a secret. Default: its kind in brackets. The same secret must get the same mask. */
+  readonly replace?: (secret: Secret) => string
+  /** Where. Default: all three. */
+  readonly on?: readonly RedactPlace[]
+  /** Whether the history holds the masks, too, tool results included, and not the secrets. Default `false` (N56). */
+  readonly persist?: boolean
+  /** Characters of an answer that may be held back because a secret may be open in them. Default 4,096 (N57). */
+  readonly window?: number
+}
+
+/** What a model is sent, what it says, what spans record if they record content. */
+export type RedactPlace = 'request' | 'answer' | 'spans'
+
+const PLACES: readonly RedactPlace[] = ['request', 'answer', 'spans']
+
+/**
+ * A secret never leaves in a request, model calls on the side included; the tools get what the model wrote, unmasked, so that
+ * nothing that has started early is in vain (N59). Files, and reasoning that its provider has signed, are left as they are.
+ *
+ * @throws {ConfigError} An option cannot work: a pattern that matches an empty text, or with a backreference.
+ */
+export function redact(options: RedactOptions = {}): Middleware {
+  const { patterns = secretPatterns, replace = bracketed, on = PLACES, persist = false, window = 4_096 } = options
+  checkCounts({ window })
+  const unknown = on.find((place) => !PLACES.includes(place))
+  if (unknown !== undefined) throw new ConfigError('on', `must be of ${PLACES.join(', ')}, not ${unknown}`)
+  const masker = maskerOf(patterns, replace)
+  const masked = new MaskedMessages(masker)
+  const isOn = (place: RedactPlace) => on.includes(place)
+
+  return {
+    name: 'redact',
+    // What adds to a request does so before it is masked; held text must not look like a model that has stopped.
+    order: { inside: ['agents-md', 'early-stop', 'tool-search'], outside: ['timeout'] },
+    aroundSideCalls: true,
+    ...(isOn('spans') && {
+      beforeAgent: (setup) => ({ ...setup, captureContent: through(setup.captureContent, masked) }),
+    }),
+    async *wrapModel(request, next) {
+      const flow = next(isOn('request') ? masked.request(request) : request)
+      if (!isOn('answer')) return yield* flow
+      return masked.answer(yield* maskedEvents(flow, masker, window))
+    },
+    ...(persist && {
+      beforeModel(state) {
+        const messages = masked.history(state.messages)
+        return messages === state.messages ? undefined : { ...state, messages }
+      },
+      ignoresInput: true,
+      async *wrapToolCall(call, next) {
+        return masked.result(yield* next(call))
+      },
+    }),
+  }
+}
+
+function bracketed({ kind }: Secret): string {
+  return `[${kind}]`
+}
+
+function maskerOf(patterns: readonly SecretPattern[], replace: (secret: Secret) => string): Masker {
+  try {
+    return new Masker(patterns, replace)
+  } catch (cause) {
+    throw Object.assign(new ConfigError('patterns', messageOf(cause)), { cause })
+  }
+}
+
+function through(capture: CaptureContent, masked: MaskedMessages): CaptureContent {
+  if (capture === false) return capture
+  return (attribute, value) => masked.data(capture === true ? value : capture(attribute, value))
+}
+
+type ModelFlowEvent = ModelFlow extends AsyncGenerator<infer Event> ? Event : never
+type DeltaEvent = Extract<ModelFlowEvent, { readonly delta: string; readonly type: 'text-delta' | 'reasoning-delta' }>
+
+/** Text and reasoning come masked. What is held back is let go before anything else is told, so that nothing waits for it. */
+async function* maskedEvents(flow: ModelFlow, masker: Masker, window: number): ModelFlow {
+  const streams = {
+    'text-delta': new MaskedStream(masker, window),
+    'reasoning-delta': new MaskedStream(masker, window),
+  }
+  const last: { -readonly [Type in DeltaEvent['type']]?: DeltaEvent } = {}
+  function* rest(): Generator<DeltaEvent, void, undefined> {
+    for (const event of Object.values(last)) {
+      const delta = streams[event.type].flush()
+      if (delta !== '') yield { ...event, delta }
+    }
+  }
+  try {
+    for (;;) {
+      const step = await flow.next()
+      if (step.done) {
+        yield* rest()
+        return step.value
+      }
+      const event = step.value
+      if (event.type === 'text-delta' || event.type === 'reasoning-delta') {
+        last[event.type] = event
+        const delta = streams[event.type].push(event.delta)
+        if (delta !== '') yield delta === event.delta ? event : { ...event, delta }
+        continue
+      }
+      if (event.type !== 'custom') yield* rest()
+      yield event
+    }
+  } catch (error) {
+    yield* rest()
+    throw error
+  }
+}
