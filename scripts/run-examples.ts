@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 
-const failed = globSync('examples/**/*.ts', { exclude: ['**/node_modules/**'] })
+const failed = globSync(['examples/*.ts', 'examples/{agents,middleware}/*.ts'])
   .sort()
   .filter((file) => {
     console.log(`\n── ${file}`)

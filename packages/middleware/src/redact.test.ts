@@ -267,7 +267,7 @@ test('however a text is cut, the same comes out, and no more than the window is 
 
 test('nothing is held back that no secret can begin with (N57)', () => {
   fc.assert(
-    fc.property(fc.string({ unit: fc.constantFrom(...'bcdfhltuvwz .,;!?'), maxLength: 60 }), (text) => {
+    fc.property(fc.stringMatching(/^[bcdfhltuvwz .,;!?]{0,60}$/), (text) => {
       expect(new MaskedStream(masker, 4_096).push(text)).toBe(text)
     }),
   )
