@@ -196,19 +196,22 @@ export function tool(definition: Tool): Tool {
   return definition
 }
 
-const definitions = new WeakMap<Tool, ToolDefinition>()
-
-/** The tool as a model is told of it, made once. Throws what the schema library throws if the schema has no JSON Schema. */
-export function definitionOf(tool: Tool): ToolDefinition {
-  let definition = definitions.get(tool)
-  if (!definition) {
-    definition = { name: tool.name, description: tool.description, inputSchema: jsonSchemaOf(tool.input) }
-    definitions.set(tool, definition)
-  }
-  return definition
+/** The tool as a model is told of it. Throws what the schema library throws if the schema has no JSON Schema. */
+export function definitionOf({ name, description, input }: Tool): ToolDefinition {
+  return { name, description, inputSchema: jsonSchemaOf(input) }
 }
 
-/** What the schema accepts, as JSON Schema. Throws what the schema library throws. */
-export function jsonSchemaOf(schema: ToolSchema): ToolDefinition['inputSchema'] {
-  return schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' }) as ToolDefinition['inputSchema']
+type JsonSchema = ToolDefinition['inputSchema']
+
+/** By schema, because tools may be made anew for each request over schemas that stay. */
+const jsonSchemas = new WeakMap<ToolSchema, JsonSchema>()
+
+/** What the schema accepts, as JSON Schema, made once. Throws what the schema library throws. */
+export function jsonSchemaOf(schema: ToolSchema): JsonSchema {
+  let jsonSchema = jsonSchemas.get(schema)
+  if (!jsonSchema) {
+    jsonSchema = schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' }) as JsonSchema
+    jsonSchemas.set(schema, jsonSchema)
+  }
+  return jsonSchema
 }

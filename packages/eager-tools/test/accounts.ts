@@ -93,6 +93,8 @@ export function sorted(values: readonly unknown[]): string[] {
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) => {
     if (typeof member !== 'object' || member === null || Array.isArray(member)) return member
-    return Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+    const sorted: Record<string, unknown> = {}
+    for (const key of Object.keys(member).sort()) sorted[key] = (member as Record<string, unknown>)[key]
+    return sorted
   })
 }

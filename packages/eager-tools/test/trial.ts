@@ -65,6 +65,25 @@ const shape = z.object({
 })
 type Input = z.infer<typeof shape>
 
+/** Made once: a trial has fifteen tools. Its schemas take time for one input each. */
+const peeked = shape.refine(({ n }) => (n === 1 ? sleep(15).then(() => true) : true))
+const wired = shape.refine(({ n }) => (n === 0 ? sleep(5).then(() => true) : true))
+
+/** How many of the tools and schemas of the trial at work sleep. */
+let sleeping = 0
+
+async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted()
+  sleeping++
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(resolve, ms)
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    })
+  }).finally(() => sleeping--)
+}
+
 const keys = ({ n }: Input) => [`${n}`]
 
 const MIXED: readonly Effect[] = ['read', 'idempotent', 'external']
@@ -75,20 +94,9 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
   const written = new Map<string, unknown>()
   /** The whole inputs of each call, as the stream told of them. */
   const wholes = new Map<string, unknown[]>()
-  const work = { atOnce: 0, most: 0, sleeping: 0, clock: 0, clashes: 0 }
+  const work = { atOnce: 0, most: 0, clock: 0, clashes: 0 }
   const holders = new Set<{ readonly key: string; readonly writes: boolean; readonly signal: AbortSignal }>()
 
-  const sleep = async (ms: number, signal?: AbortSignal) => {
-    signal?.throwIfAborted()
-    work.sleeping++
-    await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(resolve, ms)
-      signal?.addEventListener('abort', () => {
-        clearTimeout(timer)
-        reject(signal.reason)
-      })
-    }).finally(() => work.sleeping--)
-  }
   const make = (name: string, effect: Effect | ((input: Input) => Effect), more: Partial<Tool<Input, string>> = {}) => {
     const made: Tool<Input, string> = {
       name,
@@ -156,7 +164,7 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
   }
   const tools = [
     make('look', 'read'),
-    make('peek', 'read', { input: shape.refine(({ n }) => (n === 1 ? sleep(15).then(() => true) : true)) }),
+    make('peek', 'read', { input: peeked }),
     make('scan', 'read'),
     make('open', 'read', { needs: ['n'], warm: ({ signal }) => sleep(7, signal) }),
     make('glance', 'read', { needs: ['n'], warm: ({ signal }) => sleep(7, signal).then(() => Promise.reject('cold')) }),
@@ -168,10 +176,7 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
     make('fetch', 'read', { reads: keys }),
     make('leaf', 'read', { reads: keys, needs: ['n'] }),
     make('store', 'idempotent', { writes: keys }),
-    make('wire', 'external', {
-      writes: keys,
-      input: shape.refine(({ n }) => (n === 0 ? sleep(5).then(() => true) : true)),
-    }),
+    make('wire', 'external', { writes: keys, input: wired }),
     make('odd', 'read', {
       reads({ n }) {
         if (n === 1) throw new Error('no idea')
@@ -226,8 +231,8 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
   let timersLeft = -1
   const run = agent.stream('Go')
   const settled = run.result.then(
-    () => void (timersLeft = vi.getTimerCount() - work.sleeping),
-    () => void (timersLeft = vi.getTimerCount() - work.sleeping),
+    () => void (timersLeft = vi.getTimerCount() - sleeping),
+    () => void (timersLeft = vi.getTimerCount() - sleeping),
   )
   const collected = collect(run)
   await emptyClock()
