@@ -74,6 +74,10 @@ try {
       }
     }
   }
+
+  const serve = `import { spawnModelServer } from '@meanwhile/harness/server'; await (await spawnModelServer()).close()`
+  writeFileSync(join(project, 'serve.js'), serve)
+  run('serve models from a process of its own', process.execPath, ['serve.js'], project)
 } finally {
   rmSync(project, { recursive: true, force: true })
 }

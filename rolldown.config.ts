@@ -1,0 +1,39 @@
+// The JavaScript of a package, built in its folder: a file per entry of its `exports`, and one per part that entries share, for
+// many small files are slow to import. Declarations are tsc's (docs/decisions/0023).
+import { globSync, readFileSync } from 'node:fs'
+import { basename, isAbsolute } from 'node:path'
+import { defineConfig } from 'rolldown'
+
+interface Door {
+  readonly '@meanwhile/source': string
+  readonly default: string
+}
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, string | Door>>
+}
+
+const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest
+
+const doors = Object.values(exports)
+  .filter((door) => typeof door !== 'string')
+  .map((door) => [door.default.slice('./dist/'.length, -'.js'.length), door['@meanwhile/source']])
+
+// A program is started as a file of its own.
+const programs = globSync('src/*-process.ts').map((file) => [basename(file, '.ts'), file])
+
+export default defineConfig({
+  input: Object.fromEntries([...doors, ...programs]),
+  external: (id) => !id.startsWith('.') && !isAbsolute(id),
+  platform: 'neutral',
+  output: {
+    dir: 'dist',
+    cleanDir: true,
+    chunkFileNames: 'shared-[name].js',
+    minifyInternalExports: false,
+    // What a user reads on hovering is in the declarations.
+    comments: { jsdoc: false },
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+  },
+})
