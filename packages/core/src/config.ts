@@ -2,7 +2,7 @@
 
 import { checkAliases, findTool } from './aliases.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
-import { ConfigError, messageOf } from './errors.ts'
+import { ConfigError } from './errors.ts'
 import { freeze } from './history.ts'
 import type { ToolCall } from './message.ts'
 import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
@@ -139,7 +139,7 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
       throw new ConfigError('tools', `${tool.name} is declared reversible and has no compensate`)
     }
     checkEarly(tool)
-    checkSchema(tool)
+    definitionOf(tool)
     checkLimits(`tools.${tool.name}`, tool)
   }
   checkAliases(setup.tools)
@@ -172,17 +172,6 @@ function checkEarly({ name, needs, warm, effect }: Tool): void {
   )
     return
   throw new ConfigError('tools', `the needs of ${name} are no list of members of its input`)
-}
-
-function checkSchema(tool: Tool): void {
-  try {
-    definitionOf(tool)
-  } catch (error) {
-    throw new ConfigError(
-      'tools',
-      `the input of ${tool.name} must be a Standard Schema that gives its JSON Schema, as zod 4 schemas do: ${messageOf(error)}`,
-    )
-  }
 }
 
 /** Throws {@link ConfigError} naming what of a tool's own limits cannot work (A2). */

@@ -19,7 +19,7 @@ export interface Output {
 
 /** Throws {@link ConfigError} unless the schema describes an object: tools, and most wires, take nothing else. */
 export function outputOf(schema: ToolSchema): Output {
-  const format = { name: NAME, schema: describedBy(schema) }
+  const format = { name: NAME, schema: jsonSchemaOf(schema, 'output') }
   if (format.schema.type !== 'object') throw new ConfigError('output', 'must be the schema of an object')
   return Object.freeze({ format: Object.freeze(format), schema })
 }
@@ -71,17 +71,6 @@ export function feedbackOf({ message }: OutputError, output: Output, model: Mode
     ? 'Answer with JSON that fits it, and nothing else.'
     : `Answer by calling ${NAME}.`
   return `Not accepted: ${message}. ${how}`
-}
-
-function describedBy(schema: ToolSchema): OutputFormat['schema'] {
-  try {
-    return jsonSchemaOf(schema)
-  } catch (error) {
-    throw new ConfigError(
-      'output',
-      `must be a Standard Schema that gives its JSON Schema, as zod 4 schemas do: ${messageOf(error)}`,
-    )
-  }
 }
 
 function outputMessage({ id, name, input, inputError }: ToolCall): ToolMessage {

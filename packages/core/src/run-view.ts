@@ -20,24 +20,18 @@ export interface Actor {
   readonly outside?: boolean
 }
 
-const views = new WeakMap<Run, { readonly state: RunState; readonly actor: Actor }>()
-
 export function viewOf(state: RunState, actor: Actor): Run {
-  const view = new RunView(state, actor)
-  views.set(view, { state, actor })
-  return view
+  return new RunView(state, actor)
 }
 
 /** The state behind a view. Throws `TypeError` for anything else (D5). */
 export function stateOf(run: Run): RunState {
-  return actorOf(run).state
+  return RunView.behind(run).state
 }
 
 /** The state behind a view, and whose view it is. Throws like {@link stateOf}. */
 export function actorOf(run: Run): { readonly state: RunState; readonly actor: Actor } {
-  const known = views.get(run)
-  if (!known) throw new TypeError('not a run')
-  return known
+  return RunView.behind(run)
 }
 
 class RunView implements Run {
@@ -48,6 +42,11 @@ class RunView implements Run {
   constructor(state: RunState, actor: Actor) {
     this.#state = state
     this.#actor = actor
+  }
+
+  static behind(run: Run): { readonly state: RunState; readonly actor: Actor } {
+    if (!(#state in run)) throw new TypeError('not a run')
+    return { state: run.#state, actor: run.#actor }
   }
 
   get id(): string {

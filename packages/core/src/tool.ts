@@ -1,6 +1,7 @@
 /** What a tool is, and what its author promises of it. */
 
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import { ConfigError, messageOf } from './errors.ts'
 import type { ContentPart, Json } from './message.ts'
 import type { Run } from './middleware.ts'
 import type { ToolDefinition } from './model.ts'
@@ -196,9 +197,9 @@ export function tool(definition: Tool): Tool {
   return definition
 }
 
-/** The tool as a model is told of it. Throws what the schema library throws if the schema has no JSON Schema. */
+/** The tool as a model is told of it. Throws {@link ConfigError} if its schema does not say what it accepts. */
 export function definitionOf({ name, description, input }: Tool): ToolDefinition {
-  return { name, description, inputSchema: jsonSchemaOf(input) }
+  return { name, description, inputSchema: jsonSchemaOf(input, 'tools', `the input of ${name} `) }
 }
 
 type JsonSchema = ToolDefinition['inputSchema']
@@ -206,12 +207,16 @@ type JsonSchema = ToolDefinition['inputSchema']
 /** By schema, because tools may be made anew for each request over schemas that stay. */
 const jsonSchemas = new WeakMap<ToolSchema, JsonSchema>()
 
-/** What the schema accepts, as JSON Schema, made once. Throws what the schema library throws. */
-export function jsonSchemaOf(schema: ToolSchema): JsonSchema {
+/** What the schema accepts, as JSON Schema, made once. Throws {@link ConfigError}, naming the option, if it does not say. */
+export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): JsonSchema {
   let jsonSchema = jsonSchemas.get(schema)
-  if (!jsonSchema) {
+  if (jsonSchema) return jsonSchema
+  try {
     jsonSchema = schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' }) as JsonSchema
-    jsonSchemas.set(schema, jsonSchema)
+  } catch (error) {
+    const problem = 'must be a Standard Schema that gives its JSON Schema, as zod 4 schemas do'
+    throw new ConfigError(option, `${what}${problem}: ${messageOf(error)}`)
   }
+  jsonSchemas.set(schema, jsonSchema)
   return jsonSchema
 }
