@@ -1,5 +1,6 @@
 /** The wish to stop a run at a safe point: how strong it is, and what no longer starts because of it. */
 
+import { checkTime } from './config.ts'
 import { ConfigError, RunCancelled } from './errors.ts'
 import { timer } from './grace.ts'
 
@@ -83,7 +84,6 @@ export class Cancel {
 function checked(options: CancelOptions): CancelOptions {
   const { at = 'now', escalateAfter } = options
   if (!STRENGTH.includes(at)) throw new ConfigError('at', `must be one of ${STRENGTH.join(', ')}, not ${String(at)}`)
-  if (escalateAfter !== undefined && !(typeof escalateAfter === 'number' && escalateAfter >= 0))
-    throw new ConfigError('escalateAfter', `must be a number of milliseconds from 0 on, not ${String(escalateAfter)}`)
+  if (escalateAfter !== undefined) checkTime('escalateAfter', escalateAfter)
   return options
 }

@@ -177,8 +177,7 @@ function checkEarly({ name, needs, warm, effect }: Tool): void {
 /** Throws {@link ConfigError} naming what of a tool's own limits cannot work (A2). */
 export function checkLimits(option: string, limits: Pick<Tool, 'timeout' | 'cancelable' | 'concurrency'>): void {
   const { timeout, cancelable, concurrency } = limits
-  if (timeout !== undefined && !(typeof timeout === 'number' && timeout > 0))
-    throw new ConfigError(`${option}.timeout`, `must be a number above 0, or Infinity, not ${timeout}`)
+  if (timeout !== undefined) mustBe('a number above 0', `${option}.timeout`, timeout, timeout > 0)
   if (cancelable !== undefined && typeof cancelable !== 'boolean')
     throw new ConfigError(`${option}.cancelable`, `must be true or false, not ${String(cancelable)}`)
   if (concurrency === undefined) return
@@ -191,18 +190,24 @@ export function checkLimits(option: string, limits: Pick<Tool, 'timeout' | 'canc
 
 /** Throws {@link ConfigError} unless it is a time that can be waited. */
 export function checkTime(option: string, value: number): void {
-  if (typeof value === 'number' && value >= 0) return
-  throw new ConfigError(option, `must be a number from 0 on, or Infinity, not ${value}`)
+  mustBe('a number from 0 on', option, value, value >= 0)
 }
 
 function checkCount(option: string, value: number): void {
-  if (value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && value > 0)) return
-  throw new ConfigError(option, `must be a positive integer or Infinity, not ${value}`)
+  mustBe('a positive integer', option, value, isWhole(value) && value > 0)
 }
 
 function checkLimit(option: string, value: number): void {
-  if (value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && value >= 0)) return
-  throw new ConfigError(option, `must be a whole number from 0 on, or Infinity, not ${value}`)
+  mustBe('a whole number from 0 on', option, value, isWhole(value) && value >= 0)
+}
+
+function isWhole(value: number): boolean {
+  return value === Number.POSITIVE_INFINITY || Number.isInteger(value)
+}
+
+function mustBe(what: string, option: string, value: number, holds: boolean): void {
+  if (typeof value !== 'number' || !holds)
+    throw new ConfigError(option, `must be ${what}, or Infinity, not ${String(value)}`)
 }
 
 function checkNames(middleware: readonly Middleware[]): void {
