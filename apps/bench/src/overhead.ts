@@ -36,29 +36,33 @@ function inProcess(work: Work, signal: AbortSignal): Promise<Partial<Figures>> {
   })
 }
 
-/** Size of all of core in one file, and the time to import it as it is published, beside that of the AI SDK's. */
+/** What core weighs in an application's bundle, and the time to import it, as it is published, beside that of the AI SDK. */
 async function built(signal: AbortSignal): Promise<Partial<Figures>> {
   const folder = await mkdtemp(join(tmpdir(), 'meanwhile-overhead-'))
   try {
     await symlink(MODULES, join(folder, 'node_modules'))
-    await writeFile(join(folder, 'package.json'), '{"type":"module"}')
+    await writeFile(join(folder, 'package.json'), '{"type":"module","sideEffects":false}')
     const dist = join(folder, 'dist')
     await run('rolldown', ['-c', '../../rolldown.config.ts', '-d', dist], { cwd: CORE, signal })
+    const all = join(dist, 'index.js')
+    const agent = join(folder, 'agent.js')
+    await writeFile(agent, `export { createAgent, tool } from './dist/index.js'`)
     const core: number[] = []
     const ai: number[] = []
     // In turn, so that both meet the same machine.
     for (let time = 0; time < 9; time++) {
-      core.push(await importTime(pathToFileURL(join(dist, 'index.js')).href, signal))
+      core.push(await importTime(pathToFileURL(all).href, signal))
       ai.push(await importTime(import.meta.resolve('ai'), signal))
     }
     const importMs = Math.min(...core)
-    return { bundleKb: await bundleKb(), importMs, importOfAi: importMs / Math.min(...ai) }
+    const importOfAi = importMs / Math.min(...ai)
+    return { bundleKb: await bundledKb(all), agentKb: await bundledKb(agent), importMs, importOfAi }
   } finally {
     await rm(folder, { recursive: true })
   }
 }
 
-async function bundleKb(): Promise<number> {
+async function bundledKb(input: string): Promise<number> {
   const outputs = await build({
     configFile: false,
     logLevel: 'error',
@@ -68,7 +72,7 @@ async function bundleKb(): Promise<number> {
       target: 'es2022',
       modulePreload: false,
       rollupOptions: {
-        input: join(CORE, 'src/index.ts'),
+        input,
         preserveEntrySignatures: 'strict',
         external: [/^@opentelemetry\//, /^node:/],
       },
