@@ -26,6 +26,8 @@ export default defineConfig({
   input: Object.fromEntries([...doors, ...programs]),
   external: (id) => !id.startsWith('.') && !isAbsolute(id),
   platform: 'neutral',
+  // As in tsconfig.base.json: what Node 20 runs.
+  transform: { target: 'es2023' },
   output: {
     dir: 'dist',
     cleanDir: true,
