@@ -1,8 +1,11 @@
 // Runs every example, one after the other; fails when one of them does.
 import { spawnSync } from 'node:child_process'
-import { globSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
+import { dirname } from 'node:path'
 
-const failed = globSync(['examples/*.ts', 'examples/{agents,middleware}/*.ts'])
+const failed = globSync('examples/**/*.ts', { exclude: ['**/node_modules/**'] })
+  // Beside an example lies a folder of its name with its parts.
+  .filter((file) => !existsSync(`${dirname(file)}.ts`))
   .sort()
   .filter((file) => {
     console.log(`\n── ${file}`)

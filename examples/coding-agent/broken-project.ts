@@ -26,10 +26,10 @@ export interface BrokenProject {
 export async function brokenProject(): Promise<BrokenProject> {
   const root = await mkdtemp(join(tmpdir(), 'meanwhile-'))
   for (const [name, content] of Object.entries(FILES)) await writeFile(join(root, name), content)
-  return { root, runTests: testRunner(root) as Tool, remove: () => rm(root, { recursive: true }) }
+  return { root, runTests: testRunner(root), remove: () => rm(root, { recursive: true }) }
 }
 
-function testRunner(root: string) {
+function testRunner(root: string): Tool {
   return tool({
     name: 'run_tests',
     description: 'Runs the tests of the project and gives what they print.',

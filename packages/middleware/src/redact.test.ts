@@ -17,6 +17,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agentsMd } from './agents-md.ts'
 import { memoryBackend } from './memory-backend.ts'
+import { maskedData } from './redact/masked-data.ts'
 import { MaskedStream } from './redact/masked-stream.ts'
 import { Masker } from './redact/masker.ts'
 import { secretPatterns } from './redact/secret-patterns.ts'
@@ -85,6 +86,9 @@ test.each([
     '4111 1111 1111 1112 is no card, nor is 1234567890123456',
     '4111 1111 1111 1112 is no card, nor is 1234567890123456',
   ],
+  [JSON.stringify(`keys:\n${KEY}\t4111 1111 1111 1111`), '"keys:\\n[api-key]\\t[card-number]"'],
+  [`?token%3D${KEY}`, '?token%3D[api-key]'],
+  ['{"at":1754000000001,"then":1754000000010}', '{"at":1754000000001,"then":1754000000010}'],
   ['a task-list, disk-1, the risk-free sketch sk-8', 'a task-list, disk-1, the risk-free sketch sk-8'],
   ['a bearer of news; version 1.2.3 of 2024-11-21 08:15', 'a bearer of news; version 1.2.3 of 2024-11-21 08:15'],
   [
@@ -134,7 +138,8 @@ test('each request carries the mask, the history what was said (N56)', async () 
   expect(result?.messages.slice(0, 3)).toEqual(history)
   expect(result?.messages[4]).toMatchObject({ output: { found: `${KEY} and ${CARD}` } })
   // What needs no mask is the same object, so that a request begins with the bytes of the one before.
-  expect(requests[1]?.messages.slice(0, 3)).toEqual(requests[0]?.messages)
+  for (const [place, message] of (requests[0]?.messages ?? []).entries())
+    expect(requests[1]?.messages[place]).toBe(message)
 })
 
 test('with persist the history has the masks, and with it the checkpoint (N56)', async () => {
@@ -263,6 +268,122 @@ test('however a text is cut, the same comes out, and no more than the window is 
     ),
     { numRuns: 3_000 },
   )
+})
+
+test('what is held back is the end of what came, and no longer than the window (N57)', () => {
+  // A mask as long as its secret: what has come out is as long as what has been told.
+  const lengths = new Masker(secretPatterns, ({ text }) => 'x'.repeat(text.length))
+  fc.assert(
+    fc.property(fc.array(fc.oneof(plain, secret), { maxLength: 30 }), fc.constantFrom(30, 100), (texts, window) => {
+      const stream = new MaskedStream(lengths, window)
+      let [told, came] = [0, 0]
+      for (const text of texts) {
+        came += text.length
+        told += stream.push(text).length
+        expect(came - told).toBeLessThanOrEqual(window)
+      }
+      expect(told + stream.flush().length).toBe(came)
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('by default a private key of 4,000 characters is masked however it comes, and one that never ends is let go (N57)', async () => {
+  const key = PEM.replace('MIIE', 'M'.repeat(3_000))
+  const pieces = (text: string) => text.match(/.{1,40}/gs) ?? []
+  const masked = await ran([respond(say(key, { deltas: pieces(key) }))])
+  expect([masked.deltas, masked.result?.text]).toEqual([['[private-key]'], '[private-key]'])
+  const open = `${key.slice(0, -10)}${'M'.repeat(2_000)}`
+  const letGo = await ran([respond(say(open, { deltas: pieces(open) }))])
+  expect(letGo.deltas.length).toBeGreaterThan(1)
+  expect(letGo.deltas.join('')).toBe(open)
+})
+
+test('of secrets that begin at one place the longest counts', () => {
+  const patterns = [
+    { kind: 'short', pattern: /ab/ },
+    { kind: 'long', pattern: /abc/ },
+    { kind: 'late', pattern: /bcd/ },
+  ]
+  expect(new Masker(patterns, ({ kind }) => kind).mask('abcd ab')).toBe('longd short')
+})
+
+test('thousands of secrets in one delta take no longer than one each', async () => {
+  const text = Array(8_000).fill(KEY).join(' ')
+  const { deltas, result } = await ran([respond(say(text, { deltas: 1 }))])
+  expect(deltas.join('')).toBe(Array(8_000).fill('[api-key]').join(' '))
+  expect(result?.text).toBe(deltas.join(''))
+})
+
+test('a secret that goes on behind a piece of reasoning, or in the next part, is one (N56, N57)', async () => {
+  const [first, second] = [KEY.slice(0, 12), KEY.slice(12)]
+  const { deltas, reasoning, result } = await ran([respond(say(`Key ${first}`), think('Well.'), say(`${second} ok`))])
+  expect([deltas.join(''), reasoning.join(''), result?.text]).toEqual(['Key [api-key] ok', 'Well.', 'Key [api-key] ok'])
+  const parts = [first, second].map((text) => ({ type: 'text', text }) as const)
+  const { requests } = await ran([respond(say('Yes.'))], {}, { input: [{ role: 'user', content: parts }] })
+  // No part is left empty.
+  expect(requests[0]?.messages).toEqual([{ role: 'user', content: [{ type: 'text', text: '[api-key]' }] }])
+})
+
+test('attempts at work at once have texts of their own, and what a middleware emits lets nothing go (N57)', async () => {
+  const racing: Middleware = {
+    name: 'racing',
+    async *wrapModel(request, next) {
+      const [one, two] = [{ attempt: 1 }, { attempt: 2 }]
+      yield { type: 'text-delta', delta: 'one sk', ...one }
+      yield { type: 'text-delta', delta: 'two sk', ...two }
+      yield { type: 'custom', name: 'told', data: 1 }
+      yield { type: 'text-delta', delta: KEY.slice(2), ...one }
+      yield { type: 'tool-input-start', id: 'c', name: 'look', ...two }
+      yield { type: 'text-delta', delta: '.', ...one }
+      return yield* next(request)
+    },
+  }
+  const model = scriptedModel([respond(say('Done.', { deltas: 1 }))])
+  const { events } = await collect(createAgent({ model, middleware: [redact(), racing] }).stream('Go'))
+  const told = events.flatMap((event) => (event.type === 'text-delta' ? [`${event.attempt} ${event.delta}`] : []))
+  expect(told.slice(0, 4)).toEqual(['1 one ', '2 two ', '2 sk', '1 [api-key].'])
+})
+
+test('with persist an error that a tool throws is masked, and stays what it is (N56)', async () => {
+  class Refused extends Error {
+    override readonly name = 'Refused'
+    readonly code = 7
+  }
+  const thrown: unknown[] = []
+  const noting: Middleware = {
+    name: 'noting',
+    async *wrapToolCall(toolCall, next) {
+      try {
+        return yield* next(toolCall)
+      } catch (error) {
+        thrown.push(error)
+        throw error
+      }
+    },
+  }
+  const failing = tool({ ...look, execute: ({ key }) => Promise.reject(new Refused(`not ${key}`)) })
+  const { result } = await ran(
+    [respond(call('look', { key: KEY })), respond(say('Oh.'))],
+    { persist: true },
+    { tools: [failing as Tool], middleware: [noting] },
+  )
+  expect(thrown).toMatchObject([{ name: 'Refused', code: 7, message: 'not [api-key]' }])
+  expect(thrown[0]).toBeInstanceOf(Refused)
+  expect(JSON.stringify(result?.messages)).not.toContain('a1B2')
+})
+
+test('whatever a tool gives is masked: circles, what is shared, depth, keys with one mask (N58)', () => {
+  const shared = { key: KEY }
+  const circle: Record<string, unknown> = { a: shared, b: shared }
+  circle.self = circle
+  let deep: unknown = KEY
+  for (let depth = 0; depth < 3_000; depth++) deep = [deep]
+  expect(maskedData(masker, circle)).toEqual({ a: { key: '[api-key]' }, b: { key: '[api-key]' }, self: '[circular]' })
+  expect(JSON.stringify(maskedData(masker, deep))).not.toContain('a1B2')
+  expect(maskedData(masker, { [KEY]: 1, [`${KEY}x`]: 2 })).toEqual({ '[api-key]': 1, '[api-key] 2': 2 })
+  const untouched = [1, { b: null, c: 'sk' }]
+  expect(maskedData(masker, untouched)).toBe(untouched)
 })
 
 test('nothing is held back that no secret can begin with (N57)', () => {
@@ -407,6 +528,7 @@ test('patterns and masks may be one’s own', async () => {
 test.each<[RedactOptions, RegExp]>([
   [{ patterns: [{ kind: 'all', pattern: /.*/ }] }, /patterns: the pattern of all matches an empty text/],
   [{ patterns: [{ kind: 'twice', pattern: /(a)\1/ }] }, /patterns: .*backreference/],
+  [{ patterns: [{ kind: 'behind', pattern: /(?<=\1(a))b/ }] }, /patterns: .*backreference/],
   [{ window: -1 }, /window/],
   [{ on: ['spans', 'logs' as never] }, /on: must be of request, answer, spans, not logs/],
 ])('what cannot work is refused: %j (A2)', (options, problem) => {

@@ -1,9 +1,11 @@
 /** Masks secrets: in what a model is sent, in what it says, and in what spans record. */
 
-import { type CaptureContent, ConfigError, type Middleware, type ModelFlow, messageOf } from '@meanwhile/core'
+import { type CaptureContent, ConfigError, type Middleware, messageOf } from '@meanwhile/core'
 import { checkCounts } from './check-options.ts'
+import { maskedData } from './redact/masked-data.ts'
+import { maskedError } from './redact/masked-error.ts'
+import { maskedEvents } from './redact/masked-events.ts'
 import { MaskedMessages } from './redact/masked-messages.ts'
-import { MaskedStream } from './redact/masked-stream.ts'
 import { Masker, type Secret } from './redact/masker.ts'
 import { type SecretPattern, secretPatterns } from './redact/secret-patterns.ts'
 
@@ -46,7 +48,7 @@ export function redact(options: RedactOptions = {}): Middleware {
     order: { inside: ['agents-md', 'early-stop', 'tool-search'], outside: ['timeout'] },
     aroundSideCalls: true,
     ...(isOn('spans') && {
-      beforeAgent: (setup) => ({ ...setup, captureContent: through(setup.captureContent, masked) }),
+      beforeAgent: (setup) => ({ ...setup, captureContent: maskedCapture(setup.captureContent, masker) }),
     }),
     async *wrapModel(request, next) {
       const flow = next(isOn('request') ? masked.request(request) : request)
@@ -60,7 +62,11 @@ export function redact(options: RedactOptions = {}): Middleware {
       },
       ignoresInput: true,
       async *wrapToolCall(call, next) {
-        return masked.result(yield* next(call))
+        try {
+          return masked.result(yield* next(call))
+        } catch (error) {
+          throw maskedError(masker, error)
+        }
       },
     }),
   }
@@ -78,46 +84,7 @@ function maskerOf(patterns: readonly SecretPattern[], replace: (secret: Secret) 
   }
 }
 
-function through(capture: CaptureContent, masked: MaskedMessages): CaptureContent {
+function maskedCapture(capture: CaptureContent, masker: Masker): CaptureContent {
   if (capture === false) return capture
-  return (attribute, value) => masked.data(capture === true ? value : capture(attribute, value))
-}
-
-type ModelFlowEvent = ModelFlow extends AsyncGenerator<infer Event> ? Event : never
-type DeltaEvent = Extract<ModelFlowEvent, { readonly delta: string; readonly type: 'text-delta' | 'reasoning-delta' }>
-
-/** Text and reasoning come masked. What is held back is let go before anything else is told, so that nothing waits for it. */
-async function* maskedEvents(flow: ModelFlow, masker: Masker, window: number): ModelFlow {
-  const streams = {
-    'text-delta': new MaskedStream(masker, window),
-    'reasoning-delta': new MaskedStream(masker, window),
-  }
-  const last: { -readonly [Type in DeltaEvent['type']]?: DeltaEvent } = {}
-  function* rest(): Generator<DeltaEvent, void, undefined> {
-    for (const event of Object.values(last)) {
-      const delta = streams[event.type].flush()
-      if (delta !== '') yield { ...event, delta }
-    }
-  }
-  try {
-    for (;;) {
-      const step = await flow.next()
-      if (step.done) {
-        yield* rest()
-        return step.value
-      }
-      const event = step.value
-      if (event.type === 'text-delta' || event.type === 'reasoning-delta') {
-        last[event.type] = event
-        const delta = streams[event.type].push(event.delta)
-        if (delta !== '') yield delta === event.delta ? event : { ...event, delta }
-        continue
-      }
-      if (event.type !== 'custom') yield* rest()
-      yield event
-    }
-  } catch (error) {
-    yield* rest()
-    throw error
-  }
+  return (attribute, value) => maskedData(masker, capture === true ? value : capture(attribute, value))
 }

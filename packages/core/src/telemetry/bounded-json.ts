@@ -2,7 +2,7 @@
 
 /** Characters of one string, at the most. */
 const STRING = 8_192
-/** Characters in all, before escapes. */
+/** Characters of JSON in all, but for the last string. */
 const WHOLE = 65_536
 const DEPTH = 32
 const CUT = '…'
@@ -33,10 +33,10 @@ export function boundedText(text: string): string {
 function bounded(value: unknown, room: Room, depth: number): unknown {
   if (typeof value === 'string') return cut(value, room)
   if (typeof value === 'bigint') return cut(String(value), room)
-  room.left -= 4
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null) return charged(value, room)
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `${value.byteLength} bytes`
   if (depth > DEPTH) return CUT
+  room.left -= 3
   if ('toJSON' in value && typeof value.toJSON === 'function') return bounded(value.toJSON(), room, depth + 1)
   return Array.isArray(value) ? items(value, room, depth + 1) : members(value, room, depth + 1)
 }
@@ -65,7 +65,13 @@ function members(object: object, room: Room, depth: number): Record<string, unkn
 
 function cut(text: string, room: Room): string {
   const most = Math.max(0, Math.min(STRING, room.left))
-  room.left -= Math.min(text.length, most)
   // Not between the halves of a character.
-  return text.length > most ? text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '') + CUT : text
+  const kept = text.length > most ? text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '') + CUT : text
+  return charged(kept, room)
+}
+
+/** What it takes in JSON, escapes and all, and what stands beside it. */
+function charged<Value>(value: Value, room: Room): Value {
+  room.left -= (JSON.stringify(value)?.length ?? 0) + 1
+  return value
 }

@@ -260,6 +260,16 @@ test('a function says what is recorded; what it throws at is not, and the run do
   ])
 })
 
+test('a function that gives a promise records nothing, and its rejection harms nobody', async () => {
+  const told: string[] = []
+  diag.setLogger({ ...SILENT, error: (...words) => void told.push(words.join(' ')) }, DiagLogLevel.ALL)
+  await asking(() => Promise.reject(new Error('late'))).run('How is Rome?')
+  expect(spans().map(contentOf)).toEqual(spans().map(() => ({})))
+  expect(new Set(told.map((text) => text.replace(/gen_ai[.\w]+/, '')))).toEqual(
+    new Set(['meanwhile:  could not be captured captureContent must give what to record at once, not a promise']),
+  )
+})
+
 test('nothing is built where nothing would record it', async () => {
   let asked = 0
   const capture = (_: string, value: unknown) => {
@@ -377,6 +387,28 @@ test('an attribute is bounded: what is long is cut, what is much is left out, an
     big: '10',
     circle: { list: expect.arrayContaining([1, '…']) },
   })
+})
+
+test.each<[string, unknown]>([
+  ['empty texts', Array(1_000_000).fill('')],
+  ['escapes', Array(1_000).fill('\u0001'.repeat(50))],
+  ['numbers', Array(100_000).fill(1e200)],
+  ['lone halves', Array(1_000).fill('\uD800'.repeat(50))],
+  ['keys', Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`key ${i}`, null]))],
+  ['lists', Array(100_000).fill([])],
+])('the bound holds for %s', async (_, output) => {
+  const giving = tool({
+    name: 'giving',
+    description: 'g',
+    input: z.object({}),
+    execute: () => output,
+    toContent: () => [{ type: 'text', text: 'ok' }],
+  })
+  await runTool(giving, {}, { telemetry: { tracerProvider, captureContent: true } })
+  const json = String(named('execute_tool giving')[0]?.attributes['gen_ai.tool.call.result'])
+  expect(json.length).toBeLessThan(66_000)
+  expect(json.length).toBeGreaterThan(50_000)
+  expect(() => JSON.parse(json)).not.toThrow()
 })
 
 test('of a history that is too long the newest messages are recorded', async () => {

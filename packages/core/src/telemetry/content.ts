@@ -84,7 +84,10 @@ function captured(
   try {
     const value = build()
     if (value === undefined) return undefined
-    return write(capture === true ? value : capture(attribute, value))
+    const chosen = capture === true ? value : capture(attribute, value)
+    if (!(chosen instanceof Promise)) return write(chosen)
+    chosen.catch(() => undefined)
+    throw new TypeError('captureContent must give what to record at once, not a promise')
   } catch (error) {
     diag.error(`meanwhile: ${attribute} could not be captured`, messageOf(error))
     return undefined

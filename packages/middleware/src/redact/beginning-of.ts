@@ -1,6 +1,6 @@
 /** The beginnings of a pattern's matches, as a pattern: what tells, while a text grows, whether a match may be open at its end. */
 
-import { type AST, RegExpParser } from '@eslint-community/regexpp'
+import { type AST, RegExpParser, visitRegExpAST } from '@eslint-community/regexpp'
 
 /**
  * Matches from any place at which a match of the pattern could begin, if more text came, up to the end of the text. It may
@@ -12,7 +12,12 @@ export function beginningOf({ source, flags }: RegExp): RegExp {
     unicode: kept.includes('u'),
     unicodeSets: kept.includes('v'),
   })
+  visitRegExpAST(ast, { onBackreferenceEnter: refuse })
   return new RegExp(beginning(ast.alternatives) ?? NEVER, `${kept}g`)
+}
+
+function refuse(): never {
+  throw new TypeError('a pattern with a backreference cannot be looked for in a stream')
 }
 
 const END = '(?![\\s\\S])'
@@ -42,8 +47,6 @@ function beginningOfOne(element: AST.Element): string | undefined {
     }
     case 'Assertion':
       return beginningOfAssertion(element)
-    case 'Backreference':
-      throw new TypeError('a pattern with a backreference cannot be looked for in a stream')
     default:
       return END
   }

@@ -1,7 +1,8 @@
-/** Messages, requests and other data with their secrets masked. What holds none is the same object. */
+/** Messages and requests with their secrets masked. What holds none is the same object. */
 
 import type { AssistantMessage, AssistantPart, ContentPart, Message, ModelRequest, ToolMessage } from '@meanwhile/core'
-import type { Masker } from './masker.ts'
+import { mapped, maskedData } from './masked-data.ts'
+import type { Masker, Match } from './masker.ts'
 
 export class MaskedMessages {
   readonly #masker: Masker
@@ -21,121 +22,92 @@ export class MaskedMessages {
 
   /** Inputs of calls included: these have been made. */
   history(messages: readonly Message[]): readonly Message[] {
-    return mapped(messages, (message) => {
-      const known = this.#known.get(message)
-      if (known) return known
-      const masked = this.#message(message)
-      this.#known.set(message, masked)
-      this.#known.set(masked, masked)
-      return masked
-    })
+    return mapped(messages, (message) => this.#once(message))
   }
 
   /** What a model has said; the inputs of its calls stay (N59). */
   answer(message: AssistantMessage): AssistantMessage {
-    const content = this.#texts(message.content)
-    return content === message.content ? message : { ...message, content }
+    return withContent(message, this.#parts(message.content))
   }
 
   result(message: ToolMessage): ToolMessage {
-    const content = mapped(message.content, (part) => this.#part(part))
-    const output = this.data(message.output)
-    if (content === message.content && output === message.output) return message
-    return { ...message, content, ...(output !== undefined && { output }) }
+    const masked = withContent(message, this.#parts(message.content))
+    const output = maskedData(this.#masker, message.output)
+    return output === message.output ? masked : { ...masked, output }
   }
 
-  /** JSON, its keys and numbers too, or what becomes JSON. */
-  data(value: unknown): unknown {
-    if (typeof value === 'string') return this.#masker.mask(value)
-    if (typeof value === 'number' || typeof value === 'bigint') {
-      const masked = this.#masker.mask(String(value))
-      return masked === String(value) ? value : masked
-    }
-    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
-    if ('toJSON' in value && typeof value.toJSON === 'function') return this.data(value.toJSON())
-    if (Array.isArray(value)) return mapped(value, (item) => this.data(item))
-    const members = Object.entries(value)
-    const masked = mapped(members, (member) => {
-      const [key, held] = [this.#masker.mask(member[0]), this.data(member[1])]
-      return key === member[0] && held === member[1] ? member : ([key, held] as [string, unknown])
-    })
-    return masked === members ? value : Object.fromEntries(masked)
+  #once(message: Message): Message {
+    const masked = this.#known.get(message) ?? this.#message(message)
+    // One that can be changed may be another the next time.
+    if (Object.isFrozen(message)) this.#known.set(message, masked)
+    return masked
   }
 
   #message(message: Message): Message {
     if (message.role === 'tool') return this.result(message)
     if (message.role === 'assistant') {
-      const texts = this.#texts(message.content)
-      const content = mapped(texts, (part) =>
-        part.type === 'tool-call' ? withInput(part, this.data(part.input)) : part,
+      const content = mapped(this.#parts(message.content), (part) =>
+        part.type === 'tool-call' ? withInput(part, maskedData(this.#masker, part.input)) : part,
       )
-      return content === message.content ? message : { ...message, content }
+      return withContent(message, content)
     }
-    if (typeof message.content === 'string') {
-      const content = this.#masker.mask(message.content)
-      return content === message.content ? message : { ...message, content }
-    }
-    const content = mapped(message.content, (part) => this.#part(part))
+    if (typeof message.content !== 'string') return withContent(message, this.#parts(message.content))
+    const content = this.#masker.mask(message.content)
     return content === message.content ? message : { ...message, content }
   }
 
-  #part(part: ContentPart): ContentPart {
-    return part.type === 'text' ? withText(part, this.#masker.mask(part.text)) : part
+  /** A message's texts are read as one, and so is its reasoning: a secret may go on in the next part. */
+  #parts<Part extends AssistantPart | ContentPart>(parts: readonly Part[]): readonly Part[] {
+    return this.#kind(this.#kind(parts, isText), isReasoning)
   }
 
-  /** A secret may stand in text parts that follow each other: its mask then stands where it begins. */
-  #texts(parts: readonly AssistantPart[]): readonly AssistantPart[] {
-    const masked: AssistantPart[] = []
-    for (let first = 0; first < parts.length; ) {
-      const { type } = parts[first] as AssistantPart
-      let end = first + 1
-      while (type !== 'tool-call' && parts[end]?.type === type) end++
-      masked.push(...this.#run(parts.slice(first, end)))
-      first = end
-    }
-    return masked.every((part, index) => part === parts[index]) ? parts : masked
-  }
-
-  #run(parts: readonly AssistantPart[]): readonly AssistantPart[] {
-    const texts = parts.map((part) => (isMaskable(part) ? part.text : ''))
+  #kind<Part extends AssistantPart | ContentPart>(
+    parts: readonly Part[],
+    isOfKind: (part: AssistantPart | ContentPart) => part is Texts,
+  ): readonly Part[] {
+    const texts = parts.map((part) => (isOfKind(part) ? part.text : ''))
     const matches = [...this.#masker.matches(texts.join(''))]
     if (matches.length === 0) return parts
     let start = 0
-    return parts.map((part, index) => {
+    return parts.flatMap((part, index) => {
       const text = texts[index] ?? ''
-      const end = start + text.length
-      let masked = ''
-      let from = start
-      for (const match of matches) {
-        if (match.end <= start || match.start >= end) continue
-        masked += text.slice(from - start, Math.max(0, match.start - start))
-        if (match.start >= start) masked += this.#masker.maskOf(match)
-        from = Math.min(match.end, end)
-      }
-      masked += text.slice(from - start)
-      start = end
-      return isMaskable(part) ? withText(part, masked) : part
+      const masked = this.#piece(text, start, matches)
+      start += text.length
+      if (masked === text) return part
+      // A part whose whole text belonged to the mask before it: some providers take no empty one.
+      return masked === '' ? [] : { ...part, text: masked }
     })
+  }
+
+  /** A piece of a text, which begins at `start`. A mask stands where its secret begins. */
+  #piece(text: string, start: number, matches: readonly Match[]): string {
+    let masked = ''
+    let from = 0
+    for (const match of matches) {
+      const [first, end] = [match.start - start, match.end - start]
+      if (end <= 0 || first >= text.length) continue
+      masked += text.slice(from, Math.max(0, first)) + (first >= 0 ? this.#masker.maskOf(match) : '')
+      from = Math.min(end, text.length)
+    }
+    return masked + text.slice(from)
   }
 }
 
 type Texts = Extract<AssistantPart, { readonly text: string }>
 
-/** A provider that signs its reasoning takes it back unchanged alone. */
-function isMaskable(part: AssistantPart): part is Texts {
-  return part.type === 'text' || (part.type === 'reasoning' && part.providerMetadata === undefined)
+function isText(part: AssistantPart | ContentPart): part is Texts {
+  return part.type === 'text'
 }
 
-function withText<Part extends { readonly text: string }>(part: Part, text: string): Part {
-  return text === part.text ? part : { ...part, text }
+/** A provider that signs its reasoning takes it back unchanged alone. */
+function isReasoning(part: AssistantPart | ContentPart): part is Texts {
+  return part.type === 'reasoning' && part.providerMetadata === undefined
+}
+
+function withContent<Said extends { readonly content: unknown }>(message: Said, content: Said['content']): Said {
+  return content === message.content ? message : { ...message, content }
 }
 
 function withInput<Part extends { readonly input: unknown }>(part: Part, input: unknown): Part {
   return input === part.input ? part : { ...part, input }
-}
-
-/** The same list if each of its items stays. */
-function mapped<Item>(items: readonly Item[], change: (item: Item) => Item): readonly Item[] {
-  const changed = items.map(change)
-  return changed.every((item, index) => item === items[index]) ? items : changed
 }

@@ -25,9 +25,7 @@ export class MaskedStream {
 
   /** Gives what was held back: nothing more comes that belongs to it. */
   flush(): string {
-    const rest = this.#held === '' ? '' : this.#take(true)
-    this.#before = ''
-    return rest
+    return this.#held === '' ? '' : this.#take(true)
   }
 
   #take(isAll: boolean): string {
@@ -36,9 +34,10 @@ export class MaskedStream {
     let from = this.#before.length
     let openFrom = from
     let taken = ''
+    let open = isAll ? text.length : this.#masker.openAt(text, openFrom)
     for (;;) {
-      const open = isAll ? text.length : this.#masker.openAt(text, openFrom)
-      const match = next(from)
+      if (open < openFrom) open = this.#masker.openAt(text, openFrom)
+      const match = open > from ? next(from) : undefined
       if (match && match.start < open) {
         taken += text.slice(from, match.start) + this.#masker.maskOf(match)
         from = match.end

@@ -9,39 +9,51 @@ export interface SecretPattern {
   isSecret?(text: string): boolean
 }
 
+/** A secret may also follow an escape: `\\n` in JSON, `%3D` in an URL. */
+const START = /(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f]{2}))/.source
+
 /** Keys of well-known services, bearer tokens, private keys in PEM, card numbers. */
 export const secretPatterns: readonly SecretPattern[] = [
   {
     kind: 'api-key',
     pattern: anyOf(
-      /\bsk-[\w-]{20,512}/, // OpenAI, Anthropic and others
-      /\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,255}/, // Stripe
-      /\bgh[pousr]_[A-Za-z0-9]{36,255}/,
-      /\bgithub_pat_\w{22,255}/,
-      /\bglpat-[\w-]{20,255}/,
-      /\bnpm_[A-Za-z0-9]{36}\b/,
-      /\bxox[abeoprs]-[A-Za-z0-9-]{10,255}/, // Slack
-      /\bA(?:KI|SI)A[A-Z0-9]{16}\b/, // AWS
-      /\bAIza[\w-]{35}(?![\w-])/, // Google
+      /sk-[\w-]{20,4000}/, // OpenAI, Anthropic and others
+      /[sr]k_(?:live|test)_[A-Za-z0-9]{16,255}/, // Stripe
+      /gh[pousr]_[A-Za-z0-9]{36,255}/,
+      /github_pat_\w{22,255}/,
+      /glpat-[\w-]{20,255}/,
+      /npm_[A-Za-z0-9]{36}\b/,
+      /xox[abeoprs]-[A-Za-z0-9-]{10,255}/, // Slack
+      /A(?:KI|SI)A[A-Z0-9]{16}\b/, // AWS
+      /AIza[\w-]{35}(?![\w-])/, // Google
     ),
   },
   {
     kind: 'bearer-token',
     pattern: anyOf(
-      /(?<=\b[Bb]earer )[A-Za-z0-9._~+/-]{16,4000}={0,2}/,
-      /\beyJ[\w-]{8,2000}\.[\w-]{8,2000}\.[\w-]{8,2000}/, // a JSON Web Token
+      /(?<=(?:Bearer|bearer|BEARER) )[A-Za-z0-9._~+/-]{16,16000}={0,2}/,
+      /(?<!-)eyJ[\w-]{8,16000}\.[\w-]{8,16000}\.[\w-]{8,16000}/, // a JSON Web Token
     ),
   },
   {
     kind: 'private-key',
     pattern:
-      /-----BEGIN (?:[A-Z]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s\S]{1,16000}?-----END (?:[A-Z]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----/,
+      /-----BEGIN (?:[A-Z]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----)){1,16000}-----END (?:[A-Z]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----/,
   },
-  { kind: 'card-number', pattern: /(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])/, isSecret: passesLuhn },
+  {
+    kind: 'card-number',
+    pattern: anyOf(
+      /4\d{3}(?:[ -]?\d{4}){3}(?![\w-])/, // Visa
+      /(?:5[1-5]|2[2-7])\d{2}(?:[ -]?\d{4}){3}(?![\w-])/, // Mastercard
+      /3[47]\d{2}[ -]?\d{6}[ -]?\d{5}(?![\w-])/, // American Express
+      /6(?:011|5\d{2})(?:[ -]?\d{4}){3}(?![\w-])/, // Discover
+    ),
+    isSecret: passesLuhn,
+  },
 ]
 
 function anyOf(...patterns: readonly RegExp[]): RegExp {
-  return new RegExp(patterns.map(({ source }) => source).join('|'))
+  return new RegExp(`${START}(?:${patterns.map(({ source }) => source).join('|')})`)
 }
 
 /** ISO/IEC 7812-1, annex B. */

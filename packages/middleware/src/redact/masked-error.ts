@@ -1,0 +1,17 @@
+/** An error whose message is masked: the same in all else. */
+
+import { messageOf } from '@meanwhile/core'
+import type { Masker } from './masker.ts'
+
+export function maskedError(masker: Masker, error: unknown): unknown {
+  const message = messageOf(error)
+  const masked = masker.mask(message)
+  if (masked === message) return error
+  if (!(error instanceof Error)) return masked
+  const copy: unknown = Object.create(Object.getPrototypeOf(error), {
+    ...Object.getOwnPropertyDescriptors(error),
+    message: { value: masked, configurable: true, writable: true },
+    stack: { value: masker.mask(String(error.stack)), configurable: true, writable: true },
+  })
+  return copy
+}
