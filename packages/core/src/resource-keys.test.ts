@@ -256,6 +256,25 @@ test('a call that waits for the key of one that ends the run never starts (A12, 
   expect(log).toEqual(['start w1'])
 })
 
+test('thousands of calls that share keys go one after another by key, without each being tried whenever one ends (H14)', async () => {
+  const world: Record<string, string[]> = {}
+  const { tools } = workshop({
+    async execute({ writes: [key = ''] }, { callId }) {
+      world[key] = [...(world[key] ?? []), callId]
+    },
+  })
+  const calls = Array.from({ length: 4_000 }, (_, n) => ({ id: `c${n}`, key: `k${n % 10}` }))
+  await run(
+    calls.map(({ id, key }) => at(id, { writes: [key] })),
+    tools,
+  )
+  expect(world).toEqual(
+    Object.fromEntries(
+      calls.slice(0, 10).map(({ key }) => [key, calls.filter((one) => one.key === key).map(({ id }) => id)]),
+    ),
+  )
+}, 20_000)
+
 /** Calls at random: what they name, how long they take, and when they come to their slot. */
 const scripts = fc.record({
   calls: fc.array(

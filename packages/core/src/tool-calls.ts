@@ -86,6 +86,7 @@ export class ToolCalls {
     asker.over = brokeOff !== undefined
     const early = this.#ledger.entries().filter((entry) => entry.startedEarly && entry.askers[0] === asker)
     if (brokeOff) {
+      for (const entry of this.#ledger.entries()) if (entry.askers.includes(asker)) this.slots.changed(entry)
       for (const entry of early) if (entry.rest?.isOpen && !entry.discarded) this.#discard(entry, brokeOff)
       this.#warmUps.drop(new Error('the response broke off'), this.#askers.callsOf(asker))
     }
@@ -299,6 +300,7 @@ export class ToolCalls {
     if (!held) return undefined
     this.#rename(held, call.id)
     held.askers.push(asker)
+    // Which has changed it, too: it is asked for again.
     this.slots.moveBack(held)
     if (asker.span) for (const { open } of held.executions) open.span.addLink({ context: asker.span.spanContext() })
     return held
@@ -318,10 +320,12 @@ export class ToolCalls {
 
   #held(call: ToolCall, asker: Asker, coming: readonly ToolCall[]): CallEntry | undefined {
     const { step, setup } = this.#run
+    const held = this.#ledger.held(call, step, asker)
+    if (held.length === 0) return undefined
     const unmade = coming.map(({ name }) => ({ tool: this.#toolOf(name) }))
-    return this.#ledger
-      .held(call, step, asker)
-      .find((held) => !isStale(held, [...this.#ledger.since(held, asker), ...unmade], setup.toolConcurrency === 1))
+    return held.find(
+      (one) => !isStale(one, [...this.#ledger.since(one, asker), ...unmade], setup.toolConcurrency === 1),
+    )
   }
 
   /** Makes a call of whose input there are the members its tool needs: at once if it may start so, else when it is whole. */
@@ -504,6 +508,7 @@ export class ToolCalls {
     entry.warmUp?.abort(reason)
     // Nobody sees what it reads.
     if (entry.keys) entry.keys = { ...entry.keys, reads: NO_KEYS.reads }
+    entry.slots.changed(entry)
     const undone = async () =>
       undo ? await compensate(this.#run, entry, this.abandoned.includes(entry.id)) : undefined
     this.#keep(entry.promise.catch(() => undefined).then(async () => endSpans(entry, await undone())))

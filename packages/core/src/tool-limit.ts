@@ -1,6 +1,7 @@
 /** At most so many executions of one tool at once, over all runs and stand-alone calls (I7). */
 
 import { ToolBusyError } from './errors.ts'
+import { Line } from './line.ts'
 import type { Tool } from './tool.ts'
 
 /** A call as its tool's limit sees it. */
@@ -48,9 +49,14 @@ export class Seat {
     return false
   }
 
-  /** Calls back whenever a slot comes free, in order of arrival, until what it gives is called. */
-  watch(attempt: () => void): () => void {
-    return this.#queue.watch(attempt)
+  /** A number among those that come to the tool, in order of arrival. */
+  arrive(): number {
+    return this.#queue.arrive()
+  }
+
+  /** Calls back once, when a slot comes free and is for whoever arrived so, unless what it gives is called before. */
+  watch(number: number, attempt: () => void): () => void {
+    return this.#queue.watch({ number, attempt })
   }
 
   /** Gives a slot back. To be called once for each that was taken. */
@@ -59,11 +65,17 @@ export class Seat {
   }
 }
 
+interface Waiter {
+  readonly number: number
+  readonly attempt: () => void
+}
+
 class ToolQueue {
   readonly tool: string
   readonly limit: number
   readonly whenFull: 'wait' | 'fail'
-  readonly #waiting: Set<() => void> = new Set()
+  readonly #waiting: Line<Waiter> = new Line()
+  #arrived = 0
   #taken = 0
 
   constructor({ name, concurrency }: Tool) {
@@ -80,16 +92,21 @@ class ToolQueue {
     return true
   }
 
-  watch(attempt: () => void): () => void {
-    this.#waiting.add(attempt)
-    return () => this.#waiting.delete(attempt)
+  arrive(): number {
+    return ++this.#arrived
+  }
+
+  watch(waiter: Waiter): () => void {
+    this.#waiting.add(waiter)
+    return () => this.#waiting.delete(waiter)
   }
 
   free(): void {
     this.#taken--
-    for (const attempt of this.#waiting) {
-      if (this.#taken >= this.limit) return
-      attempt()
+    while (this.#taken < this.limit) {
+      const waiter = this.#waiting.shift()
+      if (!waiter) return
+      waiter.attempt()
     }
   }
 }

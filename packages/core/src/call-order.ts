@@ -1,0 +1,106 @@
+/** The calls of a run in call order, and which of them name which resource keys: who holds back whom. */
+
+import { Line } from './line.ts'
+import type { ResourceKeys } from './resource-keys.ts'
+
+/** A call's place in the order. */
+export interface Spot {
+  /** Behind those with a smaller one; `Infinity` for a call that is over. */
+  readonly number: number
+  /** What it names; not known until its input is checked, unless its tool names no keys. */
+  readonly keys: ResourceKeys | undefined
+  /** Whether one of its executions has begun and is not over. */
+  readonly isAtWork: boolean
+  /** Nobody waits for its turn. */
+  readonly isAside: boolean
+}
+
+/** Who uses a key. */
+class Users<Call extends Spot> {
+  /** Their calls are not over. */
+  readonly open: Line<Call> = new Line()
+  readonly atWork: Set<Call> = new Set()
+}
+
+/** A spot is taken out before it changes, and put in again afterwards. */
+export class CallOrder<Call extends Spot> {
+  readonly #open: Line<Call> = new Line()
+  /** Those that may yet name any key. */
+  readonly #unknown = new Users<Call>()
+  /** Readers and writers, by key. */
+  readonly #naming: Map<string, Users<Call>> = new Map()
+  readonly #writing: Map<string, Users<Call>> = new Map()
+
+  add(spot: Call): void {
+    const isOpen = Number.isFinite(spot.number)
+    if (!isOpen && !spot.isAtWork) return
+    if (isOpen) this.#open.add(spot)
+    const enter = (users: Users<Call>) => {
+      if (isOpen) users.open.add(spot)
+      if (spot.isAtWork) users.atWork.add(spot)
+    }
+    if (!spot.keys) enter(this.#unknown)
+    else for (const [users, key] of this.#usesOf(spot.keys)) enter(usersOf(users, key))
+  }
+
+  delete(spot: Call): void {
+    this.#open.delete(spot)
+    this.#unknown.open.delete(spot)
+    if (!spot.keys) return
+    for (const [users, key] of this.#usesOf(spot.keys)) {
+      const those = usersOf(users, key)
+      those.open.delete(spot)
+      those.atWork.delete(spot)
+      if (those.open.isEmpty && those.atWork.size === 0) users.delete(key)
+    }
+  }
+
+  /**
+   * The nearest call in front of it that it has to come after: of all, or of those that name one of these keys, or may yet. Not the
+   * first: then all would wait for that one, and each of them would be tried when it is over.
+   */
+  inFrontOf({ number }: Call, keys: ResourceKeys | 'all'): Call | undefined {
+    const holds = ({ isAside }: Call) => !isAside
+    if (keys === 'all') return this.#open.before(number, holds)
+    let nearest = this.#unknown.open.before(number, holds)
+    for (const { open } of this.#meeting(keys)) {
+      const other = open.before(number, holds)
+      if (other && !(nearest && nearest.number > other.number)) nearest = other
+    }
+    return nearest
+  }
+
+  /** Another call that is at work on one of these keys. */
+  atWorkOn(spot: Call, keys: ResourceKeys): Call | undefined {
+    for (const { atWork } of this.#meeting(keys)) for (const other of atWork) if (other !== spot) return other
+    return undefined
+  }
+
+  /** Among whom a call with these keys is. */
+  *#usesOf({ reads, writes }: ResourceKeys): Generator<readonly [users: Map<string, Users<Call>>, key: string]> {
+    for (const key of writes) {
+      yield [this.#writing, key]
+      yield [this.#naming, key]
+    }
+    for (const key of reads) if (!writes.has(key)) yield [this.#naming, key]
+  }
+
+  /** Those of whom one writes what the other names. */
+  *#meeting({ reads, writes }: ResourceKeys): Generator<Users<Call>> {
+    for (const key of writes) yield* known(this.#naming.get(key))
+    for (const key of reads) yield* known(this.#writing.get(key))
+  }
+}
+
+function usersOf<Call extends Spot>(users: Map<string, Users<Call>>, key: string): Users<Call> {
+  let those = users.get(key)
+  if (!those) {
+    those = new Users<Call>()
+    users.set(key, those)
+  }
+  return those
+}
+
+function known<Call extends Spot>(users: Users<Call> | undefined): readonly Users<Call>[] {
+  return users ? [users] : []
+}
