@@ -1,7 +1,8 @@
 /** An agent as a tool of another. */
 
 import type { Agent } from './agent.ts'
-import { AgentError, CheckpointConflictError, CheckpointStoreError, ConfigError, messageOf, RunStop } from './errors.ts'
+import { CheckpointConflictError, CheckpointStoreError } from './checkpoint-errors.ts'
+import { AgentError, ConfigError, messageOf, RunStop } from './errors.ts'
 import type { AgentResult } from './events.ts'
 import { runWithin } from './nested-run.ts'
 import { textInput } from './text-input.ts'

@@ -14,12 +14,15 @@ export interface Asker {
 
 export class Askers {
   /** Whether calls may still be let go of: the model call has neither stood nor failed. */
-  open: boolean
+  open = false
   readonly #byCall: Map<string, Asker> = new Map()
   readonly #byAttempt: Map<number, Asker> = new Map()
 
-  constructor(open: boolean) {
-    this.open = open
+  /** A model call begins: nobody asks for what the one before it has asked for. */
+  renew(): void {
+    this.open = true
+    this.#byCall.clear()
+    this.#byAttempt.clear()
   }
 
   /** Gives whether nobody has announced the call before: the first who does counts. */

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
 import { type Assembler, assemble, type CallPiece, type Explain, type Label, type PartOptions } from './assemble.ts'
-import { ModelError } from './errors.ts'
 import { settle } from './flow.ts'
 import {
   type AssistantMessage,
@@ -12,6 +11,7 @@ import {
   type Usage,
 } from './message.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type ModelEvent } from './model.ts'
+import { ModelError } from './model-errors.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()

@@ -1,10 +1,10 @@
 /** From a provider's chunks to events and one message: the only accumulator in the house. */
 
 import { StreamedResponse } from './assemble/streamed-response.ts'
-import { ModelError, type ModelErrorData } from './errors.ts'
 import type { Flow } from './flow.ts'
 import type { AssistantMessage, FinishReason, ProviderMetadata, ResponseInfo, Usage } from './message.ts'
 import type { ModelEvent, ModelRequest } from './model.ts'
+import { ModelError, type ModelErrorData } from './model-errors.ts'
 
 /**
  * Reads `chunks` to their end and makes the events and the message of them. The `tool-call` events and the message hold the same

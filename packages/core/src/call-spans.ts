@@ -1,9 +1,10 @@
 /** The end of a call's spans: late, when its fate is known, but with the time at which its function settled. */
 
 import type { CallEntry } from './call-entry.ts'
-import { RunStop, ToolTimeoutError } from './errors.ts'
+import { RunStop } from './errors.ts'
 import { COMPENSATED, DISCARD_REASON, HEAD_START, OUTCOME, OVERLAP, SETTLED } from './telemetry/semconv.ts'
 import { type Outcome, outcomeOf, setError } from './telemetry/spans.ts'
+import { ToolTimeoutError } from './tool-errors.ts'
 
 /**
  * Ends the spans of a call that was committed, discarded or abandoned. `compensated`: whether its discard was undone, if

@@ -1,6 +1,6 @@
 /** Where checkpoints are kept: the contract of a store, and what the stores of this package share. */
 
-import { CheckpointCorruptError } from './errors.ts'
+import { CheckpointCorruptError } from './checkpoint-errors.ts'
 
 /** What a store needs to know of a checkpoint. All else in it is plain JSON, and none of a store's business. */
 export interface StoredCheckpoint {

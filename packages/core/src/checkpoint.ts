@@ -1,6 +1,6 @@
 /** What a run is saved as: versioned, plain JSON. */
 
-import { CheckpointCorruptError, CheckpointVersionError } from './errors.ts'
+import { CheckpointCorruptError, CheckpointVersionError } from './checkpoint-errors.ts'
 import type { AgentResult, Warning } from './events.ts'
 import { hashOf } from './hash.ts'
 import { freeze, isMessage } from './history.ts'

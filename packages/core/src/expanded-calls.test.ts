@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { type Assembler, assemble, type CallPiece } from './assemble.ts'
-import { ModelError } from './errors.ts'
 import type { AssistantMessage } from './message.ts'
 import { DEFAULT_INPUT_LIMITS, type ModelEvent } from './model.ts'
+import { ModelError } from './model-errors.ts'
 
 type Chunk = (to: Assembler) => void
 

@@ -18,41 +18,31 @@ export { type CallEffect, judgeCall } from './call-effect.ts'
 export type { CancelMode, CancelOptions } from './cancel.ts'
 export { sameCall } from './canonical.ts'
 export type { Checkpoint } from './checkpoint.ts'
-export type { CheckpointStore, StoredCheckpoint } from './checkpoint-store.ts'
-export type { AgentOptions } from './config.ts'
 export {
-  AgentError,
   CheckpointConflictError,
   CheckpointCorruptError,
   CheckpointMismatchError,
   CheckpointMissingError,
   CheckpointStoreError,
   CheckpointVersionError,
+} from './checkpoint-errors.ts'
+export type { CheckpointStore, StoredCheckpoint } from './checkpoint-store.ts'
+export type { AgentOptions } from './config.ts'
+export {
+  AgentError,
   ConfigError,
   HistoryError,
   InputError,
   type Issue,
   MaxStepsError,
   MiddlewareError,
-  ModelError,
-  type ModelErrorCode,
-  type ModelErrorData,
   messageOf,
-  NotCancelableError,
   OutputError,
-  RetriesExhaustedError,
   RunAbortedError,
   RunCancelled,
   RunStop,
   TimeoutError,
-  ToolBusyError,
-  ToolCancelledError,
-  ToolDiscardedError,
-  ToolInputError,
-  ToolTimeoutError,
-  UnknownCallError,
   UnknownInterruptError,
-  UnknownToolError,
 } from './errors.ts'
 export type {
   AgentEvent,
@@ -115,6 +105,7 @@ export {
   type ToolChoice,
   type ToolDefinition,
 } from './model.ts'
+export { ModelError, type ModelErrorCode, type ModelErrorData, RetriesExhaustedError } from './model-errors.ts'
 export { checkedNeeds } from './needs.ts'
 export { keysMeet, NO_KEYS, namesNone, type ResourceKeys } from './resource-keys.ts'
 export type { Answers } from './restore.ts'
@@ -136,5 +127,15 @@ export {
   tool,
   type WarmContext,
 } from './tool.ts'
+export {
+  NotCancelableError,
+  ToolBusyError,
+  ToolCancelledError,
+  ToolDiscardedError,
+  ToolInputError,
+  ToolTimeoutError,
+  UnknownCallError,
+  UnknownToolError,
+} from './tool-errors.ts'
 export type { ToolState, ToolStatus } from './tool-status.ts'
 export type { Wire } from './wire.ts'

@@ -1,10 +1,11 @@
 /** An agent's output schema: how a model is asked for it, and what an answer makes of it (M14). */
 
-import { ConfigError, messageOf, OutputError, ToolInputError } from './errors.ts'
+import { ConfigError, messageOf, OutputError } from './errors.ts'
 import { checkedInput } from './execute-tool.ts'
 import { type AssistantMessage, type ToolCall, type ToolMessage, textOf } from './message.ts'
 import type { Model, ModelRequest, OutputFormat } from './model.ts'
 import { jsonSchemaOf, type ToolSchema } from './tool.ts'
+import { ToolInputError } from './tool-errors.ts'
 
 /** The output's name: of the tool that gives it, and on wires that want a name for the format. */
 const NAME = 'final_answer'

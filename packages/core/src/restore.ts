@@ -3,15 +3,9 @@
 import { addressOf, isInside, type Place } from './address.ts'
 import { CallEntry } from './call-entry.ts'
 import { type Checkpoint, checkedCheckpoint, type SavedCall, type SavedStep } from './checkpoint.ts'
+import { CheckpointMismatchError, CheckpointMissingError, CheckpointStoreError } from './checkpoint-errors.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
-import {
-  AgentError,
-  CheckpointMismatchError,
-  CheckpointMissingError,
-  CheckpointStoreError,
-  ConfigError,
-  UnknownInterruptError,
-} from './errors.ts'
+import { AgentError, ConfigError, UnknownInterruptError } from './errors.ts'
 import { freeze, openCalls } from './history.ts'
 import { type AddressPart, Interrupt, type PendingInterrupt } from './interrupt.ts'
 import { asJson } from './json.ts'

@@ -1,7 +1,8 @@
 /** Values that live as long as a run. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { CheckpointMismatchError, ConfigError } from './errors.ts'
+import { CheckpointMismatchError } from './checkpoint-errors.ts'
+import { ConfigError } from './errors.ts'
 import { freeze } from './history.ts'
 import { asJson } from './json.ts'
 import type { Json } from './message.ts'

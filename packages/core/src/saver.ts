@@ -1,8 +1,8 @@
 /** When a run is saved: one save at a time, each of the newest state, in a store that refuses whoever comes late. */
 
 import type { Checkpoint } from './checkpoint.ts'
+import { CheckpointConflictError, CheckpointStoreError } from './checkpoint-errors.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
-import { CheckpointConflictError, CheckpointStoreError } from './errors.ts'
 
 export interface SaverOptions {
   readonly runId: string

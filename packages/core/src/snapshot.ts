@@ -3,7 +3,7 @@
 import { addressOf } from './address.ts'
 import { type CallEntry, isOpen } from './call-entry.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint, checksumOf, type SavedCall, type SavedStep } from './checkpoint.ts'
-import { CheckpointStoreError } from './errors.ts'
+import { CheckpointStoreError } from './checkpoint-errors.ts'
 import type { Address, Interrupt, PendingInterrupt } from './interrupt.ts'
 import { asJson } from './json.ts'
 import { callsOf } from './message.ts'

@@ -1,10 +1,11 @@
 /** What an agent with background tools offers its model: to ask how such a call is doing (I16). */
 
-import { ConfigError, UnknownCallError } from './errors.ts'
+import { ConfigError } from './errors.ts'
 import { textOf } from './message.ts'
 import { stateOf } from './run-view.ts'
 import { textInput } from './text-input.ts'
 import { type Tool, type ToolContext, tool } from './tool.ts'
+import { UnknownCallError } from './tool-errors.ts'
 
 /** The tools of an agent, and this one if any of them works in the background. Throws {@link ConfigError} if its name is taken. */
 export function withStatusTool(tools: readonly Tool[]): readonly Tool[] {

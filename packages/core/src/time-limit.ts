@@ -1,9 +1,9 @@
 /** A tool's function under its time limit (I10). */
 
-import { ToolTimeoutError } from './errors.ts'
 import type { Flow } from './flow.ts'
 import { timer } from './grace.ts'
 import type { Progress } from './tool.ts'
+import { ToolTimeoutError } from './tool-errors.ts'
 
 interface TimeLimitOptions {
   readonly tool: string

@@ -1,8 +1,8 @@
 /** At most so many executions of one tool at once, over all runs and stand-alone calls (I7). */
 
-import { ToolBusyError } from './errors.ts'
 import { Line } from './line.ts'
 import type { Tool } from './tool.ts'
+import { ToolBusyError } from './tool-errors.ts'
 
 /** A call as its tool's limit sees it. */
 interface Comer {

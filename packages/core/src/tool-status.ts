@@ -1,8 +1,8 @@
 /** How a call is doing: what {@link Run.toolStatus} tells of it (I6). */
 
 import type { CallEntry } from './call-entry.ts'
-import { ToolTimeoutError } from './errors.ts'
 import type { Progress } from './tool.ts'
+import { ToolTimeoutError } from './tool-errors.ts'
 import { watched } from './watched.ts'
 
 /**

@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import { ToolInputError } from './errors.ts'
 import { checkedInput } from './execute-tool.ts'
 import type { ToolSchema } from './tool.ts'
 import { tool } from './tool.ts'
+import { ToolInputError } from './tool-errors.ts'
 
 function check(input: ToolSchema, given: unknown): Promise<unknown> {
   const f = tool({ name: 'f', description: 'f', input, execute: () => 'done' })

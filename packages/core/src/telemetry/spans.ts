@@ -14,20 +14,12 @@ import {
   type TracerProvider,
   trace,
 } from '@opentelemetry/api'
-import {
-  ModelError,
-  messageOf,
-  RunAbortedError,
-  RunStop,
-  TimeoutError,
-  ToolDiscardedError,
-  ToolInputError,
-  ToolTimeoutError,
-  UnknownToolError,
-} from '../errors.ts'
+import { messageOf, RunAbortedError, RunStop, TimeoutError } from '../errors.ts'
 import { Interrupt } from '../interrupt.ts'
 import type { AssistantMessage, Usage } from '../message.ts'
 import type { Model, ModelRequest } from '../model.ts'
+import { ModelError } from '../model-errors.ts'
+import { ToolDiscardedError, ToolInputError, ToolTimeoutError, UnknownToolError } from '../tool-errors.ts'
 import { type CaptureContent, textToRecord } from './content.ts'
 import * as names from './semconv.ts'
 

@@ -1,8 +1,8 @@
 /** A model that says what a script says. */
 
 import { type Assembler, assemble } from '../assemble.ts'
-import type { ModelErrorData } from '../errors.ts'
 import type { Model, ModelRequest } from '../model.ts'
+import type { ModelErrorData } from '../model-errors.ts'
 import { AT_ONCE, type Beat, beats, type Pace } from './beats.ts'
 import type { ScriptResponse } from './script.ts'
 import { ScriptError } from './script-error.ts'

@@ -1,0 +1,98 @@
+/** The calls of a run that are being made: from the moment they begin until they have settled, or are no longer waited for. */
+
+import type { CallEntry } from './call-entry.ts'
+import type { CallEvents } from './call-events.ts'
+import { endSpans } from './call-spans.ts'
+import { RunStop } from './errors.ts'
+import { freeze } from './history.ts'
+import { makeCall } from './make-call.ts'
+import type { ToolMessage } from './message.ts'
+import type { RunState } from './run.ts'
+import { ToolDiscardedError } from './tool-errors.ts'
+import { cancelledMessage } from './tool-message.ts'
+import { EndedCalls, endState, type ToolStatus } from './tool-status.ts'
+
+export class CallsAtWork {
+  /** Ids of calls that were no longer waited for (K12). */
+  readonly abandoned: string[] = []
+  readonly #run: RunState
+  readonly #events: CallEvents
+  readonly #failed: (entry: CallEntry, error: unknown) => void
+  readonly #ended = new EndedCalls()
+  readonly #work: Set<Promise<unknown>> = new Set()
+
+  /** `failed` is told of a call that threw what may end the run, before its slot is free. */
+  constructor(run: RunState, events: CallEvents, failed: (entry: CallEntry, error: unknown) => void) {
+    this.#run = run
+    this.#events = events
+    this.#failed = failed
+  }
+
+  begin(entry: CallEntry): void {
+    entry.begun = true
+    this.#events.started(entry)
+    entry.promise = this.#make(entry)
+    this.keep(entry.promise)
+  }
+
+  /** Makes the call: its result as a message, or a throw if it ends the run or was discarded. */
+  async #make(entry: CallEntry): Promise<ToolMessage> {
+    try {
+      const work = makeCall(this.#run, entry)
+      entry.work = work
+      const message = await Promise.race([work, entry.abandoned.then(() => this.#abandon(entry))])
+      if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
+      const stands = entry.cancelled ? cancelledMessage(entry.call, entry.entered) : message
+      entry.message = freeze({ ...stands, callId: entry.id, name: entry.call.name })
+      return entry.message
+    } catch (error) {
+      // It stays open, and so do those that must not overtake it: they start after the resume, too (A22, H14).
+      if (error instanceof RunStop && !entry.signal.aborted) entry.stopped = error
+      // What waits for its slot must not start any more (A12).
+      else this.#failed(entry, error)
+      throw error
+    } finally {
+      this.#settle(entry)
+      if (!entry.provisional && !entry.discarded) this.close(entry)
+      if (!entry.signal.aborted) this.#run.saver.soon()
+    }
+  }
+
+  #abandon(entry: CallEntry): ToolMessage {
+    this.abandoned.push(entry.id)
+    if (entry.cancelled) return cancelledMessage(entry.call, entry.entered)
+    throw entry.signal.reason
+  }
+
+  #settle(entry: CallEntry): void {
+    const goesOn = entry.executions.some(({ abandoned }) => abandoned) && !this.abandoned.includes(entry.id)
+    if (goesOn) this.abandoned.push(entry.id)
+    entry.settle()
+    const ok = entry.message !== undefined && !entry.message.isError
+    entry.status.end(endState(entry, ok, this.abandoned.includes(entry.id)), this.#ended.next())
+  }
+
+  /** A call that was made is over, and the reader is told. */
+  close(entry: CallEntry): void {
+    endSpans(entry)
+    this.#events.ended(entry)
+    // Only `returnDirect` still asks for it.
+    if (!entry.tool?.returnDirect) entry.done = undefined
+  }
+
+  /** What is told of a call, as long as it is remembered (I6). */
+  statusOf({ status }: CallEntry): ToolStatus | undefined {
+    return this.#ended.remembered(status, this.#run.config.statusFor)
+  }
+
+  /** Nothing floats: what is at work is known until it has settled. */
+  keep(work: Promise<unknown>): void {
+    const done = work.catch(() => undefined).finally(() => this.#work.delete(done))
+    this.#work.add(done)
+  }
+
+  /** Resolves when nothing is at work: every call has settled or was abandoned. */
+  async idle(): Promise<void> {
+    while (this.#work.size > 0) await Promise.allSettled(this.#work)
+  }
+}

@@ -1,0 +1,84 @@
+/** What becomes of a call that was made before its model call stood: it is committed, or discarded. */
+
+import type { CallEntry } from './call-entry.ts'
+import type { CallEvents } from './call-events.ts'
+import { endSpans } from './call-spans.ts'
+import type { CallsAtWork } from './calls-at-work.ts'
+import { compensate } from './compensate.ts'
+import type { DiscardCause } from './events.ts'
+import { freeze } from './history.ts'
+import type { Ledger } from './ledger.ts'
+import { NO_KEYS } from './resource-keys.ts'
+import type { RunState } from './run.ts'
+import { ToolDiscardedError } from './tool-errors.ts'
+
+export class CommitGate {
+  readonly counts: { committed: number; discarded: number } = { committed: 0, discarded: 0 }
+  readonly #run: RunState
+  readonly #ledger: Ledger
+  readonly #events: CallEvents
+  readonly #atWork: CallsAtWork
+
+  constructor(run: RunState, ledger: Ledger, events: CallEvents, atWork: CallsAtWork) {
+    this.#run = run
+    this.#ledger = ledger
+    this.#events = events
+    this.#atWork = atWork
+  }
+
+  /** `id`: of the attempt that stands, which need not be the last that joined. */
+  commit(entry: CallEntry, id: string, modelEnded: number | undefined): void {
+    // Calls committed or made after it stand behind it.
+    entry.slots.moveBack(entry)
+    if (!entry.provisional) {
+      // As a checkpoint has it: its result was kept, but nobody told of it.
+      if (entry.message && !entry.told) this.#atWork.close(entry)
+      return
+    }
+    this.rename(entry, id)
+    // As a checkpoint has it: not made in this run, it is a call like any other.
+    if (entry.begun) {
+      if (!entry.maker) this.counts.committed++
+      this.#events.committed(entry)
+    }
+    entry.commit()
+    for (const child of entry.children) this.commit(child, child.id, modelEnded)
+    if (entry.maker) entry.slots.advance()
+    if (entry.message && entry.message.callId !== entry.id)
+      entry.message = freeze({ ...entry.message, callId: entry.id })
+    entry.modelEnded = modelEnded
+    if (entry.settled) this.#atWork.close(entry)
+  }
+
+  /** Lets go of all provisional calls but these. */
+  discardAll(cause: DiscardCause, kept: ReadonlySet<CallEntry>, undo = true): void {
+    for (const entry of this.#ledger.entries()) {
+      if (entry.provisional && !entry.discarded && !entry.maker && !kept.has(entry)) this.discard(entry, cause, undo)
+    }
+  }
+
+  /** Lets go of a provisional call: it alone is aborted, and nobody sees its result (H20). */
+  discard(entry: CallEntry, cause: DiscardCause, undo = true): void {
+    for (const child of entry.children) if (child.provisional && !child.discarded) this.discard(child, cause, undo)
+    entry.discarded = cause
+    // As a checkpoint has it, and nobody has asked for it since.
+    if (!entry.begun) return
+    if (!entry.maker) this.counts.discarded++
+    this.#events.discarded(entry)
+    const reason = new ToolDiscardedError(entry.call.id, cause)
+    entry.abort(reason, this.#run.config.grace)
+    entry.warmUp?.abort(reason)
+    // Nobody sees what it reads.
+    if (entry.keys) entry.keys = { ...entry.keys, reads: NO_KEYS.reads }
+    entry.slots.changed(entry)
+    const isAbandoned = () => this.#atWork.abandoned.includes(entry.id)
+    const undone = async () => (undo ? await compensate(this.#run, entry, isAbandoned()) : undefined)
+    this.#atWork.keep(entry.promise.catch(() => undefined).then(async () => endSpans(entry, await undone())))
+  }
+
+  /** The call goes on under this id: whoever lists it has its new one. */
+  rename(entry: CallEntry, id: string): void {
+    this.#run.unknown = this.#run.unknown.map((one) => (one === entry.id ? id : one))
+    this.#ledger.rename(entry, id)
+  }
+}

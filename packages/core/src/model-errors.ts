@@ -1,0 +1,54 @@
+/** What a model call fails with. Each ends the run, unless a wrap makes the call again. */
+
+import { AgentError, type Cause, messageOf } from './errors.ts'
+import type { AssistantMessage } from './message.ts'
+
+/** Codes of core's own; an adapter passes on its provider's (`rate_limit_exceeded`, `overloaded_error` …). */
+export type ModelErrorCode = 'stream_truncated' | 'finish_reason_error' | 'connection' | 'unknown' | (string & {})
+
+export interface ModelErrorData extends Cause {
+  readonly code: ModelErrorCode
+  /** HTTP status, or the one an error inside a stream stands for. */
+  readonly status?: number
+  /** Whether the same request may succeed when it is made again. */
+  readonly retryable: boolean
+  /** Milliseconds to wait before that, where the provider says so. */
+  readonly retryAfter?: number
+  /** What had come of the response. It is content: {@link AgentError.toJSON} leaves it out. */
+  readonly partial?: AssistantMessage
+}
+
+/** A model call that did not come to its end (A19). */
+export class ModelError extends AgentError {
+  override readonly name = 'ModelError'
+  readonly code: ModelErrorCode
+  readonly retryable: boolean
+  declare readonly status?: number
+  declare readonly retryAfter?: number
+  /** What had come of the response. Not enumerable: it is content. */
+  declare readonly partial?: AssistantMessage
+
+  constructor(message: string, data: ModelErrorData) {
+    super(message, 'cause' in data ? { cause: data.cause } : undefined)
+    this.code = data.code
+    this.retryable = data.retryable
+    if (data.status !== undefined) this.status = data.status
+    if (data.retryAfter !== undefined) this.retryAfter = data.retryAfter
+    if (data.partial !== undefined) Object.defineProperty(this, 'partial', { value: data.partial })
+  }
+}
+
+/** All tries of a model call failed (J11). `cause` is the last error. */
+export class RetriesExhaustedError extends AgentError {
+  override readonly name = 'RetriesExhaustedError'
+  readonly attempts: number
+  readonly errors: readonly unknown[]
+
+  constructor(errors: readonly unknown[]) {
+    super(`the model call failed ${errors.length} times, at last: ${messageOf(errors.at(-1))}`, {
+      cause: errors.at(-1),
+    })
+    this.attempts = errors.length
+    this.errors = errors
+  }
+}

@@ -1,0 +1,104 @@
+/** What goes wrong with one call: it concerns that call alone, and ends no run. */
+
+import { type Issue, inWords } from './errors.ts'
+import type { DiscardCause } from './events.ts'
+
+/** The input of one call does not fit its tool. It concerns that call alone: the model reads it as an error result (A13). */
+export class ToolInputError extends Error {
+  override readonly name = 'ToolInputError'
+  readonly tool: string
+  readonly issues: readonly Issue[]
+
+  constructor(tool: string, issues: readonly Issue[]) {
+    super(`invalid input for ${tool}: ${inWords(issues)}`)
+    this.tool = tool
+    this.issues = issues
+  }
+}
+
+/** A call names a tool there is not (M8). It concerns that call alone. */
+export class UnknownToolError extends Error {
+  override readonly name = 'UnknownToolError'
+  readonly tool: string
+
+  constructor(tool: string, available: readonly string[]) {
+    const known = available.length > 0 ? `Available tools: ${available.join(', ')}.` : 'There are no tools.'
+    super(tool ? `There is no tool named "${tool}". ${known}` : `The call names no tool. ${known}`)
+    this.tool = tool
+  }
+}
+
+/** A call that had started early was let go of, as its model call did not stand or did not ask for it in the end. */
+export class ToolDiscardedError extends Error {
+  override readonly name = 'ToolDiscardedError'
+  readonly callId: string
+  readonly reason: DiscardCause
+
+  constructor(callId: string, reason: DiscardCause) {
+    super(`call ${callId} was discarded: ${reason}`)
+    this.callId = callId
+    this.reason = reason
+  }
+}
+
+/** A call was cancelled, alone (I4, I13). */
+export class ToolCancelledError extends Error {
+  override readonly name = 'ToolCancelledError'
+  readonly callId: string
+
+  constructor(callId: string) {
+    super(`call ${callId} was cancelled`)
+    this.callId = callId
+  }
+}
+
+/** A tool's function was at work when its time was over (I10). It concerns that call alone. */
+export class ToolTimeoutError extends Error {
+  override readonly name = 'ToolTimeoutError'
+  readonly tool: string
+  /** Milliseconds. */
+  readonly timeout: number
+
+  constructor(tool: string, timeout: number) {
+    super(`${tool} was cut off after its limit of ${timeout} ms; its effect may have happened`)
+    this.tool = tool
+    this.timeout = timeout
+  }
+}
+
+/** A tool executes as many calls as it may, and does not let others wait (I8). It concerns that call alone. */
+export class ToolBusyError extends Error {
+  override readonly name = 'ToolBusyError'
+  readonly tool: string
+  readonly limit: number
+
+  constructor(tool: string, limit: number) {
+    super(`Not run: ${tool} is busy with ${limit} ${limit === 1 ? 'call' : 'calls'}, as many as it allows at once.`)
+    this.tool = tool
+    this.limit = limit
+  }
+}
+
+/** A run has made no call of this id (I4). */
+export class UnknownCallError extends Error {
+  override readonly name = 'UnknownCallError'
+  readonly callId: string
+
+  constructor(callId: string) {
+    super(`there is no call ${callId}`)
+    this.callId = callId
+  }
+}
+
+/** The call's tool is declared with `cancelable: false` (I5). */
+export class NotCancelableError extends Error {
+  override readonly name = 'NotCancelableError'
+  readonly callId: string
+  readonly tool: string
+
+  constructor(callId: string, tool: string) {
+    super(`call ${callId} cannot be cancelled: ${tool} is not cancelable`)
+    this.callId = callId
+    this.tool = tool
+  }
+}
