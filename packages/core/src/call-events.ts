@@ -14,15 +14,21 @@ type Provisional = Extract<AgentEventBody, { type: 'tool-start' | 'tool-progress
 
 export class CallEvents {
   readonly #run: RunState
-  /** What the reader was told last of each call, by id. */
+  /** What the reader was told last of each call of the step, by id. */
   readonly #announced: Map<string, ToolCall> = new Map()
   /** Events of calls whose announcement has not come through the wraps yet. */
   readonly #hidden: Map<CallEntry, (AgentEventBody | AgentEvent)[]> = new Map()
-  /** Ids of calls the reader knows to have the members their tools need. */
+  /** Ids of those the reader knows to have the members their tools need. */
   readonly #ready: Set<string> = new Set()
 
   constructor(run: RunState) {
     this.#run = run
+  }
+
+  /** A step's model call begins, with calls of its own. */
+  renew(): void {
+    this.#announced.clear()
+    this.#ready.clear()
   }
 
   announced(call: ToolCall): void {

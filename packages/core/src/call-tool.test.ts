@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -172,6 +174,53 @@ test('a call that the loop was not asked for cannot be started once its response
   expect(executed).toEqual(['x'])
   expect(outcomes).toEqual([result.messages[2], new ToolDiscardedError('y', 'call_withdrawn')])
   expect(outcomes[0]).toBe(result.messages[2])
+})
+
+test('a call whose step is over is let go of, and its id still answers for it (A23, I4, I6)', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage: unknown = runInNewContext('gc')
+  if (typeof collectGarbage !== 'function') throw new TypeError('no gc')
+  const { executed, note } = setup()
+  const promises: Promise<ToolMessage>[] = []
+  const held: WeakRef<object>[] = []
+  const asked: unknown[] = []
+  const early: Middleware = {
+    name: 'early',
+    async *wrapModel(request, next, run) {
+      const flow = next(request)
+      for (;;) {
+        const step = await flow.next()
+        if (step.done) return step.value
+        if (step.value.type === 'tool-call') {
+          const attributes = { step: run.step }
+          held.push(new WeakRef(attributes))
+          promises.push(run.callTool(step.value.call, { attributes }))
+        }
+        yield step.value
+      }
+    },
+    async beforeFinalAnswer(_, run) {
+      asked.push(run.cancelTool('x'), run.toolStatus('x')?.state, await run.stood('x'))
+      asked.push(run.callTool(noteCall('x', { text: 'a' })) === promises[0])
+      asked.push(await run.callTool(noteCall('x', { text: 'b' })).catch((error: unknown) => error))
+      // A WeakRef keeps its target to the end of the turn in which it was made or read.
+      for (let turn = 0; turn < 3; turn++) {
+        await new Promise((resolve) => {
+          setTimeout(resolve, 0)
+        })
+        collectGarbage()
+      }
+      asked.push(held.map((one) => one.deref() !== undefined))
+    },
+  }
+  const model = scriptedModel([
+    respond(call('note', { text: 'a' }, { id: 'x' })),
+    respond(call('note', { text: 'b' }, { id: 'y' })),
+    respond(say('done')),
+  ])
+  await createAgent({ model, tools: [note], middleware: [early] }).run('Go')
+  expect(executed).toEqual(['x', 'y'])
+  expect(asked).toEqual([false, 'ok', 'x', true, new ToolDiscardedError('x', 'call_withdrawn'), [false, false]])
 })
 
 test('a run that has ended starts no call any more (A23)', async () => {

@@ -3,7 +3,9 @@
 import { resolveAliases } from './aliases.ts'
 import type { Askers } from './askers.ts'
 import type { CallStarts } from './call-starts.ts'
+import { sameCall } from './canonical.ts'
 import type { Joins } from './joins.ts'
+import type { Ledger } from './ledger.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
 import type { CallOptions } from './middleware.ts'
 import type { NeedsStarts } from './needs-starts.ts'
@@ -15,6 +17,7 @@ import { ToolDiscardedError } from './tool-errors.ts'
 interface Parts {
   readonly run: RunState
   readonly slots: Slots
+  readonly ledger: Ledger
   readonly askers: Askers
   readonly needs: NeedsStarts
   readonly joins: Joins
@@ -49,7 +52,9 @@ export class CalledTools {
   }
 
   #called(call: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
-    const { run, askers, joins, slots, starts } = this.#parts
+    const { run, askers, ledger, joins, slots, starts } = this.#parts
+    const past = ledger.past(call.id)
+    if (past?.promise && sameCall(past.call, call)) return past.promise
     const asker = askers.of(call.id)
     const found = joins.find(call)
     slots.advance()

@@ -10,7 +10,7 @@ import type { ToolMessage } from './message.ts'
 import type { RunState } from './run.ts'
 import { ToolDiscardedError } from './tool-errors.ts'
 import { cancelledMessage } from './tool-message.ts'
-import { EndedCalls, endState, type ToolStatus } from './tool-status.ts'
+import { type CallStatus, EndedCalls, endState, type ToolStatus } from './tool-status.ts'
 
 export class CallsAtWork {
   /** Ids of calls that were no longer waited for (K12). */
@@ -81,7 +81,7 @@ export class CallsAtWork {
   }
 
   /** What is told of a call, as long as it is remembered (I6). */
-  statusOf({ status }: CallEntry): ToolStatus | undefined {
+  remembered(status: CallStatus): ToolStatus | undefined {
     return this.#ended.remembered(status, this.#run.config.statusFor)
   }
 

@@ -37,11 +37,12 @@ export function sameCall(a: ToolCall, b: ToolCall): boolean {
 
 const hashes = new WeakMap<ToolCall, string>()
 
-/** The hash of {@link canonicalInput}, made once: the ledger looks for a call more than once, and arguments may be long. */
+/** The hash of a call's canonical input, made once: the ledger looks for a call more than once, and arguments may be long. */
 export function inputHash(call: ToolCall): string {
   let hashed = hashes.get(call)
   if (hashed === undefined) {
-    hashed = hash(canonicalInput(call))
+    // Not by way of the text that is kept: that is as long as the input.
+    hashed = hash(inputs.get(call) ?? canonical(call.input))
     hashes.set(call, hashed)
   }
   return hashed

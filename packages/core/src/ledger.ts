@@ -3,13 +3,28 @@
 import type { Asker } from './askers.ts'
 import type { CallEntry } from './call-entry.ts'
 import { inputHash, sameCall } from './canonical.ts'
-import type { ToolCall } from './message.ts'
+import type { DiscardCause } from './events.ts'
+import type { ToolCall, ToolMessage } from './message.ts'
 import type { Rest } from './rest.ts'
+import type { CallStatus } from './tool-status.ts'
+
+/** What is kept of a call whose step is over: the history has the rest. */
+export interface PastCall {
+  readonly id: string
+  readonly call: ToolCall
+  readonly status: CallStatus
+  /** Why, if it was discarded. */
+  readonly discarded: DiscardCause | undefined
+  /** What it gave, or threw, if it was not. */
+  readonly promise: Promise<ToolMessage> | undefined
+}
 
 export class Ledger {
   readonly #runId: string
-  readonly #entries: CallEntry[] = []
+  #entries: CallEntry[] = []
   readonly #byId: Map<string, CallEntry> = new Map()
+  /** By all their ids. */
+  readonly #past: Map<string, PastCall> = new Map()
   /** By step, tool and input: the calls that a response asked for, in the order in which they were made. */
   readonly #byContent: Map<string, CallEntry[]> = new Map()
 
@@ -62,6 +77,30 @@ export class Ledger {
     return this.#byId.get(id)
   }
 
+  /** Of the calls of steps that are over, unless a later one has the same id. */
+  past(id: string): PastCall | undefined {
+    return this.#byId.has(id) ? undefined : this.#past.get(id)
+  }
+
+  /**
+   * The steps before this one are over: little is kept of their calls. Gives which those are. A call that no response asked for stays,
+   * with those it made: a checkpoint has it, so that it is never made again.
+   */
+  letGo(step: number): readonly CallEntry[] {
+    const over = new Set(this.#entries.filter((entry) => entry.asked && entry.step < step && isOver(entry)))
+    const isPast = (entry: CallEntry): boolean => (entry.maker ? isPast(entry.maker) : over.has(entry))
+    const past = this.#entries.filter(isPast)
+    if (past.length === 0) return past
+    this.#entries = this.#entries.filter((entry) => !isPast(entry))
+    for (const { call, step } of past) this.#byContent.delete(contentOf(call, step))
+    for (const [id, entry] of this.#byId) {
+      if (!isPast(entry)) continue
+      this.#byId.delete(id)
+      this.#past.set(id, pastCall(entry))
+    }
+    return past
+  }
+
   /** The calls of the step's earlier attempts that ask for the same and that this attempt has not joined yet (H22). */
   held(call: ToolCall, step: number, asker: Asker): readonly CallEntry[] {
     return this.#made(contentOf(call, step)).filter(
@@ -100,6 +139,16 @@ export class Ledger {
   #made(content: string): readonly CallEntry[] {
     return this.#byContent.get(content) ?? []
   }
+}
+
+/** Nothing more comes of it, nor of the calls it made. */
+function isOver({ begun, settled, stopped, provisional, discarded, children }: CallEntry): boolean {
+  const isDone = settled ? !stopped : discarded && !begun
+  return Boolean(isDone) && (!provisional || discarded !== undefined) && children.every(isOver)
+}
+
+function pastCall({ id, call, status, discarded, promise }: CallEntry): PastCall {
+  return { id, call, status, discarded, promise: discarded ? undefined : promise }
 }
 
 function contentOf(call: ToolCall, step: number): string {

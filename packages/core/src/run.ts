@@ -475,6 +475,11 @@ export class RunState {
     this.#annotations.set(callId, { ...this.#annotations.get(callId), ...attributes })
   }
 
+  /** The step of this call is over. */
+  forget(callId: string): void {
+    this.#annotations.delete(callId)
+  }
+
   annotationsOf(callId?: string): Attributes {
     return this.#annotations.get(callId) ?? {}
   }

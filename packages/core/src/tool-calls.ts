@@ -31,7 +31,7 @@ import { NeedsStarts } from './needs-starts.ts'
 import type { RunState } from './run.ts'
 import type { Actor } from './run-view.ts'
 import { Slots } from './slots.ts'
-import { UnknownCallError } from './tool-errors.ts'
+import { ToolDiscardedError, UnknownCallError } from './tool-errors.ts'
 import type { ToolStatus } from './tool-status.ts'
 import { WarmUps } from './warm-ups.ts'
 
@@ -85,9 +85,15 @@ export class ToolCalls {
     return { early: this.#starts.early, ...this.#gate.counts }
   }
 
-  /** A step's model call begins: the calls it announces are provisional until {@link commit} or {@link discardRest}. */
+  /**
+   * A step's model call begins: the calls it announces are provisional until {@link commit} or {@link discardRest}. What only the steps
+   * before it needed is let go of.
+   */
   open(): void {
     this.#askers.renew()
+    this.#warmUps.renew()
+    this.events.renew()
+    for (const { call } of this.#ledger.letGo(this.#run.step)) this.#run.forget(call.id)
   }
 
   /** A resumed step has its response already: the calls it asks for, and those a run before this one has made for it. */
@@ -141,6 +147,9 @@ export class ToolCalls {
 
   /** {@link Run.stood} */
   async stood(callId: string): Promise<string> {
+    const past = this.#ledger.past(callId)
+    if (past?.discarded) throw new ToolDiscardedError(past.call.id, past.discarded)
+    if (past) return past.id
     const entry = this.#ledger.get(callId)
     if (!entry) throw new UnknownCallError(callId)
     await entry.stood()
@@ -150,14 +159,15 @@ export class ToolCalls {
   /** {@link Run.cancelTool} */
   cancel(callId: string): boolean {
     const entry = this.#run.background.get(callId) ?? this.#ledger.get(callId)
+    if (!entry && this.#ledger.past(callId)) return false
     if (!entry) throw new UnknownCallError(callId)
     return entry.cancel(this.#run.config.grace)
   }
 
   /** {@link Run.toolStatus} */
   status(callId: string): ToolStatus | undefined {
-    const entry = this.#run.background.get(callId) ?? this.#ledger.get(callId)
-    return entry && this.#atWork.statusOf(entry)
+    const made = this.#run.background.get(callId) ?? this.#ledger.get(callId) ?? this.#ledger.past(callId)
+    return made && this.#atWork.remembered(made.status)
   }
 
   /** {@link Run.warm}. */

@@ -41,9 +41,14 @@ export class WarmUp {
 
 /** The warm-ups of a run whose calls have not started. */
 export class WarmUps {
-  /** Ids of calls that were warmed up, whatever became of them. */
+  /** Ids of calls of the step that were warmed up, whatever became of them. */
   readonly #begun = new Set<string>()
   readonly #waiting: Map<string, WarmUp> = new Map()
+
+  /** A step's model call begins, with calls of its own. */
+  renew(): void {
+    this.#begun.clear()
+  }
 
   /** At most once per call. */
   begin(tool: Tool, callId: string, failed: (error: unknown) => void): void {
