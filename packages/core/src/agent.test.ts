@@ -306,28 +306,37 @@ test('a frozen message is taken without being changed below its surface (A5, A16
   expect(result.messages[0]).toEqual({ role: 'user', content: [{ type: 'text', text: 'Hi' }] })
 })
 
-const emptyInputs: readonly (readonly [string, string | readonly Message[]])[] = [
-  ['an empty text', ''],
-  ['an empty list', []],
-  ['null', JSON.parse('null') as string],
-  ['a number', JSON.parse('1') as string],
-  ['an object', JSON.parse('{"role":"user","content":"Hi"}') as string],
-  ['a list of no messages', JSON.parse('[null]') as Message[]],
+const wrongInputs: readonly (readonly [string, string | readonly Message[], object])[] = [
+  ['an empty text', '', { problem: 'empty' }],
+  ['an empty list', [], { problem: 'empty' }],
+  ['null', JSON.parse('null') as string, { problem: 'malformed' }],
+  ['a number', JSON.parse('1') as string, { problem: 'malformed' }],
+  ['an object', JSON.parse('{"role":"user","content":"Hi"}') as string, { problem: 'malformed' }],
+  ['a list of no messages', JSON.parse('[null]') as Message[], { problem: 'malformed', index: 0 }],
+  [
+    'a list with what is no message',
+    JSON.parse('[{"role":"user","content":"Hi"},{"role":"user"}]') as Message[],
+    { problem: 'malformed', index: 1 },
+  ],
 ]
 
-test.for(emptyInputs)('%s rejects with InputError before any hook (A5)', async ([, input]) => {
-  const model = scriptedModel([])
-  const hooks: string[] = []
-  const agent = createAgent({
-    model,
-    middleware: [{ name: 'hook', beforeAgent: () => void hooks.push('beforeAgent') }],
-  })
-  const error = await agent.run(input).catch((error: unknown) => error)
-  expect(error).toBeInstanceOf(InputError)
-  expect(error).toMatchObject({ messages: [], usage: {} })
-  expect(hooks).toEqual([])
-  expect(model.requests).toHaveLength(0)
-})
+test.for(wrongInputs)(
+  '%s rejects with InputError before any hook, which says what is wrong (A5)',
+  async ([, input, wrong]) => {
+    const model = scriptedModel([])
+    const hooks: string[] = []
+    const agent = createAgent({
+      model,
+      middleware: [{ name: 'hook', beforeAgent: () => void hooks.push('beforeAgent') }],
+    })
+    const error = await agent.run(input).catch((error: unknown) => error)
+    expect(error).toBeInstanceOf(InputError)
+    expect(error).toMatchObject({ messages: [], usage: {}, given: 'input', ...wrong })
+    expect('index' in (error as object)).toBe('index' in wrong)
+    expect(hooks).toEqual([])
+    expect(model.requests).toHaveLength(0)
+  },
+)
 
 test('instructions reach the request verbatim, braces included, and are no message (A6)', async () => {
   const instructions = ' Answer as {name}; {{y}} $1 %s\n'

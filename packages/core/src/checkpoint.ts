@@ -119,7 +119,7 @@ export function checksumOf(checkpoint: Omit<Checkpoint, 'checksum'>): string {
  */
 export function checkedCheckpoint(value: unknown): Checkpoint {
   if (isRecord(value) && typeof value.format === 'number' && value.format > CHECKPOINT_FORMAT)
-    throw new CheckpointVersionError(value.format, CHECKPOINT_FORMAT)
+    throw new CheckpointVersionError(idOf(value), value.format, CHECKPOINT_FORMAT)
   try {
     const copy: unknown = freeze(JSON.parse(JSON.stringify(value)))
     if (isRecord(copy) && isCheckpoint(copy) && copy.checksum === checksumOf(copy)) return copy

@@ -65,9 +65,21 @@ export class ConfigError extends AgentError {
   }
 }
 
-/** The input of a run is empty or no list of messages (A5). */
+/** The input of a run is empty or no list of messages (A5), or what is sent to a run is no message (K18). */
 export class InputError extends AgentError {
   override readonly name = 'InputError'
+  /** What was given: the input of a run, or a message to one at work. */
+  readonly given: 'input' | 'message'
+  readonly problem: 'empty' | 'malformed'
+  /** Of the first member that is no message, where a list was given. */
+  declare readonly index?: number
+
+  constructor(given: InputError['given'], problem: InputError['problem'], index?: number) {
+    super(inputProblem(given, problem, index))
+    this.given = given
+    this.problem = problem
+    if (index !== undefined) this.index = index
+  }
 }
 
 /** A history in which a call lacks its result, or a result its call (A15). */
@@ -185,6 +197,13 @@ export function messageOf(thrown: unknown): string {
   } catch {
     return 'unknown error'
   }
+}
+
+function inputProblem(given: InputError['given'], problem: InputError['problem'], index?: number): string {
+  if (given === 'message') return `what is sent to a run is a text or a user message; this is ${problem}`
+  if (problem === 'empty') return 'the input is empty'
+  if (index === undefined) return 'the input is neither a text nor a list of messages'
+  return `the input is no list of messages: what stands at index ${index} is none`
 }
 
 export function inWords(issues: readonly Issue[]): string {

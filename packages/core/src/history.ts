@@ -16,13 +16,16 @@ export function freeze<T>(value: T): T {
 
 /** The input of a run as frozen messages of its own: the caller's are never changed (A5). */
 export function inputMessages(input: string | readonly Message[]): readonly Message[] {
-  if (input === '' || !isInput(input)) throw new InputError('the input is empty, or no list of messages')
+  checkInput(input)
   if (typeof input === 'string') return freeze([{ role: 'user', content: input }])
   return freeze(input.map((message) => (frozen.has(message) ? message : structuredClone(message))))
 }
 
-function isInput(input: unknown): boolean {
-  return typeof input === 'string' || (Array.isArray(input) && input.length > 0 && input.every(isMessage))
+function checkInput(input: unknown): void {
+  if (typeof input !== 'string' && !Array.isArray(input)) throw new InputError('input', 'malformed')
+  if (input.length === 0) throw new InputError('input', 'empty')
+  const wrong = typeof input === 'string' ? -1 : input.findIndex((message) => !isMessage(message))
+  if (wrong >= 0) throw new InputError('input', 'malformed', wrong)
 }
 
 /** Whether a value from outside has the shape of a message. */

@@ -21,6 +21,7 @@ export type { Checkpoint } from './checkpoint.ts'
 export {
   CheckpointConflictError,
   CheckpointCorruptError,
+  CheckpointError,
   CheckpointMismatchError,
   CheckpointMissingError,
   CheckpointStoreError,

@@ -120,7 +120,8 @@ async function loaded(store: CheckpointStore, id: string): Promise<unknown> {
   try {
     return await store.load(id)
   } catch (cause) {
-    throw cause instanceof AgentError ? cause : new CheckpointStoreError(`${id} could not be read`, { cause })
+    if (cause instanceof AgentError) throw cause
+    throw new CheckpointStoreError('load', id, 'it could not be loaded', { cause })
   }
 }
 

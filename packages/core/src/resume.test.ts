@@ -9,6 +9,7 @@ import {
   type Checkpoint,
   CheckpointConflictError,
   CheckpointCorruptError,
+  CheckpointError,
   CheckpointMismatchError,
   CheckpointMissingError,
   type CheckpointStore,
@@ -353,9 +354,16 @@ test('a newer format, another agent and a missing tool are refused each with its
   const { result, checkpoint } = await interrupted()
   const { agent } = agentOf([])
   const newer = { ...checkpoint, format: 2, whatever: true }
-  await expect(Reflect.apply(agent.resume, agent, [newer]).result).rejects.toBeInstanceOf(CheckpointVersionError)
+  const { runId: id } = checkpoint
+  const later = await Reflect.apply(agent.resume, agent, [newer]).result.catch((error: unknown) => error)
+  expect(later).toBeInstanceOf(CheckpointVersionError)
+  expect(later).toMatchObject({ id, found: 2, supported: 1 })
   const named = agentOf([], { name: 'other' }).agent
-  await expect(named.resume(checkpoint).result).rejects.toBeInstanceOf(CheckpointMismatchError)
+  const others = await named.resume(checkpoint).result.catch((error: unknown) => error)
+  expect(others).toBeInstanceOf(CheckpointMismatchError)
+  expect(others).toMatchObject({ id })
+  // A catcher need not know which of them it is.
+  for (const error of [later, others]) expect(error).toBeInstanceOf(CheckpointError)
   const bare = agentOf([], { tools: [] })
   did = []
   await expect(bare.agent.resume(checkpoint, answersTo(result)).result).rejects.toThrow('book')
@@ -828,6 +836,8 @@ test('a store that cannot be read is a typed error (L16)', async () => {
   const { agent } = agentOf([], { checkpoints: broken })
   await expect(agent.resume('x').result).rejects.toMatchObject({
     name: 'CheckpointStoreError',
+    id: 'x',
+    operation: 'load',
     cause: expect.objectContaining({ message: 'disk' }),
   })
 })

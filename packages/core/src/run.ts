@@ -354,8 +354,8 @@ export class RunState {
     if (this.closing) return false
     const said: UserMessage =
       typeof message === 'string' ? { role: 'user', content: message } : structuredClone(message)
-    if (message === '' || !isMessage(said) || said.role !== 'user')
-      throw new InputError('what is sent to a run is a text or a user message')
+    if (message === '') throw new InputError('message', 'empty')
+    if (!isMessage(said) || said.role !== 'user') throw new InputError('message', 'malformed')
     this.sent = [...this.sent, freeze(said)]
     return true
   }

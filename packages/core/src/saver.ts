@@ -83,5 +83,6 @@ export class Saver {
 }
 
 function asStoreError(id: string, cause: unknown): CheckpointStoreError {
-  return cause instanceof CheckpointStoreError ? cause : new CheckpointStoreError(`${id} could not be saved`, { cause })
+  if (cause instanceof CheckpointStoreError) return cause
+  return new CheckpointStoreError('save', id, 'it could not be saved', { cause })
 }

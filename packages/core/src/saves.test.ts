@@ -127,6 +127,8 @@ test('if that save fails the call does not start, and the run fails (L16)', asyn
   const { error } = await settled(agent.stream('Go'))
   expect(error).toMatchObject({
     name: 'CheckpointStoreError',
+    id: expect.stringMatching(/./),
+    operation: 'save',
     cause: { message: 'disk full' },
     messages: [{}, {}, { role: 'tool' }, { role: 'tool' }],
   })

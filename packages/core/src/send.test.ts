@@ -259,7 +259,10 @@ test('what is no user message is refused, and what was sent is the run’s own (
   const { run, reading } = start([respond(say('One two', { deltas: 2 })), respond(say('Three.'))])
   await at(5)
   const wrong = ['', 7, null, { role: 'assistant', content: [] }, { role: 'user' }] as unknown[]
-  for (const message of wrong) expect(() => run.send(message as string)).toThrow(InputError)
+  for (const message of wrong) {
+    const problem = message === '' ? 'empty' : 'malformed'
+    expect(() => run.send(message as string)).toThrow(new InputError('message', problem))
+  }
   const message = { role: 'user' as const, content: 'Mine' }
   run.send(message)
   message.content = 'changed'

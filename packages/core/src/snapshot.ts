@@ -20,7 +20,7 @@ export function checkpointOf(run: RunState, status: Checkpoint['status'], result
     const state = JSON.parse(JSON.stringify({ ...stateOf(run, status), result })) as Omit<Checkpoint, 'checksum'>
     return { ...state, checksum: checksumOf(state) }
   } catch (cause) {
-    throw new CheckpointStoreError(`${run.id} holds what JSON cannot`, { cause })
+    throw new CheckpointStoreError('take', run.id, 'its run holds what JSON cannot', { cause })
   }
 }
 

@@ -84,7 +84,10 @@ test('sqlite: a damaged page is damage of what is loaded from it, a file that is
   damaged.close()
 
   await writeFile(path, 'no database '.repeat(1_000))
-  expect(() => sqliteStore(path)).toThrow(CheckpointStoreError)
+  const wrong = new CheckpointStoreError('open', '', `the database ${path} cannot be opened`)
+  expect(() => sqliteStore(path)).toThrow(
+    expect.objectContaining({ message: wrong.message, operation: 'open', id: '' }),
+  )
   expect(() => sqliteStore(join(scratch, 'not there', 'x'))).toThrow(CheckpointStoreError)
 })
 

@@ -88,7 +88,7 @@ function open(path: string): Opened {
     }
   } catch (cause) {
     database?.close()
-    throw new CheckpointStoreError(`the database ${path} cannot be opened`, { cause })
+    throw new CheckpointStoreError('open', '', `the database ${path} cannot be opened`, { cause })
   }
 }
 
