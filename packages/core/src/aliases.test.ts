@@ -2,13 +2,13 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@open
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { resolveAliases } from './calls.ts'
 import {
   type AgentOptions,
   ConfigError,
   createAgent,
   type Message,
   type Middleware,
-  resolveAliases,
   type Tool,
   type ToolAliases,
   type ToolCall,

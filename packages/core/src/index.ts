@@ -1,7 +1,6 @@
 export { type Agent, createAgent } from './agent.ts'
 export type { AgentRun, ResumeOptions, RunInput, RunOptions } from './agent-run.ts'
 export { type AgentRequest, type AgentToolOptions, agentTool } from './agent-tool.ts'
-export { findTool, resolveAliases } from './aliases.ts'
 export {
   type AssembledRequest,
   type Assembler,
@@ -14,9 +13,7 @@ export {
   type ReadChunk,
 } from './assemble.ts'
 export type { BackgroundHandle } from './background.ts'
-export { type CallEffect, judgeCall } from './call-effect.ts'
 export type { CancelMode, CancelOptions } from './cancel.ts'
-export { sameCall } from './canonical.ts'
 export type { Checkpoint } from './checkpoint.ts'
 export {
   CheckpointConflictError,
@@ -56,7 +53,6 @@ export type {
   ToolProgress,
   Warning,
 } from './events.ts'
-export { checkedInput } from './execute-tool.ts'
 export { close, type Flow, map, settle } from './flow.ts'
 export { DEFAULT_FEEDBACK } from './gate.ts'
 export { type Address, type AddressPart, Interrupt, interrupt, type PendingInterrupt } from './interrupt.ts'
@@ -107,8 +103,7 @@ export {
   type ToolDefinition,
 } from './model.ts'
 export { ModelError, type ModelErrorCode, type ModelErrorData, RetriesExhaustedError } from './model-errors.ts'
-export { checkedNeeds } from './needs.ts'
-export { keysMeet, NO_KEYS, namesNone, type ResourceKeys } from './resource-keys.ts'
+export type { ResourceKeys } from './resource-keys.ts'
 export type { Answers } from './restore.ts'
 export { type Cell, type CellOptions, runLocal } from './run-local.ts'
 export { type RunToolOptions, runTool, type ToolRun } from './run-tool.ts'

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import { checkedInput } from './execute-tool.ts'
+import { checkedInput } from './calls.ts'
 import type { ToolSchema } from './tool.ts'
 import { tool } from './tool.ts'
 import { ToolInputError } from './tool-errors.ts'

@@ -1,6 +1,7 @@
 /** Ends starts on soft evidence where they have gone wrong: for a tool and its model, then for the model (H35). */
 
-import { type Model, type Run, sameCall, type ToolCall } from '@meanwhile/core'
+import type { Model, Run, ToolCall } from '@meanwhile/core'
+import { sameCall } from '@meanwhile/core/calls'
 import type { Evidence } from './policy.ts'
 
 /** Of one run. */

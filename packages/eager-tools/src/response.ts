@@ -2,23 +2,25 @@
 
 import {
   type CallOptions,
-  checkedInput,
-  checkedNeeds,
   DEFERRAL_REASON,
   DISPATCH_EVIDENCE,
   type Effect,
-  findTool,
-  judgeCall,
-  keysMeet,
   type Model,
-  NO_KEYS,
-  namesNone,
   type ResourceKeys,
   type Run,
-  resolveAliases,
   type Tool,
   type ToolCall,
 } from '@meanwhile/core'
+import {
+  checkedInput,
+  checkedNeeds,
+  findTool,
+  judgeCall,
+  keysMeet,
+  NO_KEYS,
+  namesNone,
+  resolveAliases,
+} from '@meanwhile/core/calls'
 import { type Breaker, diverges } from './breaker.ts'
 import type { Budget } from './budget.ts'
 import { deferral, type Evidence, type Policy } from './policy.ts'

@@ -3,16 +3,15 @@
 import {
   type Awaitable,
   ConfigError,
-  checkedInput,
   interrupt,
   type Json,
   type Middleware,
   type Run,
   runLocal,
-  sameCall,
   type ToolCall,
   type ToolMessage,
 } from '@meanwhile/core'
+import { checkedInput, sameCall } from '@meanwhile/core/calls'
 import { cellSchema, isRecord } from './cell-schema.ts'
 
 export interface ApproveOptions {

@@ -10,11 +10,11 @@ import {
   map,
   type Run,
   runLocal,
-  sameCall,
   type ToolCall,
   type ToolMessage,
   type Usage,
 } from '@meanwhile/core'
+import { sameCall } from '@meanwhile/core/calls'
 import { cellSchema, isCount, isRecord } from './cell-schema.ts'
 import { checkCounts } from './check-options.ts'
 import { closingCall, DEFAULT_INSTRUCTION } from './closing-call.ts'

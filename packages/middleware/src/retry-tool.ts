@@ -2,8 +2,6 @@
 
 import {
   AgentError,
-  checkedInput,
-  judgeCall,
   type Middleware,
   messageOf,
   type Run,
@@ -12,6 +10,7 @@ import {
   ToolInputError,
   UnknownToolError,
 } from '@meanwhile/core'
+import { checkedInput, judgeCall } from '@meanwhile/core/calls'
 import { type BackoffOptions, backoff, wait } from './backoff.ts'
 import { checkCounts } from './check-options.ts'
 

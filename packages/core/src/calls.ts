@@ -1,0 +1,13 @@
+/**
+ * For packages that decide about calls before core makes them: when one starts, whether it is asked about, or made again. They judge a
+ * call by the same functions as core does.
+ *
+ * Not for applications: what is here may change in a minor version.
+ */
+
+export { findTool, resolveAliases } from './aliases.ts'
+export { type CallEffect, judgeCall } from './call-effect.ts'
+export { sameCall } from './canonical.ts'
+export { checkedInput } from './execute-tool.ts'
+export { checkedNeeds } from './needs.ts'
+export { keysMeet, NO_KEYS, namesNone } from './resource-keys.ts'
