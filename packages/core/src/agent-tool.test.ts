@@ -242,3 +242,29 @@ test.each([
     expect(looked).toBe(at === 'now' ? 2 : 1)
   },
 )
+
+test('a call inside an agent that may have happened is listed with its path, and the model reads why (K16, L21)', async () => {
+  const send = tool({
+    name: 'send',
+    description: 's',
+    input: anything,
+    execute: () => new Promise((resolve) => setTimeout(() => resolve('sent'), 1_000)),
+  })
+  const expert = expertOf([respond(call('send')), respond(say('Sunny.'))], [send as Tool])
+  const boss = caller([agentTool(expert)])
+  const run = boss.stream('Hi')
+  await vi.advanceTimersByTimeAsync(500)
+  void run.cancel()
+  const first = await settled(run.result)
+  const { result, events } = await settled(collect(boss.resume(first.checkpoint ?? '')))
+  expect(result?.unknown).toEqual(['call_1_1/call_1_1'])
+  const told = events.flatMap((event: AgentEvent) =>
+    event.type === 'tool-end' && event.path ? [event.message.content[0]] : [],
+  )
+  expect(told).toEqual([
+    {
+      type: 'text',
+      text: 'This call was started, and the run was cancelled before its result was known: it may have happened. It was not made again.',
+    },
+  ])
+})

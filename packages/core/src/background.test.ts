@@ -1,6 +1,15 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { type Checkpoint, createAgent, type Message, type Middleware, memoryStore, type Tool, tool } from './index.ts'
+import {
+  type Checkpoint,
+  createAgent,
+  interrupt,
+  type Message,
+  type Middleware,
+  memoryStore,
+  type Tool,
+  tool,
+} from './index.ts'
 import { call, collect, respond, type ScriptResponse, say, scriptedModel, wait } from './testing.ts'
 
 beforeEach(() => {
@@ -299,3 +308,20 @@ test.each(['after-tools', 'after-model'] as const)(
     expect(log).toEqual(['started', 'aborted', 'started', 'built'])
   },
 )
+
+test('background work that asks has failed, and is told why: nobody can answer it (I15, L1)', async () => {
+  const asks = tool({
+    name: 'build',
+    description: 'Asks first.',
+    input: anything,
+    background: true,
+    execute: () => Promise.reject(interrupt('Really?')),
+  })
+  const { agent } = agentOf([respond(call('build')), respond(say('Done.'))], [asks as Tool])
+  const result = await settled(agent.run('Go'))
+  expect(result).toMatchObject({ status: 'completed', text: 'Done.' })
+  const told = result.messages.find((message) => message.role === 'user' && message.origin === 'background')
+  expect(text(told)).toContain(
+    'The call asked a question, and work in the background can have no answer: a tool that asks must not be `background`.',
+  )
+})

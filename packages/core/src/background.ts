@@ -8,7 +8,7 @@ import type { ContentPart, ToolCall, ToolMessage, UserMessage } from './message.
 import type { RunState } from './run.ts'
 import { Slots } from './slots.ts'
 import type { Tool } from './tool.ts'
-import { MAY_HAVE_HAPPENED, textMessage } from './tool-message.ts'
+import { mayHaveHappenedText, textMessage } from './tool-message.ts'
 import { endState } from './tool-status.ts'
 
 /** The origin of the messages that bring results of background calls (B19). */
@@ -132,7 +132,8 @@ export class Background {
       if (message) this.#restored(work, message)
       else if (effect === undefined || rerun.includes(effect)) this.#begin(work)
       else {
-        this.#restored(work, textMessage(call, MAY_HAVE_HAPPENED, true))
+        const text = mayHaveHappenedText(this.#run.resumed?.checkpoint.status === 'cancelled')
+        this.#restored(work, textMessage(call, text, true))
         this.#run.mayHaveHappened(call.id)
       }
     }

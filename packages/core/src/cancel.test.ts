@@ -42,7 +42,7 @@ afterEach(async () => {
 const CUT_OFF = 'The run ended while this call was at work: it was cut off, and its effect may have happened.'
 const NOT_STARTED = 'Not run: the run ended before this call was started.'
 const MAY_HAVE_HAPPENED =
-  'This call was started, and the process ended before its result was known: it may have happened. It was not made again.'
+  'This call was started, and the run was cancelled before its result was known: it may have happened. It was not made again.'
 
 /** What each request gets follows from its history: a request made again after a resume gets the same. */
 function modelOf(responses: readonly ScriptResponse[]): Model & { readonly requests: number[] } {

@@ -44,5 +44,10 @@ test('an answer that its output schema refuses is an error result (M15)', async 
 })
 
 test('alone, a tool without execute rejects with its question (M15, L12)', async () => {
-  await expect(runTool(choose, { of: [] })).rejects.toMatchObject({ name: 'Interrupt', payload: { name: 'choose' } })
+  const error: unknown = await runTool(choose, { of: [] }).result.catch((error: unknown) => error)
+  expect(error).toMatchObject({ name: 'Interrupt', payload: { name: 'choose' } })
+  expect(error).toHaveProperty(
+    'message',
+    'an answer is asked for: `agent.resume` brings it to a run; a tool alone, or in the background, can have none',
+  )
 })

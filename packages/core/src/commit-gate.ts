@@ -78,7 +78,10 @@ export class CommitGate {
 
   /** The call goes on under this id: whoever lists it has its new one. */
   rename(entry: CallEntry, id: string): void {
-    this.#run.unknown = this.#run.unknown.map((one) => (one === entry.id ? id : one))
+    const old = entry.id
+    const isInside = (one: string) => one.startsWith(`${old}/`)
+    const renamed = (one: string) => (one === old || isInside(one) ? id + one.slice(old.length) : one)
+    this.#run.unknown = this.#run.unknown.map(renamed)
     this.#ledger.rename(entry, id)
   }
 }

@@ -19,6 +19,12 @@ export async function compensate(run: RunState, entry: CallEntry, abandoned: boo
     run.warn({ code: 'compensation-failed', message: `${tool.name}: ${message}`, source: 'core' })
     return false
   }
+  if (!entry.done && !entry.work) {
+    // Made by a run before this one: what it gave is not in the checkpoint.
+    return abandoned || run.unknown.includes(entry.id)
+      ? failed('the call may have happened before the run was resumed; what it gave is not known, so it is not undone')
+      : undefined
+  }
   if (!entry.done && entry.executions.some((execution) => execution.abandoned))
     return failed('the call goes on beyond its time limit; if it succeeds after all, it is not undone')
   if (!entry.done && abandoned) {

@@ -133,6 +133,9 @@ export interface AgentResult<Output = unknown> {
   readonly background?: readonly BackgroundHandle[]
   /** Ids of calls that went on when the run no longer waited for them (K12). */
   readonly abandoned?: readonly string[]
-  /** Ids of calls that an earlier process had started: they may have happened, and were not made again (L21). */
+  /**
+   * Ids of calls that had been started before a resume: they may have happened, and were not made again (L21). Those of an agent that a
+   * call runs have that call's id in front: `outer/inner`.
+   */
   readonly unknown?: readonly string[]
 }

@@ -11,7 +11,9 @@ export class Interrupt extends RunStop {
   readonly #payload: Json
 
   constructor(payload: Json) {
-    super('the run was interrupted to ask for an answer')
+    super(
+      'an answer is asked for: `agent.resume` brings it to a run; a tool alone, or in the background, can have none',
+    )
     this.#payload = payload
   }
 

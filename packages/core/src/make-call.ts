@@ -17,7 +17,15 @@ import type { RunState } from './run.ts'
 import { viewOf } from './run-view.ts'
 import type { Tool } from './tool.ts'
 import { UnknownToolError } from './tool-errors.ts'
-import { CUT_OFF, cancelledMessage, errorMessage, NOT_STARTED, resultMessage, textMessage } from './tool-message.ts'
+import {
+  CUT_OFF,
+  cancelledMessage,
+  errorMessage,
+  NO_ANSWER,
+  NOT_STARTED,
+  resultMessage,
+  textMessage,
+} from './tool-message.ts'
 
 /** Whatever is thrown on the way is the call's error result, but for an `AgentError`, which ends the run (A11, A12, C18). */
 export async function makeCall(run: RunState, entry: CallEntry): Promise<ToolMessage> {
@@ -44,6 +52,7 @@ export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMes
   try {
     return await Promise.race([given, entry.abandoned.then(() => Promise.reject(entry.signal.reason as Error))])
   } catch (error) {
+    if (error instanceof Interrupt) return textMessage(entry.call, NO_ANSWER, true)
     if (!entry.signal.aborted) return errorMessage(entry.call, error)
     if (entry.cancelled) return cancelledMessage(entry.call, entry.entered)
     return textMessage(entry.call, entry.entered ? CUT_OFF : NOT_STARTED, true)

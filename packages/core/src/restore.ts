@@ -8,13 +8,13 @@ import type { CheckpointStore } from './checkpoint-store.ts'
 import { AgentError, ConfigError, UnknownInterruptError } from './errors.ts'
 import { freeze, openCalls } from './history.ts'
 import { type AddressPart, Interrupt, type PendingInterrupt } from './interrupt.ts'
-import { asJson } from './json.ts'
+import { asJson, isRecord } from './json.ts'
 import type { Json } from './message.ts'
 import type { RunState } from './run.ts'
 import { Slots } from './slots.ts'
 import { Step } from './step.ts'
 import type { Effect } from './tool.ts'
-import { MAY_HAVE_HAPPENED, textMessage } from './tool-message.ts'
+import { mayHaveHappenedText, textMessage } from './tool-message.ts'
 
 export interface Resumption {
   /** A checkpoint, or the id of a stored one: its run's. */
@@ -38,6 +38,7 @@ export interface Resumed {
  * @throws {CheckpointCorruptError} It is damaged.
  * @throws {CheckpointVersionError} It is of a later format.
  * @throws {CheckpointMismatchError} It is another agent's.
+ * @throws {ConfigError} The answers are no object, or there is no store to find an id in.
  * @throws {UnknownInterruptError} One of the answers is to no question of it (L5).
  */
 export async function restore(run: RunState, { from, answers, rerun }: Resumption): Promise<Checkpoint> {
@@ -104,6 +105,10 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
 
 /** A copy without a prototype, so that no id is in it but those that were given. */
 function checkedAnswers(answers: Answers): Answers {
+  if (!isRecord(answers)) {
+    const problem = `must be an object with an answer under the id of each interrupt, not ${JSON.stringify(answers)}`
+    throw new ConfigError('answers', problem)
+  }
   const given = Object.entries(answers).map(([id, answer]) => [id, asJson(answer, `the answer to ${id}`)])
   return freeze(Object.assign(Object.create(null), structuredClone(Object.fromEntries(given))) as Answers)
 }
@@ -188,7 +193,8 @@ function restoreCall(
     entry.rerun = true
     entry.effect = saved.effect
   } else if (saved.effect) {
-    entry.settleAs(textMessage({ ...entry.call, id: entry.id }, MAY_HAVE_HAPPENED, true))
+    const text = mayHaveHappenedText(run.resumed?.checkpoint.status === 'cancelled')
+    entry.settleAs(textMessage({ ...entry.call, id: entry.id }, text, true))
     run.mayHaveHappened(entry.id)
   }
 }

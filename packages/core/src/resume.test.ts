@@ -227,6 +227,26 @@ test('ids follow from run, address and count alone: the same in every process (L
   expect(two.result.interrupts).toEqual(result.interrupts)
 })
 
+test.each([null, 'yes', ['yes'], 7])(
+  'answers that are no object by id are refused, and nothing runs: %j (L5)',
+  async (answers) => {
+    const { result, checkpoint } = await interrupted()
+    const { agent, model } = agentOf([])
+    did = []
+    const run: AgentRun = Reflect.apply(agent.resume, agent, [checkpoint, answers])
+    const error = await run.result.catch((error: unknown) => error)
+    expect(error).toBeInstanceOf(ConfigError)
+    expect(error).toMatchObject({
+      option: 'answers',
+      message: `answers: must be an object with an answer under the id of each interrupt, not ${JSON.stringify(answers)}`,
+    })
+    expect(did).toEqual([])
+    expect(model.requests).toEqual([])
+    const again = agentOf([respond(say('Done'))]).agent
+    expect((await settled(again.resume(checkpoint, answersTo(result)))).result?.status).toBe('completed')
+  },
+)
+
 test('a caller’s checkpoint is neither changed nor frozen (L13)', async () => {
   const { result, checkpoint } = await interrupted()
   const before = structuredClone(checkpoint)
@@ -465,7 +485,9 @@ test.each<[Effect, readonly Effect[] | undefined]>([
   expect(did).toEqual([])
   expect(result.unknown).toEqual(['call_1_1'])
   expect(result.messages[2]).toMatchObject({ role: 'tool', callId: 'call_1_1', isError: true })
-  expect(textsOf(result)[1]).toContain('may have happened')
+  expect(textsOf(result)[1]).toBe(
+    'This call was started, and the run was cut off before its result was known: it may have happened. It was not made again.',
+  )
   expect(events.filter(({ type }) => type === 'tool-end')).toMatchObject([{ callId: 'call_1_1' }])
 })
 
@@ -691,6 +713,29 @@ test('an early call cut off is made again if it is a read and asked for, else un
   expect(resumed.result.messages.filter(({ role }) => role === 'tool')).toMatchObject([
     { callId: 'call_1_1_1' },
     { callId: 'call_1_2_1', isError: true },
+  ])
+})
+
+test('an early reversible call cut off, and not asked for after the resume, may have happened: a warning says that it is not undone (H23, O9)', async () => {
+  const first = agentOf([respond(call('hold', { ms: 500 }), wait(100), say('late'))], { middleware: [early] })
+  const run = first.agent.stream('Go')
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(50)
+  void run.cancel()
+  await vi.runAllTimersAsync()
+  const { result } = await reading
+  did = []
+  const { agent } = agentOf([respond(say('Done'))], { middleware: [early] })
+  const resumed = await played(agent.resume(result?.checkpoint as Checkpoint))
+  expect(did).toEqual([])
+  expect(textsOf(resumed.result)).toEqual(['Go', 'Done'])
+  expect(resumed.result.warnings).toEqual([
+    {
+      code: 'compensation-failed',
+      message:
+        'hold: the call may have happened before the run was resumed; what it gave is not known, so it is not undone',
+      source: 'core',
+    },
   ])
 })
 

@@ -240,6 +240,11 @@ export class RunState {
     return Math.max(0, this.config.grace - (performance.now() - this.#graceBegan))
   }
 
+  /** Whether it is cancelled at once, or a run that it is inside of is. */
+  get isCancelledNow(): boolean {
+    return this.cancel.mode === 'now' || (this.#nesting?.run.isCancelledNow ?? false)
+  }
+
   /** How many runs it is inside of. */
   get depth(): number {
     return this.#nesting ? this.#nesting.run.depth + 1 : 0
@@ -257,7 +262,7 @@ export class RunState {
     this.#nested.add(inner)
     entry.nested = {
       get saved() {
-        return inner.checkpoint ?? checkpointOf(inner, 'running')
+        return inner.checkpoint ?? checkpointOf(inner, inner.isCancelledNow ? 'cancelled' : 'running')
       },
     }
     if (this.cancel.mode) inner.cancel.request({ at: this.cancel.mode })
@@ -459,10 +464,10 @@ export class RunState {
     this.#nesting?.run.addUsage(usage)
   }
 
-  /** A call that a process had started when it came to its end (L21). */
+  /** A call that had been started when an earlier run of its checkpoint was cut off (L21). */
   mayHaveHappened(callId: string): void {
     this.unknown = [...this.unknown, callId]
-    this.#nesting?.run.mayHaveHappened(callId)
+    this.#nesting?.run.mayHaveHappened(`${this.#nesting.entry.id}/${callId}`)
   }
 
   warn(warning: Warning, outside = false): void {

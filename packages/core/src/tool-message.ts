@@ -46,9 +46,15 @@ export function textMessage(call: ToolCall, text: string, isError: boolean): Too
 export const NOT_STARTED = 'Not run: the run ended before this call was started.'
 export const CUT_OFF = 'The run ended while this call was at work: it was cut off, and its effect may have happened.'
 
-/** What the model reads of a call that a process had started when it came to its end (L21). */
-export const MAY_HAVE_HAPPENED =
-  'This call was started, and the process ended before its result was known: it may have happened. It was not made again.'
+/** What the model reads, after a resume, of a call that had been started and is not made again (L21). */
+export function mayHaveHappenedText(cancelled: boolean): string {
+  const what = cancelled ? 'the run was cancelled' : 'the run was cut off'
+  return `This call was started, and ${what} before its result was known: it may have happened. It was not made again.`
+}
+
+/** What the model reads of a background call that asks, and whoever reads the history of its tool (I15). */
+export const NO_ANSWER =
+  'The call asked a question, and work in the background can have no answer: a tool that asks must not be `background`.'
 
 /** What the model reads of a call that was cancelled, alone (I4). */
 export function cancelledMessage(call: ToolCall, started: boolean): ToolMessage {

@@ -114,11 +114,14 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   readonly concurrency?: number | { readonly limit: number; readonly whenFull?: 'wait' | 'fail' }
   /**
    * Answers each call at once with `{ callId, state: 'running' }` and goes on beside the run, begun once; the model hears
-   * of the result later, and may ask with the tool `tool_status` (I15, I16). `atEnd`: what becomes of open work when the
+   * of the result later, and may ask with the tool `tool_status` (I15, I16). It can ask nobody: an interrupt is its failure. `atEnd`: what becomes of open work when the
    * model answers: the answer waits for it (the default), it is aborted, or `result.background` has it (I17). Never early.
    */
   readonly background?: boolean | { readonly atEnd?: 'wait' | 'cancel' | 'detach' }
-  /** Of a tool without `execute`: what its caller may answer. */
+  /**
+   * Of a tool without `execute`: what its caller may answer. What it refuses is the call's error result, which says why: the model may
+   * ask again (M15).
+   */
   readonly output?: StandardSchemaV1<unknown, Output>
   /**
    * Does the work. An async generator yields {@link Progress} and returns its output. Without it the caller of the run
