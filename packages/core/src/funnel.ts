@@ -5,7 +5,8 @@ import type { Flow } from './flow.ts'
 export class Funnel<Event> {
   readonly #sink: (event: Event) => void
   readonly #queue: Event[] = []
-  #puller: 'none' | 'busy' | 'waits' | 'left' = 'none'
+  #puller: 'none' | 'busy' | 'waits' = 'none'
+  #left = false
   #wakePuller: () => void = () => undefined
   #wakeWork: () => void = () => undefined
 
@@ -27,16 +28,23 @@ export class Funnel<Event> {
    * Absent where there is nothing to wait for.
    */
   taken(): Promise<void> | undefined {
-    return this.#puller === 'busy' || this.#puller === 'left' ? this.#whenTaken() : undefined
+    return this.#left || this.#puller === 'busy' ? this.#whenTaken() : undefined
   }
 
   async #whenTaken(): Promise<void> {
-    if (this.#puller === 'busy') {
+    if (!this.#left) {
       await new Promise<void>((resolve) => {
         this.#wakeWork = resolve
       })
     }
-    if (this.#puller === 'left') throw new Error('the wrap that asked has left')
+    if (this.#left) throw new Error('the wrap that asked has left')
+  }
+
+  /** Whoever pulls takes nothing more. It may be told so only later: a generator that waits can be closed only when that has come. */
+  leave(): void {
+    if (this.#puller === 'none') return
+    this.#left = true
+    this.#wakeWork()
   }
 
   /**
@@ -63,10 +71,10 @@ export class Funnel<Event> {
         })
       }
     } finally {
-      this.#puller = 'left'
-      this.#wakeWork()
+      this.leave()
       await outcome.catch(() => undefined)
       this.#puller = 'none'
+      this.#left = false
     }
   }
 

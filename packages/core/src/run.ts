@@ -391,6 +391,7 @@ export class RunState {
   /** A `wrapAgent` has left: the step at work, if there is one, waits for nothing more. */
   cancelStep(): void {
     if (!this.#atWork) return
+    this.funnel.leave()
     this.cancelRequest()
     this.calls.abort(new Error('the wrap that asked has left'))
   }
