@@ -144,14 +144,13 @@ export function startRun(
     [Symbol.asyncIterator]() {
       if (read || !buffer) throw new TypeError('the events of a run can be read once')
       read = true
-      const events = buffer.read()
       return {
-        next: () => events.next(),
+        next: () => buffer.next(),
         async return() {
           buffer.leave()
           run.abort(new Error('the reader of its events left'))
           await result.catch(() => undefined)
-          return events.return(undefined)
+          return { done: true, value: undefined }
         },
       }
     },
@@ -183,12 +182,7 @@ async function drive(run: RunState, beginning: Beginning, options: ResumeOptions
     }
     run.unlock()
     run.signal.throwIfAborted()
-    const flow = runAgent(run)
-    for (;;) {
-      const step = await waiting.until(flow.next())
-      if (step.done) return await completed(run, step.value)
-      run.show(step.value)
-    }
+    return await completed(run, await waiting.until(runAgent(run)))
   } catch (thrown) {
     const error = run.ended ?? thrown
     if (!(error instanceof RunStop) || !run.isReady) return await failed(run, error)

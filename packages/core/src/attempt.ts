@@ -4,11 +4,12 @@ import type { Context, Span } from '@opentelemetry/api'
 import { causeOf } from './discard-cause.ts'
 import { AgentError, messageOf } from './errors.ts'
 import type { DiscardCause } from './events.ts'
-import { close, type Flow } from './flow.ts'
+import type { Flow } from './flow.ts'
+import { heeding } from './heeding.ts'
 import { freeze, isMessage } from './history.ts'
 import type { AssistantMessage } from './message.ts'
 import type { ModelFlow } from './middleware.ts'
-import type { ModelEvent, ModelRequest } from './model.ts'
+import type { ModelRequest } from './model.ts'
 import { ModelError } from './model-errors.ts'
 import { withOutputTool } from './output.ts'
 import type { RunState } from './run.ts'
@@ -143,37 +144,4 @@ function recordFailure(run: RunState, span: OpenSpan['span'], error: unknown): v
   if (partial) record(span, run.capture, contentsOfAnswer(partial))
   if (outcomeOf(error) === 'failed') span.setAttribute(FINISH_REASONS, ['error'])
   setError(span, error, run.capture)
-}
-
-/** A stream that ends, by a throw of the signal's reason, when the signal aborts, even if its model does not heed it. */
-function heeding(
-  stream: Flow<ModelEvent, AssistantMessage>,
-  signal: AbortSignal,
-  map: (event: ModelEvent) => WrapModelEvent,
-): Flow<WrapModelEvent, AssistantMessage> {
-  return (async function* () {
-    let reject: (reason: unknown) => void = () => undefined
-    const abort = () => reject(signal.reason)
-    signal.addEventListener('abort', abort)
-    let pending = false
-    try {
-      for (;;) {
-        signal.throwIfAborted()
-        pending = true
-        const step = await new Promise<IteratorResult<ModelEvent, AssistantMessage>>((resolve, fail) => {
-          reject = fail
-          stream.next().then(resolve, fail)
-        })
-        pending = false
-        if (step.done) return step.value
-        yield map(step.value)
-      }
-    } finally {
-      signal.removeEventListener('abort', abort)
-      const closed = close(stream)
-      // A model that does not heed its signal must not hold the run; one that stands at a yield comes to its end by itself.
-      if (pending) closed.catch(() => undefined)
-      else await closed
-    }
-  })()
 }

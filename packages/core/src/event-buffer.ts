@@ -5,20 +5,18 @@ import type { AgentEvent } from './events.ts'
 /** The end of a run: its last event, or the error the reader gets after what waits. */
 type End = { readonly event: AgentEvent } | { readonly error: unknown }
 
-/** An event that waits; a delta grows while it does. */
-interface Waiting {
-  event: AgentEvent
-}
+type Step = IteratorResult<AgentEvent, undefined>
 
 export class EventBuffer {
   /** `custom` events that were dropped. */
   dropped = 0
   readonly #limit: number
-  readonly #queue: Waiting[] = []
+  readonly #queue: AgentEvent[] = []
   /** Of each call the progress nobody has taken yet: the newest wins (I3). */
-  readonly #progress: Map<string, Waiting> = new Map()
-  #end: End | 'left' | undefined
-  #wake: (() => void) | undefined
+  readonly #progress: Map<string, Progress> = new Map()
+  /** What the reader waits for, if it does: then nothing waits for the reader. */
+  #asked: { readonly step: Promise<Step>; readonly give: (step: Step | Promise<Step>) => void } | undefined
+  #end: { readonly error: unknown } | 'over' | undefined
 
   /** `limit`: from so many waiting events on, a delta is joined to its part's latest and the oldest `custom` events dropped. */
   constructor(limit: number) {
@@ -27,48 +25,67 @@ export class EventBuffer {
 
   push(event: AgentEvent): void {
     if (this.#end) return
+    if (this.#asked) {
+      this.#give({ done: false, value: event })
+      return
+    }
     if (event.type === 'tool-progress') this.#dropProgress(event)
     if (this.#queue.length < this.#limit || !this.#squeeze(event)) this.#add(event)
-    this.#stir()
   }
 
   /** No more will come. */
   end(end: End): void {
     if (this.#end) return
-    this.#end = end
-    if ('event' in end) this.#add(end.event)
-    this.#stir()
+    this.#end = 'error' in end ? end : 'over'
+    if (this.#asked) this.#give('error' in end ? this.#last() : { done: false, value: end.event })
+    else if ('event' in end) this.#add(end.event)
   }
 
   /** The reader has left: it gets nothing more, also if it waits. */
   leave(): void {
-    this.#end = 'left'
+    this.#end = 'over'
     this.#queue.length = 0
-    this.#stir()
+    this.#give({ done: true, value: undefined })
   }
 
-  /** What the reader gets, once. */
-  async *read(): AsyncGenerator<AgentEvent, undefined> {
-    for (;;) {
-      for (let taken = this.#queue.shift(); taken; taken = this.#queue.shift()) {
-        const { event } = taken
-        // The next of its call takes no other's place.
-        if (event.type === 'tool-progress') this.#progress.delete(callOf(event))
-        yield event
-      }
-      if (this.#end) break
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve
-      })
-    }
-    if (this.#end !== 'left' && 'error' in this.#end) throw this.#end.error
-    return undefined
+  /** What the reader gets: each event once and in order, then the end. Who asks ahead is answered in turn. */
+  next(): Promise<Step> {
+    if (this.#asked) return this.#asked.step.then(this.#again, this.#again)
+    const event = this.#queue.shift()
+    // The next of its call takes no other's place.
+    if (event?.type === 'tool-progress') this.#progress.delete(callOf(event))
+    if (event) return Promise.resolve({ done: false, value: event })
+    return this.#end ? this.#last() : this.#ask()
+  }
+
+  readonly #again = (): Promise<Step> => this.next()
+
+  #ask(): Promise<Step> {
+    let give: (step: Step | Promise<Step>) => void = () => undefined
+    const step = new Promise<Step>((resolve) => {
+      give = resolve
+    })
+    this.#asked = { step, give }
+    return step
+  }
+
+  #give(step: Step | Promise<Step>): void {
+    const asked = this.#asked
+    this.#asked = undefined
+    asked?.give(step)
+  }
+
+  /** An error is thrown once. */
+  async #last(): Promise<Step> {
+    const end = this.#end
+    this.#end = 'over'
+    if (end && end !== 'over') throw end.error
+    return { done: true, value: undefined }
   }
 
   #add(event: AgentEvent): void {
-    const waiting = { event }
-    this.#queue.push(waiting)
-    if (event.type === 'tool-progress') this.#progress.set(callOf(event), waiting)
+    this.#queue.push(event)
+    if (event.type === 'tool-progress') this.#progress.set(callOf(event), event)
   }
 
   #dropProgress(event: Progress): void {
@@ -79,7 +96,7 @@ export class EventBuffer {
   /** Makes room; gives whether the event is taken care of. */
   #squeeze(event: AgentEvent): boolean {
     if ('delta' in event && this.#join(event)) return true
-    const oldest = this.#queue.findIndex(({ event }) => event.type === 'custom')
+    const oldest = this.#queue.findIndex(({ type }) => type === 'custom')
     if (oldest >= 0) this.#queue.splice(oldest, 1)
     if (oldest >= 0 || event.type === 'custom') this.dropped++
     return oldest < 0 && event.type === 'custom'
@@ -88,21 +105,15 @@ export class EventBuffer {
   /** Joins a delta to the latest of its part, if that waits and nothing but deltas and progress, which comes and goes, is behind it. */
   #join(delta: Delta): boolean {
     for (let i = this.#queue.length - 1; i >= 0; i--) {
-      const waiting = this.#queue[i] as Waiting
-      const { event } = waiting
-      if ('delta' in event) {
-        if (!isSamePart(event, delta)) continue
-        waiting.event = { ...event, delta: event.delta + delta.delta }
+      const waiting = this.#queue[i] as AgentEvent
+      if ('delta' in waiting) {
+        if (!isSamePart(waiting, delta)) continue
+        this.#queue[i] = { ...waiting, delta: waiting.delta + delta.delta }
         return true
       }
-      if (event.type !== 'tool-progress') return false
+      if (waiting.type !== 'tool-progress') return false
     }
     return false
-  }
-
-  #stir(): void {
-    this.#wake?.()
-    this.#wake = undefined
   }
 }
 

@@ -17,20 +17,14 @@ export function cancelable<Event, Result>(flow: Flow<Event, Result>, cancel: () 
       throw error
     }
   }
-  return {
+  return byHand({
     next: () => step(flow.next()),
     return(value) {
       if (!over) cancel()
       return step(flow.return(value))
     },
     throw: (error) => step(flow.throw(error)),
-    [Symbol.asyncIterator]() {
-      return this
-    },
-    async [Symbol.asyncDispose]() {
-      await close(this)
-    },
-  }
+  })
 }
 
 /** Ends a flow whose outcome nobody needs: it comes to its `finally` blocks. One that is over is left as it is. */
@@ -47,20 +41,19 @@ export async function settle<Result>(flow: Flow<unknown, Result>): Promise<Resul
 }
 
 /**
- * The outcome of a flow, each event handed to `take`. Once the signal has aborted, the flow is closed at its next event: it
- * would go on all the same, and so comes to its `finally` blocks (I14).
+ * The outcome of a flow, each event handed to `take`, and waited for if that takes its time. If it throws, the flow is closed,
+ * and so comes to its `finally` blocks.
  */
 export async function drive<Event, Result>(
   flow: Flow<Event, Result>,
-  signal: AbortSignal,
-  take: (event: Event) => void,
+  take: (event: Event) => Promise<void> | void,
 ): Promise<Result> {
   for (;;) {
     const step = await flow.next()
     if (step.done) return step.value
     try {
-      signal.throwIfAborted()
-      take(step.value)
+      const taken = take(step.value)
+      if (taken) await taken
     } catch (error) {
       await close(flow)
       throw error
@@ -70,7 +63,6 @@ export async function drive<Event, Result>(
 
 /** The same flow with its events changed one by one. Left early, it closes the inner flow. */
 export function map<In, Out, Result>(flow: Flow<In, Result>, change: (event: In) => Out): Flow<Out, Result> {
-  // No generator: each event would pay for it.
   const changed = async (next: Promise<IteratorResult<In, Result>>): Promise<IteratorResult<Out, Result>> => {
     const step = await next
     if (step.done) return step
@@ -81,13 +73,22 @@ export function map<In, Out, Result>(flow: Flow<In, Result>, change: (event: In)
       throw error
     }
   }
-  return {
+  return byHand({
     next: () => changed(flow.next()),
     return: (value) => changed(flow.return(value)),
     async throw(error) {
       await close(flow)
       throw error
     },
+  })
+}
+
+/** A flow that is no generator: where a level only passes events on, each event would pay for one. */
+export function byHand<Event, Result>(
+  steps: Pick<Flow<Event, Result>, 'next' | 'return' | 'throw'>,
+): Flow<Event, Result> {
+  return {
+    ...steps,
     [Symbol.asyncIterator]() {
       return this
     },
@@ -95,4 +96,9 @@ export function map<In, Out, Result>(flow: Flow<In, Result>, change: (event: In)
       await close(this)
     },
   }
+}
+
+/** What a flow that is over answers. */
+export async function finished(): Promise<IteratorReturnResult<never>> {
+  return { done: true, value: undefined as never }
 }

@@ -3,82 +3,89 @@
 import type { Flow } from './flow.ts'
 
 export class Funnel<Event> {
+  readonly #sink: (event: Event) => void
   readonly #queue: Event[] = []
-  #wake: (() => void) | undefined
+  #puller: 'none' | 'busy' | 'waits' = 'none'
+  #left = false
+  #wakePuller: () => void = () => undefined
+  #wakeWork: () => void = () => undefined
+
+  /** `sink` is given what nobody pulls. */
+  constructor(sink: (event: Event) => void) {
+    this.#sink = sink
+  }
 
   push(event: Event): void {
-    this.#queue.push(event)
-    this.#stir()
+    if (this.#puller === 'none' && this.#queue.length === 0) this.#sink(event)
+    else {
+      this.#queue.push(event)
+      this.#stir()
+    }
   }
 
   /**
-   * What is pushed while `flow` is at work; the outcome is the flow's. Each of its own events is handed to `take`, which pushes
-   * what is to be seen of it. The flow is asked for its next event when all before it are gone, so nothing piles up.
-   *
-   * There is one merge at a time. Left before its end, it calls `cancel` and closes the flow.
+   * Waits until whoever pulls has taken what was pushed, and asks for more, so that nothing piles up. Throws when that has left.
+   * Absent where there is nothing to wait for.
    */
-  async *merge<Inner, Result>(
-    flow: Flow<Inner, Result>,
-    take: (event: Inner) => void,
-    cancel: () => void,
-  ): Flow<Event, Result> {
-    const inner: { pulling: boolean; outcome?: { readonly value: Result } | { readonly error: unknown } } = {
-      pulling: false,
-    }
-    const pulled = (step: IteratorResult<Inner, Result>) => {
-      inner.pulling = false
-      if (step.done) inner.outcome = { value: step.value }
-      else take(step.value)
-      this.#stir()
-    }
-    const failed = (error: unknown) => {
-      inner.outcome = { error }
-      this.#stir()
-    }
+  taken(): Promise<void> | undefined {
+    return this.#left || this.#puller === 'busy' ? this.#whenTaken() : undefined
+  }
 
+  async #whenTaken(): Promise<void> {
+    if (!this.#left) {
+      await new Promise<void>((resolve) => {
+        this.#wakeWork = resolve
+      })
+    }
+    if (this.#left) throw new Error('the wrap that asked has left')
+  }
+
+  /** Whoever pulls takes nothing more. It may be told so only later: a generator that waits can be closed only when that has come. */
+  leave(): void {
+    if (this.#puller === 'none') return
+    this.#left = true
+    this.#wakeWork()
+  }
+
+  /**
+   * What is pushed while `work` is at it, as a flow; the outcome is the work's. Left before its end, it waits for the work, in
+   * which {@link taken} throws. There is one such flow at a time.
+   */
+  async *pull<Result>(work: () => Promise<Result>): Flow<Event, Result> {
+    if (this.#puller !== 'none') return await work()
+    this.#puller = 'busy'
+    let over = false
+    const outcome = work().finally(() => {
+      over = true
+      this.#stir()
+    })
+    outcome.catch(() => undefined)
     try {
       for (;;) {
         while (this.#queue.length > 0) yield this.#queue.shift() as Event
-        if (inner.outcome) {
-          if ('error' in inner.outcome) throw inner.outcome.error
-          return inner.outcome.value
-        }
-        if (!inner.pulling) {
-          inner.pulling = true
-          flow.next().then(pulled, failed)
-          // What it pushed before its first wait is not waited for.
-          continue
-        }
+        if (over) return await outcome
+        this.#wakeWork()
         await new Promise<void>((resolve) => {
-          this.#wake = resolve
+          this.#puller = 'waits'
+          this.#wakePuller = resolve
         })
       }
     } finally {
-      if (!inner.outcome) {
-        cancel()
-        await flow.return(undefined as Result)
-      }
+      this.leave()
+      await outcome.catch(() => undefined)
+      this.#puller = 'none'
+      this.#left = false
     }
   }
 
-  /** What is pushed until the promise settles; the outcome is the promise's. */
-  until<Result>(promise: Promise<Result>): Flow<Event, Result> {
-    return this.merge(
-      (async function* (): Flow<never, Result> {
-        return await promise
-      })(),
-      () => undefined,
-      () => undefined,
-    )
-  }
-
-  /** What was pushed and nobody merged. */
+  /** What was pushed and nobody took. */
   drain(): Event[] {
     return this.#queue.splice(0)
   }
 
   #stir(): void {
-    this.#wake?.()
-    this.#wake = undefined
+    if (this.#puller !== 'waits') return
+    this.#puller = 'busy'
+    this.#wakePuller()
   }
 }

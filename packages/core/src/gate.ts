@@ -1,8 +1,6 @@
 /** The final-answer gate: an answer stands when it fits the output schema and one round of hooks accepts throughout. */
 
 import { MiddlewareError } from './errors.ts'
-import type { AgentEvent } from './events.ts'
-import type { Flow } from './flow.ts'
 import { askHook } from './hooks.ts'
 import { callsOf } from './message.ts'
 import { checkOutput, feedbackOf, OUTPUT_ORIGIN } from './output.ts'
@@ -23,26 +21,26 @@ export interface Accepted {
  * Asks the output schema, then the hooks, first to last; the first rejection ends the round (E6, M14). Gives the answer that
  * stands, or nothing: then the feedback is in the history.
  */
-export async function* askGate(run: RunState, step: Step, candidate: Answer): Flow<AgentEvent, Accepted | undefined> {
+export async function askGate(run: RunState, step: Step, candidate: Answer): Promise<Accepted | undefined> {
   const { output } = run.config
   let answer = candidate
-  let { value, misfit } = yield* run.funnel.until(checkOutput(output, answer))
+  let { value, misfit } = await checkOutput(output, answer)
   if (output && misfit) {
     step.candidate = undefined
     const feedback = run.reject(feedbackOf(misfit, output, run.setup.model), OUTPUT_ORIGIN, misfit)
-    yield* run.tell({ type: 'answer-rejected', middleware: OUTPUT_ORIGIN, feedback })
+    await run.tell({ type: 'answer-rejected', middleware: OUTPUT_ORIGIN, feedback })
     return undefined
   }
   for (const middleware of run.middleware) {
     if (step.done.has(middleware.name)) continue
     const state = { messages: answersLast(run, answer), finishReason: step.finishReason ?? 'other' }
-    const verdict = yield* run.funnel.until(askHook(run, middleware, state))
+    const verdict = await askHook(run, middleware, state)
     step.done.add(middleware.name)
     if (!verdict) continue
     if (!verdict.accept) {
       step.candidate = undefined
       const feedback = run.reject(verdict.feedback ?? '', middleware.name)
-      yield* run.tell({ type: 'answer-rejected', middleware: middleware.name, feedback })
+      await run.tell({ type: 'answer-rejected', middleware: middleware.name, feedback })
       return undefined
     }
     if (!verdict.message) continue
@@ -51,7 +49,7 @@ export async function* askGate(run: RunState, step: Step, candidate: Answer): Fl
     }
     answer = run.replaceAnswer(answer, verdict.message)
     step.candidate = answer
-    ;({ value, misfit } = yield* run.funnel.until(checkOutput(output, answer)))
+    ;({ value, misfit } = await checkOutput(output, answer))
     if (misfit) {
       const problem = 'an accepted message must fit the output schema'
       throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', problem, { cause: misfit })

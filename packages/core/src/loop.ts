@@ -6,7 +6,7 @@ import { refuse } from './call-results.ts'
 import { compose, type WrapKind } from './compose.ts'
 import { checkSetup } from './config.ts'
 import type { AgentEvent, AgentResult, DiscardCause } from './events.ts'
-import type { Flow } from './flow.ts'
+import { drive } from './flow.ts'
 import { type Accepted, askGate } from './gate.ts'
 import { checkPairs } from './history.ts'
 import { stateProblem } from './hook-problems.ts'
@@ -26,15 +26,20 @@ import { contentsOfRequest } from './telemetry/message-json.ts'
 import { forbiddenText, stepLimitText } from './tool-message.ts'
 
 /** A whole run: set up, then step by step inside all `wrapAgent`s. */
-export async function* runAgent(run: RunState): AgentFlow {
-  const { output } = run.config
-  run.setup = checkSetup(withStatus(yield* run.funnel.until(runSetupHooks(run))), output)
-  if (run.resumed) yield* run.funnel.until(claim(run, run.resumed))
+export async function runAgent(run: RunState): Promise<AgentResult> {
+  run.setup = checked(run, await runSetupHooks(run))
+  if (run.resumed) await claim(run, run.resumed)
   else recordTask(run)
-  const onion = compose(run, wrapAgent(run), (setup, context) =>
-    steps(run, checkSetup(withStatus(setup), output), context),
-  )
-  return yield* onion(run.setup, run.context)
+  // Where nobody stands between the steps and the reader their events need no flow.
+  if (!run.middleware.some((middleware) => middleware.wrapAgent)) return await steps(run, run.setup, run.context)
+  const onion = compose(run, wrapAgent(run), (setup, context) => {
+    const asWrapped = checked(run, setup)
+    return run.funnel.pull(() => steps(run, asWrapped, context))
+  })
+  return await drive(onion(run.setup, run.context), (event) => {
+    run.throwIfOver()
+    run.show(event)
+  })
 }
 
 /** What the run is to do, on its span: that of a resumed one links to the span that has it. */
@@ -42,24 +47,24 @@ function recordTask({ span, capture, setup, messages }: RunState): void {
   if (span) record(span, capture, contentsOfRequest({ instructions: setup.instructions, messages }))
 }
 
-function withStatus(setup: AgentSetup): AgentSetup {
-  return { ...setup, tools: withStatusTool(setup.tools) }
+function checked(run: RunState, setup: AgentSetup): AgentSetup {
+  return checkSetup({ ...setup, tools: withStatusTool(setup.tools) }, run.config.output)
 }
 
-async function* steps(run: RunState, setup: AgentSetup, context: Context): AgentFlow {
+async function steps(run: RunState, setup: AgentSetup, context: Context): Promise<AgentResult> {
   run.enter(setup, context)
   try {
     for (;;) {
       const step = run.openStep()
       if (step.phase === 'over' && step.candidate) {
-        const { value } = yield* run.funnel.until(checkOutput(run.config.output, step.candidate))
+        const { value } = await checkOutput(run.config.output, step.candidate)
         return resultOf(run, step, { message: step.candidate, output: value })
       }
-      yield* run.tell({ type: 'step-start' })
-      const candidate = step.phase === 'gate' ? step.candidate : yield* act(run, step, yield* think(run, step))
-      if (candidate) yield* run.funnel.until(run.background.beforeEnd())
+      await run.tell({ type: 'step-start' })
+      const candidate = step.phase === 'gate' ? step.candidate : await act(run, step, await think(run, step))
+      if (candidate) await run.background.beforeEnd()
       // What the user or a background call has said in the meantime is to be answered first (K19, I17).
-      const answer = candidate && !run.hasNews ? yield* askGate(run, step, candidate) : undefined
+      const answer = candidate && !run.hasNews ? await askGate(run, step, candidate) : undefined
       const accepted = run.hasNews ? undefined : answer
       // What the gate has judged is not judged again, whatever happens on the way out (L11).
       if (accepted) {
@@ -67,7 +72,7 @@ async function* steps(run: RunState, setup: AgentSetup, context: Context): Agent
         step.accept(accepted.message)
       } else run.current = undefined
       const messages = run.messages.filter((message) => !step.before.has(message))
-      yield* run.tell({ type: 'step-end', ...(step.attempt !== undefined && { attempt: step.attempt }), messages })
+      await run.tell({ type: 'step-end', ...(step.attempt !== undefined && { attempt: step.attempt }), messages })
       run.saver.soon()
       if (accepted) return resultOf(run, step, accepted)
     }
@@ -77,18 +82,18 @@ async function* steps(run: RunState, setup: AgentSetup, context: Context): Agent
 }
 
 /** One model call: from the state to the message that stands, as `afterModel` left it. */
-async function* think(run: RunState, step: Step): Flow<AgentEvent, AssistantMessage> {
+async function think(run: RunState, step: Step): Promise<AssistantMessage> {
   if (step.phase === 'before-model') {
     run.takeNews()
     run.saver.soon()
-    yield* run.funnel.until(runStateHooks(run, step, 'beforeModel', stateProblem))
+    await runStateHooks(run, step, 'beforeModel', stateProblem)
     step.enter('model')
   }
-  if (step.phase === 'model') yield* askModel(run, step)
+  if (step.phase === 'model') await askModel(run, step)
   else run.calls.reopen(lastAnswer(run), step.attempt)
   if (step.phase === 'after-model') {
     try {
-      yield* run.funnel.until(runStateHooks(run, step, 'afterModel', answerProblem))
+      await runStateHooks(run, step, 'afterModel', answerProblem)
     } catch (error) {
       run.calls.failed(error)
       throw error
@@ -98,11 +103,12 @@ async function* think(run: RunState, step: Step): Flow<AgentEvent, AssistantMess
   return lastAnswer(run)
 }
 
-async function* askModel(run: RunState, step: Step): Flow<AgentEvent, void> {
+async function askModel(run: RunState, step: Step): Promise<void> {
+  await run.taken()
   checkPairs(run.messages)
   run.calls.open()
   try {
-    const { message, attempt } = yield* callModel(run, step, requestOf(run))
+    const { message, attempt } = await callModel(run, step, requestOf(run))
     run.append(message)
     step.stood(attempt)
     if (isEmpty(message))
@@ -115,26 +121,28 @@ async function* askModel(run: RunState, step: Step): Flow<AgentEvent, void> {
 }
 
 /** Makes the calls of a response. Gives the candidate for the final answer, if there is one. */
-async function* act(run: RunState, step: Step, answer: AssistantMessage): Flow<AgentEvent, Answer | undefined> {
+async function act(run: RunState, step: Step, answer: AssistantMessage): Promise<Answer | undefined> {
   const calls = callsOf(answer)
   const refusal = calls.length > 0 ? refusalOf(run, answer, calls) : undefined
   if (calls.length > 0 && !refusal) run.cancel.stopAt('after-model')
-  const results = refusal ? refuseAll(run, calls, refusal) : yield* make(run, step, calls)
+  // A wrap that has left wants none made, and none in the history.
+  await run.taken()
+  const results = refusal ? refuseAll(run, calls, refusal) : await make(run, step, calls)
+  await run.taken()
   run.signal.throwIfAborted()
   for (const message of results) run.append(message)
   const isAnswer = refusal?.isAnswer ?? calls.length === 0
   const candidate = isAnswer ? answer : refusal ? undefined : results.find((message) => isFinal(run, message))
   const direct = candidate?.role === 'tool' && !isOutputCall(run.config.output, candidate)
   step.offer(candidate, direct, answer.finishReason)
-  yield* run.funnel.drain()
   return step.candidate
 }
 
 /** The results in call order. A call that gives the output is not made: its input is its result (M14). */
-async function* make(run: RunState, step: Step, calls: readonly ToolCall[]): Flow<AgentEvent, readonly ToolMessage[]> {
+async function make(run: RunState, step: Step, calls: readonly ToolCall[]): Promise<readonly ToolMessage[]> {
   const { output } = run.config
   const toMake = calls.filter((call) => !isOutputCall(output, call))
-  const messages = withOutputs(calls, yield* run.funnel.until(run.calls.commit(toMake, step.attempt)))
+  const messages = withOutputs(calls, await run.calls.commit(toMake, step.attempt))
   for (const message of messages) {
     if (isOutputCall(output, message)) run.push({ type: 'tool-end', callId: message.callId, message })
   }

@@ -36,7 +36,7 @@ export async function makeCall(run: RunState, entry: CallEntry): Promise<ToolMes
   )
   try {
     const flow = onion(await prepared(run, entry.call), entry.parent)
-    return freeze(await drive(flow, entry.signal, (event) => tell(run.calls.events, entry, event)))
+    return freeze(await drive(flow, (event) => tell(run.calls.events, entry, event)))
   } catch (error) {
     if (error instanceof AgentError) throw error
     if (!entry.signal.aborted) return errorMessage(entry.call, error)
@@ -48,7 +48,7 @@ export async function makeCall(run: RunState, entry: CallEntry): Promise<ToolMes
 /** The work of a background call: its input was checked, its wraps are out, and whatever comes of it is a message. */
 export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   const flow = executeTool(hostOf(run, entry), entry, entry.call, entry.parent)
-  const given = drive(flow, entry.signal, (event) => run.calls.events.progress(entry, event))
+  const given = drive(flow, (event) => tell(run.calls.events, entry, event))
   try {
     return await Promise.race([given, entry.abandoned.then(() => Promise.reject(entry.signal.reason as Error))])
   } catch (error) {
@@ -128,7 +128,9 @@ async function prepared(run: RunState, call: ToolCall): Promise<ToolCall> {
   return prepareInput ? { ...call, input: await prepareInput(call.input, call) } : call
 }
 
+/** Once the call is aborted its flow is closed at its next event: it would go on all the same (I14). */
 function tell(events: CallEvents, entry: CallEntry, event: ToolEvent): void {
+  entry.signal.throwIfAborted()
   if (event.type === 'custom') events.custom(entry, { source: entry.call.name, ...event })
   else events.progress(entry, event)
 }

@@ -3,8 +3,8 @@
 import type { Span } from '@opentelemetry/api'
 import { type AttemptObserver, announcedId, attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
 import { compose, type WrapKind } from './compose.ts'
-import type { AgentEvent, AttemptFailed, CustomEvent, DiscardCause } from './events.ts'
-import type { Flow } from './flow.ts'
+import type { AttemptFailed, CustomEvent, DiscardCause } from './events.ts'
+import { drive } from './flow.ts'
 import { freeze } from './history.ts'
 import type { AssistantMessage } from './message.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
@@ -17,16 +17,15 @@ export interface ModelAnswer {
   readonly attempt?: number
 }
 
-/** Asks the model, through all `wrapModel`s. Left early, it ends the request. */
-export async function* callModel(run: RunState, step: Step, request: ModelRequest): Flow<AgentEvent, ModelAnswer> {
+/** Asks the model, through all `wrapModel`s. Its next event is asked for when the one before is taken: nothing piles up. */
+export async function callModel(run: RunState, step: Step, request: ModelRequest): Promise<ModelAnswer> {
   const attempts = new Attempts(run, step)
   const onion = compose(run, wrapModel(attempts), (request, parent) => attemptFlow(run, request, parent, attempts))
   try {
-    const message = yield* run.funnel.merge(
-      onion(request, run.context),
-      (event) => attempts.show(event),
-      () => run.cancelRequest(),
-    )
+    const message = await drive(onion(request, run.context), (event) => {
+      attempts.show(event)
+      return run.taken()
+    })
     const attempt = attempts.of(message)
     return { message: freeze(message), ...(attempt !== undefined && { attempt }) }
   } finally {

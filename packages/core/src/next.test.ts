@@ -464,21 +464,22 @@ test('an execution that waits for a slot when its wrap leaves never executes (C1
   expect(executed).toEqual([1])
 })
 
+const leave = (ms: number): Middleware => ({
+  name: 'impatient',
+  async *wrapAgent(setup, next) {
+    const flow = next(setup)
+    const late = pause(ms).then(() => ({ done: true, value: undefined }) as const)
+    for (;;) {
+      const step = await Promise.race([flow.next(), late])
+      if (!step.done) yield step.value
+      else if (step.value) return step.value
+      else throw new Error('too late')
+    }
+  },
+})
+
 test('a wrapAgent that leaves cancels the model request and the tools at work (C15)', async () => {
   const seen: string[] = []
-  const leave = (ms: number): Middleware => ({
-    name: 'impatient',
-    async *wrapAgent(setup, next) {
-      const flow = next(setup)
-      const late = pause(ms).then(() => ({ done: true, value: undefined }) as const)
-      for (;;) {
-        const step = await Promise.race([flow.next(), late])
-        if (!step.done) yield step.value
-        else if (step.value) return step.value
-        else throw new Error('too late')
-      }
-    },
-  })
   const heeds = tool({
     name: 'heeds',
     description: 'Waits for its signal.',
@@ -508,6 +509,26 @@ test('a wrapAgent that leaves cancels the model request and the tools at work (C
   expect(await timed(calling)).toMatchObject({ error: { ...error, messages }, ms: 150 })
   expect(seen.slice(2)).toEqual(['tool aborted'])
 })
+
+test.for(['beforeModel', 'afterModel'] as const)(
+  'steps that a wrapAgent leaves in %s ask no model and make no call after it (C15)',
+  async (hook) => {
+    const executed: string[] = []
+    const look = tool({
+      name: 'look',
+      description: 'Looks.',
+      input: z.object({}),
+      execute: () => void executed.push('look'),
+    })
+    const slow: Middleware = { name: 'slow', [hook]: () => pause(200).then(() => undefined) }
+    const model = scriptedModel([respond(call('look'))])
+    const agent = createAgent({ model, tools: [look], middleware: [leave(150), slow] })
+    const { error } = await ran(collect(agent.stream('Go')))
+    expect(error).toMatchObject({ name: 'MiddlewareError', cause: new Error('too late') })
+    expect(model.requests).toHaveLength(hook === 'beforeModel' ? 0 : 1)
+    expect(executed).toEqual([])
+  },
+)
 
 test('what does not heed its closing is waited for no longer than the grace time (C15)', async () => {
   const stubborn = tool({

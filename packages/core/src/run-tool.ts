@@ -99,7 +99,11 @@ async function work<Output>(
     if (signal?.aborted) abort()
     const flow = executeTool(hostOf<Output>(tool, options), entry, entry.call, entry.parent)
     const given = await Promise.race([
-      drive(flow, entry.signal, report),
+      drive(flow, (progress) => {
+        // It would go on all the same (I14).
+        entry.signal.throwIfAborted()
+        report(progress)
+      }),
       entry.abandoned.then(() => {
         abandoned = true
         throw entry.signal.reason

@@ -77,7 +77,7 @@ export class RunState {
   readonly config: AgentConfig
   readonly tracer: Tracer
   readonly conversationId: string | undefined
-  readonly funnel: Funnel<AgentEvent> = new Funnel()
+  readonly funnel: Funnel<AgentEvent> = new Funnel((event) => this.show(event))
   /** Gives an event to the reader. */
   readonly show: (event: AgentEvent) => void
   readonly calls: ToolCalls
@@ -151,6 +151,7 @@ export class RunState {
     this.tracer = options.tracer
     this.conversationId = options.conversationId
     this.show = (event) => {
+      if (this.over) return
       // That of a call inside one of its calls may have the same id.
       const ended = event.type === 'tool-end' && event.runId === this.id && this.calls.get(event.callId)
       if (ended) ended.shown = true
@@ -395,6 +396,7 @@ export class RunState {
   /** A `wrapAgent` has left: the step at work, if there is one, waits for nothing more. */
   cancelStep(): void {
     if (!this.#atWork) return
+    this.funnel.leave()
     this.cancelRequest()
     this.calls.abort(new Error('the wrap that asked has left'))
   }
@@ -448,10 +450,21 @@ export class RunState {
     else this.funnel.push(event)
   }
 
-  /** An event of the loop's own, behind what was pushed before it. */
-  *tell(body: AgentEventBody): Generator<AgentEvent, void, undefined> {
+  /** An event of the loop's own. It goes on when that is taken. */
+  tell(body: AgentEventBody): Promise<void> | void {
     this.push(body)
-    yield* this.funnel.drain()
+    return this.taken()
+  }
+
+  /** Waits for the wraps round the steps to take what was pushed, if there are any. Throws when nobody will. */
+  taken(): Promise<void> | void {
+    this.throwIfOver()
+    return this.funnel.taken()
+  }
+
+  /** What goes on though nobody waits for it any more comes to its end. */
+  throwIfOver(): void {
+    if (this.over) throw new TypeError('the run is over')
   }
 
   /** On the side: it is no step's (N29). */

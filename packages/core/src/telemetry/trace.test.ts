@@ -376,8 +376,8 @@ test('user code runs in its own span: tools before and after an await, wraps bet
     'wrap: middleware nosy-too wrapModel',
     'model: chat scripted-1',
     'wrap after next: middleware nosy-too wrapModel',
-    'tool: execute_tool nosy',
     'reader: none',
+    'tool: execute_tool nosy',
     'tool after await: execute_tool nosy',
     'tool after yield: execute_tool nosy',
   ])

@@ -4,7 +4,7 @@
  */
 
 import { context } from '@opentelemetry/api'
-import type { Flow } from '../flow.ts'
+import { byHand, type Flow, finished } from '../flow.ts'
 import type { OpenSpan } from './spans.ts'
 
 export interface Traced<Event, Result> {
@@ -36,35 +36,63 @@ export function traced<Event, Result>(options: Traced<Event, Result>): Flow<Even
     return over
   }
 
-  const step = async (advance: (flow: Flow<Event, Result>) => Promise<Step>, closing = false): Promise<Step> => {
-    const open = (span ??= options.open())
+  const failed = async (thrown: unknown): Promise<never> => {
+    if (out) {
+      await over
+      throw thrown
+    }
+    const error = options.failed(thrown)
+    await end(error)
+    throw error
+  }
+
+  const returned = async (result: IteratorReturnResult<Result>, closing: boolean): Promise<Step> => {
+    if (out || !span) {
+      await over
+      return result
+    }
     try {
-      const inner = (flow ??= context.with(open.context, () => options.make(open)))
-      const result = await context.with(open.context, () => advance(inner))
-      if (!result.done) return options.event ? { done: false, value: options.event(result.value) } : result
-      if (out) {
-        await over
-        return result
-      }
-      const value = closing ? result.value : options.done(open, result.value)
+      const value = closing ? result.value : options.done(span, result.value)
       await end()
       return { done: true, value }
     } catch (thrown) {
-      if (out) {
-        await over
-        throw thrown
-      }
-      const error = options.failed(thrown)
-      await end(error)
-      throw error
+      return failed(thrown)
     }
   }
 
-  return {
-    next: () => (out ? finished() : step((inner) => inner.next())),
+  const came = (result: Step): Step | Promise<Step> => {
+    if (result.done) return returned(result, false)
+    if (!options.event) return result
+    try {
+      return { done: false, value: options.event(result.value) }
+    } catch (thrown) {
+      return failed(thrown)
+    }
+  }
+
+  const closed = (result: Step) => (result.done ? returned(result, true) : came(result))
+
+  // No async function: each event would wait for it.
+  const step = (advance: (flow: Flow<Event, Result>) => Promise<Step>, then = came): Promise<Step> => {
+    let open: OpenSpan
+    try {
+      open = span ??= options.open()
+    } catch (thrown) {
+      return Promise.reject(thrown)
+    }
+    try {
+      flow ??= context.with(open.context, () => options.make(open))
+      return Promise.resolve(context.with(open.context, advance, undefined, flow)).then(then, failed)
+    } catch (thrown) {
+      return failed(thrown)
+    }
+  }
+
+  return byHand({
+    next: () => (out ? finished() : step(next)),
     async return(value) {
       if (!out) options.closing?.()
-      if (flow && !out) return step(async (inner) => inner.return(await value), true)
+      if (flow && !out) return step((inner) => inner.return(value), closed)
       out = true
       await over
       return { done: true, value: await value }
@@ -74,16 +102,9 @@ export function traced<Event, Result>(options: Traced<Event, Result>): Flow<Even
       out = true
       throw error
     },
-    [Symbol.asyncIterator]() {
-      return this
-    },
-    async [Symbol.asyncDispose]() {
-      await this.return(undefined as never)
-    },
-  }
+  })
 }
 
-/** What a generator that has returned answers. */
-async function finished(): Promise<IteratorReturnResult<never>> {
-  return { done: true, value: undefined as never }
+function next<Event, Result>(flow: Flow<Event, Result>): Promise<IteratorResult<Event, Result>> {
+  return flow.next()
 }

@@ -42,17 +42,16 @@ export function scriptedModel(
     id,
     structuredOutput: () => structuredOutput,
     requests,
-    async *stream(request) {
-      const response = responses[requests.length]
-      const number = requests.push(request)
-      if (!response) throw new ScriptError(`request ${number} of ${id}, but the script has ${count(responses.length)}`)
-      const script = typeof response === 'function' ? response(request) : response
-      return yield* assemble(
-        request,
-        play(beats(script, pace, `call_${number}`), request.signal),
-        readBeat,
-        explainFailure,
-      )
+    stream(request) {
+      const schedule = () => {
+        const response = responses[requests.length]
+        const number = requests.push(request)
+        if (!response)
+          throw new ScriptError(`request ${number} of ${id}, but the script has ${count(responses.length)}`)
+        const script = typeof response === 'function' ? response(request) : response
+        return beats(script, pace, `call_${number}`)
+      }
+      return assemble(request, play(schedule, request.signal), readBeat, explainFailure)
     },
     assertComplete() {
       if (requests.length < responses.length) {
@@ -68,20 +67,19 @@ function count(responses: number): string {
   return responses === 1 ? '1 response' : `${responses} responses`
 }
 
-async function* play(schedule: readonly Beat[], signal: AbortSignal): AsyncGenerator<Beat> {
+async function* play(schedule: () => readonly Beat[], signal: AbortSignal): AsyncGenerator<Beat> {
   const start = performance.now()
-  for (const beat of schedule) {
-    await until(start + beat.at, signal)
+  for (const beat of schedule()) {
+    signal.throwIfAborted()
+    const ms = start + beat.at - performance.now()
+    if (ms > 0) await pause(ms, signal)
     if (beat.type === 'fail') throw new ScriptedFailure(beat)
     yield beat
   }
 }
 
-async function until(due: number, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted()
-  const ms = due - performance.now()
-  if (ms <= 0) return
-  await new Promise<void>((resolve, reject) => {
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
     const abort = (): void => {
       clearTimeout(timer)
       reject(signal.reason)
