@@ -237,7 +237,11 @@ export class Slots {
       obstacle.holding.add(waiter)
       waiter.leave = () => obstacle.holding.delete(waiter)
     } else {
-      waiter.leave = obstacle.watch(waiter.seatNumber, () => this.#try(waiter))
+      waiter.leave = obstacle.watch(waiter.seatNumber, () => {
+        // One that arrived before it may wait for a slot by now.
+        this.#wait(waiter, 'slots')
+        this.advance()
+      })
     }
   }
 

@@ -263,9 +263,15 @@ test('whatever waits for which slots: no limit is passed, and none idle while a 
       for (const [run, { durations }] of runs.entries())
         expect(order.filter((id) => id.startsWith(`${run}.`))).toEqual(durations.map((_, n) => `${run}.${n}`))
     }),
-    { numRuns: 60 },
+    {
+      numRuns: 100,
+      // A slot of the tool comes free while the first of those who wait for it waits for a slot of its run.
+      examples: [[3, [ones(8, 1), ones(2, 1), ones(8, 3)]]],
+    },
   )
 }, 30_000)
+
+const ones = (count: number, first: number) => ({ width: 2, durations: [first, ...Array<number>(count - 1).fill(1)] })
 
 const eager: Middleware = {
   name: 'eager',
