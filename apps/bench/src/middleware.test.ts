@@ -151,7 +151,7 @@ test('timeout and eagerTools: an early call has the same limit and the same erro
   expect(read(early.events)).toEqual(read(late.events))
   expect(early.result?.messages).toEqual(late.result?.messages)
   expect([late.took, early.took]).toEqual([700, 400])
-  expect(early.outline).toMatch(/middleware timeout wrapToolCall .*"error.type":"timeout".* ERROR\n/)
+  expect(early.outline).toMatch(/middleware timeout wrapToolCall .*"error.type":"ToolTimeoutError".* ERROR/)
 })
 
 test('a model call over its limit is an error of its chat span, called timeout (N11)', async () => {
@@ -162,7 +162,7 @@ test('a model call over its limit is an error of its chat span, called timeout (
   )
   expect(log).toEqual(['0 look 1'])
   expect(told(events)).toEqual(['tool-start c1', 'tool-discarded c1 stream_error'])
-  expect(outline).toMatch(/chat scripted-1 .*"error.type":"timeout".* ERROR\n/)
+  expect(outline).toMatch(/chat scripted-1 .*"error.type":"timeout".* ERROR/)
 })
 
 test('callLimits and eagerTools: the same calls are made, in call order, however early they could start (N14)', async () => {

@@ -1,6 +1,6 @@
 /** One run of an agent, from its input to its result: what its caller holds. */
 
-import { context, diag } from '@opentelemetry/api'
+import { context } from '@opentelemetry/api'
 import type { CancelOptions } from './cancel.ts'
 import { type AgentConfig, checkRunOptions } from './config.ts'
 import { completed, end, failed, resultIn, stopped } from './endings.ts'
@@ -12,18 +12,9 @@ import { runAgent } from './loop.ts'
 import type { Message, UserMessage } from './message.ts'
 import { type Resumption, restore } from './restore.ts'
 import { type Nesting, RunState } from './run.ts'
+import { endRunSpan } from './run-span.ts'
 import { RunWait } from './run-wait.ts'
-import { record } from './telemetry/content.ts'
-import { contentsOfAnswer } from './telemetry/message-json.ts'
-import {
-  CALLS_COMMITTED,
-  CALLS_DISCARDED,
-  CALLS_EARLY,
-  FINISH_REASONS,
-  OUTCOME,
-  STEP_COUNT,
-} from './telemetry/semconv.ts'
-import { type OpenSpan, outcomeOf, setError, setUsage, startRunSpan, tracerOf } from './telemetry/spans.ts'
+import { link, startRunSpan, tracerOf } from './telemetry/spans.ts'
 import type { Effect } from './tool.ts'
 import type { ToolStatus } from './tool-status.ts'
 
@@ -106,10 +97,11 @@ export function startRun(
   run.context = span.context
   run.span = span.span
   let ended = false
-  const result = drive(run, beginning, options).then(
+  // What the run does beside its hooks, models and tools, as to save itself, nests under its span, too.
+  const result = context.with(span.context, drive, undefined, run, beginning, options).then(
     (result) => {
       ended = true
-      finish(run, span, undefined, result)
+      endRunSpan(run, span, undefined, result)
       const dropped = buffer?.dropped ?? 0
       const event: AgentEvent = { runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) }
       nesting?.show(event)
@@ -118,7 +110,7 @@ export function startRun(
     },
     (error: unknown) => {
       ended = true
-      finish(run, span, error)
+      endRunSpan(run, span, error)
       buffer?.end({ error })
       throw error
     },
@@ -197,34 +189,6 @@ async function drive(run: RunState, beginning: Beginning, options: ResumeOptions
 /** Puts the run where it goes on. Gives the result of one that has come to its end already (L19). */
 async function restored(run: RunState, resume: Resumption): Promise<AgentResult | undefined> {
   const checkpoint = await restore(run, resume)
-  if (checkpoint.trace) run.span?.addLink({ context: { ...checkpoint.trace, isRemote: true } })
+  if (checkpoint.trace && run.span) link(run.span, { ...checkpoint.trace, isRemote: true })
   return resultIn(checkpoint)
-}
-
-/** Ends the run's span. */
-function finish(run: RunState, { span }: OpenSpan, error: unknown, result?: AgentResult): void {
-  untroubled(() => {
-    span.setAttributes({
-      ...run.annotationsOf(),
-      [OUTCOME]: result?.status ?? outcomeOf(error),
-      [STEP_COUNT]: run.step,
-      [CALLS_EARLY]: run.calls.counts.early,
-      [CALLS_COMMITTED]: run.calls.counts.committed,
-      [CALLS_DISCARDED]: run.calls.counts.discarded,
-      ...(result?.finishReason && { [FINISH_REASONS]: [result.finishReason] }),
-    })
-    if (run.config.telemetry?.usageOnRun !== false) setUsage(span, run.usage)
-    if (result?.message) record(span, run.capture, contentsOfAnswer(result.message, result.finishReason))
-    if (error !== undefined) setError(span, error, run.capture)
-  })
-  untroubled(() => span.end(performance.now()))
-}
-
-/** A span that throws is no trouble of the run's: OpenTelemetry's own log is told. */
-function untroubled(record: () => void): void {
-  try {
-    record()
-  } catch (error) {
-    diag.error('meanwhile: the span of a run threw', error)
-  }
 }

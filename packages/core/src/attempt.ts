@@ -1,6 +1,7 @@
 /** One attempt of a model call: a request inside its `chat` span. */
 
 import type { Context, Span } from '@opentelemetry/api'
+import { endAttemptSpan, partialOf } from './attempt-span.ts'
 import { causeOf } from './discard-cause.ts'
 import { AgentError, messageOf } from './errors.ts'
 import type { DiscardCause } from './events.ts'
@@ -14,9 +15,8 @@ import { ModelError } from './model-errors.ts'
 import { withOutputTool } from './output.ts'
 import type { RunState } from './run.ts'
 import { record } from './telemetry/content.ts'
-import { contentsOfAnswer, contentsOfRequest } from './telemetry/message-json.ts'
-import { CALLS_EARLY, FINISH_REASONS, OUTCOME, TIME_TO_FIRST_CHUNK } from './telemetry/semconv.ts'
-import { type OpenSpan, outcomeOf, setError, setResponse, setUsage, startChatSpan } from './telemetry/spans.ts'
+import { contentsOfRequest } from './telemetry/message-json.ts'
+import { startChatSpan } from './telemetry/spans.ts'
 import { traced } from './telemetry/traced.ts'
 
 /** What comes down the wraps of a model call. */
@@ -51,14 +51,13 @@ export function attemptFlow(
   const stop = run.stopOf(request.signal)
   const follow = () => controller.abort(stop.reason)
   let attempt = 0
-  let started = 0
-  let firstEvent = 0
+  let answer: AssistantMessage | undefined
+  let firstEvent: number | undefined
   let left = false
 
   return traced<WrapModelEvent, AssistantMessage>({
     open: () => {
       attempt = observer.started(request)
-      started = performance.now()
       const place = { step: run.step, attempt, conversationId: run.conversationId }
       const open = startChatSpan(run.tracer, parent, request, place)
       record(open.span, run.capture, contentsOfRequest(request))
@@ -70,7 +69,7 @@ export function attemptFlow(
       stop.addEventListener('abort', follow, { once: true })
       const stream = asked.model.stream({ ...asked, signal: controller.signal })
       return heeding(stream, controller.signal, (event) => {
-        firstEvent ||= performance.now()
+        firstEvent ??= performance.now()
         if ('call' in event) freeze(event.call)
         const id = announcedId(event)
         if (id !== undefined) observer.announced(id, attempt, span)
@@ -82,10 +81,9 @@ export function attemptFlow(
       observer.left(attempt)
       controller.abort(new Error('the wrap that asked has left'))
     },
-    done: ({ span }, message) => {
+    done: (_, message) => {
       checkEnd(message)
-      setResponse(span, message)
-      record(span, run.capture, contentsOfAnswer(message))
+      answer = message
       run.addUsage(message.usage)
       observer.answered(message, attempt)
       return message
@@ -95,14 +93,13 @@ export function attemptFlow(
       if (!left) observer.failed(error, attempt, request)
       return error
     },
-    ended: ({ span }, error) => {
+    ended: (open, error) => {
       stop.removeEventListener('abort', follow)
-      if (error !== undefined && !left) recordFailure(run, span, error)
-      if (firstEvent > 0) span.setAttribute(TIME_TO_FIRST_CHUNK, (firstEvent - started) / 1000)
+      // What a failed attempt had used counts, too (B17).
+      if (!left) run.addUsage(partialOf(error)?.usage)
       const brokeOff = left ? 'call_withdrawn' : error === undefined ? undefined : causeOf(error)
-      span.setAttribute(CALLS_EARLY, observer.ended(attempt, brokeOff))
-      span.setAttribute(OUTCOME, left ? 'cancelled' : outcomeOf(error))
-      span.end(performance.now())
+      const early = observer.ended(attempt, brokeOff)
+      endAttemptSpan(run, open, { answer, error, left, firstEvent, early })
     },
   })
 }
@@ -134,14 +131,4 @@ function asAgentError(thrown: unknown, run: AbortSignal, request: AbortSignal): 
   const error: unknown = request.aborted ? request.reason : thrown
   if (error instanceof AgentError) return error
   return new ModelError(messageOf(error), { code: 'unknown', retryable: false, cause: error })
-}
-
-/** What a failed attempt had used counts, too (B17). */
-function recordFailure(run: RunState, span: OpenSpan['span'], error: unknown): void {
-  const partial = error instanceof ModelError ? error.partial : undefined
-  run.addUsage(partial?.usage)
-  if (partial?.usage) setUsage(span, partial.usage)
-  if (partial) record(span, run.capture, contentsOfAnswer(partial))
-  if (outcomeOf(error) === 'failed') span.setAttribute(FINISH_REASONS, ['error'])
-  setError(span, error, run.capture)
 }

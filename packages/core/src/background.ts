@@ -43,8 +43,11 @@ export class Background {
   }
 
   /** Starts the work of a call whose input was checked; once, however often its wraps ask for it, before a resume, too (H26). */
-  start({ key, id, tool, step, parent }: CallEntry, call: ToolCall): void {
-    if (!this.#works.has(id)) this.#begin(this.#add(freeze({ ...call, id }), { key, tool, step, parent }))
+  start({ key, id, tool, step, parent, askers }: CallEntry, call: ToolCall): void {
+    if (this.#works.has(id)) return
+    const work = this.#add(freeze({ ...call, id }), { key, tool, step, parent })
+    work.entry.askers.push(...askers)
+    this.#begin(work)
   }
 
   get(callId: string): CallEntry | undefined {

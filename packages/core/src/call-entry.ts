@@ -1,6 +1,6 @@
 /** What a run knows of one logical call. */
 
-import type { Attributes, Context } from '@opentelemetry/api'
+import type { Attributes, Context, Span } from '@opentelemetry/api'
 import type { Place } from './address.ts'
 import type { Asker } from './askers.ts'
 import type { Checkpoint, SavedCall, SavedOutcome } from './checkpoint.ts'
@@ -25,6 +25,8 @@ import type { WarmUp } from './warm-ups.ts'
 /** One execution of the tool's function. Times: `performance.now()`. `ended` is absent while it goes on. */
 export interface Execution {
   readonly open: OpenSpan
+  /** It asked for its slot before the model call had stood. */
+  readonly early: boolean
   /** What of its input, result and errors the span may hold. */
   readonly capture: CaptureContent
   /** The how-manieth of its call, from 1 (C14). */
@@ -37,8 +39,16 @@ export interface Execution {
   readonly children: CallEntry[]
   ended?: number
   error?: unknown
+  /** By then its signal was aborted. */
+  aborted?: boolean
   /** Its time was over, and it went on beyond its grace time. */
   abandoned?: boolean
+}
+
+/** The span of a wrap that answered a call itself, and when. */
+export interface Answer {
+  readonly span: Span
+  readonly ended: number
 }
 
 /** The run of an agent that a call makes, as it can be saved. */
@@ -96,10 +106,11 @@ export class CallEntry implements Ticket {
   readonly keyCeiling: ResourceKeys | undefined
   /** What it touches; not known until its input is checked, if its tool names keys. */
   keys: ResourceKeys | undefined
-  /** When it was asked for, in `performance.now()`. */
-  readonly askedAt: number = performance.now()
+  /** Since when it could have been executed, in `performance.now()`: since it was asked for, then since it stands. */
+  askedAt: number = performance.now()
   readonly askers: Asker[]
   readonly executions: Execution[] = []
+  readonly answers: Answer[] = []
   readonly status: CallStatus = new CallStatus()
   /** Whether a response asked for it. */
   readonly asked: boolean
@@ -136,6 +147,8 @@ export class CallEntry implements Ticket {
   nested: Nested | undefined
   /** What it throws because the run inside it asks. */
   relayed: Interrupt | undefined
+  /** Whether its result is that of a checkpoint. */
+  reused = false
   /** Whether it was cut off by the end of a process, and is made again (L20). */
   rerun = false
   /** Whether it is being made, or need not be: of a checkpoint's calls each waits until it is asked for. */
@@ -196,6 +209,7 @@ export class CallEntry implements Ticket {
     this.known = [...outcomes]
     this.done = done
     this.nested = nested && { saved: nested }
+    this.reused = message !== undefined
     if (message) this.settleAs(message)
   }
 
@@ -281,6 +295,7 @@ export class CallEntry implements Ticket {
   /** Its model call has stood and the loop asks for it. */
   commit(): void {
     this.provisional = false
+    this.askedAt = performance.now()
     this.#commit()
   }
 

@@ -1,9 +1,11 @@
 /** The end of a call's spans: late, when its fate is known, but with the time at which its function settled. */
 
-import type { CallEntry } from './call-entry.ts'
+import type { CallEntry, Execution } from './call-entry.ts'
 import { RunStop } from './errors.ts'
+import { set } from './telemetry/attributes.ts'
 import { COMPENSATED, DISCARD_REASON, HEAD_START, OUTCOME, OVERLAP, SETTLED } from './telemetry/semconv.ts'
-import { type Outcome, outcomeOf, setError } from './telemetry/spans.ts'
+import { endSpan } from './telemetry/spans.ts'
+import { failureOf, type Outcome, outcomeOf, setError, setFailed, typeOf } from './telemetry/status.ts'
 import { ToolTimeoutError } from './tool-errors.ts'
 
 /**
@@ -11,28 +13,55 @@ import { ToolTimeoutError } from './tool-errors.ts'
  * tried.
  */
 export function endSpans(entry: CallEntry, compensated?: boolean): void {
-  for (const { open, capture, signal, started, ended, error, abandoned } of entry.executions.splice(0)) {
-    const { span } = open
-    // What a tool throws once we have aborted it answers the abort.
-    const aborted = signal.aborted && !(error instanceof ToolTimeoutError)
-    const failed = error !== undefined && !aborted && !(error instanceof RunStop)
-    if (failed) setError(span, error, capture)
-    span.setAttribute(OUTCOME, outcome(entry, signal, ended !== undefined, failed))
-    if (ended === undefined || abandoned) span.setAttribute(SETTLED, false)
-    if (entry.discarded) span.setAttribute(DISCARD_REASON, entry.discarded)
-    else if (entry.startedEarly && entry.modelEnded !== undefined) {
-      span.setAttribute(HEAD_START, Math.max(0, entry.modelEnded - started) / 1000)
-      span.setAttribute(OVERLAP, Math.max(0, Math.min(ended ?? entry.modelEnded, entry.modelEnded) - started) / 1000)
-    }
-    if (compensated !== undefined) span.setAttribute(COMPENSATED, compensated)
-    span.end(ended ?? performance.now())
+  const answers = entry.answers.splice(0)
+  const executions = entry.executions.splice(0)
+  if (answers.length + executions.length === 0) return
+  const fates = executions.map((execution) => endExecution(entry, execution, compensated))
+  const fate = fates.at(-1) ?? fateOf(entry, entry.message?.isError)
+  for (const { span, ended } of answers) {
+    set(span, { [OUTCOME]: fate, [DISCARD_REASON]: entry.discarded })
+    endSpan(span, ended)
   }
 }
 
-function outcome(entry: CallEntry, signal: AbortSignal, settled: boolean, failed: boolean): Outcome {
-  if (!settled) return 'abandoned'
+function endExecution(entry: CallEntry, execution: Execution, compensated: boolean | undefined): Outcome {
+  const { open, capture, error, abandoned } = execution
+  const { span } = open
+  const ended = execution.ended ?? performance.now()
+  const failure = failureIn(execution)
+  const undone = error === undefined ? compensated : undefined
+  const stays = undone === false ? 'compensation_failed' : undefined
+  const outcome = execution.ended === undefined ? 'abandoned' : fateOf(entry, failure !== undefined, execution)
+  const headStart = aheadOf(entry, execution)
+  set(span, {
+    [OUTCOME]: outcome,
+    [SETTLED]: execution.ended === undefined || abandoned ? false : undefined,
+    [DISCARD_REASON]: entry.discarded,
+    [HEAD_START]: headStart,
+    [OVERLAP]: headStart && Math.min(headStart, (ended - execution.started) / 1000),
+    [COMPENSATED]: undone,
+  })
+  if (failure) setError(span, error, capture, failure)
+  if (stays) setFailed(span, stays)
+  endSpan(span, ended)
+  return outcome
+}
+
+/** What a tool throws once we have aborted it answers the abort. */
+function failureIn({ error, aborted }: Execution): string | undefined {
+  return aborted && !(error instanceof ToolTimeoutError) ? undefined : failureOf(error, typeOf)
+}
+
+/** Seconds from the start of an early one to the end of the model's stream, if that stood with its call. */
+function aheadOf({ discarded, modelEnded }: CallEntry, { early, started }: Execution): number | undefined {
+  return early && !discarded && modelEnded !== undefined ? Math.max(0, modelEnded - started) / 1000 : undefined
+}
+
+/** What became of a call, as far as one of its executions shows it, or a wrap that answered in its place. */
+function fateOf(entry: CallEntry, failed = false, execution?: Execution): Outcome {
   if (entry.discarded) return 'discarded'
   if (failed) return 'failed'
-  if (entry.stopped) return outcomeOf(entry.stopped)
-  return signal.aborted ? 'cancelled' : 'committed'
+  const stopped = entry.stopped ?? execution?.error
+  if (stopped instanceof RunStop) return outcomeOf(stopped)
+  return (execution ?? entry).signal.aborted ? 'cancelled' : 'committed'
 }

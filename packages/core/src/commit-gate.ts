@@ -12,8 +12,15 @@ import { NO_KEYS } from './resource-keys.ts'
 import type { RunState } from './run.ts'
 import { ToolDiscardedError } from './tool-errors.ts'
 
+/** How many calls the gate has let through, and let go of; and how many that a checkpoint had the results of. */
+export interface GateCounts {
+  committed: number
+  discarded: number
+  reused: number
+}
+
 export class CommitGate {
-  readonly counts: { committed: number; discarded: number } = { committed: 0, discarded: 0 }
+  readonly counts: GateCounts = { committed: 0, discarded: 0, reused: 0 }
   readonly #run: RunState
   readonly #ledger: Ledger
   readonly #events: CallEvents
@@ -30,6 +37,7 @@ export class CommitGate {
   commit(entry: CallEntry, id: string, modelEnded: number | undefined): void {
     // Calls committed or made after it stand behind it.
     entry.slots.moveBack(entry)
+    if (entry.reused && !entry.maker) this.counts.reused++
     if (!entry.provisional) {
       // As a checkpoint has it: its result was kept, but nobody told of it.
       if (entry.message && !entry.told) this.#atWork.close(entry)
@@ -73,7 +81,8 @@ export class CommitGate {
     entry.slots.changed(entry)
     const isAbandoned = () => this.#atWork.abandoned.includes(entry.id)
     const undone = async () => (undo ? await compensate(this.#run, entry, isAbandoned()) : undefined)
-    this.#atWork.keep(entry.promise.catch(() => undefined).then(async () => endSpans(entry, await undone())))
+    const ended = async () => endSpans(entry, await undone())
+    this.#atWork.keep(entry.promise.catch(() => undefined).then(ended))
   }
 
   /** The call goes on under this id: whoever lists it has its new one. */

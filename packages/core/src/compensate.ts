@@ -1,5 +1,6 @@
 /** The undoing of a call that was discarded. */
 
+import { context } from '@opentelemetry/api'
 import type { CallEntry } from './call-entry.ts'
 import { messageOf } from './errors.ts'
 import { within } from './grace.ts'
@@ -12,8 +13,10 @@ import type { RunState } from './run.ts'
 export async function compensate(run: RunState, entry: CallEntry, abandoned: boolean): Promise<boolean | undefined> {
   const { tool } = entry
   if (!tool?.compensate) return undefined
+  const place = entry.executions.at(-1)?.open.context ?? entry.parent
   const undo = async () => {
-    if (entry.done) await tool.compensate?.(entry.done.input, entry.done.output)
+    const { done } = entry
+    if (done) await context.with(place, () => tool.compensate?.(done.input, done.output))
   }
   const failed = (message: string) => {
     run.warn({ code: 'compensation-failed', message: `${tool.name}: ${message}`, source: 'core' })

@@ -8,8 +8,10 @@ import { within } from './grace.ts'
 import type { Middleware, Run } from './middleware.ts'
 import type { RunState } from './run.ts'
 import { viewOf } from './run-view.ts'
-import { MIDDLEWARE_NEXT_CALLS } from './telemetry/semconv.ts'
-import { setError, startMiddlewareSpan } from './telemetry/spans.ts'
+import { set } from './telemetry/attributes.ts'
+import { MIDDLEWARE_NEXT_CALLS, OUTCOME } from './telemetry/semconv.ts'
+import { endSpan, startMiddlewareSpan } from './telemetry/spans.ts'
+import { failureOf, setError } from './telemetry/status.ts'
 import { traced } from './telemetry/traced.ts'
 
 /** A flow-maker that is told the context it stands in. */
@@ -62,8 +64,11 @@ function layer<Request, Event extends Typed, Result>(
 ): Layer<Request, Event, Result> {
   const place = { middleware: name, hook: kind.hook }
   return (request, parent) => {
+    const { call } = kind
     const made: Flow<Event, Result>[] = []
     let out = false
+    let answered = false
+    let thrown: unknown
     /** What the wrap leaves behind is closed, innermost first (C15); nothing more is made for it (C16). */
     const leave = () => {
       out = true
@@ -87,7 +92,7 @@ function layer<Request, Event extends Typed, Result>(
         return wrap(
           request,
           next,
-          viewOf(run, { context, source: name, hook: kind.hook, outside, ...(kind.call && { call: kind.call }) }),
+          viewOf(run, { context, source: name, hook: kind.hook, outside, ...(call && { call }) }),
         )
       },
       event: (event) => {
@@ -97,21 +102,26 @@ function layer<Request, Event extends Typed, Result>(
       closing: () => void leave(),
       done: (_, result) => {
         if (kind.isResult(result)) {
-          run.answered(place, kind.call)
+          run.answered(place, call)
+          answered = made.length === 0
           return result
         }
         throw new MiddlewareError(name, kind.hook, 'the wrap returned no result; return what next(…) returned')
       },
       failed: (error) => {
-        run.threw(error, place, kind.call)
+        thrown = error
+        run.threw(error, place, call)
         return kind.ownsThrows ? blame(run, name, kind.hook, error) : error
       },
       async ended({ span }, error) {
         await within(run.config.grace, leave())
         if (!run.spans.delete(span)) return
-        span.setAttribute(MIDDLEWARE_NEXT_CALLS, made.length)
-        if (error !== undefined) setError(span, error, run.capture)
-        span.end()
+        set(span, { [MIDDLEWARE_NEXT_CALLS]: made.length, [OUTCOME]: answered && !call ? 'completed' : undefined })
+        // What is thrown once its call was aborted answers the abort.
+        if (!call?.signal.aborted && failureOf(error)) setError(span, thrown, run.capture)
+        // What became of the answer is known when the fate of its call is, unless nobody waits for it any more.
+        if (answered && call && !call.settled) call.answers.push({ span, ended: performance.now() })
+        else endSpan(span)
       },
     })
   }

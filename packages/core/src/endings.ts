@@ -9,6 +9,7 @@ import { freeze, openCalls } from './history.ts'
 import { restoreCalls } from './restore.ts'
 import type { RunState } from './run.ts'
 import { checkpointOf } from './snapshot.ts'
+import { endSpan } from './telemetry/spans.ts'
 
 /** What the caller gets: the outcome of the outermost wrap, and what is known when nothing is at work any more. */
 export async function completed(run: RunState, outcome: AgentResult): Promise<AgentResult> {
@@ -105,7 +106,7 @@ async function quiet(run: RunState, reason: unknown): Promise<void> {
 export function end(run: RunState): void {
   showRest(run)
   run.calls.over()
-  for (const span of run.spans) span.end()
+  for (const span of run.spans) endSpan(span)
   run.spans.clear()
   run.close()
 }

@@ -13,6 +13,7 @@ import type { Awaitable, Run } from './middleware.ts'
 import { type Given, givenOf } from './needs.ts'
 import type { Actor } from './run-view.ts'
 import type { Slot } from './slots.ts'
+import { set } from './telemetry/attributes.ts'
 import { type CaptureContent, record } from './telemetry/content.ts'
 import { DISPATCH_LAG, DISPATCH_QUEUED, TOOL_ARGUMENTS, TOOL_EFFECT, TOOL_RESULT } from './telemetry/semconv.ts'
 import { startToolSpan } from './telemetry/spans.ts'
@@ -93,7 +94,7 @@ async function* inSlot<Result>(
 ): Flow<Progress, Result> {
   const known = host.known()
   if (known) return known()
-  const { slots } = entry
+  const { slots, askedAt, provisional: early } = entry
   const asked = performance.now()
   const slot = await slots.take(entry, place.unstarted)
   let late: ReturnType<typeof timer>
@@ -103,7 +104,13 @@ async function* inSlot<Result>(
   place.own.signal.addEventListener('abort', left, { once: true })
   try {
     place.unstarted.throwIfAborted()
-    const result = yield* inSpan(host, entry, call, { ...place, slot, queued: performance.now() - asked })
+    const result = yield* inSpan(host, entry, call, {
+      ...place,
+      slot,
+      askedAt,
+      early,
+      queued: performance.now() - asked,
+    })
     host.came({ result })
     return result
   } catch (error) {
@@ -118,6 +125,9 @@ async function* inSlot<Result>(
 
 interface SlotPlace extends Place {
   readonly slot: Slot
+  /** As it was before it waited for that. */
+  readonly askedAt: number
+  readonly early: boolean
   /** Milliseconds it waited for that. */
   readonly queued: number
 }
@@ -129,7 +139,7 @@ function inSpan<Result>(
   call: ToolCall,
   place: SlotPlace,
 ): Flow<Progress, Result> {
-  const { parent, signal, queued } = place
+  const { parent, signal, queued, early } = place
   let execution: Execution
   return traced({
     open: () => {
@@ -140,13 +150,13 @@ function inSpan<Result>(
         agent: host.agent,
         step: entry.step,
         attempt,
-        early: entry.startedEarly,
+        early,
         asked: entry.askers.flatMap(({ span }) => span?.spanContext() ?? []),
         attributes: { [DISPATCH_QUEUED]: queued / 1000, ...host.attributes(), ...entry.attributes },
       })
       const { capture } = host
       record(open.span, capture, { [TOOL_ARGUMENTS]: () => call.input })
-      execution = { open, capture, attempt, signal, started: performance.now(), children: [] }
+      execution = { open, early, capture, attempt, signal, started: open.started, children: [] }
       entry.executions.push(execution)
       return open
     },
@@ -159,6 +169,7 @@ function inSpan<Result>(
     ended: ({ span }, error) => {
       if (entry.rest) record(span, host.capture, { [TOOL_ARGUMENTS]: () => entry.call.input })
       execution.ended = performance.now()
+      execution.aborted = signal.aborted
       if (error !== undefined) execution.error = error
     },
   })
@@ -169,7 +180,7 @@ async function* work<Result>(
   entry: CallEntry,
   call: ToolCall,
   execution: Execution,
-  { slot, queued, own, unstarted }: SlotPlace,
+  { slot, askedAt, queued, own, unstarted }: SlotPlace,
 ): Flow<Progress, Result> {
   const { tool } = entry
   const { attempt, signal } = execution
@@ -181,7 +192,7 @@ async function* work<Result>(
   // What has started with the members its tool needs is declared a `read`, and names no keys.
   const does = judgeCall(tool, whole)
   if (does.problem !== undefined) host.warn(`what ${tool.name} does: ${does.problem}`)
-  span.setAttribute(TOOL_EFFECT, does.effect)
+  set(span, { [TOOL_EFFECT]: does.effect })
   const checked = performance.now()
   const ready = () => !entry.provisional || isWithin(does, entry.ceiling, entry.keyCeiling)
   try {
@@ -192,7 +203,7 @@ async function* work<Result>(
     throw error
   }
   execution.started = performance.now()
-  span.setAttribute(DISPATCH_QUEUED, (queued + execution.started - checked) / 1000)
+  set(span, { [DISPATCH_QUEUED]: (queued + execution.started - checked) / 1000 })
   const before = entry.effect
   entry.effect = does.effect
   try {
@@ -201,7 +212,7 @@ async function* work<Result>(
     entry.effect = before
     throw error
   }
-  span.setAttribute(DISPATCH_LAG, (performance.now() - entry.askedAt) / 1000)
+  if (attempt === 1) set(span, { [DISPATCH_LAG]: (performance.now() - askedAt) / 1000 })
   entry.status.begin()
   const { input } = given
   const run = host.viewOf({ context, source: tool.name, call: entry, execution })

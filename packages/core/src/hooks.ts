@@ -8,8 +8,10 @@ import type { AgentSetup, AgentState, Awaitable, Middleware, Run, Verdict } from
 import type { RunState } from './run.ts'
 import { viewOf } from './run-view.ts'
 import type { Step } from './step.ts'
+import { set } from './telemetry/attributes.ts'
 import { MIDDLEWARE_VERDICT } from './telemetry/semconv.ts'
-import { setError, startMiddlewareSpan } from './telemetry/spans.ts'
+import { endSpan, startMiddlewareSpan } from './telemetry/spans.ts'
+import { failureOf, setError } from './telemetry/status.ts'
 
 /** The set-up as all `beforeAgent`s leave it. One that gives back nothing leaves it as it is. */
 export async function runSetupHooks(run: RunState): Promise<AgentSetup> {
@@ -73,15 +75,15 @@ async function runHook<Data, Result>(
     if (hook !== 'beforeAgent') run.answered(place)
     const wrong = result && problem?.(result as NonNullable<Exclude<Result, void>>)
     if (wrong) throw new MiddlewareError(name, hook, wrong)
-    if (hook === 'beforeFinalAnswer') open.span.setAttribute(MIDDLEWARE_VERDICT, rejects(result) ? 'reject' : 'accept')
+    if (hook === 'beforeFinalAnswer') set(open.span, { [MIDDLEWARE_VERDICT]: rejects(result) ? 'reject' : 'accept' })
     return result
   } catch (thrown) {
     run.threw(thrown, place)
     const error = blame(run, name, hook, thrown)
-    setError(open.span, error, run.capture)
+    if (failureOf(error)) setError(open.span, thrown, run.capture)
     throw error
   } finally {
-    if (run.spans.delete(open.span)) open.span.end()
+    if (run.spans.delete(open.span)) endSpan(open.span)
   }
 }
 

@@ -9,6 +9,7 @@ import type { ToolCall } from './message.ts'
 import type { NeedsStarts } from './needs-starts.ts'
 import type { RunState } from './run.ts'
 import { isStale } from './stale-read.ts'
+import { link } from './telemetry/spans.ts'
 
 interface Parts {
   readonly run: RunState
@@ -56,7 +57,8 @@ export class Joins {
     held.askers.push(asker)
     // Which tells the queue, too, that it is asked for again.
     held.slots.moveBack(held)
-    if (asker.span) for (const { open } of held.executions) open.span.addLink({ context: asker.span.spanContext() })
+    const asking = asker.span?.spanContext()
+    if (asking) for (const { open } of held.executions) link(open.span, asking)
     return held
   }
 

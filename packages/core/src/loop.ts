@@ -141,12 +141,15 @@ async function act(run: RunState, step: Step, answer: AssistantMessage): Promise
 /** The results in call order. A call that gives the output is not made: its input is its result (M14). */
 async function make(run: RunState, step: Step, calls: readonly ToolCall[]): Promise<readonly ToolMessage[]> {
   const { output } = run.config
-  const toMake = calls.filter((call) => !isOutputCall(output, call))
-  const messages = withOutputs(calls, await run.calls.commit(toMake, step.attempt))
+  const messages = withOutputs(calls, await run.calls.commit(toMake(run, calls), step.attempt))
   for (const message of messages) {
     if (isOutputCall(output, message)) run.push({ type: 'tool-end', callId: message.callId, message })
   }
   return messages
+}
+
+function toMake({ config }: RunState, calls: readonly ToolCall[]): ToolCall[] {
+  return calls.filter((call) => !isOutputCall(config.output, call))
 }
 
 function isFinal(run: RunState, message: ToolMessage): boolean {

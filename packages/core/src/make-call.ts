@@ -1,5 +1,6 @@
 /** One call from its input to its message: `prepareInput`, all `wrapToolCall`s, the execution at their core. */
 
+import { context } from '@opentelemetry/api'
 import { addressOf } from './address.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { CallEvents } from './call-events.ts'
@@ -35,7 +36,8 @@ export async function makeCall(run: RunState, entry: CallEntry): Promise<ToolMes
       : executeTool(hostOf(run, entry), entry, call, parent),
   )
   try {
-    const flow = onion(await prepared(run, entry.call), entry.parent)
+    const call = await context.with(entry.parent, () => prepared(run, entry.call))
+    const flow = onion(call, entry.parent)
     return freeze(await drive(flow, (event) => tell(run.calls.events, entry, event)))
   } catch (error) {
     if (error instanceof AgentError) throw error

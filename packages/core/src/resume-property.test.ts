@@ -1,3 +1,5 @@
+import { type SpanWatch, watchSpans } from '@meanwhile/harness/assert'
+import { TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -80,7 +82,10 @@ type Deeds = string[]
 
 interface Process {
   alive: boolean
+  readonly spans: SpanWatch
 }
+
+const started = (): Process => ({ alive: true, spans: watchSpans() })
 
 function agentOf(plan: Plan, deeds: Deeds, here: Process, asking: boolean, checkpoints?: CheckpointStore) {
   const step = (messages: readonly Message[]) => messages.filter(({ role }) => role === 'assistant').length
@@ -142,6 +147,7 @@ function agentOf(plan: Plan, deeds: Deeds, here: Process, asking: boolean, check
     middleware: plan.early ? [asks, early] : [asks],
     toolConcurrency: plan.concurrency,
     grace: 10,
+    telemetry: { tracerProvider: new TracerProvider({ spanProcessors: [here.spans] }) },
     ...(checkpoints && { checkpoints }),
   })
 }
@@ -192,13 +198,17 @@ async function lived(
   void reading.then(() => (over = true))
   const until = performance.now() + (ms ?? 20_000)
   while (!over && performance.now() < until) await vi.advanceTimersByTimeAsync(1)
-  if (over) return await reading
+  if (over) {
+    here.spans.assertEndedOnce()
+    return await reading
+  }
   if (ms === undefined) throw new Error('the run hangs')
   const stored = await store?.load(run.id)
   here.alive = false
   abort.abort()
   await vi.advanceTimersByTimeAsync(30)
   await reading
+  here.spans.assertEndedOnce()
   return { left: stored === undefined ? 'nothing' : (stored as Checkpoint) }
 }
 
@@ -224,7 +234,7 @@ async function through(plan: Plan): Promise<{ result: AgentResult; deeds: Deeds;
   let from: Checkpoint | string | undefined
   let answers: Record<string, Json> = {}
   for (let ends = 0; ends < 80; ends++) {
-    const here = { alive: true }
+    const here = started()
     const abort = new AbortController()
     const agent = agentOf(plan, deeds, here, true, store)
     const run: AgentRun = from
@@ -253,8 +263,9 @@ async function through(plan: Plan): Promise<{ result: AgentResult; deeds: Deeds;
 test('interrupted, answered in parts, killed and resumed, a run comes to what it would have come to (L3, L6, L7, L8, L20, L21, H26, H27)', async () => {
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
-      const undisturbed = agentOf(plan, [], { alive: true }, false).stream('Go')
-      const expected = await lived(undisturbed, new AbortController(), { alive: true })
+      const calm = started()
+      const undisturbed = agentOf(plan, [], calm, false).stream('Go')
+      const expected = await lived(undisturbed, new AbortController(), calm)
       const { result, deeds } = await through(plan)
       const unknown = new Set(result.unknown)
       if (!plan.stored) expect(unknown.size).toBe(0)

@@ -1,4 +1,4 @@
-import { InMemorySpanExporter, SimpleSpanProcessor, type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -7,12 +7,13 @@ import {
   createAgent,
   type Middleware,
   MiddlewareError,
+  map,
   settle,
   type ToolMessage,
   tool,
   type Verdict,
 } from './index.ts'
-import { call, collect, respond, say, scriptedModel } from './testing.ts'
+import { call, collect, fail, respond, say, scriptedModel } from './testing.ts'
 
 // What user code, telemetry and options that are wrong may not do to a run.
 
@@ -38,34 +39,60 @@ const slow = tool({
   },
 })
 
-test.for(['end', 'setAttributes'] as const)(
-  'a span whose %s throws leaves result, events and error of its run as they are',
-  async (method) => {
-    const throwing: SpanProcessor = {
-      onStart(span) {
-        if (!('name' in span) || span.name !== 'invoke_agent') return
-        span[method] = () => {
+const methods = ['end', 'setAttributes', 'setStatus', 'recordException', 'addLink'] as const
+
+test.for(methods)('spans whose %s throws leave result, events and error of their run as they are', async (method) => {
+  let throws = 0
+  const throwing: SpanProcessor = {
+    onStart(span) {
+      if (!(method in span)) return
+      Object.assign(span, {
+        [method]() {
+          throws++
           throw new Error('no telemetry today')
-        }
-      },
-      onEnd: () => undefined,
-      forceFlush: async () => undefined,
-      shutdown: async () => undefined,
-    }
-    const exporter = new InMemorySpanExporter()
-    const spanProcessors = [throwing, new SimpleSpanProcessor({ exporter })]
-    const telemetry = { tracerProvider: new TracerProvider({ spanProcessors }) }
-    const run = createAgent({ model: scriptedModel([respond(say('Hi.'))]), telemetry }).stream('Hi')
-    const { events } = await collect(run)
-    expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { text: 'Hi.' } })
-    await expect(run.result).resolves.toMatchObject({ text: 'Hi.' })
-    const { error } = await collect(createAgent({ model: scriptedModel([]), telemetry, maxSteps: 1 }).stream([]))
-    expect(error).toMatchObject({ name: 'InputError' })
-    expect(exporter.getFinishedSpans().filter(({ name }) => name === 'invoke_agent')).toHaveLength(
-      method === 'end' ? 0 : 2,
-    )
-  },
-)
+        },
+      })
+    },
+    onEnd: () => undefined,
+    forceFlush: async () => undefined,
+    shutdown: async () => undefined,
+  }
+  const telemetry = { tracerProvider: new TracerProvider({ spanProcessors: [throwing] }) }
+  const broken: Middleware = {
+    name: 'broken',
+    async *wrapToolCall(call, next) {
+      yield* next(call)
+      throw new Error('never mind')
+    },
+  }
+  const again: Middleware = {
+    name: 'again',
+    async *wrapModel(request, next, run) {
+      const early = () =>
+        map(next(request), (event) => {
+          if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
+          return event
+        })
+      try {
+        return yield* early()
+      } catch {
+        return yield* early()
+      }
+    },
+  }
+  const asked = call('slow')
+  const model = scriptedModel([respond(asked, fail()), respond(asked), respond(say('Hi.'))])
+  const agent = createAgent({ model, tools: [slow], middleware: [again, broken, plain('plain')], telemetry })
+  const run = agent.stream('Hi')
+  const reading = collect(run)
+  await vi.runAllTimersAsync()
+  const { events } = await reading
+  expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { text: 'Hi.' } })
+  await expect(run.result).resolves.toMatchObject({ text: 'Hi.' })
+  const { error } = await collect(createAgent({ model: scriptedModel([]), telemetry, maxSteps: 1 }).stream([]))
+  expect(error).toMatchObject({ name: 'InputError' })
+  expect(throws).toBeGreaterThan(0)
+})
 
 /** A `wrapAgent` that asks for a second flow of steps, and pulls both at once. */
 const twice: Middleware = {

@@ -172,6 +172,7 @@ export class RunState {
       new Saver({
         runId: this.id,
         store: config.checkpoints,
+        place: () => this.context,
         // An abort writes none, and what a cancel saves was taken before anything was torn down (K1, K4).
         snapshot: () => (this.over || this.signal.aborted ? undefined : checkpointOf(this, 'running')),
         lost: (error) => {

@@ -1,5 +1,6 @@
 /** When a run is saved: one save at a time, each of the newest state, in a store that refuses whoever comes late. */
 
+import { type Context, context } from '@opentelemetry/api'
 import type { Checkpoint } from './checkpoint.ts'
 import { CheckpointConflictError, CheckpointStoreError } from './checkpoint-errors.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
@@ -9,6 +10,8 @@ export interface SaverOptions {
   readonly store: CheckpointStore | undefined
   /** The state to be saved now, if there still is one. */
   readonly snapshot: () => Checkpoint | undefined
+  /** Whoever asks for a save: what a store does stands under the run. */
+  readonly place: () => Context
   /** Somebody else has saved this run: it must not go on. */
   readonly lost: (error: CheckpointConflictError) => void
 }
@@ -68,10 +71,11 @@ export class Saver {
 
   async #save(checkpoint: Checkpoint | undefined): Promise<void> {
     if (!checkpoint) return
-    const { store, runId, lost } = this.#options
+    const { store, runId, lost, place } = this.#options
     if (this.#conflict) throw this.#conflict
     try {
-      await store?.save(runId, { ...checkpoint, revision: this.revision + 1 }, this.revision)
+      const next = { ...checkpoint, revision: this.revision + 1 }
+      await context.with(place(), () => store?.save(runId, next, this.revision))
       this.revision++
     } catch (error) {
       if (!(error instanceof CheckpointConflictError)) throw asStoreError(runId, error)

@@ -17,7 +17,7 @@ import { CallStarts } from './call-starts.ts'
 import { CalledTools } from './called-tools.ts'
 import { CallsAtWork } from './calls-at-work.ts'
 import { sameCall } from './canonical.ts'
-import { CommitGate } from './commit-gate.ts'
+import { CommitGate, type GateCounts } from './commit-gate.ts'
 import { causeOf } from './discard-cause.ts'
 import { messageOf, RunStop } from './errors.ts'
 import type { DiscardCause } from './events.ts'
@@ -81,7 +81,7 @@ export class ToolCalls {
     return this.#atWork.abandoned
   }
 
-  get counts(): { readonly early: number; readonly committed: number; readonly discarded: number } {
+  get counts(): GateCounts & { readonly early: number } {
     return { early: this.#starts.early, ...this.#gate.counts }
   }
 

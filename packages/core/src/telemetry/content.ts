@@ -2,6 +2,7 @@
 
 import { diag, type Span } from '@opentelemetry/api'
 import { messageOf } from '../errors.ts'
+import { set } from './attributes.ts'
 import { boundedJson, boundedList, boundedText } from './bounded-json.ts'
 import { earlierJson } from './message-json.ts'
 import { INPUT_MESSAGES } from './semconv.ts'
@@ -59,7 +60,7 @@ export function record(span: Span, capture: CaptureContent, contents: Contents):
     const json = captured(capture, attribute, build, (value) =>
       attribute === INPUT_MESSAGES && Array.isArray(value) ? boundedList(value, earlierJson) : boundedJson(value),
     )
-    if (json !== undefined) span.setAttribute(attribute, json)
+    if (json !== undefined) set(span, { [attribute]: json })
   }
 }
 

@@ -1,7 +1,16 @@
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { type AgentResult, createAgent, interrupt, type Middleware, map, tool } from '../index.ts'
+import {
+  type AgentResult,
+  type Checkpoint,
+  createAgent,
+  interrupt,
+  type Middleware,
+  map,
+  memoryStore,
+  tool,
+} from '../index.ts'
 import { call, collect, respond, type ScriptedResponse, say, scriptedModel } from '../testing.ts'
 
 // Spans of runs that were interrupted, and of those that went on.
@@ -90,7 +99,7 @@ test('an interrupted run and its call end UNSET, as interrupted; the resumed run
   expect(after?.links.map(({ context }) => context)).toEqual([
     expect.objectContaining({ spanId: before?.spanContext().spanId, traceId: before?.spanContext().traceId }),
   ])
-  expect([before, after].map((span) => span?.attributes['meanwhile.run.resumed'])).toEqual([undefined, true])
+  expect([before, after].map((span) => span?.attributes['meanwhile.run.resumed'])).toEqual([false, true])
   const made = second.spans.find(({ name }) => name === 'execute_tool book')
   expect(made?.attributes).toMatchObject({ 'meanwhile.attempt': 2, 'gen_ai.tool.call.id': 'call_1_1' })
   expect(made?.parentSpanContext?.spanId).toBe(after?.spanContext().spanId)
@@ -139,4 +148,32 @@ test('calls of a resumed run nest under the innermost wrapAgent, as ever (H28)',
   const wrap = spans.find(({ name }) => name === 'middleware round wrapAgent')
   const made = spans.find(({ name }) => name === 'execute_tool book')
   expect(made?.parentSpanContext?.spanId).toBe(wrap?.spanContext().spanId)
+})
+
+test('the span of a resumed run counts what it took from the checkpoint, and what may have happened (L20, L21)', async () => {
+  const model = scriptedModel([respond(call('look'), call('pay')), respond(say('Done')), respond(say('Done'))])
+  const store = memoryStore()
+  let killed: Checkpoint | undefined
+  const pay = tool({
+    name: 'pay',
+    description: 'p',
+    input,
+    execute: async () => {
+      killed = structuredClone((await store.load(run.id)) as Checkpoint)
+      return 'paid'
+    },
+  })
+  const options = { model, tools: [look, pay], toolConcurrency: 1, telemetry: { tracerProvider } }
+  const run = createAgent({ ...options, checkpoints: store }).stream('Go')
+  await spansOf(run)
+  // As if the process had ended while `pay` was at work.
+  if (!killed) throw new Error('nothing was saved')
+  const { spans } = await spansOf(createAgent(options).resume(killed))
+  expect(spans.map(({ name }) => name)).toEqual(['chat scripted-1', 'invoke_agent'])
+  expect(spans.at(-1)?.attributes).toMatchObject({
+    'meanwhile.run.resumed': true,
+    'meanwhile.tool_calls.early': 0,
+    'meanwhile.tool_calls.reused': 1,
+    'meanwhile.tool_calls.unknown': 1,
+  })
 })

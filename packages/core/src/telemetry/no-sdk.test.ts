@@ -1,0 +1,58 @@
+import { context, createNoopMeter, INVALID_SPAN_CONTEXT, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api'
+import { expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { createAgent, type Middleware, map, runTool, type Tool, tool } from '../index.ts'
+import { call, fail, respond, say, scriptedModel } from '../testing.ts'
+
+// Nothing is registered in this file's process: no SDK, no context manager.
+
+const early: Middleware = {
+  name: 'early',
+  wrapModel: (request, next, run) =>
+    map(next(request), (event) => {
+      if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
+      return event
+    }),
+}
+
+const seen: unknown[] = []
+const look = tool({
+  name: 'look',
+  description: 'l',
+  input: z.object({}),
+  effect: 'read',
+  execute() {
+    seen.push(trace.getActiveSpan())
+    return 'seen'
+  },
+}) as Tool
+
+test('with no SDK runs and tools work, fail and say so, and nothing is made for metrics', async () => {
+  const meter = createNoopMeter()
+  const made = [vi.spyOn(meter, 'createHistogram'), vi.spyOn(meter, 'createCounter')]
+  const middleware = [early, { name: 'hook', afterModel: () => undefined }]
+  const agent = (...responses: Parameters<typeof scriptedModel>[0]) =>
+    createAgent({ model: scriptedModel(responses), tools: [look], middleware })
+  expect((await agent(respond(call('look')), respond(say('Hi.'))).run('Hi')).text).toBe('Hi.')
+  await expect(agent(respond(fail({ status: 400 }))).run('Hi')).rejects.toMatchObject({
+    name: 'ModelError',
+    status: 400,
+  })
+  expect(await runTool(look, {})).toBe('seen')
+  await expect(runTool(look, { n: 1 }, { timeout: 0 })).rejects.toMatchObject({ name: 'ConfigError' })
+  expect(seen).toEqual([undefined, undefined])
+  for (const spy of made) expect(spy).not.toHaveBeenCalled()
+})
+
+test('with no context manager either, nothing is active, and the checkpoint of a run names no trace', async () => {
+  expect(context.active()).toBe(ROOT_CONTEXT)
+  const carrier = {}
+  propagation.inject(context.active(), carrier)
+  expect(carrier).toEqual({})
+  const run = createAgent({ model: scriptedModel([respond(say('Hi.'))]) }).stream('Hi')
+  await run.cancel()
+  const { checkpoint } = await run.result
+  expect(checkpoint).toMatchObject({ status: 'cancelled' })
+  expect(checkpoint).not.toHaveProperty('trace')
+  expect(JSON.stringify(checkpoint)).not.toContain(INVALID_SPAN_CONTEXT.traceId)
+})

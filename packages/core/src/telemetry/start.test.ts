@@ -1,0 +1,176 @@
+import { type Attributes, SpanKind } from '@opentelemetry/api'
+import { type Sampler, SamplingDecision } from '@opentelemetry/sdk-trace'
+import { beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { observed } from '../../test/observed.ts'
+import { createAgent, DISPATCH_EVIDENCE, type Middleware, map, type Tool, tool } from '../index.ts'
+import { call, respond, say, scriptedModel, wait } from '../testing.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  return () => vi.useRealTimers()
+})
+
+interface Seen {
+  readonly name: string
+  readonly kind: string | undefined
+  readonly attributes: Attributes
+  readonly links: number
+}
+
+/** Decides on what a span starts with, as samplers do. */
+function looking() {
+  const seen: Seen[] = []
+  const sampler: Sampler = {
+    shouldSample(_context, _traceId, name, kind, attributes, links) {
+      seen.push({ name, kind: SpanKind[kind], attributes: { ...attributes }, links: links.length })
+      return { decision: SamplingDecision.RECORD_AND_SAMPLED }
+    },
+    toString: () => 'looking',
+  }
+  return { seen, sampler }
+}
+
+const pass: Middleware = {
+  name: 'pass',
+  beforeAgent: () => undefined,
+  wrapToolCall: (call, next) => next(call),
+}
+
+/** Starts the calls of `look` as soon as they are sealed, and says why others wait. */
+const early: Middleware = {
+  name: 'early',
+  wrapModel: (request, next, run) =>
+    map(next(request), (event) => {
+      if (event.type !== 'tool-call') return event
+      const { call } = event
+      if (call.name === 'send') run.annotate({ 'meanwhile.dispatch.deferral_reason': 'effect' }, call.id)
+      else run.callTool(call, { attributes: { [DISPATCH_EVIDENCE]: 'sealed' } }).catch(() => undefined)
+      return event
+    }),
+}
+
+const input = z.object({})
+const look = tool({ name: 'look', description: 'l', input, effect: 'read', execute: () => 'seen' }) as Tool
+const send = tool({ name: 'send', description: 's', input, execute: () => 'sent' }) as Tool
+
+test('what samplers decide on is there when a span starts, and all that is known by then', async () => {
+  const { seen, sampler } = looking()
+  const { telemetry } = observed(sampler)
+  const model = scriptedModel([
+    respond(
+      call('look', {}, { id: 'c1' }),
+      call('send', {}, { id: 'c2' }),
+      call('canary', {}, { id: 'c3' }),
+      wait(50),
+      say('.'),
+    ),
+    respond(say('Done.')),
+  ])
+  const agent = createAgent({
+    name: 'planner',
+    model: { ...model, server: { address: 'models.test', port: 8443 } },
+    tools: [look, send],
+    middleware: [pass, early],
+    settings: {
+      maxTokens: 100,
+      temperature: 0.5,
+      topP: 0.9,
+      topK: 40,
+      frequencyPenalty: 0.1,
+      presencePenalty: 0.2,
+      stopSequences: ['END'],
+      seed: 7,
+    },
+    telemetry: { ...telemetry, attributes: { tenant: 'acme', 'gen_ai.operation.name': 'mine' } },
+  })
+  const run = agent.stream('Go', { conversationId: 'talk-1' })
+  await vi.runAllTimersAsync()
+  await run.result
+
+  const asked = {
+    'gen_ai.provider.name': 'scripted',
+    'gen_ai.request.model': 'scripted-1',
+    'gen_ai.conversation.id': 'talk-1',
+  }
+  const chat = (step: number): Seen => ({
+    name: 'chat scripted-1',
+    kind: 'CLIENT',
+    attributes: {
+      ...asked,
+      'gen_ai.operation.name': 'chat',
+      'server.address': 'models.test',
+      'server.port': 8443,
+      'gen_ai.request.stream': true,
+      'gen_ai.request.max_tokens': 100,
+      'gen_ai.request.temperature': 0.5,
+      'gen_ai.request.top_p': 0.9,
+      'gen_ai.request.top_k': 40,
+      'gen_ai.request.frequency_penalty': 0.1,
+      'gen_ai.request.presence_penalty': 0.2,
+      'gen_ai.request.stop_sequences': ['END'],
+      'gen_ai.request.seed': 7,
+      'meanwhile.step.index': step,
+      'meanwhile.attempt': 1,
+    },
+    links: 0,
+  })
+  const middleware = (name: string, hook: string, step?: number): Seen => ({
+    name: `middleware ${name} ${hook}`,
+    kind: 'INTERNAL',
+    attributes: {
+      'meanwhile.middleware.name': name,
+      'meanwhile.middleware.hook': hook,
+      ...(step !== undefined && { 'meanwhile.step.index': step }),
+    },
+    links: 0,
+  })
+  const execution = (name: string, id: string, more: Attributes): Seen => ({
+    name: name === '_OTHER' ? 'execute_tool' : `execute_tool ${name}`,
+    kind: 'INTERNAL',
+    attributes: {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': name,
+      'gen_ai.tool.type': 'function',
+      'gen_ai.tool.call.id': id,
+      'gen_ai.agent.name': 'planner',
+      'meanwhile.step.index': 1,
+      'meanwhile.attempt': 1,
+      'meanwhile.dispatch.queued': 0,
+      ...more,
+    },
+    links: 1,
+  })
+  const sealed = { 'meanwhile.dispatch.mode': 'early', 'meanwhile.dispatch.evidence': 'sealed' }
+  expect(seen).toEqual([
+    {
+      name: 'invoke_agent planner',
+      kind: 'INTERNAL',
+      attributes: {
+        ...asked,
+        tenant: 'acme',
+        'gen_ai.operation.name': 'invoke_agent',
+        'gen_ai.agent.name': 'planner',
+        'meanwhile.run.id': run.id,
+        'meanwhile.run.resumed': false,
+        'meanwhile.middleware.order': ['pass', 'early'],
+      },
+      links: 0,
+    },
+    middleware('pass', 'beforeAgent'),
+    middleware('early', 'wrapModel', 1),
+    chat(1),
+    middleware('pass', 'wrapToolCall', 1),
+    execution('look', 'c1', sealed),
+    middleware('pass', 'wrapToolCall', 1),
+    execution('_OTHER', 'c3', sealed),
+    middleware('pass', 'wrapToolCall', 1),
+    execution('send', 'c2', {
+      'meanwhile.dispatch.mode': 'after_model',
+      'meanwhile.dispatch.evidence': 'model_stood',
+      'meanwhile.dispatch.deferral_reason': 'effect',
+    }),
+    middleware('early', 'wrapModel', 2),
+    chat(2),
+  ])
+})
