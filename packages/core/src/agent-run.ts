@@ -14,6 +14,7 @@ import { type Resumption, restore } from './restore.ts'
 import { type Nesting, RunState } from './run.ts'
 import { endRunSpan } from './run-span.ts'
 import { RunWait } from './run-wait.ts'
+import { metricsOf } from './telemetry/metrics.ts'
 import { link, startRunSpan, tracerOf } from './telemetry/spans.ts'
 import type { Effect } from './tool.ts'
 import type { ToolStatus } from './tool-status.ts'
@@ -81,6 +82,7 @@ export function startRun(
   const run = new RunState(config, {
     id: 'resume' in beginning ? resumedId(beginning.resume) : crypto.randomUUID(),
     tracer,
+    metrics: metricsOf(config.telemetry, config.name),
     conversationId: options.conversationId,
     nesting,
     show,

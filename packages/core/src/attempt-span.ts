@@ -1,6 +1,7 @@
-/** The end of an attempt's `chat` span. */
+/** The end of an attempt's `chat` span, and of what is measured of it. */
 
 import type { AssistantMessage } from './message.ts'
+import type { Model } from './model.ts'
 import { ModelError } from './model-errors.ts'
 import type { RunState } from './run.ts'
 import { set } from './telemetry/attributes.ts'
@@ -12,6 +13,7 @@ import { endSpan, type OpenSpan } from './telemetry/spans.ts'
 import { failureOf, outcomeOf, setError, typeOf } from './telemetry/status.ts'
 
 export interface AttemptEnd {
+  readonly model: Model
   readonly answer: AssistantMessage | undefined
   readonly error: unknown
   /** The wrap that asked has left it: whatever comes of it is no failure. */
@@ -23,7 +25,7 @@ export interface AttemptEnd {
 }
 
 export function endAttemptSpan(run: RunState, { span, started }: OpenSpan, end: AttemptEnd): void {
-  const { answer, error, left, firstEvent, early } = end
+  const { model, answer, error, left, firstEvent, early } = end
   const failure = left ? undefined : failureOf(error, typeOf)
   const message = answer ?? (left ? undefined : partialOf(error))
   const firstChunk = firstEvent === undefined ? undefined : (firstEvent - started) / 1000
@@ -38,7 +40,9 @@ export function endAttemptSpan(run: RunState, { span, started }: OpenSpan, end: 
     [CALLS_EARLY]: early,
     [OUTCOME]: left ? 'cancelled' : outcomeOf(error),
   })
-  endSpan(span)
+  const ended = performance.now()
+  endSpan(span, ended)
+  run.metrics?.attempt({ model, duration: (ended - started) / 1000, firstChunk, message, error: failure })
 }
 
 /** What had come of a response that failed. */

@@ -99,7 +99,7 @@ export function attemptFlow(
       if (!left) run.addUsage(partialOf(error)?.usage)
       const brokeOff = left ? 'call_withdrawn' : error === undefined ? undefined : causeOf(error)
       const early = observer.ended(attempt, brokeOff)
-      endAttemptSpan(run, open, { answer, error, left, firstEvent, early })
+      endAttemptSpan(run, open, { model: request.model, answer, error, left, firstEvent, early })
     },
   })
 }

@@ -37,6 +37,8 @@ export interface Execution {
   started: number
   /** The calls its function made. */
   readonly children: CallEntry[]
+  /** Of the call's first: seconds from the evidence for it to the function. */
+  lag?: number
   ended?: number
   error?: unknown
   /** By then its signal was aborted. */

@@ -3,30 +3,46 @@
 import type { CallEntry, Execution } from './call-entry.ts'
 import { RunStop } from './errors.ts'
 import { set } from './telemetry/attributes.ts'
-import { COMPENSATED, DISCARD_REASON, HEAD_START, OUTCOME, OVERLAP, SETTLED } from './telemetry/semconv.ts'
+import type { Metrics } from './telemetry/metrics.ts'
+import {
+  COMPENSATED,
+  DISCARD_REASON,
+  DISPATCH_EVIDENCE,
+  HEAD_START,
+  OUTCOME,
+  OVERLAP,
+  SETTLED,
+} from './telemetry/semconv.ts'
 import { endSpan } from './telemetry/spans.ts'
 import { failureOf, type Outcome, outcomeOf, setError, setFailed, typeOf } from './telemetry/status.ts'
 import { ToolTimeoutError } from './tool-errors.ts'
 
 /**
- * Ends the spans of a call that was committed, discarded or abandoned. `compensated`: whether its discard was undone, if
- * tried.
+ * Ends the spans of a call that was committed, discarded or abandoned, and counts it. `compensated`: whether its discard was
+ * undone, if tried.
  */
-export function endSpans(entry: CallEntry, compensated?: boolean): void {
+export function endSpans(entry: CallEntry, metrics: Metrics | undefined, compensated?: boolean): void {
   const answers = entry.answers.splice(0)
   const executions = entry.executions.splice(0)
   if (answers.length + executions.length === 0) return
-  const fates = executions.map((execution) => endExecution(entry, execution, compensated))
+  const fates = executions.map((execution) => endExecution(entry, execution, metrics, compensated))
   const fate = fates.at(-1) ?? fateOf(entry, entry.message?.isError)
   for (const { span, ended } of answers) {
     set(span, { [OUTCOME]: fate, [DISCARD_REASON]: entry.discarded })
     endSpan(span, ended)
   }
+  const early = executions.length > 0 ? executions.some((execution) => execution.early) : entry.startedEarly
+  metrics?.call(entry.tool?.name, entry.step > 0 ? (early ? 'early' : 'after_model') : undefined, fate)
 }
 
-function endExecution(entry: CallEntry, execution: Execution, compensated: boolean | undefined): Outcome {
-  const { open, capture, error, abandoned } = execution
-  const { span } = open
+function endExecution(
+  entry: CallEntry,
+  execution: Execution,
+  metrics: Metrics | undefined,
+  compensated: boolean | undefined,
+): Outcome {
+  const { open, early, attempt, lag, capture, error, abandoned } = execution
+  const { span, started } = open
   const ended = execution.ended ?? performance.now()
   const failure = failureIn(execution)
   const undone = error === undefined ? compensated : undefined
@@ -44,6 +60,15 @@ function endExecution(entry: CallEntry, execution: Execution, compensated: boole
   if (failure) setError(span, error, capture, failure)
   if (stays) setFailed(span, stays)
   endSpan(span, ended)
+  metrics?.execution({
+    tool: entry.tool?.name,
+    duration: (ended - started) / 1000,
+    outcome,
+    error: failure ?? stays,
+    evidence: evidenceFor(entry, early),
+    lag,
+    headStart: attempt === 1 ? headStart : undefined,
+  })
   return outcome
 }
 
@@ -55,6 +80,12 @@ function failureIn({ error, aborted }: Execution): string | undefined {
 /** Seconds from the start of an early one to the end of the model's stream, if that stood with its call. */
 function aheadOf({ discarded, modelEnded }: CallEntry, { early, started }: Execution): number | undefined {
   return early && !discarded && modelEnded !== undefined ? Math.max(0, modelEnded - started) / 1000 : undefined
+}
+
+/** As it stands on the span; outside of a run there is none. */
+function evidenceFor({ step, attributes }: CallEntry, early: boolean): string | undefined {
+  const given = early ? attributes[DISPATCH_EVIDENCE] : step > 0 && 'model_stood'
+  return typeof given === 'string' ? given : undefined
 }
 
 /** What became of a call, as far as one of its executions shows it, or a wrap that answered in its place. */

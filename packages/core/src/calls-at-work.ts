@@ -74,7 +74,7 @@ export class CallsAtWork {
 
   /** A call that was made is over, and the reader is told. */
   close(entry: CallEntry): void {
-    endSpans(entry)
+    endSpans(entry, this.#run.metrics)
     this.#events.ended(entry)
     // Only `returnDirect` still asks for it.
     if (!entry.tool?.returnDirect) entry.done = undefined

@@ -81,7 +81,7 @@ export class CommitGate {
     entry.slots.changed(entry)
     const isAbandoned = () => this.#atWork.abandoned.includes(entry.id)
     const undone = async () => (undo ? await compensate(this.#run, entry, isAbandoned()) : undefined)
-    const ended = async () => endSpans(entry, await undone())
+    const ended = async () => endSpans(entry, this.#run.metrics, await undone())
     this.#atWork.keep(entry.promise.catch(() => undefined).then(ended))
   }
 

@@ -212,7 +212,10 @@ async function* work<Result>(
     entry.effect = before
     throw error
   }
-  if (attempt === 1) set(span, { [DISPATCH_LAG]: (performance.now() - askedAt) / 1000 })
+  if (attempt === 1) {
+    execution.lag = (performance.now() - askedAt) / 1000
+    set(span, { [DISPATCH_LAG]: execution.lag })
+  }
   entry.status.begin()
   const { input } = given
   const run = host.viewOf({ context, source: tool.name, call: entry, execution })

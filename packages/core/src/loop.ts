@@ -98,6 +98,7 @@ async function think(run: RunState, step: Step): Promise<AssistantMessage> {
       run.calls.failed(error)
       throw error
     }
+    run.calls.wanted += toMake(run, callsOf(lastAnswer(run))).length
     step.enter('calls')
   }
   return lastAnswer(run)

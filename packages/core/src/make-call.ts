@@ -60,7 +60,7 @@ export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMes
     return textMessage(entry.call, entry.entered ? CUT_OFF : NOT_STARTED, true)
   } finally {
     entry.settle()
-    endSpans(entry)
+    endSpans(entry, run.metrics)
   }
 }
 

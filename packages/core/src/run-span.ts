@@ -1,4 +1,4 @@
-/** The end of a run's span. */
+/** The end of a run's span, and of what is measured of the run. */
 
 import type { AgentResult } from './events.ts'
 import { ModelError } from './model-errors.ts'
@@ -21,8 +21,8 @@ import { endSpan, type OpenSpan } from './telemetry/spans.ts'
 import { failureOf, outcomeOf, setError } from './telemetry/status.ts'
 
 /** What the run came to: a result, or what it threw. */
-export function endRunSpan(run: RunState, { span }: OpenSpan, error: unknown, result?: AgentResult): void {
-  const { counts } = run.calls
+export function endRunSpan(run: RunState, { span, started }: OpenSpan, error: unknown, result?: AgentResult): void {
+  const { counts, wanted } = run.calls
   const failure = failureOf(error)
   const reason = failure && error instanceof ModelError ? 'error' : finishReasonOf(result)
   set(span, {
@@ -39,7 +39,9 @@ export function endRunSpan(run: RunState, { span }: OpenSpan, error: unknown, re
   if (run.config.telemetry?.usageOnRun !== false) setUsage(span, run.usage)
   if (result?.message) record(span, run.capture, contentsOfAnswer(result.message, result.finishReason))
   if (failure) setError(span, error, run.capture)
-  endSpan(span)
+  const ended = performance.now()
+  endSpan(span, ended)
+  run.metrics?.run((ended - started) / 1000, wanted, failure)
 }
 
 /** In the provider's own word, if its message has one. */

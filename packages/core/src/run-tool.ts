@@ -10,6 +10,7 @@ import { Latest } from './latest.ts'
 import type { ToolCall } from './message.ts'
 import { Slots } from './slots.ts'
 import { captureOf } from './telemetry/content.ts'
+import { metricsOf } from './telemetry/metrics.ts'
 import { type TelemetryOptions, tracerOf } from './telemetry/spans.ts'
 import type { Progress, Tool } from './tool.ts'
 import { UnknownToolError } from './tool-errors.ts'
@@ -22,7 +23,7 @@ export interface RunToolOptions {
   readonly timeout?: number
   /** Milliseconds that a function which was aborted is waited for. Default 1000. */
   readonly grace?: number
-  readonly telemetry?: Pick<TelemetryOptions, 'tracerProvider' | 'captureContent'>
+  readonly telemetry?: Pick<TelemetryOptions, 'tracerProvider' | 'meterProvider' | 'captureContent'>
 }
 
 /** A tool at work. Awaiting it gives what `result` gives. Nobody need await anything of it (I12). */
@@ -87,7 +88,8 @@ async function work<Output>(
   options: Options,
   report: (progress: Progress) => void,
 ): Promise<Output> {
-  const { signal, grace } = options
+  const { signal, grace, telemetry } = options
+  const metrics = metricsOf(telemetry)
   const abort = () => entry.abort(signal?.reason, grace)
   let ok = false
   let abandoned = false
@@ -119,7 +121,7 @@ async function work<Output>(
     abandoned ||= entry.executions.some((execution) => execution.abandoned)
     entry.settle()
     entry.status.end(endState(entry, ok, abandoned))
-    endSpans(entry)
+    endSpans(entry, metrics)
   }
 }
 

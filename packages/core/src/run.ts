@@ -47,6 +47,7 @@ import { callModelOnSide } from './side-call.ts'
 import { checkpointOf } from './snapshot.ts'
 import { Step } from './step.ts'
 import { type CaptureContent, through } from './telemetry/content.ts'
+import type { Metrics } from './telemetry/metrics.ts'
 import type { Effect } from './tool.ts'
 import { ToolCalls } from './tool-calls.ts'
 
@@ -61,6 +62,7 @@ export interface Nesting {
 export interface RunStateOptions {
   readonly id: string
   readonly tracer: Tracer
+  readonly metrics: Metrics | undefined
   readonly conversationId: string | undefined
   readonly nesting: Nesting | undefined
   readonly show: (event: AgentEvent) => void
@@ -76,6 +78,8 @@ export class RunState {
   readonly id: string
   readonly config: AgentConfig
   readonly tracer: Tracer
+  /** Absent if nothing measures. */
+  readonly metrics: Metrics | undefined
   readonly conversationId: string | undefined
   readonly funnel: Funnel<AgentEvent> = new Funnel((event) => this.show(event))
   /** Gives an event to the reader. */
@@ -149,6 +153,7 @@ export class RunState {
     this.id = options.id
     this.config = config
     this.tracer = options.tracer
+    this.metrics = options.metrics
     this.conversationId = options.conversationId
     this.show = (event) => {
       if (this.over) return

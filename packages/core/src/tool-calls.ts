@@ -39,6 +39,8 @@ export class ToolCalls {
   readonly slots: Slots = new Slots()
   /** What the reader sees of them. */
   readonly events: CallEvents
+  /** How many the responses that stood have asked for; over all resumes each counts once. */
+  wanted = 0
   readonly #run: RunState
   readonly #ledger: Ledger
   readonly #askers: Askers = new Askers()
@@ -223,7 +225,7 @@ export class ToolCalls {
 
   /** Nothing more comes of what stayed open. */
   over(): void {
-    for (const entry of this.#ledger.entries()) endSpans(entry)
+    for (const entry of this.#ledger.entries()) endSpans(entry, this.#run.metrics)
   }
 
   /** A call that a run before this one has made. */

@@ -13,7 +13,7 @@ import {
   type ToolCall,
   tool,
 } from '@meanwhile/core'
-import { call, collect, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { spanTree } from '@meanwhile/harness/otlp'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -21,6 +21,7 @@ import { z } from 'zod'
 import { played } from '../test/clock.ts'
 import { library } from '../test/library.ts'
 import { toolOutline } from '../test/outline.ts'
+import { pushed } from '../test/pushed.ts'
 import { workshop } from '../test/workshop.ts'
 import { createToolExecutor, eagerTools, type FinishedResponse, type ToolExecutor } from './index.ts'
 
@@ -46,23 +47,6 @@ const told = (id: string, name: string, input: object): readonly ModelEvent[] =>
   { type: 'tool-input-delta', id, delta: JSON.stringify(input) },
   { type: 'tool-call', call: asked(id, name, input) },
 ]
-
-/** Pushes what a scripted model says, when it says it. */
-async function pushed(executor: ToolExecutor<ModelEvent, Message>, response: ScriptResponse): Promise<void> {
-  const model = scriptedModel([response])
-  const flow = model.stream({
-    model,
-    instructions: '',
-    messages: [],
-    tools: [],
-    toolChoice: 'auto',
-    settings: {},
-    inputLimits: { characters: 1e6, depth: 100 },
-    takenIds: new Set(),
-    signal: new AbortController().signal,
-  })
-  for await (const event of flow) executor.push(event)
-}
 
 const outputs = ({ toolMessages }: FinishedResponse<unknown>) =>
   toolMessages.map(({ callId, output }) => [callId, output])

@@ -1,10 +1,11 @@
 /**
- * Names of spans and attributes, and what they say. `gen_ai.*`: OpenTelemetry GenAI semantic conventions 1.41 (May 2026), in
- * development; copied, because the published package has them only under `/incubating`, which is not for libraries.
- * `meanwhile.*`: ours; durations are in seconds.
+ * Names of spans, attributes and metrics, and what they say: `docs/telemetry.md` is made of this file, by
+ * `npm run docs:telemetry`. `gen_ai.*`: OpenTelemetry GenAI semantic conventions 1.41 (May 2026), in development, with the
+ * metrics as they are named since October 2026; copied, because the published package has them only under `/incubating`,
+ * which is not for libraries. `meanwhile.*`: ours; durations are in seconds.
  *
  * Of a span: `span · kind · parent · from when to when`. Of an attribute: `spans · type · meaning`, with `later` behind the
- * type where it is not there when the span starts.
+ * type where it is not there when the span starts. Of a metric: `kind · unit · attributes · meaning`.
  */
 
 export const SCOPE = '@meanwhile/core'
@@ -188,3 +189,62 @@ export const MIDDLEWARE_HOOK = 'meanwhile.middleware.hook'
 export const MIDDLEWARE_NEXT_CALLS = 'meanwhile.middleware.next_calls'
 /** middleware · string, later · Of `beforeFinalAnswer`: `accept` or `reject`. */
 export const MIDDLEWARE_VERDICT = 'meanwhile.middleware.verdict'
+
+/** metrics · string · Always `unknown`: no provider's counts are split by it here. */
+export const TOKEN_MODALITY = 'gen_ai.token.modality'
+
+/**
+ * histogram · s · OPERATION, PROVIDER, REQUEST_MODEL, RESPONSE_MODEL, SERVER_ADDRESS, SERVER_PORT, ERROR_TYPE · How long a
+ * `chat` span lasted.
+ */
+export const INFERENCE_DURATION = 'gen_ai.client.inference.duration'
+/**
+ * histogram · s · OPERATION, PROVIDER, REQUEST_MODEL, RESPONSE_MODEL, SERVER_ADDRESS, SERVER_PORT · From the request to the
+ * first event.
+ */
+export const INFERENCE_FIRST_CHUNK = 'gen_ai.client.inference.time_to_first_chunk'
+/**
+ * counter · {token} · OPERATION, PROVIDER, REQUEST_MODEL, RESPONSE_MODEL, SERVER_ADDRESS, SERVER_PORT, TOKEN_MODALITY · Tokens
+ * read. An attempt that reports none adds 0.
+ */
+export const INFERENCE_INPUT_TOKENS = 'gen_ai.client.inference.usage.input_tokens'
+/**
+ * counter · {token} · OPERATION, PROVIDER, REQUEST_MODEL, RESPONSE_MODEL, SERVER_ADDRESS, SERVER_PORT, TOKEN_MODALITY · Tokens
+ * written.
+ */
+export const INFERENCE_OUTPUT_TOKENS = 'gen_ai.client.inference.usage.output_tokens'
+/**
+ * counter · {token} · OPERATION, PROVIDER, REQUEST_MODEL, RESPONSE_MODEL, SERVER_ADDRESS, SERVER_PORT, TOKEN_MODALITY · Those
+ * of the tokens read that came from the provider's cache.
+ */
+export const INFERENCE_CACHE_READ_TOKENS = 'gen_ai.client.inference.usage.cache_read.input_tokens'
+/**
+ * counter · {token} · OPERATION, PROVIDER, REQUEST_MODEL, RESPONSE_MODEL, SERVER_ADDRESS, SERVER_PORT, TOKEN_MODALITY · Those
+ * of the tokens read that went into the provider's cache.
+ */
+export const INFERENCE_CACHE_WRITE_TOKENS = 'gen_ai.client.inference.usage.cache_write.input_tokens'
+/**
+ * counter · {token} · OPERATION, PROVIDER, REQUEST_MODEL, RESPONSE_MODEL, SERVER_ADDRESS, SERVER_PORT, TOKEN_MODALITY · Those
+ * of the tokens written that are reasoning.
+ */
+export const INFERENCE_REASONING_TOKENS = 'gen_ai.client.inference.usage.reasoning.output_tokens'
+/** histogram · s · TOOL_NAME, TOOL_TYPE, AGENT_NAME, ERROR_TYPE, OUTCOME · How long an `execute_tool` span lasted. */
+export const EXECUTE_TOOL_DURATION = 'gen_ai.execute_tool.duration'
+/**
+ * histogram · s · AGENT_NAME, REQUEST_MODEL, ERROR_TYPE · How long an `invoke_agent` span lasted. The model is there if the run
+ * asked only one.
+ */
+export const INVOKE_AGENT_DURATION = 'gen_ai.invoke_agent.duration'
+/** histogram · {inference_call} · AGENT_NAME · The run's model attempts, failed ones and those on the side included. */
+export const INVOKE_AGENT_INFERENCE_CALLS = 'gen_ai.invoke_agent.inference_calls'
+/**
+ * histogram · {tool_call} · AGENT_NAME · The tool calls of the responses that stood, failed ones included; so it is the same with
+ * early starts and without.
+ */
+export const INVOKE_AGENT_TOOL_CALLS = 'gen_ai.invoke_agent.tool_calls'
+/** counter · {tool_call} · TOOL_NAME, DISPATCH_MODE, OUTCOME · Calls that were executed, or answered by a wrap, once each. */
+export const TOOL_CALLS = 'meanwhile.tool_calls'
+/** histogram · s · TOOL_NAME, AGENT_NAME · The head start of calls that started early and were not discarded, by their first execution. */
+export const HEAD_STARTS = 'meanwhile.head_start'
+/** histogram · s · TOOL_NAME, DISPATCH_EVIDENCE · From the evidence for a call to the start of its function, its first time. */
+export const DISPATCH_LAGS = 'meanwhile.dispatch.lag'

@@ -6,6 +6,7 @@ import {
   diag,
   INVALID_SPAN_CONTEXT,
   type Link,
+  type MeterProvider,
   type Span,
   type SpanContext,
   SpanKind,
@@ -23,6 +24,8 @@ import { untroubled } from './untroubled.ts'
 export interface TelemetryOptions {
   /** Default: the global one, asked late, so that an SDK registered after the import counts. */
   readonly tracerProvider?: TracerProvider
+  /** Default: the global one, asked when a run begins, so that an SDK registered after the import counts. */
+  readonly meterProvider?: MeterProvider
   /** Whether the run's span carries the sums of its model calls' token counts. Default true. */
   readonly usageOnRun?: boolean
   /**

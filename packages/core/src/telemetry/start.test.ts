@@ -174,3 +174,17 @@ test('what samplers decide on is there when a span starts, and all that is known
     chat(2),
   ])
 })
+
+test('what a sampler drops is not exported; the run is as ever, and is measured', async () => {
+  const { telemetry, spans, points } = observed({
+    shouldSample: () => ({ decision: SamplingDecision.NOT_RECORD }),
+    toString: () => 'none',
+  })
+  const model = scriptedModel([respond(call('look')), respond(say('Done.'))])
+  const run = createAgent({ model, tools: [look], middleware: [pass, early], telemetry }).run('Go')
+  await vi.runAllTimersAsync()
+  expect((await run).text).toBe('Done.')
+  expect(spans()).toEqual([])
+  const measured = (await points()).map(({ name }) => name)
+  expect(measured).toEqual(expect.arrayContaining(['gen_ai.invoke_agent.duration', 'gen_ai.execute_tool.duration']))
+})

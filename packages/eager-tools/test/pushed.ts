@@ -1,0 +1,22 @@
+/** A response into an executor. */
+
+import type { Message, ModelEvent } from '@meanwhile/core'
+import { type ScriptResponse, scriptedModel } from '@meanwhile/core/testing'
+import type { ToolExecutor } from '../src/index.ts'
+
+/** Pushes what a scripted model says, when it says it. */
+export async function pushed(executor: ToolExecutor<ModelEvent, Message>, response: ScriptResponse): Promise<void> {
+  const model = scriptedModel([response])
+  const flow = model.stream({
+    model,
+    instructions: '',
+    messages: [],
+    tools: [],
+    toolChoice: 'auto',
+    settings: {},
+    inputLimits: { characters: 1e6, depth: 100 },
+    takenIds: new Set(),
+    signal: new AbortController().signal,
+  })
+  for await (const event of flow) executor.push(event)
+}
