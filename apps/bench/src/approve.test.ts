@@ -17,6 +17,14 @@ const exporter = new InMemorySpanExporter()
 const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
 const done = respond(say('Done.'))
 
+const ATTRIBUTES = [
+  'meanwhile.middleware.next_calls',
+  'meanwhile.dispatch.mode',
+  'meanwhile.dispatch.evidence',
+  'meanwhile.dispatch.deferral_reason',
+  'meanwhile.outcome',
+]
+
 /** A run in which `send`, a read as `look` is, is under approval; everything is logged with its time. */
 async function ran(
   responses: readonly ScriptResponse[],
@@ -56,7 +64,7 @@ async function ran(
   })
   const collected = collect(agent.stream('Go'))
   await vi.runAllTimersAsync()
-  const outline = spanOutline(exporter.getFinishedSpans(), { attributes: ['meanwhile.middleware.next_calls'] })
+  const outline = spanOutline(exporter.getFinishedSpans(), { attributes: ATTRIBUTES })
   return { ...(await collected), log, outline }
 }
 
@@ -117,6 +125,24 @@ test('a denied call has the span of its wrap and none of an execution (N23)', as
   const { outline } = await ran(responses, outside, { ask: () => ({ decision: 'deny' }) })
   expect(outline.match(/middleware approve wrapToolCall .*next_calls":0/g)).toHaveLength(1)
   expect(outline.match(/execute_tool \w+/g)).toEqual(['execute_tool look'])
+})
+
+test('the span of a call that waited for its approval says so, eager, not eager and resumed (H28, O10)', async () => {
+  const responses = [respond(call('send', { n: 1 }), call('look', { n: 2 }), wait(500), say('.')), done]
+  const late = {
+    'meanwhile.dispatch.mode': 'after_model',
+    'meanwhile.dispatch.evidence': 'model_stood',
+    'meanwhile.dispatch.deferral_reason': 'approval',
+    'meanwhile.outcome': 'committed',
+  }
+  for (const list of [...lists, (approval: Middleware) => [approval]]) {
+    const { outline } = await ran(responses, list)
+    expect(outline).toContain(`execute_tool send ${JSON.stringify(late)}`)
+  }
+  const { outline } = await ran(responses, outside)
+  expect(outline).toContain(
+    'execute_tool look {"meanwhile.dispatch.mode":"early","meanwhile.dispatch.evidence":"closed",',
+  )
 })
 
 test('what is asked, allowed and read is the same with eager tools and without, however calls fail and are edited (O10, O19, N23)', async () => {

@@ -3,6 +3,7 @@
 import {
   type Awaitable,
   ConfigError,
+  DEFERRAL_REASON,
   interrupt,
   type Json,
   type Middleware,
@@ -90,6 +91,7 @@ export function approve({ tools, ask, remember = 'never' }: ApproveOptions): Mid
     order: { outside: ['retry-tool'] },
     async *wrapToolCall(call, next, run) {
       if (!(await concerns(call, run))) return yield* next(call)
+      run.annotate({ [DEFERRAL_REASON]: 'approval' }, call.id)
       const answer = await answerTo(call, run)
       if (!isApproval(answer)) throw new Error(`not run: the answer to whether ${call.name} may run is no approval`)
       if (answer.decision === 'deny') return denial(call, answer.reason)
