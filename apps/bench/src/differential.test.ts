@@ -3,9 +3,11 @@ import { type AgentError, createAgent, type Effect, type Message, type Middlewar
 import { respond, type ScriptResponse, say } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { mockModels, type WireName } from '@meanwhile/harness'
+import { watchSpans } from '@meanwhile/harness/assert'
 import { type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'
 import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'
+import { TracerProvider } from '@opentelemetry/sdk-trace'
 import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -36,11 +38,14 @@ async function run(quirk: Quirk, effect: Effect, middleware: readonly Middleware
       },
     }),
   )
-  const agent = createAgent({ model: modelOf(quirk.wire, mock.fetch), tools, middleware })
+  const watch = watchSpans()
+  const telemetry = { tracerProvider: new TracerProvider({ spanProcessors: [watch] }) }
+  const agent = createAgent({ model: modelOf(quirk.wire, mock.fetch), tools, middleware, telemetry })
   const settled = await agent.run('Go.').then(
     ({ messages }) => ({ messages, error: undefined }),
     (error: AgentError) => ({ messages: error.messages, error: JSON.parse(JSON.stringify(error)) as unknown }),
   )
+  watch.assertEndedOnce()
   return { ...settled, executions }
 }
 

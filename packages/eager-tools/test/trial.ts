@@ -1,4 +1,4 @@
-/** One run of a scenario, with eagerTools or without, and all that can be seen of it. */
+/** One run of a scenario, with eagerTools or without, and all that can be seen of it. Each of its spans has ended once. */
 
 import {
   AgentError,
@@ -13,6 +13,8 @@ import {
   type Tool,
 } from '@meanwhile/core'
 import { collect } from '@meanwhile/core/testing'
+import { watchSpans } from '@meanwhile/harness/assert'
+import { TracerProvider } from '@opentelemetry/sdk-trace'
 import { vi } from 'vitest'
 import { z } from 'zod'
 import { eagerTools } from '../src/index.ts'
@@ -198,7 +200,9 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
     waitMs: scenario.waitMs,
     other: scenario.failover ? other : undefined,
   })
+  const watch = watchSpans()
   const agent = createAgent({
+    telemetry: { tracerProvider: new TracerProvider({ spanProcessors: [watch] }) },
     model,
     tools,
     toolConcurrency: scenario.toolConcurrency,
@@ -237,6 +241,7 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
   const collected = collect(run)
   await emptyClock()
   await settled
+  watch.assertEndedOnce()
   return { ...(await collected), executions, undone, mostAtOnce: work.most, clashes: work.clashes, timersLeft }
 }
 
