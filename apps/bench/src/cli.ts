@@ -7,6 +7,7 @@ import { Command, InvalidArgumentError, type OutputConfiguration } from 'command
 import { MODES, type Mode } from './modes.ts'
 import { DEFAULT_RUNS, FULL_RUNS, mayShare, runsOf } from './run-plan.ts'
 import { ALL_SCENARIOS, DEFAULT_SCENARIOS, SCENARIOS, type ScenarioId } from './scenarios.ts'
+import { otlpPathOf } from './trace-files.ts'
 import { TRANSPORTS, type TransportName } from './transport.ts'
 
 export interface BenchOptions {
@@ -20,8 +21,10 @@ export interface BenchOptions {
   /** Files that are written. Absent, unless they are named, if the fault matrix is run alone: it leaves those of a measured run. */
   readonly json?: string
   readonly report?: string
-  /** Where spans go; absent: nowhere. */
+  /** Where the spans of the measured runs go; absent: nowhere. */
   readonly otlp?: string
+  /** The file for them; absent: none. */
+  readonly traces?: string
   /** What core itself costs is measured, and nothing else. */
   readonly overhead?: true
 }
@@ -47,6 +50,11 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     .option('--json <file>', `the results as data (default: ${FILES.json}; none of the fault matrix alone)`, writable)
     .option('--report <file>', `the results as one page (default: ${FILES.report}; none of it alone)`, writable)
     .option('--otlp [url]', `send spans to a collector, such as Jaeger (default URL: ${DEFAULT_COLLECTOR})`, collector)
+    .option(
+      '--traces <file>',
+      `the spans as files: <file> opens in Jaeger's page, ${otlpPathOf('<file>')} is the same as OTLP`,
+      writable,
+    )
     .option('--full', `every scenario, ${FULL_RUNS} runs of each mode: about nine minutes`)
     .option(
       '--faults',
@@ -61,6 +69,9 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
 
   const given = command.parse(args, { from: 'user' }).opts<Given>()
   const scenarios = given.scenario ?? (given.full ? ALL_SCENARIOS : given.faults ? [] : DEFAULT_SCENARIOS)
+  if (scenarios.length === 0 && (given.otlp !== undefined || given.traces !== undefined)) {
+    command.error('error: spans are those of measured runs, and the fault matrix alone has none: name a --scenario')
+  }
   return {
     scenarios,
     wires: given.wire ?? WIRE_NAMES,
@@ -72,6 +83,7 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     ...(given.json !== undefined && { json: given.json }),
     ...(given.report !== undefined && { report: given.report }),
     ...(given.otlp && { otlp: given.otlp === true ? DEFAULT_COLLECTOR : given.otlp }),
+    ...(given.traces !== undefined && { traces: given.traces }),
     ...(given.overhead && { overhead: true as const }),
   }
 }
@@ -89,6 +101,7 @@ interface Given {
   readonly json?: string
   readonly report?: string
   readonly otlp?: string | true
+  readonly traces?: string
   readonly full?: true
   readonly faults?: true
   readonly overhead?: true
@@ -158,6 +171,7 @@ Examples
   npm run bench -- --scenario f --wire anthropic --runs 5
   npm run bench -- --full --json full.json --report full.html
   npm run bench -- --scenario b,f --otlp
+  npm run bench -- --scenario b,f --traces traces.json
   npm run bench -- --faults
   npm run bench -- --overhead`
 }
