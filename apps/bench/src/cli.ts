@@ -49,10 +49,14 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     .option('--transport <name>', 'server: in a process of its own; msw: mocked in this one', transport, 'server')
     .option('--json <file>', `the results as data (default: ${FILES.json}; none of the fault matrix alone)`, writable)
     .option('--report <file>', `the results as one page (default: ${FILES.report}; none of it alone)`, writable)
-    .option('--otlp [url]', `send spans to a collector, such as Jaeger (default URL: ${DEFAULT_COLLECTOR})`, collector)
+    .option(
+      '--otlp [url]',
+      `send the spans of the measured runs to a collector, such as Jaeger (default URL: ${DEFAULT_COLLECTOR})`,
+      collector,
+    )
     .option(
       '--traces <file>',
-      `the spans as files: <file> opens in Jaeger's page, ${otlpPathOf('<file>')} is the same as OTLP`,
+      `the spans as a file that Jaeger's page opens, such as traces.json, and beside it as OTLP (${otlpPathOf('traces.json')})`,
       writable,
     )
     .option('--full', `every scenario, ${FULL_RUNS} runs of each mode: about nine minutes`)

@@ -16,8 +16,12 @@ export interface SpanLike {
   readonly parentSpanContext?: { readonly spanId: string }
   readonly startTime?: readonly [seconds: number, nanoseconds: number]
   readonly endTime?: readonly [seconds: number, nanoseconds: number]
-  readonly links?: readonly ({ readonly spanId: string } | { readonly context: { readonly spanId: string } })[]
-  readonly events?: readonly { readonly name: string; readonly attributes?: Readonly<Record<string, unknown>> }[]
+  readonly links?: readonly (({ readonly spanId: string } | { readonly context: { readonly spanId: string } }) & Told)[]
+  readonly events?: readonly ({ readonly name: string } & Told)[]
+}
+
+interface Told {
+  readonly attributes?: Readonly<Record<string, unknown>>
 }
 
 export interface SpanNode {

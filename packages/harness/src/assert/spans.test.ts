@@ -114,6 +114,17 @@ test.for(['name', 'attribute', 'status', 'event'] as const)(
   },
 )
 
+test('spans as they were received are searched, too', () => {
+  const received = (more: object) => [
+    { name: 'tool', attributes: {}, status: { code: 0 }, start: 1n, end: 2n, events: [], links: [], ...more },
+  ]
+  const event = { name: 'e', time: 1n, attributes: { a: 'x secret' } }
+  const link = { traceId: 't', spanId: 's', attributes: { a: ['secret'] } }
+  assertNoContent(received({ events: [event], links: [link] }), ['another'])
+  expect(() => assertNoContent(received({ events: [event] }), ['secret'])).toThrow('holds the text "secret"')
+  expect(() => assertNoContent(received({ links: [link] }), ['secret'])).toThrow('holds the text "secret"')
+})
+
 test('the message of an exception is content, too', () => {
   const { span, exporter } = setup()
   const chat = span('chat', 1)
