@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { builtCore } from './built-core.ts'
+import { builtCore } from './overhead/built-core.ts'
 
 // An application and core as npm may install them: with one copy of the OpenTelemetry API, or with one each. Real trees of
 // node_modules, real copies, and a process of its own for each.

@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url'
 import { build, type Rollup } from 'vite'
 
-const CORE = fileURLToPath(new URL('../../../packages/core/src/index.ts', import.meta.url))
+const CORE = fileURLToPath(new URL('../../../../packages/core/src/index.ts', import.meta.url))
 
 export interface BuildOptions {
   readonly minify?: boolean

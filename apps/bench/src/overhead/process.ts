@@ -4,13 +4,20 @@ import { type Agent, createAgent, type Model, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import type { Work } from './overhead.ts'
-import type { Figures } from './overhead-table.ts'
+import type { Figures } from './table.ts'
 
 const RUNS = 10_000
 const AT_ONCE = 1_000
 const ROUNDS = 5
 
-const works: Readonly<Record<Work, () => Promise<Partial<Figures>>>> = { speed, held, growth }
+const works: Readonly<Record<Work, () => Promise<Partial<Figures>>>> = {
+  speed,
+  held,
+  growth,
+  // Loaded only there: the others are to be without an SDK.
+  traced: async () => (await import('./traced.ts')).traced(),
+  untraced: async () => (await import('./untraced.ts')).untraced(),
+}
 
 process.send?.(await works[process.argv[2] as Work]())
 process.disconnect()
