@@ -64,7 +64,7 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
       '--faults',
       'the fault matrix, alone if no scenario is named: what our rule and those of others execute wrongly',
     )
-    .option('--overhead', 'instead: what core itself costs in time, memory and size, beside what it may')
+    .option('--overhead', 'instead: what core itself and its spans cost in time, memory and size, beside what they may')
     .addHelpText('after', scenarioHelp())
     .allowExcessArguments(false)
     .showHelpAfterError('(--help says what there is)')

@@ -1,6 +1,6 @@
 /** CPU time, and what several measurements of it come to. */
 
-import { median } from '../stats.ts'
+import { median, percentile } from '../stats.ts'
 import type { Spread } from './table.ts'
 
 /** Microseconds of this process's processor time: what else the machine does is no cost of ours. */
@@ -14,5 +14,6 @@ export async function cpuOf(work: () => Promise<void>): Promise<number> {
 }
 
 export function spreadOf(values: readonly number[]): Spread {
-  return { median: median(values) ?? Number.NaN, min: Math.min(...values), max: Math.max(...values) }
+  const at = (part: number): number => percentile(values, part) ?? Number.NaN
+  return { median: median(values) ?? Number.NaN, low: at(0.25), high: at(0.75) }
 }

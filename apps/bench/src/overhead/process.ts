@@ -14,13 +14,21 @@ const works: Readonly<Record<Work, () => Promise<Partial<Figures>>>> = {
   speed,
   held,
   growth,
-  // Loaded only there: the others are to be without an SDK.
-  traced: async () => (await import('./traced.ts')).traced(),
-  untraced: async () => (await import('./untraced.ts')).untraced(),
+  untraced: () => telemetry(false),
+  traced: () => telemetry(true),
 }
 
 process.send?.(await works[process.argv[2] as Work]())
 process.disconnect()
+
+/** Its modules are loaded only here: the other measurements are to be without an SDK. */
+async function telemetry(sdk: boolean): Promise<Partial<Figures>> {
+  const { shares } = await import('./share.ts')
+  const { perSpan, perDelta } = await shares({ sdk })
+  if (!sdk) return { untracedSpanUs: perSpan, untracedDeltaUs: perDelta }
+  const { pairs } = await import('./pairs.ts')
+  return { spanUs: perSpan, deltaUs: perDelta, pairs: await pairs() }
+}
 
 async function speed(): Promise<Partial<Figures>> {
   const agent = agentOf(() => 'ok')

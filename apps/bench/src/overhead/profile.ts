@@ -9,7 +9,7 @@ export interface Frame {
 }
 
 /**
- * The part of the time, from 0 to 1, that the frames themselves took, and what they called of the engine. Time that is nobody's
+ * The part of the time, from 0 to 1, that the frames themselves took, and what they called of engine and Node. Time that is nobody's
  * (collecting garbage, idle) is left out: it is taken for as everybody's as the rest is.
  */
 export function partOf(profile: Profiler.Profile, belongs: (frame: Frame) => boolean): number {
@@ -32,9 +32,9 @@ export function partOf(profile: Profiler.Profile, belongs: (frame: Frame) => boo
   return theirs / all
 }
 
-/** Such as `Object.entries`: on the account of who called it. */
-function isBuiltIn({ url, functionName }: Frame): boolean {
-  return url === '' && !functionName.startsWith('(')
+/** Such as `Object.entries`, or a module of Node: on the account of who called it. */
+function isBuiltIn(frame: Frame): boolean {
+  return frame.url.startsWith('node:') || (frame.url === '' && !isNobody(frame))
 }
 
 /** `(garbage collector)`, `(idle)`, `(program)`, `(root)`. */

@@ -1,9 +1,9 @@
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
+import { pairs } from './pairs.ts'
 import { partOf } from './profile.ts'
+import { shares } from './share.ts'
 import { manyDeltas, manySpans } from './subjects.ts'
-import { traced } from './traced.ts'
-import { untraced } from './untraced.ts'
 
 test.each([
   ['many spans', manySpans()],
@@ -15,20 +15,23 @@ test.each([
   expect(exporter.getFinishedSpans()).toHaveLength(2 * subject.spans)
 })
 
-test('with an SDK every span is exported, and costs something, but not a multiple of its bar', async () => {
-  const { spanUs, deltaUs, spansPerRun, untracedRunUs } = await traced({ rounds: 3, runs: 60 })
-  expect(spansPerRun).toBe(21)
-  expect(untracedRunUs).toBeGreaterThan(0)
-  expect(spanUs.median).toBeGreaterThan(0)
-  expect(spanUs.median).toBeLessThan(80)
-  expect(deltaUs.median).toBeLessThan(5)
+test('a run is measured with an SDK and without, by turns, and no span is lost', async () => {
+  const { spansPerRun, without, more } = await pairs({ rounds: 3, runs: 20 })
+  expect(spansPerRun).toBe(39)
+  expect(without.median).toBeGreaterThan(0)
+  expect(more.median).toBeLessThan(10 * without.median)
 }, 30_000)
 
-test('without an SDK the profile finds the calls of telemetry, and they are a small part', async () => {
-  const { untracedSpanUs, untracedDeltaUs } = await untraced({ rounds: 2, runs: 200 })
-  expect(untracedSpanUs.median).toBeGreaterThan(0)
-  expect(untracedSpanUs.median).toBeLessThan(20)
-  expect(untracedDeltaUs.median).toBeLessThan(1)
+test('a profile finds what spans and deltas take; with an SDK spans take more, and neither a multiple of its bar', async () => {
+  const options = { rounds: 3, runs: 100 }
+  const without = await shares({ sdk: false, ...options })
+  const traced = await shares({ sdk: true, ...options })
+  expect(without.perSpan.median).toBeGreaterThan(0)
+  expect(without.perSpan.median).toBeLessThan(20)
+  expect(without.perDelta.median).toBeLessThan(1)
+  expect(traced.perSpan.median).toBeGreaterThan(without.perSpan.median)
+  expect(traced.perSpan.median).toBeLessThan(80)
+  expect(traced.perDelta.median).toBeLessThan(5)
 }, 30_000)
 
 test('the engine’s own functions are on the account of who called them; collecting garbage is on nobody’s', () => {

@@ -15,25 +15,25 @@ export interface Subject {
   runs(count: number, tracerProvider?: TracerProvider): Promise<void>
 }
 
-/** Two steps, ten tool calls, and in each step four hooks. */
+/** Two steps, four tool calls, and in each step 16 hooks. */
 export function manySpans(): Subject {
-  const calls = Array.from({ length: 10 }, () => call('look', { city: 'Turin' }, { deltas: 1 }))
+  const calls = Array.from({ length: 4 }, () => call('look', { city: 'Turin' }, { deltas: 1 }))
   const hooks = Array.from(
-    { length: 4 },
+    { length: 16 },
     (_, index): Middleware => ({ name: `h${index}`, beforeModel: () => undefined }),
   )
   const script = [respond(...calls), respond(say('Done.', { deltas: 1 }))]
-  return { spans: 1 + 2 + 10 + 8, deltas: 11, layers: 1, runs: runsOf(script, hooks) }
+  return { spans: 1 + 2 + 4 + 32, deltas: 5, layers: 1, runs: runsOf(script, hooks) }
 }
 
-/** One step, 2,000 words, and four wraps round the model. */
+/** One step, 400 words, and four wraps round the model. */
 export function manyDeltas(): Subject {
   const wraps = Array.from(
     { length: 4 },
     (_, index): Middleware => ({ name: `w${index}`, wrapModel: (request, next) => next(request) }),
   )
-  const script = [respond(say(Array.from({ length: 2_000 }, () => 'word').join(' ')))]
-  return { spans: 1 + 1 + 4, deltas: 2_000, layers: 5, runs: runsOf(script, wraps) }
+  const script = [respond(say(Array.from({ length: 400 }, () => 'word').join(' ')))]
+  return { spans: 1 + 1 + 4, deltas: 400, layers: 5, runs: runsOf(script, wraps) }
 }
 
 function runsOf(script: readonly ScriptedResponse[], middleware: readonly Middleware[]): Subject['runs'] {

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { missed, overheadTable, type Spread } from './table.ts'
 
-const spread = (median: number): Spread => ({ median, min: median / 2, max: median * 2 })
+const spread = (median: number): Spread => ({ median, low: median / 2, high: median * 2 })
 
 const figures = {
   runsPerSecond: 1_000,
@@ -13,9 +13,7 @@ const figures = {
   agentKb: 25,
   importMs: 40,
   importOfAi: 0.52,
-  untracedRunUs: 1_234.5,
-  tracedRunUs: spread(80),
-  spansPerRun: 21,
+  pairs: { spansPerRun: 39, without: spread(1_234.5), more: spread(80) },
   spanUs: spread(8),
   untracedSpanUs: spread(1),
   deltaUs: spread(0.5),
@@ -45,7 +43,7 @@ test('the table has a line for each figure, with its bar, whether that is met, a
   expect(lines[7]).toBe('   core, bundled, minified, gzipped        32 KB  ≤ 25     ✗')
   expect(lines.slice(13)).toEqual([
     'Overhead of spans, in CPU time',
-    '   a run of 21 spans: 1,235 µs without an SDK, with one 80 (40 to 160) more; it exports to nowhere',
+    '   a run of 39 spans: 1,235 (617 to 2,469) µs without an SDK, with one 80 (40 to 160) more; medians, and where half of the rounds are',
     '   per span, no SDK                      1.00 µs  ≤ 1.00   ✓  0.50 to 2.00',
     '   per delta and layer, no SDK           0.05 µs  ≤ 0.05   ✓  0.03 to 0.10',
     '   per span, batch processor             8.00 µs  ≤ 8.00   ✓  4.00 to 16',

@@ -2,6 +2,7 @@
 
 import { styleText } from 'node:util'
 import { precise } from '../format.ts'
+import type { Pairs } from './pairs.ts'
 
 export interface Figures {
   readonly runsPerSecond: number
@@ -15,10 +16,7 @@ export interface Figures {
   readonly importMs: number
   /** As a part of the time to import `ai`, the AI SDK. */
   readonly importOfAi: number
-  /** A run with many spans, in microseconds of CPU: without an SDK, and what it takes more with one. */
-  readonly untracedRunUs: number
-  readonly tracedRunUs: Spread
-  readonly spansPerRun: number
+  readonly pairs: Pairs
   /** Microseconds of CPU. */
   readonly spanUs: Spread
   readonly untracedSpanUs: Spread
@@ -26,15 +24,15 @@ export interface Figures {
   readonly untracedDeltaUs: Spread
 }
 
-/** Of what was measured several times. */
+/** Of what was measured many times: half of the measurements are between low and high. */
 export interface Spread {
   readonly median: number
-  readonly min: number
-  readonly max: number
+  readonly low: number
+  readonly high: number
 }
 
 interface Bar {
-  readonly figure: keyof Figures
+  readonly figure: Exclude<keyof Figures, 'pairs'>
   readonly title: string
   readonly unit: string
   readonly limit: number
@@ -66,11 +64,11 @@ export function missed(figures: Figures): readonly string[] {
 }
 
 export function overheadTable(figures: Figures): string {
-  const { untracedRunUs, tracedRunUs, spansPerRun } = figures
-  const run = `a run of ${spansPerRun} spans: ${precise(untracedRunUs)} µs without an SDK, with one ${inWords(tracedRunUs)} more`
+  const { spansPerRun, without, more } = figures.pairs
+  const run = `a run of ${spansPerRun} spans: ${inWords(without)} µs without an SDK, with one ${inWords(more)} more`
   return [
     ...block('Overhead of core', '2 steps, 1 tool, 50 deltas, in process, no OpenTelemetry SDK', CORE, figures),
-    ...block('Overhead of spans, in CPU time', `${run}; it exports to nowhere`, SPANS, figures),
+    ...block('Overhead of spans, in CPU time', `${run}; medians, and where half of the rounds are`, SPANS, figures),
   ].join('\n')
 }
 
@@ -81,7 +79,7 @@ function block(title: string, about: string, bars: readonly Bar[], figures: Figu
     const limit = `${bar.atLeast ? '≥' : '≤'} ${precise(bar.limit)}`
     const mark = isMet(bar, figures) ? styleText('green', '✓') : styleText('red', '✗')
     const spread =
-      typeof figure === 'number' ? '' : styleText('dim', `  ${precise(figure.min)} to ${precise(figure.max)}`)
+      typeof figure === 'number' ? '' : styleText('dim', `  ${precise(figure.low)} to ${precise(figure.high)}`)
     return `   ${bar.title.padEnd(34)}${value} ${bar.unit.padEnd(4)}${styleText('dim', limit.padEnd(9))}${mark}${spread}`
   })
   return ['', styleText('bold', title), `   ${styleText('dim', about)}`, ...lines, '']
@@ -96,6 +94,6 @@ function medianOf(figure: number | Spread): number {
   return typeof figure === 'number' ? figure : figure.median
 }
 
-function inWords({ median, min, max }: Spread): string {
-  return `${precise(median)} (${precise(min)} to ${precise(max)})`
+function inWords({ median, low, high }: Spread): string {
+  return `${precise(median)} (${precise(low)} to ${precise(high)})`
 }
