@@ -1,5 +1,6 @@
 /** Spans to a collector, without loss as far as that is ours, and counted: those that ended, and those that arrived. */
 
+import { messageOf } from '@meanwhile/core'
 import type { BatchSpanProcessor, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace'
 
 export interface Delivery {
@@ -73,9 +74,8 @@ function some(part: number, all: number): string {
   return part === all ? `${format.format(all)} spans` : `${format.format(part)} of ${format.format(all)} spans`
 }
 
-/** An error of the network may hold several, and no words of its own. */
+/** The SDK gives several errors as a list, and an error of the network may hold several, and no words of its own. */
 function reasonOf(error: unknown): string {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : Array.isArray(error) ? error[0] : error
-  if (first === undefined) return ''
-  return first instanceof Error ? first.message || first.name : String(first)
+  return first === undefined ? '' : messageOf(first) || (first instanceof Error ? first.name : '')
 }

@@ -122,7 +122,7 @@ function shownSpan(span: FileSpan, depth: number, processes: FileTrace['processe
     start: span.startTime,
     end: span.startTime + span.duration,
     service: processes[span.processID]?.serviceName ?? 'unknown-service',
-    kind: String(attributes['span.kind'] ?? 'internal'),
+    kind: textOf(attributes['span.kind'], 'internal'),
     error: Boolean(attributes.error),
     attributes,
     links: references
@@ -130,12 +130,16 @@ function shownSpan(span: FileSpan, depth: number, processes: FileTrace['processe
       .map((reference) => ({ traceID: reference.traceID, spanID: reference.spanID })),
     events: span.logs.map(({ timestamp, fields }) => {
       const attributes = recordOf(fields)
-      return { name: String(attributes.event ?? 'log'), time: timestamp, attributes }
+      return { name: textOf(attributes.event, 'log'), time: timestamp, attributes }
     }),
     warnings: tags
       .filter(({ key, value }, at) => tags.findIndex((tag) => tag.key === key && tag.value === value) < at)
       .map(({ key, value }) => `Duplicate tag ${key}=${String(value)}`),
   }
+}
+
+function textOf(value: unknown, otherwise: string): string {
+  return typeof value === 'string' && value !== '' ? value : otherwise
 }
 
 function recordOf(tags: readonly Tag[]): Readonly<Record<string, unknown>> {

@@ -19,7 +19,7 @@ export function lineDifference(expected: readonly string[], actual: readonly str
 
 /** How many lines the rest of the one has in common with the rest of the other, from each line of both. */
 function commonLines(expected: readonly string[], actual: readonly string[]): readonly (readonly number[])[] {
-  const table = Array.from({ length: expected.length + 1 }, () => new Array<number>(actual.length + 1).fill(0))
+  const table = Array.from({ length: expected.length + 1 }, () => Array.from({ length: actual.length + 1 }, () => 0))
   for (let e = expected.length - 1; e >= 0; e--) {
     for (let a = actual.length - 1; a >= 0; a--) {
       const row = table[e]
