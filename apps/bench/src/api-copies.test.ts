@@ -1,15 +1,16 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire, findPackageJSON } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { builtCore } from './overhead/built-core.ts'
 
 // An application and core as npm may install them: with one copy of the OpenTelemetry API, or with one each. Real trees of
 // node_modules, real copies, and a process of its own for each.
 
+const run = promisify(execFile)
 const require = createRequire(import.meta.url)
 const API = {
   '1.9.0': folderOf('otel-api-1.9'),
@@ -17,13 +18,14 @@ const API = {
 } as const
 type Version = keyof typeof API
 
-let core: string
+const CORE = fileURLToPath(new URL('../../../packages/core', import.meta.url))
 let scratch: string
 
+/** Core as it is published. */
 beforeAll(async () => {
   scratch = await realpath(await mkdtemp(join(tmpdir(), 'meanwhile-copies-')))
-  const [module] = await builtCore()
-  core = module?.code ?? ''
+  await run('rolldown', ['-c', '../../rolldown.config.ts', '-d', join(scratch, 'dist')], { cwd: CORE })
+  await writeFile(join(scratch, 'package.json'), '{ "type": "module", "exports": "./dist/index.js" }')
 })
 
 afterAll(() => rm(scratch, { recursive: true }))
@@ -34,8 +36,7 @@ async function installed(apps: Version, cores: Version): Promise<string> {
   const modules = join(folder, 'node_modules')
   const place = join(modules, '@meanwhile/core')
   await mkdir(place, { recursive: true })
-  await writeFile(join(place, 'package.json'), '{ "type": "module", "exports": "./index.js" }')
-  await writeFile(join(place, 'index.js'), core)
+  for (const part of ['dist', 'package.json']) await cp(join(scratch, part), join(place, part), { recursive: true })
   await linkApi(modules, apps)
   if (cores !== apps) await linkApi(join(place, 'node_modules'), cores)
   await writeFile(join(folder, 'app.mjs'), APP)
@@ -91,9 +92,9 @@ console.log(JSON.stringify({
 }))
 `
 
-async function run(apps: Version, cores: Version) {
+async function ran(apps: Version, cores: Version) {
   const folder = await installed(apps, cores)
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [join(folder, 'app.mjs')])
+  const { stdout, stderr } = await run(process.execPath, [join(folder, 'app.mjs')])
   expect(stderr).toBe('')
   return JSON.parse(stdout) as { spans: readonly (readonly [name: string, parent: string | null])[] }
 }
@@ -113,16 +114,16 @@ test.each([
 ] as const)(
   'with one copy of the API, %s, for the application and core, all spans are there and nest',
   async (apps, cores) => {
-    expect(await run(apps, cores)).toEqual({ ...done, spans: ALL })
+    expect(await ran(apps, cores)).toEqual({ ...done, spans: ALL })
   },
 )
 
 test('a copy of core’s own that is older than the application’s works as one copy does', async () => {
-  expect(await run('1.10.0', '1.9.0')).toEqual({ ...done, spans: ALL })
+  expect(await ran('1.10.0', '1.9.0')).toEqual({ ...done, spans: ALL })
 })
 
 test('a copy of core’s own that is newer than the application’s records nothing, and does no harm', async () => {
-  expect(await run('1.9.0', '1.10.0')).toEqual({ ...done, spans: [['mine', null]] })
+  expect(await ran('1.9.0', '1.10.0')).toEqual({ ...done, spans: [['mine', null]] })
 })
 
 function folderOf(name: string): string {
