@@ -1,40 +1,56 @@
-// Spans of a run, sent by the OpenTelemetry SDK over OTLP. The collector here is the harness's receiver; yours may be Jaeger.
+// Spans of a run, sent to Jaeger or another collector on localhost:4318 (docs/jaeger.md says how to start one). Ctrl-C loses none.
 
+import { setTimeout as wait } from 'node:timers/promises'
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
-import { otlpReceiver, spanOutline } from '@meanwhile/harness/otlp'
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { NodeSDK } from '@opentelemetry/sdk-node'
 import { z } from 'zod'
 
-const receiver = await otlpReceiver()
-
-// Five lines in an application: without the URL the exporter sends to localhost:4318, where Jaeger listens.
-process.env.OTEL_METRICS_EXPORTER ??= 'none'
+// Better said in the environment, where it can be changed: these are but defaults.
+process.env.OTEL_SERVICE_NAME ??= 'trip-planner'
+process.env.OTEL_METRICS_EXPORTER ??= 'none' // Jaeger takes traces alone
 process.env.OTEL_LOGS_EXPORTER ??= 'none'
-const traceExporter = new OTLPTraceExporter({ url: `${receiver.url}/v1/traces` })
-const sdk = new NodeSDK({ serviceName: 'meanwhile-example', traceExporter })
+process.env.OTEL_EXPORTER_OTLP_TIMEOUT ??= '1000' // a collector that is not there costs a second, not eight
+process.env.OTEL_NODE_RESOURCE_DETECTORS ??= 'env' // no host name, no command line
+
+// All of the set-up.
+const sdk = new NodeSDK()
 sdk.start()
+const flush = () =>
+  sdk.shutdown().catch(({ name, message }: Error) => console.error(`traces not sent: ${message || name}`))
 
 const weather = tool({
   name: 'weather',
   description: 'The weather in a city.',
   input: z.object({ city: z.string() }),
   effect: 'read',
-  execute: ({ city }) => `Sunny in ${city}.`,
+  async execute({ city }, { signal }) {
+    await wait(500, undefined, { signal })
+    return `Sunny in ${city}.`
+  },
 })
 const agent = createAgent({
   name: 'trip_planner',
-  model: scriptedModel([respond(call('weather', { city: 'Rome' }), say('One moment.')), respond(say('Sunny.'))]),
+  model: scriptedModel(
+    [respond(call('weather', { city: 'Rome' }), say('One moment, I am asking.')), respond(say('Sunny.'))],
+    { pace: { firstToken: 100, betweenTokens: 50 } },
+  ),
   tools: [weather],
   middleware: [eagerTools()],
 })
 
+const stop = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
 try {
-  await agent.run('What is the weather in Rome?')
+  const run = agent.stream('What is the weather in Rome?', { signal: stop.signal })
+  for await (const event of run) {
+    if (event.type === 'tool-start') console.log(`${event.call.name} starts while the model speaks`)
+  }
+  console.log((await run.result).text)
+} catch (error) {
+  if (!stop.signal.aborted) throw error
+  process.exitCode = 130
 } finally {
-  await sdk.shutdown().catch((error: Error) => console.error(`traces not sent: ${error.message}`))
+  await flush()
 }
-console.log(spanOutline(receiver.spans, { attributes: ['meanwhile.dispatch.mode', 'meanwhile.outcome'] }))
-await receiver.close()

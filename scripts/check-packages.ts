@@ -1,7 +1,8 @@
 // What a user gets: packs every package, checks the tarballs, installs them together into an empty project and imports
-// every entry there, on the Node of this repository and, where `engines` allows, on the Node that npm itself runs on.
+// every entry there, on the Node of this repository and, where `engines` allows, on the Node that npm itself runs on. In another
+// project core runs beside an SDK 2 of OpenTelemetry, which takes API 1.9 alone.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import semver from 'semver'
@@ -35,6 +36,27 @@ const packages = readdirSync('packages').map((name) => {
   return { folder, manifest, entries }
 })
 
+/** The Node of this repository, and the one that npm itself runs on, by version. */
+const nodes = [...new Set([process.execPath, process.env.npm_node_execpath ?? process.execPath])].map((path) => ({
+  path,
+  version: run(`node at ${path === process.execPath ? 'node_modules' : 'npm'}`, path, ['--version']).trim(),
+}))
+
+/** The packed core with SDK 2, on each Node that core is for. */
+function checkOldTelemetry(project: string, tarball: string, engines: string): void {
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }')
+  copyFileSync('scripts/otel-2-app.mjs', join(project, 'app.mjs'))
+  const old = ['@opentelemetry/api@1.9.1', '@opentelemetry/sdk-trace@2.12.1']
+  const install = ['install', '--prefix', project, '--no-audit', '--no-fund', tarball, ...old]
+  run(`install core with ${old.join(' and ')}`, 'npm', install, project)
+  for (const { path, version } of nodes.filter(({ version }) => semver.satisfies(version, engines))) {
+    run(`spans of core with them on Node ${version}`, path, ['app.mjs'], project)
+  }
+}
+
+run('types of core with @opentelemetry/api 1.9', 'tsc', ['-p', 'packages/core/tsconfig.api-1.9.json'])
+
 const project = mkdtempSync(join(tmpdir(), 'meanwhile-packages-'))
 try {
   const tarballs = packages.map(({ folder, manifest }) => {
@@ -60,9 +82,7 @@ try {
     project,
   )
 
-  const nodes = [...new Set([process.execPath, process.env.npm_node_execpath ?? process.execPath])]
-  for (const node of nodes) {
-    const version = run(`node at ${node === process.execPath ? 'node_modules' : 'npm'}`, node, ['--version']).trim()
+  for (const { path: node, version } of nodes) {
     for (const { manifest, entries } of packages) {
       if (!semver.satisfies(version, manifest.engines.node)) {
         console.log(`- ${manifest.name}: not for Node ${version} (${manifest.engines.node})`)
@@ -78,6 +98,12 @@ try {
   const serve = `import { spawnModelServer } from '@meanwhile/harness/server'; await (await spawnModelServer()).close()`
   writeFileSync(join(project, 'serve.js'), serve)
   run('serve models from a process of its own', process.execPath, ['serve.js'], project)
+
+  const core = packages.findIndex(({ manifest }) => manifest.name === '@meanwhile/core')
+  const { manifest } = packages[core] ?? {}
+  const tarball = tarballs[core]
+  if (!manifest || !tarball) throw new Error('there is no core')
+  checkOldTelemetry(join(project, 'old-telemetry'), tarball, manifest.engines.node)
 } finally {
   rmSync(project, { recursive: true, force: true })
 }

@@ -61,6 +61,21 @@ test('--otlp alone means the usual collector', () => {
   expect(parseOptions(['--otlp', 'http://10.0.0.1:4318']).otlp).toBe('http://10.0.0.1:4318')
 })
 
+test('--traces names the file for the page of Jaeger', () => {
+  expect(parseOptions(['--scenario', 'b', '--traces', 'traces.json']).traces).toBe('traces.json')
+  expect(parseOptions([])).not.toHaveProperty('traces')
+})
+
+test.each([['--otlp'], ['--traces', 'traces.json']])(
+  '%s has no spans to take of the fault matrix alone',
+  (...option) => {
+    const { error, written } = failureOf(['--faults', ...option])
+    expect(error.exitCode).toBe(1)
+    expect(written).toContain('name a --scenario')
+    expect(parseOptions(['--faults', '--scenario', 'f', ...option])).toMatchObject({ faults: true, scenarios: ['f'] })
+  },
+)
+
 test('--overhead measures what core itself costs', () => {
   expect(parseOptions(['--overhead'])).toMatchObject({ overhead: true })
 })
@@ -73,6 +88,7 @@ test.each([
   [['--runs', '0'], 'It takes a whole number from 1.'],
   [['--otlp', 'nowhere'], 'It takes an URL'],
   [['--json', 'no-such-folder/results.json'], 'There is no folder no-such-folder.'],
+  [['--traces', 'no-such-folder/traces.json'], 'There is no folder no-such-folder.'],
   [['--speed', '9'], "unknown option '--speed'"],
   [['fast'], 'too many arguments'],
 ])('%j is an error that says what there is', (args, message) => {
@@ -93,6 +109,7 @@ test('--help names every option and scenario', () => {
     'json',
     'report',
     'otlp',
+    'traces',
     'full',
     'faults',
     'overhead',

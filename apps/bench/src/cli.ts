@@ -7,6 +7,7 @@ import { Command, InvalidArgumentError, type OutputConfiguration } from 'command
 import { MODES, type Mode } from './modes.ts'
 import { DEFAULT_RUNS, FULL_RUNS, mayShare, runsOf } from './run-plan.ts'
 import { ALL_SCENARIOS, DEFAULT_SCENARIOS, SCENARIOS, type ScenarioId } from './scenarios.ts'
+import { otlpPathOf } from './trace-files.ts'
 import { TRANSPORTS, type TransportName } from './transport.ts'
 
 export interface BenchOptions {
@@ -20,8 +21,10 @@ export interface BenchOptions {
   /** Files that are written. Absent, unless they are named, if the fault matrix is run alone: it leaves those of a measured run. */
   readonly json?: string
   readonly report?: string
-  /** Where spans go; absent: nowhere. */
+  /** Where the spans of the measured runs go; absent: nowhere. */
   readonly otlp?: string
+  /** The file for them; absent: none. */
+  readonly traces?: string
   /** What core itself costs is measured, and nothing else. */
   readonly overhead?: true
 }
@@ -46,13 +49,22 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     .option('--transport <name>', 'server: in a process of its own; msw: mocked in this one', transport, 'server')
     .option('--json <file>', `the results as data (default: ${FILES.json}; none of the fault matrix alone)`, writable)
     .option('--report <file>', `the results as one page (default: ${FILES.report}; none of it alone)`, writable)
-    .option('--otlp [url]', `send spans to a collector, such as Jaeger (default URL: ${DEFAULT_COLLECTOR})`, collector)
+    .option(
+      '--otlp [url]',
+      `send the spans of the measured runs to a collector, such as Jaeger (default URL: ${DEFAULT_COLLECTOR})`,
+      collector,
+    )
+    .option(
+      '--traces <file>',
+      `the spans as a file that Jaeger's page opens, such as traces.json, and beside it as OTLP (${otlpPathOf('traces.json')})`,
+      writable,
+    )
     .option('--full', `every scenario, ${FULL_RUNS} runs of each mode: about nine minutes`)
     .option(
       '--faults',
       'the fault matrix, alone if no scenario is named: what our rule and those of others execute wrongly',
     )
-    .option('--overhead', 'instead: what core itself costs in time, memory and size, beside what it may')
+    .option('--overhead', 'instead: what core itself and its spans cost in time, memory and size, beside what they may')
     .addHelpText('after', scenarioHelp())
     .allowExcessArguments(false)
     .showHelpAfterError('(--help says what there is)')
@@ -61,6 +73,9 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
 
   const given = command.parse(args, { from: 'user' }).opts<Given>()
   const scenarios = given.scenario ?? (given.full ? ALL_SCENARIOS : given.faults ? [] : DEFAULT_SCENARIOS)
+  if (scenarios.length === 0 && (given.otlp !== undefined || given.traces !== undefined)) {
+    command.error('error: spans are those of measured runs, and the fault matrix alone has none: name a --scenario')
+  }
   return {
     scenarios,
     wires: given.wire ?? WIRE_NAMES,
@@ -72,6 +87,7 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     ...(given.json !== undefined && { json: given.json }),
     ...(given.report !== undefined && { report: given.report }),
     ...(given.otlp && { otlp: given.otlp === true ? DEFAULT_COLLECTOR : given.otlp }),
+    ...(given.traces !== undefined && { traces: given.traces }),
     ...(given.overhead && { overhead: true as const }),
   }
 }
@@ -89,6 +105,7 @@ interface Given {
   readonly json?: string
   readonly report?: string
   readonly otlp?: string | true
+  readonly traces?: string
   readonly full?: true
   readonly faults?: true
   readonly overhead?: true
@@ -158,6 +175,7 @@ Examples
   npm run bench -- --scenario f --wire anthropic --runs 5
   npm run bench -- --full --json full.json --report full.html
   npm run bench -- --scenario b,f --otlp
+  npm run bench -- --scenario b,f --traces traces.json
   npm run bench -- --faults
   npm run bench -- --overhead`
 }

@@ -8,14 +8,15 @@ import { environment } from './environment.ts'
 import { forbiddenOf } from './faults/judge.ts'
 import { faultMatrix, sumOfCells } from './faults/matrix.ts'
 import { faultTable } from './faults/table.ts'
-import { overhead } from './overhead.ts'
-import { missed, overheadTable } from './overhead-table.ts'
+import { overhead } from './overhead/overhead.ts'
+import { missed, overheadTable } from './overhead/table.ts'
 import { progressOf } from './progress.ts'
 import { reportOf } from './report/report.ts'
 import { cellsOf, type Results, UNITS } from './results.ts'
 import { planOf } from './run-plan.ts'
 import { runPlan } from './runner.ts'
 import { tableOf } from './table.ts'
+import { traceFiles } from './trace-files.ts'
 import { startTraces } from './traces.ts'
 import { openTransport } from './transport.ts'
 import { transportLag } from './transport-lag.ts'
@@ -51,13 +52,7 @@ async function ownCost(signal: AbortSignal): Promise<number> {
 }
 
 async function bench(options: BenchOptions, signal: AbortSignal): Promise<number> {
-  const traces = options.otlp === undefined ? undefined : await startTraces(options.otlp, (text) => console.error(text))
-  let results: Results
-  try {
-    results = await measured(options, signal)
-  } finally {
-    await traces?.flush()
-  }
+  const { spans, ...results } = await measured(options, signal)
   const { environment, cells, ...rest } = results
   const entries = cells.map(({ entry }) => entry)
   const bars = barsOf(entries)
@@ -69,13 +64,20 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
     await writeFile(json, `${JSON.stringify(data, null, 2)}\n`)
   }
   if (report !== undefined) await writeFile(report, reportOf(results))
-  const written = [json, report].filter((file) => file !== undefined)
-  if (written.length > 0) console.log(`Written: ${written.join(' and ')}`)
+  const traces = options.traces !== undefined && spans !== undefined ? traceFiles(options.traces, spans) : []
+  for (const { path, text } of traces) await writeFile(path, text)
+  const written = [json, report, ...traces.map(({ path }) => path)].filter((file) => file !== undefined)
+  if (written.length > 0) console.log(`Written: ${new Intl.ListFormat('en').format(written)}`)
   const forbidden = results.faults !== undefined && forbiddenOf(sumOfCells(results.faults).rules.ours) > 0
   return forbidden || entries.some(({ failed }) => failed.length > 0) ? 1 : 0
 }
 
-async function measured(options: BenchOptions, signal: AbortSignal): Promise<Results> {
+interface Traced {
+  /** As OTLP/JSON, if a file of them is asked for. */
+  readonly spans?: string
+}
+
+async function measured(options: BenchOptions, signal: AbortSignal): Promise<Results & Traced> {
   const machine = environment()
   const timed = options.scenarios.length > 0 ? await timedRuns(options, signal) : { transportLagMs: null, cells: [] }
   const peakRssMb = Math.round(process.resourceUsage().maxRSS / 1024)
@@ -83,17 +85,22 @@ async function measured(options: BenchOptions, signal: AbortSignal): Promise<Res
   return { environment: machine, options, ...timed, peakRssMb, ...(faults && { faults }) }
 }
 
-async function timedRuns(
-  options: BenchOptions,
-  signal: AbortSignal,
-): Promise<Pick<Results, 'transportLagMs' | 'cells'>> {
+type Timed = Pick<Results, 'transportLagMs' | 'cells'>
+
+async function timedRuns(options: BenchOptions, signal: AbortSignal): Promise<Timed & Traced> {
   const plan = planOf(options)
   const progress = progressOf(plan)
+  const { otlp, traces: file } = options
+  const keep = file !== undefined
+  const traces = otlp !== undefined || keep ? await startTraces({ otlp, keep, say: console.error }) : undefined
+  let timed: Timed
   try {
     await using transport = await openTransport(options.transport, signal)
     const made = await runPlan(plan, { transport, signal, onMade: (run) => progress.made(run) })
-    return { transportLagMs: await transportLag(transport, signal), cells: cellsOf(made) }
+    timed = { transportLagMs: await transportLag(transport, signal), cells: cellsOf(made) }
   } finally {
     progress.stop()
+    await traces?.stop()
   }
+  return { ...timed, ...(traces && keep && { spans: traces.kept() }) }
 }

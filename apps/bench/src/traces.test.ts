@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { otlpReceiver } from '@meanwhile/harness/otlp'
+import { otlpReceiver, spansOf } from '@meanwhile/harness/otlp'
 import { context, propagation, trace } from '@opentelemetry/api'
 import { afterEach, expect, test } from 'vitest'
 import { startTraces } from './traces.ts'
@@ -9,23 +9,59 @@ afterEach(() => {
   for (const api of [trace, context, propagation]) api.disable()
 })
 
-test('spans arrive at the collector when they are flushed', async () => {
+function spans(count: number): void {
+  const tracer = trace.getTracer('test')
+  for (let i = 0; i < count; i++) tracer.startSpan(`work ${i}`).end()
+}
+
+test('10,000 spans in one burst arrive at the collector, all of them', async () => {
   await using receiver = await otlpReceiver()
   const said: string[] = []
-  const traces = await startTraces(receiver.url, (text) => said.push(text))
-  trace.getTracer('test').startSpan('work').end()
-  await traces.flush()
-  expect(receiver.spans.map(({ name }) => name)).toEqual(['work'])
+  const traces = await startTraces({ otlp: receiver.url, say: (text) => said.push(text) })
+  spans(10_000)
+  await traces.stop()
+  expect(new Set(receiver.spans.map(({ name }) => name)).size).toBe(10_000)
+  expect(receiver.spans).toHaveLength(10_000)
   expect(said).toEqual([])
+})
+
+test('10,000 spans in one burst are kept, all of them, with a collector beside or without', async () => {
+  await using receiver = await otlpReceiver()
+  for (const otlp of [undefined, receiver.url]) {
+    const traces = await startTraces({ otlp, keep: true, say: () => expect.unreachable() })
+    spans(10_000)
+    await traces.stop()
+    expect(spansOf(JSON.parse(traces.kept()))).toHaveLength(10_000)
+  }
+  expect(receiver.spans).toHaveLength(10_000)
+})
+
+test('what comes after the stop is not traced', async () => {
+  await using receiver = await otlpReceiver()
+  const traces = await startTraces({ otlp: receiver.url, say: () => expect.unreachable() })
+  await traces.stop()
+  expect(trace.getTracer('test').startSpan('later').isRecording()).toBe(false)
 })
 
 test('a collector that is not there is mentioned once, and fails nothing', async () => {
   const url = await unusedUrl()
   const said: string[] = []
-  const traces = await startTraces(url, (text) => said.push(text))
-  trace.getTracer('test').startSpan('work').end()
-  await traces.flush()
-  expect(said).toEqual([expect.stringContaining(`Spans not sent to ${url}: `)])
+  const traces = await startTraces({ otlp: url, say: (text) => said.push(text) })
+  spans(10_000)
+  await traces.stop()
+  expect(said).toEqual([expect.stringMatching(`^10,000 spans not sent to ${url}: .*ECONNREFUSED`)])
+})
+
+test('a collector that takes some and refuses others: both are counted', async () => {
+  await using receiver = await otlpReceiver({ fault: [{ status: 400 }] })
+  const said: string[] = []
+  const traces = await startTraces({ otlp: receiver.url, say: (text) => said.push(text) })
+  spans(5_000)
+  await receiver.waitFor(({ requests }) => requests.length === 1)
+  await traces.stop()
+  const lost = 5_000 - receiver.spans.length
+  expect(lost).toBeGreaterThan(0)
+  expect(said).toEqual([`${lost.toLocaleString('en')} of 5,000 spans not sent to ${receiver.url}: Bad Request`])
 })
 
 /** Where nobody listens any more. */

@@ -1,37 +1,69 @@
-/** Spans to a collector, if one is asked for. */
+/** Spans of the measured runs: to a collector, for a file, or both, if that is asked for. */
+
+import type { SpanProcessor } from '@opentelemetry/sdk-trace'
+import { deliveryOf } from './delivery.ts'
+
+export interface TraceOptions {
+  /** Where a collector listens. */
+  readonly otlp?: string | undefined
+  /** All spans are kept, for a file. */
+  readonly keep?: boolean
+  /** Told once if not all spans arrived at the collector. */
+  say(text: string): void
+}
 
 export interface Traces {
-  /** Sends what is left. Never rejects, and takes no more than about a second: a collector that is not there must not matter. */
-  flush(): Promise<void>
+  /**
+   * Sends what is left; what comes after is not traced. Never rejects, and takes no more than about a second: a collector that is
+   * not there must not matter.
+   */
+  stop(): Promise<void>
+  /** The spans that were kept, as OTLP/JSON. */
+  kept(): string
 }
 
-/** Starts the OpenTelemetry SDK; `say` is told once if the spans could not be sent. */
-export async function startTraces(url: string, say: (text: string) => void): Promise<Traces> {
-  const settings = {
-    OTEL_SERVICE_NAME: 'meanwhile-bench',
-    // A dead collector costs a second, not eight.
-    OTEL_EXPORTER_OTLP_TIMEOUT: '1000',
-    // Jaeger takes traces alone.
-    OTEL_METRICS_EXPORTER: 'none',
-    OTEL_LOGS_EXPORTER: 'none',
-    // No host name, no command line.
-    OTEL_NODE_RESOURCE_DETECTORS: 'env',
-  }
-  for (const [name, value] of Object.entries(settings)) process.env[name] ??= value
+/** Starts the OpenTelemetry SDK. */
+export async function startTraces({ otlp, keep = false, say }: TraceOptions): Promise<Traces> {
+  for (const [name, value] of Object.entries(SETTINGS)) process.env[name] ??= value
   // Loaded only now: a fifth of a second that other runs need not spend.
-  const [{ NodeSDK }, { OTLPTraceExporter }] = await Promise.all([
+  const [{ NodeSDK }, { InMemorySpanExporter, SimpleSpanProcessor }, { JsonTraceSerializer }, api] = await Promise.all([
     import('@opentelemetry/sdk-node'),
-    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/sdk-trace'),
+    import('@opentelemetry/otlp-transformer'),
+    import('@opentelemetry/api'),
   ])
-  const traceExporter = new OTLPTraceExporter({ url: new URL('v1/traces', url.endsWith('/') ? url : `${url}/`).href })
-  const sdk = new NodeSDK({ traceExporter })
+  const delivery = otlp === undefined ? undefined : await deliveryOf(otlp)
+  const kept = new InMemorySpanExporter()
+  const keeping = new SimpleSpanProcessor({ exporter: kept })
+  const spanProcessors: SpanProcessor[] = [...(delivery ? [delivery.processor] : []), ...(keep ? [keeping] : [])]
+  const sdk = new NodeSDK({ spanProcessors })
   sdk.start()
+  let json = ''
   return {
-    flush: () => sdk.shutdown().catch((error: unknown) => say(`Spans not sent to ${url}: ${reasonOf(error)}`)),
+    async stop() {
+      await keeping.forceFlush()
+      // Read first: a shutdown empties it.
+      const bytes = JsonTraceSerializer.serializeRequest(kept.getFinishedSpans())
+      json = new TextDecoder().decode(bytes)
+      const error = await sdk.shutdown().then(
+        () => undefined,
+        (reason: unknown) => reason,
+      )
+      for (const global of [api.trace, api.context, api.propagation]) global.disable()
+      const problem = delivery?.problem(error)
+      if (problem !== undefined) say(problem)
+    },
+    kept: () => json,
   }
 }
 
-function reasonOf(error: unknown): string {
-  const first = error instanceof AggregateError ? error.errors[0] : error
-  return first instanceof Error ? first.message || first.name : String(first)
+const SETTINGS = {
+  OTEL_SERVICE_NAME: 'meanwhile-bench',
+  // A dead collector costs a second, not eight.
+  OTEL_EXPORTER_OTLP_TIMEOUT: '1000',
+  // Jaeger takes traces alone.
+  OTEL_METRICS_EXPORTER: 'none',
+  OTEL_LOGS_EXPORTER: 'none',
+  // No host name, no command line.
+  OTEL_NODE_RESOURCE_DETECTORS: 'env',
 }

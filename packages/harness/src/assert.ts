@@ -10,13 +10,17 @@ export {
   watchTools,
 } from './assert/executions.ts'
 export { LeakError, type LeakOptions, type LeakWatch, watchLeaks } from './assert/leaks.ts'
+export { assertSpanTree } from './assert/span-tree.ts'
+export { type SpanWatch, watchSpans } from './assert/span-watch.ts'
 export {
+  assertChildOf,
   assertLinked,
   assertNoContent,
+  assertNoOverlap,
+  assertNotSent,
   assertOverlap,
   SpanError,
-  type SpanWatch,
-  watchSpans,
+  spanNamed,
 } from './assert/spans.ts'
 export { assertSameTranscript, assertTranscript, TranscriptError } from './assert/transcript.ts'
 export { HarnessError } from './errors.ts'

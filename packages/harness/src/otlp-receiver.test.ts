@@ -1,19 +1,21 @@
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, onTestFinished, test } from 'vitest'
 import { WaitTimeoutError } from './errors.ts'
-import { type OtlpReceiver, otlpReceiver } from './otlp-receiver.ts'
+import { type OtlpReceiver, type OtlpReceiverOptions, otlpReceiver } from './otlp-receiver.ts'
 import { spanOutline } from './span-tree.ts'
 
-async function setup() {
-  const receiver = await otlpReceiver()
+async function setup(options?: OtlpReceiverOptions) {
+  const receiver = await otlpReceiver(options)
   onTestFinished(() => receiver.close())
   return receiver
 }
 
-function exporting(receiver: OtlpReceiver) {
-  const exporter = new OTLPTraceExporter({ url: `${receiver.url}/v1/traces` })
+function exporting(receiver: OtlpReceiver, options = {}) {
+  const exporter = new OTLPTraceExporter({ url: `${receiver.url}/v1/traces`, ...options })
   return new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] })
 }
 
@@ -38,7 +40,7 @@ test('spans an exporter sends arrive flat, with parent, kind, times, attributes,
   parent.end([14, 0])
   await provider.forceFlush()
 
-  const spans = await receiver.waitFor((all) => all.length === 2)
+  const { spans } = await receiver.waitFor(({ spans }) => spans.length === 2)
   expect(spans).toEqual([
     {
       traceId: parent.spanContext().traceId,
@@ -67,33 +69,134 @@ test('what is not JSON is refused with a text that says so', async () => {
   const response = await fetch(`${url}/v1/traces`, { method: 'POST', headers, body: 'x' })
   expect(response.status).toBe(415)
   expect(await response.json()).toEqual({
-    message: 'only application/json is taken (protocol http/json), not application/x-protobuf',
+    message: 'only application/json is taken (OTEL_EXPORTER_OTLP_PROTOCOL=http/json), not application/x-protobuf',
   })
 })
 
-test('metrics are taken, other paths are not served, bad JSON is an error', async () => {
-  const { url } = await setup()
-  const post = (path: string, body: string) =>
-    fetch(url + path, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-  const metrics = await post('/v1/metrics', '{}')
-  expect([metrics.status, await metrics.json()]).toEqual([200, {}])
-  expect((await post('/v2/traces', '{}')).status).toBe(404)
-  expect((await post('/v1/traces', '{')).status).toBe(400)
+test('metrics an exporter sends arrive as flat points: counters, gauges and histograms, with what tells them apart', async () => {
+  const receiver = await setup()
+  const exporter = new OTLPMetricExporter({ url: `${receiver.url}/v1/metrics` })
+  const provider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter })] })
+  const meter = provider.getMeter('test', '1.2.3')
+  const tokens = meter.createCounter('tokens', { unit: '{token}' })
+  tokens.add(3, { model: 'a' })
+  tokens.add(4, { model: 'a' })
+  tokens.add(1.5, { model: 'b' })
+  meter.createUpDownCounter('open').add(-2)
+  meter.createGauge('load').record(0.5)
+  const duration = meter.createHistogram('duration', { unit: 's', advice: { explicitBucketBoundaries: [0.1, 1] } })
+  duration.record(0.25, { tool: 'weather' })
+  duration.record(1, { tool: 'weather' })
+  duration.record(4, { tool: 'weather' })
+  await provider.shutdown()
+
+  const { points } = await receiver.waitFor((received) => received.points.length > 0)
+  const common = {
+    attributes: {},
+    unit: '',
+    start: expect.any(BigInt),
+    time: expect.any(BigInt),
+    scope: { name: 'test', version: '1.2.3' },
+    resource: expect.objectContaining({ 'telemetry.sdk.language': 'nodejs' }),
+  }
+  const counted = { ...common, name: 'tokens', unit: '{token}', kind: 'counter', temporality: 'cumulative' }
+  expect(points).toEqual([
+    { ...counted, attributes: { model: 'a' }, value: 7 },
+    { ...counted, attributes: { model: 'b' }, value: 1.5 },
+    { ...common, name: 'open', kind: 'up-down-counter', temporality: 'cumulative', value: -2 },
+    { ...common, name: 'load', kind: 'gauge', value: 0.5 },
+    {
+      ...common,
+      name: 'duration',
+      unit: 's',
+      kind: 'histogram',
+      attributes: { tool: 'weather' },
+      count: 3,
+      sum: 5.25,
+      min: 0.25,
+      max: 4,
+      bounds: [0.1, 1],
+      counts: [0, 2, 1],
+      temporality: 'cumulative',
+    },
+  ])
 })
 
-test('waiting for spans that do not come ends with an error that names what came', async () => {
+test('what was posted is kept word for word, with the answer it got; other paths are not served, bad JSON is an error', async () => {
+  const { url, requests } = await setup()
+  const post = async (path: string, body: string) => {
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(url + path, { method: 'POST', headers, body })
+    return [response.status, await response.json()]
+  }
+  expect(await post('/v1/metrics', '{ }')).toEqual([200, {}])
+  expect(await post('/v2/traces', '{}')).toEqual([404, { message: '/v2/traces is not served' }])
+  expect(await post('/v1/traces', '{')).toEqual([400, { message: expect.stringContaining('no OTLP/JSON') }])
+  expect(requests).toEqual([
+    { path: '/v1/metrics', body: '{ }', status: 200 },
+    { path: '/v2/traces', body: '{}', status: 404 },
+    { path: '/v1/traces', body: '{', status: 400 },
+  ])
+})
+
+test('a body that comes compressed is unpacked', async () => {
   const receiver = await setup()
+  const provider = exporting(receiver, { compression: 'gzip' })
+  provider.getTracer('test').startSpan('only').end()
+  await provider.forceFlush()
+  expect(receiver.spans.map(({ name }) => name)).toEqual(['only'])
+  expect(receiver.requests[0]?.body).toContain('"name":"only"')
+})
+
+test('requests are refused as the faults say, one by one; an exporter that is told when to come again does', async () => {
+  const receiver = await setup({ fault: [{ status: 503, retryAfter: 1 }] })
   const provider = exporting(receiver)
   provider.getTracer('test').startSpan('only').end()
   await provider.forceFlush()
-  const waiting = receiver.waitFor((spans) => spans.length === 2, { timeout: 20 })
-  await expect(waiting).rejects.toThrow(new WaitTimeoutError('the spans', 20, 'only'))
+  expect(receiver.requests.map(({ status }) => status)).toEqual([503, 200])
+  expect(receiver.spans.map(({ name }) => name)).toEqual(['only'])
 })
 
-test('a predicate that throws rejects', async () => {
+test('a collector that hangs answers nothing, until it is closed', async () => {
+  const receiver = await setup({ fault: 'hang' })
+  const provider = exporting(receiver, { timeoutMillis: 500 })
+  provider.getTracer('test').startSpan('only').end()
+  const flushed = provider.forceFlush().then(
+    () => 'sent',
+    () => 'not sent',
+  )
+  const { requests, spans } = await receiver.waitFor((received) => received.requests.length > 0)
+  expect(requests).toEqual([{ path: '/v1/traces', body: expect.stringContaining('"name":"only"') }])
+  expect(spans).toEqual([])
+  await receiver.close()
+  expect(await flushed).toBe('not sent')
+})
+
+test('waiting for what does not come ends with an error that says what came', async () => {
+  const receiver = await setup({ fault: [{ status: 400 }] })
+  const provider = exporting(receiver)
+  const tracer = provider.getTracer('test')
+  const never = () => receiver.waitFor(({ spans }) => spans.length === 3, { timeout: 20 })
+  await expect(never()).rejects.toThrow(new WaitTimeoutError('the telemetry', 20, 'nothing'))
+  tracer.startSpan('lost').end()
+  await provider.forceFlush().catch(() => undefined)
+  tracer.startSpan('one').end()
+  tracer.startSpan('two').end()
+  await provider.forceFlush()
+  await expect(never()).rejects.toThrow(
+    new WaitTimeoutError('the telemetry', 20, '2 spans (one, two); requests that were not taken: 400'),
+  )
+})
+
+test('a predicate that throws rejects, and so does a signal that aborts', async () => {
   const receiver = await setup()
   const waiting = receiver.waitFor(() => {
     throw new TypeError('mine')
   })
   await expect(waiting).rejects.toThrow(new TypeError('mine'))
+  const abort = new AbortController()
+  const stopped = receiver.waitFor(() => false, { signal: abort.signal })
+  abort.abort(new RangeError('enough'))
+  await expect(stopped).rejects.toThrow(new RangeError('enough'))
+  await expect(receiver.waitFor(() => true, { signal: abort.signal })).rejects.toThrow('enough')
 })

@@ -3,31 +3,60 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
+import { messageOf } from '@meanwhile/core'
 import { WaitTimeoutError } from './errors.ts'
+import { type MetricsRequest, pointsOf, type ReceivedPoint } from './otlp-points.ts'
 import { type ReceivedSpan, spansOf, type TraceRequest } from './otlp-spans.ts'
 
-export interface OtlpReceiver extends AsyncDisposable {
-  /** For `OTEL_EXPORTER_OTLP_ENDPOINT`; an exporter's own `url` option wants `/v1/traces` behind it. */
-  readonly url: string
-  /** All spans that came, in the order in which they did. */
+/** What a collector does that takes nothing: it says so, with seconds to wait if they are given, or nothing at all. */
+export type OtlpFault = 'hang' | { readonly status: number; readonly retryAfter?: number }
+
+export interface OtlpReceiverOptions {
+  /** The same for every request, or one each for the first ones, after which all is well. Default: none. */
+  readonly fault?: OtlpFault | readonly OtlpFault[]
+}
+
+/** All that came, in the order in which it did. */
+export interface Received {
   readonly spans: readonly ReceivedSpan[]
-  /** Resolves with the spans once they satisfy the predicate; rejects with a {@link WaitTimeoutError}. Default: 5,000 ms. */
+  readonly points: readonly ReceivedPoint[]
+  /** What was posted, word for word, whatever the answer was. */
+  readonly requests: readonly OtlpRequest[]
+}
+
+export interface OtlpRequest {
+  /** Such as `/v1/traces`. */
+  readonly path: string
+  /** Unpacked. */
+  readonly body: string
+  /** Of the answer; absent if there was none. */
+  readonly status?: number
+}
+
+export interface OtlpReceiver extends Received, AsyncDisposable {
+  /** For `OTEL_EXPORTER_OTLP_ENDPOINT`; an exporter's own `url` option wants `/v1/traces` or `/v1/metrics` behind it. */
+  readonly url: string
+  /**
+   * Resolves with what came once that satisfies the predicate; rejects with a {@link WaitTimeoutError} that says what there is
+   * instead, with what the predicate throws, or with the signal's reason. Default: 5,000 ms.
+   */
   waitFor(
-    predicate: (spans: readonly ReceivedSpan[]) => boolean,
-    options?: { readonly timeout?: number },
-  ): Promise<readonly ReceivedSpan[]>
+    predicate: (received: Received) => boolean,
+    options?: { readonly timeout?: number; readonly signal?: AbortSignal },
+  ): Promise<Received>
+  /** Ends the requests that hang, too. */
   close(): Promise<void>
 }
 
 /**
- * Listens on 127.0.0.1, at a free port. Takes `POST /v1/traces` as JSON (the exporters `…-otlp-http`); metrics are taken and
- * dropped. Anything but JSON gets a status 415 that says so.
+ * Listens on 127.0.0.1, at a free port. Takes `POST /v1/traces` and `/v1/metrics` as JSON (the exporters `…-otlp-http`, or the SDK
+ * with `OTEL_EXPORTER_OTLP_PROTOCOL=http/json`). Anything but JSON gets a status 415 that says so.
  */
-export async function otlpReceiver(): Promise<OtlpReceiver> {
-  const spans: ReceivedSpan[] = []
+export async function otlpReceiver({ fault = [] }: OtlpReceiverOptions = {}): Promise<OtlpReceiver> {
+  const received = { spans: [] as ReceivedSpan[], points: [] as ReceivedPoint[], requests: [] as OtlpRequest[] }
   const watchers = new Set<() => void>()
   const server = createServer((request, response) => {
-    receive(request, response).catch((error: unknown) => reply(response, 400, { message: String(error) }))
+    receive(request, response).catch((error: unknown) => reply(response, 400, { message: messageOf(error) }))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -35,47 +64,71 @@ export async function otlpReceiver(): Promise<OtlpReceiver> {
   })
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    spans,
+    ...received,
     waitFor,
     close,
     [Symbol.asyncDispose]: close,
   }
 
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await read(request)
     const path = request.url ?? ''
-    if (path !== '/v1/traces' && path !== '/v1/metrics')
-      return reply(response, 404, { message: `${path} is not served` })
-    const type = request.headers['content-type'] ?? 'nothing'
-    if (!type.startsWith('application/json')) {
-      return reply(response, 415, { message: `only application/json is taken (protocol http/json), not ${type}` })
-    }
-    if (path === '/v1/traces') spans.push(...spansOf(JSON.parse(body.toString('utf8')) as TraceRequest))
-    reply(response, 200, {})
+    const body = await read(request)
+    const answer =
+      faultOf(received.requests.length) ?? refusalOf(path, request.headers['content-type']) ?? answerTo(path, body)
+    const { status } = answer
+    received.requests.push({ path, body, ...(status !== undefined && { status }) })
+    if (status !== undefined) reply(response, status, answer)
     for (const look of watchers) look()
   }
 
+  function answerTo(path: string, body: string): Answer {
+    try {
+      if (path === '/v1/traces') received.spans.push(...spansOf(JSON.parse(body) as TraceRequest))
+      else received.points.push(...pointsOf(JSON.parse(body) as MetricsRequest))
+      return { status: 200 }
+    } catch (error) {
+      return { status: 400, message: `the body is no OTLP/JSON: ${messageOf(error)}` }
+    }
+  }
+
+  function faultOf(index: number): Answer | undefined {
+    const found = isList(fault) ? fault[index] : fault
+    return found === 'hang' ? {} : found && { message: 'the receiver was told to refuse this', ...found }
+  }
+
   function waitFor(
-    predicate: (spans: readonly ReceivedSpan[]) => boolean,
-    { timeout = 5_000 }: { readonly timeout?: number } = {},
-  ): Promise<readonly ReceivedSpan[]> {
+    predicate: (received: Received) => boolean,
+    { timeout = 5_000, signal }: { readonly timeout?: number; readonly signal?: AbortSignal } = {},
+  ): Promise<Received> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        watchers.delete(look)
-        reject(new WaitTimeoutError('the spans', timeout, spans.map((span) => span.name).join(', ') || 'none'))
+        leave()
+        reject(new WaitTimeoutError('the telemetry', timeout, inWords(received)))
       }, timeout)
       watchers.add(look)
-      look()
+      signal?.addEventListener('abort', stop)
+      if (signal?.aborted) stop()
+      else look()
 
       function look(): void {
         try {
-          if (!predicate(spans)) return
-          resolve(spans)
+          if (!predicate(received)) return
+          resolve(received)
         } catch (error) {
           reject(error)
         }
+        leave()
+      }
+
+      function stop(): void {
+        leave()
+        reject(signal?.reason)
+      }
+
+      function leave(): void {
         clearTimeout(timer)
         watchers.delete(look)
+        signal?.removeEventListener('abort', stop)
       }
     })
   }
@@ -88,13 +141,50 @@ export async function otlpReceiver(): Promise<OtlpReceiver> {
   }
 }
 
-function reply(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+/** What a request is told. Without a status it hangs. */
+interface Answer {
+  readonly status?: number
+  readonly message?: string
+  readonly retryAfter?: number
 }
 
-async function read(request: IncomingMessage): Promise<Buffer> {
+function refusalOf(path: string, type = 'nothing'): Answer | undefined {
+  if (path !== '/v1/traces' && path !== '/v1/metrics') return { status: 404, message: `${path} is not served` }
+  if (type.startsWith('application/json')) return undefined
+  return {
+    status: 415,
+    message: `only application/json is taken (OTEL_EXPORTER_OTLP_PROTOCOL=http/json), not ${type}`,
+  }
+}
+
+function isList(fault: OtlpFault | readonly OtlpFault[]): fault is readonly OtlpFault[] {
+  return Array.isArray(fault)
+}
+
+function inWords({ spans, points, requests }: Received): string {
+  const refused = requests.filter(({ status }) => status !== 200).map(({ status }) => status ?? 'no answer')
+  const parts = [
+    list('span', spans),
+    list('point', points),
+    refused.length > 0 ? `requests that were not taken: ${refused.join(', ')}` : '',
+  ]
+  return parts.filter((part) => part !== '').join('; ') || 'nothing'
+}
+
+function list(what: string, named: readonly { readonly name: string }[]): string {
+  if (named.length === 0) return ''
+  return `${named.length} ${what}${named.length > 1 ? 's' : ''} (${named.map(({ name }) => name).join(', ')})`
+}
+
+function reply(response: ServerResponse, status: number, { message, retryAfter }: Answer): void {
+  if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter)
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify(message === undefined ? {} : { message }))
+}
+
+async function read(request: IncomingMessage): Promise<string> {
   const chunks: Uint8Array[] = []
   for await (const chunk of request) chunks.push(chunk)
   const body = Buffer.concat(chunks)
-  return request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
+  return (request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body).toString('utf8')
 }

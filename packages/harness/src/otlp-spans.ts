@@ -1,7 +1,6 @@
 /** Spans as OTLP/JSON carries them, made flat and plain. */
 
-/** Attribute values: text, numbers, booleans, lists and records of them; bytes stay base64. */
-export type Attributes = Readonly<Record<string, unknown>>
+import { type Attributes, type KeyValue, plain, type WireResource, type WireScope } from './otlp-attributes.ts'
 
 export interface ReceivedSpan {
   readonly traceId: string
@@ -35,13 +34,14 @@ export interface ReceivedLink {
   readonly attributes: Attributes
 }
 
-/** The spans of one `ExportTraceServiceRequest`. */
-export function spansOf(request: TraceRequest): ReceivedSpan[] {
-  return (request.resourceSpans ?? []).flatMap(({ resource, scopeSpans = [] }) =>
-    scopeSpans.flatMap(({ scope, spans = [] }) =>
-      spans.map((span) => ({ ...received(span), scope: scope ?? { name: '' }, resource: plain(resource?.attributes) })),
-    ),
-  )
+/** The spans of one OTLP/JSON payload (an `ExportTraceServiceRequest`), in its order. */
+export function spansOf({ resourceSpans = [] }: TraceRequest): ReceivedSpan[] {
+  return resourceSpans.flatMap(({ resource, scopeSpans = [] }) => {
+    const about = plain(resource?.attributes)
+    return scopeSpans.flatMap(({ scope, spans = [] }) =>
+      spans.map((span) => ({ ...received(span), scope: { name: '', ...scope }, resource: about })),
+    )
+  })
 }
 
 function received(span: WireSpan): Omit<ReceivedSpan, 'scope' | 'resource'> {
@@ -69,24 +69,12 @@ function received(span: WireSpan): Omit<ReceivedSpan, 'scope' | 'resource'> {
   }
 }
 
-function plain(attributes: readonly KeyValue[] = []): Attributes {
-  return Object.fromEntries(attributes.map(({ key, value }) => [key, plainValue(value)]))
-}
-
-/** A double without a fraction comes as an integer, and a large integer as text: all of them are numbers here. */
-function plainValue(value: AnyValue = {}): unknown {
-  if (value.intValue !== undefined) return Number(value.intValue)
-  if (value.arrayValue) return (value.arrayValue.values ?? []).map(plainValue)
-  if (value.kvlistValue) return plain(value.kvlistValue.values)
-  return value.stringValue ?? value.boolValue ?? value.doubleValue ?? value.bytesValue
-}
-
 /** What OTLP/JSON looks like, as far as it is read here. */
 export interface TraceRequest {
   readonly resourceSpans?: readonly {
-    readonly resource?: { readonly attributes?: readonly KeyValue[] }
+    readonly resource?: WireResource
     readonly scopeSpans?: readonly {
-      readonly scope?: { readonly name: string; readonly version?: string }
+      readonly scope?: WireScope
       readonly spans?: readonly WireSpan[]
     }[]
   }[]
@@ -112,19 +100,4 @@ interface WireSpan {
     readonly attributes?: readonly KeyValue[]
   }[]
   readonly status?: { readonly code?: number; readonly message?: string }
-}
-
-interface KeyValue {
-  readonly key: string
-  readonly value?: AnyValue
-}
-
-interface AnyValue {
-  readonly stringValue?: string
-  readonly boolValue?: boolean
-  readonly intValue?: string | number
-  readonly doubleValue?: number
-  readonly bytesValue?: string
-  readonly arrayValue?: { readonly values?: readonly AnyValue[] }
-  readonly kvlistValue?: { readonly values?: readonly KeyValue[] }
 }

@@ -6,17 +6,22 @@ export interface SpanLike {
   readonly attributes: Readonly<Record<string, unknown>>
   readonly status: { readonly code: number; readonly message?: string }
   /** Of a received span. */
+  readonly traceId?: string
   readonly spanId?: string
   readonly parentSpanId?: string
   readonly start?: bigint
   readonly end?: bigint
   /** Of a span in memory. */
-  spanContext?(): { readonly spanId: string }
+  spanContext?(): { readonly traceId: string; readonly spanId: string }
   readonly parentSpanContext?: { readonly spanId: string }
   readonly startTime?: readonly [seconds: number, nanoseconds: number]
   readonly endTime?: readonly [seconds: number, nanoseconds: number]
-  readonly links?: readonly ({ readonly spanId: string } | { readonly context: { readonly spanId: string } })[]
-  readonly events?: readonly { readonly name: string; readonly attributes?: Readonly<Record<string, unknown>> }[]
+  readonly links?: readonly (({ readonly spanId: string } | { readonly context: { readonly spanId: string } }) & Told)[]
+  readonly events?: readonly ({ readonly name: string } & Told)[]
+}
+
+interface Told {
+  readonly attributes?: Readonly<Record<string, unknown>>
 }
 
 export interface SpanNode {
@@ -85,8 +90,14 @@ export function idOf(span: SpanLike): string {
   return span.spanId ?? span.spanContext?.().spanId ?? ''
 }
 
-function parentOf(span: SpanLike): string | undefined {
+/** The id of its parent; a root has none. */
+export function parentOf(span: SpanLike): string | undefined {
   return span.parentSpanId ?? span.parentSpanContext?.spanId
+}
+
+/** The id of its trace. */
+export function traceOf(span: SpanLike): string {
+  return span.traceId ?? span.spanContext?.().traceId ?? ''
 }
 
 /** When a span started, in nanoseconds. */

@@ -1,22 +1,73 @@
-import { ROOT_CONTEXT, SpanStatusCode } from '@opentelemetry/api'
+import { ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
-import { assertLinked, assertNoContent, assertOverlap, watchSpans } from './spans.ts'
+import { assertSpanTree } from './span-tree.ts'
+import { watchSpans } from './span-watch.ts'
+import {
+  assertChildOf,
+  assertLinked,
+  assertNoContent,
+  assertNoOverlap,
+  assertNotSent,
+  assertOverlap,
+  spanNamed,
+} from './spans.ts'
 
 function setup() {
   const exporter = new InMemorySpanExporter()
   const watch = watchSpans()
   const provider = new TracerProvider({ spanProcessors: [watch, new SimpleSpanProcessor({ exporter })] })
   const tracer = provider.getTracer('test')
-  const span = (name: string, start: number, options = {}) =>
-    tracer.startSpan(name, { startTime: [start, 0], ...options }, ROOT_CONTEXT)
-  const finished = (name: string) => {
-    const found = exporter.getFinishedSpans().find((each) => each.name === name)
-    if (!found) throw new Error(`no span ${name}`)
-    return found
-  }
+  const span = (name: string, start: number, options = {}, parent = ROOT_CONTEXT) =>
+    tracer.startSpan(name, { startTime: [start, 0], ...options }, parent)
+  const finished = (name: string) => spanNamed(exporter.getFinishedSpans(), name)
   return { exporter, watch, span, finished }
 }
+
+test('a span is found by its name; where there is none, or more than one, the error says what there is', () => {
+  const { exporter, span, finished } = setup()
+  expect(() => finished('chat')).toThrow('no span is named chat; there are: none')
+  span('chat', 1).end()
+  expect(finished('chat')).toBe(exporter.getFinishedSpans()[0])
+  span('chat', 2).end()
+  expect(() => finished('tool')).toThrow('no span is named tool; there are: chat, chat')
+  expect(() => finished('chat')).toThrow('2 spans are named chat; there are: chat, chat')
+})
+
+test('a whole tree is compared with its outline; the error shows both, line by line', () => {
+  const { exporter, span } = setup()
+  const run = span('run', 1)
+  const inRun = trace.setSpan(ROOT_CONTEXT, run)
+  span('chat', 2, { attributes: { model: 'm' } }, inRun).end()
+  const weather = span('weather', 3, {}, inRun)
+  weather.setStatus({ code: SpanStatusCode.ERROR })
+  weather.end()
+  run.end()
+  const spans = exporter.getFinishedSpans()
+  assertSpanTree(
+    spans,
+    `
+      run
+        chat {"model":"m"}
+        weather ERROR
+    `,
+    { attributes: ['model'] },
+  )
+  expect(() => assertSpanTree(spans, 'run\n  plan\n  chat\n    weather ERROR')).toThrow(
+    expect.objectContaining({
+      name: 'SpanError',
+      message: [
+        'the spans are another tree (- expected, + there is):',
+        '  run',
+        '-   plan',
+        '    chat',
+        '-     weather ERROR',
+        '+   weather ERROR',
+      ].join('\n'),
+    }),
+  )
+  expect(() => assertSpanTree([], 'run')).toThrow('(- expected, + there is):\n- run')
+})
 
 test('spans that are ended once pass', () => {
   const { watch, span, exporter } = setup()
@@ -63,6 +114,37 @@ test.for(['name', 'attribute', 'status', 'event'] as const)(
   },
 )
 
+test('spans as they were received are searched, too', () => {
+  const received = (more: object) => [
+    { name: 'tool', attributes: {}, status: { code: 0 }, start: 1n, end: 2n, events: [], links: [], ...more },
+  ]
+  const event = { name: 'e', time: 1n, attributes: { a: 'x secret' } }
+  const link = { traceId: 't', spanId: 's', attributes: { a: ['secret'] } }
+  assertNoContent(received({ events: [event], links: [link] }), ['another'])
+  expect(() => assertNoContent(received({ events: [event] }), ['secret'])).toThrow('holds the text "secret"')
+  expect(() => assertNoContent(received({ links: [link] }), ['secret'])).toThrow('holds the text "secret"')
+})
+
+test('the message of an exception is content, too', () => {
+  const { span, exporter } = setup()
+  const chat = span('chat', 1)
+  chat.recordException(new TypeError('Rome'))
+  chat.end()
+  expect(() => assertNoContent(exporter.getFinishedSpans())).toThrow('span chat has the attribute exception.message')
+})
+
+test('a text that must not leave is found wherever it stands in what was sent, with what stands round it', () => {
+  const body = JSON.stringify({ resourceSpans: [{ resource: { attributes: [{ key: 'a', value: 'my "secret"' }] } }] })
+  const requests = [
+    { path: '/v1/metrics', body: '{}' },
+    { path: '/v1/traces', body },
+  ]
+  assertNotSent(requests, ['another', 'nothing of this'])
+  expect(() => assertNotSent(requests, ['another', 'my "secret"'])).toThrow(
+    'what was sent to /v1/traces holds the text "my \\"secret\\"": …{"resourceSpans"',
+  )
+})
+
 test('two spans overlap, or one came after the other', () => {
   const { span, finished } = setup()
   span('chat', 1).end([3, 0])
@@ -70,12 +152,34 @@ test('two spans overlap, or one came after the other', () => {
   span('late', 3).end([4, 0])
   assertOverlap(finished('chat'), finished('early'))
   assertOverlap(finished('early'), finished('chat'))
+  assertNoOverlap(finished('late'), finished('chat'))
+  expect(() => assertNoOverlap(finished('early'), finished('chat'))).toThrow(
+    'spans chat and early were both open for 1000 ms',
+  )
   expect(() => assertOverlap(finished('late'), finished('chat'))).toThrow('span late started 0 ms after chat had ended')
   const [a, b] = [
     { name: 'a', attributes: {}, status: { code: 0 }, start: 0n, end: 1_000_000n },
     { name: 'b', attributes: {}, status: { code: 0 }, start: 3_500_000n, end: 4_000_000n },
   ]
   expect(() => assertOverlap(a, b)).toThrow('span b started 2.5 ms after a had ended')
+})
+
+test('a child is told from a root, from a grandchild, and from a span of another trace', () => {
+  const { span, finished } = setup()
+  const run = span('run', 1)
+  const chat = span('chat', 2, {}, trace.setSpan(ROOT_CONTEXT, run))
+  const tool = span('tool', 3, {}, trace.setSpan(ROOT_CONTEXT, chat))
+  for (const each of [run, chat, tool]) each.end()
+  assertChildOf(finished('chat'), finished('run'))
+  assertChildOf(finished('tool'), finished('chat'))
+  expect(() => assertChildOf(finished('run'), finished('chat'))).toThrow(
+    /^span run is no child of chat \(\w{16}, in trace \w{32}\): it is a root$/,
+  )
+  expect(() => assertChildOf(finished('tool'), finished('run'))).toThrow(
+    `: its parent is ${chat.spanContext().spanId}, in trace ${run.spanContext().traceId}`,
+  )
+  const same = { name: 'run', attributes: {}, status: { code: 0 }, spanId: run.spanContext().spanId, traceId: 'other' }
+  expect(() => assertChildOf(finished('chat'), same)).toThrow('span chat is no child of run')
 })
 
 test('a link is found by the span it leads to, in memory and as received', () => {

@@ -1,51 +1,19 @@
-/** What spans must be: ended, without content, overlapping, linked. */
+/** What spans must be: without content, overlapping or not, children, linked. */
 
 import { HarnessError } from '../errors.ts'
-import { endOf, idOf, type SpanLike, startOf } from '../span-tree.ts'
+import { endOf, idOf, parentOf, type SpanLike, startOf, traceOf } from '../span-tree.ts'
 
 /** A span is not what it should be. */
 export class SpanError extends HarnessError {
   override readonly name = 'SpanError'
 }
 
-/** What is watched of a span while it is open. */
-interface OpenSpan {
-  readonly name?: string
-  end(...time: readonly unknown[]): void
-}
-
-/** A span processor, for `spanProcessors` of a tracer provider. */
-export interface SpanWatch {
-  onStart(span: OpenSpan): void
-  onEnd(): void
-  forceFlush(): Promise<void>
-  shutdown(): Promise<void>
-  /** Throws a {@link SpanError} that names the spans which were not ended, or more than once. */
-  assertEndedOnce(): void
-}
-
-/** Counts how often each span is ended: exporters show neither those that never are nor a second time. */
-export function watchSpans(): SpanWatch {
-  const ends = new Map<OpenSpan, number>()
-  return {
-    onStart(span) {
-      ends.set(span, 0)
-      const end = span.end.bind(span)
-      span.end = (...time) => {
-        ends.set(span, (ends.get(span) ?? 0) + 1)
-        end(...time)
-      }
-    },
-    onEnd() {},
-    async forceFlush() {},
-    async shutdown() {},
-    assertEndedOnce() {
-      const wrong = [...ends].filter(([, times]) => times !== 1)
-      if (wrong.length === 0) return
-      const list = wrong.map(([{ name }, times]) => `${name ?? 'a span'} ${times === 0 ? 'never' : `${times} times`}`)
-      throw new SpanError(`of ${ends.size} spans these were not ended once: ${list.join(', ')}`)
-    },
-  }
+/** The one span of that name. Throws a {@link SpanError} that says which spans there are if there is none, or more than one. */
+export function spanNamed<Span extends SpanLike>(spans: readonly Span[], name: string): Span {
+  const [found, ...more] = spans.filter((span) => span.name === name)
+  if (found && more.length === 0) return found
+  const many = found ? `${more.length + 1} spans are` : 'no span is'
+  throw new SpanError(`${many} named ${name}; there are: ${spans.map((span) => span.name).join(', ') || 'none'}`)
 }
 
 /** Attributes that hold what users, models and tools said. */
@@ -56,25 +24,70 @@ const CONTENT: readonly string[] = [
   'gen_ai.tool.definitions',
   'gen_ai.tool.call.arguments',
   'gen_ai.tool.call.result',
+  'exception.message',
 ]
 
-/** No span has an attribute that is for content, and none of these texts stands anywhere in one. */
+/** No span or event has an attribute that is for content, and none of these texts stands anywhere in one. */
 export function assertNoContent(spans: readonly SpanLike[], texts: readonly string[] = []): void {
-  for (const { name, attributes, status, events = [] } of spans) {
-    const attribute = CONTENT.find((content) => attributes[content] !== undefined)
+  for (const { name, attributes, status, events = [], links = [] } of spans) {
+    const all = [attributes, ...[...events, ...links].map((each) => each.attributes ?? {})]
+    const attribute = CONTENT.find((content) => all.some((some) => some[content] !== undefined))
     if (attribute !== undefined) throw new SpanError(`span ${name} has the attribute ${attribute}`)
-    const said = JSON.stringify([name, attributes, status, events])
-    const text = texts.find((content) => said.includes(JSON.stringify(content).slice(1, -1)))
+    const said = JSON.stringify([name, status, all, events.map((event) => event.name)])
+    const text = texts.find((content) => said.includes(escaped(content)))
     if (text !== undefined) throw new SpanError(`span ${name} holds the text ${JSON.stringify(text)}: ${said}`)
   }
 }
 
-/** Both were open at the same time: it was not one after the other. */
+/** None of these texts stands anywhere in what was posted: in no span, no metric, and nothing that goes with them. */
+export function assertNotSent(
+  requests: readonly { readonly path: string; readonly body: string }[],
+  texts: readonly string[],
+): void {
+  for (const { path, body } of requests) {
+    for (const text of texts) {
+      const at = body.indexOf(escaped(text))
+      if (at < 0) continue
+      const around = body.slice(Math.max(0, at - AROUND), at + text.length + AROUND)
+      throw new SpanError(`what was sent to ${path} holds the text ${JSON.stringify(text)}: …${around}…`)
+    }
+  }
+}
+
+const AROUND = 100
+
+/** As it stands in JSON. */
+function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1)
+}
+
+/** Both were open at the same time. */
 export function assertOverlap(a: SpanLike, b: SpanLike): void {
-  if (startOf(a) < endOf(b) && startOf(b) < endOf(a)) return
+  const [first, second, gap] = apart(a, b)
+  if (gap >= 0) throw new SpanError(`span ${second.name} started ${gap} ms after ${first.name} had ended`)
+}
+
+/** They were open one after the other, or the one began when the other ended. */
+export function assertNoOverlap(a: SpanLike, b: SpanLike): void {
+  const [first, second, gap] = apart(a, b)
+  if (gap < 0) throw new SpanError(`spans ${first.name} and ${second.name} were both open for ${-gap} ms`)
+}
+
+/** The one that started first, the other, and the milliseconds between them: below 0 if both were open then. */
+function apart(a: SpanLike, b: SpanLike): readonly [first: SpanLike, second: SpanLike, gap: number] {
   const [first, second] = startOf(a) <= startOf(b) ? [a, b] : [b, a]
-  const gap = Number(startOf(second) - endOf(first)) / 1e6
-  throw new SpanError(`span ${second.name} started ${gap} ms after ${first.name} had ended`)
+  const firstEnd = endOf(a) <= endOf(b) ? endOf(a) : endOf(b)
+  return [first, second, Number(startOf(second) - firstEnd) / 1e6]
+}
+
+/** The one is a child of the other, in the same trace. */
+export function assertChildOf(child: SpanLike, parent: SpanLike): void {
+  const actual = parentOf(child)
+  if (actual === idOf(parent) && traceOf(child) === traceOf(parent)) return
+  const instead = actual === undefined ? 'it is a root' : `its parent is ${actual}, in trace ${traceOf(child)}`
+  throw new SpanError(
+    `span ${child.name} is no child of ${parent.name} (${idOf(parent)}, in trace ${traceOf(parent)}): ${instead}`,
+  )
 }
 
 /** The one has a link to the other. */

@@ -8,14 +8,14 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'vite'
-import type { Figures } from './overhead-table.ts'
+import type { Figures } from './table.ts'
 
-export const WORKS = ['speed', 'held', 'growth'] as const
+export const WORKS = ['speed', 'held', 'growth', 'traced', 'untraced'] as const
 export type Work = (typeof WORKS)[number]
 
-const PROGRAM = fileURLToPath(new URL('./overhead-process.ts', import.meta.url))
-const CORE = fileURLToPath(new URL('../../../packages/core', import.meta.url))
-const MODULES = fileURLToPath(new URL('../../../node_modules', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('./process.ts', import.meta.url))
+const CORE = fileURLToPath(new URL('../../../../packages/core', import.meta.url))
+const MODULES = fileURLToPath(new URL('../../../../node_modules', import.meta.url))
 
 const run = promisify(execFile)
 

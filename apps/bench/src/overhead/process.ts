@@ -4,16 +4,31 @@ import { type Agent, createAgent, type Model, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import type { Work } from './overhead.ts'
-import type { Figures } from './overhead-table.ts'
+import type { Figures } from './table.ts'
 
 const RUNS = 10_000
 const AT_ONCE = 1_000
 const ROUNDS = 5
 
-const works: Readonly<Record<Work, () => Promise<Partial<Figures>>>> = { speed, held, growth }
+const works: Readonly<Record<Work, () => Promise<Partial<Figures>>>> = {
+  speed,
+  held,
+  growth,
+  untraced: () => telemetry(false),
+  traced: () => telemetry(true),
+}
 
 process.send?.(await works[process.argv[2] as Work]())
 process.disconnect()
+
+/** Its modules are loaded only here: the other measurements are to be without an SDK. */
+async function telemetry(sdk: boolean): Promise<Partial<Figures>> {
+  const { shares } = await import('./share.ts')
+  const { perSpan, perDelta } = await shares({ sdk })
+  if (!sdk) return { untracedSpanUs: perSpan, untracedDeltaUs: perDelta }
+  const { pairs } = await import('./pairs.ts')
+  return { spanUs: perSpan, deltaUs: perDelta, pairs: await pairs() }
+}
 
 async function speed(): Promise<Partial<Figures>> {
   const agent = agentOf(() => 'ok')

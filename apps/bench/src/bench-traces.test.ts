@@ -1,0 +1,104 @@
+import { otlpReceiver, type ReceivedSpan, spansOf, spanTree } from '@meanwhile/harness/otlp'
+import { expect, test } from 'vitest'
+import { startBench } from '../test/bench-process.ts'
+import { shownByJaeger } from '../test/jaeger-page.ts'
+
+// The bench as a process of its own, with collectors that work, and with some that do not.
+
+/** Not paced, so that it takes little time. */
+const QUICK = ['--scenario', 'd50', '--mode', 'eager', '--transport', 'msw']
+
+/** What ends late takes eight seconds: the SDK's time limits if nobody sets others. */
+const LATE = 4_000
+
+test('every span arrives at the collector and in both files, the same in each', async () => {
+  await using receiver = await otlpReceiver()
+  await using bench = await startBench(...QUICK, '--runs', '20', '--otlp', receiver.url, '--traces', 'traces.json')
+  expect(await bench.ended).toMatchObject({ code: 0, stderr: '' })
+
+  const inFile = spansOf(JSON.parse(await bench.text('traces.otlp.json')))
+  const shown = shownByJaeger(await bench.text('traces.json'))
+  expect(sorted(receiver.spans)).toEqual(sorted(inFile))
+  expect(shown.flatMap(({ spans }) => spans)).toHaveLength(inFile.length)
+
+  const tree = {
+    name: 'invoke_agent bench-d50',
+    children: [
+      {
+        name: 'middleware eager-tools wrapAgent',
+        children: [
+          { name: 'middleware eager-tools wrapModel', children: [{ name: 'chat scripted' }] },
+          { name: 'execute_tool write_file' },
+          { name: 'middleware eager-tools wrapModel', children: [{ name: 'chat scripted' }] },
+        ],
+      },
+    ],
+  }
+  const measured = spanTree(inFile).filter(({ name }) => name !== 'invoke_agent bench-warm-up')
+  expect(measured).toEqual(Array.from({ length: 20 }, () => tree))
+}, 60_000)
+
+test.each([
+  ['is not there', undefined, /^\d+ spans not sent to \S+: .*ECONNREFUSED.*\n$/],
+  ['hangs', 'hang', /^\d+ spans not sent to \S+: Request timed out\n$/],
+  ['answers 503', { status: 503 }, /^\d+ spans not sent to \S+: .+\n$/],
+] as const)(
+  'a collector that %s neither fails the run nor holds it up, and is mentioned once',
+  async (_, fault, said) => {
+    const receiver = await otlpReceiver({ fault: fault ?? [] })
+    if (fault === undefined) await receiver.close()
+    try {
+      const ms = await timeAlone()
+      await using bench = await startBench(...QUICK, '--runs', '1', '--otlp', receiver.url)
+      const ended = await bench.ended
+      expect(ended).toEqual({ code: 0, stderr: expect.stringMatching(said), ms: expect.any(Number) })
+      expect(ended.ms - ms).toBeLessThan(LATE)
+      expect(JSON.parse(await bench.text('results.json'))).toHaveProperty('results')
+    } finally {
+      await receiver.close()
+    }
+  },
+  60_000,
+)
+
+test('Ctrl-C sends what there is, cancelled runs included, and writes no files', async () => {
+  await using receiver = await otlpReceiver()
+  await using bench = await startBench('--scenario', 'b', '--otlp', receiver.url, '--traces', 'traces.json')
+  // The batch of the first five seconds: it is at work.
+  const { spans } = await receiver.waitFor(({ spans }) => spans.length > 0, { timeout: 30_000 })
+  expect(outcomes(spans)).not.toContain('cancelled')
+  bench.child.kill('SIGINT')
+  expect(await bench.ended).toMatchObject({ code: 130, stderr: 'Stopped; nothing was written.\n' })
+  expect(outcomes(receiver.spans)).toContain('cancelled')
+  await expect(bench.text('traces.json')).rejects.toThrow('ENOENT')
+}, 60_000)
+
+test('Ctrl-C does not wait for a collector that hangs', async () => {
+  await using receiver = await otlpReceiver({ fault: 'hang' })
+  await using bench = await startBench('--scenario', 'b', '--otlp', receiver.url)
+  await receiver.waitFor(({ requests }) => requests.length > 0, { timeout: 30_000 })
+  const stopped = performance.now()
+  bench.child.kill('SIGINT')
+  expect(await bench.ended).toMatchObject({ code: 130 })
+  expect(performance.now() - stopped).toBeLessThan(LATE)
+}, 60_000)
+
+let alone: Promise<number> | undefined
+
+/** What a run takes that sends nothing, in milliseconds. */
+function timeAlone(): Promise<number> {
+  return (alone ??= (async () => {
+    await using bench = await startBench(...QUICK, '--runs', '1')
+    return (await bench.ended).ms
+  })())
+}
+
+function sorted(spans: readonly ReceivedSpan[]): readonly string[] {
+  return spans
+    .map((span) => JSON.stringify(span, (_, value) => (typeof value === 'bigint' ? `${value}` : value)))
+    .sort()
+}
+
+function outcomes(spans: readonly ReceivedSpan[]): readonly unknown[] {
+  return spans.filter(({ name }) => name.startsWith('invoke_agent')).map((span) => span.attributes['meanwhile.outcome'])
+}

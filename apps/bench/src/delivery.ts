@@ -1,0 +1,81 @@
+/** Spans to a collector, without loss as far as that is ours, and counted: those that ended, and those that arrived. */
+
+import { messageOf } from '@meanwhile/core'
+import type { BatchSpanProcessor, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace'
+
+export interface Delivery {
+  readonly processor: SpanProcessor
+  /** What to tell of it when all is over, if not all spans arrived; `error` is what the SDK said as it shut down. */
+  problem(error: unknown): string | undefined
+}
+
+/** The default of 2,048 loses what comes in a burst; so many fill 64 MB. */
+const QUEUE = 65_536
+/** The exporter sends 30 batches at once, at the most, and drops the rest: all of the queue must fit into them. */
+const BATCH = 4_096
+
+export async function deliveryOf(url: string): Promise<Delivery> {
+  const [{ OTLPTraceExporter }, { BatchSpanProcessor }] = await Promise.all([
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/sdk-trace'),
+  ])
+  const count = { ended: 0, arrived: 0, error: undefined as unknown }
+  const exporter = new OTLPTraceExporter({ url: new URL('v1/traces', url.endsWith('/') ? url : `${url}/`).href })
+  const batches = new BatchSpanProcessor({
+    exporter: counting(exporter, count),
+    maxQueueSize: QUEUE,
+    maxExportBatchSize: BATCH,
+  })
+  return {
+    processor: counted(batches, count),
+    problem(error) {
+      const { ended, arrived } = count
+      if (arrived === ended) return undefined
+      const reason = reasonOf(count.error ?? error)
+      return `${some(ended - arrived, ended)} not sent to ${url}${reason === '' ? '' : `: ${reason}`}`
+    },
+  }
+}
+
+interface Count {
+  ended: number
+  arrived: number
+  error: unknown
+}
+
+function counting(exporter: SpanExporter, count: Count): SpanExporter {
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        if (result.code === 0) count.arrived += spans.length
+        else count.error = result.error
+        done(result)
+      })
+    },
+    shutdown: () => exporter.shutdown(),
+  }
+}
+
+function counted(processor: BatchSpanProcessor, count: Count): SpanProcessor {
+  return {
+    onStart: () => undefined,
+    onEnd(span) {
+      // What a sampler leaves out is not meant to arrive.
+      count.ended += span.spanContext().traceFlags & 1
+      processor.onEnd(span)
+    },
+    forceFlush: () => processor.forceFlush(),
+    shutdown: () => processor.shutdown(),
+  }
+}
+
+function some(part: number, all: number): string {
+  const format = new Intl.NumberFormat('en')
+  return part === all ? `${format.format(all)} spans` : `${format.format(part)} of ${format.format(all)} spans`
+}
+
+/** The SDK gives several errors as a list, and an error of the network may hold several, and no words of its own. */
+function reasonOf(error: unknown): string {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : Array.isArray(error) ? error[0] : error
+  return first === undefined ? '' : messageOf(first) || (first instanceof Error ? first.name : '')
+}

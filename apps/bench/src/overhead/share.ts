@@ -1,0 +1,72 @@
+/**
+ * What telemetry takes of a run, after a sampling profiler. Without an SDK there is nothing to compare a run with, as core makes its
+ * calls in any case; and the difference that an SDK makes is small beside what a busy machine does to two runs.
+ */
+
+import { Session } from 'node:inspector/promises'
+import { median } from '../stats.ts'
+import { cpuOf, spreadOf } from './cpu.ts'
+import { type Frame, partOf } from './profile.ts'
+import { startSdk } from './sdk.ts'
+import { manyDeltas, manySpans, type Subject } from './subjects.ts'
+import type { Spread } from './table.ts'
+
+export interface ShareOptions {
+  readonly sdk: boolean
+  readonly rounds?: number
+  /** Of the run with many spans, in each round; a fifth of them of the one with many deltas. */
+  readonly runs?: number
+}
+
+/** Microseconds of CPU. */
+export interface Shares {
+  readonly perSpan: Spread
+  /** For each layer that a delta comes through. */
+  readonly perDelta: Spread
+}
+
+export async function shares({ sdk, rounds = 7, runs = 200 }: ShareOptions): Promise<Shares> {
+  const spans = manySpans()
+  const perSpan = (await shareOf(spans, sdk, rounds, runs)).map((us) => us / spans.spans)
+  const deltas = manyDeltas()
+  const ofSpans = deltas.spans * (median(perSpan) ?? Number.NaN)
+  const perDelta = (await shareOf(deltas, sdk, rounds, Math.ceil(runs / 5))).map(
+    (us) => Math.max(0, us - ofSpans) / (deltas.deltas * deltas.layers),
+  )
+  return { perSpan: spreadOf(perSpan), perDelta: spreadOf(perDelta) }
+}
+
+/** Microseconds of each run, in each round: telemetry's part by the profile, of the time without the profiler. */
+async function shareOf(subject: Subject, sdk: boolean, rounds: number, runs: number): Promise<readonly number[]> {
+  const { tracerProvider, inContexts, shutdown } = startSdk()
+  const work = () => (sdk ? inContexts(() => subject.runs(runs, tracerProvider)) : subject.runs(runs))
+  await work()
+  const costs: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const cpu = (await cpuOf(work)) / runs
+    costs.push(cpu * (await profiled(work)))
+  }
+  await shutdown()
+  return costs
+}
+
+async function profiled(work: () => Promise<void>): Promise<number> {
+  const session = new Session()
+  session.connect()
+  try {
+    await session.post('Profiler.enable')
+    await session.post('Profiler.setSamplingInterval', { interval: 200 })
+    await session.post('Profiler.start')
+    await work()
+    const { profile } = await session.post('Profiler.stop')
+    return partOf(profile, isTelemetry)
+  } finally {
+    session.disconnect()
+  }
+}
+
+/** API, SDK, and all of core's telemetry but for the flows with layers: those close, blame and end, and would be there in any case. */
+function isTelemetry({ url }: Frame): boolean {
+  if (url.includes('/@opentelemetry/')) return true
+  return url.includes('/telemetry/') && !url.endsWith('/traced.ts')
+}

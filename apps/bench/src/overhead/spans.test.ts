@@ -1,0 +1,62 @@
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { expect, test } from 'vitest'
+import { pairs } from './pairs.ts'
+import { partOf } from './profile.ts'
+import { shares } from './share.ts'
+import { manyDeltas, manySpans } from './subjects.ts'
+
+test.each([
+  ['many spans', manySpans()],
+  ['many deltas', manyDeltas()],
+])('the run with %s has as many as it says', async (_, subject) => {
+  const exporter = new InMemorySpanExporter()
+  const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+  await subject.runs(2, provider)
+  expect(exporter.getFinishedSpans()).toHaveLength(2 * subject.spans)
+})
+
+test('a run is measured with an SDK and without, by turns, and no span is lost', async () => {
+  const { spansPerRun, without, more } = await pairs({ rounds: 3, runs: 20 })
+  expect(spansPerRun).toBe(39)
+  expect(without.median).toBeGreaterThan(0)
+  expect(more.median).toBeLessThan(10 * without.median)
+}, 30_000)
+
+test('a profile finds what spans and deltas take; with an SDK spans take more, and neither a multiple of its bar', async () => {
+  const options = { rounds: 3, runs: 100 }
+  const without = await shares({ sdk: false, ...options })
+  const traced = await shares({ sdk: true, ...options })
+  expect(without.perSpan.median).toBeGreaterThan(0)
+  expect(without.perSpan.median).toBeLessThan(20)
+  expect(without.perDelta.median).toBeLessThan(1)
+  expect(traced.perSpan.median).toBeGreaterThan(without.perSpan.median)
+  expect(traced.perSpan.median).toBeLessThan(80)
+  expect(traced.perDelta.median).toBeLessThan(5)
+}, 30_000)
+
+test('the engine’s own functions are on the account of who called them; collecting garbage is on nobody’s', () => {
+  const frame = (functionName: string, url = '') => ({
+    functionName,
+    url,
+    scriptId: '0',
+    lineNumber: 0,
+    columnNumber: 0,
+  })
+  const profile = {
+    nodes: [
+      { id: 1, callFrame: frame('(root)'), children: [2, 3, 7] },
+      { id: 2, callFrame: frame('(garbage collector)') },
+      { id: 3, callFrame: frame('run', 'core/loop.ts'), children: [4, 6] },
+      { id: 4, callFrame: frame('open', 'core/telemetry/spans.ts'), children: [5] },
+      { id: 5, callFrame: frame('entries') },
+      { id: 6, callFrame: frame('push') },
+      { id: 7, callFrame: frame('(idle)') },
+    ],
+    startTime: 0,
+    endTime: 1_000,
+    samples: [2, 3, 4, 5, 6, 7, 4],
+    timeDeltas: [100, 50, 10, 20, 10, 500, 10],
+  }
+  expect(partOf(profile, ({ url }) => url.includes('telemetry'))).toBe(40 / 100)
+  expect(partOf(profile, ({ url }) => url.includes('loop'))).toBe(60 / 100)
+})

@@ -1,0 +1,99 @@
+/** Core's own cost beside what it may cost at the most. */
+
+import { styleText } from 'node:util'
+import { precise } from '../format.ts'
+import type { Pairs } from './pairs.ts'
+
+export interface Figures {
+  readonly runsPerSecond: number
+  /** Runs per second with 1,000 at once, as a part of those one after another. */
+  readonly atOnce: number
+  readonly heldKiB: number
+  readonly growthMb: number
+  readonly bundleKb: number
+  /** The same of `createAgent` and `tool` alone. */
+  readonly agentKb: number
+  readonly importMs: number
+  /** As a part of the time to import `ai`, the AI SDK. */
+  readonly importOfAi: number
+  readonly pairs: Pairs
+  /** Microseconds of CPU. */
+  readonly spanUs: Spread
+  readonly untracedSpanUs: Spread
+  readonly deltaUs: Spread
+  readonly untracedDeltaUs: Spread
+}
+
+/** Of what was measured many times: half of the measurements are between low and high. */
+export interface Spread {
+  readonly median: number
+  readonly low: number
+  readonly high: number
+}
+
+interface Bar {
+  readonly figure: Exclude<keyof Figures, 'pairs'>
+  readonly title: string
+  readonly unit: string
+  readonly limit: number
+  /** Whether more is better. */
+  readonly atLeast?: true
+}
+
+const CORE: readonly Bar[] = [
+  { figure: 'runsPerSecond', title: 'runs one after another', unit: '/s', limit: 1_000, atLeast: true },
+  { figure: 'atOnce', title: '1,000 runs at once, of that', unit: '', limit: 0.8, atLeast: true },
+  { figure: 'heldKiB', title: 'heap per run, 10,000 held open', unit: 'KiB', limit: 40 },
+  { figure: 'growthMb', title: 'heap growth after 10,000 runs', unit: 'MB', limit: 5 },
+  { figure: 'bundleKb', title: 'core, bundled, minified, gzipped', unit: 'KB', limit: 25 },
+  { figure: 'agentKb', title: 'of that createAgent and tool alone', unit: 'KB', limit: 25 },
+  { figure: 'importMs', title: 'import of core', unit: 'ms', limit: 40 },
+  { figure: 'importOfAi', title: 'of the import of the AI SDK', unit: '', limit: 0.52 },
+]
+
+const SPANS: readonly Bar[] = [
+  { figure: 'untracedSpanUs', title: 'per span, no SDK', unit: 'µs', limit: 1 },
+  { figure: 'untracedDeltaUs', title: 'per delta and layer, no SDK', unit: 'µs', limit: 0.05 },
+  { figure: 'spanUs', title: 'per span, batch processor', unit: 'µs', limit: 8 },
+  { figure: 'deltaUs', title: 'per delta and layer, with an SDK', unit: 'µs', limit: 0.5 },
+]
+
+/** The titles of the bars that were missed. */
+export function missed(figures: Figures): readonly string[] {
+  return [...CORE, ...SPANS].filter((bar) => !isMet(bar, figures)).map(({ title }) => title)
+}
+
+export function overheadTable(figures: Figures): string {
+  const { spansPerRun, without, more } = figures.pairs
+  const run = `a run of ${spansPerRun} spans: ${inWords(without)} µs without an SDK, with one ${inWords(more)} more`
+  return [
+    ...block('Overhead of core', '2 steps, 1 tool, 50 deltas, in process, no OpenTelemetry SDK', CORE, figures),
+    ...block('Overhead of spans, in CPU time', `${run}; medians, and where half of the rounds are`, SPANS, figures),
+  ].join('\n')
+}
+
+function block(title: string, about: string, bars: readonly Bar[], figures: Figures): readonly string[] {
+  const lines = bars.map((bar) => {
+    const figure = figures[bar.figure]
+    const value = precise(medianOf(figure)).padStart(8)
+    const limit = `${bar.atLeast ? '≥' : '≤'} ${precise(bar.limit)}`
+    const mark = isMet(bar, figures) ? styleText('green', '✓') : styleText('red', '✗')
+    const spread =
+      typeof figure === 'number' ? '' : styleText('dim', `  ${precise(figure.low)} to ${precise(figure.high)}`)
+    return `   ${bar.title.padEnd(34)}${value} ${bar.unit.padEnd(4)}${styleText('dim', limit.padEnd(9))}${mark}${spread}`
+  })
+  return ['', styleText('bold', title), `   ${styleText('dim', about)}`, ...lines, '']
+}
+
+function isMet({ figure, limit, atLeast }: Bar, figures: Figures): boolean {
+  const value = medianOf(figures[figure])
+  return atLeast ? value >= limit : value <= limit
+}
+
+function medianOf(figure: number | Spread): number {
+  return typeof figure === 'number' ? figure : figure.median
+}
+
+function inWords({ median, low, high }: Spread): string {
+  return `${precise(median)} (${precise(low)} to ${precise(high)})`
+}

@@ -1,0 +1,133 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { assertNotSent, assertSpanTree, spanNamed } from '@meanwhile/harness/assert'
+import { type OtlpReceiver, type OtlpReceiverOptions, otlpReceiver } from '@meanwhile/harness/otlp'
+import { expect, onTestFinished, test, vi } from 'vitest'
+
+// examples/tracing.ts as its user starts it: a process of its own, with nothing but the environment to say where spans go.
+
+vi.setConfig({ testTimeout: 30_000 })
+
+const PROGRAM = fileURLToPath(new URL('../../../examples/tracing.ts', import.meta.url))
+
+/** What ends late takes eight seconds: the SDK's time limits if nobody sets others. */
+const IN_TIME = 5_000
+
+async function setup(options?: OtlpReceiverOptions) {
+  const receiver = await otlpReceiver(options)
+  onTestFinished(() => receiver.close())
+  return receiver
+}
+
+function start({ url }: OtlpReceiver, environment: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, ['--conditions=@meanwhile/source', '--no-warnings', PROGRAM], {
+    env: {
+      PATH: process.env.PATH,
+      OTEL_EXPORTER_OTLP_ENDPOINT: url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const text = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (part: string) => (text[name] += part))
+  }
+  const ended = new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, ...text }))
+  })
+  return { child, ended }
+}
+
+/** Resolves when it has written that its tool is at work. */
+function atWork(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.stdout?.on('data', (part: string) => part.includes('weather starts') && resolve())
+  })
+}
+
+const ATTRIBUTES = ['meanwhile.outcome', 'meanwhile.dispatch.mode']
+
+test('the example delivers its run to a collector before it ends, and says nothing of the machine', async () => {
+  const receiver = await setup()
+  expect(await start(receiver).ended).toEqual({
+    code: 0,
+    stdout: 'weather starts while the model speaks\nSunny.\n',
+    stderr: '',
+  })
+  assertSpanTree(
+    receiver.spans,
+    `
+      invoke_agent trip_planner {"meanwhile.outcome":"completed"}
+        middleware eager-tools wrapAgent
+          middleware eager-tools wrapModel
+            chat scripted-1 {"meanwhile.outcome":"completed"}
+          execute_tool weather {"meanwhile.outcome":"committed","meanwhile.dispatch.mode":"early"}
+          middleware eager-tools wrapModel
+            chat scripted-1 {"meanwhile.outcome":"completed"}
+    `,
+    { attributes: ATTRIBUTES },
+  )
+  const { resource, scope } = spanNamed(receiver.spans, 'execute_tool weather')
+  expect(scope).toEqual({ name: '@meanwhile/core', version: expect.any(String) })
+  expect(resource).toEqual({
+    'service.name': 'trip-planner',
+    'telemetry.sdk.language': 'nodejs',
+    'telemetry.sdk.name': 'opentelemetry',
+    'telemetry.sdk.version': expect.any(String),
+  })
+  assertNotSent(receiver.requests, ['Rome', 'Sunny', process.execPath])
+  expect(new Set(receiver.requests.map(({ path }) => path))).toEqual(new Set(['/v1/traces']))
+})
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s in the midst of a run delivers the run as far as it came',
+  async (signal) => {
+    const receiver = await setup()
+    const { child, ended } = start(receiver)
+    await atWork(child)
+    child.kill(signal)
+    expect(await ended).toEqual({ code: 130, stdout: 'weather starts while the model speaks\n', stderr: '' })
+    assertSpanTree(
+      receiver.spans,
+      `
+        invoke_agent trip_planner
+          middleware eager-tools wrapAgent
+            middleware eager-tools wrapModel
+              chat scripted-1
+            execute_tool weather
+      `,
+    )
+    const outcome = (name: string) => spanNamed(receiver.spans, name).attributes['meanwhile.outcome']
+    expect(outcome('invoke_agent trip_planner')).toBe('cancelled')
+    // The model still spoke, or had just ended.
+    expect(['discarded', 'cancelled']).toContain(outcome('execute_tool weather'))
+  },
+)
+
+test.each([
+  ['is not there', undefined, /^traces not sent: .*ECONNREFUSED.*\n$/],
+  ['hangs', 'hang', /^traces not sent: Request timed out\n$/],
+  ['answers 503', { status: 503 }, /^traces not sent: .+\n$/],
+] as const)('with a collector that %s the run succeeds, and the process ends in time', async (_, fault, said) => {
+  const receiver = await setup({ fault: fault ?? [] })
+  if (fault === undefined) await receiver.close()
+  const { child, ended } = start(receiver)
+  await atWork(child)
+  const began = performance.now()
+  expect(await ended).toEqual({
+    code: 0,
+    stdout: 'weather starts while the model speaks\nSunny.\n',
+    stderr: expect.stringMatching(said),
+  })
+  expect(performance.now() - began).toBeLessThan(IN_TIME)
+})
+
+test('a collector that takes no protobuf is not silent about it', async () => {
+  const receiver = await setup()
+  const { ended } = start(receiver, { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' })
+  expect(await ended).toMatchObject({ code: 0, stderr: 'traces not sent: Unsupported Media Type\n' })
+  expect(receiver.requests.map(({ status }) => status)).toEqual([415])
+})

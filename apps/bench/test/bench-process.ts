@@ -1,0 +1,50 @@
+/** The bench as its user starts it: a process of its own. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const PROGRAM = fileURLToPath(new URL('../src/index.ts', import.meta.url))
+
+export interface BenchProcess extends AsyncDisposable {
+  readonly child: ChildProcess
+  /** How it ended, and after how many milliseconds. */
+  readonly ended: Promise<{ readonly code: number | null; readonly stderr: string; readonly ms: number }>
+  /** Of a file that it has written. */
+  text(file: string): Promise<string>
+}
+
+/** One wire, few runs, all files in a folder of its own; `traces.json` may be named in the options. */
+export async function startBench(...options: readonly string[]): Promise<BenchProcess> {
+  const folder = await mkdtemp(join(tmpdir(), 'meanwhile-bench-'))
+  const start = performance.now()
+  const files = ['--json', 'results.json', '--report', 'report.html']
+  const args = [
+    '--conditions=@meanwhile/source',
+    '--no-warnings',
+    PROGRAM,
+    '--wire',
+    'openai-chat',
+    ...files,
+    ...options,
+  ]
+  const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+  let stderr = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  const ended = new Promise<Awaited<BenchProcess['ended']>>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, stderr, ms: performance.now() - start }))
+  })
+  return {
+    child,
+    ended,
+    text: (file) => readFile(join(folder, file), 'utf8'),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await ended
+      await rm(folder, { recursive: true })
+    },
+  }
+}

@@ -1,0 +1,25 @@
+/** An application that sets up its SDK only after it has imported the packages, made an agent and run it. For tests. */
+
+import { createAgent, runTool, tool } from '@meanwhile/core'
+import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { eagerTools } from '@meanwhile/eager-tools'
+import { z } from 'zod'
+
+const look = tool({ name: 'look', description: 'l', input: z.object({}), effect: 'read', execute: () => 'seen' })
+
+function agentNamed(name: string) {
+  const responses = Array.from({ length: 2 }, () => [respond(call('look')), respond(say('Done.'))])
+  return createAgent({ name, model: scriptedModel(responses.flat()), tools: [look], middleware: [eagerTools()] })
+}
+
+const early = agentNamed('early')
+console.log((await early.run('Without an SDK.')).text)
+
+const { NodeSDK } = await import('@opentelemetry/sdk-node')
+const sdk = new NodeSDK()
+sdk.start()
+
+console.log((await early.run('With an SDK.')).text)
+console.log((await agentNamed('late').run('With an SDK.')).text)
+console.log(await runTool(look, {}))
+await sdk.shutdown()

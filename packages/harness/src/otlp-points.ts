@@ -1,0 +1,143 @@
+/** Metrics as OTLP/JSON carries them, made flat: one record per instrument, set of attributes and export. */
+
+import { type Attributes, type KeyValue, plain, type WireResource, type WireScope } from './otlp-attributes.ts'
+
+/** What one instrument had come to, for one set of attributes, when it was exported. */
+export type ReceivedPoint = ReceivedNumber | ReceivedHistogram
+
+interface PointOfMetric {
+  /** Of the metric. */
+  readonly name: string
+  /** Such as `s` or `{tool_call}`; `''` if it has none. */
+  readonly unit: string
+  readonly attributes: Attributes
+  /** Nanoseconds since the epoch: what is counted began at `start`, and was looked at then. */
+  readonly start: bigint
+  readonly time: bigint
+  readonly scope: { readonly name: string; readonly version?: string }
+  readonly resource: Attributes
+}
+
+export interface ReceivedNumber extends PointOfMetric {
+  readonly kind: 'counter' | 'up-down-counter' | 'gauge'
+  readonly value: number
+  /** Since the last export, or since the start. Absent of a gauge. */
+  readonly temporality?: Temporality
+}
+
+export interface ReceivedHistogram extends PointOfMetric {
+  readonly kind: 'histogram'
+  readonly count: number
+  readonly sum: number
+  readonly min?: number
+  readonly max?: number
+  /** The upper bounds of the buckets but the last, which has none. Empty of an exponential histogram. */
+  readonly bounds: readonly number[]
+  /** How many values each bucket holds. */
+  readonly counts: readonly number[]
+  readonly temporality: Temporality
+}
+
+export type Temporality = 'delta' | 'cumulative'
+
+/** The points of one OTLP/JSON payload (an `ExportMetricsServiceRequest`), in its order. */
+export function pointsOf({ resourceMetrics = [] }: MetricsRequest): ReceivedPoint[] {
+  return resourceMetrics.flatMap(({ resource, scopeMetrics = [] }) => {
+    const about = plain(resource?.attributes)
+    return scopeMetrics.flatMap(({ scope, metrics = [] }) =>
+      metrics.flatMap((metric) => pointsOfMetric(metric, { scope: { name: '', ...scope }, resource: about })),
+    )
+  })
+}
+
+function pointsOfMetric(metric: WireMetric, from: Pick<PointOfMetric, 'scope' | 'resource'>): ReceivedPoint[] {
+  const common = ({ attributes, startTimeUnixNano = 0, timeUnixNano = 0 }: WirePoint): PointOfMetric => ({
+    name: metric.name,
+    unit: metric.unit ?? '',
+    attributes: plain(attributes),
+    start: BigInt(startTimeUnixNano),
+    time: BigInt(timeUnixNano),
+    ...from,
+  })
+  const { sum, gauge } = metric
+  const histogram = metric.histogram ?? metric.exponentialHistogram
+  return [
+    ...(sum?.dataPoints ?? []).map((point) => ({
+      ...common(point),
+      kind: sum?.isMonotonic ? ('counter' as const) : ('up-down-counter' as const),
+      value: numberOf(point),
+      temporality: temporalityOf(sum),
+    })),
+    ...(gauge?.dataPoints ?? []).map((point) => ({
+      ...common(point),
+      kind: 'gauge' as const,
+      value: numberOf(point),
+    })),
+    ...(histogram?.dataPoints ?? []).map((point) => ({
+      ...common(point),
+      kind: 'histogram' as const,
+      count: Number(point.count),
+      sum: point.sum ?? 0,
+      ...(point.min !== undefined && { min: point.min }),
+      ...(point.max !== undefined && { max: point.max }),
+      bounds: point.explicitBounds ?? [],
+      counts: (point.bucketCounts ?? []).map(Number),
+      temporality: temporalityOf(histogram),
+    })),
+  ]
+}
+
+function numberOf({ asInt, asDouble }: WireNumber): number {
+  return Number(asInt ?? asDouble ?? 0)
+}
+
+/** Numbers of the wire: 1 and 2. */
+function temporalityOf(metric: WireAggregation<unknown> | undefined): Temporality {
+  return metric?.aggregationTemporality === 1 ? 'delta' : 'cumulative'
+}
+
+/** What OTLP/JSON looks like, as far as it is read here. */
+export interface MetricsRequest {
+  readonly resourceMetrics?: readonly {
+    readonly resource?: WireResource
+    readonly scopeMetrics?: readonly {
+      readonly scope?: WireScope
+      readonly metrics?: readonly WireMetric[]
+    }[]
+  }[]
+}
+
+interface WireMetric {
+  readonly name: string
+  readonly unit?: string
+  readonly sum?: WireAggregation<WireNumber>
+  readonly gauge?: WireAggregation<WireNumber>
+  readonly histogram?: WireAggregation<WireHistogram>
+  readonly exponentialHistogram?: WireAggregation<WireHistogram>
+}
+
+interface WireAggregation<Point> {
+  readonly dataPoints?: readonly Point[]
+  readonly aggregationTemporality?: number
+  readonly isMonotonic?: boolean
+}
+
+interface WirePoint {
+  readonly attributes?: readonly KeyValue[]
+  readonly startTimeUnixNano?: string | number
+  readonly timeUnixNano?: string | number
+}
+
+interface WireNumber extends WirePoint {
+  readonly asInt?: string | number
+  readonly asDouble?: number
+}
+
+interface WireHistogram extends WirePoint {
+  readonly count: string | number
+  readonly sum?: number
+  readonly min?: number
+  readonly max?: number
+  readonly explicitBounds?: readonly number[]
+  readonly bucketCounts?: readonly (string | number)[]
+}
