@@ -116,6 +116,15 @@ async function run(wire: WireName, more: Partial<AgentOptions> = {}) {
   return await agent.run(said('the prompt'))
 }
 
+/** Those that every wire has: what there are of tokens depends on what it counts. */
+const METRICS: readonly unknown[] = expect.arrayContaining([
+  'app.visits',
+  'gen_ai.client.inference.duration',
+  'gen_ai.execute_tool.duration',
+  'gen_ai.invoke_agent.duration',
+  'meanwhile.tool_calls',
+])
+
 test.each(WIRE_NAMES)(
   'nothing that anybody said is in what is posted: prompts, arguments, results, errors, invented names, on %s',
   async (wire) => {
@@ -127,7 +136,8 @@ test.each(WIRE_NAMES)(
       expect(JSON.stringify(messages)).toContain(said(where))
     }
 
-    const { spans, requests } = await app.sent()
+    const { spans, points, requests } = await app.sent()
+    expect(points.map(({ name }) => name)).toEqual(METRICS)
     expect(new Set(requests.map(({ path }) => path))).toEqual(new Set(['/v1/traces', '/v1/metrics']))
     expect(spans.map(({ name }) => name)).toEqual(
       expect.arrayContaining([

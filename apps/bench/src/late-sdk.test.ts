@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 
 const PROGRAM = fileURLToPath(new URL('../test/late-sdk.ts', import.meta.url))
 
-test('an SDK set up after packages, agents and runs gets the spans of all that comes then, old agents included', async () => {
+test('an SDK set up after packages, agents and runs gets the spans and metrics of all that comes then, old agents included', async () => {
   await using receiver = await otlpReceiver()
   const env = {
     PATH: process.env.PATH,
@@ -26,5 +26,12 @@ test('an SDK set up after packages, agents and runs gets the spans of all that c
         execute_tool look
         middleware eager-tools wrapModel
           chat scripted-1`
+  const runs = receiver.points.filter(({ name }) => name === 'gen_ai.invoke_agent.duration')
+  expect(
+    runs.map((point) => [point.attributes['gen_ai.agent.name'], point.kind === 'histogram' && point.count]),
+  ).toEqual([
+    ['early', 1],
+    ['late', 1],
+  ])
   assertSpanTree(receiver.spans, `${run('early')}${run('late')}\n    execute_tool look`)
 }, 30_000)
