@@ -29,17 +29,17 @@ export function endAttemptSpan(run: RunState, { span, started }: OpenSpan, end: 
   const failure = left ? undefined : failureOf(error, typeOf)
   const message = answer ?? (left ? undefined : partialOf(error))
   const firstChunk = firstEvent === undefined ? undefined : (firstEvent - started) / 1000
-  if (failure) set(span, { [FINISH_REASONS]: ['error'] })
+  if (failure) set(span, () => ({ [FINISH_REASONS]: ['error'] }))
   if (message) {
     setResponse(span, message)
-    record(span, run.capture, contentsOfAnswer(message))
+    record(span, run.capture, () => contentsOfAnswer(message))
   }
   if (failure) setError(span, error, run.capture, failure)
-  set(span, {
+  set(span, () => ({
     [TIME_TO_FIRST_CHUNK]: firstChunk,
     [CALLS_EARLY]: early,
     [OUTCOME]: left ? 'cancelled' : outcomeOf(error),
-  })
+  }))
   const ended = performance.now()
   endSpan(span, ended)
   run.metrics?.attempt({ model, duration: (ended - started) / 1000, firstChunk, message, error: failure })

@@ -60,7 +60,7 @@ export function attemptFlow(
       attempt = observer.started(request)
       const place = { step: run.step, attempt, conversationId: run.conversationId }
       const open = startChatSpan(run.tracer, parent, request, place)
-      record(open.span, run.capture, contentsOfRequest(request))
+      record(open.span, run.capture, () => contentsOfRequest(request))
       return open
     },
     make: ({ span }) => {

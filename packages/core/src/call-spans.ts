@@ -28,7 +28,7 @@ export function endSpans(entry: CallEntry, metrics: Metrics | undefined, compens
   const fates = executions.map((execution) => endExecution(entry, execution, metrics, compensated))
   const fate = fates.at(-1) ?? fateOf(entry, entry.message?.isError)
   for (const { span, ended } of answers) {
-    set(span, { [OUTCOME]: fate, [DISCARD_REASON]: entry.discarded })
+    set(span, () => ({ [OUTCOME]: fate, [DISCARD_REASON]: entry.discarded }))
     endSpan(span, ended)
   }
   const early = executions.length > 0 ? executions.some((execution) => execution.early) : entry.startedEarly
@@ -49,14 +49,14 @@ function endExecution(
   const stays = undone === false ? 'compensation_failed' : undefined
   const outcome = execution.ended === undefined ? 'abandoned' : fateOf(entry, failure !== undefined, execution)
   const headStart = aheadOf(entry, execution)
-  set(span, {
+  set(span, () => ({
     [OUTCOME]: outcome,
     [SETTLED]: execution.ended === undefined || abandoned ? false : undefined,
     [DISCARD_REASON]: entry.discarded,
     [HEAD_START]: headStart,
     [OVERLAP]: headStart && Math.min(headStart, (ended - execution.started) / 1000),
     [COMPENSATED]: undone,
-  })
+  }))
   if (failure) setError(span, error, capture, failure)
   if (stays) setFailed(span, stays)
   endSpan(span, ended)

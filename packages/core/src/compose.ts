@@ -116,7 +116,10 @@ function layer<Request, Event extends Typed, Result>(
       async ended({ span }, error) {
         await within(run.config.grace, leave())
         if (!run.spans.delete(span)) return
-        set(span, { [MIDDLEWARE_NEXT_CALLS]: made.length, [OUTCOME]: answered && !call ? 'completed' : undefined })
+        set(span, () => ({
+          [MIDDLEWARE_NEXT_CALLS]: made.length,
+          [OUTCOME]: answered && !call ? 'completed' : undefined,
+        }))
         // What is thrown once its call was aborted answers the abort.
         if (!call?.signal.aborted && failureOf(error)) setError(span, thrown, run.capture)
         // What became of the answer is known when the fate of its call is, unless nobody waits for it any more.

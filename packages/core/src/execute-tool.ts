@@ -25,7 +25,7 @@ import { unwrapJson } from './unwrap-json.ts'
 
 /** Where a tool is executed: in a run, or alone. */
 export interface Host<Result> {
-  readonly tracer: Tracer
+  readonly tracer: Tracer | undefined
   /** What the spans hold of inputs, results and errors. */
   readonly capture: CaptureContent
   /** The agent's name. */
@@ -144,7 +144,7 @@ function inSpan<Result>(
   return traced({
     open: () => {
       const attempt = ++entry.attempts
-      const open = startToolSpan(host.tracer, parent, {
+      const open = startToolSpan(host.tracer, parent, () => ({
         tool: entry.tool?.name,
         callId: entry.id,
         agent: host.agent,
@@ -153,21 +153,21 @@ function inSpan<Result>(
         early,
         asked: entry.askers.flatMap(({ span }) => span?.spanContext() ?? []),
         attributes: { [DISPATCH_QUEUED]: queued / 1000, ...host.attributes(), ...entry.attributes },
-      })
+      }))
       const { capture } = host
-      record(open.span, capture, { [TOOL_ARGUMENTS]: () => call.input })
+      record(open.span, capture, () => ({ [TOOL_ARGUMENTS]: () => call.input }))
       execution = { open, early, capture, attempt, signal, started: open.started, children: [] }
       entry.executions.push(execution)
       return open
     },
     make: () => work(host, entry, call, execution, place),
     done: ({ span }, result) => {
-      record(span, host.capture, { [TOOL_RESULT]: () => entry.done?.output })
+      record(span, host.capture, () => ({ [TOOL_RESULT]: () => entry.done?.output }))
       return result
     },
     failed: (error) => error,
     ended: ({ span }, error) => {
-      if (entry.rest) record(span, host.capture, { [TOOL_ARGUMENTS]: () => entry.call.input })
+      if (entry.rest) record(span, host.capture, () => ({ [TOOL_ARGUMENTS]: () => entry.call.input }))
       execution.ended = performance.now()
       execution.aborted = signal.aborted
       if (error !== undefined) execution.error = error
@@ -192,7 +192,7 @@ async function* work<Result>(
   // What has started with the members its tool needs is declared a `read`, and names no keys.
   const does = judgeCall(tool, whole)
   if (does.problem !== undefined) host.warn(`what ${tool.name} does: ${does.problem}`)
-  set(span, { [TOOL_EFFECT]: does.effect })
+  set(span, () => ({ [TOOL_EFFECT]: does.effect }))
   const checked = performance.now()
   const ready = () => !entry.provisional || isWithin(does, entry.ceiling, entry.keyCeiling)
   try {
@@ -203,7 +203,7 @@ async function* work<Result>(
     throw error
   }
   execution.started = performance.now()
-  set(span, { [DISPATCH_QUEUED]: (queued + execution.started - checked) / 1000 })
+  set(span, () => ({ [DISPATCH_QUEUED]: (queued + execution.started - checked) / 1000 }))
   const before = entry.effect
   entry.effect = does.effect
   try {
@@ -214,7 +214,7 @@ async function* work<Result>(
   }
   if (attempt === 1) {
     execution.lag = (performance.now() - askedAt) / 1000
-    set(span, { [DISPATCH_LAG]: execution.lag })
+    set(span, () => ({ [DISPATCH_LAG]: execution.lag }))
   }
   entry.status.begin()
   const { input } = given

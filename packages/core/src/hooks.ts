@@ -75,7 +75,8 @@ async function runHook<Data, Result>(
     if (hook !== 'beforeAgent') run.answered(place)
     const wrong = result && problem?.(result as NonNullable<Exclude<Result, void>>)
     if (wrong) throw new MiddlewareError(name, hook, wrong)
-    if (hook === 'beforeFinalAnswer') set(open.span, { [MIDDLEWARE_VERDICT]: rejects(result) ? 'reject' : 'accept' })
+    if (hook === 'beforeFinalAnswer')
+      set(open.span, () => ({ [MIDDLEWARE_VERDICT]: rejects(result) ? 'reject' : 'accept' }))
     return result
   } catch (thrown) {
     run.threw(thrown, place)

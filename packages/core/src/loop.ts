@@ -44,7 +44,7 @@ export async function runAgent(run: RunState): Promise<AgentResult> {
 
 /** What the run is to do, on its span: that of a resumed one links to the span that has it. */
 function recordTask({ span, capture, setup, messages }: RunState): void {
-  if (span) record(span, capture, contentsOfRequest({ instructions: setup.instructions, messages }))
+  if (span) record(span, capture, () => contentsOfRequest({ instructions: setup.instructions, messages }))
 }
 
 function checked(run: RunState, setup: AgentSetup): AgentSetup {

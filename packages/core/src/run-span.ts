@@ -25,7 +25,7 @@ export function endRunSpan(run: RunState, { span, started }: OpenSpan, error: un
   const { counts, wanted } = run.calls
   const failure = failureOf(error)
   const reason = failure && error instanceof ModelError ? 'error' : finishReasonOf(result)
-  set(span, {
+  set(span, () => ({
     ...run.annotationsOf(),
     [OUTCOME]: result?.status ?? outcomeOf(error),
     [STEP_COUNT]: run.step,
@@ -35,9 +35,10 @@ export function endRunSpan(run: RunState, { span, started }: OpenSpan, error: un
     [CALLS_REUSED]: counts.reused,
     [CALLS_UNKNOWN]: run.unknown.length,
     [FINISH_REASONS]: reason && [reason],
-  })
+  }))
   if (run.config.telemetry?.usageOnRun !== false) setUsage(span, run.usage)
-  if (result?.message) record(span, run.capture, contentsOfAnswer(result.message, result.finishReason))
+  const { message, finishReason } = result ?? {}
+  if (message) record(span, run.capture, () => contentsOfAnswer(message, finishReason))
   if (failure) setError(span, error, run.capture)
   const ended = performance.now()
   endSpan(span, ended)

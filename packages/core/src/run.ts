@@ -61,7 +61,7 @@ export interface Nesting {
 
 export interface RunStateOptions {
   readonly id: string
-  readonly tracer: Tracer
+  readonly tracer: Tracer | undefined
   readonly metrics: Metrics | undefined
   readonly conversationId: string | undefined
   readonly nesting: Nesting | undefined
@@ -77,7 +77,7 @@ export interface Asking {
 export class RunState {
   readonly id: string
   readonly config: AgentConfig
-  readonly tracer: Tracer
+  readonly tracer: Tracer | undefined
   /** Absent if nothing measures. */
   readonly metrics: Metrics | undefined
   readonly conversationId: string | undefined

@@ -68,5 +68,5 @@ async function profiled(work: () => Promise<void>): Promise<number> {
 /** API, SDK, and all of core's telemetry but for the flows with layers: those close, blame and end, and would be there in any case. */
 function isTelemetry({ url }: Frame): boolean {
   if (url.includes('/@opentelemetry/')) return true
-  return url.includes('/telemetry/') && !url.endsWith('/traced.ts')
+  return /\/telemetry\/|\/(?:run|attempt)-span\.ts|\/call-spans\.ts/.test(url) && !url.endsWith('/traced.ts')
 }

@@ -54,13 +54,13 @@ export function through(inner: CaptureContent, outer: CaptureContent | undefined
 }
 
 /** Puts content on a span, as JSON, because an SDK drops objects. Nothing is built that would not be recorded. */
-export function record(span: Span, capture: CaptureContent, contents: Contents): void {
+export function record(span: Span, capture: CaptureContent, contents: () => Contents): void {
   if (!capture || !span.isRecording()) return
-  for (const [attribute, build] of Object.entries(contents)) {
+  for (const [attribute, build] of Object.entries(contents())) {
     const json = captured(capture, attribute, build, (value) =>
       attribute === INPUT_MESSAGES && Array.isArray(value) ? boundedList(value, earlierJson) : boundedJson(value),
     )
-    if (json !== undefined) set(span, { [attribute]: json })
+    if (json !== undefined) set(span, () => ({ [attribute]: json }))
   }
 }
 

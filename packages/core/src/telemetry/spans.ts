@@ -7,6 +7,7 @@ import {
   INVALID_SPAN_CONTEXT,
   type Link,
   type MeterProvider,
+  ProxyTracerProvider,
   type Span,
   type SpanContext,
   SpanKind,
@@ -22,7 +23,7 @@ import * as names from './semconv.ts'
 import { untroubled } from './untroubled.ts'
 
 export interface TelemetryOptions {
-  /** Default: the global one, asked late, so that an SDK registered after the import counts. */
+  /** Default: the global one, asked when a run begins, so that an SDK registered after the import counts. */
   readonly tracerProvider?: TracerProvider
   /** Default: the global one, asked when a run begins, so that an SDK registered after the import counts. */
   readonly meterProvider?: MeterProvider
@@ -45,29 +46,44 @@ export interface OpenSpan {
   readonly started: number
 }
 
-export function tracerOf(options: TelemetryOptions | undefined): Tracer {
-  return (options?.tracerProvider ?? trace).getTracer(names.SCOPE, names.VERSION)
+/** `undefined` without an SDK, asked when a run begins: one that comes later serves the next. */
+export function tracerOf(options: TelemetryOptions | undefined): Tracer | undefined {
+  let tracer: Tracer | undefined
+  untroubled(() => {
+    const provider = options?.tracerProvider ?? trace.getTracerProvider()
+    const scope = [names.SCOPE, names.VERSION] as const
+    // The one there is before an SDK says whether there is one behind it by now.
+    tracer =
+      provider instanceof ProxyTracerProvider ? provider.getDelegateTracer(...scope) : provider.getTracer(...scope)
+  })
+  return tracer
 }
 
-function open(
-  tracer: Tracer,
-  name: string,
-  kind: SpanKind,
-  parent: Context,
-  attributes: Attributes,
-  links?: Link[],
-): OpenSpan {
+interface Beginning {
+  readonly name: string
+  readonly kind: SpanKind
+  readonly attributes: Attributes
+  readonly links?: Link[]
+}
+
+/** Nothing is built for nobody: without an SDK what runs in the span runs in its parent's context. */
+function open(tracer: Tracer | undefined, parent: Context, begin: () => Beginning): OpenSpan {
   const started = performance.now()
-  const options = { kind, attributes: present(attributes), startTime: started, ...(links && { links }) }
+  if (!tracer) return { span: silent(trace.getSpanContext(parent)), context: parent, started }
+  const { name, attributes, ...rest } = begin()
   let span: Span
   try {
-    span = tracer.startSpan(name, options, parent)
+    span = tracer.startSpan(name, { ...rest, attributes: present(attributes), startTime: started }, parent)
   } catch (error) {
     // Telemetry never throws into a run.
     diag.error('meanwhile: a span could not be started', messageOf(error))
-    span = trace.wrapSpanContext(INVALID_SPAN_CONTEXT)
+    span = silent()
   }
   return { span, context: trace.setSpan(parent, span), started }
+}
+
+function silent(context: SpanContext = INVALID_SPAN_CONTEXT): Span {
+  return trace.wrapSpanContext(context)
 }
 
 export function link(span: Span, to: SpanContext): void {
@@ -90,45 +106,52 @@ export interface RunSpan {
 }
 
 /** `invoke_agent {agent}`: the run starts → its result is known. */
-export function startRunSpan(tracer: Tracer, parent: Context, run: RunSpan): OpenSpan {
-  const name = run.agent ? `${names.INVOKE_AGENT} ${run.agent}` : names.INVOKE_AGENT
-  return open(tracer, name, SpanKind.INTERNAL, parent, {
-    ...run.attributes,
-    ...present({
-      [names.OPERATION]: names.INVOKE_AGENT,
-      [names.PROVIDER]: run.model.provider,
-      [names.REQUEST_MODEL]: run.model.id,
-      [names.RUN_ID]: run.runId,
-      [names.RUN_RESUMED]: run.resumed,
-      [names.MIDDLEWARE_ORDER]: [...run.middleware],
-      [names.AGENT_NAME]: run.agent,
-      [names.CONVERSATION_ID]: run.conversationId,
-    }),
-  })
+export function startRunSpan(tracer: Tracer | undefined, parent: Context, run: RunSpan): OpenSpan {
+  return open(tracer, parent, () => ({
+    name: run.agent ? `${names.INVOKE_AGENT} ${run.agent}` : names.INVOKE_AGENT,
+    kind: SpanKind.INTERNAL,
+    attributes: {
+      ...run.attributes,
+      ...present({
+        [names.OPERATION]: names.INVOKE_AGENT,
+        [names.PROVIDER]: run.model.provider,
+        [names.REQUEST_MODEL]: run.model.id,
+        [names.RUN_ID]: run.runId,
+        [names.RUN_RESUMED]: run.resumed,
+        [names.MIDDLEWARE_ORDER]: [...run.middleware],
+        [names.AGENT_NAME]: run.agent,
+        [names.CONVERSATION_ID]: run.conversationId,
+      }),
+    },
+  }))
 }
 
 /** `chat {model}`: request issued → stream fully received, failed or cancelled. */
 export function startChatSpan(
-  tracer: Tracer,
+  tracer: Tracer | undefined,
   parent: Context,
   { model, settings }: ModelRequest,
   place: { readonly step: number; readonly attempt: number; readonly conversationId: string | undefined },
 ): OpenSpan {
-  return open(tracer, `${names.CHAT} ${model.id}`, SpanKind.CLIENT, parent, {
-    ...attemptAttributes(model),
-    [names.REQUEST_STREAM]: true,
-    [names.CONVERSATION_ID]: place.conversationId,
-    [names.REQUEST_MAX_TOKENS]: settings.maxTokens,
-    [names.REQUEST_TEMPERATURE]: settings.temperature,
-    [names.REQUEST_TOP_P]: settings.topP,
-    [names.REQUEST_TOP_K]: settings.topK,
-    [names.REQUEST_FREQUENCY_PENALTY]: settings.frequencyPenalty,
-    [names.REQUEST_PRESENCE_PENALTY]: settings.presencePenalty,
-    [names.REQUEST_STOP_SEQUENCES]: settings.stopSequences && [...settings.stopSequences],
-    [names.REQUEST_SEED]: settings.seed,
-    [names.STEP_INDEX]: place.step || undefined,
-    [names.ATTEMPT]: place.attempt,
-  })
+  return open(tracer, parent, () => ({
+    name: `${names.CHAT} ${model.id}`,
+    kind: SpanKind.CLIENT,
+    attributes: {
+      ...attemptAttributes(model),
+      [names.REQUEST_STREAM]: true,
+      [names.CONVERSATION_ID]: place.conversationId,
+      [names.REQUEST_MAX_TOKENS]: settings.maxTokens,
+      [names.REQUEST_TEMPERATURE]: settings.temperature,
+      [names.REQUEST_TOP_P]: settings.topP,
+      [names.REQUEST_TOP_K]: settings.topK,
+      [names.REQUEST_FREQUENCY_PENALTY]: settings.frequencyPenalty,
+      [names.REQUEST_PRESENCE_PENALTY]: settings.presencePenalty,
+      [names.REQUEST_STOP_SEQUENCES]: settings.stopSequences && [...settings.stopSequences],
+      [names.REQUEST_SEED]: settings.seed,
+      [names.STEP_INDEX]: place.step || undefined,
+      [names.ATTEMPT]: place.attempt,
+    },
+  }))
 }
 
 export interface ToolSpan {
@@ -146,35 +169,44 @@ export interface ToolSpan {
 }
 
 /** `execute_tool {tool}`: slot taken, just before the input check → function settled. */
-export function startToolSpan(tracer: Tracer, parent: Context, call: ToolSpan): OpenSpan {
-  const name = call.tool ? `${names.EXECUTE_TOOL} ${call.tool}` : names.EXECUTE_TOOL
-  const attributes = {
-    [names.OPERATION]: names.EXECUTE_TOOL,
-    ...toolAttributes(call.tool, call.agent),
-    [names.TOOL_CALL_ID]: call.callId,
-    [names.ATTEMPT]: call.attempt,
-    ...call.attributes,
-    ...(call.step > 0 && {
-      [names.STEP_INDEX]: call.step,
-      [names.DISPATCH_MODE]: call.early ? 'early' : 'after_model',
-      ...(!call.early && { [names.DISPATCH_EVIDENCE]: 'model_stood' }),
-    }),
-  }
-  const links = call.asked.map((context) => ({ context }))
-  return open(tracer, name, SpanKind.INTERNAL, parent, attributes, links)
+export function startToolSpan(tracer: Tracer | undefined, parent: Context, describe: () => ToolSpan): OpenSpan {
+  return open(tracer, parent, () => {
+    const call = describe()
+    return {
+      name: call.tool ? `${names.EXECUTE_TOOL} ${call.tool}` : names.EXECUTE_TOOL,
+      kind: SpanKind.INTERNAL,
+      attributes: {
+        [names.OPERATION]: names.EXECUTE_TOOL,
+        ...toolAttributes(call.tool, call.agent),
+        [names.TOOL_CALL_ID]: call.callId,
+        [names.ATTEMPT]: call.attempt,
+        ...call.attributes,
+        ...(call.step > 0 && {
+          [names.STEP_INDEX]: call.step,
+          [names.DISPATCH_MODE]: call.early ? 'early' : 'after_model',
+          ...(!call.early && { [names.DISPATCH_EVIDENCE]: 'model_stood' }),
+        }),
+      },
+      links: call.asked.map((context) => ({ context })),
+    }
+  })
 }
 
 /** `middleware {name} {hook}`: its first step → its last. */
 export function startMiddlewareSpan(
-  tracer: Tracer,
+  tracer: Tracer | undefined,
   parent: Context,
   name: string,
   hook: string,
   step: number,
 ): OpenSpan {
-  return open(tracer, `${names.MIDDLEWARE} ${name} ${hook}`, SpanKind.INTERNAL, parent, {
-    [names.MIDDLEWARE_NAME]: name,
-    [names.MIDDLEWARE_HOOK]: hook,
-    [names.STEP_INDEX]: step || undefined,
-  })
+  return open(tracer, parent, () => ({
+    name: `${names.MIDDLEWARE} ${name} ${hook}`,
+    kind: SpanKind.INTERNAL,
+    attributes: {
+      [names.MIDDLEWARE_NAME]: name,
+      [names.MIDDLEWARE_HOOK]: hook,
+      [names.STEP_INDEX]: step || undefined,
+    },
+  }))
 }

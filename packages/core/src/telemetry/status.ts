@@ -73,7 +73,7 @@ export function setError(span: Span, error: unknown, capture: CaptureContent, ty
 
 /** Without an exception. */
 export function setFailed(span: Span, type: string, message?: string): void {
-  set(span, { [names.ERROR_TYPE]: type })
+  set(span, () => ({ [names.ERROR_TYPE]: type }))
   untroubled(() => span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) }))
 }
 
