@@ -16,6 +16,7 @@ import { endRunSpan } from './run-span.ts'
 import { RunWait } from './run-wait.ts'
 import { metricsOf } from './telemetry/metrics.ts'
 import { link, startRunSpan, tracerOf } from './telemetry/spans.ts'
+import { untroubled } from './telemetry/untroubled.ts'
 import type { Effect } from './tool.ts'
 import type { ToolStatus } from './tool-status.ts'
 
@@ -98,12 +99,13 @@ export function startRun(
   })
   run.context = span.context
   run.span = span.span
+  const inSpan = (end: () => void) => context.with(span.context, untroubled, undefined, end)
   let ended = false
   // What the run does beside its hooks, models and tools, as to save itself, nests under its span, too.
   const result = context.with(span.context, drive, undefined, run, beginning, options).then(
     (result) => {
       ended = true
-      endRunSpan(run, span, undefined, result)
+      inSpan(() => endRunSpan(run, span, undefined, result))
       const dropped = buffer?.dropped ?? 0
       const event: AgentEvent = { runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) }
       nesting?.show(event)
@@ -112,7 +114,7 @@ export function startRun(
     },
     (error: unknown) => {
       ended = true
-      endRunSpan(run, span, error)
+      inSpan(() => endRunSpan(run, span, error))
       buffer?.end({ error })
       throw error
     },

@@ -31,6 +31,7 @@ export class Funnel<Event> {
     return this.#left || this.#puller === 'busy' ? this.#whenTaken() : undefined
   }
 
+  /** For one at a time: the loop waits for each. */
   async #whenTaken(): Promise<void> {
     if (!this.#left) {
       await new Promise<void>((resolve) => {

@@ -76,7 +76,7 @@ export const RESPONSE_MODEL = 'gen_ai.response.model'
 export const FINISH_REASONS = 'gen_ai.response.finish_reasons'
 /** chat · double, later · From the request to the first event, in seconds. */
 export const TIME_TO_FIRST_CHUNK = 'gen_ai.response.time_to_first_chunk'
-/** run, chat · int, later · Tokens read; of a run the sum, which `usageOnRun: false` leaves out. */
+/** run, chat · int, later · Tokens read; of a run the sum, that before a resume included, which `usageOnRun: false` leaves out. */
 export const INPUT_TOKENS = 'gen_ai.usage.input_tokens'
 /** run, chat · int, later · Tokens written; of a run the sum. */
 export const OUTPUT_TOKENS = 'gen_ai.usage.output_tokens'
@@ -132,7 +132,7 @@ export const MIDDLEWARE_ORDER = 'meanwhile.middleware.order'
 export const OUTCOME = 'meanwhile.outcome'
 /** chat, tool, middleware · int · The step, from 1. */
 export const STEP_INDEX = 'meanwhile.step.index'
-/** run · int, later · How many steps there were. */
+/** run · int, later · How many steps there were, before a resume, too. */
 export const STEP_COUNT = 'meanwhile.step.count'
 /** chat, tool · int · The how-manieth attempt of its step, or execution of its call, from 1. */
 export const ATTEMPT = 'meanwhile.attempt'

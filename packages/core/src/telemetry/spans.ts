@@ -3,7 +3,6 @@
 import {
   type Attributes,
   type Context,
-  diag,
   INVALID_SPAN_CONTEXT,
   type Link,
   type MeterProvider,
@@ -15,7 +14,6 @@ import {
   type TracerProvider,
   trace,
 } from '@opentelemetry/api'
-import { messageOf } from '../errors.ts'
 import type { Model, ModelRequest } from '../model.ts'
 import { attemptAttributes, present, toolAttributes } from './attributes.ts'
 import type { CaptureContent } from './content.ts'
@@ -71,14 +69,14 @@ function open(tracer: Tracer | undefined, parent: Context, begin: () => Beginnin
   const started = performance.now()
   if (!tracer) return { span: silent(trace.getSpanContext(parent)), context: parent, started }
   const { name, attributes, ...rest } = begin()
-  let span: Span
-  try {
-    span = tracer.startSpan(name, { ...rest, attributes: present(attributes), startTime: started }, parent)
-  } catch (error) {
-    // Telemetry never throws into a run.
-    diag.error('meanwhile: a span could not be started', messageOf(error))
-    span = silent()
-  }
+  let span = silent()
+  untroubled(() => {
+    const made = tracer.startSpan(name, { ...rest, attributes: present(attributes), startTime: started }, parent)
+    // One that cannot be asked these is none: they are asked where nothing guards them.
+    made.isRecording()
+    made.spanContext()
+    span = made
+  })
   return { span, context: trace.setSpan(parent, span), started }
 }
 

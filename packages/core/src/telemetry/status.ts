@@ -48,7 +48,9 @@ export function typeOf(error: unknown): string {
 
 /** Of a run or a middleware. */
 function classOf(error: unknown): string {
-  return (error instanceof Error && textOf(error, 'name')) || names.OTHER
+  const name = error instanceof Error ? textOf(error, 'name') : ''
+  // Whoever throws may name it as they like; a class has a name of this kind.
+  return /^[A-Za-z_$][\w$.]{0,63}$/.test(name) ? name : names.OTHER
 }
 
 /** The trace in which an error was recorded last: one object may be thrown in many. */
@@ -65,7 +67,7 @@ export function setError(span: Span, error: unknown, capture: CaptureContent, ty
   const { traceId } = span.spanContext()
   if (!(error instanceof Error) || wasRecorded(error, traceId)) return
   recorded.set(error, traceId)
-  const name = textOf(error, 'name')
+  const name = classOf(error)
   const frames = framesOf(error)
   const stack = message ? `${name}: ${message}\n${frames}` : frames
   untroubled(() => span.recordException({ name, message: message ?? '', stack }))

@@ -1,11 +1,11 @@
 import { type SpanNode, spanTree } from '@meanwhile/harness/otlp'
-import { context, trace } from '@opentelemetry/api'
+import { context, type TracerProvider as Provider, type Span, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { createAgent, type Middleware, map, runTool, type Tool, tool } from '../index.ts'
-import { call, end, fail, respond, say, scriptedModel } from '../testing.ts'
+import { call, collect, end, fail, respond, say, scriptedModel } from '../testing.ts'
 
 beforeAll(() => {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
@@ -389,25 +389,46 @@ test('the version on the scope is the one of the package', async () => {
   expect(spans[0]?.instrumentationScope).toMatchObject({ name: manifest.name, version: manifest.version })
 })
 
-test('a tracer that throws does the run no harm', async () => {
-  const broken = {
-    getTracer: () => ({
-      startSpan: () => {
-        throw new Error('no spans today')
-      },
-      startActiveSpan: () => {
-        throw new Error('no spans today')
-      },
-    }),
-  }
-  const model = scriptedModel([respond(call('weather')), respond(say('Sunny.'))])
+const no = (): never => {
+  throw new Error('no spans today')
+}
+const span = {
+  spanContext: () => ({ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 1 }),
+  isRecording: () => true,
+  setAttribute: no,
+  setAttributes: no,
+  addEvent: no,
+  addLink: no,
+  addLinks: no,
+  setStatus: no,
+  updateName: no,
+  recordException: no,
+  end: no,
+} satisfies Span
+const providerOf = (startSpan: () => Span): Provider => ({ getTracer: () => ({ startSpan, startActiveSpan: no }) })
+
+test.each<[string, Provider]>([
+  ['that gives no tracer', { getTracer: no }],
+  ['whose tracer throws', providerOf(no)],
+  ['whose tracer gives no span', providerOf(() => undefined as never)],
+  ['whose spans take nothing', providerOf(() => span)],
+  ['whose spans do not say whether they record', providerOf(() => ({ ...span, isRecording: no }))],
+  ['whose spans have no context', providerOf(() => ({ ...span, spanContext: no }))],
+])('a provider %s does neither run nor reader nor tool any harm', async (_, provider) => {
+  const model = scriptedModel([respond(call('weather'), call('broken')), respond(say('Sunny.'))])
+  const broken = tool({ name: 'broken', description: 'b', input: z.object({}), execute: no })
   const agent = createAgent({
     model,
-    tools: [pause('weather', 10)],
+    tools: [pause('weather', 10), broken],
     middleware: [guard, early],
-    telemetry: { tracerProvider: broken },
+    telemetry: { tracerProvider: provider, captureContent: true },
   })
-  const run = agent.run('Where to?')
+  const reading = collect(agent.stream('Where to?'))
   await vi.runAllTimersAsync()
-  expect((await run).text).toBe('Sunny.')
+  const { events, result } = await reading
+  expect([result?.text, events.at(-1)?.type]).toEqual(['Sunny.', 'run-end'])
+  const alone = runTool(pause('slow', 10), {}, { telemetry: { tracerProvider: provider } })
+  await vi.runAllTimersAsync()
+  await expect(alone.result).resolves.toBeUndefined()
+  await expect(agent.run([])).rejects.toThrow()
 })

@@ -91,8 +91,10 @@ export function traced<Event, Result>(options: Traced<Event, Result>): Flow<Even
   return byHand({
     next: () => (out ? finished() : step(next)),
     async return(value) {
-      if (!out) options.closing?.()
-      if (flow && !out) return step((inner) => inner.return(value), closed)
+      if (flow && !out) {
+        options.closing?.()
+        return step((inner) => inner.return(value), closed)
+      }
       out = true
       await over
       return { done: true, value: await value }
