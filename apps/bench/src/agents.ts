@@ -46,7 +46,7 @@ function modelOf(wire: WireName, { url, ...transport }: Place): Model {
   // A run that fails is to be seen, not mended behind our back.
   const options = { apiKey: 'none', maxRetries: 0, ...transport }
   if (wire === 'anthropic') {
-    return anthropic({ client: new Anthropic({ ...options, baseURL: url }), model: 'scripted' })
+    return anthropic({ client: new Anthropic({ ...options, openTelemetry: false, baseURL: url }), model: 'scripted' })
   }
   const api = wire === 'openai-chat' ? 'chat' : 'responses'
   return openai({ client: new OpenAI({ ...options, baseURL: `${url}/v1` }), model: 'scripted', api })

@@ -22,7 +22,8 @@ export interface BareLoop {
 export async function bareLoop(loop: BareLoop): Promise<string> {
   const { place, signal } = loop
   const options = { apiKey: 'none', maxRetries: 0, ...(place.fetch && { fetch: place.fetch }) }
-  if (loop.wire === 'anthropic') return await messages(new Anthropic({ ...options, baseURL: place.url }), loop)
+  if (loop.wire === 'anthropic')
+    return await messages(new Anthropic({ ...options, openTelemetry: false, baseURL: place.url }), loop)
   const client = new OpenAI({ ...options, baseURL: `${place.url}/v1` })
   signal.throwIfAborted()
   return await (loop.wire === 'openai-chat' ? chat(client, loop) : responses(client, loop))

@@ -1,5 +1,7 @@
 /** Makes the runs of a plan: paced ones two at a time, those whose CPU time counts alone. */
 
+import { context } from '@opentelemetry/api'
+import { suppressTracing } from '@opentelemetry/core'
 import { measure, type Sample, type Subject } from './measure.ts'
 import { MODES } from './modes.ts'
 import { type Job, mayShare } from './run-plan.ts'
@@ -44,8 +46,11 @@ export async function runPlan(plan: readonly Job[], options: RunnerOptions): Pro
 /** Every wire once in every mode: connections open, code compiled. */
 async function warmUp(plan: readonly Job[], { transport, signal }: RunnerOptions): Promise<void> {
   for (const wire of new Set(plan.map((job) => job.wire))) {
-    // What fails here fails in the runs, and is told there.
-    for (const mode of MODES) await attempt({ scenario: WARM_UP, wire, mode }, transport, signal)
+    for (const mode of MODES) {
+      const job = { scenario: WARM_UP, wire, mode }
+      // What fails here fails in the runs, and is told there; its spans would stand beside theirs.
+      await context.with(suppressTracing(context.active()), () => attempt(job, transport, signal))
+    }
   }
 }
 

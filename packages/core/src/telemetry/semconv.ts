@@ -21,12 +21,12 @@ export const OTHER = '_OTHER'
  */
 export const INVOKE_AGENT = 'invoke_agent'
 /**
- * span · CLIENT · the innermost `wrapModel`, else the run; of `run.callModel` whoever called it · One attempt of a model call;
+ * span · CLIENT · the innermost `wrapModel`, else the innermost `wrapAgent`, else the run; of `run.callModel` whoever called it · One attempt of a model call;
  * `{model}` is behind it. The request is issued → its stream is fully received, failed or cancelled, read by anybody or not.
  */
 export const CHAT = 'chat'
 /**
- * span · INTERNAL · the innermost `wrapToolCall`, else the run; of a call that a tool makes, that tool's span; of a tool
+ * span · INTERNAL · the innermost `wrapToolCall`, else the innermost `wrapAgent`, else the run; of a call that a tool makes, that tool's span; of a tool
  * outside of a run, what is active · One execution of a call; `{tool}` is behind it if there is such a tool. It has its slot →
  * its function has settled. Links to the `chat` spans that asked for it. It is exported when the fate of its call is known.
  */
