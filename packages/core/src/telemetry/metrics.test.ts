@@ -11,6 +11,7 @@ import {
   type Middleware,
   map,
   runTool,
+  settle,
   type Tool,
   tool,
 } from '../index.ts'
@@ -317,6 +318,32 @@ test('a call executed twice is one call with two executions, one that a wrap ans
   ).toEqual([
     ['flaky', 'committed', 1],
     ['kept', 'committed', 1],
+  ])
+})
+
+test('a call counts as early if one of its executions began so; one that waited until it stood does not', async () => {
+  const { telemetry, points } = observed()
+  const approve: Middleware = {
+    name: 'approve',
+    async *wrapToolCall(call, next, run) {
+      if (call.name === 'kept') return { role: 'tool', callId: call.id, name: call.name, content: [] }
+      if (call.name === 'twice') await settle(next(call))
+      if (call.name !== 'look') await run.stood(call.id)
+      return yield* next(call)
+    },
+  }
+  const names = ['look', 'asks', 'twice', 'kept']
+  const model = scriptedModel([respond(...names.map((name) => call(name)), wait(100), say('.')), respond(say('Done.'))])
+  const tools = names.map((name) => pause(name, 10))
+  await played(createAgent({ model, tools, middleware: [approve, early], telemetry }).run('Go'))
+  const calls = of(await points(), 'meanwhile.tool_calls').map(({ attributes: a, sum }) =>
+    [a['gen_ai.tool.name'], a['meanwhile.dispatch.mode'], a['meanwhile.outcome'], sum].join(' '),
+  )
+  expect(calls.toSorted()).toEqual([
+    'asks after_model committed 1',
+    'kept early committed 1',
+    'look early committed 1',
+    'twice early committed 1',
   ])
 })
 

@@ -505,3 +505,40 @@ test('a discarded call that had happened was undone, or that is an error', async
   )
   expect(marks.filter((mark) => mark !== undefined)).toEqual([true, false])
 })
+
+test('of a discarded call, what had failed by itself needs no undoing: whether that went well stands beside what had happened', async () => {
+  const again: Middleware = {
+    name: 'again',
+    async *wrapToolCall(call, next) {
+      try {
+        return yield* next(call)
+      } catch {
+        return yield* next(call)
+      }
+    },
+  }
+  const undoing = async (compensate: () => void) => {
+    const move = ({ attempt }: ToolContext) => {
+      if (attempt === 1) throw new RangeError('not yet')
+      return 'moved'
+    }
+    const { said, spans } = await happened({
+      responses: [respond(call('move'), wait(50), say('.')), done],
+      tools: [toolOf('move', move, { effect: 'reversible', compensate })],
+      middleware: [withdraw, again, early],
+    })
+    const executions = spans.filter(({ name }) => name === 'execute_tool move')
+    return {
+      said: said.filter((line) => line.startsWith('execute_tool')),
+      compensated: executions.map(({ attributes }) => attributes['meanwhile.compensated']),
+    }
+  }
+  expect(await undoing(() => undefined)).toEqual({
+    said: ['execute_tool move: ERROR RangeError discarded', 'execute_tool move: discarded'],
+    compensated: [undefined, true],
+  })
+  expect(await undoing(boom)).toEqual({
+    said: ['execute_tool move: ERROR RangeError discarded', 'execute_tool move: ERROR compensation_failed discarded'],
+    compensated: [undefined, false],
+  })
+})

@@ -1,6 +1,7 @@
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { durationOf } from '../../test/observed.ts'
 import {
   type AgentResult,
   type Checkpoint,
@@ -9,9 +10,11 @@ import {
   type Middleware,
   map,
   memoryStore,
+  type ToolCall,
+  type ToolFlow,
   tool,
 } from '../index.ts'
-import { call, collect, respond, type ScriptedResponse, say, scriptedModel } from '../testing.ts'
+import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // Spans of runs that were interrupted, and of those that went on.
 
@@ -71,6 +74,11 @@ const outcomes = (spans: readonly ReadableSpan[]) =>
     .filter(({ attributes }) => 'meanwhile.outcome' in attributes)
     .map(({ name, attributes, status }) => `${name} ${String(attributes['meanwhile.outcome'])} ${status.code}`)
     .toSorted()
+
+/** What a wrap answers in the place of a tool. */
+async function* answering({ id, name }: ToolCall): ToolFlow {
+  return { role: 'tool', callId: id, name, content: [] }
+}
 
 const answersTo = ({ interrupts = [] }: AgentResult) => Object.fromEntries(interrupts.map(({ id }) => [id, 'yes']))
 
@@ -138,6 +146,54 @@ test('whoever asks, its span ends UNSET, and each span ends once (L12)', async (
   }
   expect(result.text).toBe('Done')
   expect(new Set(seen)).toEqual(new Set(['invoke_agent travel interrupted 0']))
+})
+
+test('what a stopped run had made early, and keeps, ends its span with the run, at the time when it was done (O8, O9)', async () => {
+  const early: Middleware = {
+    name: 'early',
+    wrapModel: (request, next, run) =>
+      map(next(request), (event) => {
+        if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
+        return event
+      }),
+  }
+  const cached: Middleware = {
+    name: 'cached',
+    wrapToolCall: (one, next) => (one.id === 'kept' ? answering(one) : next(one)),
+  }
+  const asking: Middleware = {
+    name: 'asking',
+    afterModel: (_, run) => {
+      if (run.step === 1 && run.answers.length === 0) throw interrupt()
+    },
+  }
+  const responses = [respond(call('look'), call('look', {}, { id: 'kept' }), wait(100), say('.')), respond(say('Done'))]
+  const agent = agentOf(responses, [asking, cached, early])
+  const first = await spansOf(agent.stream('Go'))
+  const lasted = (spans: readonly ReadableSpan[]) => spans.map((span) => `${span.name} ${durationOf(span)}`).toSorted()
+  expect(outcomes(first.spans)).toEqual([
+    'chat scripted-1 completed 0',
+    'execute_tool look committed 0',
+    'invoke_agent travel interrupted 0',
+    'middleware cached wrapToolCall committed 0',
+  ])
+  expect(lasted(first.spans)).toEqual([
+    'chat scripted-1 0.1',
+    'execute_tool look 0',
+    'invoke_agent travel 0.1',
+    'middleware asking afterModel 0',
+    'middleware cached wrapToolCall 0',
+    'middleware cached wrapToolCall 0',
+    'middleware early wrapModel 0.1',
+  ])
+  const second = await spansOf(agent.resume(checkpointOf(first.result), answersTo(first.result)))
+  expect(lasted(second.spans)).toEqual([
+    'chat scripted-1 0',
+    'invoke_agent travel 0',
+    'middleware asking afterModel 0',
+    'middleware asking afterModel 0',
+    'middleware early wrapModel 0',
+  ])
 })
 
 test('calls of a resumed run nest under the innermost wrapAgent, as ever (H28)', async () => {
