@@ -25,13 +25,13 @@ export interface Shares {
   readonly perDelta: Spread
 }
 
-export async function shares({ sdk, rounds = 7, runs = 200 }: ShareOptions): Promise<Shares> {
+export async function shares({ sdk, rounds = 7, runs = 100 }: ShareOptions): Promise<Shares> {
   const spans = manySpans()
   const perSpan = (await shareOf(spans, sdk, rounds, runs)).map((us) => us / spans.spans)
   const deltas = manyDeltas()
   const ofSpans = deltas.spans * (median(perSpan) ?? Number.NaN)
   const perDelta = (await shareOf(deltas, sdk, rounds, Math.ceil(runs / 5))).map(
-    (us) => Math.max(0, us - ofSpans) / (deltas.deltas * deltas.layers),
+    (us) => (us - ofSpans) / (deltas.deltas * deltas.layers),
   )
   return { perSpan: spreadOf(perSpan), perDelta: spreadOf(perDelta) }
 }

@@ -15,15 +15,18 @@ export interface Subject {
   runs(count: number, tracerProvider?: TracerProvider): Promise<void>
 }
 
-/** Two steps, four tool calls, and in each step 16 hooks. */
+/** Six steps, in each but the last four tool calls, and in each two hooks. */
 export function manySpans(): Subject {
-  const calls = Array.from({ length: 4 }, () => call('look', { city: 'Turin' }, { deltas: 1 }))
-  const hooks = Array.from(
-    { length: 16 },
-    (_, index): Middleware => ({ name: `h${index}`, beforeModel: () => undefined }),
+  const script = Array.from({ length: 5 }, (_, step) =>
+    respond(
+      ...Array.from({ length: 4 }, (_, index) =>
+        call('look', { city: 'Turin' }, { id: `call-${step}-${index}`, deltas: 1 }),
+      ),
+    ),
   )
-  const script = [respond(...calls), respond(say('Done.', { deltas: 1 }))]
-  return { spans: 1 + 2 + 4 + 32, deltas: 5, layers: 1, runs: runsOf(script, hooks) }
+  const hooks: Middleware = { name: 'hooks', beforeModel: () => undefined, afterModel: () => undefined }
+  const responses = [...script, respond(say('Done.', { deltas: 1 }))]
+  return { spans: 1 + 6 + 20 + 12, deltas: 21, layers: 1, runs: runsOf(responses, [hooks]) }
 }
 
 /** One step, 400 words, and four wraps round the model. */
@@ -47,7 +50,7 @@ function runsOf(script: readonly ScriptedResponse[], middleware: readonly Middle
     provider: 'none',
     id: 'none',
     stream(request) {
-      const response = script[request.messages.length === 1 ? 0 : 1]
+      const response = script[request.messages.filter(({ role }) => role === 'assistant').length]
       return scriptedModel(response ? [response] : []).stream(request)
     },
   }
