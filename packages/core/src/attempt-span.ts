@@ -6,11 +6,13 @@ import { ModelError } from './model-errors.ts'
 import type { RunState } from './run.ts'
 import { set } from './telemetry/attributes.ts'
 import { record } from './telemetry/content.ts'
+import { failureOf, typeOf } from './telemetry/error-type.ts'
+import { setError } from './telemetry/exception.ts'
 import { contentsOfAnswer } from './telemetry/message-json.ts'
+import { outcomeOf } from './telemetry/outcome.ts'
 import { setResponse } from './telemetry/response.ts'
 import { CALLS_EARLY, FINISH_REASONS, OUTCOME, TIME_TO_FIRST_CHUNK } from './telemetry/semconv.ts'
 import { endSpan, type OpenSpan } from './telemetry/spans.ts'
-import { failureOf, outcomeOf, setError, typeOf } from './telemetry/status.ts'
 
 export interface AttemptEnd {
   readonly model: Model

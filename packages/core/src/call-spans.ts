@@ -3,7 +3,10 @@
 import type { CallEntry, Execution } from './call-entry.ts'
 import { RunStop } from './errors.ts'
 import { set } from './telemetry/attributes.ts'
+import { failureOf, typeOf } from './telemetry/error-type.ts'
+import { setError, setFailed } from './telemetry/exception.ts'
 import type { Metrics } from './telemetry/metrics.ts'
+import { type Outcome, outcomeOf } from './telemetry/outcome.ts'
 import {
   COMPENSATED,
   DISCARD_REASON,
@@ -14,7 +17,6 @@ import {
   SETTLED,
 } from './telemetry/semconv.ts'
 import { endSpan } from './telemetry/spans.ts'
-import { failureOf, type Outcome, outcomeOf, setError, setFailed, typeOf } from './telemetry/status.ts'
 import { ToolTimeoutError } from './tool-errors.ts'
 
 /**

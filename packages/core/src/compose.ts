@@ -9,9 +9,10 @@ import type { Middleware, Run } from './middleware.ts'
 import type { RunState } from './run.ts'
 import { viewOf } from './run-view.ts'
 import { set } from './telemetry/attributes.ts'
+import { failureOf } from './telemetry/error-type.ts'
+import { setError } from './telemetry/exception.ts'
 import { MIDDLEWARE_NEXT_CALLS, OUTCOME } from './telemetry/semconv.ts'
 import { endSpan, startMiddlewareSpan } from './telemetry/spans.ts'
-import { failureOf, setError } from './telemetry/status.ts'
 import { traced } from './telemetry/traced.ts'
 
 /** A flow-maker that is told the context it stands in. */

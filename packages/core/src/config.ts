@@ -9,7 +9,7 @@ import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
 import { type Output, outputOf } from './output.ts'
 import { captureOf } from './telemetry/content.ts'
-import type { TelemetryOptions } from './telemetry/spans.ts'
+import type { TelemetryOptions } from './telemetry/options.ts'
 import { definitionOf, type Effect, isEffect, type Tool, type ToolSchema } from './tool.ts'
 
 export interface AgentOptions<Output = unknown> {

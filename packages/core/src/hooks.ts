@@ -9,9 +9,10 @@ import type { RunState } from './run.ts'
 import { viewOf } from './run-view.ts'
 import type { Step } from './step.ts'
 import { set } from './telemetry/attributes.ts'
+import { failureOf } from './telemetry/error-type.ts'
+import { setError } from './telemetry/exception.ts'
 import { MIDDLEWARE_VERDICT } from './telemetry/semconv.ts'
 import { endSpan, startMiddlewareSpan } from './telemetry/spans.ts'
-import { failureOf, setError } from './telemetry/status.ts'
 
 /** The set-up as all `beforeAgent`s leave it. One that gives back nothing leaves it as it is. */
 export async function runSetupHooks(run: RunState): Promise<AgentSetup> {

@@ -108,8 +108,8 @@ export type { Answers } from './restore.ts'
 export { type Cell, type CellOptions, runLocal } from './run-local.ts'
 export { type RunToolOptions, runTool, type ToolRun } from './run-tool.ts'
 export type { CaptureContent } from './telemetry/content.ts'
+export type { TelemetryOptions } from './telemetry/options.ts'
 export { DEFERRAL_REASON, DISPATCH_EVIDENCE, TIME_SAVED, TIME_WASTED } from './telemetry/semconv.ts'
-export type { TelemetryOptions } from './telemetry/spans.ts'
 export {
   type Effect,
   type ExecutedTool,

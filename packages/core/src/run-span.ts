@@ -5,7 +5,10 @@ import { ModelError } from './model-errors.ts'
 import type { RunState } from './run.ts'
 import { set } from './telemetry/attributes.ts'
 import { record } from './telemetry/content.ts'
+import { failureOf } from './telemetry/error-type.ts'
+import { setError } from './telemetry/exception.ts'
 import { contentsOfAnswer } from './telemetry/message-json.ts'
+import { outcomeOf } from './telemetry/outcome.ts'
 import { setUsage } from './telemetry/response.ts'
 import {
   CALLS_COMMITTED,
@@ -18,7 +21,6 @@ import {
   STEP_COUNT,
 } from './telemetry/semconv.ts'
 import { endSpan, type OpenSpan } from './telemetry/spans.ts'
-import { failureOf, outcomeOf, setError } from './telemetry/status.ts'
 
 /** What the run came to: a result, or what it threw. */
 export function endRunSpan(run: RunState, { span, started }: OpenSpan, error: unknown, result?: AgentResult): void {

@@ -1,12 +1,13 @@
 /** What a run, its model attempts and its tool calls are measured by: a record for each, when its span ends. */
 
-import { type Attributes, createNoopMeter, type Meter, type MeterProvider, metrics } from '@opentelemetry/api'
-import type { AssistantMessage, Usage } from '../message.ts'
+import { metrics } from '@opentelemetry/api'
+import type { AssistantMessage } from '../message.ts'
 import type { Model } from '../model.ts'
-import { attemptAttributes, present, toolAttributes } from './attributes.ts'
+import { attemptAttributes, toolAttributes } from './attributes.ts'
+import { type Instruments, instrumentsOf } from './instruments.ts'
+import type { TelemetryOptions } from './options.ts'
+import type { Outcome } from './outcome.ts'
 import * as names from './semconv.ts'
-import type { TelemetryOptions } from './spans.ts'
-import type { Outcome } from './status.ts'
 import { untroubled } from './untroubled.ts'
 
 /** Times in seconds. */
@@ -89,77 +90,4 @@ export class Metrics {
     runAttempts(this.#attempts, agent)
     runCalls(calls, agent)
   }
-}
-
-/** Records a value, if there is one, with those of the attributes that have one. */
-type Instrument = (value: number | undefined, attributes: Attributes) => void
-
-interface Instruments {
-  readonly attempt: Instrument
-  readonly first: Instrument
-  readonly tokens: readonly (readonly [keyof Usage, Instrument])[]
-  readonly execution: Instrument
-  readonly lags: Instrument
-  readonly headStarts: Instrument
-  readonly calls: Instrument
-  readonly run: Instrument
-  readonly runAttempts: Instrument
-  readonly runCalls: Instrument
-}
-
-const known = new WeakMap<MeterProvider, Instruments>()
-
-/** Made once for each provider: what is made before the SDK has started would be a no-op for ever. */
-function instrumentsOf(provider: MeterProvider): Instruments | undefined {
-  const made = known.get(provider)
-  if (made) return made
-  const meter = provider.getMeter(names.SCOPE, names.VERSION)
-  if (meter === createNoopMeter()) return undefined
-  const instruments = makeInstruments(meter)
-  known.set(provider, instruments)
-  return instruments
-}
-
-function makeInstruments(meter: Meter): Instruments {
-  const histogram = (name: string, explicitBucketBoundaries: number[], unit = 's') => {
-    const made = meter.createHistogram(name, { unit, advice: { explicitBucketBoundaries } })
-    return instrument((value, attributes) => made.record(value, attributes))
-  }
-  const counter = (name: string, unit: string) => {
-    const made = meter.createCounter(name, { unit })
-    return instrument((value, attributes) => made.add(value, attributes))
-  }
-  const tokens = (figure: keyof Usage, name: string) => [figure, counter(name, '{token}')] as const
-  const duration = doubling(0.01, 14)
-  const number = doubling(1, 8)
-  const lag = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
-  return {
-    attempt: histogram(names.INFERENCE_DURATION, duration),
-    first: histogram(names.INFERENCE_FIRST_CHUNK, duration),
-    tokens: [
-      tokens('inputTokens', names.INFERENCE_INPUT_TOKENS),
-      tokens('outputTokens', names.INFERENCE_OUTPUT_TOKENS),
-      tokens('cacheReadTokens', names.INFERENCE_CACHE_READ_TOKENS),
-      tokens('cacheWriteTokens', names.INFERENCE_CACHE_WRITE_TOKENS),
-      tokens('reasoningTokens', names.INFERENCE_REASONING_TOKENS),
-    ],
-    execution: histogram(names.EXECUTE_TOOL_DURATION, duration),
-    lags: histogram(names.DISPATCH_LAGS, lag),
-    headStarts: histogram(names.HEAD_STARTS, duration),
-    calls: counter(names.TOOL_CALLS, '{tool_call}'),
-    run: histogram(names.INVOKE_AGENT_DURATION, doubling(0.1, 13)),
-    runAttempts: histogram(names.INVOKE_AGENT_INFERENCE_CALLS, number, '{inference_call}'),
-    runCalls: histogram(names.INVOKE_AGENT_TOOL_CALLS, number, '{tool_call}'),
-  }
-}
-
-function instrument(write: (value: number, attributes: Attributes) => void): Instrument {
-  return (value, attributes) => {
-    if (value !== undefined) untroubled(() => write(value, present(attributes)))
-  }
-}
-
-/** The conventions' buckets. */
-function doubling(first: number, count: number): number[] {
-  return Array.from({ length: count }, (_, index) => first * 2 ** index)
 }

@@ -1,0 +1,62 @@
+/** An error on its span: the span has failed, and the exception is recorded once in a trace. */
+
+import { type Span, SpanStatusCode } from '@opentelemetry/api'
+import { AgentError, MaxStepsError, messageOf, TimeoutError } from '../errors.ts'
+import { ToolBusyError, ToolTimeoutError } from '../tool-errors.ts'
+import { set } from './attributes.ts'
+import { type CaptureContent, textToRecord } from './content.ts'
+import { classOf } from './error-type.ts'
+import * as names from './semconv.ts'
+import { memberOf, textOf } from './thrown.ts'
+import { untroubled } from './untroubled.ts'
+
+/** The trace in which an error was recorded last: one object may be thrown in many. */
+const recorded = new WeakMap<object, string>()
+
+/**
+ * Marks the span as failed. The exception is recorded once in a trace, where it happened. Its message holds user data: it is
+ * recorded with the content.
+ */
+export function setError(span: Span, error: unknown, capture: CaptureContent, type: string = classOf(error)): void {
+  if (!span.isRecording()) return
+  const message = textToRecord(capture, names.EXCEPTION_MESSAGE, messageOf(error))
+  setFailed(span, type, message ?? ownWords(error))
+  const { traceId } = span.spanContext()
+  if (!(error instanceof Error) || wasRecorded(error, traceId)) return
+  recorded.set(error, traceId)
+  const name = classOf(error)
+  const frames = framesOf(error)
+  const stack = message ? `${name}: ${message}\n${frames}` : frames
+  untroubled(() => span.recordException({ name, message: message ?? '', stack }))
+}
+
+/** Without an exception. */
+export function setFailed(span: Span, type: string, message?: string): void {
+  set(span, () => ({ [names.ERROR_TYPE]: type }))
+  untroubled(() => span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) }))
+}
+
+/** The messages of these are made of names and numbers. */
+function ownWords(error: unknown): string | undefined {
+  const isOurs = [MaxStepsError, TimeoutError, ToolTimeoutError, ToolBusyError].some((kind) => error instanceof kind)
+  return isOurs ? messageOf(error) : undefined
+}
+
+/** It, or what it stands for: an error of ours may be made of another's. */
+function wasRecorded(error: Error, traceId: string): boolean {
+  const passed = new Set<unknown>()
+  for (let one: unknown = error; one instanceof Error && !passed.has(one); one = memberOf(one, 'cause')) {
+    if (recorded.get(one) === traceId) return true
+    if (!(one instanceof AgentError)) return false
+    passed.add(one)
+  }
+  return false
+}
+
+function framesOf(error: Error): string {
+  return textOf(error, 'stack')
+    .replace(messageOf(error), '')
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .join('\n')
+}

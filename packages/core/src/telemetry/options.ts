@@ -1,0 +1,20 @@
+/** What an agent, or a tool alone, is told of its telemetry. */
+
+import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
+import type { CaptureContent } from './content.ts'
+
+export interface TelemetryOptions {
+  /** Default: the global one, asked when a run begins, so that an SDK registered after the import counts. */
+  readonly tracerProvider?: TracerProvider
+  /** Default: the global one, asked when a run begins, so that an SDK registered after the import counts. */
+  readonly meterProvider?: MeterProvider
+  /** Whether the run's span carries the sums of its model calls' token counts. Default true. */
+  readonly usageOnRun?: boolean
+  /**
+   * Whether spans hold messages, arguments, results and error texts: see {@link CaptureContent}. By default they do not, unless
+   * `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says so. A `beforeAgent` may change it for its run.
+   */
+  readonly captureContent?: CaptureContent
+  /** Put on the run's span at its start: an experiment's label, a tenant. */
+  readonly attributes?: Attributes
+}
