@@ -30,7 +30,7 @@ test('a profile finds what spans and deltas take; with an SDK spans take more, a
   expect(without.perSpan.median).toBeLessThan(20)
   expect(without.perDelta.median).toBeLessThan(1)
   expect(traced.perSpan.median).toBeGreaterThan(without.perSpan.median)
-  expect(traced.perSpan.median).toBeLessThan(80)
+  expect(traced.perSpan.median).toBeLessThan(200)
   expect(traced.perDelta.median).toBeLessThan(5)
 }, 30_000)
 
