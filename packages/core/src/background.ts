@@ -102,6 +102,12 @@ export class Background {
     return kept.map(({ entry }) => handleOf(entry.id, entry.call.name, entry.promise))
   }
 
+  /** Whether this is work of a call that goes on beyond its run. */
+  hasHandedOver(entry: CallEntry): boolean {
+    const work = this.#works.get(entry.id)
+    return work?.entry === entry && work.handedOver
+  }
+
   abort(reason: unknown): void {
     for (const { entry, handedOver } of this.#open()) if (!handedOver) entry.abort(reason, this.#run.config.grace)
   }

@@ -133,6 +133,8 @@ export class CallEntry implements Ticket {
   id: string
   provisional: boolean
   discarded: DiscardCause | undefined
+  /** The run has stopped before its model call stood: its checkpoint has it as it was, and what becomes of it a resume decides. */
+  kept: RunStop | undefined
   settled = false
   promise: Promise<ToolMessage> = NEVER
   message: ToolMessage | undefined

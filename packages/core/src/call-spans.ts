@@ -2,6 +2,7 @@
 
 import type { CallEntry, Execution } from './call-entry.ts'
 import { RunStop } from './errors.ts'
+import type { DiscardCause } from './events.ts'
 import { set } from './telemetry/attributes.ts'
 import { failureOf, typeOf } from './telemetry/error-type.ts'
 import { setError, setFailed } from './telemetry/exception.ts'
@@ -30,11 +31,16 @@ export function endSpans(entry: CallEntry, metrics: Metrics | undefined, compens
   const fates = executions.map((execution) => endExecution(entry, execution, metrics, compensated))
   const fate = fates.at(-1) ?? fateOf(entry, entry.message?.isError)
   for (const { span, ended } of answers) {
-    set(span, () => ({ [OUTCOME]: fate, [DISCARD_REASON]: entry.discarded }))
+    set(span, () => ({ [OUTCOME]: fate, [DISCARD_REASON]: reasonOf(entry) }))
     endSpan(span, ended)
   }
   const early = executions.length > 0 ? executions.some((execution) => execution.early) : entry.startedEarly
   metrics?.call(entry.tool?.name, entry.step > 0 ? (early ? 'early' : 'after_model') : undefined, fate)
+}
+
+/** Counts a call whose result is that of a checkpoint: it has no span in this run, and its fate was not known in that one. */
+export function countReused(entry: CallEntry, metrics: Metrics | undefined): void {
+  metrics?.call(entry.tool?.name, 'early', fateOf(entry, entry.message?.isError))
 }
 
 function endExecution(
@@ -54,7 +60,7 @@ function endExecution(
   set(span, () => ({
     [OUTCOME]: outcome,
     [SETTLED]: execution.ended === undefined || abandoned ? false : undefined,
-    [DISCARD_REASON]: entry.discarded,
+    [DISCARD_REASON]: reasonOf(entry),
     [HEAD_START]: headStart,
     [OVERLAP]: headStart && Math.min(headStart, (ended - execution.started) / 1000),
     [COMPENSATED]: undone,
@@ -90,8 +96,14 @@ function evidenceFor({ step, attributes }: CallEntry, early: boolean): string | 
   return typeof given === 'string' ? given : undefined
 }
 
+/** The reader is told that a call is discarded though it is kept: a resume may yet commit it. */
+function reasonOf({ kept, discarded }: CallEntry): DiscardCause | undefined {
+  return kept ? undefined : discarded
+}
+
 /** What became of a call, as far as one of its executions shows it, or a wrap that answered in its place. */
 function fateOf(entry: CallEntry, failed = false, execution?: Execution): Outcome {
+  if (entry.kept) return outcomeOf(entry.kept)
   if (entry.discarded) return 'discarded'
   if (failed) return 'failed'
   const stopped = entry.stopped ?? execution?.error

@@ -2,7 +2,7 @@
 
 import type { CallEntry } from './call-entry.ts'
 import type { CallEvents } from './call-events.ts'
-import { endSpans } from './call-spans.ts'
+import { countReused, endSpans } from './call-spans.ts'
 import type { CallsAtWork } from './calls-at-work.ts'
 import { compensate } from './compensate.ts'
 import type { DiscardCause } from './events.ts'
@@ -55,6 +55,7 @@ export class CommitGate {
     if (entry.message && entry.message.callId !== entry.id)
       entry.message = freeze({ ...entry.message, callId: entry.id })
     entry.modelEnded = modelEnded
+    if (entry.reused) countReused(entry, this.#run.metrics)
     if (entry.settled) this.#atWork.close(entry)
   }
 
@@ -71,7 +72,10 @@ export class CommitGate {
     entry.discarded = cause
     // As a checkpoint has it, and nobody has asked for it since.
     if (!entry.begun) return
-    if (!entry.maker) this.counts.discarded++
+    if (!entry.kept) {
+      if (!entry.maker) this.counts.discarded++
+      if (entry.reused) countReused(entry, this.#run.metrics)
+    }
     this.#events.discarded(entry)
     const reason = new ToolDiscardedError(entry.call.id, cause)
     entry.abort(reason, this.#run.config.grace)

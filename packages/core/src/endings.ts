@@ -56,7 +56,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
   const { interrupts } = checkpoint
   const cancelled = checkpoint.status === 'cancelled' ? cancel.mode : undefined
   const escalated = cancel.escalated && { escalated: true as const }
-  await quiet(run, reason)
+  await quiet(run, cancelled ? cancel.error : reason)
   if (run.ended && !(run.ended instanceof RunStop)) return failed(run, run.ended)
   showRest(run)
   const messages = cancelled ? [...run.messages, ...outcomesOf(run, openCalls(run.messages))] : run.messages
@@ -97,7 +97,8 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
 async function quiet(run: RunState, reason: unknown): Promise<void> {
   run.calls.abort(reason)
   run.background.abort(reason)
-  await Promise.all([run.calls.idle(), run.background.idle()])
+  run.sideCalls.abort(reason)
+  await Promise.all([run.calls.idle(), run.background.idle(), run.sideCalls.idle()])
   if (run.unclaimed) restoreCalls(run, run.unclaimed.calls)
   run.unclaimed = undefined
 }

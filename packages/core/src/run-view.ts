@@ -100,7 +100,7 @@ class RunView implements Run {
   }
 
   callModel(request: SideRequest): Promise<AssistantMessage> {
-    return this.#state.callModel(request, this.#actor.context, this.signal)
+    return this.#state.callModel(request, this.#actor, this.signal)
   }
 
   emit({ name, data }: { readonly name: string; readonly data: unknown }): void {

@@ -42,8 +42,9 @@ import type { AgentSetup, AgentState, Middleware, SideRequest } from './middlewa
 import { Questions } from './questions.ts'
 import type { Resumed } from './restore.ts'
 import { CellValues } from './run-local.ts'
+import type { Actor } from './run-view.ts'
 import { Saver } from './saver.ts'
-import { callModelOnSide } from './side-call.ts'
+import { SideCalls } from './side-calls.ts'
 import { checkpointOf } from './snapshot.ts'
 import { Step } from './step.ts'
 import { type CaptureContent, through } from './telemetry/content.ts'
@@ -86,6 +87,7 @@ export class RunState {
   readonly show: (event: AgentEvent) => void
   readonly calls: ToolCalls
   readonly background: Background
+  readonly sideCalls: SideCalls
   readonly saver: Saver
   readonly cancel: Cancel
   readonly warnings: Warning[] = []
@@ -166,6 +168,7 @@ export class RunState {
     this.setup = { ...config.setup, captureContent: false }
     this.calls = new ToolCalls(this)
     this.background = new Background(this)
+    this.sideCalls = new SideCalls(this)
     this.cancel = new Cancel((mode) => this.#cancelled(mode))
     this.broken = new Promise((_, reject) => {
       this.#break = reject
@@ -474,8 +477,8 @@ export class RunState {
   }
 
   /** On the side: it is no step's (N29). */
-  callModel(request: SideRequest, parent: Context, signal: AbortSignal): Promise<AssistantMessage> {
-    return callModelOnSide(this, parent, signal, request)
+  callModel(request: SideRequest, actor: Actor, signal: AbortSignal): Promise<AssistantMessage> {
+    return this.sideCalls.call(request, actor, signal)
   }
 
   addUsage(usage: Usage | undefined): void {

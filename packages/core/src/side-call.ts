@@ -28,7 +28,8 @@ export async function callModelOnSide(
     ...request,
     signal: request.signal ? AbortSignal.any([request.signal, signal]) : signal,
   } as const
-  const onion = compose(run, AROUND, (request, context) => attemptFlow(run, request, context, ALONE))
+  const alone = observer()
+  const onion = compose(run, AROUND, (request, context) => attemptFlow(run, request, context, alone))
   return freeze(await settle(onion(whole, parent)))
 }
 
@@ -40,12 +41,15 @@ const AROUND: WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> = {
 }
 
 /** Nobody is told of it, and its calls, if the model makes any, are nobody's. */
-const ALONE: AttemptObserver = {
-  started: () => 1,
-  asked: () => undefined,
-  answered: () => undefined,
-  failed: () => undefined,
-  left: () => undefined,
-  announced: () => undefined,
-  ended: () => 0,
+function observer(): AttemptObserver {
+  let attempts = 0
+  return {
+    started: () => ++attempts,
+    asked: () => undefined,
+    answered: () => undefined,
+    failed: () => undefined,
+    left: () => undefined,
+    announced: () => undefined,
+    ended: () => 0,
+  }
 }

@@ -211,9 +211,11 @@ export class ToolCalls {
   abort(reason: unknown): void {
     this.#askers.open = false
     this.#warmUps.drop(new Error('the run is over'))
-    const stopsLater = reason instanceof RunStop && !this.#run.signal.aborted
+    const stop = this.#stopFor(reason)
+    const stopsLater = stop !== undefined && !this.#run.signal.aborted
+    for (const entry of this.#ledger.entries().filter(isUndecided)) entry.kept = stop
     const kept = this.#ledger.entries().filter(({ message }) => stopsLater && message)
-    this.#gate.discardAll('run_aborted', new Set(kept), !(reason instanceof RunStop))
+    this.#gate.discardAll('run_aborted', new Set(kept), !stop)
     this.slots.advance()
     for (const entry of this.#ledger.entries()) entry.abort(reason, this.#run.config.grace)
   }
@@ -247,8 +249,19 @@ export class ToolCalls {
     return this.#ledger.entries().some((entry) => isOpen(entry) && entry.asking?.interrupt === interrupt)
   }
 
+  /** Why the run stops, if it goes on after a resume: one inside of a run that is cancelled at once is aborted with its call. */
+  #stopFor(reason: unknown): RunStop | undefined {
+    if (reason instanceof RunStop) return reason
+    return this.#run.isCancelledNow ? this.#run.cancel.error : undefined
+  }
+
   /** A call in its tool's own words: every call comes in through here. */
   #own(call: ToolCall): ToolCall {
     return resolveAliases(call, this.#run.setup.tools)
   }
+}
+
+/** Neither committed nor discarded: a run that stops now has it in its checkpoint as it is. */
+function isUndecided({ provisional, discarded, rest }: CallEntry): boolean {
+  return provisional && !discarded && !rest?.isOpen
 }
