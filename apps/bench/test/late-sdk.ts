@@ -1,14 +1,22 @@
 /** An application that sets up its SDK only after it has imported the packages, made an agent and run it. For tests. */
 
+import { setTimeout } from 'node:timers/promises'
 import { createAgent, runTool, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { z } from 'zod'
 
-const look = tool({ name: 'look', description: 'l', input: z.object({}), effect: 'read', execute: () => 'seen' })
+// Spans that begin in the same millisecond have no order.
+const look = tool({
+  name: 'look',
+  description: 'l',
+  input: z.object({}),
+  effect: 'read',
+  execute: () => setTimeout(20, 'seen'),
+})
 
 function agentNamed(name: string) {
-  const responses = Array.from({ length: 2 }, () => [respond(call('look')), respond(say('Done.'))])
+  const responses = Array.from({ length: 2 }, () => [respond(wait(20), call('look')), respond(say('Done.'))])
   return createAgent({ name, model: scriptedModel(responses.flat()), tools: [look], middleware: [eagerTools()] })
 }
 

@@ -173,9 +173,9 @@ test('what a stopped run had made early, and keeps, ends its span with the run, 
   const lasted = (spans: readonly ReadableSpan[]) => spans.map((span) => `${span.name} ${durationOf(span)}`).toSorted()
   expect(outcomes(first.spans)).toEqual([
     'chat scripted-1 completed 0',
-    'execute_tool look committed 0',
+    'execute_tool look interrupted 0',
     'invoke_agent travel interrupted 0',
-    'middleware cached wrapToolCall committed 0',
+    'middleware cached wrapToolCall interrupted 0',
   ])
   expect(lasted(first.spans)).toEqual([
     'chat scripted-1 0.1',
