@@ -1,14 +1,12 @@
 /** Many in, one out, in order of happening: where the events of everything at work in a run come together. */
 
-import type { Flow } from './flow.ts'
-
 export class Funnel<Event> {
   readonly #sink: (event: Event) => void
   readonly #queue: Event[] = []
-  #puller: 'none' | 'busy' | 'waits' = 'none'
-  #left = false
-  #wakePuller: () => void = () => undefined
-  #wakeWork: () => void = () => undefined
+  #isPulled = false
+  #isLeft = false
+  #give: ((event: Event) => void) | undefined
+  #goOn: () => void = () => undefined
 
   /** `sink` is given what nobody pulls. */
   constructor(sink: (event: Event) => void) {
@@ -16,77 +14,59 @@ export class Funnel<Event> {
   }
 
   push(event: Event): void {
-    if (this.#puller === 'none' && this.#queue.length === 0) this.#sink(event)
-    else {
-      this.#queue.push(event)
-      this.#stir()
-    }
+    const give = this.#give
+    this.#give = undefined
+    if (give) give(event)
+    else if (this.#isPulled || this.#queue.length > 0) this.#queue.push(event)
+    else this.#sink(event)
   }
 
   /**
    * Waits until whoever pulls has taken what was pushed, and asks for more, so that nothing piles up. Throws when that has left.
-   * Absent where there is nothing to wait for.
+   * Absent where there is nothing to wait for. For one at a time: the loop waits for each.
    */
   taken(): Promise<void> | undefined {
-    return this.#left || this.#puller === 'busy' ? this.#whenTaken() : undefined
+    if (!this.#isPulled || (this.#give && !this.#isLeft)) return undefined
+    return new Promise((resolve, reject) => {
+      this.#goOn = () => (this.#isLeft ? reject(new Error('the wrap that asked has left')) : resolve())
+      if (this.#isLeft) this.#goOn()
+    })
   }
 
-  /** For one at a time: the loop waits for each. */
-  async #whenTaken(): Promise<void> {
-    if (!this.#left) {
-      await new Promise<void>((resolve) => {
-        this.#wakeWork = resolve
-      })
-    }
-    if (this.#left) throw new Error('the wrap that asked has left')
+  /** From now on events are for the caller, if it is the first: it asks for each and says when it is over. */
+  claim(): boolean {
+    if (this.#isPulled) return false
+    this.#isPulled = true
+    return true
+  }
+
+  /** An event that waits. */
+  take(): Event | undefined {
+    return this.#queue.shift()
+  }
+
+  /** The next event is given to `give`; work that waits for this goes on. */
+  ask(give: (event: Event) => void): void {
+    this.#give = give
+    this.#goOn()
   }
 
   /** Whoever pulls takes nothing more. It may be told so only later: a generator that waits can be closed only when that has come. */
   leave(): void {
-    if (this.#puller === 'none') return
-    this.#left = true
-    this.#wakeWork()
+    if (!this.#isPulled) return
+    this.#isLeft = true
+    this.#goOn()
   }
 
-  /**
-   * What is pushed while `work` is at it, as a flow; the outcome is the work's. Left before its end, it waits for the work, in
-   * which {@link taken} throws. There is one such flow at a time.
-   */
-  async *pull<Result>(work: () => Promise<Result>): Flow<Event, Result> {
-    if (this.#puller !== 'none') return await work()
-    this.#puller = 'busy'
-    let over = false
-    const outcome = work().finally(() => {
-      over = true
-      this.#stir()
-    })
-    outcome.catch(() => undefined)
-    try {
-      for (;;) {
-        while (this.#queue.length > 0) yield this.#queue.shift() as Event
-        if (over) return await outcome
-        this.#wakeWork()
-        await new Promise<void>((resolve) => {
-          this.#puller = 'waits'
-          this.#wakePuller = resolve
-        })
-      }
-    } finally {
-      this.leave()
-      await outcome.catch(() => undefined)
-      this.#puller = 'none'
-      this.#left = false
-    }
+  /** The claim is over. */
+  release(): void {
+    this.#isPulled = false
+    this.#isLeft = false
+    this.#give = undefined
   }
 
   /** What was pushed and nobody took. */
   drain(): Event[] {
     return this.#queue.splice(0)
-  }
-
-  #stir(): void {
-    if (this.#puller !== 'waits') return
-    this.#puller = 'busy'
-    this.#wakePuller()
   }
 }

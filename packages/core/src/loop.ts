@@ -15,6 +15,7 @@ import { type AssistantMessage, allowsCalls, callsOf, type ToolCall, type ToolMe
 import type { AgentFlow, AgentSetup, AgentState } from './middleware.ts'
 import { callModel } from './model-call.ts'
 import { checkOutput, isOutputCall, withOutputs } from './output.ts'
+import { pull } from './pull.ts'
 import { requestOf } from './request.ts'
 import { claim } from './restore.ts'
 import { isDirect } from './return-direct.ts'
@@ -34,7 +35,7 @@ export async function runAgent(run: RunState): Promise<AgentResult> {
   if (!run.middleware.some((middleware) => middleware.wrapAgent)) return await steps(run, run.setup, run.context)
   const onion = compose(run, wrapAgent(run), (setup, context) => {
     const asWrapped = checked(run, setup)
-    return run.funnel.pull(() => steps(run, asWrapped, context))
+    return pull(run.funnel, () => steps(run, asWrapped, context))
   })
   return await drive(onion(run.setup, run.context), (event) => {
     run.throwIfOver()

@@ -1,0 +1,76 @@
+/** What is pushed into a funnel while work is at it, as a flow: what a wrap around the whole run reads. */
+
+import { byHand, type Flow, finished } from './flow.ts'
+import type { Funnel } from './funnel.ts'
+
+/**
+ * The outcome is the work's, which begins when the first event is asked for. Left before its end, the flow waits for the work, in
+ * which {@link Funnel.taken} throws. A funnel has one at a time: what a second one's work pushes comes out of the first.
+ * By hand, because each event of the run passes here and a generator costs each half a microsecond.
+ */
+export function pull<Event, Result>(funnel: Funnel<Event>, work: () => Promise<Result>): Flow<Event, Result> {
+  type Step = IteratorResult<Event, Result>
+  let outcome: Promise<Result> | undefined
+  let asked: Promise<Step> | undefined
+  let answer: (step: Step | Promise<Step>) => void = () => undefined
+  let isOwn = false
+  let isDone = false
+  let isOver = false
+
+  const begin = (): Promise<Result> => {
+    isOwn = funnel.claim()
+    const result = work().finally(() => {
+      isDone = true
+      if (asked) give(last(result))
+    })
+    result.catch(() => undefined)
+    return result
+  }
+  const end = () => {
+    if (isOwn && !isOver) funnel.release()
+    isOver = true
+  }
+  const last = async (result: Promise<Result>): Promise<Step> => {
+    try {
+      return { done: true, value: await result }
+    } finally {
+      end()
+    }
+  }
+  const give = (step: Step | Promise<Step>) => {
+    asked = undefined
+    answer(step)
+  }
+  // Made once, not for each event.
+  const giveEvent = (value: Event) => give({ done: false, value })
+  const keepAnswer = (resolve: typeof answer) => {
+    answer = resolve
+  }
+  const next = (): Promise<Step> => {
+    if (isOver) return finished()
+    if (asked) return asked.then(next, next)
+    outcome ??= begin()
+    const event = isOwn ? funnel.take() : undefined
+    if (event !== undefined) return Promise.resolve({ done: false, value: event })
+    if (isDone || !isOwn) return last(outcome)
+    asked = new Promise(keepAnswer)
+    funnel.ask(giveEvent)
+    return asked
+  }
+  const leave = async () => {
+    if (isOwn && !isOver) funnel.leave()
+    await outcome?.catch(() => undefined)
+    end()
+  }
+  return byHand({
+    next,
+    async return(value) {
+      await leave()
+      return { done: true, value: await value }
+    },
+    async throw(error) {
+      await leave()
+      throw error
+    },
+  })
+}
