@@ -330,6 +330,26 @@ test('what a hook puts into the history is frozen to its leaves, under a frozen 
   expect(() => Object.assign(parts[0] as object, { text: 'psst' })).toThrow(TypeError)
 })
 
+test('an output that holds itself, frozen or not, is frozen to its leaves (A16)', async () => {
+  interface Ring {
+    self?: Ring
+    readonly list: number[]
+  }
+  const rings: Ring[] = [{ list: [1] }, { list: [2] }]
+  for (const ring of rings) ring.self = ring
+  Object.freeze(rings[1])
+  const ask = tool({ name: 'ask', description: 'Asks.', input: z.object({}), execute: () => 'ok' })
+  const rich: Middleware = {
+    name: 'rich',
+    async *wrapToolCall(call, next) {
+      return { ...(yield* next(call)), output: rings }
+    },
+  }
+  const model = scriptedModel([respond(call('ask', {})), respond(say('done'))])
+  await createAgent({ model, tools: [ask], middleware: [rich] }).run('Go')
+  for (const ring of rings) expect(() => ring.list.push(3)).toThrow(TypeError)
+})
+
 test('the messages of a result with a further user message are the input of a next run (B18)', async () => {
   const metadata = { own: { signature: 'abc', nested: { list: [1, null] } } }
   const first: AssistantMessage = {

@@ -3,15 +3,28 @@
 import { HistoryError, InputError } from './errors.ts'
 import { callsOf, type Message, type ToolCall } from './message.ts'
 
-/** What is known to be frozen to its leaves; a frozen surface proves nothing. */
+/**
+ * Messages known to be frozen to their leaves; a frozen surface proves nothing. No more than they: each object remembered so costs
+ * every garbage collection.
+ */
 const frozen = new WeakSet<object>()
 
 /** Freezes a plain value to its leaves. */
 export function freeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || frozen.has(value)) return value
-  frozen.add(Object.freeze(value))
-  for (const member of Object.values(value)) freeze(member)
+  freezeLeaves(value)
   return value
+}
+
+/** `met`: what was found frozen on the way, which ends circles. */
+function freezeLeaves(value: unknown, met?: Set<object>): Set<object> | undefined {
+  if (typeof value !== 'object' || value === null || frozen.has(value) || met?.has(value)) return met
+  let now = met
+  if (Object.isFrozen(value)) now = (met ?? new Set()).add(value)
+  else Object.freeze(value)
+  for (const member of Object.values(value)) now = freezeLeaves(member, now)
+  if (isMessage(value)) frozen.add(value)
+
+  return now
 }
 
 /** The input of a run as frozen messages of its own: the caller's are never changed (A5). */

@@ -36,7 +36,8 @@ export async function makeCall(run: RunState, entry: CallEntry): Promise<ToolMes
       : executeTool(hostOf(run, entry), entry, call, parent),
   )
   try {
-    const call = await context.with(entry.parent, () => prepared(run, entry.call))
+    const isPrepared = run.config.prepareInput !== undefined
+    const call = isPrepared ? await context.with(entry.parent, () => prepared(run, entry.call)) : entry.call
     const flow = onion(call, entry.parent)
     return freeze(await drive(flow, (event) => tell(run.calls.events, entry, event)))
   } catch (error) {
