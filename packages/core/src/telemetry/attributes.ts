@@ -5,9 +5,9 @@ import type { Model } from '../model.ts'
 import * as names from './semconv.ts'
 import { untroubled } from './untroubled.ts'
 
-/** Those of them that have a value; built only for a span that records them. */
+/** Built only for a span that records them; one that is `undefined` is none, as the API has it. */
 export function set(span: Span, attributes: () => Attributes): void {
-  if (span.isRecording()) untroubled(() => span.setAttributes(present(attributes())))
+  if (span.isRecording()) untroubled(() => span.setAttributes(attributes()))
 }
 
 /** Without those that have no value. */

@@ -13,7 +13,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { Model, ModelRequest } from '../model.ts'
-import { attemptAttributes, present, toolAttributes } from './attributes.ts'
+import { attemptAttributes, toolAttributes } from './attributes.ts'
 import type { TelemetryOptions } from './options.ts'
 import * as names from './semconv.ts'
 import { untroubled } from './untroubled.ts'
@@ -53,7 +53,7 @@ function open(tracer: Tracer | undefined, parent: Context, begin: () => Beginnin
   const { name, attributes, ...rest } = begin()
   let span = silent()
   untroubled(() => {
-    const made = tracer.startSpan(name, { ...rest, attributes: present(attributes), startTime: started }, parent)
+    const made = tracer.startSpan(name, { ...rest, attributes, startTime: started }, parent)
     // One that cannot be asked these is none: they are asked where nothing guards them.
     made.isRecording()
     made.spanContext()
@@ -92,16 +92,14 @@ export function startRunSpan(tracer: Tracer | undefined, parent: Context, run: R
     kind: SpanKind.INTERNAL,
     attributes: {
       ...run.attributes,
-      ...present({
-        [names.OPERATION]: names.INVOKE_AGENT,
-        [names.PROVIDER]: run.model.provider,
-        [names.REQUEST_MODEL]: run.model.id,
-        [names.RUN_ID]: run.runId,
-        [names.RUN_RESUMED]: run.resumed,
-        [names.MIDDLEWARE_ORDER]: [...run.middleware],
-        [names.AGENT_NAME]: run.agent,
-        [names.CONVERSATION_ID]: run.conversationId,
-      }),
+      [names.OPERATION]: names.INVOKE_AGENT,
+      [names.PROVIDER]: run.model.provider,
+      [names.REQUEST_MODEL]: run.model.id,
+      [names.RUN_ID]: run.runId,
+      [names.RUN_RESUMED]: run.resumed,
+      [names.MIDDLEWARE_ORDER]: [...run.middleware],
+      ...(run.agent !== undefined && { [names.AGENT_NAME]: run.agent }),
+      ...(run.conversationId !== undefined && { [names.CONVERSATION_ID]: run.conversationId }),
     },
   }))
 }

@@ -72,6 +72,11 @@ export function traced<Event, Result>(options: Traced<Event, Result>): Flow<Even
 
   const closed = (result: Step) => (result.done ? returned(result, true) : came(result))
 
+  const within = (open: OpenSpan, advance: (flow: Flow<Event, Result>) => Promise<Step>) => {
+    flow ??= options.make(open)
+    return advance(flow)
+  }
+
   // No async function: each event would wait for it.
   const step = (advance: (flow: Flow<Event, Result>) => Promise<Step>, then = came): Promise<Step> => {
     let open: OpenSpan
@@ -81,8 +86,7 @@ export function traced<Event, Result>(options: Traced<Event, Result>): Flow<Even
       return Promise.reject(thrown)
     }
     try {
-      flow ??= context.with(open.context, () => options.make(open))
-      return Promise.resolve(context.with(open.context, advance, undefined, flow)).then(then, failed)
+      return Promise.resolve(context.with(open.context, within, undefined, open, advance)).then(then, failed)
     } catch (thrown) {
       return failed(thrown)
     }
