@@ -16,6 +16,11 @@ export interface ShareOptions {
   readonly rounds?: number
   /** Of the run with many spans, in each round; a fifth of them of the one with many deltas. */
   readonly runs?: number
+  /**
+   * Rounds before the first that counts. A process that has just started pays three times as much for a span as later: V8 compiles
+   * what runs often by and by.
+   */
+  readonly warmUps?: number
 }
 
 /** Microseconds of CPU. */
@@ -25,22 +30,25 @@ export interface Shares {
   readonly perDelta: Spread
 }
 
-export async function shares({ sdk, rounds = 7, runs = 100 }: ShareOptions): Promise<Shares> {
+export async function shares({ sdk, rounds = 7, runs = 100, warmUps = 25 }: ShareOptions): Promise<Shares> {
   const spans = manySpans()
-  const perSpan = (await shareOf(spans, sdk, rounds, runs)).map((us) => us / spans.spans)
+  const perSpan = (await shareOf(spans, { sdk, rounds, runs, warmUps })).map((us) => us / spans.spans)
   const deltas = manyDeltas()
   const ofSpans = deltas.spans * (median(perSpan) ?? Number.NaN)
-  const perDelta = (await shareOf(deltas, sdk, rounds, Math.ceil(runs / 5))).map(
+  const perDelta = (await shareOf(deltas, { sdk, rounds, runs: Math.ceil(runs / 5), warmUps })).map(
     (us) => (us - ofSpans) / (deltas.deltas * deltas.layers),
   )
   return { perSpan: spreadOf(perSpan), perDelta: spreadOf(perDelta) }
 }
 
 /** Microseconds of each run, in each round: telemetry's part by the profile, of the time without the profiler. */
-async function shareOf(subject: Subject, sdk: boolean, rounds: number, runs: number): Promise<readonly number[]> {
+async function shareOf(
+  subject: Subject,
+  { sdk, rounds, runs, warmUps }: Required<ShareOptions>,
+): Promise<readonly number[]> {
   const { tracerProvider, inContexts, shutdown } = startSdk()
   const work = () => (sdk ? inContexts(() => subject.runs(runs, tracerProvider)) : subject.runs(runs))
-  await work()
+  for (let round = 0; round < warmUps; round++) await work()
   const costs: number[] = []
   for (let round = 0; round < rounds; round++) {
     const cpu = (await cpuOf(work)) / runs

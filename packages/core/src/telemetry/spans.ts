@@ -50,10 +50,10 @@ interface Beginning {
 function open(tracer: Tracer | undefined, parent: Context, begin: () => Beginning): OpenSpan {
   const started = performance.now()
   if (!tracer) return { span: silent(trace.getSpanContext(parent)), context: parent, started }
-  const { name, attributes, ...rest } = begin()
+  const { name, kind, attributes, links } = begin()
   let span = silent()
   untroubled(() => {
-    const made = tracer.startSpan(name, { ...rest, attributes, startTime: started }, parent)
+    const made = tracer.startSpan(name, { kind, attributes, ...(links && { links }), startTime: started }, parent)
     // One that cannot be asked these is none: they are asked where nothing guards them.
     made.isRecording()
     made.spanContext()
