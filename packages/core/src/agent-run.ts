@@ -167,7 +167,7 @@ async function drive(run: RunState, beginning: Beginning, options: ResumeOptions
   const waiting = new RunWait(run)
   try {
     checkRunOptions(options)
-    if ('input' in beginning) run.remember({ messages: inputMessages(beginning.input) })
+    if ('input' in beginning) run.history.remember({ messages: inputMessages(beginning.input) })
     if (signal?.aborted) abort()
     run.signal.throwIfAborted()
     const kept = 'resume' in beginning ? await waiting.until(restored(run, beginning.resume)) : undefined

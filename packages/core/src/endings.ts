@@ -30,8 +30,7 @@ function completedAs(
   { messages, usage: _, warnings: __, steps: ___, background: ____, ...result }: AgentResult,
 ): Checkpoint {
   run.current = undefined
-  run.messages = messages
-  return checkpointOf(run, 'completed', result)
+  return checkpointOf(run, 'completed', { messages, result })
 }
 
 /** The result that the checkpoint of a completed run holds (L19). */
@@ -44,7 +43,7 @@ export function resultIn({ result, messages, usage, warnings, steps }: Checkpoin
  * there.
  */
 export async function stopped(run: RunState, reason: RunStop): Promise<AgentResult> {
-  const { cancel, calls, background, config } = run
+  const { cancel, calls, background, config, history } = run
   if (!run.signal.aborted) {
     cancel.halt(reason)
     await (cancel.mode ? within(config.grace, calls.idle()) : Promise.all([calls.idle(), background.idle()]))
@@ -59,7 +58,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
   await quiet(run, cancelled ? cancel.error : reason)
   if (run.ended && !(run.ended instanceof RunStop)) return failed(run, run.ended)
   showRest(run)
-  const messages = cancelled ? [...run.messages, ...outcomesOf(run, openCalls(run.messages))] : run.messages
+  const messages = cancelled ? [...history.messages, ...outcomesOf(run, openCalls(history.messages))] : history.messages
   end(run)
   const notSaved = await saved(run, () => checkpoint)
   return Object.freeze({
@@ -83,11 +82,12 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
   await quiet(run, error)
   if (run.isOutermost && run.saver.isOn) await within(run.graceLeft, run.saver.idle())
   if (error instanceof AgentError) {
-    const open = error instanceof HistoryError ? [] : openCalls(run.messages)
+    const { messages } = run.history
+    const open = error instanceof HistoryError ? [] : openCalls(messages)
     showRest(run)
-    const messages = [...run.messages, ...answersTo(run, open)]
+    const answers = answersTo(run, open)
     const { abandoned } = run.calls
-    error.endRun({ messages, usage: run.usage, ...(abandoned.length > 0 && { abandoned }) })
+    error.endRun({ messages: [...messages, ...answers], usage: run.usage, ...(abandoned.length > 0 && { abandoned }) })
   }
   end(run)
   throw error

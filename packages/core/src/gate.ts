@@ -2,7 +2,7 @@
 
 import { MiddlewareError } from './errors.ts'
 import { askHook } from './hooks.ts'
-import { callsOf } from './message.ts'
+import { callsOf, type Message } from './message.ts'
 import { checkOutput, feedbackOf, OUTPUT_ORIGIN } from './output.ts'
 import type { RunState } from './run.ts'
 import type { Answer, Step } from './step.ts'
@@ -47,7 +47,7 @@ export async function askGate(run: RunState, step: Step, candidate: Answer): Pro
     if (callsOf(verdict.message).length > 0) {
       throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', 'an accepted message cannot have tool calls')
     }
-    answer = run.replaceAnswer(answer, verdict.message)
+    answer = run.history.replaceAnswer(answer, verdict.message)
     step.candidate = answer
     ;({ value, misfit } = await checkOutput(output, answer))
     if (misfit) {
@@ -59,8 +59,6 @@ export async function askGate(run: RunState, step: Step, candidate: Answer): Pro
 }
 
 /** A direct result may stand before those of later calls: the gate sees it last all the same (E8). */
-function answersLast(run: RunState, answer: Answer): RunState['messages'] {
-  return run.messages.at(-1) === answer
-    ? run.messages
-    : [...run.messages.filter((message) => message !== answer), answer]
+function answersLast({ history: { last, messages } }: RunState, answer: Answer): readonly Message[] {
+  return last === answer ? messages : [...messages.filter((message) => message !== answer), answer]
 }

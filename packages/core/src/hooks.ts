@@ -37,8 +37,9 @@ export async function runStateHooks(
 ): Promise<void> {
   for (const middleware of hook === 'afterModel' ? run.middleware.toReversed() : run.middleware) {
     const call = done.has(middleware.name) ? undefined : middleware[hook]?.bind(middleware)
-    const changed = call && (await runHook(run, middleware.name, hook, call, { messages: run.messages }, problem))
-    if (changed) run.remember(changed)
+    const { messages } = run.history
+    const changed = call && (await runHook(run, middleware.name, hook, call, { messages }, problem))
+    if (changed) run.history.remember(changed)
     done.add(middleware.name)
   }
 }

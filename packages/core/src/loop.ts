@@ -8,7 +8,6 @@ import { checkSetup } from './config.ts'
 import type { AgentEvent, AgentResult, DiscardCause } from './events.ts'
 import { drive } from './flow.ts'
 import { type Accepted, askGate } from './gate.ts'
-import { checkPairs } from './history.ts'
 import { stateProblem } from './hook-problems.ts'
 import { runSetupHooks, runStateHooks } from './hooks.ts'
 import { type AssistantMessage, allowsCalls, callsOf, type ToolCall, type ToolMessage, textOf } from './message.ts'
@@ -44,8 +43,9 @@ export async function runAgent(run: RunState): Promise<AgentResult> {
 }
 
 /** What the run is to do, on its span: that of a resumed one links to the span that has it. */
-function recordTask({ span, capture, setup, messages }: RunState): void {
-  if (span) record(span, capture, () => contentsOfRequest({ instructions: setup.instructions, messages }))
+function recordTask({ span, capture, setup, history }: RunState): void {
+  const { instructions } = setup
+  if (span) record(span, capture, () => contentsOfRequest({ instructions, messages: history.messages }))
 }
 
 function checked(run: RunState, setup: AgentSetup): AgentSetup {
@@ -72,7 +72,7 @@ async function steps(run: RunState, setup: AgentSetup, context: Context): Promis
         run.closing = true
         step.accept(accepted.message)
       } else run.current = undefined
-      const messages = run.messages.filter((message) => !step.before.has(message))
+      const messages = run.history.since(step.before)
       await run.tell({ type: 'step-end', ...(step.attempt !== undefined && { attempt: step.attempt }), messages })
       run.saver.soon()
       if (accepted) return resultOf(run, step, accepted)
@@ -107,11 +107,11 @@ async function think(run: RunState, step: Step): Promise<AssistantMessage> {
 
 async function askModel(run: RunState, step: Step): Promise<void> {
   await run.taken()
-  checkPairs(run.messages)
+  run.history.checkPairs()
   run.calls.open()
   try {
     const { message, attempt } = await callModel(run, step, requestOf(run))
-    run.append(message)
+    run.history.append(message)
     step.stood(attempt)
     if (isEmpty(message))
       run.warn({ code: 'empty-answer', message: 'the model answered with neither text nor call', source: 'core' })
@@ -132,7 +132,7 @@ async function act(run: RunState, step: Step, answer: AssistantMessage): Promise
   const results = refusal ? refuseAll(run, calls, refusal) : await make(run, step, calls)
   await run.taken()
   run.signal.throwIfAborted()
-  for (const message of results) run.append(message)
+  for (const message of results) run.history.append(message)
   const isAnswer = refusal?.isAnswer ?? calls.length === 0
   const candidate = isAnswer ? answer : refusal ? undefined : results.find((message) => isFinal(run, message))
   const direct = candidate?.role === 'tool' && !isOutputCall(run.config.output, candidate)
@@ -188,8 +188,8 @@ function isEmpty(message: AssistantMessage): boolean {
 }
 
 /** The loop acts on the last message as `afterModel` left it (C9). */
-function lastAnswer({ messages }: AgentState): AssistantMessage {
-  return messages.at(-1) as AssistantMessage
+function lastAnswer({ history }: RunState): AssistantMessage {
+  return history.last as AssistantMessage
 }
 
 function answerProblem(state: AgentState): string | undefined {
@@ -205,7 +205,7 @@ function resultOf(run: RunState, step: Step, { message, output }: Accepted): Age
     text: textOf(message),
     ...(run.config.output && { output }),
     finishReason: message.role === 'tool' ? (step.finishReason ?? 'other') : message.finishReason,
-    messages: run.messages,
+    messages: run.history.messages,
     steps: run.step,
     usage: run.usage,
     warnings: run.warnings,

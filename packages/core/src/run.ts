@@ -26,21 +26,13 @@ import {
 import type { AgentEvent, AgentEventBody, Warning } from './events.ts'
 import { Funnel } from './funnel.ts'
 import { DEFAULT_FEEDBACK } from './gate.ts'
-import { callIds, freeze, isMessage } from './history.ts'
+import { freeze, isMessage } from './history.ts'
 import { Interrupt } from './interrupt.ts'
-import {
-  type AssistantMessage,
-  addUsage,
-  callsOf,
-  type Message,
-  type ToolMessage,
-  textOf,
-  type Usage,
-  type UserMessage,
-} from './message.ts'
-import type { AgentSetup, AgentState, Middleware, SideRequest } from './middleware.ts'
+import { type AssistantMessage, addUsage, type Message, textOf, type Usage, type UserMessage } from './message.ts'
+import type { AgentSetup, Middleware, SideRequest } from './middleware.ts'
 import { Questions } from './questions.ts'
 import type { Resumed } from './restore.ts'
+import { RunHistory } from './run-history.ts'
 import { CellValues } from './run-local.ts'
 import type { Actor } from './run-view.ts'
 import { Saver } from './saver.ts'
@@ -85,13 +77,13 @@ export class RunState {
   readonly funnel: Funnel<AgentEvent> = new Funnel((event) => this.show(event))
   /** Gives an event to the reader. */
   readonly show: (event: AgentEvent) => void
+  readonly history: RunHistory = new RunHistory()
   readonly calls: ToolCalls
   readonly background: Background
   readonly sideCalls: SideCalls
   readonly saver: Saver
   readonly cancel: Cancel
   readonly warnings: Warning[] = []
-  readonly takenIds: Set<string> = new Set()
   /** Of hooks and wraps that are not out: those that never come out end with the run. */
   readonly spans: Set<Span> = new Set()
   readonly questions: Questions = new Questions()
@@ -101,7 +93,6 @@ export class RunState {
   /** The run's own. */
   span: Span | undefined
   usage: Usage = {}
-  messages: readonly Message[] = []
   /** Steps begun. */
   step = 0
   /** The step at work; absent between two. */
@@ -347,7 +338,7 @@ export class RunState {
     }
     this.feedback = undefined
     this.#misfit = undefined
-    this.current = new Step(++this.step, this.messages)
+    this.current = new Step(++this.step, this.history.messages)
     return this.current
   }
 
@@ -382,7 +373,7 @@ export class RunState {
 
   /** Messages from outside of the steps enter the history: between two, and never between a call and its result (K18, I15). */
   takeNews(): void {
-    for (const message of [...this.background.deliver(), ...this.sent]) this.append(message)
+    for (const message of [...this.background.deliver(), ...this.sent]) this.history.append(message)
     this.sent = []
   }
 
@@ -410,19 +401,6 @@ export class RunState {
     this.calls.abort(new Error('the wrap that asked has left'))
   }
 
-  /** Adds to the history, frozen. */
-  append<Added extends Message>(message: Added): Added {
-    this.messages = freeze([...this.messages, message])
-    return message
-  }
-
-  /** The history as it came, or as hooks left it. The ids of its calls are taken (G10). */
-  remember({ messages }: AgentState): void {
-    if (messages === this.messages) return
-    this.messages = freeze([...messages])
-    for (const id of callIds(messages)) this.takenIds.add(id)
-  }
-
   /** An answer was not accepted: the model reads why. */
   reject(feedback: string | readonly Message[], origin: string, misfit?: OutputError): string | readonly Message[] {
     const empty = feedback.length === 0
@@ -430,20 +408,10 @@ export class RunState {
       this.warn({ code: 'empty-feedback', message: `${origin} rejected an answer without feedback`, source: 'core' })
     const said = empty ? DEFAULT_FEEDBACK : feedback
     const messages = typeof said === 'string' ? [{ role: 'user', content: said } as const] : said
-    for (const message of messages) this.append(message.role === 'user' ? { origin, ...message } : message)
+    for (const message of messages) this.history.append(message.role === 'user' ? { origin, ...message } : message)
     this.feedback = typeof said === 'string' ? said : said.map(textOf).join('\n')
     this.#misfit = misfit
     return said
-  }
-
-  /**
-   * The answer as the gate rewrote it: in the place of the model's, or at the end if that is a call or result, which stay
-   * (A14).
-   */
-  replaceAnswer(old: AssistantMessage | ToolMessage, answer: AssistantMessage): AssistantMessage {
-    if (old.role === 'tool' || callsOf(old).length > 0) return this.append(answer)
-    this.messages = freeze(this.messages.map((message) => (message === old ? answer : message)))
-    return answer
   }
 
   /** An event as the reader gets it. */

@@ -106,7 +106,7 @@ export class ToolCalls {
 
   /** A model attempt announced a call, or, as number 0, a wrap that answers itself. The first who does counts. */
   announced(callId: string, attempt: number, span?: Span): void {
-    if (this.#askers.announced(callId, attempt, span)) this.#run.takenIds.add(callId)
+    if (this.#askers.announced(callId, attempt, span)) this.#run.history.takenIds.add(callId)
   }
 
   /**
