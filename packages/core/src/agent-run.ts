@@ -171,7 +171,7 @@ async function drive(run: RunState, beginning: Beginning, options: ResumeOptions
     if (signal?.aborted) abort()
     run.signal.throwIfAborted()
     const kept = 'resume' in beginning ? await waiting.until(restored(run, beginning.resume)) : undefined
-    run.show(run.event({ type: 'run-start', ...('resume' in beginning && { resumed: true }) }))
+    run.events.push({ type: 'run-start', ...('resume' in beginning && { resumed: true }) }, true)
     if (kept) {
       end(run)
       return kept

@@ -20,7 +20,7 @@ export async function completed(run: RunState, outcome: AgentResult): Promise<Ag
   run.current = undefined
   end(run)
   const handed = background.length > 0 && { background }
-  const result = { ...outcome, warnings: [...run.warnings], ...handed, ...lost(run) }
+  const result = { ...outcome, warnings: [...run.events.warnings], ...handed, ...lost(run) }
   const notSaved = await saved(run, () => completedAs(run, result))
   return Object.freeze({ ...result, ...notSaved })
 }
@@ -57,7 +57,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
   const escalated = cancel.escalated && { escalated: true as const }
   await quiet(run, cancelled ? cancel.error : reason)
   if (run.ended && !(run.ended instanceof RunStop)) return failed(run, run.ended)
-  showRest(run)
+  run.events.showRest()
   const messages = cancelled ? [...history.messages, ...outcomesOf(run, openCalls(history.messages))] : history.messages
   end(run)
   const notSaved = await saved(run, () => checkpoint)
@@ -67,7 +67,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
     messages,
     steps: run.step,
     usage: run.usage,
-    warnings: [...run.warnings],
+    warnings: [...run.events.warnings],
     ...(interrupts.length > 0 && { interrupts }),
     ...(cancelled && { cancelled: { at: cancelled, ...escalated } }),
     checkpoint: freeze({ ...checkpoint, revision: run.saver.revision }),
@@ -84,7 +84,7 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
   if (error instanceof AgentError) {
     const { messages } = run.history
     const open = error instanceof HistoryError ? [] : openCalls(messages)
-    showRest(run)
+    run.events.showRest()
     const answers = answersTo(run, open)
     const { abandoned } = run.calls
     error.endRun({ messages: [...messages, ...answers], usage: run.usage, ...(abandoned.length > 0 && { abandoned }) })
@@ -105,15 +105,11 @@ async function quiet(run: RunState, reason: unknown): Promise<void> {
 
 /** What was said last is said, and nothing more will be. */
 export function end(run: RunState): void {
-  showRest(run)
+  run.events.showRest()
   run.calls.over()
   for (const span of run.spans) endSpan(span)
   run.spans.clear()
   run.close()
-}
-
-function showRest(run: RunState): void {
-  for (const event of run.funnel.drain()) run.show(event)
 }
 
 function lost({ calls: { abandoned }, unknown }: RunState): Pick<AgentResult, 'abandoned' | 'unknown'> {

@@ -28,7 +28,7 @@ export async function askGate(run: RunState, step: Step, candidate: Answer): Pro
   if (output && misfit) {
     step.candidate = undefined
     const feedback = run.reject(feedbackOf(misfit, output, run.setup.model), OUTPUT_ORIGIN, misfit)
-    await run.tell({ type: 'answer-rejected', middleware: OUTPUT_ORIGIN, feedback })
+    await run.events.tell({ type: 'answer-rejected', middleware: OUTPUT_ORIGIN, feedback })
     return undefined
   }
   for (const middleware of run.middleware) {
@@ -40,7 +40,7 @@ export async function askGate(run: RunState, step: Step, candidate: Answer): Pro
     if (!verdict.accept) {
       step.candidate = undefined
       const feedback = run.reject(verdict.feedback ?? '', middleware.name)
-      await run.tell({ type: 'answer-rejected', middleware: middleware.name, feedback })
+      await run.events.tell({ type: 'answer-rejected', middleware: middleware.name, feedback })
       return undefined
     }
     if (!verdict.message) continue

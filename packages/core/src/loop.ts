@@ -34,11 +34,11 @@ export async function runAgent(run: RunState): Promise<AgentResult> {
   if (!run.middleware.some((middleware) => middleware.wrapAgent)) return await steps(run, run.setup, run.context)
   const onion = compose(run, wrapAgent(run), (setup, context) => {
     const asWrapped = checked(run, setup)
-    return pull(run.funnel, () => steps(run, asWrapped, context))
+    return pull(run.events.funnel, () => steps(run, asWrapped, context))
   })
   return await drive(onion(run.setup, run.context), (event) => {
-    run.throwIfOver()
-    run.show(event)
+    run.events.throwIfOver()
+    run.events.show(event)
   })
 }
 
@@ -61,7 +61,7 @@ async function steps(run: RunState, setup: AgentSetup, context: Context): Promis
         const { value } = await checkOutput(run.config.output, step.candidate)
         return resultOf(run, step, { message: step.candidate, output: value })
       }
-      await run.tell({ type: 'step-start' })
+      await run.events.tell({ type: 'step-start' })
       const candidate = step.phase === 'gate' ? step.candidate : await act(run, step, await think(run, step))
       if (candidate) await run.background.beforeEnd()
       // What the user or a background call has said in the meantime is to be answered first (K19, I17).
@@ -73,7 +73,11 @@ async function steps(run: RunState, setup: AgentSetup, context: Context): Promis
         step.accept(accepted.message)
       } else run.current = undefined
       const messages = run.history.since(step.before)
-      await run.tell({ type: 'step-end', ...(step.attempt !== undefined && { attempt: step.attempt }), messages })
+      await run.events.tell({
+        type: 'step-end',
+        ...(step.attempt !== undefined && { attempt: step.attempt }),
+        messages,
+      })
       run.saver.soon()
       if (accepted) return resultOf(run, step, accepted)
     }
@@ -106,7 +110,7 @@ async function think(run: RunState, step: Step): Promise<AssistantMessage> {
 }
 
 async function askModel(run: RunState, step: Step): Promise<void> {
-  await run.taken()
+  await run.events.taken()
   run.history.checkPairs()
   run.calls.open()
   try {
@@ -114,7 +118,11 @@ async function askModel(run: RunState, step: Step): Promise<void> {
     run.history.append(message)
     step.stood(attempt)
     if (isEmpty(message))
-      run.warn({ code: 'empty-answer', message: 'the model answered with neither text nor call', source: 'core' })
+      run.events.warn({
+        code: 'empty-answer',
+        message: 'the model answered with neither text nor call',
+        source: 'core',
+      })
     run.saver.soon()
   } catch (error) {
     run.calls.failed(error)
@@ -128,9 +136,9 @@ async function act(run: RunState, step: Step, answer: AssistantMessage): Promise
   const refusal = calls.length > 0 ? refusalOf(run, answer, calls) : undefined
   if (calls.length > 0 && !refusal) run.cancel.stopAt('after-model')
   // A wrap that has left wants none made, and none in the history.
-  await run.taken()
+  await run.events.taken()
   const results = refusal ? refuseAll(run, calls, refusal) : await make(run, step, calls)
-  await run.taken()
+  await run.events.taken()
   run.signal.throwIfAborted()
   for (const message of results) run.history.append(message)
   const isAnswer = refusal?.isAnswer ?? calls.length === 0
@@ -145,7 +153,7 @@ async function make(run: RunState, step: Step, calls: readonly ToolCall[]): Prom
   const { output } = run.config
   const messages = withOutputs(calls, await run.calls.commit(toMake(run, calls), step.attempt))
   for (const message of messages) {
-    if (isOutputCall(output, message)) run.push({ type: 'tool-end', callId: message.callId, message })
+    if (isOutputCall(output, message)) run.events.push({ type: 'tool-end', callId: message.callId, message })
   }
   return messages
 }
@@ -208,7 +216,7 @@ function resultOf(run: RunState, step: Step, { message, output }: Accepted): Age
     messages: run.history.messages,
     steps: run.step,
     usage: run.usage,
-    warnings: run.warnings,
+    warnings: run.events.warnings,
   }
 }
 

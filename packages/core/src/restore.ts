@@ -60,7 +60,7 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   if (run.isOutermost) run.saver.revision = checkpoint.revision
   run.history.remember(checkpoint)
   run.usage = checkpoint.usage
-  run.warnings.push(...checkpoint.warnings)
+  run.events.warnings.push(...checkpoint.warnings)
   run.step = checkpoint.steps
   run.current = checkpoint.step && stepOf(run, checkpoint.step)
   run.feedback = checkpoint.feedback

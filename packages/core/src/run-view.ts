@@ -107,13 +107,13 @@ class RunView implements Run {
     const { source, call, outside } = this.#actor
     if (this.#isOver) return
     if (call) this.#state.calls.events.custom(call, { type: 'custom', name, data, source })
-    else this.#state.push({ type: 'custom', name, data, source }, outside)
+    else this.#state.events.push({ type: 'custom', name, data, source }, outside)
   }
 
   warn({ code, message }: { readonly code: string; readonly message: string }): void {
     if (this.#isOver) return
     const { source, outside } = this.#actor
-    this.#state.warn({ code, message, source }, outside)
+    this.#state.events.warn({ code, message, source }, outside)
   }
 
   annotate(attributes: Attributes, callId?: string): void {

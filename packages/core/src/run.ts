@@ -23,8 +23,7 @@ import {
   RunAbortedError,
   RunStop,
 } from './errors.ts'
-import type { AgentEvent, AgentEventBody, Warning } from './events.ts'
-import { Funnel } from './funnel.ts'
+import type { AgentEvent } from './events.ts'
 import { DEFAULT_FEEDBACK } from './gate.ts'
 import { freeze, isMessage } from './history.ts'
 import { Interrupt } from './interrupt.ts'
@@ -32,6 +31,7 @@ import { type AssistantMessage, addUsage, type Message, textOf, type Usage, type
 import type { AgentSetup, Middleware, SideRequest } from './middleware.ts'
 import { Questions } from './questions.ts'
 import type { Resumed } from './restore.ts'
+import { RunEvents } from './run-events.ts'
 import { RunHistory } from './run-history.ts'
 import { CellValues } from './run-local.ts'
 import type { Actor } from './run-view.ts'
@@ -74,16 +74,13 @@ export class RunState {
   /** Absent if nothing measures. */
   readonly metrics: Metrics | undefined
   readonly conversationId: string | undefined
-  readonly funnel: Funnel<AgentEvent> = new Funnel((event) => this.show(event))
-  /** Gives an event to the reader. */
-  readonly show: (event: AgentEvent) => void
+  readonly events: RunEvents
   readonly history: RunHistory = new RunHistory()
   readonly calls: ToolCalls
   readonly background: Background
   readonly sideCalls: SideCalls
   readonly saver: Saver
   readonly cancel: Cancel
-  readonly warnings: Warning[] = []
   /** Of hooks and wraps that are not out: those that never come out end with the run. */
   readonly spans: Set<Span> = new Set()
   readonly questions: Questions = new Questions()
@@ -148,13 +145,7 @@ export class RunState {
     this.tracer = options.tracer
     this.metrics = options.metrics
     this.conversationId = options.conversationId
-    this.show = (event) => {
-      if (this.over) return
-      // That of a call inside one of its calls may have the same id.
-      const ended = event.type === 'tool-end' && event.runId === this.id && this.calls.get(event.callId)
-      if (ended) ended.shown = true
-      options.show(event)
-    }
+    this.events = new RunEvents(this, options.show)
     // What a `beforeAgent` is to mask must not be recorded before it has said so.
     this.setup = { ...config.setup, captureContent: false }
     this.calls = new ToolCalls(this)
@@ -396,7 +387,7 @@ export class RunState {
   /** A `wrapAgent` has left: the step at work, if there is one, waits for nothing more. */
   cancelStep(): void {
     if (!this.#atWork) return
-    this.funnel.leave()
+    this.events.funnel.leave()
     this.cancelRequest()
     this.calls.abort(new Error('the wrap that asked has left'))
   }
@@ -405,43 +396,17 @@ export class RunState {
   reject(feedback: string | readonly Message[], origin: string, misfit?: OutputError): string | readonly Message[] {
     const empty = feedback.length === 0
     if (empty)
-      this.warn({ code: 'empty-feedback', message: `${origin} rejected an answer without feedback`, source: 'core' })
+      this.events.warn({
+        code: 'empty-feedback',
+        message: `${origin} rejected an answer without feedback`,
+        source: 'core',
+      })
     const said = empty ? DEFAULT_FEEDBACK : feedback
     const messages = typeof said === 'string' ? [{ role: 'user', content: said } as const] : said
     for (const message of messages) this.history.append(message.role === 'user' ? { origin, ...message } : message)
     this.feedback = typeof said === 'string' ? said : said.map(textOf).join('\n')
     this.#misfit = misfit
     return said
-  }
-
-  /** An event as the reader gets it. */
-  event(body: AgentEventBody): AgentEvent {
-    return this.step > 0 ? { runId: this.id, step: this.step, ...body } : { runId: this.id, ...body }
-  }
-
-  /** `outside` of the steps, a `wrapAgent` speaks past the events that go up through it, straight to the reader. */
-  push(body: AgentEventBody, outside = false): void {
-    if (this.over) return
-    const event = this.event(body)
-    if (outside) this.show(event)
-    else this.funnel.push(event)
-  }
-
-  /** An event of the loop's own. It goes on when that is taken. */
-  tell(body: AgentEventBody): Promise<void> | void {
-    this.push(body)
-    return this.taken()
-  }
-
-  /** Waits for the wraps round the steps to take what was pushed, if there are any. Throws when nobody will. */
-  taken(): Promise<void> | void {
-    this.throwIfOver()
-    return this.funnel.taken()
-  }
-
-  /** What goes on though nobody waits for it any more comes to its end. */
-  throwIfOver(): void {
-    if (this.over) throw new TypeError('the run is over')
   }
 
   /** On the side: it is no step's (N29). */
@@ -458,12 +423,6 @@ export class RunState {
   mayHaveHappened(callId: string): void {
     this.unknown = [...this.unknown, callId]
     this.#nesting?.run.mayHaveHappened(`${this.#nesting.entry.id}/${callId}`)
-  }
-
-  warn(warning: Warning, outside = false): void {
-    if (this.over) return
-    this.warnings.push(warning)
-    this.push({ type: 'warning', ...warning }, outside)
   }
 
   annotate(attributes: Attributes, callId?: string): void {
