@@ -134,7 +134,7 @@ export function startRun(
         (error: unknown) => ({ status: error instanceof RunAbortedError ? 'aborted' : 'ended' }),
       )
     },
-    send: (message) => run.send(message),
+    send: (message) => run.inbox.send(message),
     cancelTool: (callId) => run.calls.cancel(callId),
     toolStatus: (callId) => run.calls.status(callId),
     [Symbol.asyncIterator]() {
@@ -144,7 +144,7 @@ export function startRun(
         next: () => buffer.next(),
         async return() {
           buffer.leave()
-          run.abort(new Error('the reader of its events left'))
+          run.stopping.abort(new Error('the reader of its events left'))
           await result.catch(() => undefined)
           return { done: true, value: undefined }
         },
@@ -162,7 +162,7 @@ function resumedId({ from }: Resumption): string {
 /** The run, from its beginning to what it comes to. */
 async function drive(run: RunState, beginning: Beginning, options: ResumeOptions): Promise<AgentResult> {
   const { signal } = options
-  const abort = () => run.abort(signal?.reason)
+  const abort = () => run.stopping.abort(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
   const waiting = new RunWait(run)
   try {
@@ -180,9 +180,9 @@ async function drive(run: RunState, beginning: Beginning, options: ResumeOptions
     run.signal.throwIfAborted()
     return await completed(run, await waiting.until(runAgent(run)))
   } catch (thrown) {
-    const error = run.ended ?? thrown
+    const error = run.stopping.reason ?? thrown
     if (!(error instanceof RunStop) || !run.isReady) return await failed(run, error)
-    return await stopped(run, error).catch((error: unknown) => failed(run, run.ended ?? error))
+    return await stopped(run, error).catch((error: unknown) => failed(run, run.stopping.reason ?? error))
   } finally {
     waiting.over()
     run.cancel.over()

@@ -67,7 +67,7 @@ async function runHook<Data, Result>(
 ): Promise<Result | undefined> {
   run.signal.throwIfAborted()
   const place = { middleware: name, hook }
-  const open = startMiddlewareSpan(run.tracer, run.context, name, hook, run.step)
+  const open = startMiddlewareSpan(run.tracer, run.context, name, hook, run.steps.begun)
   run.spans.add(open.span)
   const view = viewOf(run, { context: open.context, source: name, hook })
   try {

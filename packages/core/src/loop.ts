@@ -53,10 +53,10 @@ function checked(run: RunState, setup: AgentSetup): AgentSetup {
 }
 
 async function steps(run: RunState, setup: AgentSetup, context: Context): Promise<AgentResult> {
-  run.enter(setup, context)
+  run.steps.enter(setup, context)
   try {
     for (;;) {
-      const step = run.openStep()
+      const step = run.steps.open()
       if (step.phase === 'over' && step.candidate) {
         const { value } = await checkOutput(run.config.output, step.candidate)
         return resultOf(run, step, { message: step.candidate, output: value })
@@ -65,13 +65,13 @@ async function steps(run: RunState, setup: AgentSetup, context: Context): Promis
       const candidate = step.phase === 'gate' ? step.candidate : await act(run, step, await think(run, step))
       if (candidate) await run.background.beforeEnd()
       // What the user or a background call has said in the meantime is to be answered first (K19, I17).
-      const answer = candidate && !run.hasNews ? await askGate(run, step, candidate) : undefined
-      const accepted = run.hasNews ? undefined : answer
+      const answer = candidate && !run.steps.hasNews ? await askGate(run, step, candidate) : undefined
+      const accepted = run.steps.hasNews ? undefined : answer
       // What the gate has judged is not judged again, whatever happens on the way out (L11).
       if (accepted) {
-        run.closing = true
+        run.inbox.isClosed = true
         step.accept(accepted.message)
-      } else run.current = undefined
+      } else run.steps.current = undefined
       const messages = run.history.since(step.before)
       await run.events.tell({
         type: 'step-end',
@@ -82,14 +82,14 @@ async function steps(run: RunState, setup: AgentSetup, context: Context): Promis
       if (accepted) return resultOf(run, step, accepted)
     }
   } finally {
-    run.leave()
+    run.steps.leave()
   }
 }
 
 /** One model call: from the state to the message that stands, as `afterModel` left it. */
 async function think(run: RunState, step: Step): Promise<AssistantMessage> {
   if (step.phase === 'before-model') {
-    run.takeNews()
+    run.steps.takeNews()
     run.saver.soon()
     await runStateHooks(run, step, 'beforeModel', stateProblem)
     step.enter('model')
@@ -182,7 +182,7 @@ function refusalOf(run: RunState, { finishReason }: AssistantMessage, calls: rea
   const { maxSteps, tools } = run.setup
   const { output } = run.config
   const mayEndRun = calls.some((call) => isOutputCall(output, call) || findTool(tools, call.name)?.returnDirect)
-  if (run.step < maxSteps || mayEndRun) return undefined
+  if (run.steps.begun < maxSteps || mayEndRun) return undefined
   return { text: stepLimitText(maxSteps), cause: 'call_withdrawn', isAnswer: false }
 }
 
@@ -214,7 +214,7 @@ function resultOf(run: RunState, step: Step, { message, output }: Accepted): Age
     ...(run.config.output && { output }),
     finishReason: message.role === 'tool' ? (step.finishReason ?? 'other') : message.finishReason,
     messages: run.history.messages,
-    steps: run.step,
+    steps: run.steps.begun,
     usage: run.usage,
     warnings: run.events.warnings,
   }
@@ -225,12 +225,12 @@ function wrapAgent(run: RunState): WrapKind<AgentSetup, AgentEvent, AgentResult>
     hook: 'wrapAgent',
     of: (middleware) => {
       const wrap = middleware.wrapAgent?.bind(middleware)
-      const again = () => run.repeatedBy(middleware.name)
+      const again = () => run.steps.repeatedBy(middleware.name)
       return wrap && ((setup, next, view) => wrap(setup, counted(next, again), view))
     },
     isResult: (value) => typeof value === 'object' && value !== null && 'status' in value && 'message' in value,
     ownsThrows: true,
-    cancel: () => run.cancelStep(),
+    cancel: () => run.steps.abandon(),
   }
 }
 

@@ -86,7 +86,7 @@ function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     timeout: tool?.timeout,
     // What a call makes on the side is its own work: it has started.
     halted: entry.maker ? undefined : run.cancel.halted,
-    attributes: () => run.annotationsOf(call.id),
+    attributes: () => run.annotations.of(call.id),
     answers: () => run.questions.answersAt(addressOf(run, entry)),
     // Only if the call is committed: the run that is not eager makes no other (H16).
     warn(message) {

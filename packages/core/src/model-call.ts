@@ -30,7 +30,7 @@ export async function callModel(run: RunState, step: Step, request: ModelRequest
     return { message: freeze(message), ...(attempt !== undefined && { attempt }) }
   } finally {
     attempts.reportFailures('none')
-    run.betweenAttempts = false
+    run.request.isBetweenAttempts = false
   }
 }
 
@@ -73,7 +73,7 @@ class Attempts implements AttemptObserver {
     this.#run.cancel.stopAt(between ? 'after-tools' : 'after-model')
     const attempt = ++this.#step.attempts
     this.reportFailures('retry', model)
-    this.#run.betweenAttempts = false
+    this.#run.request.isBetweenAttempts = false
     this.#run.events.push({ type: 'attempt-start', attempt, model: { provider: model.provider, id: model.id } })
     return attempt
   }
@@ -144,7 +144,7 @@ class Attempts implements AttemptObserver {
     this.#told.add(event.attempt)
     this.#standing.delete(event.attempt)
     this.#run.events.push(event)
-    if (event.next !== 'none' && this.#atWork.size === 0) this.#run.betweenAttempts = true
+    if (event.next !== 'none' && this.#atWork.size === 0) this.#run.request.isBetweenAttempts = true
   }
 
   /**

@@ -16,6 +16,6 @@ export function requestOf(run: RunState): ModelRequest {
     settings: config.settings,
     inputLimits: config.inputLimits,
     takenIds: history.takenIds,
-    signal: run.requestSignal(),
+    signal: run.request.next(),
   }
 }

@@ -61,10 +61,10 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   run.history.remember(checkpoint)
   run.usage = checkpoint.usage
   run.events.warnings.push(...checkpoint.warnings)
-  run.step = checkpoint.steps
-  run.current = checkpoint.step && stepOf(run, checkpoint.step)
-  run.feedback = checkpoint.feedback
-  run.sent = [...checkpoint.sent, ...run.sent]
+  run.steps.begun = checkpoint.steps
+  run.steps.current = checkpoint.step && stepOf(run, checkpoint.step)
+  run.steps.feedback = checkpoint.feedback
+  run.inbox.restore(checkpoint.sent)
   run.unknown = checkpoint.unknown
   run.calls.abandoned.push(...checkpoint.abandoned)
   run.questions.restore(checkpoint.questions)

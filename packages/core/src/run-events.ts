@@ -66,7 +66,7 @@ export class RunEvents {
   }
 
   #stamped(body: AgentEventBody): AgentEvent {
-    const { id, step } = this.#run
-    return step > 0 ? { runId: id, step, ...body } : { runId: id, ...body }
+    const { id, steps } = this.#run
+    return steps.begun > 0 ? { runId: id, step: steps.begun, ...body } : { runId: id, ...body }
   }
 }

@@ -65,7 +65,7 @@ class RunView implements Run {
     return this.#state.setup
   }
   get step(): number {
-    return this.#state.step
+    return this.#state.steps.begun
   }
   get usage(): Usage {
     return this.#state.usage
@@ -100,7 +100,7 @@ class RunView implements Run {
   }
 
   callModel(request: SideRequest): Promise<AssistantMessage> {
-    return this.#state.callModel(request, this.#actor, this.signal)
+    return this.#state.sideCalls.call(request, this.#actor, this.signal)
   }
 
   emit({ name, data }: { readonly name: string; readonly data: unknown }): void {
@@ -118,7 +118,7 @@ class RunView implements Run {
 
   annotate(attributes: Attributes, callId?: string): void {
     if (this.#isOver) return
-    this.#state.annotate(attributes, callId)
+    this.#state.annotations.add(attributes, callId)
   }
 
   /** What is done for a call that was abandoned or discarded reaches nothing (K13). */

@@ -30,7 +30,8 @@ export function checkpointOf(
 }
 
 function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 'checksum'> {
-  const { current, feedback, saver, trace, unclaimed } = run
+  const { saver, trace, unclaimed } = run
+  const { current, feedback } = run.steps
   return {
     format: CHECKPOINT_FORMAT,
     runId: run.id,
@@ -40,7 +41,7 @@ function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 
     messages: run.history.messages,
     usage: run.usage,
     warnings: run.events.warnings,
-    steps: run.step,
+    steps: run.steps.begun,
     ...(current && { step: savedStep(run, current) }),
     calls: unclaimed?.calls ?? savedCalls(run),
     background: unclaimed?.background ?? run.background.save(),
@@ -48,7 +49,7 @@ function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 
     interrupts: interruptsOf(run),
     questions: run.questions.save(),
     values: run.values.save(),
-    sent: run.sent,
+    sent: run.inbox.messages,
     ...(feedback !== undefined && { feedback }),
     unknown: run.unknown,
     abandoned: run.calls.abandoned,
@@ -97,7 +98,7 @@ function savedCalls(run: RunState): SavedCall[] {
 function isNeeded(run: RunState, entry: CallEntry): boolean {
   if (entry.discarded || entry.rest?.isOpen) return false
   if (entry.maker) return isNeeded(run, entry.maker)
-  return !entry.asked || entry.step === run.current?.number
+  return !entry.asked || entry.step === run.steps.current?.number
 }
 
 function savedStep({ history }: RunState, step: Step): SavedStep {

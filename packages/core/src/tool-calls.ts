@@ -95,7 +95,7 @@ export class ToolCalls {
     this.#askers.renew()
     this.#warmUps.renew()
     this.events.renew()
-    for (const { call } of this.#ledger.letGo(this.#run.step)) this.#run.forget(call.id)
+    for (const { call } of this.#ledger.letGo(this.#run.steps.begun)) this.#run.annotations.forget(call.id)
   }
 
   /** A resumed step has its response already: the calls it asks for, and those a run before this one has made for it. */
