@@ -48,8 +48,11 @@ function recordTask({ span, capture, setup, history }: RunState): void {
   if (span) record(span, capture, () => contentsOfRequest({ instructions, messages: history.messages }))
 }
 
+/** As the steps work with it. What was checked when the agent was made, or when the run began, is not checked again. */
 function checked(run: RunState, setup: AgentSetup): AgentSetup {
-  return checkSetup({ ...setup, tools: withStatusTool(setup.tools) }, run.config.output)
+  const tools = withStatusTool(setup.tools)
+  const isKnown = tools === setup.tools && (setup === run.config.setup || setup === run.setup)
+  return isKnown ? setup : Object.freeze(checkSetup({ ...setup, tools }, run.config.output))
 }
 
 async function steps(run: RunState, setup: AgentSetup, context: Context): Promise<AgentResult> {
