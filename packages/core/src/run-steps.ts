@@ -58,7 +58,7 @@ export class RunSteps {
     if (this.current) return this.current
     const run = this.#run
     run.cancel.stopAt('after-tools')
-    if (!this.#mayFollow) {
+    if (!this.mayGoOn) {
       this.takeNews()
       throw new MaxStepsError(run.setup.maxSteps, this.feedback, this.#misfit && { cause: this.#misfit })
     }
@@ -68,10 +68,15 @@ export class RunSteps {
     return this.current
   }
 
+  /** Whether another may follow. */
+  get mayGoOn(): boolean {
+    return this.begun < this.#run.setup.maxSteps
+  }
+
   /** Whether there is something the model has not read, and a step in which it can. */
   get hasNews(): boolean {
     const { inbox, background } = this.#run
-    return inbox.messages.length > 0 || (background.hasNews && this.#mayFollow)
+    return inbox.messages.length > 0 || (background.hasNews && this.mayGoOn)
   }
 
   /** Messages from outside of the steps enter the history: between two, and never between a call and its result (K18, I15). */
@@ -93,9 +98,5 @@ export class RunSteps {
     events.funnel.leave()
     request.abort()
     calls.abort(new Error('the wrap that asked has left'))
-  }
-
-  get #mayFollow(): boolean {
-    return this.begun < this.#run.setup.maxSteps
   }
 }
