@@ -2,23 +2,20 @@
 
 import { context } from '@opentelemetry/api'
 import type { CancelOptions } from './cancel.ts'
-import { type AgentConfig, checkRunOptions } from './config.ts'
-import { completed, end, failed, resultIn, stopped } from './endings.ts'
-import { RunAbortedError, RunStop } from './errors.ts'
+import type { AgentConfig } from './config.ts'
+import { RunAbortedError } from './errors.ts'
 import { EventBuffer } from './event-buffer.ts'
 import type { AgentEvent, AgentResult } from './events.ts'
-import { inputMessages } from './history.ts'
-import { runAgent } from './loop.ts'
 import type { Message, UserMessage } from './message.ts'
-import { type Resumption, restore } from './restore.ts'
+import type { Resumption } from './restore.ts'
 import { type Nesting, RunState } from './run.ts'
 import { endRunSpan } from './run-span.ts'
-import { RunWait } from './run-wait.ts'
 import { metricsOf } from './telemetry/metrics.ts'
-import { link, startRunSpan, tracerOf } from './telemetry/spans.ts'
+import { type OpenSpan, startRunSpan, tracerOf } from './telemetry/spans.ts'
 import { untroubled } from './telemetry/untroubled.ts'
 import type { Effect } from './tool.ts'
 import type { ToolStatus } from './tool-status.ts'
+import { wholeRun } from './whole-run.ts'
 
 export interface RunOptions {
   /** Stops the run at once: `result` rejects with {@link RunAbortedError} (K1). */
@@ -79,33 +76,11 @@ export function startRun(
   const buffer = events === 'kept' ? new EventBuffer(options.eventBuffer ?? 1_024) : undefined
   const nesting = typeof events === 'string' ? undefined : events
   const show = nesting?.show ?? ((event: AgentEvent) => buffer?.push(event))
-  const tracer = tracerOf(config.telemetry)
-  const run = new RunState(config, {
-    id: 'resume' in beginning ? resumedId(beginning.resume) : crypto.randomUUID(),
-    tracer,
-    metrics: metricsOf(config.telemetry, config.name),
-    conversationId: options.conversationId,
-    nesting,
-    show,
-  })
-  const span = startRunSpan(tracer, nesting?.context ?? context.active(), {
-    runId: run.id,
-    agent: config.name,
-    model: config.setup.model,
-    conversationId: options.conversationId,
-    resumed: 'resume' in beginning,
-    middleware: config.middleware.map(({ name }) => name),
-    attributes: config.telemetry?.attributes,
-  })
-  run.context = span.context
-  run.span = span.span
-  const inSpan = (end: () => void) => context.with(span.context, untroubled, undefined, end)
+  const { run, span } = openRun(config, beginning, options, nesting, show)
   let ended = false
-  // What the run does beside its hooks, models and tools, as to save itself, nests under its span, too.
-  const result = context.with(span.context, drive, undefined, run, beginning, options).then(
+  const result = inSpan(run, span, () => wholeRun(run, beginning, options)).then(
     (result) => {
       ended = true
-      inSpan(() => endRunSpan(run, span, undefined, result))
       const dropped = buffer?.dropped ?? 0
       const event: AgentEvent = { runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) }
       nesting?.show(event)
@@ -114,14 +89,11 @@ export function startRun(
     },
     (error: unknown) => {
       ended = true
-      inSpan(() => endRunSpan(run, span, error))
       buffer?.end({ error })
       throw error
     },
   )
   result.catch(() => undefined)
-
-  let read = false
   return {
     id: run.id,
     result,
@@ -134,23 +106,40 @@ export function startRun(
         (error: unknown) => ({ status: error instanceof RunAbortedError ? 'aborted' : 'ended' }),
       )
     },
-    send: (message) => run.send(message),
+    send: (message) => run.inbox.send(message),
     cancelTool: (callId) => run.calls.cancel(callId),
     toolStatus: (callId) => run.calls.status(callId),
-    [Symbol.asyncIterator]() {
-      if (read || !buffer) throw new TypeError('the events of a run can be read once')
-      read = true
-      return {
-        next: () => buffer.next(),
-        async return() {
-          buffer.leave()
-          run.abort(new Error('the reader of its events left'))
-          await result.catch(() => undefined)
-          return { done: true, value: undefined }
-        },
-      }
-    },
+    [Symbol.asyncIterator]: readOnce(buffer, async () => {
+      run.stopping.abort(new Error('the reader of its events left'))
+      await result.catch(() => undefined)
+    }),
   }
+}
+
+/** The state of a run that begins, and its span. */
+function openRun(
+  config: AgentConfig,
+  beginning: Beginning,
+  { conversationId }: ResumeOptions,
+  nesting: Nesting | undefined,
+  show: (event: AgentEvent) => void,
+): { readonly run: RunState; readonly span: OpenSpan } {
+  const { name, setup, middleware, telemetry } = config
+  const id = 'resume' in beginning ? resumedId(beginning.resume) : crypto.randomUUID()
+  const tracer = tracerOf(telemetry)
+  const run = new RunState(config, { id, tracer, metrics: metricsOf(telemetry, name), conversationId, nesting, show })
+  const span = startRunSpan(tracer, nesting?.context ?? context.active(), {
+    runId: id,
+    agent: name,
+    model: setup.model,
+    conversationId,
+    resumed: 'resume' in beginning,
+    middleware: middleware.map(({ name }) => name),
+    attributes: telemetry?.attributes,
+  })
+  run.context = span.context
+  run.span = span.span
+  return { run, span }
 }
 
 function resumedId({ from }: Resumption): string {
@@ -159,40 +148,33 @@ function resumedId({ from }: Resumption): string {
   return isRun ? (from.runId as string) : ''
 }
 
-/** The run, from its beginning to what it comes to. */
-async function drive(run: RunState, beginning: Beginning, options: ResumeOptions): Promise<AgentResult> {
-  const { signal } = options
-  const abort = () => run.abort(signal?.reason)
-  signal?.addEventListener('abort', abort, { once: true })
-  const waiting = new RunWait(run)
+/** The work of a run: what it does beside its hooks, models and tools, as to save itself, nests under its span, too. */
+async function inSpan(run: RunState, span: OpenSpan, work: () => Promise<AgentResult>): Promise<AgentResult> {
+  const end = (...came: [error: unknown, result?: AgentResult]) =>
+    context.with(span.context, untroubled, undefined, () => endRunSpan(run, span, ...came))
   try {
-    checkRunOptions(options)
-    if ('input' in beginning) run.remember({ messages: inputMessages(beginning.input) })
-    if (signal?.aborted) abort()
-    run.signal.throwIfAborted()
-    const kept = 'resume' in beginning ? await waiting.until(restored(run, beginning.resume)) : undefined
-    run.show(run.event({ type: 'run-start', ...('resume' in beginning && { resumed: true }) }))
-    if (kept) {
-      end(run)
-      return kept
-    }
-    run.unlock()
-    run.signal.throwIfAborted()
-    return await completed(run, await waiting.until(runAgent(run)))
-  } catch (thrown) {
-    const error = run.ended ?? thrown
-    if (!(error instanceof RunStop) || !run.isReady) return await failed(run, error)
-    return await stopped(run, error).catch((error: unknown) => failed(run, run.ended ?? error))
-  } finally {
-    waiting.over()
-    run.cancel.over()
-    signal?.removeEventListener('abort', abort)
+    const result = await context.with(span.context, work)
+    end(undefined, result)
+    return result
+  } catch (error) {
+    end(error)
+    throw error
   }
 }
 
-/** Puts the run where it goes on. Gives the result of one that has come to its end already (L19). */
-async function restored(run: RunState, resume: Resumption): Promise<AgentResult | undefined> {
-  const checkpoint = await restore(run, resume)
-  if (checkpoint.trace && run.span) link(run.span, { ...checkpoint.trace, isRemote: true })
-  return resultIn(checkpoint)
+/** The events for whoever asks for them first (B13); `left` is told when that leaves before the end. */
+function readOnce(buffer: EventBuffer | undefined, left: () => Promise<void>): () => AsyncIterator<AgentEvent> {
+  let read = false
+  return () => {
+    if (read || !buffer) throw new TypeError('the events of a run can be read once')
+    read = true
+    return {
+      next: () => buffer.next(),
+      async return() {
+        buffer.leave()
+        await left()
+        return { done: true, value: undefined }
+      },
+    }
+  }
 }

@@ -48,7 +48,7 @@ export function attemptFlow(
   const controller = new AbortController()
   const asked = withOutputTool(request)
   // A wrap may have put a signal of its own into the request: the run's abort reaches the model all the same.
-  const stop = run.stopOf(request.signal)
+  const stop = run.request.stopOf(request.signal)
   const follow = () => controller.abort(stop.reason)
   let attempt = 0
   let answer: AssistantMessage | undefined
@@ -58,7 +58,7 @@ export function attemptFlow(
   return traced<WrapModelEvent, AssistantMessage>({
     open: () => {
       attempt = observer.started(request)
-      const place = { step: run.step, attempt, conversationId: run.conversationId }
+      const place = { step: run.steps.begun, attempt, conversationId: run.conversationId }
       const open = startChatSpan(run.tracer, parent, request, place)
       record(open.span, run.capture, () => contentsOfRequest(request))
       return open
@@ -73,7 +73,7 @@ export function attemptFlow(
         if ('call' in event) freeze(event.call)
         const id = announcedId(event)
         if (id !== undefined) observer.announced(id, attempt, span)
-        return { ...event, runId: run.id, step: run.step, attempt }
+        return { ...event, runId: run.id, step: run.steps.begun, attempt }
       })
     },
     closing: () => {

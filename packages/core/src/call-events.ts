@@ -64,7 +64,7 @@ export class CallEvents {
   nested(entry: CallEntry, event: AgentEvent): void {
     if (entry.settled || entry.discarded) return
     const hidden = this.#hidden.get(entry)
-    if (!hidden) this.#run.funnel.push(event)
+    if (!hidden) this.#run.events.push(event)
     else if (hidden.length < MOST_HIDDEN) hidden.push(event)
   }
 
@@ -76,8 +76,8 @@ export class CallEvents {
     const events = this.#hidden.get(entry)
     this.#hidden.delete(entry)
     for (const event of events ?? []) {
-      if ('runId' in event) this.#run.funnel.push(event)
-      else this.#run.push(event.type === 'tool-start' ? { ...event, call } : event)
+      const isOwn = event.type === 'tool-start' && !('runId' in event)
+      this.#run.events.push(isOwn ? { ...event, call } : event)
     }
     for (const child of entry.children) this.show(child)
   }
@@ -85,7 +85,7 @@ export class CallEvents {
   committed(entry: CallEntry): void {
     this.show(entry)
     const startedAs = entry.call.id
-    this.#run.push({ type: 'tool-committed', callId: entry.id, ...(startedAs !== entry.id && { startedAs }) })
+    this.#run.events.push({ type: 'tool-committed', callId: entry.id, ...(startedAs !== entry.id && { startedAs }) })
   }
 
   /** Of a call the reader was never told of, it is told nothing. */
@@ -94,14 +94,14 @@ export class CallEvents {
     if (entry.rest && this.#ready.has(entry.call.id)) this.show(entry, entry.rest.started)
     const untold = this.#hidden.delete(entry)
     if (entry.discarded && !untold)
-      this.#run.push({ type: 'tool-discarded', callId: entry.call.id, cause: entry.discarded })
+      this.#run.events.push({ type: 'tool-discarded', callId: entry.call.id, cause: entry.discarded })
   }
 
   /** What settles when the checkpoint is taken is open in it: a resume tells of its end (K15). */
   ended(entry: CallEntry): void {
     if (!entry.message || entry.told || this.#run.checkpoint) return
     entry.told = true
-    this.#run.push({ type: 'tool-end', callId: entry.id, message: entry.message })
+    this.#run.events.push({ type: 'tool-end', callId: entry.id, message: entry.message })
   }
 
   /** A call that another makes is told of with it. */
@@ -115,7 +115,7 @@ export class CallEvents {
     if (entry.settled || entry.discarded) return
     const body: AgentEventBody = entry.provisional ? { ...event, provisional: true } : { ...event, callId: entry.id }
     const hidden = this.#hidden.get(entry)
-    if (!hidden) this.#run.push(body)
+    if (!hidden) this.#run.events.push(body)
     else if (event.type === 'tool-progress' && hidden.at(-1)?.type === 'tool-progress') hidden[hidden.length - 1] = body
     else if (hidden.length < MOST_HIDDEN) hidden.push(body)
   }

@@ -16,7 +16,7 @@ export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessag
     if (!made?.message) return refuse(run, call, made?.entered ? CUT_OFF : NOT_STARTED)
     const { message } = made
     // What a `wrapAgent` that left was just being given never came up.
-    if (!made.shown) run.push({ type: 'tool-end', callId: call.id, message })
+    if (!made.shown) run.events.push({ type: 'tool-end', callId: call.id, message })
     return inWordsOf(call, message)
   })
 }
@@ -34,7 +34,7 @@ export function outcomesOf(run: RunState, calls: readonly ToolCall[]): ToolMessa
 /** The error result of a call that is not made, or comes to no result: the reader is told then. */
 export function refuse(run: RunState, call: ToolCall, text: string): ToolMessage {
   const message = freeze(textMessage(own(run, call), text, true))
-  run.push({ type: 'tool-end', callId: call.id, message })
+  run.events.push({ type: 'tool-end', callId: call.id, message })
   return inWordsOf(call, message)
 }
 

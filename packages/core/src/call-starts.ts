@@ -41,13 +41,13 @@ export class CallStarts {
 
   start(call: ToolCall, { actor, asker, options = {}, rest }: Start): CallEntry {
     const { run, slots, ledger, askers, warmUps, atWork } = this.#parts
-    const { context, setup, step, takenIds } = run
+    const { context, setup, steps, history } = run
     const maker = actor?.call
     const entry = new CallEntry({
-      key: rest ? ledger.keyOfStart(call) : ledger.keyOf(call, step, asker),
+      key: rest ? ledger.keyOfStart(call) : ledger.keyOf(call, steps.begun, asker),
       call,
       tool: setup.tools.find((tool) => tool.name === call.name),
-      step,
+      step: steps.begun,
       parent: actor && maker ? actor.context : context,
       attributes: options.attributes,
       asker,
@@ -61,7 +61,7 @@ export class CallStarts {
       warmUp: maker ? undefined : warmUps.take(call.id),
     })
     ledger.add(entry)
-    takenIds.add(call.id)
+    history.takenIds.add(call.id)
     if (entry.provisional && !maker) this.early++
     actor?.execution?.children.push(entry)
     atWork.begin(entry)

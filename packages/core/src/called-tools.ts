@@ -61,7 +61,7 @@ export class CalledTools {
     const { halted } = run.cancel
     if (!found?.begun && !actor.call) halted.throwIfAborted()
     if (found) return starts.begun(found, actor).promise
-    const mayStart = asker ? askers.mayStart(asker) : !run.takenIds.has(call.id)
+    const mayStart = asker ? askers.mayStart(asker) : !run.history.takenIds.has(call.id)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
     if (!mayStart) throw new ToolDiscardedError(call.id, 'call_withdrawn')
     return starts.start(call, { actor, asker, options }).promise

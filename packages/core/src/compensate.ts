@@ -19,7 +19,7 @@ export async function compensate(run: RunState, entry: CallEntry, abandoned: boo
     if (done) await context.with(place, () => tool.compensate?.(done.input, done.output))
   }
   const failed = (message: string) => {
-    run.warn({ code: 'compensation-failed', message: `${tool.name}: ${message}`, source: 'core' })
+    run.events.warn({ code: 'compensation-failed', message: `${tool.name}: ${message}`, source: 'core' })
     return false
   }
   if (!entry.done && !entry.work) {

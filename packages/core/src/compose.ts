@@ -78,7 +78,7 @@ function layer<Request, Event extends Typed, Result>(
     }
     return traced({
       open: () => {
-        const open = startMiddlewareSpan(run.tracer, parent, name, kind.hook, run.step)
+        const open = startMiddlewareSpan(run.tracer, parent, name, kind.hook, run.steps.begun)
         run.spans.add(open.span)
         return open
       },

@@ -2,7 +2,7 @@
 
 import { answersTo, outcomesOf } from './call-results.ts'
 import type { Checkpoint } from './checkpoint.ts'
-import { AgentError, HistoryError, RunStop } from './errors.ts'
+import { AgentError, HistoryError, type RunStop } from './errors.ts'
 import type { AgentResult } from './events.ts'
 import { within } from './grace.ts'
 import { freeze, openCalls } from './history.ts'
@@ -17,10 +17,10 @@ export async function completed(run: RunState, outcome: AgentResult): Promise<Ag
   // What was called on the side and nobody waits for.
   await quiet(run, new TypeError('the run is over'))
   run.signal.throwIfAborted()
-  run.current = undefined
+  run.steps.current = undefined
   end(run)
   const handed = background.length > 0 && { background }
-  const result = { ...outcome, warnings: [...run.warnings], ...handed, ...lost(run) }
+  const result = { ...outcome, warnings: [...run.events.warnings], ...handed, ...lost(run) }
   const notSaved = await saved(run, () => completedAs(run, result))
   return Object.freeze({ ...result, ...notSaved })
 }
@@ -29,9 +29,8 @@ function completedAs(
   run: RunState,
   { messages, usage: _, warnings: __, steps: ___, background: ____, ...result }: AgentResult,
 ): Checkpoint {
-  run.current = undefined
-  run.messages = messages
-  return checkpointOf(run, 'completed', result)
+  run.steps.current = undefined
+  return checkpointOf(run, 'completed', { messages, result })
 }
 
 /** The result that the checkpoint of a completed run holds (L19). */
@@ -44,12 +43,12 @@ export function resultIn({ result, messages, usage, warnings, steps }: Checkpoin
  * there.
  */
 export async function stopped(run: RunState, reason: RunStop): Promise<AgentResult> {
-  const { cancel, calls, background, config } = run
+  const { cancel, calls, background, config, history, stopping } = run
   if (!run.signal.aborted) {
     cancel.halt(reason)
     await (cancel.mode ? within(config.grace, calls.idle()) : Promise.all([calls.idle(), background.idle()]))
   }
-  run.closing = true
+  run.inbox.isClosed = true
   run.checkpoint ??= checkpointOf(run, cancel.mode ? 'cancelled' : 'interrupted')
   cancel.over()
   const { checkpoint } = run
@@ -57,18 +56,18 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
   const cancelled = checkpoint.status === 'cancelled' ? cancel.mode : undefined
   const escalated = cancel.escalated && { escalated: true as const }
   await quiet(run, cancelled ? cancel.error : reason)
-  if (run.ended && !(run.ended instanceof RunStop)) return failed(run, run.ended)
-  showRest(run)
-  const messages = cancelled ? [...run.messages, ...outcomesOf(run, openCalls(run.messages))] : run.messages
+  if (stopping.failure) return failed(run, stopping.failure)
+  run.events.showRest()
+  const messages = cancelled ? [...history.messages, ...outcomesOf(run, openCalls(history.messages))] : history.messages
   end(run)
   const notSaved = await saved(run, () => checkpoint)
   return Object.freeze({
     status: cancelled ? 'cancelled' : 'interrupted',
     text: '',
     messages,
-    steps: run.step,
+    steps: run.steps.begun,
     usage: run.usage,
-    warnings: [...run.warnings],
+    warnings: [...run.events.warnings],
     ...(interrupts.length > 0 && { interrupts }),
     ...(cancelled && { cancelled: { at: cancelled, ...escalated } }),
     checkpoint: freeze({ ...checkpoint, revision: run.saver.revision }),
@@ -79,15 +78,16 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
 
 /** What a caller needs to go on after an error (A24): every call answered, unless it is the history itself that is wrong. */
 export async function failed(run: RunState, error: unknown): Promise<never> {
-  run.closing = true
+  run.inbox.isClosed = true
   await quiet(run, error)
-  if (run.isOutermost && run.saver.isOn) await within(run.graceLeft, run.saver.idle())
+  if (run.isOutermost && run.saver.isOn) await within(run.stopping.graceLeft, run.saver.idle())
   if (error instanceof AgentError) {
-    const open = error instanceof HistoryError ? [] : openCalls(run.messages)
-    showRest(run)
-    const messages = [...run.messages, ...answersTo(run, open)]
+    const { messages } = run.history
+    const open = error instanceof HistoryError ? [] : openCalls(messages)
+    run.events.showRest()
+    const answers = answersTo(run, open)
     const { abandoned } = run.calls
-    error.endRun({ messages, usage: run.usage, ...(abandoned.length > 0 && { abandoned }) })
+    error.endRun({ messages: [...messages, ...answers], usage: run.usage, ...(abandoned.length > 0 && { abandoned }) })
   }
   end(run)
   throw error
@@ -105,15 +105,11 @@ async function quiet(run: RunState, reason: unknown): Promise<void> {
 
 /** What was said last is said, and nothing more will be. */
 export function end(run: RunState): void {
-  showRest(run)
+  run.events.showRest()
   run.calls.over()
   for (const span of run.spans) endSpan(span)
   run.spans.clear()
   run.close()
-}
-
-function showRest(run: RunState): void {
-  for (const event of run.funnel.drain()) run.show(event)
 }
 
 function lost({ calls: { abandoned }, unknown }: RunState): Pick<AgentResult, 'abandoned' | 'unknown'> {
@@ -128,13 +124,13 @@ async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<
   if (!run.saver.isOn && (run.isOutermost || !run.isReady)) return {}
   try {
     run.checkpoint = checkpoint()
-    if (run.isOutermost) await Promise.race([run.saver.put(run.checkpoint), run.broken])
+    if (run.isOutermost) await run.stopping.unlessFailed(run.saver.put(run.checkpoint))
     return {}
   } catch (error) {
-    if (run.ended && !(run.ended instanceof RunStop)) {
+    if (run.stopping.failure) {
       // This was not its end after all.
       run.over = false
-      return await failed(run, run.ended)
+      return await failed(run, run.stopping.failure)
     }
     if (error instanceof AgentError) return { checkpointError: error }
     throw error

@@ -1,8 +1,8 @@
 /** The final-answer gate: an answer stands when it fits the output schema and one round of hooks accepts throughout. */
 
-import { MiddlewareError } from './errors.ts'
+import { MiddlewareError, type OutputError } from './errors.ts'
 import { askHook } from './hooks.ts'
-import { callsOf } from './message.ts'
+import { callsOf, type Message, textOf } from './message.ts'
 import { checkOutput, feedbackOf, OUTPUT_ORIGIN } from './output.ts'
 import type { RunState } from './run.ts'
 import type { Answer, Step } from './step.ts'
@@ -27,8 +27,8 @@ export async function askGate(run: RunState, step: Step, candidate: Answer): Pro
   let { value, misfit } = await checkOutput(output, answer)
   if (output && misfit) {
     step.candidate = undefined
-    const feedback = run.reject(feedbackOf(misfit, output, run.setup.model), OUTPUT_ORIGIN, misfit)
-    await run.tell({ type: 'answer-rejected', middleware: OUTPUT_ORIGIN, feedback })
+    const feedback = reject(run, feedbackOf(misfit, output, run.setup.model), OUTPUT_ORIGIN, misfit)
+    await run.events.tell({ type: 'answer-rejected', middleware: OUTPUT_ORIGIN, feedback })
     return undefined
   }
   for (const middleware of run.middleware) {
@@ -39,15 +39,15 @@ export async function askGate(run: RunState, step: Step, candidate: Answer): Pro
     if (!verdict) continue
     if (!verdict.accept) {
       step.candidate = undefined
-      const feedback = run.reject(verdict.feedback ?? '', middleware.name)
-      await run.tell({ type: 'answer-rejected', middleware: middleware.name, feedback })
+      const feedback = reject(run, verdict.feedback ?? '', middleware.name)
+      await run.events.tell({ type: 'answer-rejected', middleware: middleware.name, feedback })
       return undefined
     }
     if (!verdict.message) continue
     if (callsOf(verdict.message).length > 0) {
       throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', 'an accepted message cannot have tool calls')
     }
-    answer = run.replaceAnswer(answer, verdict.message)
+    answer = run.history.replaceAnswer(answer, verdict.message)
     step.candidate = answer
     ;({ value, misfit } = await checkOutput(output, answer))
     if (misfit) {
@@ -59,8 +59,25 @@ export async function askGate(run: RunState, step: Step, candidate: Answer): Pro
 }
 
 /** A direct result may stand before those of later calls: the gate sees it last all the same (E8). */
-function answersLast(run: RunState, answer: Answer): RunState['messages'] {
-  return run.messages.at(-1) === answer
-    ? run.messages
-    : [...run.messages.filter((message) => message !== answer), answer]
+function answersLast({ history: { last, messages } }: RunState, answer: Answer): readonly Message[] {
+  return last === answer ? messages : [...messages.filter((message) => message !== answer), answer]
+}
+
+/** An answer was not accepted: the model reads why. */
+function reject(
+  run: RunState,
+  feedback: string | readonly Message[],
+  origin: string,
+  misfit?: OutputError,
+): string | readonly Message[] {
+  const empty = feedback.length === 0
+  if (empty) {
+    const message = `${origin} rejected an answer without feedback`
+    run.events.warn({ code: 'empty-feedback', message, source: 'core' })
+  }
+  const said = empty ? DEFAULT_FEEDBACK : feedback
+  const messages = typeof said === 'string' ? [{ role: 'user', content: said } as const] : said
+  for (const message of messages) run.history.append(message.role === 'user' ? { origin, ...message } : message)
+  run.steps.rejected(typeof said === 'string' ? said : said.map(textOf).join('\n'), misfit)
+  return said
 }

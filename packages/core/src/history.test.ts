@@ -2,10 +2,13 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
   AgentError,
+  type AgentEvent,
   type AssistantMessage,
+  type Checkpoint,
   createAgent,
   type Flow,
   HistoryError,
+  interrupt,
   type Message,
   type Middleware,
   type Model,
@@ -186,6 +189,18 @@ test('a history that a hook has torn apart is refused, in whatever step (A15)', 
   expect(model.requests).toHaveLength(1)
 })
 
+test('a history that was whole is refused when a hook has torn it apart since (A15)', async () => {
+  const model = modelOf(asking('x'), asking('y'), answer('done'))
+  const forgetful: Middleware = {
+    name: 'forgetful',
+    beforeModel: ({ messages }, { step }) =>
+      step < 3 ? undefined : { messages: messages.filter((_, index) => index !== 1) },
+  }
+  const agent = createAgent({ model, tools: [note], middleware: [forgetful] })
+  await expect(agent.run('Go')).rejects.toMatchObject({ name: 'HistoryError', callIds: ['x'] })
+  expect(model.requests).toHaveLength(2)
+})
+
 test('a hook may repair a torn history (A15)', async () => {
   const model = scriptedModel([respond(say('done'))])
   const repair: Middleware = {
@@ -199,6 +214,67 @@ test('a hook may repair a torn history (A15)', async () => {
   const agent = createAgent({ model, tools: [note], middleware: [repair] })
   const { messages } = await agent.run([user('Go'), asking('x'), user('And?')])
   expect(messages).toEqual([user('Go'), asking('x'), result('x'), user('And?'), { ...answer('done') }])
+})
+
+/** What each step says it has brought into the history. */
+async function broughtBy(run: AsyncIterable<AgentEvent>) {
+  const events: AgentEvent[] = []
+  for await (const event of run) events.push(event)
+  return events.flatMap((event) => (event.type === 'step-end' ? [event.messages] : []))
+}
+
+test('what a hook puts into the history its step has brought, what the hook leaves there it has not (B9)', async () => {
+  const model = modelOf(asking('x'), answer('done'))
+  const summarise: Middleware = {
+    name: 'summarise',
+    beforeModel: ({ messages }) =>
+      messages.length < 3 ? undefined : { messages: [user('In short: go'), ...messages.slice(1)] },
+  }
+  const agent = createAgent({ model, tools: [note], middleware: [summarise] })
+  expect(await broughtBy(agent.stream([user('Go')]))).toEqual([
+    [asking('x'), { ...result('x'), output: 'noted x' }],
+    [user('In short: go'), answer('done')],
+  ])
+})
+
+test('a step that is resumed in its middle has brought what it had brought before, too (B9)', async () => {
+  const model = modelOf(answer('done'))
+  let asked = false
+  const ask: Middleware = {
+    name: 'ask',
+    afterModel({ messages }) {
+      if (asked) return undefined
+      asked = true
+      throw interrupt({ seen: messages.length })
+    },
+  }
+  const preface: Middleware = {
+    name: 'preface',
+    beforeModel: ({ messages }) => ({ messages: [user('First of all'), ...messages] }),
+  }
+  const agent = createAgent({ model, middleware: [preface, ask] })
+  const { checkpoint, interrupts } = await agent.run([user('Go')])
+  const resumed = agent.resume(checkpoint as Checkpoint, { [interrupts?.[0]?.id ?? '']: 'go on' })
+  expect(await broughtBy(resumed)).toEqual([[user('First of all'), answer('done')]])
+})
+
+test('a model that gives the very message of an earlier step brings it again (B9)', async () => {
+  const same = answer('done')
+  const model = modelOf(same, same)
+  let rejected = false
+  const strict: Middleware = {
+    name: 'strict',
+    beforeFinalAnswer() {
+      if (rejected) return undefined
+      rejected = true
+      return { accept: false, feedback: 'Again.' }
+    },
+  }
+  const agent = createAgent({ model, middleware: [strict] })
+  expect(await broughtBy(agent.stream('Go'))).toEqual([
+    [answer('done'), { role: 'user', origin: 'strict', content: 'Again.' }],
+    [answer('done')],
+  ])
 })
 
 const attempts: readonly (readonly [string, (write: (change: () => void) => void) => Partial<Middleware>])[] = [

@@ -1,6 +1,6 @@
-/** What makes a list of messages a history: frozen, and every call paired with its result. */
+/** What makes a list of messages a history: messages indeed, frozen to their leaves. */
 
-import { HistoryError, InputError } from './errors.ts'
+import { InputError } from './errors.ts'
 import { callsOf, type Message, type ToolCall } from './message.ts'
 
 /**
@@ -46,24 +46,6 @@ export function isMessage(value: unknown): value is Message {
   if (typeof value !== 'object' || value === null || !('role' in value) || !('content' in value)) return false
   if (value.role === 'user' && typeof value.content === 'string') return true
   return ['user', 'assistant', 'tool'].includes(value.role as string) && Array.isArray(value.content)
-}
-
-/** Throws {@link HistoryError} unless each call has exactly one result after it, and each result its call (A15). */
-export function checkPairs(messages: readonly Message[]): void {
-  const open = new Set<string>()
-  const seen = new Set<string>()
-  const wrong: string[] = []
-  for (const message of messages) {
-    if (message.role === 'assistant') {
-      for (const { id } of callsOf(message)) {
-        if (seen.has(id)) wrong.push(id)
-        seen.add(id)
-        open.add(id)
-      }
-    } else if (message.role === 'tool' && !open.delete(message.callId)) wrong.push(message.callId)
-  }
-  wrong.push(...open)
-  if (wrong.length > 0) throw new HistoryError([...new Set(wrong)])
 }
 
 /** The calls of a history's last assistant message that have no result yet. */

@@ -37,8 +37,9 @@ export async function runStateHooks(
 ): Promise<void> {
   for (const middleware of hook === 'afterModel' ? run.middleware.toReversed() : run.middleware) {
     const call = done.has(middleware.name) ? undefined : middleware[hook]?.bind(middleware)
-    const changed = call && (await runHook(run, middleware.name, hook, call, { messages: run.messages }, problem))
-    if (changed) run.remember(changed)
+    const { messages } = run.history
+    const changed = call && (await runHook(run, middleware.name, hook, call, { messages }, problem))
+    if (changed) run.history.remember(changed)
     done.add(middleware.name)
   }
 }
@@ -66,7 +67,7 @@ async function runHook<Data, Result>(
 ): Promise<Result | undefined> {
   run.signal.throwIfAborted()
   const place = { middleware: name, hook }
-  const open = startMiddlewareSpan(run.tracer, run.context, name, hook, run.step)
+  const open = startMiddlewareSpan(run.tracer, run.context, name, hook, run.steps.begun)
   run.spans.add(open.span)
   const view = viewOf(run, { context: open.context, source: name, hook })
   try {

@@ -64,8 +64,8 @@ export class Joins {
 
   #held(call: ToolCall, asker: Asker, coming: readonly ToolCall[]): CallEntry | undefined {
     const { run, ledger } = this.#parts
-    const { step, setup } = run
-    const held = ledger.held(call, step, asker)
+    const { steps, setup } = run
+    const held = ledger.held(call, steps.begun, asker)
     if (held.length === 0) return undefined
     const unmade = coming.map(({ name }) => ({ tool: setup.tools.find((tool) => tool.name === name) }))
     return held.find((one) => !isStale(one, [...ledger.since(one, asker), ...unmade], setup.toolConcurrency === 1))

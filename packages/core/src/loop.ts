@@ -1,91 +1,42 @@
 /** The ReAct loop: ask the model, make the calls it asks for, until an answer stands. */
 
 import type { Context } from '@opentelemetry/api'
-import { findTool } from './aliases.ts'
-import { refuse } from './call-results.ts'
-import { compose, type WrapKind } from './compose.ts'
-import { checkSetup } from './config.ts'
-import type { AgentEvent, AgentResult, DiscardCause } from './events.ts'
-import { drive } from './flow.ts'
+import type { AgentResult } from './events.ts'
 import { type Accepted, askGate } from './gate.ts'
-import { checkPairs } from './history.ts'
 import { stateProblem } from './hook-problems.ts'
-import { runSetupHooks, runStateHooks } from './hooks.ts'
-import { type AssistantMessage, allowsCalls, callsOf, type ToolCall, type ToolMessage, textOf } from './message.ts'
-import type { AgentFlow, AgentSetup, AgentState } from './middleware.ts'
+import { runStateHooks } from './hooks.ts'
+import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage, textOf } from './message.ts'
+import type { AgentSetup, AgentState } from './middleware.ts'
 import { callModel } from './model-call.ts'
 import { checkOutput, isOutputCall, withOutputs } from './output.ts'
-import { pull } from './pull.ts'
+import { refusalOf, refuseAll } from './refusal.ts'
 import { requestOf } from './request.ts'
-import { claim } from './restore.ts'
 import { isDirect } from './return-direct.ts'
 import type { RunState } from './run.ts'
-import { withStatusTool } from './status-tool.ts'
 import type { Answer, Step } from './step.ts'
-import { record } from './telemetry/content.ts'
-import { contentsOfRequest } from './telemetry/message-json.ts'
-import { forbiddenText, stepLimitText } from './tool-message.ts'
 
-/** A whole run: set up, then step by step inside all `wrapAgent`s. */
-export async function runAgent(run: RunState): Promise<AgentResult> {
-  run.setup = checked(run, await runSetupHooks(run))
-  if (run.resumed) await claim(run, run.resumed)
-  else recordTask(run)
-  // Where nobody stands between the steps and the reader their events need no flow.
-  if (!run.middleware.some((middleware) => middleware.wrapAgent)) return await steps(run, run.setup, run.context)
-  const onion = compose(run, wrapAgent(run), (setup, context) => {
-    const asWrapped = checked(run, setup)
-    return pull(run.funnel, () => steps(run, asWrapped, context))
-  })
-  return await drive(onion(run.setup, run.context), (event) => {
-    run.throwIfOver()
-    run.show(event)
-  })
-}
-
-/** What the run is to do, on its span: that of a resumed one links to the span that has it. */
-function recordTask({ span, capture, setup, messages }: RunState): void {
-  if (span) record(span, capture, () => contentsOfRequest({ instructions: setup.instructions, messages }))
-}
-
-function checked(run: RunState, setup: AgentSetup): AgentSetup {
-  return checkSetup({ ...setup, tools: withStatusTool(setup.tools) }, run.config.output)
-}
-
-async function steps(run: RunState, setup: AgentSetup, context: Context): Promise<AgentResult> {
-  run.enter(setup, context)
+/** Steps with this set-up, whose spans stand in this context. */
+export async function loop(run: RunState, setup: AgentSetup, context: Context): Promise<AgentResult> {
+  run.steps.enter(setup, context)
   try {
     for (;;) {
-      const step = run.openStep()
-      if (step.phase === 'over' && step.candidate) {
-        const { value } = await checkOutput(run.config.output, step.candidate)
-        return resultOf(run, step, { message: step.candidate, output: value })
-      }
-      await run.tell({ type: 'step-start' })
+      const step = run.steps.open()
+      if (step.phase === 'over' && step.candidate) return await resultAgain(run, step, step.candidate)
+      await run.events.tell({ type: 'step-start' })
       const candidate = step.phase === 'gate' ? step.candidate : await act(run, step, await think(run, step))
-      if (candidate) await run.background.beforeEnd()
-      // What the user or a background call has said in the meantime is to be answered first (K19, I17).
-      const answer = candidate && !run.hasNews ? await askGate(run, step, candidate) : undefined
-      const accepted = run.hasNews ? undefined : answer
-      // What the gate has judged is not judged again, whatever happens on the way out (L11).
-      if (accepted) {
-        run.closing = true
-        step.accept(accepted.message)
-      } else run.current = undefined
-      const messages = run.messages.filter((message) => !step.before.has(message))
-      await run.tell({ type: 'step-end', ...(step.attempt !== undefined && { attempt: step.attempt }), messages })
-      run.saver.soon()
+      const accepted = candidate && (await judge(run, step, candidate))
+      await close(run, step, accepted)
       if (accepted) return resultOf(run, step, accepted)
     }
   } finally {
-    run.leave()
+    run.steps.leave()
   }
 }
 
 /** One model call: from the state to the message that stands, as `afterModel` left it. */
 async function think(run: RunState, step: Step): Promise<AssistantMessage> {
   if (step.phase === 'before-model') {
-    run.takeNews()
+    run.steps.takeNews()
     run.saver.soon()
     await runStateHooks(run, step, 'beforeModel', stateProblem)
     step.enter('model')
@@ -106,15 +57,14 @@ async function think(run: RunState, step: Step): Promise<AssistantMessage> {
 }
 
 async function askModel(run: RunState, step: Step): Promise<void> {
-  await run.taken()
-  checkPairs(run.messages)
+  await run.events.taken()
+  run.history.checkPairs()
   run.calls.open()
   try {
     const { message, attempt } = await callModel(run, step, requestOf(run))
-    run.append(message)
+    run.history.append(message)
     step.stood(attempt)
-    if (isEmpty(message))
-      run.warn({ code: 'empty-answer', message: 'the model answered with neither text nor call', source: 'core' })
+    if (isEmpty(message)) run.events.warn(EMPTY_ANSWER)
     run.saver.soon()
   } catch (error) {
     run.calls.failed(error)
@@ -125,14 +75,14 @@ async function askModel(run: RunState, step: Step): Promise<void> {
 /** Makes the calls of a response. Gives the candidate for the final answer, if there is one. */
 async function act(run: RunState, step: Step, answer: AssistantMessage): Promise<Answer | undefined> {
   const calls = callsOf(answer)
-  const refusal = calls.length > 0 ? refusalOf(run, answer, calls) : undefined
+  const refusal = refusalOf(run, answer, calls)
   if (calls.length > 0 && !refusal) run.cancel.stopAt('after-model')
   // A wrap that has left wants none made, and none in the history.
-  await run.taken()
+  await run.events.taken()
   const results = refusal ? refuseAll(run, calls, refusal) : await make(run, step, calls)
-  await run.taken()
+  await run.events.taken()
   run.signal.throwIfAborted()
-  for (const message of results) run.append(message)
+  for (const message of results) run.history.append(message)
   const isAnswer = refusal?.isAnswer ?? calls.length === 0
   const candidate = isAnswer ? answer : refusal ? undefined : results.find((message) => isFinal(run, message))
   const direct = candidate?.role === 'tool' && !isOutputCall(run.config.output, candidate)
@@ -145,7 +95,7 @@ async function make(run: RunState, step: Step, calls: readonly ToolCall[]): Prom
   const { output } = run.config
   const messages = withOutputs(calls, await run.calls.commit(toMake(run, calls), step.attempt))
   for (const message of messages) {
-    if (isOutputCall(output, message)) run.push({ type: 'tool-end', callId: message.callId, message })
+    if (isOutputCall(output, message)) run.events.push({ type: 'tool-end', callId: message.callId, message })
   }
   return messages
 }
@@ -158,43 +108,49 @@ function isFinal(run: RunState, message: ToolMessage): boolean {
   return isOutputCall(run.config.output, message) || isDirect(run, message)
 }
 
-interface Refusal {
-  readonly text: string
-  readonly cause: DiscardCause
-  /** Whether the response is an answer all the same. */
-  readonly isAnswer: boolean
-}
-
-/** Why none of these calls may run: how the response ended (A17, A18), or that nothing could read their results (A10). */
-function refusalOf(run: RunState, { finishReason }: AssistantMessage, calls: readonly ToolCall[]): Refusal | undefined {
-  if (!allowsCalls(finishReason)) {
-    const isAnswer = finishReason !== 'length'
-    return { text: forbiddenText(finishReason), cause: 'stream_truncated', isAnswer }
-  }
-  const { maxSteps, tools } = run.setup
-  const { output } = run.config
-  const mayEndRun = calls.some((call) => isOutputCall(output, call) || findTool(tools, call.name)?.returnDirect)
-  if (run.step < maxSteps || mayEndRun) return undefined
-  return { text: stepLimitText(maxSteps), cause: 'call_withdrawn', isAnswer: false }
-}
-
-function refuseAll(run: RunState, calls: readonly ToolCall[], { cause, text }: Refusal): ToolMessage[] {
-  run.calls.discardRest(cause)
-  return calls.map((call) => refuse(run, call, text))
+const EMPTY_ANSWER = {
+  code: 'empty-answer',
+  message: 'the model answered with neither text nor call',
+  source: 'core',
 }
 
 function isEmpty(message: AssistantMessage): boolean {
   return message.finishReason === 'stop' && callsOf(message).length === 0 && textOf(message) === ''
 }
 
+/** The answer, if it stands: what the user or a background call has said in the meantime is to be answered first (K19, I17). */
+async function judge(run: RunState, step: Step, candidate: Answer): Promise<Accepted | undefined> {
+  await run.background.beforeEnd()
+  const accepted = run.steps.hasNews ? undefined : await askGate(run, step, candidate)
+  return run.steps.hasNews ? undefined : accepted
+}
+
+/** What the gate has accepted is not judged again, whatever happens on the way out (L11). */
+async function close(run: RunState, step: Step, accepted: Accepted | undefined): Promise<void> {
+  if (accepted) {
+    run.inbox.isClosed = true
+    step.accept(accepted.message)
+  } else run.steps.current = undefined
+  const { attempt } = step
+  const messages = run.history.since(step.before)
+  await run.events.tell({ type: 'step-end', ...(attempt !== undefined && { attempt }), messages })
+  run.saver.soon()
+}
+
 /** The loop acts on the last message as `afterModel` left it (C9). */
-function lastAnswer({ messages }: AgentState): AssistantMessage {
-  return messages.at(-1) as AssistantMessage
+function lastAnswer({ history }: RunState): AssistantMessage {
+  return history.last as AssistantMessage
 }
 
 function answerProblem(state: AgentState): string | undefined {
   const isAnswer = state.messages?.at?.(-1)?.role === 'assistant'
   return stateProblem(state) ?? (isAnswer ? undefined : 'the state must end with an assistant message')
+}
+
+/** Of a run that was resumed when its answer had been accepted. */
+async function resultAgain(run: RunState, step: Step, message: Answer): Promise<AgentResult> {
+  const { value } = await checkOutput(run.config.output, message)
+  return resultOf(run, step, { message, output: value })
 }
 
 function resultOf(run: RunState, step: Step, { message, output }: Accepted): AgentResult {
@@ -205,32 +161,9 @@ function resultOf(run: RunState, step: Step, { message, output }: Accepted): Age
     text: textOf(message),
     ...(run.config.output && { output }),
     finishReason: message.role === 'tool' ? (step.finishReason ?? 'other') : message.finishReason,
-    messages: run.messages,
-    steps: run.step,
+    messages: run.history.messages,
+    steps: run.steps.begun,
     usage: run.usage,
-    warnings: run.warnings,
-  }
-}
-
-function wrapAgent(run: RunState): WrapKind<AgentSetup, AgentEvent, AgentResult> {
-  return {
-    hook: 'wrapAgent',
-    of: (middleware) => {
-      const wrap = middleware.wrapAgent?.bind(middleware)
-      const again = () => run.repeatedBy(middleware.name)
-      return wrap && ((setup, next, view) => wrap(setup, counted(next, again), view))
-    },
-    isResult: (value) => typeof value === 'object' && value !== null && 'status' in value && 'message' in value,
-    ownsThrows: true,
-    cancel: () => run.cancelStep(),
-  }
-}
-
-/** The same `next`; `again` is called when it is not called for the first time. */
-function counted(next: (setup: AgentSetup) => AgentFlow, again: () => void): (setup: AgentSetup) => AgentFlow {
-  let calls = 0
-  return (setup) => {
-    if (++calls > 1) again()
-    return next(setup)
+    warnings: run.events.warnings,
   }
 }

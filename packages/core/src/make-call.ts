@@ -86,11 +86,11 @@ function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     timeout: tool?.timeout,
     // What a call makes on the side is its own work: it has started.
     halted: entry.maker ? undefined : run.cancel.halted,
-    attributes: () => run.annotationsOf(call.id),
+    attributes: () => run.annotations.of(call.id),
     answers: () => run.questions.answersAt(addressOf(run, entry)),
     // Only if the call is committed: the run that is not eager makes no other (H16).
     warn(message) {
-      void entry.committed.then(() => run.warn({ code: 'effect-failed', message, source: 'core' }))
+      void entry.committed.then(() => run.events.warn({ code: 'effect-failed', message, source: 'core' }))
     },
     save: run.saver.isOn ? () => run.saver.now() : undefined,
     known() {

@@ -24,13 +24,13 @@ export async function callModel(run: RunState, step: Step, request: ModelRequest
   try {
     const message = await drive(onion(request, run.context), (event) => {
       attempts.show(event)
-      return run.taken()
+      return run.events.taken()
     })
     const attempt = attempts.of(message)
     return { message: freeze(message), ...(attempt !== undefined && { attempt }) }
   } finally {
     attempts.reportFailures('none')
-    run.betweenAttempts = false
+    run.request.isBetweenAttempts = false
   }
 }
 
@@ -73,8 +73,8 @@ class Attempts implements AttemptObserver {
     this.#run.cancel.stopAt(between ? 'after-tools' : 'after-model')
     const attempt = ++this.#step.attempts
     this.reportFailures('retry', model)
-    this.#run.betweenAttempts = false
-    this.#run.push({ type: 'attempt-start', attempt, model: { provider: model.provider, id: model.id } })
+    this.#run.request.isBetweenAttempts = false
+    this.#run.events.push({ type: 'attempt-start', attempt, model: { provider: model.provider, id: model.id } })
     return attempt
   }
 
@@ -125,8 +125,8 @@ class Attempts implements AttemptObserver {
     const run = this.#run
     if (event.type === 'attempt-failed') this.#tell({ ...event, attempt: this.#meant(event) })
     // Its layer of the onion has named its source.
-    else if (event.type === 'custom') run.push(event as CustomEvent)
-    else run.funnel.push(isStamped(event) ? event : run.event({ ...event, attempt: event.attempt ?? this.#latest() }))
+    else if (event.type === 'custom') run.events.push(event as CustomEvent)
+    else run.events.push(isStamped(event) ? event : { ...event, attempt: event.attempt ?? this.#latest() })
     if (event.type === 'tool-input-ready') run.calls.events.ready(event.id)
     if (event.type === 'tool-input-closed' || event.type === 'tool-call')
       run.calls.shown(event.call, event.type === 'tool-call')
@@ -143,8 +143,8 @@ class Attempts implements AttemptObserver {
     if (this.#told.has(event.attempt)) return
     this.#told.add(event.attempt)
     this.#standing.delete(event.attempt)
-    this.#run.push(event)
-    if (event.next !== 'none' && this.#atWork.size === 0) this.#run.betweenAttempts = true
+    this.#run.events.push(event)
+    if (event.next !== 'none' && this.#atWork.size === 0) this.#run.request.isBetweenAttempts = true
   }
 
   /**

@@ -25,10 +25,10 @@ export class NeedsStarts {
 
   /** What a call with these members would still wait for; nothing if it is not to start so. */
   restOf(call: ToolCall, tool: Tool, asker: Asker): Rest | undefined {
-    const { config, step } = this.#run
+    const { config, steps } = this.#run
     if (!startsOnNeeds(tool, config)) return undefined
     const rest = new Rest(tool, freeze(call))
-    return this.#ledger.get(call.id) || this.#ledger.mayBeHeld(rest, step, asker) ? undefined : rest
+    return this.#ledger.get(call.id) || this.#ledger.mayBeHeld(rest, steps.begun, asker) ? undefined : rest
   }
 
   /** A call has started so: its whole input, or that there will be none, is told to it. */

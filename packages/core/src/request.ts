@@ -5,17 +5,17 @@ import { definitionsOf } from './needs.ts'
 import type { RunState } from './run.ts'
 
 export function requestOf(run: RunState): ModelRequest {
-  const { config, setup } = run
+  const { config, setup, history } = run
   return {
     model: setup.model,
     instructions: setup.instructions,
-    messages: run.messages,
+    messages: history.messages,
     tools: definitionsOf(setup.tools, config),
     toolChoice: config.toolChoice,
     ...(config.output && { output: config.output.format }),
     settings: config.settings,
     inputLimits: config.inputLimits,
-    takenIds: run.takenIds,
-    signal: run.requestSignal(),
+    takenIds: history.takenIds,
+    signal: run.request.next(),
   }
 }

@@ -58,13 +58,13 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
     interrupts: interrupts.filter((one) => !(one.id in given) || isNested(one)),
   }
   if (run.isOutermost) run.saver.revision = checkpoint.revision
-  run.remember(checkpoint)
+  run.history.remember(checkpoint)
   run.usage = checkpoint.usage
-  run.warnings.push(...checkpoint.warnings)
-  run.step = checkpoint.steps
-  run.current = checkpoint.step && stepOf(run, checkpoint.step)
-  run.feedback = checkpoint.feedback
-  run.sent = [...checkpoint.sent, ...run.sent]
+  run.events.warnings.push(...checkpoint.warnings)
+  run.steps.begun = checkpoint.steps
+  run.steps.current = checkpoint.step && stepOf(run, checkpoint.step)
+  run.steps.feedback = checkpoint.feedback
+  run.inbox.restore(checkpoint.sent)
   run.unknown = checkpoint.unknown
   run.calls.abandoned.push(...checkpoint.abandoned)
   run.questions.restore(checkpoint.questions)
@@ -87,7 +87,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   const isLost = (name: string) => checkpoint.tools.includes(name) && !tools.has(name)
   const open = checkpoint.calls.filter(({ message, provisional }) => !message && !provisional)
   const settled = new Set(checkpoint.calls.flatMap(({ id, message }) => (message ? [id] : [])))
-  const unanswered = openCalls(run.messages).filter(({ id }) => !settled.has(id))
+  const unanswered = openCalls(run.history.messages).filter(({ id }) => !settled.has(id))
   const lost = [...unanswered, ...open.map(({ call }) => call)].find(({ name }) => isLost(name))
   if (lost) throw new CheckpointMismatchError(run.id, `call ${lost.id} lacks its tool ${lost.name}`)
   const entries = restoreCalls(run, checkpoint.calls)
@@ -131,17 +131,16 @@ async function loaded(store: CheckpointStore, id: string): Promise<unknown> {
 }
 
 function stepOf(run: RunState, saved: SavedStep): Step {
+  const { messages } = run.history
   const added = new Set(saved.added)
-  const step = new Step(
-    saved.number,
-    run.messages.filter((_, index) => !added.has(index)),
-  )
+  const before = messages.filter((_, index) => !added.has(index))
+  const step = new Step(saved.number, before)
   step.enter(saved.phase)
   for (const name of saved.done) step.done.add(name)
   step.attempts = saved.attempts
   step.attempt = saved.attempt
   step.finishReason = saved.finishReason
-  step.candidate = saved.candidate === undefined ? undefined : (run.messages[saved.candidate] as Step['candidate'])
+  step.candidate = saved.candidate === undefined ? undefined : (messages[saved.candidate] as Step['candidate'])
   step.direct = saved.direct
   return step
 }
@@ -150,7 +149,7 @@ function stepOf(run: RunState, saved: SavedStep): Step {
 export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readonly CallEntry[] {
   const byKey = new Map<string, CallEntry>()
   for (const one of saved) {
-    run.takenIds.add(one.id).add(one.call.id)
+    run.history.takenIds.add(one.id).add(one.call.id)
     const entry = new CallEntry({
       key: one.key,
       call: freeze(one.call),

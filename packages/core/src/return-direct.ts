@@ -14,7 +14,7 @@ export function isDirect(run: RunState, { callId, isError, output }: ToolMessage
     return direct(entry?.done ? entry.done.output : output)
   } catch (error) {
     const message = `${entry?.call.name}: ${messageOf(error)}`
-    run.warn({ code: 'return-direct-failed', message, source: 'core' })
+    run.events.warn({ code: 'return-direct-failed', message, source: 'core' })
     return false
   }
 }

@@ -28,9 +28,9 @@ export function endRunSpan(run: RunState, { span, started }: OpenSpan, error: un
   const failure = failureOf(error)
   const reason = failure && error instanceof ModelError ? 'error' : finishReasonOf(result)
   set(span, () => ({
-    ...run.annotationsOf(),
+    ...run.annotations.of(),
     [OUTCOME]: result?.status ?? outcomeOf(error),
-    [STEP_COUNT]: run.step,
+    [STEP_COUNT]: run.steps.begun,
     [CALLS_EARLY]: counts.early,
     [CALLS_COMMITTED]: counts.committed,
     [CALLS_DISCARDED]: counts.discarded,

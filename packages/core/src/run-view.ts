@@ -65,7 +65,7 @@ class RunView implements Run {
     return this.#state.setup
   }
   get step(): number {
-    return this.#state.step
+    return this.#state.steps.begun
   }
   get usage(): Usage {
     return this.#state.usage
@@ -100,25 +100,25 @@ class RunView implements Run {
   }
 
   callModel(request: SideRequest): Promise<AssistantMessage> {
-    return this.#state.callModel(request, this.#actor, this.signal)
+    return this.#state.sideCalls.call(request, this.#actor, this.signal)
   }
 
   emit({ name, data }: { readonly name: string; readonly data: unknown }): void {
     const { source, call, outside } = this.#actor
     if (this.#isOver) return
     if (call) this.#state.calls.events.custom(call, { type: 'custom', name, data, source })
-    else this.#state.push({ type: 'custom', name, data, source }, outside)
+    else this.#state.events.push({ type: 'custom', name, data, source }, outside)
   }
 
   warn({ code, message }: { readonly code: string; readonly message: string }): void {
     if (this.#isOver) return
     const { source, outside } = this.#actor
-    this.#state.warn({ code, message, source }, outside)
+    this.#state.events.warn({ code, message, source }, outside)
   }
 
   annotate(attributes: Attributes, callId?: string): void {
     if (this.#isOver) return
-    this.#state.annotate(attributes, callId)
+    this.#state.annotations.add(attributes, callId)
   }
 
   /** What is done for a call that was abandoned or discarded reaches nothing (K13). */

@@ -16,7 +16,7 @@ export async function callModelOnSide(
   signal: AbortSignal,
   request: SideRequest,
 ): Promise<AssistantMessage> {
-  const { config, setup, takenIds } = run
+  const { config, setup, history } = run
   const whole = {
     model: setup.model,
     instructions: '',
@@ -24,7 +24,7 @@ export async function callModelOnSide(
     toolChoice: 'none',
     settings: config.settings,
     inputLimits: config.inputLimits,
-    takenIds,
+    takenIds: history.takenIds,
     ...request,
     signal: request.signal ? AbortSignal.any([request.signal, signal]) : signal,
   } as const

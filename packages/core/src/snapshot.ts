@@ -11,13 +11,18 @@ import type { RunState } from './run.ts'
 import type { Step } from './step.ts'
 
 /**
- * The run as it stands: what it has, not what it waits for. A copy that equals what is stored of it (L13).
+ * The run as it stands: what it has, not what it waits for; `end`: as its result has it. A copy that equals what is stored of it
+ * (L13).
  *
  * @throws {CheckpointStoreError} The run holds what JSON cannot.
  */
-export function checkpointOf(run: RunState, status: Checkpoint['status'], result?: Checkpoint['result']): Checkpoint {
+export function checkpointOf(
+  run: RunState,
+  status: Checkpoint['status'],
+  end?: Pick<Checkpoint, 'messages' | 'result'>,
+): Checkpoint {
   try {
-    const state = JSON.parse(JSON.stringify({ ...stateOf(run, status), result })) as Omit<Checkpoint, 'checksum'>
+    const state = JSON.parse(JSON.stringify({ ...stateOf(run, status), ...end })) as Omit<Checkpoint, 'checksum'>
     return { ...state, checksum: checksumOf(state) }
   } catch (cause) {
     throw new CheckpointStoreError('take', run.id, 'its run holds what JSON cannot', { cause })
@@ -25,17 +30,18 @@ export function checkpointOf(run: RunState, status: Checkpoint['status'], result
 }
 
 function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 'checksum'> {
-  const { current, feedback, saver, trace, unclaimed } = run
+  const { saver, trace, unclaimed } = run
+  const { current, feedback } = run.steps
   return {
     format: CHECKPOINT_FORMAT,
     runId: run.id,
     agent: run.config.name ?? null,
     revision: saver.revision,
     status,
-    messages: run.messages,
+    messages: run.history.messages,
     usage: run.usage,
-    warnings: run.warnings,
-    steps: run.step,
+    warnings: run.events.warnings,
+    steps: run.steps.begun,
     ...(current && { step: savedStep(run, current) }),
     calls: unclaimed?.calls ?? savedCalls(run),
     background: unclaimed?.background ?? run.background.save(),
@@ -43,7 +49,7 @@ function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 
     interrupts: interruptsOf(run),
     questions: run.questions.save(),
     values: run.values.save(),
-    sent: run.sent,
+    sent: run.inbox.messages,
     ...(feedback !== undefined && { feedback }),
     unknown: run.unknown,
     abandoned: run.calls.abandoned,
@@ -70,7 +76,7 @@ function interruptsOfCalls(run: RunState): PendingInterrupt[] {
 
 /** In the order in which the response asks for them; behind those what was called on the side. */
 function inCallOrder(run: RunState, entries: readonly CallEntry[]): CallEntry[] {
-  const last = run.messages.findLast((message) => message.role === 'assistant')
+  const last = run.history.messages.findLast((message) => message.role === 'assistant')
   const ids = last?.role === 'assistant' ? callsOf(last).map(({ id }) => id) : []
   const place = (entry: CallEntry): number =>
     entry.maker ? place(entry.maker) : ids.indexOf(entry.id) + 1 || ids.length + 1
@@ -92,10 +98,10 @@ function savedCalls(run: RunState): SavedCall[] {
 function isNeeded(run: RunState, entry: CallEntry): boolean {
   if (entry.discarded || entry.rest?.isOpen) return false
   if (entry.maker) return isNeeded(run, entry.maker)
-  return !entry.asked || entry.step === run.current?.number
+  return !entry.asked || entry.step === run.steps.current?.number
 }
 
-function savedStep({ messages }: RunState, step: Step): SavedStep {
+function savedStep({ history }: RunState, step: Step): SavedStep {
   const { number, phase, attempts, attempt, finishReason, candidate, direct } = step
   return {
     number,
@@ -104,8 +110,8 @@ function savedStep({ messages }: RunState, step: Step): SavedStep {
     attempts,
     ...(attempt !== undefined && { attempt }),
     ...(finishReason !== undefined && { finishReason }),
-    added: messages.flatMap((message, index) => (step.before.has(message) ? [] : [index])),
-    ...(candidate && { candidate: messages.indexOf(candidate) }),
+    added: history.placesSince(step.before),
+    ...(candidate && { candidate: history.messages.indexOf(candidate) }),
     direct,
   }
 }

@@ -11,7 +11,7 @@ export type Answer = AssistantMessage | ToolMessage
 export class Step {
   readonly number: number
   /** The history as it was before the step. */
-  readonly before: ReadonlySet<Message>
+  readonly before: readonly Message[]
   /** Middlewares whose hook of this phase has finished: a resume does not repeat them (L8). */
   readonly done: Set<string> = new Set()
   /** Attempts of its model call so far (J10). */
@@ -26,9 +26,9 @@ export class Step {
   direct = false
   #phase: Phase = 'before-model'
 
-  constructor(number: number, before: Iterable<Message>) {
+  constructor(number: number, before: readonly Message[]) {
     this.number = number
-    this.before = new Set(before)
+    this.before = before
   }
 
   get phase(): Phase {

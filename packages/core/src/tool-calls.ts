@@ -95,7 +95,7 @@ export class ToolCalls {
     this.#askers.renew()
     this.#warmUps.renew()
     this.events.renew()
-    for (const { call } of this.#ledger.letGo(this.#run.step)) this.#run.forget(call.id)
+    for (const { call } of this.#ledger.letGo(this.#run.steps.begun)) this.#run.annotations.forget(call.id)
   }
 
   /** A resumed step has its response already: the calls it asks for, and those a run before this one has made for it. */
@@ -106,7 +106,7 @@ export class ToolCalls {
 
   /** A model attempt announced a call, or, as number 0, a wrap that answers itself. The first who does counts. */
   announced(callId: string, attempt: number, span?: Span): void {
-    if (this.#askers.announced(callId, attempt, span)) this.#run.takenIds.add(callId)
+    if (this.#askers.announced(callId, attempt, span)) this.#run.history.takenIds.add(callId)
   }
 
   /**
