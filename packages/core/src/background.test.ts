@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
+  type AgentRun,
   type Checkpoint,
   createAgent,
   interrupt,
@@ -325,3 +326,35 @@ test('background work that asks has failed, and is told why: nobody can answer i
     'The call asked a question, and work in the background can have no answer: a tool that asks must not be `background`.',
   )
 })
+
+test.each([
+  ['timed-out', { timeout: 100 }, () => undefined],
+  ['cancelled', {}, (run: AgentRun) => run.cancelTool('b')],
+  ['abandoned', { deaf: true }, (run: AgentRun) => run.cancelTool('b')],
+] as const)(
+  'background work that ended so is %s (I6, I10, I15, K12)',
+  async (state, { deaf = false, ...more }, stop) => {
+    const waits = tool({
+      name: 'build',
+      description: 'Builds for long.',
+      input: anything,
+      background: true,
+      execute: (_, { signal }) =>
+        new Promise((resolve, reject) => {
+          setTimeout(resolve, 60_000)
+          if (!deaf) signal.addEventListener('abort', () => reject(signal.reason))
+        }),
+      ...more,
+    })
+    const { agent } = agentOf(
+      [respond(call('build', {}, { id: 'b' })), respond(say('Hm.')), respond(say('Done.'))],
+      [waits as Tool],
+    )
+    const run = agent.stream('Go')
+    await vi.advanceTimersByTimeAsync(50)
+    stop(run)
+    await vi.runAllTimersAsync()
+    expect((await run.result).text).toBe('Done.')
+    expect(run.toolStatus('b')).toMatchObject({ state })
+  },
+)

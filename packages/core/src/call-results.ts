@@ -6,14 +6,14 @@ import { sameCall } from './canonical.ts'
 import { freeze } from './history.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
 import type { RunState } from './run.ts'
-import { CUT_OFF, NOT_STARTED, textMessage } from './tool-message.ts'
+import { cutOffMessage, cutOffText, textMessage } from './tool-message.ts'
 
 /** The result of each call, or what became of it, which the reader is told then (A14, B6). */
 export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
   return calls.map((call) => {
     const entry = run.calls.get(call.id)
     const made = entry?.discarded ? undefined : entry
-    if (!made?.message) return refuse(run, call, made?.entered ? CUT_OFF : NOT_STARTED)
+    if (!made?.message) return refuse(run, call, cutOffText(made?.record.entered ?? false))
     const { message } = made
     // What a `wrapAgent` that left was just being given never came up.
     if (!made.shown) run.push({ type: 'tool-end', callId: call.id, message })
@@ -48,7 +48,7 @@ function outcome(call: ToolCall, entry: CallEntry | undefined): ToolMessage {
   const message = entry?.message
   if (message?.callId === call.id) return message
   if (message) return freeze({ ...message, callId: call.id })
-  return freeze(textMessage(call, entry?.entered ? CUT_OFF : NOT_STARTED, true))
+  return freeze(cutOffMessage(call, entry?.record.entered ?? false))
 }
 
 function own(run: RunState, call: ToolCall): ToolCall {

@@ -5,10 +5,12 @@ import { addressOf } from './address.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { CallEvents } from './call-events.ts'
 import { endSpans } from './call-spans.ts'
+import type { Result } from './call-state.ts'
+import { checkedInput } from './checked-input.ts'
 import type { SavedOutcome } from './checkpoint.ts'
 import { compose, type WrapKind } from './compose.ts'
 import { AgentError, messageOf } from './errors.ts'
-import { checkedInput, executeTool, type Host } from './execute-tool.ts'
+import { executeTool } from './execute-tool.ts'
 import { drive, type Flow } from './flow.ts'
 import { freeze, isMessage } from './history.ts'
 import { Interrupt } from './interrupt.ts'
@@ -18,18 +20,12 @@ import type { RunState } from './run.ts'
 import { viewOf } from './run-view.ts'
 import type { Tool } from './tool.ts'
 import { UnknownToolError } from './tool-errors.ts'
-import {
-  CUT_OFF,
-  cancelledMessage,
-  errorMessage,
-  NO_ANSWER,
-  NOT_STARTED,
-  resultMessage,
-  textMessage,
-} from './tool-message.ts'
+import type { Host } from './tool-host.ts'
+import { cancelledMessage, cutOffMessage, errorMessage, NO_ANSWER, resultMessage, textMessage } from './tool-message.ts'
+import { endState } from './tool-status.ts'
 
 /** Whatever is thrown on the way is the call's error result, but for an `AgentError`, which ends the run (A11, A12, C18). */
-export async function makeCall(run: RunState, entry: CallEntry): Promise<ToolMessage> {
+export async function makeCall(run: RunState, entry: CallEntry): Promise<Result> {
   const onion = compose(run, wrapToolCall(entry), (call, parent) =>
     entry.tool?.background
       ? inBackground(run, entry, entry.tool, call)
@@ -38,30 +34,37 @@ export async function makeCall(run: RunState, entry: CallEntry): Promise<ToolMes
   try {
     const isPrepared = run.config.prepareInput !== undefined
     const call = isPrepared ? await context.with(entry.parent, () => prepared(run, entry.call)) : entry.call
-    const flow = onion(call, entry.parent)
-    return freeze(await drive(flow, (event) => tell(run.calls.events, entry, event)))
+    const message = await drive(onion(call, entry.parent), (event) => tell(run.calls.events, entry, event))
+    return { message: freeze(message) }
   } catch (error) {
     if (error instanceof AgentError) throw error
-    if (!entry.signal.aborted) return errorMessage(entry.call, error)
-    entry.cutOff = true
-    return textMessage(entry.call, entry.entered ? CUT_OFF : NOT_STARTED, true)
+    return entry.signal.aborted ? cutOff(entry) : { message: errorMessage(entry.call, error) }
   }
+}
+
+/** What comes of a call that was aborted: alone, that it was is its result. */
+export function cutOff({ call, record, cancelled }: CallEntry): Result {
+  if (cancelled) return { message: cancelledMessage(call, record.entered) }
+  return { message: cutOffMessage(call, record.entered), isCutOff: true }
 }
 
 /** The work of a background call: its input was checked, its wraps are out, and whatever comes of it is a message. */
 export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
+  const message = freeze(await workOf(run, entry))
+  entry.settle({ message })
+  entry.status.end(endState(entry, !message.isError))
+  endSpans(entry, run.metrics)
+  return message
+}
+
+async function workOf(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   const flow = executeTool(hostOf(run, entry), entry, entry.call, entry.parent)
   const given = drive(flow, (event) => tell(run.calls.events, entry, event))
   try {
     return await Promise.race([given, entry.abandoned.then(() => Promise.reject(entry.signal.reason as Error))])
   } catch (error) {
     if (error instanceof Interrupt) return textMessage(entry.call, NO_ANSWER, true)
-    if (!entry.signal.aborted) return errorMessage(entry.call, error)
-    if (entry.cancelled) return cancelledMessage(entry.call, entry.entered)
-    return textMessage(entry.call, entry.entered ? CUT_OFF : NOT_STARTED, true)
-  } finally {
-    entry.settle()
-    endSpans(entry, run.metrics)
+    return entry.signal.aborted ? cutOff(entry).message : errorMessage(entry.call, error)
   }
 }
 
@@ -69,7 +72,7 @@ export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMes
 async function* inBackground(run: RunState, entry: CallEntry, tool: Tool, call: ToolCall): ToolFlow {
   await checkedInput(tool, call)
   entry.signal.throwIfAborted()
-  if (entry.provisional) await entry.stood()
+  if (entry.provisional) await entry.fate.stood(entry.signal)
   run.cancel.halted.throwIfAborted()
   run.background.start(entry, call)
   const handle = { callId: entry.id, state: 'running' }
@@ -90,17 +93,16 @@ function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     answers: () => run.questions.answersAt(addressOf(run, entry)),
     // Only if the call is committed: the run that is not eager makes no other (H16).
     warn(message) {
-      void entry.committed.then(() => run.warn({ code: 'effect-failed', message, source: 'core' }))
+      void entry.fate.committed.then(() => run.warn({ code: 'effect-failed', message, source: 'core' }))
     },
     save: run.saver.isOn ? () => run.saver.now() : undefined,
     known() {
-      const known = entry.known.shift()
-      if (known) entry.outcomes.push(known)
+      const known = entry.record.again()
       return known && (() => again(known))
     },
     came(outcome) {
-      if ('result' in outcome) entry.outcomes.push({ message: outcome.result })
-      else if (!(outcome.error instanceof AgentError)) entry.outcomes.push({ error: messageOf(outcome.error) })
+      if ('result' in outcome) entry.record.add({ message: outcome.result })
+      else if (!(outcome.error instanceof AgentError)) entry.record.add({ error: messageOf(outcome.error) })
     },
     threw(error) {
       if (error instanceof Interrupt && !entry.asks(error)) entry.asking = { interrupt: error }

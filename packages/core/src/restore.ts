@@ -191,7 +191,7 @@ function restoreCall(
     entry.nested = { ...entry.nested, answers: Object.fromEntries(given) as Answers }
   } else if (saved.effect && run.rerun.includes(saved.effect)) {
     entry.rerun = true
-    entry.effect = saved.effect
+    entry.record.effect = saved.effect
   } else if (saved.effect) {
     const text = mayHaveHappenedText(run.resumed?.checkpoint.status === 'cancelled')
     entry.settleAs(textMessage({ ...entry.call, id: entry.id }, text, true))

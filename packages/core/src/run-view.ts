@@ -2,7 +2,8 @@
 
 import type { Attributes, Context } from '@opentelemetry/api'
 import { addressOf } from './address.ts'
-import type { CallEntry, Execution } from './call-entry.ts'
+import type { CallEntry } from './call-entry.ts'
+import type { Execution } from './execution.ts'
 import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { AgentSetup, CallOptions, Run, SideRequest } from './middleware.ts'
 import type { RunState } from './run.ts'

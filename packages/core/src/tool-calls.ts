@@ -121,7 +121,7 @@ export class ToolCalls {
     const early = this.#ledger.entries().filter((entry) => entry.startedEarly && entry.askers[0] === asker)
     if (brokeOff) {
       for (const entry of this.#ledger.entries()) if (entry.askers.includes(asker)) this.slots.changed(entry)
-      for (const entry of early) if (entry.rest?.isOpen && !entry.discarded) this.#gate.discard(entry, brokeOff)
+      for (const entry of early) if (entry.rest?.isOpen) this.#gate.discard(entry, brokeOff)
       this.#warmUps.drop(new Error('the response broke off'), this.#askers.callsOf(asker))
     }
     // What it had asked for and has not begun makes room.
@@ -134,7 +134,7 @@ export class ToolCalls {
     const call = this.#own(written)
     this.events.announced(call)
     const entry = this.#ledger.get(call.id)
-    if (!entry?.provisional || entry.discarded || entry.rest?.isOpen) return
+    if (!entry?.provisional || entry.rest?.isOpen) return
     if (!sealed || sameCall(entry.call, call)) this.events.show(entry)
     else {
       this.#gate.discard(entry, 'arguments_changed')
@@ -154,7 +154,7 @@ export class ToolCalls {
     if (past) return past.id
     const entry = this.#ledger.get(callId)
     if (!entry) throw new UnknownCallError(callId)
-    await entry.stood()
+    await entry.fate.stood(entry.signal)
     return entry.id
   }
 
@@ -213,7 +213,7 @@ export class ToolCalls {
     this.#warmUps.drop(new Error('the run is over'))
     const stop = this.#stopFor(reason)
     const stopsLater = stop !== undefined && !this.#run.signal.aborted
-    for (const entry of this.#ledger.entries().filter(isUndecided)) entry.kept = stop
+    for (const entry of this.#ledger.entries().filter(isUndecided)) entry.fate.kept = stop
     const kept = this.#ledger.entries().filter(({ message }) => stopsLater && message)
     this.#gate.discardAll('run_aborted', new Set(kept), !stop)
     this.slots.advance()
@@ -262,6 +262,6 @@ export class ToolCalls {
 }
 
 /** Neither committed nor discarded: a run that stops now has it in its checkpoint as it is. */
-function isUndecided({ provisional, discarded, rest }: CallEntry): boolean {
-  return provisional && !discarded && !rest?.isOpen
+function isUndecided({ provisional, rest, maker }: CallEntry): boolean {
+  return provisional && !rest?.isOpen && (!maker || isUndecided(maker))
 }
