@@ -327,34 +327,33 @@ test('background work that asks has failed, and is told why: nobody can answer i
   )
 })
 
-test.each([
-  ['timed-out', { timeout: 100 }, () => undefined],
-  ['cancelled', {}, (run: AgentRun) => run.cancelTool('b')],
-  ['abandoned', { deaf: true }, (run: AgentRun) => run.cancelTool('b')],
-] as const)(
-  'background work that ended so is %s (I6, I10, I15, K12)',
-  async (state, { deaf = false, ...more }, stop) => {
-    const waits = tool({
-      name: 'build',
-      description: 'Builds for long.',
-      input: anything,
-      background: true,
-      execute: (_, { signal }) =>
-        new Promise((resolve, reject) => {
-          setTimeout(resolve, 60_000)
-          if (!deaf) signal.addEventListener('abort', () => reject(signal.reason))
-        }),
-      ...more,
-    })
-    const { agent } = agentOf(
-      [respond(call('build', {}, { id: 'b' })), respond(say('Hm.')), respond(say('Done.'))],
-      [waits as Tool],
-    )
-    const run = agent.stream('Go')
-    await vi.advanceTimersByTimeAsync(50)
-    stop(run)
-    await vi.runAllTimersAsync()
-    expect((await run.result).text).toBe('Done.')
-    expect(run.toolStatus('b')).toMatchObject({ state })
-  },
-)
+const cancel = (run: AgentRun) => void run.cancelTool('b')
+
+test.for([
+  { state: 'timed-out', timeout: 100, heeds: true, act: () => undefined },
+  { state: 'cancelled', timeout: 60_000, heeds: true, act: cancel },
+  { state: 'abandoned', timeout: 60_000, heeds: false, act: cancel },
+])('background work that ended so is $state (I6, I10, I15, K12)', async ({ state, timeout, heeds, act }) => {
+  const waits = tool({
+    name: 'build',
+    description: 'Builds for long.',
+    input: anything,
+    background: true,
+    timeout,
+    execute: (_, { signal }) =>
+      new Promise((resolve, reject) => {
+        setTimeout(resolve, 30_000)
+        if (heeds) signal.addEventListener('abort', () => reject(signal.reason))
+      }),
+  })
+  const { agent } = agentOf(
+    [respond(call('build', {}, { id: 'b' })), respond(say('Hm.')), respond(say('Done.'))],
+    [waits as Tool],
+  )
+  const run = agent.stream('Go')
+  await vi.advanceTimersByTimeAsync(50)
+  act(run)
+  await vi.runAllTimersAsync()
+  expect((await run.result).text).toBe('Done.')
+  expect(run.toolStatus('b')).toMatchObject({ state })
+})
