@@ -135,8 +135,8 @@ export function startRun(
       )
     },
     send: (message) => run.send(message),
-    cancelTool: (callId) => run.calls.cancel(callId),
-    toolStatus: (callId) => run.calls.status(callId),
+    cancelTool: (callId) => run.calls.known.cancel(callId),
+    toolStatus: (callId) => run.calls.known.status(callId),
     [Symbol.asyncIterator]() {
       if (read || !buffer) throw new TypeError('the events of a run can be read once')
       read = true

@@ -5,6 +5,7 @@ import type { CallEvents } from './call-events.ts'
 import { countReused, endSpans } from './call-spans.ts'
 import type { CallsAtWork } from './calls-at-work.ts'
 import { compensate } from './compensate.ts'
+import type { RunStop } from './errors.ts'
 import type { DiscardCause } from './events.ts'
 import type { Ledger } from './ledger.ts'
 import { NO_KEYS } from './resource-keys.ts'
@@ -54,8 +55,19 @@ export class CommitGate {
     if (entry.settled) this.#atWork.close(entry)
   }
 
+  /**
+   * The run stops, with `stop` if it goes on after a resume: what is undecided stays so in its checkpoint, though the reader is told
+   * that it is discarded. What has settled when the response is not lost is not let go of at all (O8, O9).
+   */
+  stop(stop: RunStop | undefined): void {
+    const entries = this.#ledger.entries()
+    for (const entry of entries) if (isUndecided(entry)) entry.fate.kept = stop
+    const stay = stop && !this.#run.signal.aborted ? entries.filter(({ message }) => message) : []
+    this.discardAll('run_aborted', new Set(stay), !stop)
+  }
+
   /** Lets go of all provisional calls but these. */
-  discardAll(cause: DiscardCause, kept: ReadonlySet<CallEntry>, undo = true): void {
+  discardAll(cause: DiscardCause, kept: ReadonlySet<CallEntry> = new Set(), undo = true): void {
     for (const entry of this.#ledger.entries()) if (!entry.maker && !kept.has(entry)) this.discard(entry, cause, undo)
   }
 
@@ -90,4 +102,9 @@ export class CommitGate {
     this.#run.unknown = this.#run.unknown.map(renamed)
     this.#ledger.rename(entry, id)
   }
+}
+
+/** A checkpoint that is taken now has it as it is. */
+function isUndecided({ provisional, rest, maker }: CallEntry): boolean {
+  return provisional && !rest?.isOpen && (!maker || isUndecided(maker))
 }
