@@ -209,7 +209,7 @@ test.each([
 test('what a discarded call calls when it has settled is not made (K13)', async () => {
   const log: unknown[] = []
   const leaves = caller(async (look) => {
-    setTimeout(() => look(10), 100)
+    setTimeout(() => void look(10), 100)
   }, log)
   const model = scriptedModel([
     respond(call('caller', { what: 'side' }), wait(20), cut()),
