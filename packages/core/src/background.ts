@@ -1,10 +1,10 @@
 /** Work that goes on when its call has been answered: what becomes of it, and how the model hears of it (I15 to I18). */
 
+import { makeWork } from './background-work.ts'
 import { CallEntry } from './call-entry.ts'
 import { CallRecord } from './call-record.ts'
 import type { SavedWork } from './checkpoint.ts'
 import { freeze } from './history.ts'
-import { makeWork } from './make-call.ts'
 import type { ContentPart, ToolCall, ToolMessage, UserMessage } from './message.ts'
 import type { RunState } from './run.ts'
 import { Slots } from './slots.ts'

@@ -2,11 +2,12 @@
 
 import { resolveAliases } from './aliases.ts'
 import type { CallEntry } from './call-entry.ts'
+import type { Result } from './call-state.ts'
 import { sameCall } from './canonical.ts'
 import { freeze } from './history.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
 import type { RunState } from './run.ts'
-import { cutOffMessage, cutOffText, textMessage } from './tool-message.ts'
+import { cancelledMessage, cutOffMessage, cutOffText, textMessage } from './tool-message.ts'
 
 /** The result of each call, or what became of it, which the reader is told then (A14, B6). */
 export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
@@ -36,6 +37,12 @@ export function refuse(run: RunState, call: ToolCall, text: string): ToolMessage
   const message = freeze(textMessage(own(run, call), text, true))
   run.push({ type: 'tool-end', callId: call.id, message })
   return inWordsOf(call, message)
+}
+
+/** What comes of a call that was aborted: alone, that it was is its result. */
+export function cutOff({ call, record, cancelled }: CallEntry): Result {
+  if (cancelled) return { message: cancelledMessage(call, record.entered) }
+  return { message: cutOffMessage(call, record.entered), isCutOff: true }
 }
 
 /** The result as the history has it: under the name the model wrote (M9). */

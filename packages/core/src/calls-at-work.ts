@@ -2,11 +2,12 @@
 
 import type { CallEntry } from './call-entry.ts'
 import type { CallEvents } from './call-events.ts'
+import { cutOff } from './call-results.ts'
 import { endSpans } from './call-spans.ts'
 import type { End, Result } from './call-state.ts'
 import { RunStop } from './errors.ts'
 import { freeze } from './history.ts'
-import { cutOff, makeCall } from './make-call.ts'
+import { makeCall } from './make-call.ts'
 import type { ToolMessage } from './message.ts'
 import type { RunState } from './run.ts'
 import { ToolDiscardedError } from './tool-errors.ts'
