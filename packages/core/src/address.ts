@@ -22,6 +22,16 @@ export function isInside(address: Address, whole: Address): boolean {
   return whole.every((part, index) => canonical(part) === canonical(address[index]))
 }
 
+/** Whether who asks is in the run of an agent that a call makes. */
+export function isNested(address: Address): boolean {
+  return address.slice(1).some((part) => 'agent' in part)
+}
+
+/** Whether it is a middleware that asks, and which: by the rest of its address behind its call or agent. */
+export function askerOf([part]: Address): { readonly by?: Place } {
+  return part && 'middleware' in part ? { by: part } : {}
+}
+
 function callPath({ id, call, maker }: CallEntry): AddressPart[] {
   return [...(maker ? callPath(maker) : []), { tool: call.name, callId: id }]
 }

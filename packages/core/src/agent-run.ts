@@ -107,8 +107,8 @@ export function startRun(
       )
     },
     send: (message) => run.inbox.send(message),
-    cancelTool: (callId) => run.calls.cancel(callId),
-    toolStatus: (callId) => run.calls.status(callId),
+    cancelTool: (callId) => run.calls.known.cancel(callId),
+    toolStatus: (callId) => run.calls.known.status(callId),
     [Symbol.asyncIterator]: readOnce(buffer, async () => {
       run.stopping.abort(new Error('the reader of its events left'))
       await result.catch(() => undefined)

@@ -424,6 +424,7 @@ test.each([
   ['an effect there is not', { effect: 'reads' }, 'reads'],
   ['background that is none', { background: 'yes' }, 'background'],
   ['an end that background work does not know', { background: { atEnd: 'later' } }, 'background'],
+  ['background of a tool that its caller executes', { background: true, execute: undefined }, 'background'],
 ])('%s is a ConfigError naming the tool (A2)', (_, wrong, text) => {
   const look = { name: 'look', description: 'l', input: z.object({}), execute: () => 'seen', ...wrong } as Tool
   expect(() => createAgent({ model: scriptedModel([]), tools: [look] })).toThrow(

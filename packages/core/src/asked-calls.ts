@@ -1,5 +1,6 @@
 /** The calls of a model call that has stood: what was made of them early is committed, and the others are made. */
 
+import { resolveAliases } from './aliases.ts'
 import type { Askers } from './askers.ts'
 import type { CallEntry } from './call-entry.ts'
 import { inWordsOf } from './call-results.ts'
@@ -45,12 +46,9 @@ export class AskedCalls {
    * names the model wrote (M9). If a tool ends the run, its siblings are aborted and waited for first (A12); one that asks, or that
    * no longer starts, stays open, and the others finish (L3).
    */
-  async commit(
-    written: readonly ToolCall[],
-    calls: readonly ToolCall[],
-    attempt: number | undefined,
-  ): Promise<ToolMessage[]> {
+  async commit(written: readonly ToolCall[], attempt: number | undefined): Promise<ToolMessage[]> {
     const { run, askers, gate, starts, slots, warmUps } = this.#parts
+    const calls = written.map((call) => resolveAliases(call, run.setup.tools))
     run.signal.throwIfAborted()
     const modelEnded = attempt === undefined ? undefined : askers.attempt(attempt)?.ended
     const made = await this.#made(calls)

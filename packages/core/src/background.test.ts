@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
+  type AgentRun,
   type Checkpoint,
   createAgent,
   interrupt,
@@ -324,4 +325,35 @@ test('background work that asks has failed, and is told why: nobody can answer i
   expect(text(told)).toContain(
     'The call asked a question, and work in the background can have no answer: a tool that asks must not be `background`.',
   )
+})
+
+const cancel = (run: AgentRun) => void run.cancelTool('b')
+
+test.for([
+  { state: 'timed-out', timeout: 100, heeds: true, act: () => undefined },
+  { state: 'cancelled', timeout: 60_000, heeds: true, act: cancel },
+  { state: 'abandoned', timeout: 60_000, heeds: false, act: cancel },
+])('background work that ended so is $state (I6, I10, I15, K12)', async ({ state, timeout, heeds, act }) => {
+  const waits = tool({
+    name: 'build',
+    description: 'Builds for long.',
+    input: anything,
+    background: true,
+    timeout,
+    execute: (_, { signal }) =>
+      new Promise((resolve, reject) => {
+        setTimeout(resolve, 30_000)
+        if (heeds) signal.addEventListener('abort', () => reject(signal.reason))
+      }),
+  })
+  const { agent } = agentOf(
+    [respond(call('build', {}, { id: 'b' })), respond(say('Hm.')), respond(say('Done.'))],
+    [waits as Tool],
+  )
+  const run = agent.stream('Go')
+  await vi.advanceTimersByTimeAsync(50)
+  act(run)
+  await vi.runAllTimersAsync()
+  expect((await run.result).text).toBe('Done.')
+  expect(run.toolStatus('b')).toMatchObject({ state })
 })

@@ -1,15 +1,15 @@
 /** Work that goes on when its call has been answered: what becomes of it, and how the model hears of it (I15 to I18). */
 
+import { makeWork } from './background-work.ts'
 import { CallEntry } from './call-entry.ts'
+import { CallRecord } from './call-record.ts'
 import type { SavedWork } from './checkpoint.ts'
 import { freeze } from './history.ts'
-import { makeWork } from './make-call.ts'
 import type { ContentPart, ToolCall, ToolMessage, UserMessage } from './message.ts'
 import type { RunState } from './run.ts'
 import { Slots } from './slots.ts'
 import type { Tool } from './tool.ts'
 import { mayHaveHappenedText, textMessage } from './tool-message.ts'
-import { endState } from './tool-status.ts'
 
 /** The origin of the messages that bring results of background calls (B19). */
 export const BACKGROUND_ORIGIN = 'background'
@@ -24,9 +24,8 @@ export interface BackgroundHandle {
 }
 
 interface Work {
-  /** Its promise never rejects. */
+  /** Its promise never rejects, and gives its message. */
   readonly entry: CallEntry
-  message: ToolMessage | undefined
   /** The model has read its result. */
   delivered: boolean
   /** Its run no longer stops it. */
@@ -45,7 +44,8 @@ export class Background {
   /** Starts the work of a call whose input was checked; once, however often its wraps ask for it, before a resume, too (H26). */
   start({ key, id, tool, step, parent, askers }: CallEntry, call: ToolCall): void {
     if (this.#works.has(id)) return
-    const work = this.#add(freeze({ ...call, id }), { key, tool, step, parent })
+    const record = new CallRecord()
+    const work = this.#add(freeze({ ...call, id }), { key, tool, step, parent, record })
     work.entry.askers.push(...askers)
     this.#begin(work)
   }
@@ -57,21 +57,22 @@ export class Background {
   /** The result of a call, if there is one; the model has read it then. */
   read(callId: string): ToolMessage | undefined {
     const work = this.#works.get(callId)
-    if (work?.message) work.delivered = true
-    return work?.message
+    if (work?.entry.message) work.delivered = true
+    return work?.entry.message
   }
 
   /** Whether there are results the model has not read. */
   get hasNews(): boolean {
-    return this.#all().some(({ message, delivered }) => message && !delivered)
+    return this.#all().some(isNews)
   }
 
   /** The results the model has not read, as messages of their own: their calls were answered when they began. */
   deliver(): UserMessage[] {
     return this.#all().flatMap((work) => {
-      if (!work.message || work.delivered) return []
+      const { message } = work.entry
+      if (!message || work.delivered) return []
       work.delivered = true
-      return [told(work.message)]
+      return [told(message)]
     })
   }
 
@@ -98,7 +99,7 @@ export class Background {
   /** The run has its answer: open work that its tool detaches goes on, and what the model has not read is the caller's. */
   handOver(): BackgroundHandle[] {
     for (const work of this.#open()) if (atEndOf(work.entry.tool) === 'detach') work.handedOver = true
-    const kept = this.#all().filter(({ handedOver, message, delivered }) => handedOver || (message && !delivered))
+    const kept = this.#all().filter((work) => work.handedOver || isNews(work))
     return kept.map(({ entry }) => handleOf(entry.id, entry.call.name, entry.promise))
   }
 
@@ -118,12 +119,12 @@ export class Background {
   }
 
   save(): SavedWork[] {
-    return this.#all().map(({ entry, message, delivered }) => ({
-      key: entry.key,
-      call: entry.call,
-      step: entry.step,
-      attempts: entry.attempts,
-      ...(entry.effect && { effect: entry.effect }),
+    return this.#all().map(({ entry: { key, call, step, record, message }, delivered }) => ({
+      key,
+      call,
+      step,
+      attempts: record.attempts,
+      ...(record.effect && { effect: record.effect }),
       ...(message && { message }),
       delivered,
     }))
@@ -132,48 +133,38 @@ export class Background {
   /** Work that was cut off is begun again or may have happened, like any call (L20, L21). */
   restore(saved: readonly SavedWork[]): void {
     const { setup, context, rerun } = this.#run
-    for (const { key, call, step, attempts, effect, message, delivered } of saved) {
+    for (const one of saved) {
+      const { key, call, step, effect, message, delivered } = one
       const tool = setup.tools.find(({ name }) => name === call.name)
-      const work = this.#add(freeze(call), { key, tool, step, parent: context })
-      work.entry.attempts = attempts
-      work.entry.effect = effect
+      const work = this.#add(freeze(call), { key, tool, step, parent: context, record: new CallRecord(one) })
       work.delivered = delivered
-      if (message) this.#restored(work, message)
+      if (message) work.entry.settleAs(message)
       else if (effect === undefined || rerun.includes(effect)) this.#begin(work)
       else {
         const text = mayHaveHappenedText(this.#run.resumed?.checkpoint.status === 'cancelled')
-        this.#restored(work, textMessage(call, text, true))
+        work.entry.settleAs(textMessage(call, text, true))
         this.#run.mayHaveHappened(call.id)
       }
     }
   }
 
-  #add(call: ToolCall, of: Pick<CallEntry, 'key' | 'tool' | 'step' | 'parent'>): Work {
+  #add(call: ToolCall, of: Pick<CallEntry, 'key' | 'tool' | 'step' | 'parent' | 'record'>): Work {
     const entry = new CallEntry({
       ...of,
       call,
       // It works beside the calls of its run, and waits for none of their keys: of the limits its tool's alone counts.
       slots: new Slots(),
     })
-    const work: Work = { entry, message: undefined, delivered: false, handedOver: false }
+    const work: Work = { entry, delivered: false, handedOver: false }
     this.#works.set(call.id, work)
     return work
   }
 
-  #begin(work: Work): void {
-    const { entry } = work
+  #begin({ entry }: Work): void {
     entry.promise = makeWork(this.#run, entry).then((message) => {
-      const abandoned = entry.executions.some(({ abandoned }) => abandoned)
-      entry.status.end(endState(entry, !message.isError, abandoned))
-      work.message = freeze(message)
       this.#run.saver.soon()
       return message
     })
-  }
-
-  #restored(work: Work, message: ToolMessage): void {
-    work.entry.settleAs(message)
-    work.message = work.entry.message
   }
 
   #all(): Work[] {
@@ -181,8 +172,12 @@ export class Background {
   }
 
   #open(): Work[] {
-    return this.#all().filter(({ message }) => !message)
+    return this.#all().filter(({ entry }) => !entry.settled)
   }
+}
+
+function isNews({ entry, delivered }: Work): boolean {
+  return entry.settled && !delivered
 }
 
 function atEndOf(tool: Tool | undefined): 'wait' | 'cancel' | 'detach' {

@@ -11,6 +11,12 @@ export interface CallEffect {
   readonly problem?: string
 }
 
+/** What a call may do and touch, at the most; absent: anything. */
+export interface Bounds {
+  readonly effect?: Effect | undefined
+  readonly keys?: ResourceKeys | undefined
+}
+
 /** Never throws: a throw of `effect`, `reads` or `writes` counts as `external` without keys (H4). */
 export function judgeCall(tool: Tool, input: unknown): CallEffect {
   try {
@@ -20,11 +26,7 @@ export function judgeCall(tool: Tool, input: unknown): CallEffect {
   }
 }
 
-/** Whether a call does no more, and to no more, than it was judged to. */
-export function isWithin(
-  { effect, keys }: CallEffect,
-  ceiling: Effect | undefined,
-  most: ResourceKeys | undefined,
-): boolean {
-  return (!ceiling || !exceeds(effect, ceiling)) && (!most || withinKeys(keys, most))
+/** Whether a call does no more, and to no more, than it may. */
+export function isWithin({ effect, keys }: CallEffect, most: Bounds): boolean {
+  return (!most.effect || !exceeds(effect, most.effect)) && (!most.keys || withinKeys(keys, most.keys))
 }

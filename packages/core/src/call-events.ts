@@ -4,6 +4,7 @@ import type { CallEntry } from './call-entry.ts'
 import { sameCall } from './canonical.ts'
 import type { AgentEvent, AgentEventBody, CustomEvent, ToolProgress } from './events.ts'
 import type { ToolCall } from './message.ts'
+import type { ToolEvent } from './middleware.ts'
 import type { RunState } from './run.ts'
 import type { Progress } from './tool.ts'
 
@@ -45,15 +46,11 @@ export class CallEvents {
     this.#emit(entry, { type: 'tool-start', callId: entry.call.id, call: entry.call, ...rerun })
   }
 
-  progress(entry: CallEntry, progress: Progress): void {
-    const event: ToolProgress = {
-      type: 'tool-progress',
-      callId: entry.call.id,
-      name: entry.call.name,
-      timestamp: Date.now(),
-      ...entry.status.report(progress),
-    }
-    this.#emit(entry, event)
+  /** What its flow gives. Once the call is aborted that is closed at its next event: it would go on all the same (I14). */
+  yielded(entry: CallEntry, event: ToolEvent): void {
+    entry.signal.throwIfAborted()
+    if (event.type === 'custom') this.custom(entry, { source: entry.call.name, ...event })
+    else this.#progress(entry, event)
   }
 
   custom(entry: CallEntry, event: CustomEvent): void {
@@ -109,6 +106,17 @@ export class CallEvents {
     if (maker) return !this.#hidden.has(maker)
     const announced = this.#announced.get(call.id)
     return announced !== undefined && sameCall(announced, call)
+  }
+
+  #progress(entry: CallEntry, progress: Progress): void {
+    const event: ToolProgress = {
+      type: 'tool-progress',
+      callId: entry.call.id,
+      name: entry.call.name,
+      timestamp: Date.now(),
+      ...entry.status.report(progress),
+    }
+    this.#emit(entry, event)
   }
 
   #emit(entry: CallEntry, event: Provisional): void {

@@ -11,20 +11,40 @@ export interface Spot {
   readonly keys: ResourceKeys | undefined
   /** Whether one of its executions has begun and is not over. */
   readonly isAtWork: boolean
-  /** Nobody waits for its turn. */
-  readonly isAside: boolean
+  /** It stays open when its run is over. */
+  readonly isStopped: boolean
 }
 
-/** Who uses a key. */
+/** Who uses a key, or any. */
 class Users<Call extends Spot> {
   /** Their calls are not over. */
   readonly open: Line<Call> = new Line()
+  /** Those among them that are stopped. */
+  readonly stopped: Line<Call> = new Line()
   readonly atWork: Set<Call> = new Set()
+
+  add(spot: Call): void {
+    if (Number.isFinite(spot.number)) {
+      this.open.add(spot)
+      if (spot.isStopped) this.stopped.add(spot)
+    }
+    if (spot.isAtWork) this.atWork.add(spot)
+  }
+
+  delete(spot: Call): void {
+    this.open.delete(spot)
+    this.stopped.delete(spot)
+    this.atWork.delete(spot)
+  }
+
+  get isEmpty(): boolean {
+    return this.open.isEmpty && this.atWork.size === 0
+  }
 }
 
 /** A spot is taken out before it changes, and put in again afterwards. */
 export class CallOrder<Call extends Spot> {
-  readonly #open: Line<Call> = new Line()
+  readonly #all = new Users<Call>()
   /** Those that may yet name any key. */
   readonly #unknown = new Users<Call>()
   /** Readers and writers, by key. */
@@ -32,39 +52,36 @@ export class CallOrder<Call extends Spot> {
   readonly #writing: Map<string, Users<Call>> = new Map()
 
   add(spot: Call): void {
-    const isOpen = Number.isFinite(spot.number)
-    if (!isOpen && !spot.isAtWork) return
-    if (isOpen) this.#open.add(spot)
-    const enter = (users: Users<Call>) => {
-      if (isOpen) users.open.add(spot)
-      if (spot.isAtWork) users.atWork.add(spot)
-    }
-    if (!spot.keys) enter(this.#unknown)
-    else for (const [users, key] of this.#usesOf(spot.keys)) enter(usersOf(users, key))
+    if (!Number.isFinite(spot.number) && !spot.isAtWork) return
+    this.#all.add(spot)
+    if (!spot.keys) this.#unknown.add(spot)
+    else for (const [users, key] of this.#usesOf(spot.keys)) usersOf(users, key).add(spot)
   }
 
   delete(spot: Call): void {
-    this.#open.delete(spot)
-    this.#unknown.open.delete(spot)
+    this.#all.delete(spot)
+    this.#unknown.delete(spot)
     if (!spot.keys) return
     for (const [users, key] of this.#usesOf(spot.keys)) {
       const those = usersOf(users, key)
-      those.open.delete(spot)
-      those.atWork.delete(spot)
-      if (those.open.isEmpty && those.atWork.size === 0) users.delete(key)
+      those.delete(spot)
+      if (those.isEmpty) users.delete(key)
     }
   }
 
   /**
-   * The nearest call in front of it that it has to come after: of all, or of those that name one of these keys, or may yet. Not the
-   * first: then all would wait for that one, and each of them would be tried when it is over.
+   * The nearest call in front of it that it has to come after, of those for whom that holds: of all, or of those that name one of these
+   * keys, or may yet. Not the first: then all would wait for that one, and each of them would be tried when it is over.
    */
-  inFrontOf({ number }: Call, keys: ResourceKeys | 'all'): Call | undefined {
-    const holds = ({ isAside }: Call) => !isAside
-    if (keys === 'all') return this.#open.before(number, holds)
-    let nearest = this.#unknown.open.before(number, holds)
-    for (const { open } of this.#meeting(keys)) {
-      const other = open.before(number, holds)
+  inFrontOf(
+    spot: Call,
+    keys: ResourceKeys | 'all',
+    which: 'open' | 'stopped',
+    holds: (other: Call) => boolean,
+  ): Call | undefined {
+    let nearest: Call | undefined
+    for (const users of this.#holding(keys)) {
+      const other = users[which].before(spot.number, holds)
       if (other && !(nearest && nearest.number > other.number)) nearest = other
     }
     return nearest
@@ -83,6 +100,15 @@ export class CallOrder<Call extends Spot> {
       yield [this.#naming, key]
     }
     for (const key of reads) if (!writes.has(key)) yield [this.#naming, key]
+  }
+
+  /** Among whom those are that come first. */
+  *#holding(keys: ResourceKeys | 'all'): Generator<Users<Call>> {
+    if (keys === 'all') yield this.#all
+    else {
+      yield this.#unknown
+      yield* this.#meeting(keys)
+    }
   }
 
   /** Those of whom one writes what the other names. */

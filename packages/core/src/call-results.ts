@@ -2,18 +2,19 @@
 
 import { resolveAliases } from './aliases.ts'
 import type { CallEntry } from './call-entry.ts'
+import type { Result } from './call-state.ts'
 import { sameCall } from './canonical.ts'
 import { freeze } from './history.ts'
 import type { ToolCall, ToolMessage } from './message.ts'
 import type { RunState } from './run.ts'
-import { CUT_OFF, NOT_STARTED, textMessage } from './tool-message.ts'
+import { cancelledMessage, cutOffMessage, cutOffText, textMessage } from './tool-message.ts'
 
 /** The result of each call, or what became of it, which the reader is told then (A14, B6). */
 export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
   return calls.map((call) => {
     const entry = run.calls.get(call.id)
     const made = entry?.discarded ? undefined : entry
-    if (!made?.message) return refuse(run, call, made?.entered ? CUT_OFF : NOT_STARTED)
+    if (!made?.message) return refuse(run, call, cutOffText(made?.record.entered ?? false))
     const { message } = made
     // What a `wrapAgent` that left was just being given never came up.
     if (!made.shown) run.events.push({ type: 'tool-end', callId: call.id, message })
@@ -38,6 +39,12 @@ export function refuse(run: RunState, call: ToolCall, text: string): ToolMessage
   return inWordsOf(call, message)
 }
 
+/** What comes of a call that was aborted: alone, that it was is its result. */
+export function cutOff({ call, record, cancelled }: CallEntry): Result {
+  if (cancelled) return { message: cancelledMessage(call, record.entered) }
+  return { message: cutOffMessage(call, record.entered), isCutOff: true }
+}
+
 /** The result as the history has it: under the name the model wrote (M9). */
 export function inWordsOf(call: ToolCall | undefined, message: ToolMessage): ToolMessage {
   return !call || call.name === message.name ? message : freeze({ ...message, name: call.name })
@@ -48,7 +55,7 @@ function outcome(call: ToolCall, entry: CallEntry | undefined): ToolMessage {
   const message = entry?.message
   if (message?.callId === call.id) return message
   if (message) return freeze({ ...message, callId: call.id })
-  return freeze(textMessage(call, entry?.entered ? CUT_OFF : NOT_STARTED, true))
+  return freeze(cutOffMessage(call, entry?.record.entered ?? false))
 }
 
 function own(run: RunState, call: ToolCall): ToolCall {

@@ -1,8 +1,9 @@
 /** The end of a call's spans: late, when its fate is known, but with the time at which its function settled. */
 
-import type { CallEntry, Execution } from './call-entry.ts'
+import type { CallEntry } from './call-entry.ts'
 import { RunStop } from './errors.ts'
 import type { DiscardCause } from './events.ts'
+import type { Execution } from './execution.ts'
 import { set } from './telemetry/attributes.ts'
 import { failureOf, typeOf } from './telemetry/error-type.ts'
 import { setError, setFailed } from './telemetry/exception.ts'
@@ -86,8 +87,8 @@ function failureIn({ error, aborted }: Execution): string | undefined {
 }
 
 /** Seconds from the start of an early one to the end of the model's stream, if that stood with its call. */
-function aheadOf({ discarded, modelEnded }: CallEntry, { early, started }: Execution): number | undefined {
-  return early && !discarded && modelEnded !== undefined ? Math.max(0, modelEnded - started) / 1000 : undefined
+function aheadOf({ fate: { modelEnded } }: CallEntry, { early, started }: Execution): number | undefined {
+  return early && modelEnded !== undefined ? Math.max(0, modelEnded - started) / 1000 : undefined
 }
 
 /** As it stands on the span; outside of a run there is none. */
@@ -97,14 +98,15 @@ function evidenceFor({ step, attributes }: CallEntry, early: boolean): string | 
 }
 
 /** The reader is told that a call is discarded though it is kept: a resume may yet commit it. */
-function reasonOf({ kept, discarded }: CallEntry): DiscardCause | undefined {
-  return kept ? undefined : discarded
+function reasonOf({ fate }: CallEntry): DiscardCause | undefined {
+  return fate.kept ? undefined : fate.discarded
 }
 
 /** What became of a call, as far as one of its executions shows it, or a wrap that answered in its place. */
 function fateOf(entry: CallEntry, failed = false, execution?: Execution): Outcome {
-  if (entry.kept) return outcomeOf(entry.kept)
-  if (entry.discarded) return 'discarded'
+  const { kept, discarded } = entry.fate
+  if (kept) return outcomeOf(kept)
+  if (discarded) return 'discarded'
   if (failed) return 'failed'
   const stopped = entry.stopped ?? execution?.error
   if (stopped instanceof RunStop) return outcomeOf(stopped)

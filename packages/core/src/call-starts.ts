@@ -49,12 +49,11 @@ export class CallStarts {
       tool: setup.tools.find((tool) => tool.name === call.name),
       step: steps.begun,
       parent: actor && maker ? actor.context : context,
-      attributes: options.attributes,
+      attributes: options.attributes ?? {},
       asker,
       maker,
       provisional: maker ? maker.provisional : asker !== undefined && askers.open,
-      ceiling: maker ? maker.ceiling : options.ceiling,
-      keyCeiling: maker ? undefined : options.keys,
+      most: maker ? { effect: maker.most.effect } : { effect: options.ceiling, keys: options.keys },
       // What tools and wraps make works inside the slot of the call that made it, and under its keys.
       slots: maker ? new Slots() : slots,
       rest,
@@ -72,7 +71,7 @@ export class CallStarts {
 
   /** One that a checkpoint holds, and that is to be made, is begun when it is asked for. */
   begun(entry: CallEntry, actor?: Actor): CallEntry {
-    if (entry.begun) return entry
+    if (!entry.course.isAsleep) return entry
     const { run, atWork } = this.#parts
     entry.parent = actor && entry.maker ? actor.context : run.context
     atWork.begin(entry)

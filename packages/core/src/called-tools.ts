@@ -49,6 +49,8 @@ export class CalledTools {
     if (over) throw new TypeError('the run is over')
     const stop = execution?.signal ?? call?.signal
     stop?.throwIfAborted()
+    // One that had settled was not aborted (K13).
+    if (call?.discarded) throw new ToolDiscardedError(call.id, call.discarded)
   }
 
   #called(call: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
@@ -59,7 +61,7 @@ export class CalledTools {
     const found = joins.find(call)
     slots.advance()
     const { halted } = run.cancel
-    if (!found?.begun && !actor.call) halted.throwIfAborted()
+    if (found?.course.isAsleep !== false && !actor.call) halted.throwIfAborted()
     if (found) return starts.begun(found, actor).promise
     const mayStart = asker ? askers.mayStart(asker) : !run.history.takenIds.has(call.id)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.

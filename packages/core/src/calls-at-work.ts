@@ -2,14 +2,15 @@
 
 import type { CallEntry } from './call-entry.ts'
 import type { CallEvents } from './call-events.ts'
+import { cutOff } from './call-results.ts'
 import { endSpans } from './call-spans.ts'
+import type { End, Result } from './call-state.ts'
 import { RunStop } from './errors.ts'
 import { freeze } from './history.ts'
 import { makeCall } from './make-call.ts'
 import type { ToolMessage } from './message.ts'
 import type { RunState } from './run.ts'
 import { ToolDiscardedError } from './tool-errors.ts'
-import { cancelledMessage } from './tool-message.ts'
 import { type CallStatus, EndedCalls, endState, type ToolStatus } from './tool-status.ts'
 
 export class CallsAtWork {
@@ -29,7 +30,7 @@ export class CallsAtWork {
   }
 
   begin(entry: CallEntry): void {
-    entry.begun = true
+    entry.course.begin()
     this.#events.started(entry)
     entry.promise = this.#make(entry)
     this.keep(entry.promise)
@@ -37,39 +38,34 @@ export class CallsAtWork {
 
   /** Makes the call: its result as a message, or a throw if it ends the run or was discarded. */
   async #make(entry: CallEntry): Promise<ToolMessage> {
+    let end: End = {}
     try {
       const work = makeCall(this.#run, entry)
       entry.work = work
-      const message = await Promise.race([work, entry.abandoned.then(() => this.#abandon(entry))])
+      const made = await Promise.race([work, entry.abandoned.then(() => abandon(entry))])
       if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
-      const stands = entry.cancelled ? cancelledMessage(entry.call, entry.entered) : message
-      entry.message = freeze({ ...stands, callId: entry.id, name: entry.call.name })
-      return entry.message
+      const { message, ...rest } = entry.cancelled ? cutOff(entry) : made
+      const result = freeze({ ...message, callId: entry.id, name: entry.call.name })
+      end = { message: result, ...rest }
+      return result
     } catch (error) {
       // It stays open, and so do those that must not overtake it: they start after the resume, too (A22, H14).
-      if (error instanceof RunStop && !entry.signal.aborted) entry.stopped = error
+      if (error instanceof RunStop && !entry.signal.aborted) end = { stopped: error }
       // What waits for its slot must not start any more (A12).
       else this.#failed(entry, error)
       throw error
     } finally {
-      this.#settle(entry)
-      if (!entry.provisional && !entry.discarded) this.close(entry)
+      this.#settle(entry, end)
+      if (entry.fate.isCommitted) this.close(entry)
       if (!entry.signal.aborted) this.#run.saver.soon()
     }
   }
 
-  #abandon(entry: CallEntry): ToolMessage {
-    this.abandoned.push(entry.id)
-    if (entry.cancelled) return cancelledMessage(entry.call, entry.entered)
-    throw entry.signal.reason
-  }
-
-  #settle(entry: CallEntry): void {
-    const goesOn = entry.executions.some(({ abandoned }) => abandoned) && !this.abandoned.includes(entry.id)
-    if (goesOn) this.abandoned.push(entry.id)
-    entry.settle()
-    const ok = entry.message !== undefined && !entry.message.isError
-    entry.status.end(endState(entry, ok, this.abandoned.includes(entry.id)), this.#ended.next())
+  #settle(entry: CallEntry, end: End): void {
+    if (entry.isAbandoned) this.abandoned.push(entry.id)
+    entry.settle(end)
+    const { message } = end
+    entry.status.end(endState(entry, message !== undefined && !message.isError), this.#ended.next())
   }
 
   /** A call that was made is over, and the reader is told. */
@@ -77,7 +73,7 @@ export class CallsAtWork {
     endSpans(entry, this.#run.metrics)
     this.#events.ended(entry)
     // Only `returnDirect` still asks for it.
-    if (!entry.tool?.returnDirect) entry.done = undefined
+    if (!entry.tool?.returnDirect) entry.record.done = undefined
   }
 
   /** What is told of a call, as long as it is remembered (I6). */
@@ -95,4 +91,10 @@ export class CallsAtWork {
   async idle(): Promise<void> {
     while (this.#work.size > 0) await Promise.allSettled(this.#work)
   }
+}
+
+/** Nobody waits for it any more. */
+function abandon(entry: CallEntry): Result {
+  if (entry.cancelled) return cutOff(entry)
+  throw entry.signal.reason
 }

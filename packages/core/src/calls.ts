@@ -8,6 +8,6 @@
 export { findTool, resolveAliases } from './aliases.ts'
 export { type CallEffect, judgeCall } from './call-effect.ts'
 export { sameCall } from './canonical.ts'
-export { checkedInput } from './execute-tool.ts'
+export { checkedInput } from './checked-input.ts'
 export { checkedNeeds } from './needs.ts'
 export { keysMeet, NO_KEYS, namesNone } from './resource-keys.ts'

@@ -4,6 +4,7 @@ import {
   type AgentOptions,
   type AgentRun,
   createAgent,
+  interrupt,
   type Message,
   type Middleware,
   NotCancelableError,
@@ -94,6 +95,38 @@ test('whatever a cancelled call still gives, its result says that it was cancell
   expect(run.cancelTool('a')).toBe(true)
   await vi.runAllTimersAsync()
   expect(resultsOf((await run.result).messages)).toEqual([['a', AT_WORK]])
+})
+
+test('a cancelled call is over: a resume has its result, does not make it again, and tells of it no second time (I4, L3, B6)', async () => {
+  const log: string[] = []
+  const asks = tool({
+    name: 'asks',
+    description: 'Asks after half a second',
+    input: z.object({}),
+    async execute(_, { answers }) {
+      if (answers.length > 0) return 'sure'
+      await sleep(500)
+      throw interrupt('Sure?')
+    },
+  })
+  const asked = respond(call('work', {}, { id: 'a' }), call('asks', {}, { id: 'b' }))
+  const agent = createAgent({
+    model: scriptedModel([asked, respond(say('Done.'))]),
+    tools: [heeding(log), asks as Tool],
+  })
+  const run = agent.stream('Go')
+  await vi.advanceTimersByTimeAsync(100)
+  run.cancelTool('a')
+  await vi.runAllTimersAsync()
+  const { checkpoint, interrupts = [] } = await run.result
+  const { events, result } = await collect(agent.resume(checkpoint ?? '', { [interrupts[0]?.id ?? '']: 'yes' }))
+  expect(resultsOf(result?.messages)).toEqual([
+    ['a', AT_WORK],
+    ['b', 'sure'],
+  ])
+  expect(result?.unknown).toBeUndefined()
+  expect(events.filter(({ type }) => type === 'tool-end')).toMatchObject([{ callId: 'b' }])
+  expect(log).toEqual(['start a', 'abort a: ToolCancelledError'])
 })
 
 test('a cancelled call that heeds nothing is waited for the grace time, then abandoned, and the run goes on (I4, K12)', async () => {

@@ -5,8 +5,8 @@ import type { CallEvents } from './call-events.ts'
 import { countReused, endSpans } from './call-spans.ts'
 import type { CallsAtWork } from './calls-at-work.ts'
 import { compensate } from './compensate.ts'
+import type { RunStop } from './errors.ts'
 import type { DiscardCause } from './events.ts'
-import { freeze } from './history.ts'
 import type { Ledger } from './ledger.ts'
 import { NO_KEYS } from './resource-keys.ts'
 import type { RunState } from './run.ts'
@@ -38,41 +38,46 @@ export class CommitGate {
     // Calls committed or made after it stand behind it.
     entry.slots.moveBack(entry)
     if (entry.reused && !entry.maker) this.counts.reused++
-    if (!entry.provisional) {
+    if (!entry.fate.commit(modelEnded)) {
       // As a checkpoint has it: its result was kept, but nobody told of it.
-      if (entry.message && !entry.told) this.#atWork.close(entry)
+      if (entry.message && !entry.told && !entry.discarded) this.#atWork.close(entry)
       return
     }
     this.rename(entry, id)
     // As a checkpoint has it: not made in this run, it is a call like any other.
-    if (entry.begun) {
+    if (!entry.course.isAsleep) {
       if (!entry.maker) this.counts.committed++
       this.#events.committed(entry)
     }
-    entry.commit()
     for (const child of entry.children) this.commit(child, child.id, modelEnded)
     if (entry.maker) entry.slots.advance()
-    if (entry.message && entry.message.callId !== entry.id)
-      entry.message = freeze({ ...entry.message, callId: entry.id })
-    entry.modelEnded = modelEnded
     if (entry.reused) countReused(entry, this.#run.metrics)
     if (entry.settled) this.#atWork.close(entry)
   }
 
-  /** Lets go of all provisional calls but these. */
-  discardAll(cause: DiscardCause, kept: ReadonlySet<CallEntry>, undo = true): void {
-    for (const entry of this.#ledger.entries()) {
-      if (entry.provisional && !entry.discarded && !entry.maker && !kept.has(entry)) this.discard(entry, cause, undo)
-    }
+  /**
+   * The run stops, with `stop` if it goes on after a resume: what is undecided stays so in its checkpoint, though the reader is told
+   * that it is discarded. What has settled when the response is not lost is not let go of at all (O8, O9).
+   */
+  stop(stop: RunStop | undefined): void {
+    const entries = this.#ledger.entries()
+    for (const entry of entries) if (isUndecided(entry)) entry.fate.kept = stop
+    const stay = stop && !this.#run.signal.aborted ? entries.filter(({ message }) => message) : []
+    this.discardAll('run_aborted', new Set(stay), !stop)
   }
 
-  /** Lets go of a provisional call: it alone is aborted, and nobody sees its result (H20). */
+  /** Lets go of all provisional calls but these. */
+  discardAll(cause: DiscardCause, kept: ReadonlySet<CallEntry> = new Set(), undo = true): void {
+    for (const entry of this.#ledger.entries()) if (!entry.maker && !kept.has(entry)) this.discard(entry, cause, undo)
+  }
+
+  /** Lets go of a call while it is provisional: it alone is aborted, and nobody sees its result (H20). */
   discard(entry: CallEntry, cause: DiscardCause, undo = true): void {
-    for (const child of entry.children) if (child.provisional && !child.discarded) this.discard(child, cause, undo)
-    entry.discarded = cause
+    if (!entry.fate.discard(cause)) return
+    for (const child of entry.children) this.discard(child, cause, undo)
     // As a checkpoint has it, and nobody has asked for it since.
-    if (!entry.begun) return
-    if (!entry.kept) {
+    if (entry.course.isAsleep) return
+    if (!entry.fate.kept) {
       if (!entry.maker) this.counts.discarded++
       if (entry.reused) countReused(entry, this.#run.metrics)
     }
@@ -97,4 +102,9 @@ export class CommitGate {
     this.#run.unknown = this.#run.unknown.map(renamed)
     this.#ledger.rename(entry, id)
   }
+}
+
+/** A checkpoint that is taken now has it as it is. */
+function isUndecided({ provisional, rest, maker }: CallEntry): boolean {
+  return provisional && !rest?.isOpen && (!maker || isUndecided(maker))
 }

@@ -15,27 +15,27 @@ export async function compensate(run: RunState, entry: CallEntry, abandoned: boo
   if (!tool?.compensate) return undefined
   const place = entry.executions.at(-1)?.open.context ?? entry.parent
   const undo = async () => {
-    const { done } = entry
+    const { done } = entry.record
     if (done) await context.with(place, () => tool.compensate?.(done.input, done.output))
   }
   const failed = (message: string) => {
     run.events.warn({ code: 'compensation-failed', message: `${tool.name}: ${message}`, source: 'core' })
     return false
   }
-  if (!entry.done && !entry.work) {
+  if (!entry.record.done && !entry.work) {
     // Made by a run before this one: what it gave is not in the checkpoint.
     return abandoned || run.unknown.includes(entry.id)
       ? failed('the call may have happened before the run was resumed; what it gave is not known, so it is not undone')
       : undefined
   }
-  if (!entry.done && entry.executions.some((execution) => execution.abandoned))
+  if (!entry.record.done && entry.executions.some((execution) => execution.abandoned))
     return failed('the call goes on beyond its time limit; if it succeeds after all, it is not undone')
-  if (!entry.done && abandoned) {
+  if (!entry.record.done && abandoned) {
     // It goes on: if it succeeds after all, it is undone then.
     entry.work?.then(undo).catch(() => undefined)
     return failed('the call goes on, and will be undone if it succeeds')
   }
-  if (!entry.done) return undefined
+  if (!entry.record.done) return undefined
   try {
     return (await within(run.config.grace, undo())) || failed('it did not end within the grace time')
   } catch (error) {

@@ -135,6 +135,8 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
         'tools',
         `${tool.name}: background must be a boolean, or { atEnd: 'wait' | 'cancel' | 'detach' }`,
       )
+    if (tool.background && !tool.execute)
+      throw new ConfigError('tools', `${tool.name} is declared background and has no execute to work there`)
     if (tool.effect === 'reversible' && !tool.compensate) {
       throw new ConfigError('tools', `${tool.name} is declared reversible and has no compensate`)
     }

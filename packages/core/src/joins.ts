@@ -48,7 +48,7 @@ export class Joins {
     if (same?.rest) needs.complete(same, same.rest, call)
     if (same && !same.discarded) {
       if (sameCall(same.call, call)) return same
-      if (same.provisional) gate.discard(same, 'arguments_changed')
+      if (same.asked) gate.discard(same, 'arguments_changed')
     }
     const asker = askers.of(call.id)
     const held = asker && this.#held(call, asker, coming)

@@ -104,7 +104,7 @@ export class Ledger {
   /** The calls of the step's earlier attempts that ask for the same and that this attempt has not joined yet (H22). */
   held(call: ToolCall, step: number, asker: Asker): readonly CallEntry[] {
     return this.#made(contentOf(call, step)).filter(
-      (entry) => entry.provisional && !entry.discarded && !entry.askers.includes(asker) && sameCall(entry.call, call),
+      (entry) => entry.provisional && !entry.askers.includes(asker) && sameCall(entry.call, call),
     )
   }
 
@@ -113,7 +113,6 @@ export class Ledger {
     return this.#entries.some(
       (entry) =>
         entry.provisional &&
-        !entry.discarded &&
         entry.step === step &&
         entry.askers.length > 0 &&
         !entry.askers.includes(asker) &&
@@ -128,7 +127,7 @@ export class Ledger {
 
   /** The entry goes on under the id that a later attempt gave its call (O4). */
   rename(entry: CallEntry, id: string): void {
-    entry.id = id
+    entry.rename(id)
     this.#byId.set(id, entry)
   }
 
@@ -142,9 +141,9 @@ export class Ledger {
 }
 
 /** Nothing more comes of it, nor of the calls it made. */
-function isOver({ begun, settled, stopped, provisional, discarded, children }: CallEntry): boolean {
-  const isDone = settled ? !stopped : discarded && !begun
-  return Boolean(isDone) && (!provisional || discarded !== undefined) && children.every(isOver)
+function isOver({ course, stopped, fate, children }: CallEntry): boolean {
+  const isDone = course.isAsleep ? fate.discarded !== undefined : course.end !== undefined && !stopped
+  return isDone && !fate.isProvisional && children.every(isOver)
 }
 
 function pastCall({ id, call, status, discarded, promise }: CallEntry): PastCall {

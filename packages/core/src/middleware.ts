@@ -14,7 +14,8 @@ export type Awaitable<T> = T | Promise<T>
 
 /** Model events reach a wrap with the number of the attempt they came from; a wrap that makes its own need not set it. */
 export type ModelFlow = Flow<(ModelEvent & { readonly attempt?: number }) | AttemptFailed | WrapEvent, AssistantMessage>
-export type ToolFlow = Flow<(Progress & { readonly type?: undefined }) | WrapEvent, ToolMessage>
+export type ToolEvent = (Progress & { readonly type?: undefined }) | WrapEvent
+export type ToolFlow = Flow<ToolEvent, ToolMessage>
 export type AgentFlow = Flow<AgentEvent, AgentResult>
 
 /** A custom event as a wrap yields it: `source` defaults to the wrap's name. */

@@ -100,11 +100,11 @@ class Attempts implements AttemptObserver {
   }
 
   announced(callId: string, attempt: number, span: Span): void {
-    this.#run.calls.announced(callId, attempt, span)
+    this.#run.calls.streamed.announced(callId, attempt, span)
   }
 
   ended(attempt: number, brokeOff: DiscardCause | undefined): number {
-    return this.#run.calls.attemptEnded(attempt, brokeOff)
+    return this.#run.calls.streamed.attemptEnded(attempt, brokeOff)
   }
 
   /** The attempt that gave this message; if a wrap made it, the one its events belong to, or none (B9). */
@@ -117,7 +117,7 @@ class Attempts implements AttemptObserver {
     const id = announcedId(event)
     if (id === undefined) return
     const attempt = event.attempt ?? this.#latest()
-    this.#run.calls.announced(id, attempt, this.#standing.get(attempt))
+    this.#run.calls.streamed.announced(id, attempt, this.#standing.get(attempt))
   }
 
   /** Shows the reader an event as it came out of all wraps, then what the call it tells of has emitted by now (B7). */
@@ -129,7 +129,7 @@ class Attempts implements AttemptObserver {
     else run.events.push(isStamped(event) ? event : { ...event, attempt: event.attempt ?? this.#latest() })
     if (event.type === 'tool-input-ready') run.calls.events.ready(event.id)
     if (event.type === 'tool-input-closed' || event.type === 'tool-call')
-      run.calls.shown(event.call, event.type === 'tool-call')
+      run.calls.streamed.shown(event.call, event.type === 'tool-call')
   }
 
   /** Tells of the failures that no wrap told of; an attempt of another model makes `retry` a `fallback`. */

@@ -35,7 +35,7 @@ export class NeedsStarts {
   follow(entry: CallEntry, rest: Rest, whole: Promise<ToolCall>): void {
     whole.then(
       (whole) => this.complete(entry, rest, whole),
-      () => rest.isOpen && !entry.discarded && this.#gate.discard(entry, 'stream_error'),
+      () => rest.isOpen && this.#gate.discard(entry, 'stream_error'),
     )
   }
 
@@ -48,7 +48,7 @@ export class NeedsStarts {
     }
     this.#ledger.complete(entry, call)
     rest.checked = rest.complete(call).then((stands) => {
-      if (!stands && !entry.discarded) this.#gate.discard(entry, 'arguments_changed')
+      if (!stands) this.#gate.discard(entry, 'arguments_changed')
     })
   }
 
@@ -57,7 +57,7 @@ export class NeedsStarts {
     const { rest } = entry
     const given = rest && call.input === rest.started.input ? await rest.given() : undefined
     if (given) return given
-    if (entry.provisional && !entry.discarded) this.#gate.discard(entry, 'arguments_changed')
+    this.#gate.discard(entry, 'arguments_changed')
     throw new ToolDiscardedError(entry.call.id, 'arguments_changed')
   }
 }

@@ -1,7 +1,7 @@
 /** An agent's output schema: how a model is asked for it, and what an answer makes of it (M14). */
 
+import { checkedInput } from './checked-input.ts'
 import { ConfigError, messageOf, OutputError } from './errors.ts'
-import { checkedInput } from './execute-tool.ts'
 import { type AssistantMessage, type ToolCall, type ToolMessage, textOf } from './message.ts'
 import type { Model, ModelRequest, OutputFormat } from './model.ts'
 import { jsonSchemaOf, type ToolSchema } from './tool.ts'

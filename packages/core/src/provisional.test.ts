@@ -172,6 +172,55 @@ test('a call the loop does not ask for is discarded: nothing else follows (B8)',
   ])
 })
 
+/** Calls on the side as it is told, and notes what that gives. */
+function caller(act: (look: (ms: number) => Promise<void>) => Promise<void>, log: unknown[]) {
+  return tool({
+    name: 'caller',
+    description: 'Calls',
+    effect: 'read',
+    input: z.object({ what: z.string() }),
+    execute: (_, { run }) =>
+      act(async (ms) => {
+        const side = { type: 'tool-call', id: 'side', name: 'look', input: { ms } } as const
+        await run?.callTool(side).then(
+          ({ output }) => log.push(output),
+          (error: Error) => log.push(error.name),
+        )
+      }),
+  })
+}
+
+test.each([
+  ['early', [early(atClosed)]],
+  ['not eager', []],
+])(
+  'a call that a tool makes under an id it has used for another input is refused, and the first stands: %s (A23, H16)',
+  async (_, middleware) => {
+    const log: unknown[] = []
+    const twice = caller(async (look) => {
+      await Promise.all([look(10), look(20)])
+    }, log)
+    const model = scriptedModel([respond(call('caller', { what: 'side' }), wait(50), say('and')), respond(say('Done'))])
+    await eventsOf({ model, tools: [look, twice], middleware })
+    expect(log).toEqual(['ToolDiscardedError', 10])
+  },
+)
+
+test('what a discarded call calls when it has settled is not made (K13)', async () => {
+  const log: unknown[] = []
+  const leaves = caller(async (look) => {
+    setTimeout(() => void look(10), 100)
+  }, log)
+  const model = scriptedModel([
+    respond(call('caller', { what: 'side' }), wait(20), cut()),
+    respond(wait(50), call('look', { ms: 200 })),
+    respond(say('Done')),
+  ])
+  const events = await eventsOf({ model, tools: [look, leaves], middleware: [early(atClosed), again] })
+  expect(log).toEqual(['ToolDiscardedError'])
+  expect(ofCalls(events).filter((word) => word.includes('side'))).toEqual([])
+})
+
 test('a call of a response that must not be acted on is discarded before its tool-end (B6, B7, B8)', async () => {
   const model = scriptedModel([respond(call('look', { ms: 30 }), wait(10), end({ finishReason: 'content-filter' }))])
   expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [early(atClosed)] }))).toEqual([

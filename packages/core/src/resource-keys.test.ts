@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { AgentError, createAgent, type Middleware, type Tool, type ToolContext, tool } from './index.ts'
+import { AgentError, createAgent, interrupt, type Middleware, type Tool, type ToolContext, tool } from './index.ts'
 import { call, respond, say, scriptedModel } from './testing.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -254,6 +254,35 @@ test('a call that waits for the key of one that ends the run never starts (A12, 
   })
   await expect(run([at('w1', { writes: ['a'] }), at('w2', { writes: ['a'] })], tools)).rejects.toThrow('that was it')
   expect(log).toEqual(['start w1'])
+})
+
+test('a call behind several learns that one of them is stopped while another is at work, and both stay open (H14, L3)', async () => {
+  const { log, note, tools } = workshop()
+  const [work] = tools as [Tool, Tool]
+  const asks = (input: unknown, context: ToolContext) => {
+    if (context.callId === 'asks') throw interrupt('Well?')
+    return work.execute?.(input, context)
+  }
+  const around: Middleware = {
+    name: 'around',
+    async *wrapToolCall(call, next) {
+      try {
+        return yield* next(call)
+      } catch (error) {
+        note(error instanceof Error ? error.name : '', call.id)
+        throw error
+      }
+    },
+  }
+  const calls = [
+    at('asks', { writes: ['a'] }),
+    at('works', { writes: ['b'], ms: 100 }),
+    at('behind', { writes: ['a', 'b'] }),
+    at('after', { reads: ['b'] }),
+  ]
+  const result = await run(calls, [{ ...work, execute: asks }], { middleware: [around] })
+  expect(log).toEqual(['0 start works', '0 Interrupt asks', '0 Interrupt behind', '0 Interrupt after', '100 end works'])
+  expect(result.interrupts?.map(({ address }) => address.at(-1))).toEqual([{ tool: 'work', callId: 'asks' }])
 })
 
 test('thousands of calls that share keys go one after another by key, without each being tried whenever one ends (H14)', async () => {

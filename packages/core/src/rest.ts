@@ -1,7 +1,7 @@
 /** What a call that has started with the members its tool needs still waits for: its whole input (H31, H32). */
 
 import { sameInput } from './canonical.ts'
-import { checkedInput } from './execute-tool.ts'
+import { checkedInput } from './checked-input.ts'
 import type { ToolCall } from './message.ts'
 import { checkedNeeds, type Given, neededOf } from './needs.ts'
 import type { Tool } from './tool.ts'

@@ -1,20 +1,18 @@
 /** From a checkpoint to a run that goes on from it. */
 
-import { addressOf, isInside, type Place } from './address.ts'
-import { CallEntry } from './call-entry.ts'
-import { type Checkpoint, checkedCheckpoint, type SavedCall, type SavedStep } from './checkpoint.ts'
+import { addressOf, askerOf, isInside, isNested } from './address.ts'
+import { type Checkpoint, checkedCheckpoint, type SavedStep } from './checkpoint.ts'
 import { CheckpointMismatchError, CheckpointMissingError, CheckpointStoreError } from './checkpoint-errors.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
 import { AgentError, ConfigError, UnknownInterruptError } from './errors.ts'
 import { freeze, openCalls } from './history.ts'
-import { type AddressPart, Interrupt, type PendingInterrupt } from './interrupt.ts'
+import { Interrupt, type PendingInterrupt } from './interrupt.ts'
 import { asJson, isRecord } from './json.ts'
 import type { Json } from './message.ts'
+import { resumeCalls } from './restore-calls.ts'
 import type { RunState } from './run.ts'
-import { Slots } from './slots.ts'
 import { Step } from './step.ts'
 import type { Effect } from './tool.ts'
-import { mayHaveHappenedText, textMessage } from './tool-message.ts'
 
 export interface Resumption {
   /** A checkpoint, or the id of a stored one: its run's. */
@@ -55,7 +53,7 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
     calls,
     background,
     tools,
-    interrupts: interrupts.filter((one) => !(one.id in given) || isNested(one)),
+    interrupts: interrupts.filter((one) => !(one.id in given) || isNested(one.address)),
   }
   if (run.isOutermost) run.saver.revision = checkpoint.revision
   run.history.remember(checkpoint)
@@ -69,7 +67,7 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   run.calls.abandoned.push(...checkpoint.abandoned)
   run.questions.restore(checkpoint.questions)
   for (const one of interrupts) {
-    if (one.id in given && !isNested(one)) run.questions.answer(one.address, given[one.id] as Json)
+    if (one.id in given && !isNested(one.address)) run.questions.answer(one.address, given[one.id] as Json)
   }
   run.values.restore(checkpoint.values)
   if (rerun) run.rerun = rerun
@@ -90,14 +88,11 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   const unanswered = openCalls(run.history.messages).filter(({ id }) => !settled.has(id))
   const lost = [...unanswered, ...open.map(({ call }) => call)].find(({ name }) => isLost(name))
   if (lost) throw new CheckpointMismatchError(run.id, `call ${lost.id} lacks its tool ${lost.name}`)
-  const entries = restoreCalls(run, checkpoint.calls)
-  for (const [index, entry] of entries.entries()) {
-    restoreCall(run, entry, checkpoint.calls[index] as SavedCall, checkpoint.interrupts, answers)
-  }
+  const entries = resumeCalls(run, { checkpoint, answers })
   run.background.restore(checkpoint.background ?? [])
   const isOfCall = ({ address }: PendingInterrupt) => entries.some((entry) => isInside(address, addressOf(run, entry)))
   const unasked = checkpoint.interrupts.find((one) => !(one.id in answers) && !isOfCall(one))
-  if (unasked) run.asking = { interrupt: new Interrupt(unasked.payload), ...placeOf(unasked.address.slice(1)) }
+  if (unasked) run.asking = { interrupt: new Interrupt(unasked.payload), ...askerOf(unasked.address.slice(1)) }
   run.unclaimed = undefined
   await run.saver.now()
   if (run.asking) throw run.asking.interrupt
@@ -143,66 +138,4 @@ function stepOf(run: RunState, saved: SavedStep): Step {
   step.candidate = saved.candidate === undefined ? undefined : (messages[saved.candidate] as Step['candidate'])
   step.direct = saved.direct
   return step
-}
-
-/** The calls of a run before this one, as its checkpoint holds them; none is made yet. */
-export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readonly CallEntry[] {
-  const byKey = new Map<string, CallEntry>()
-  for (const one of saved) {
-    run.history.takenIds.add(one.id).add(one.call.id)
-    const entry = new CallEntry({
-      key: one.key,
-      call: freeze(one.call),
-      tool: run.setup.tools.find(({ name }) => name === one.call.name),
-      step: one.step,
-      parent: run.context,
-      maker: byKey.get(one.maker ?? ''),
-      provisional: one.provisional,
-      slots: one.maker === undefined ? run.calls.slots : new Slots(),
-      saved: one,
-    })
-    byKey.set(one.key, entry)
-    run.calls.add(entry)
-  }
-  return [...byKey.values()]
-}
-
-/** A call that had not settled is made when it is asked for, stays open for an answer, or may have happened. */
-function restoreCall(
-  run: RunState,
-  entry: CallEntry,
-  saved: SavedCall,
-  interrupts: readonly PendingInterrupt[],
-  answers: Answers,
-): void {
-  if (entry.settled) return
-  const address = addressOf(run, entry)
-  const pending = interrupts.filter((one) => isInside(one.address, address))
-  const answered = pending.filter(({ id }) => id in answers)
-  const [first] = pending
-  if (first && answered.length === 0) {
-    const interrupt = new Interrupt(first.payload)
-    const rest = first.address.slice(address.length)
-    if (rest.every((part) => 'middleware' in part)) entry.asking = { interrupt, ...placeOf(rest) }
-    entry.stayOpen(interrupt)
-  } else if (entry.nested) {
-    const given = answered.filter((one) => isNested(one)).map(({ id }) => [id, answers[id] as Json])
-    entry.nested = { ...entry.nested, answers: Object.fromEntries(given) as Answers }
-  } else if (saved.effect && run.rerun.includes(saved.effect)) {
-    entry.rerun = true
-    entry.effect = saved.effect
-  } else if (saved.effect) {
-    const text = mayHaveHappenedText(run.resumed?.checkpoint.status === 'cancelled')
-    entry.settleAs(textMessage({ ...entry.call, id: entry.id }, text, true))
-    run.mayHaveHappened(entry.id)
-  }
-}
-
-/** Of the run of an agent that a call makes. */
-function isNested({ address }: PendingInterrupt): boolean {
-  return address.slice(1).some((part) => 'agent' in part)
-}
-
-function placeOf([part]: readonly AddressPart[]): { readonly by?: Place } {
-  return part && 'middleware' in part ? { by: part } : {}
 }

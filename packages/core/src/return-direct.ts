@@ -11,7 +11,8 @@ export function isDirect(run: RunState, { callId, isError, output }: ToolMessage
   if (isError || direct === undefined) return false
   if (typeof direct === 'boolean') return direct
   try {
-    return direct(entry?.done ? entry.done.output : output)
+    const done = entry?.record.done
+    return direct(done ? done.output : output)
   } catch (error) {
     const message = `${entry?.call.name}: ${messageOf(error)}`
     run.events.warn({ code: 'return-direct-failed', message, source: 'core' })

@@ -4,7 +4,7 @@ import { context } from '@opentelemetry/api'
 import { CallEntry } from './call-entry.ts'
 import { endSpans } from './call-spans.ts'
 import { checkLimits, checkTime } from './config.ts'
-import { executeTool, type Host } from './execute-tool.ts'
+import { executeTool } from './execute-tool.ts'
 import { drive } from './flow.ts'
 import { Latest } from './latest.ts'
 import type { ToolCall } from './message.ts'
@@ -15,6 +15,7 @@ import type { TelemetryOptions } from './telemetry/options.ts'
 import { tracerOf } from './telemetry/spans.ts'
 import type { Progress, Tool } from './tool.ts'
 import { UnknownToolError } from './tool-errors.ts'
+import type { Host } from './tool-host.ts'
 import { endState, type ToolStatus } from './tool-status.ts'
 
 export interface RunToolOptions {
@@ -93,7 +94,6 @@ async function work<Output>(
   const metrics = metricsOf(telemetry)
   const abort = () => entry.abort(signal?.reason, grace)
   let ok = false
-  let abandoned = false
   try {
     checkLimits('tool', tool)
     checkLimits('options', options)
@@ -107,10 +107,7 @@ async function work<Output>(
         entry.signal.throwIfAborted()
         report(progress)
       }),
-      entry.abandoned.then(() => {
-        abandoned = true
-        throw entry.signal.reason
-      }),
+      entry.abandoned.then(() => Promise.reject(entry.signal.reason as Error)),
     ])
     entry.signal.throwIfAborted()
     ok = true
@@ -119,9 +116,8 @@ async function work<Output>(
     throw entry.signal.aborted ? entry.signal.reason : error
   } finally {
     signal?.removeEventListener('abort', abort)
-    abandoned ||= entry.executions.some((execution) => execution.abandoned)
-    entry.settle()
-    entry.status.end(endState(entry, ok, abandoned))
+    entry.settle({})
+    entry.status.end(endState(entry, ok))
     endSpans(entry, metrics)
   }
 }

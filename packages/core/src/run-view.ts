@@ -2,7 +2,8 @@
 
 import type { Attributes, Context } from '@opentelemetry/api'
 import { addressOf } from './address.ts'
-import type { CallEntry, Execution } from './call-entry.ts'
+import type { CallEntry } from './call-entry.ts'
+import type { Execution } from './execution.ts'
 import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { AgentSetup, CallOptions, Run, SideRequest } from './middleware.ts'
 import type { RunState } from './run.ts'
@@ -83,20 +84,20 @@ class RunView implements Run {
   }
 
   stood(callId: string): Promise<string> {
-    return this.#state.calls.stood(callId)
+    return this.#state.calls.known.stood(callId)
   }
 
   cancelTool(callId: string): boolean {
-    return this.#state.calls.cancel(callId)
+    return this.#state.calls.known.cancel(callId)
   }
 
   toolStatus(callId: string): ToolStatus | undefined {
-    return this.#state.calls.status(callId)
+    return this.#state.calls.known.status(callId)
   }
 
   warm(callId: string, name: string): void {
     if (this.#isOver) return
-    this.#state.calls.warm(callId, name, (message) => this.warn({ code: 'warm-failed', message }))
+    this.#state.calls.streamed.warm(callId, name, (message) => this.warn({ code: 'warm-failed', message }))
   }
 
   callModel(request: SideRequest): Promise<AssistantMessage> {

@@ -1,55 +1,10 @@
 /** Who executes when: so many calls of a run at once, so many of a tool, and in call order where they share a resource key. */
 
-import { CallOrder, type Spot } from './call-order.ts'
+import { CallOrder } from './call-order.ts'
+import { Caller, type Claim, type Slot, type Ticket } from './caller.ts'
 import type { RunStop } from './errors.ts'
-import { Line } from './line.ts'
 import { allKeys, namesNone, type ResourceKeys } from './resource-keys.ts'
-import type { Seat } from './tool-limit.ts'
-
-/** A call as the queue sees it. When anything of it changes, the queue is told by {@link Slots.changed}. */
-export interface Ticket {
-  /** What its executions touch. Not known until its input is checked, unless its tool names no keys. */
-  keys: ResourceKeys | undefined
-  /** Its place at its tool, if that has a limit. */
-  readonly seat: Seat | undefined
-  /** Nobody asks for it at present: it does not start, and what waits does not wait for its turn. */
-  readonly aside: boolean
-  /** Its model call has not stood: what would end it waits until then. */
-  readonly provisional: boolean
-  /** It stays open, to be made after a resume, and so does what would have to come after it. */
-  readonly stopped: RunStop | undefined
-}
-
-/** What an execution claims beside a slot, once its input is checked. */
-interface Claim {
-  readonly keys: ResourceKeys
-  /** Whether anything else of its call holds it back. */
-  ready(): boolean
-}
-
-/** An execution's place. */
-export interface Slot {
-  readonly caller: Caller
-  /** Once its input is checked. */
-  claim: Claim | undefined
-  /** It has a slot of its tool. */
-  seated: boolean
-}
-
-/** An execution that waits. */
-interface Waiter {
-  readonly slot: Slot
-  /** In order of arrival, among those of its run and among those of its tool. */
-  readonly number: number
-  readonly seatNumber: number
-  readonly go: () => void
-  readonly fail: (error: unknown) => void
-  /** It no longer waits for what it waits for now. */
-  leave: () => void
-}
-
-/** What is in an execution's way: a call, which may be its own; its tool's limit; or that its run has no slot. */
-type Obstacle = Caller | Seat | 'slots'
+import { type Obstacle, Turns } from './turns.ts'
 
 /**
  * An execution goes through two gates. {@link take} gives it a slot of its run, in which its input is checked. Only then is
@@ -60,9 +15,6 @@ type Obstacle = Caller | Seat | 'slots'
  * A call waits for those in front of it in call order that name one of its keys, or may yet: their keys count until they
  * are over. A call behind it holds it back only while it works. With one slot it waits for all in front of it, whatever
  * comes to its slot first (A22). For the rest first come, first served.
- *
- * Whoever waits does so for one thing in its way, and is tried again only when that has changed: so many calls are not
- * tried so many times.
  */
 export class Slots {
   #limit = Number.POSITIVE_INFINITY
@@ -73,10 +25,11 @@ export class Slots {
   readonly #taken = new Set<Slot>()
   /** Slots of calls that threw what ends their run. */
   readonly #kept = new Map<Ticket, Slot>()
-  /** Those of whom nothing is known but that there was no slot for them. */
-  readonly #next: Line<Waiter> = new Line()
+  readonly #turns = new Turns({
+    isFull: () => this.#taken.size >= this.#limit,
+    goes: (slot) => this.#goes(slot),
+  })
   #opened = 0
-  #arrived = 0
 
   set limit(limit: number) {
     this.#limit = limit
@@ -102,11 +55,7 @@ export class Slots {
 
   /** Lets go whoever may, in order of arrival. */
   advance(): void {
-    while (this.#taken.size < this.#limit) {
-      const waiter = this.#next.shift()
-      if (!waiter) return
-      this.#try(waiter)
-    }
+    this.#turns.advance()
   }
 
   /** Waits for a slot. Rejects with the signal's reason when it aborts before that, or when the call is stopped. */
@@ -121,7 +70,7 @@ export class Slots {
     }
     const slot: Slot = { caller: this.#open.get(ticket) ?? new Caller(ticket), claim: undefined, seated: false }
     const obstacle = this.#goes(slot)
-    if (obstacle) await this.#turn(slot, obstacle, signal)
+    if (obstacle) await this.#turns.wait(slot, obstacle, signal)
     return slot
   }
 
@@ -140,7 +89,7 @@ export class Slots {
     this.#change(caller)
     const obstacle = this.#goes(slot)
     if (obstacle) this.#release(slot)
-    const turn = obstacle && this.#turn(slot, obstacle, signal)
+    const turn = obstacle && this.#turns.wait(slot, obstacle, signal)
     this.advance()
     if (!turn) return
     await turn
@@ -170,6 +119,8 @@ export class Slots {
       // Last: who waits for its tool is tried at once.
       for (const slot of caller.slots) this.#release(slot)
     }
+    // Whatever else they wait for.
+    if (ticket.stopped) this.#turns.end((slot) => this.#stopOf(slot))
     this.advance()
   }
 
@@ -189,78 +140,21 @@ export class Slots {
     this.#order.add(caller)
   }
 
-  /** The same; who waited because of the call is worth a try, and so are its own executions. */
+  /** The same, and so do those who wait. */
   #change(caller: Caller, number?: number): void {
     this.#update(caller, number)
-    for (const waiter of [...caller.holding, ...caller.waiting]) {
-      waiter.leave()
-      this.#wait(waiter, 'slots')
-    }
+    this.#turns.changed(caller)
   }
 
-  /** Waits until the execution goes. */
-  async #turn(slot: Slot, obstacle: Obstacle, signal: AbortSignal): Promise<void> {
-    const { waiting, ticket } = slot.caller
-    const seatNumber = ticket.seat?.arrive() ?? 0
-    await new Promise<void>((resolve, reject) => {
-      const out = () => {
-        waiter.leave()
-        waiting.delete(waiter)
-        signal.removeEventListener('abort', abort)
-      }
-      const waiter: Waiter = {
-        slot,
-        number: ++this.#arrived,
-        seatNumber,
-        go() {
-          out()
-          resolve()
-        },
-        fail(error) {
-          out()
-          reject(error)
-        },
-        leave: () => undefined,
-      }
-      const abort = () => waiter.fail(signal.reason)
-      signal.addEventListener('abort', abort, { once: true })
-      waiting.add(waiter)
-      this.#wait(waiter, obstacle)
-    })
-  }
-
-  #wait(waiter: Waiter, obstacle: Obstacle): void {
-    if (obstacle === 'slots') {
-      this.#next.add(waiter)
-      waiter.leave = () => this.#next.delete(waiter)
-    } else if (obstacle instanceof Caller) {
-      obstacle.holding.add(waiter)
-      waiter.leave = () => obstacle.holding.delete(waiter)
-    } else {
-      waiter.leave = obstacle.watch(waiter.seatNumber, () => {
-        // One that arrived before it may wait for a slot by now.
-        this.#wait(waiter, 'slots')
-        this.advance()
-      })
-    }
-  }
-
-  #try(waiter: Waiter): void {
-    try {
-      const obstacle = this.#goes(waiter.slot)
-      if (obstacle) this.#wait(waiter, obstacle)
-      else waiter.go()
-    } catch (error) {
-      waiter.fail(error)
-    }
-  }
-
-  /** Takes all that the execution needs next; if it may not have it, gives what is in its way. */
+  /** Takes all that the execution needs next; if it may not have it, gives what is in its way. Throws what stops it. */
   #goes(slot: Slot): Obstacle | undefined {
     const { caller, claim } = slot
     const { ticket } = caller
     if (ticket.aside) return caller
-    const front = this.#inFrontOf(slot)
+    const stop = this.#stopOf(slot)
+    if (stop) throw stop
+    const keys = this.#keysOf(slot)
+    const front = keys && this.#order.inFrontOf(caller, keys, 'open', isAwaited)
     if (front) return front
     if (this.#taken.size >= this.#limit) return 'slots'
     if (claim && !claim.ready()) return caller
@@ -277,41 +171,24 @@ export class Slots {
     return undefined
   }
 
-  /** The call it has to come after. Throws what that was stopped by, when it stands that both are made. */
-  #inFrontOf({ caller, claim }: Slot): Caller | undefined {
-    if (this.#limit > 1 && (!claim || namesNone(claim.keys))) return undefined
-    const front = this.#order.inFrontOf(caller, this.#limit === 1 || !claim ? 'all' : claim.keys)
-    const stopped = front?.ticket.provisional === false && front.ticket.stopped
-    if (stopped && !caller.ticket.provisional) throw stopped
-    return front
+  /** What a call in front of the execution was stopped by, when it stands that both are made. */
+  #stopOf(slot: Slot): RunStop | undefined {
+    const { caller } = slot
+    const keys = stands(caller) && this.#keysOf(slot)
+    return keys ? this.#order.inFrontOf(caller, keys, 'stopped', stands)?.ticket.stopped : undefined
+  }
+
+  /** By which keys an execution comes after others, if it does. */
+  #keysOf({ claim }: Slot): ResourceKeys | 'all' | undefined {
+    if (this.#limit === 1) return 'all'
+    return claim && !namesNone(claim.keys) ? claim.keys : undefined
   }
 }
 
-/** A call in the queue. */
-class Caller implements Spot {
-  readonly ticket: Ticket
-  number: number = Number.POSITIVE_INFINITY
-  keys: ResourceKeys | undefined
-  isAtWork = false
-  /** The slots its executions have. */
-  readonly slots: Set<Slot> = new Set()
-  /** Its executions that wait. */
-  readonly waiting: Set<Waiter> = new Set()
-  /** Executions in whose way it is. */
-  readonly holding: Set<Waiter> = new Set()
+function isAwaited({ ticket }: Caller): boolean {
+  return !ticket.aside
+}
 
-  constructor(ticket: Ticket) {
-    this.ticket = ticket
-  }
-
-  get isAside(): boolean {
-    return this.ticket.aside
-  }
-
-  update(number: number): void {
-    this.number = number
-    this.keys = this.ticket.keys
-    this.isAtWork = false
-    for (const { claim } of this.slots) if (claim) this.isAtWork = true
-  }
+function stands({ ticket }: Caller): boolean {
+  return !ticket.aside && !ticket.provisional
 }

@@ -2,6 +2,7 @@
 
 import { addressOf } from './address.ts'
 import { type CallEntry, isOpen } from './call-entry.ts'
+import type { CallRecord } from './call-record.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint, checksumOf, type SavedCall, type SavedStep } from './checkpoint.ts'
 import { CheckpointStoreError } from './checkpoint-errors.ts'
 import type { Address, Interrupt, PendingInterrupt } from './interrupt.ts'
@@ -117,10 +118,10 @@ function savedStep({ history }: RunState, step: Step): SavedStep {
 }
 
 function savedCall(entry: CallEntry): SavedCall {
-  const { key, id, call, step, asked, provisional, maker, attempts, effect, told, stopped } = entry
-  const message = entry.cutOff ? undefined : entry.message
-  const outcomes = [...entry.outcomes, ...entry.known]
-  const done = entry.tool?.compensate && entry.done
+  const { key, id, call, step, asked, provisional, maker, record, told, stopped } = entry
+  const { attempts, effect, outcomes } = record
+  const message = entry.course.end?.isCutOff ? undefined : entry.message
+  const done = entry.tool?.compensate && record.done
   const undoing = done && doneAsJson(done)
   const nested = entry.nested?.saved
   return {
@@ -146,7 +147,7 @@ function asks({ asking, children }: CallEntry): boolean {
 }
 
 /** What is no JSON cannot be undone after a resume. */
-function doneAsJson({ input, output }: NonNullable<CallEntry['done']>): SavedCall['done'] {
+function doneAsJson({ input, output }: NonNullable<CallRecord['done']>): SavedCall['done'] {
   try {
     return { input: asJson(input, 'input'), output: asJson(output, 'output') }
   } catch {

@@ -1,14 +1,15 @@
 /** When a call that a failed attempt left behind cannot stand in for an equal one. */
 
 import type { CallEntry } from './call-entry.ts'
+import type { CallRecord } from './call-record.ts'
 import { keysMeet, mayNameKeys, namesNone, type ResourceKeys } from './resource-keys.ts'
-import type { Effect, Tool } from './tool.ts'
+import type { Tool } from './tool.ts'
 
 /** A call that stands in front: what is known of it before it was made is its tool alone. */
 interface InFront {
   readonly tool: Tool | undefined
-  /** Once its function was entered. */
-  readonly effect?: Effect | undefined
+  /** Its effect: once its function was entered. */
+  readonly record?: Pick<CallRecord, 'effect'>
   readonly keys?: ResourceKeys | undefined
 }
 
@@ -17,11 +18,11 @@ interface InFront {
  * one slot or because they name the same key. An effect is never made twice, whatever stands in front of it now (H26).
  */
 export function isStale(read: CallEntry, inFront: readonly InFront[], oneSlot: boolean): boolean {
-  if (read.effect !== 'read') return false
+  if (read.record.effect !== 'read') return false
   // A checkpoint does not say what it has read.
   const seen = read.keys
-  return inFront.some(({ tool, effect, keys }) => {
-    if (!tool || (effect ?? tool.effect) === 'read') return false
+  return inFront.some(({ tool, record, keys }) => {
+    if (!tool || (record?.effect ?? tool.effect) === 'read') return false
     if (oneSlot) return true
     if (seen && namesNone(seen)) return false
     return keys && seen ? keysMeet(keys, seen) : mayNameKeys(tool)

@@ -6,8 +6,6 @@
  * joins it.
  */
 
-import type { Span } from '@opentelemetry/api'
-import { resolveAliases } from './aliases.ts'
 import { AskedCalls } from './asked-calls.ts'
 import { Askers } from './askers.ts'
 import { type CallEntry, isOpen } from './call-entry.ts'
@@ -16,13 +14,13 @@ import { endSpans } from './call-spans.ts'
 import { CallStarts } from './call-starts.ts'
 import { CalledTools } from './called-tools.ts'
 import { CallsAtWork } from './calls-at-work.ts'
-import { sameCall } from './canonical.ts'
 import { CommitGate, type GateCounts } from './commit-gate.ts'
 import { causeOf } from './discard-cause.ts'
-import { messageOf, RunStop } from './errors.ts'
+import { RunStop } from './errors.ts'
 import type { DiscardCause } from './events.ts'
 import type { Interrupt } from './interrupt.ts'
 import { Joins } from './joins.ts'
+import { KnownCalls } from './known-calls.ts'
 import { Ledger } from './ledger.ts'
 import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage } from './message.ts'
 import type { CallOptions } from './middleware.ts'
@@ -31,14 +29,17 @@ import { NeedsStarts } from './needs-starts.ts'
 import type { RunState } from './run.ts'
 import type { Actor } from './run-view.ts'
 import { Slots } from './slots.ts'
-import { ToolDiscardedError, UnknownCallError } from './tool-errors.ts'
-import type { ToolStatus } from './tool-status.ts'
+import { StreamedCalls } from './streamed-calls.ts'
 import { WarmUps } from './warm-ups.ts'
 
 export class ToolCalls {
   readonly slots: Slots = new Slots()
   /** What the reader sees of them. */
   readonly events: CallEvents
+  /** What the response at work says of them. */
+  readonly streamed: StreamedCalls
+  /** What is asked about one by its id. */
+  readonly known: KnownCalls
   /** How many the responses that stood have asked for; over all resumes each counts once. */
   wanted = 0
   readonly #run: RunState
@@ -63,6 +64,7 @@ export class ToolCalls {
     this.#needs = new NeedsStarts(run, this.#ledger, this.#gate)
     const parts = {
       run,
+      events: this.events,
       slots: this.slots,
       ledger: this.#ledger,
       askers: this.#askers,
@@ -73,6 +75,8 @@ export class ToolCalls {
       abort: (reason: unknown) => this.abort(reason),
     }
     const joins = new Joins(parts)
+    this.streamed = new StreamedCalls(parts)
+    this.known = new KnownCalls(parts)
     this.#starts = new CallStarts(parts)
     this.#called = new CalledTools({ ...parts, joins, starts: this.#starts })
     this.#asked = new AskedCalls({ ...parts, joins, starts: this.#starts })
@@ -92,92 +96,19 @@ export class ToolCalls {
    * before it needed is let go of.
    */
   open(): void {
-    this.#askers.renew()
-    this.#warmUps.renew()
-    this.events.renew()
+    this.streamed.renew()
     for (const { call } of this.#ledger.letGo(this.#run.steps.begun)) this.#run.annotations.forget(call.id)
   }
 
   /** A resumed step has its response already: the calls it asks for, and those a run before this one has made for it. */
   reopen(answer: AssistantMessage, attempt: number | undefined): void {
     this.open()
-    for (const { id } of callsOf(answer)) this.announced(id, attempt ?? 0)
-  }
-
-  /** A model attempt announced a call, or, as number 0, a wrap that answers itself. The first who does counts. */
-  announced(callId: string, attempt: number, span?: Span): void {
-    if (this.#askers.announced(callId, attempt, span)) this.#run.history.takenIds.add(callId)
-  }
-
-  /**
-   * An attempt's stream is over. If it broke off, no call of it starts any more (G11), and none whose input is not whole can be
-   * joined by another (H32). Gives how many had started.
-   */
-  attemptEnded(attempt: number, brokeOff: DiscardCause | undefined): number {
-    const asker = this.#askers.attempt(attempt)
-    if (!asker) return 0
-    asker.ended = performance.now()
-    asker.over = brokeOff !== undefined
-    const early = this.#ledger.entries().filter((entry) => entry.startedEarly && entry.askers[0] === asker)
-    if (brokeOff) {
-      for (const entry of this.#ledger.entries()) if (entry.askers.includes(asker)) this.slots.changed(entry)
-      for (const entry of early) if (entry.rest?.isOpen && !entry.discarded) this.#gate.discard(entry, brokeOff)
-      this.#warmUps.drop(new Error('the response broke off'), this.#askers.callsOf(asker))
-    }
-    // What it had asked for and has not begun makes room.
-    this.slots.advance()
-    return early.length
-  }
-
-  /** The reader is shown a call: what the call has emitted follows. A sealed call whose arguments changed is let go of (H8). */
-  shown(written: ToolCall, sealed: boolean): void {
-    const call = this.#own(written)
-    this.events.announced(call)
-    const entry = this.#ledger.get(call.id)
-    if (!entry?.provisional || entry.discarded || entry.rest?.isOpen) return
-    if (!sealed || sameCall(entry.call, call)) this.events.show(entry)
-    else {
-      this.#gate.discard(entry, 'arguments_changed')
-      this.slots.advance()
-    }
+    for (const { id } of callsOf(answer)) this.streamed.announced(id, attempt ?? 0)
   }
 
   /** {@link Run.callTool}: a call of the response that is coming, or one that a tool or wrap makes on the side. */
   call(call: ToolCall, actor: Actor, options: CallOptions = {}): Promise<ToolMessage> {
     return this.#called.call(call, actor, options)
-  }
-
-  /** {@link Run.stood} */
-  async stood(callId: string): Promise<string> {
-    const past = this.#ledger.past(callId)
-    if (past?.discarded) throw new ToolDiscardedError(past.call.id, past.discarded)
-    if (past) return past.id
-    const entry = this.#ledger.get(callId)
-    if (!entry) throw new UnknownCallError(callId)
-    await entry.stood()
-    return entry.id
-  }
-
-  /** {@link Run.cancelTool} */
-  cancel(callId: string): boolean {
-    const entry = this.#run.background.get(callId) ?? this.#ledger.get(callId)
-    if (!entry && this.#ledger.past(callId)) return false
-    if (!entry) throw new UnknownCallError(callId)
-    return entry.cancel(this.#run.config.grace)
-  }
-
-  /** {@link Run.toolStatus} */
-  status(callId: string): ToolStatus | undefined {
-    const made = this.#run.background.get(callId) ?? this.#ledger.get(callId) ?? this.#ledger.past(callId)
-    return made && this.#atWork.remembered(made.status)
-  }
-
-  /** {@link Run.warm}. */
-  warm(callId: string, name: string, failed: (message: string) => void): void {
-    const asker = this.#askers.of(callId)
-    const tool = this.#run.setup.tools.find((tool) => tool.name === name)
-    if (!tool || !asker || !this.#askers.mayStart(asker) || this.#ledger.get(callId)) return
-    this.#warmUps.begin(tool, callId, (error) => failed(`warm of ${name} threw: ${messageOf(error)}`))
   }
 
   /** What `execute` of a call that has started with the members its tool needs is given. */
@@ -186,9 +117,8 @@ export class ToolCalls {
   }
 
   /** The model call has stood with these calls: see {@link AskedCalls.commit}. */
-  async commit(written: readonly ToolCall[], attempt: number | undefined): Promise<ToolMessage[]> {
-    const calls = written.map((call) => this.#own(call))
-    return this.#asked.commit(written, calls, attempt)
+  commit(calls: readonly ToolCall[], attempt: number | undefined): Promise<ToolMessage[]> {
+    return this.#asked.commit(calls, attempt)
   }
 
   /** The model call failed with this, at last: unless it goes on after a resume, all its calls are let go of. */
@@ -200,7 +130,7 @@ export class ToolCalls {
   discardRest(cause: DiscardCause): void {
     this.#askers.open = false
     this.#warmUps.drop(new Error('the model call did not stand'))
-    this.#gate.discardAll(cause, new Set())
+    this.#gate.discardAll(cause)
     this.slots.advance()
   }
 
@@ -211,11 +141,7 @@ export class ToolCalls {
   abort(reason: unknown): void {
     this.#askers.open = false
     this.#warmUps.drop(new Error('the run is over'))
-    const stop = this.#stopFor(reason)
-    const stopsLater = stop !== undefined && !this.#run.signal.aborted
-    for (const entry of this.#ledger.entries().filter(isUndecided)) entry.kept = stop
-    const kept = this.#ledger.entries().filter(({ message }) => stopsLater && message)
-    this.#gate.discardAll('run_aborted', new Set(kept), !stop)
+    this.#gate.stop(this.#stopFor(reason))
     this.slots.advance()
     for (const entry of this.#ledger.entries()) entry.abort(reason, this.#run.config.grace)
   }
@@ -254,14 +180,4 @@ export class ToolCalls {
     if (reason instanceof RunStop) return reason
     return this.#run.isCancelledNow ? this.#run.cancel.error : undefined
   }
-
-  /** A call in its tool's own words: every call comes in through here. */
-  #own(call: ToolCall): ToolCall {
-    return resolveAliases(call, this.#run.setup.tools)
-  }
-}
-
-/** Neither committed nor discarded: a run that stops now has it in its checkpoint as it is. */
-function isUndecided({ provisional, discarded, rest }: CallEntry): boolean {
-  return provisional && !discarded && !rest?.isOpen
 }

@@ -42,9 +42,16 @@ export function textMessage(call: ToolCall, text: string, isError: boolean): Too
   return isError ? { ...message, isError } : message
 }
 
-/** What the model reads of calls that did not come to a result because their run ended. */
-export const NOT_STARTED = 'Not run: the run ended before this call was started.'
-export const CUT_OFF = 'The run ended while this call was at work: it was cut off, and its effect may have happened.'
+/** What the model reads of a call that did not come to a result because its run ended. */
+export function cutOffText(started: boolean): string {
+  return started
+    ? 'The run ended while this call was at work: it was cut off, and its effect may have happened.'
+    : 'Not run: the run ended before this call was started.'
+}
+
+export function cutOffMessage(call: ToolCall, started: boolean): ToolMessage {
+  return textMessage(call, cutOffText(started), true)
+}
 
 /** What the model reads, after a resume, of a call that had been started and is not made again (L21). */
 export function mayHaveHappenedText(cancelled: boolean): string {

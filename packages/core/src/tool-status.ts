@@ -46,10 +46,10 @@ export class EndedCalls {
   }
 }
 
-/** How a call that has settled ended. */
-export function endState({ signal, executions }: CallEntry, ok: boolean, abandoned: boolean): ToolState {
+/** How a call that has settled ended; to be asked before its spans do. */
+export function endState({ signal, executions, isAbandoned }: CallEntry, ok: boolean): ToolState {
   if (ok) return 'ok'
-  if (abandoned) return 'abandoned'
+  if (isAbandoned) return 'abandoned'
   if (signal.aborted) return 'cancelled'
   return executions.at(-1)?.error instanceof ToolTimeoutError ? 'timed-out' : 'error'
 }
