@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { askAgain } from '../test/again.ts'
 import {
   type AgentOptions,
   type AgentRun,
@@ -222,17 +223,6 @@ const eager: Middleware = {
     }
   },
 }
-const retry: Middleware = {
-  name: 'retry',
-  async *wrapModel(request, next) {
-    try {
-      return yield* next(request)
-    } catch {
-      return yield* next(request)
-    }
-  },
-}
-
 test.for(['first', 'second'])('a call whose id a retry changed is cancelled by its %s id (I4, I6, O4)', async (id) => {
   const log: string[] = []
   const model = scriptedModel([
@@ -240,7 +230,7 @@ test.for(['first', 'second'])('a call whose id a retry changed is cancelled by i
     respond(call('work', {}, { id: 'second' })),
     respond(say('Done.')),
   ])
-  const run = createAgent({ model, tools: [heeding(log)], middleware: [retry, eager] }).stream('Go')
+  const run = createAgent({ model, tools: [heeding(log)], middleware: [askAgain, eager] }).stream('Go')
   await vi.advanceTimersByTimeAsync(100)
   expect(run.toolStatus(id)).toMatchObject({ state: 'running' })
   expect(run.cancelTool(id)).toBe(true)

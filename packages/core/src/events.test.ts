@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { askAgain } from '../test/again.ts'
 import {
   type AgentEvent,
   type AgentEventBody,
@@ -246,17 +247,7 @@ test('the reader has a delta before the model sends the next, through any number
 test('deltas reach the reader when they come, and those of the attempt that stood make up the text (B4, B9)', async () => {
   const pace = { firstToken: 100, betweenTokens: 50 }
   const model = scriptedModel([respond(say('Wrong way'), fail()), respond(say('The right way'))], { pace })
-  const again: Middleware = {
-    name: 'again',
-    async *wrapModel(request, next) {
-      try {
-        return yield* next(request)
-      } catch {
-        return yield* next(request)
-      }
-    },
-  }
-  const run = createAgent({ model, middleware: [again] }).stream('go')
+  const run = createAgent({ model, middleware: [askAgain] }).stream('go')
   const start = Date.now()
   const deltas: [at: number, attempt: number, delta: string][] = []
   let stood: number | undefined

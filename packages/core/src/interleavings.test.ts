@@ -4,6 +4,7 @@ import { type ReadableSpan, TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { startingEarly } from '../test/early-calls.ts'
 import {
   type Agent,
   AgentError,
@@ -19,7 +20,6 @@ import {
   type Middleware,
   type Model,
   ModelError,
-  map,
   memoryStore,
   RunAbortedError,
   type Tool,
@@ -127,15 +127,7 @@ const tools = Object.entries(KINDS).flatMap(([kind, execute]) =>
 )
 
 /** Starts each call that may as soon as it is sealed. */
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call' && !event.call.name.endsWith('external'))
-        run.callTool(event.call).catch(() => undefined)
-      return event
-    }),
-}
+const early = startingEarly({ only: ({ name }) => !name.endsWith('external') })
 
 const retry = (waitMs: number): Middleware => ({
   name: 'retry',

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { early, withdrawing } from '../test/early-calls.ts'
 import {
   AgentError,
   type AgentOptions,
@@ -20,7 +21,6 @@ import {
   interrupt,
   type Json,
   type Middleware,
-  map,
   memoryStore,
   type Run,
   type Tool,
@@ -645,15 +645,6 @@ test('a call that is cancelled after the model makes what it makes on the side, 
   expect(textsOf(done.result)).toEqual(['Go', 'send done', 'read done', 'Done'])
 })
 
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-      return event
-    }),
-}
-
 test('a checkpoint holds the early calls: what settled is joined, not made again, and not undone by the stop (H27, O9)', async () => {
   const { checkpoints, id } = await killed([respond(call('read'), call('hold'), wait(100), say('late'))], 50, {
     middleware: [early],
@@ -761,17 +752,8 @@ test('an early call that asks is heard when the loop asks for it, at its normal 
 })
 
 test('with one slot an early call that asks and is then discarded holds nobody back (O7, A22)', async () => {
-  const withdraw: Middleware = {
-    name: 'withdraw',
-    afterModel: ({ messages }) => {
-      const last = messages.at(-1)
-      if (last?.role !== 'assistant') return
-      const content = last.content.filter((part) => part.type !== 'tool-call' || part.name !== 'book')
-      return { messages: [...messages.slice(0, -1), { ...last, content }] }
-    },
-  }
   const { agent } = agentOf([respond(call('book'), call('send')), respond(say('Done'))], {
-    middleware: [withdraw, early],
+    middleware: [withdrawing('book'), early],
     toolConcurrency: 1,
   })
   const { result } = await played(agent.stream('Go'))

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { callAgain } from '../test/again.ts'
 import { AgentError, createAgent, interrupt, type Middleware, type Run, type Tool, tool } from './index.ts'
 import { call, respond, say, scriptedModel } from './testing.ts'
 
@@ -208,17 +209,7 @@ test('a call that a wrap saves from what would have ended the run goes on in its
       return context.callId
     },
   }
-  const retry: Middleware = {
-    name: 'retry',
-    async *wrapToolCall(call, next) {
-      try {
-        return yield* next(call)
-      } catch {
-        return yield* next(call)
-      }
-    },
-  }
-  await run([task('a', 10), task('b', 10)], [fatal], 1, [retry])
+  await run([task('a', 10), task('b', 10)], [fatal], 1, [callAgain])
   expect(log).toEqual([
     ['start', 'a', 0],
     ['end', 'a', 10],

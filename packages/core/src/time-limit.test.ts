@@ -1,12 +1,12 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { early } from '../test/early-calls.ts'
 import {
   AgentError,
   type AgentOptions,
   createAgent,
   type Middleware,
-  map,
   type Progress,
   type Tool,
   type ToolContext,
@@ -296,14 +296,6 @@ test('a call that ends in time leaves no timer, and one whose run is aborted nei
 test('a call that goes on beyond its time limit and is discarded is reported as not undone (I10, H23)', async () => {
   const undone: unknown[] = []
   const model = scriptedModel([respond(call('work'), wait(2_000), end({ finishReason: 'other' }))])
-  const early: Middleware = {
-    name: 'early',
-    wrapModel: (request, next, run) =>
-      map(next(request), (event) => {
-        if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-        return event
-      }),
-  }
   const booking = work(() => sleep(5_000).then(() => 'booked'), {
     effect: 'reversible',
     compensate: (_, output) => void undone.push(output),

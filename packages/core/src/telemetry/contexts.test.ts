@@ -3,6 +3,7 @@ import { context, type Span, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { early, withdrawing } from '../../test/early-calls.ts'
 import { type Observed, observed } from '../../test/observed.ts'
 import {
   type Agent,
@@ -12,7 +13,6 @@ import {
   interrupt,
   type Middleware,
   type Model,
-  map,
   memoryStore,
   type Tool,
   textOf,
@@ -58,15 +58,6 @@ async function played(work: Promise<unknown>): Promise<void> {
   const done = work.catch(() => undefined)
   await vi.runAllTimersAsync()
   await done
-}
-
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-      return event
-    }),
 }
 
 const done = respond(say('Done.'))
@@ -260,16 +251,9 @@ test('what a run does beside hooks, models and tools stands under its span; what
       note('compensate')
     },
   }) as Tool
-  const withdraw: Middleware = {
-    name: 'withdraw',
-    afterModel: ({ messages }) => {
-      const last = messages.at(-1)
-      if (last?.role === 'assistant') return { messages: [...messages.slice(0, -1), { ...last, content: [] }] }
-    },
-  }
   const agent = agentOf(here, [respond(call('move'), wait(10), say('.')), done], {
     tools: [move],
-    middleware: [withdraw, early],
+    middleware: [withdrawing(), early],
     checkpoints: store,
     prepareInput(input) {
       note('prepareInput')

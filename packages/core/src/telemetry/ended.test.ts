@@ -1,5 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { early } from '../../test/early-calls.ts'
 import { observed } from '../../test/observed.ts'
 import {
   type AgentOptions,
@@ -7,7 +8,6 @@ import {
   type BackgroundHandle,
   createAgent,
   type Middleware,
-  map,
   type Tool,
   type ToolContext,
   tool,
@@ -38,15 +38,6 @@ const tools: readonly Tool[] = [
   toolOf('makes', ({ run }) => run?.callTool({ type: 'tool-call', id: 'side', name: 'stay', input: {} })),
 ]
 
-/** Starts each call as soon as it is sealed. */
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-      return event
-    }),
-}
 const through: Middleware = {
   name: 'through',
   beforeAgent: () => undefined,

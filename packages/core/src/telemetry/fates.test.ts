@@ -1,5 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { startingEarly, withdrawing } from '../../test/early-calls.ts'
 import { type Observed, observed } from '../../test/observed.ts'
 import {
   type Agent,
@@ -12,7 +13,6 @@ import {
   interrupt,
   type Middleware,
   type Model,
-  map,
   type Tool,
   tool,
 } from '../index.ts'
@@ -40,15 +40,7 @@ const work = (name: string, ms: number) =>
   }) as Tool
 
 /** Starts each call as soon as it is sealed. */
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call')
-        run.callTool(event.call, { attributes: { [DISPATCH_EVIDENCE]: 'sealed' } }).catch(() => undefined)
-      return event
-    }),
-}
+const early = startingEarly({ attributes: { [DISPATCH_EVIDENCE]: 'sealed' } })
 
 /** A resume that asks anew gets the same response. */
 function modelOf(...responses: readonly ScriptResponse[]): Model {
@@ -225,17 +217,8 @@ test('what a resume finds in its checkpoint and does not ask for is discarded th
 
 test('a call that was let go of before the run is cancelled stays discarded (H20)', async () => {
   const seen = observed()
-  const withdrawing: Middleware = {
-    name: 'withdrawing',
-    afterModel({ messages }) {
-      const answer = messages.at(-1)
-      if (answer?.role !== 'assistant') return
-      const content = answer.content.filter((part) => part.type !== 'tool-call' || part.name !== 'quick')
-      return { messages: [...messages.slice(0, -1), { ...answer, content }] }
-    },
-  }
   const model = modelOf(respond(call('quick', {}), call('slow', {})))
-  const agent = createAgent({ model, tools, middleware: [early, withdrawing], telemetry: seen.telemetry })
+  const agent = createAgent({ model, tools, middleware: [early, withdrawing('quick')], telemetry: seen.telemetry })
   const [first] = await told(seen, agent.stream('Go'), { at: 'now' })
   expect(first).toEqual({
     status: 'cancelled',

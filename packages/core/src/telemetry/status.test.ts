@@ -1,6 +1,8 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { callAgain } from '../../test/again.ts'
+import { early, withdrawing } from '../../test/early-calls.ts'
 import { durationOf, observed } from '../../test/observed.ts'
 import {
   AgentError,
@@ -11,7 +13,6 @@ import {
   type Middleware,
   type Model,
   ModelError,
-  map,
   runTool,
   TimeoutError,
   type Tool,
@@ -51,26 +52,6 @@ const heeding = ({ signal }: ToolContext) =>
 
 const throwing = (error: unknown) => () => {
   throw error
-}
-
-/** Starts each call as soon as it is sealed. */
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-      return event
-    }),
-}
-
-/** Takes all calls back. */
-const withdraw: Middleware = {
-  name: 'withdraw',
-  afterModel: ({ messages }) => {
-    const last = messages.at(-1)
-    if (last?.role !== 'assistant') return
-    return { messages: [...messages.slice(0, -1), { ...last, content: [] }] }
-  },
 }
 
 const done = respond(say('Done.'))
@@ -190,7 +171,7 @@ test('a discarded call is no error, settled or aborted by us, and ends when its 
   const { said, exceptions, spans } = await happened({
     responses: [respond(wait(50), call('quick'), call('slow'), wait(200), say('.')), done],
     tools: [toolOf('quick', () => after(30)), toolOf('slow', heeding)],
-    middleware: [withdraw, early],
+    middleware: [withdrawing(), early],
   })
   expect(said).toContain('execute_tool quick: discarded')
   expect(said).toContain('execute_tool slow: discarded')
@@ -219,7 +200,7 @@ test('a discarded call that had thrown by itself is an error, also if its wrap w
   const { said, exceptions } = await happened({
     responses: [respond(call('once'), call('twice'), wait(200), say('.')), done],
     tools: [toolOf('once', broken), toolOf('twice', broken)],
-    middleware: [withdraw, again, early],
+    middleware: [withdrawing(), again, early],
   })
   expect(said.filter((line) => /execute_tool|again/.test(line)).toSorted()).toEqual([
     'execute_tool once: ERROR RangeError discarded',
@@ -277,7 +258,7 @@ test('a function that goes on when it is no longer waited for has not settled; w
   const discarded = await happened({
     responses: [respond(call('deaf'), wait(50), say('.')), done],
     tools: [deaf],
-    middleware: [withdraw, early],
+    middleware: [withdrawing(), early],
   })
   expect(discarded.said).toContain('execute_tool deaf: abandoned not settled')
   const late = await happened({
@@ -471,7 +452,7 @@ test('a wrap that answers without next has the outcome, and nothing stands under
   const taken = await happened({
     responses: [respond(call('kept'), wait(50), say('.')), done],
     tools: [toolOf('kept', () => 'ok')],
-    middleware: [withdraw, cache, early],
+    middleware: [withdrawing(), cache, early],
   })
   const [span] = taken.spans.filter(({ name }) => name.startsWith('middleware cache'))
   expect(span?.attributes).toMatchObject({
@@ -494,7 +475,7 @@ test('a discarded call that had happened was undone, or that is an error', async
     happened({
       responses: [respond(call('move'), wait(50), say('.')), done],
       tools: [toolOf('move', () => 'moved', { effect: 'reversible', compensate })],
-      middleware: [withdraw, early],
+      middleware: [withdrawing(), early],
     })
   const undone = await undoing(() => undefined)
   expect(undone.said).toContain('execute_tool move: discarded')
@@ -507,16 +488,6 @@ test('a discarded call that had happened was undone, or that is an error', async
 })
 
 test('of a discarded call, what had failed by itself needs no undoing: whether that went well stands beside what had happened', async () => {
-  const again: Middleware = {
-    name: 'again',
-    async *wrapToolCall(call, next) {
-      try {
-        return yield* next(call)
-      } catch {
-        return yield* next(call)
-      }
-    },
-  }
   const undoing = async (compensate: () => void) => {
     const move = ({ attempt }: ToolContext) => {
       if (attempt === 1) throw new RangeError('not yet')
@@ -525,7 +496,7 @@ test('of a discarded call, what had failed by itself needs no undoing: whether t
     const { said, spans } = await happened({
       responses: [respond(call('move'), wait(50), say('.')), done],
       tools: [toolOf('move', move, { effect: 'reversible', compensate })],
-      middleware: [withdraw, again, early],
+      middleware: [withdrawing(), callAgain, early],
     })
     const executions = spans.filter(({ name }) => name === 'execute_tool move')
     return {

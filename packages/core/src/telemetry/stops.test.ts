@@ -1,6 +1,7 @@
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { early } from '../../test/early-calls.ts'
 import { durationOf } from '../../test/observed.ts'
 import {
   type AgentResult,
@@ -149,14 +150,6 @@ test('whoever asks, its span ends UNSET, and each span ends once (L12)', async (
 })
 
 test('what a stopped run had made early, and keeps, ends its span with the run, at the time when it was done (O8, O9)', async () => {
-  const early: Middleware = {
-    name: 'early',
-    wrapModel: (request, next, run) =>
-      map(next(request), (event) => {
-        if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-        return event
-      }),
-  }
   const cached: Middleware = {
     name: 'cached',
     wrapToolCall: (one, next) => (one.id === 'kept' ? answering(one) : next(one)),
