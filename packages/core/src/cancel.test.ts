@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { unhandledRejections } from '../test/rejections.ts'
 import {
   type AgentEvent,
   type AgentOptions,
@@ -21,21 +22,15 @@ import {
 } from './index.ts'
 import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, think, wait } from './testing.ts'
 
-const unhandled: unknown[] = []
-const onUnhandled = (reason: unknown) => void unhandled.push(reason)
+unhandledRejections()
 
 beforeEach(() => {
   vi.useFakeTimers()
-  unhandled.length = 0
-  process.on('unhandledRejection', onUnhandled)
 })
 
-afterEach(async () => {
+afterEach(() => {
   const timers = vi.getTimerCount()
   vi.useRealTimers()
-  await new Promise((resolve) => setImmediate(resolve))
-  process.off('unhandledRejection', onUnhandled)
-  if (unhandled.length > 0) throw new AggregateError(unhandled, 'rejections nobody handled')
   if (timers > 0) throw new Error(`${timers} timers are left`)
 })
 

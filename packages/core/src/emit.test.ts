@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
 import { early } from '../test/early-calls.ts'
 import { type AgentEvent, type CustomEvent, createAgent, type Middleware, map, type Run, tool } from './index.ts'
 import { call, collect, respond, say, scriptedModel, wait } from './testing.ts'
@@ -11,12 +12,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers()
 })
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms)
-  })
-}
 
 async function eventsOf(options: Parameters<typeof createAgent>[0]): Promise<readonly AgentEvent[]> {
   const reading = collect(createAgent(options).stream('go'))

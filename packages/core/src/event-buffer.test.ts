@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
 import { startingEarly } from '../test/early-calls.ts'
 import {
   type AgentEvent,
@@ -19,12 +20,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers()
 })
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms)
-  })
-}
 
 /** The events of a run that nobody read before it had ended. */
 async function readLate(options: AgentOptions, runOptions?: RunOptions): Promise<readonly AgentEvent[]> {

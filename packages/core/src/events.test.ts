@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { askAgain } from '../test/again.ts'
+import { sleep } from '../test/clock.ts'
 import {
   type AgentEvent,
   type AgentEventBody,
@@ -45,12 +46,6 @@ const passThrough = (name: string): Middleware => ({
     return yield* next(request)
   },
 })
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms)
-  })
-}
 
 async function eventsOf(options: AgentOptions): Promise<readonly AgentEvent[]> {
   const reading = collect(createAgent(options).stream('go'))

@@ -2,9 +2,11 @@ import { getEventListeners } from 'node:events'
 import { DiagLogLevel, diag } from '@opentelemetry/api'
 import { type ReadableSpan, TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep as pause } from '../test/clock.ts'
 import { startingEarly } from '../test/early-calls.ts'
+import { unhandledRejections } from '../test/rejections.ts'
 import {
   type Agent,
   AgentError,
@@ -339,20 +341,14 @@ function checkProvisional(events: readonly AgentEvent[], over: boolean): void {
   if (over) expect([...open.values()].filter((count) => count > 0)).toEqual([])
 }
 
-const unhandled: unknown[] = []
-const onUnhandled = (reason: unknown) => void unhandled.push(reason)
+unhandledRejections()
 
 beforeEach(() => {
   vi.useFakeTimers()
-  process.on('unhandledRejection', onUnhandled)
-})
-
-afterEach(async () => {
-  vi.useRealTimers()
-  await turn()
-  process.off('unhandledRejection', onUnhandled)
-  diag.disable()
-  if (unhandled.length > 0) throw new AggregateError(unhandled, 'rejections nobody handled')
+  return () => {
+    vi.useRealTimers()
+    diag.disable()
+  }
 })
 
 const ends = new Map<string, number>()
@@ -429,8 +425,6 @@ async function check(options: Case): Promise<void> {
     if (!/\/[a-z]+_read\//.test(key)) expect([key, count]).toEqual([key, /\/asks_|\/nests_/.test(key) ? count : 1])
   }
 }
-
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 /** Over a run and those that resumed it each answered call has one `tool-end`. */
 function checkEnds(events: readonly AgentEvent[], messages: readonly Message[]): void {

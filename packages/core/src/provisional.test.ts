@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { askAgain } from '../test/again.ts'
+import { sleep } from '../test/clock.ts'
 import { early, startingEarly, withdrawing } from '../test/early-calls.ts'
 import { AgentError, type AgentEvent, type AgentEventBody, createAgent, type Middleware, tool } from './index.ts'
 import { call, collect, cut, end, fail, respond, say, scriptedModel, wait } from './testing.ts'
@@ -26,12 +27,6 @@ const look = tool({
     return ms
   },
 })
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms)
-  })
-}
 
 const atClosed = startingEarly({ at: 'tool-input-closed' })
 

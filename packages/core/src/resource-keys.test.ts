@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
 import { AgentError, createAgent, type Middleware, type Tool, type ToolContext, tool } from './index.ts'
 import { call, respond, say, scriptedModel } from './testing.ts'
 
@@ -13,8 +14,6 @@ const input = z.object({
   writes: z.array(z.string()).default([]),
 })
 type Input = z.infer<typeof input>
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** A tool `work` that names the keys it is told, and one `plain` that names none. */
 function workshop(more: Partial<Tool<Input, unknown>> = {}) {

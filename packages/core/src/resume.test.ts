@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
 import { early, withdrawing } from '../test/early-calls.ts'
 import {
   AgentError,
@@ -38,7 +39,6 @@ beforeEach(() => {
 })
 
 const anything = z.record(z.string(), z.unknown())
-const sleep = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms))
 
 /** Works for so many milliseconds. */
 const worker = (

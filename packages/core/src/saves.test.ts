@@ -1,5 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
 import {
   type AgentOptions,
   type AgentRun,
@@ -25,7 +26,6 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-const sleep = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms))
 const never = () => new Promise<never>(() => undefined)
 
 const worker = (name: string, effect: Effect) =>

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { callAgain } from '../test/again.ts'
+import { sleep } from '../test/clock.ts'
 import { AgentError, createAgent, interrupt, type Middleware, type Run, type Tool, tool } from './index.ts'
 import { call, respond, say, scriptedModel } from './testing.ts'
 
@@ -11,8 +12,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers()
 })
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** A tool `work` that takes as long as it is told, and a log of what happens when. */
 function setup() {

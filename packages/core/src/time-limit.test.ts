@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
 import { early } from '../test/early-calls.ts'
 import {
   AgentError,
@@ -24,7 +25,6 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const at = () => performance.now() - begin
 const LIMIT = 'work was cut off after its limit of 100 ms; its effect may have happened'
 

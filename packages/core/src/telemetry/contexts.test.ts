@@ -3,6 +3,7 @@ import { context, type Span, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../../test/clock.ts'
 import { early, withdrawing } from '../../test/early-calls.ts'
 import { type Observed, observed } from '../../test/observed.ts'
 import {
@@ -31,7 +32,6 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const input = z.object({})
 
 /** Starts and ends a span in whatever is active, as an instrumented library does. */
@@ -78,14 +78,14 @@ for (const mode of ['eager', 'waiting'] as const) {
       async *execute() {
         try {
           note('at first')
-          await after(10)
+          await sleep(10)
           note('after await')
           yield { progress: 0.5 }
           note('after yield')
-          await after(10)
+          await sleep(10)
         } finally {
           note('finally')
-          await after(10)
+          await sleep(10)
           note('at last')
         }
       },
@@ -129,7 +129,7 @@ test('a tool that is aborted, and a generator that is closed, clean up in their 
       try {
         for (;;) {
           yield { progress: 0 }
-          await after(10)
+          await sleep(10)
         }
       } finally {
         note('closed: finally')
@@ -157,7 +157,7 @@ test('hooks and wraps: before next, after it, after each event, and in finally',
     name: 'nosy',
     beforeAgent: () => note('beforeAgent'),
     async beforeModel() {
-      await after(1)
+      await sleep(1)
       note('beforeModel')
     },
     afterModel: () => note('afterModel'),
@@ -247,7 +247,7 @@ test('what a run does beside hooks, models and tools stands under its span; what
     effect: 'reversible',
     execute: () => 'moved',
     async compensate() {
-      await after(1)
+      await sleep(1)
       note('compensate')
     },
   }) as Tool
@@ -308,7 +308,7 @@ test('two runs at once keep to their own traces, under the span that was active 
     input: z.object({ of: z.string() }),
     effect: 'read',
     async execute({ of }) {
-      await after(20)
+      await sleep(20)
       note(`${of}: inside`)
     },
   }) as Tool
@@ -407,7 +407,7 @@ test('the reader keeps its own context: in its loop, between its loops, and when
     effect: 'read',
     async *execute() {
       for (const progress of [0.1, 0.2, 0.3]) {
-        await after(10)
+        await sleep(10)
         yield { progress }
       }
     },

@@ -2,8 +2,10 @@ import { createNoopMeter, type MeterProvider } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../../test/clock.ts'
 import { startingEarly, withdrawing } from '../../test/early-calls.ts'
 import { durationOf, observed, type Point } from '../../test/observed.ts'
+import { pause } from '../../test/tools.ts'
 import {
   agentTool,
   createAgent,
@@ -27,10 +29,6 @@ async function played<Result>(work: Promise<Result>): Promise<Result | undefined
   await vi.runAllTimersAsync()
   return await done
 }
-
-const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-const pause = (name: string, ms: number) =>
-  tool({ name, description: name, input: z.object({}), effect: 'read', execute: () => after(ms) }) as Tool
 
 /** Starts each call as soon as it is sealed. */
 const early = startingEarly({ attributes: { [DISPATCH_EVIDENCE]: 'sealed' } })
@@ -276,7 +274,7 @@ test('a call executed twice is one call with two executions, one that a wrap ans
     description: 'f',
     input: z.object({}),
     execute: async (_, { attempt }) => {
-      await after(100)
+      await sleep(100)
       if (attempt === 1) throw new Error('not yet')
     },
   }) as Tool

@@ -2,8 +2,10 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { askAgain, callAgain } from '../../test/again.ts'
+import { sleep } from '../../test/clock.ts'
 import { startingEarly } from '../../test/early-calls.ts'
 import { observed } from '../../test/observed.ts'
+import { pause } from '../../test/tools.ts'
 import { type AgentOptions, createAgent, type Middleware, type Tool, tool } from '../index.ts'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
@@ -13,10 +15,6 @@ beforeEach(() => {
   vi.useFakeTimers()
   return () => vi.useRealTimers()
 })
-
-const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-const pause = (name: string, ms: number, effect: Tool['effect'] = 'read'): Tool =>
-  tool({ name, description: name, input: z.object({}), effect: effect ?? 'read', execute: () => after(ms) }) as Tool
 
 /** Starts the reads of a response as soon as they are sealed. */
 const early = startingEarly({ only: ({ name }) => name !== 'send' })
@@ -112,7 +110,7 @@ test('a call whose wrap waits until it stands has not started early: its lag cou
     async *wrapToolCall(call, next, run) {
       if (call.name === 'look') {
         await run.stood(call.id)
-        await after(30)
+        await sleep(30)
       }
       return yield* next(call)
     },
@@ -158,7 +156,7 @@ test('each execution of a call that is tried again has its own times; lag is the
     input: z.object({}),
     effect: 'read',
     execute: async (_, { attempt }) => {
-      await after(100)
+      await sleep(100)
       if (attempt === 1) throw new Error('not yet')
     },
   }) as Tool

@@ -1,9 +1,10 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { z } from 'zod'
 import { callAgain } from '../../test/again.ts'
+import { sleep } from '../../test/clock.ts'
 import { early, withdrawing } from '../../test/early-calls.ts'
 import { durationOf, observed } from '../../test/observed.ts'
+import { toolOf } from '../../test/tools.ts'
 import {
   AgentError,
   type AgentOptions,
@@ -15,9 +16,7 @@ import {
   ModelError,
   runTool,
   TimeoutError,
-  type Tool,
   type ToolContext,
-  tool,
 } from '../index.ts'
 import { call, cut, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
@@ -27,24 +26,6 @@ beforeEach(() => {
   vi.useFakeTimers()
   return () => vi.useRealTimers()
 })
-
-const after = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
-
-function toolOf(
-  name: string,
-  execute: (context: ToolContext) => unknown,
-  more: Omit<Partial<Tool>, 'needs'> = {},
-): Tool {
-  const input = z.object({ n: z.number().optional() })
-  return tool({
-    name,
-    description: name,
-    input,
-    effect: 'read',
-    execute: (_, context) => execute(context),
-    ...more,
-  }) as Tool
-}
 
 /** Ends when it is aborted, with an error of its own. */
 const heeding = ({ signal }: ToolContext) =>
@@ -170,7 +151,7 @@ test('a tool and a model call past their time limit are errors called timeout', 
 test('a discarded call is no error, settled or aborted by us, and ends when its function has', async () => {
   const { said, exceptions, spans } = await happened({
     responses: [respond(wait(50), call('quick'), call('slow'), wait(200), say('.')), done],
-    tools: [toolOf('quick', () => after(30)), toolOf('slow', heeding)],
+    tools: [toolOf('quick', () => sleep(30)), toolOf('slow', heeding)],
     middleware: [withdrawing(), early],
   })
   expect(said).toContain('execute_tool quick: discarded')
@@ -246,7 +227,7 @@ test('what the caller cancels is no error: a call, the run at its model, the run
 
 test('a function that goes on when it is no longer waited for has not settled; what comes of it later is nobody’s', async () => {
   const deaf = toolOf('deaf', async () => {
-    await after(5_000)
+    await sleep(5_000)
     throw new RangeError('much later')
   })
   const aborted = await happened({

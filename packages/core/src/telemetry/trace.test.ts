@@ -6,6 +6,7 @@ import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { askAgain } from '../../test/again.ts'
 import { early, startingEarly } from '../../test/early-calls.ts'
+import { pause } from '../../test/tools.ts'
 import { createAgent, type Middleware, runTool, type Tool, tool } from '../index.ts'
 import { call, collect, end, fail, respond, say, scriptedModel } from '../testing.ts'
 
@@ -20,12 +21,6 @@ beforeEach(() => {
 
 const exporter = new InMemorySpanExporter()
 const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
-
-const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-const pause = (name: string, ms: number): Tool => {
-  const waiting = tool({ name, description: name, input: z.object({}), effect: 'read', execute: () => after(ms) })
-  return waiting as Tool
-}
 
 /** A middleware with one member that changes nothing. */
 const guard: Middleware = { name: 'guard', afterModel: () => undefined }
