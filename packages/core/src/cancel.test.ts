@@ -587,6 +587,23 @@ test('a run that stops before its limit, or was told now before, is not escalate
   expect((await ended(now)).result?.cancelled).toEqual({ at: 'now' })
 })
 
+test('a limit that passes while a run is stopping now says nothing more, and one of a run that is over leaves no timer (K9)', async () => {
+  const responses = [respond(...named('deaf')), answer]
+  const deaf = toolOf('deaf', 'external', () => sleep(10_000))
+  const stopping = start(responses, { tools: [deaf], grace: 300 })
+  await at(50)
+  void stopping.run.cancel({ at: 'after-tools', escalateAfter: 100 })
+  await at(50)
+  void stopping.run.cancel()
+  expect((await ended(stopping)).result?.cancelled).toEqual({ at: 'now' })
+  const over = start(responses, { tools: [work('deaf', 100)] })
+  await at(50)
+  void over.run.cancel({ at: 'after-tools', escalateAfter: 5_000 })
+  await at(100)
+  expect((await over.run.result).status).toBe('cancelled')
+  expect(vi.getTimerCount()).toBe(0)
+})
+
 test('options that make no sense are refused, and stop nothing (K9)', async () => {
   const started = start([answer])
   const bad = [{ at: 'soon' }, { escalateAfter: -1 }, { escalateAfter: Number.NaN }] as unknown[]

@@ -320,3 +320,12 @@ test('what reads see and writes leave is what calls made one after another see a
     { numRuns: 200, seed: 1 },
   )
 }, 60_000)
+
+test('an abort lets nothing start that had waited for what it aborts (K1, H14)', async () => {
+  const { log, tools } = workshop()
+  const controller = new AbortController()
+  setTimeout(() => controller.abort(), 50)
+  const calls = [at('a', { ms: 100, writes: ['1'] }), at('b', { writes: ['1', '2'] }), at('c', { writes: ['2'] })]
+  await expect(run(calls, tools, { signal: controller.signal })).rejects.toThrow('aborted')
+  expect(log).toEqual(['0 start a', '100 end a'])
+})

@@ -219,6 +219,34 @@ test('a call that a wrap saves from what would have ended the run goes on in its
   ])
 })
 
+test('in the slot of a call that threw what ends the run nothing starts any more, though a wrap keeps that to itself for a while (A12)', async () => {
+  const { log, work } = setup()
+  const fatal = {
+    ...work,
+    async execute(input: { ms: number }, context: Parameters<typeof work.execute>[1]) {
+      await work.execute(input, context)
+      throw new AgentError('that was it')
+    },
+  }
+  const holding: Middleware = {
+    name: 'holding',
+    async *wrapToolCall(call, next) {
+      try {
+        return yield* next(call)
+      } catch (error) {
+        await sleep(20)
+        throw error
+      }
+    },
+  }
+  const running = run([task('a', 10), task('b', 300), task('c', 10)], [fatal], 2, [holding])
+  await expect(running).rejects.toThrow('that was it')
+  expect(log.filter(([what]) => what === 'start')).toEqual([
+    ['start', 'a', 0],
+    ['start', 'b', 0],
+  ])
+})
+
 test('what beforeAgent makes of toolConcurrency holds for that run (A22)', async () => {
   const { log, work } = setup()
   const oneByOne: Middleware = { name: 'oneByOne', beforeAgent: (setup) => ({ ...setup, toolConcurrency: 1 }) }

@@ -494,3 +494,52 @@ test('of a discarded call, what had failed by itself needs no undoing: whether t
     compensated: [undefined, false],
   })
 })
+
+test('an error that others have made of one that was recorded is an exception of its own; one of ours that stands for it is none', async () => {
+  const told = async (made: (cause: unknown) => Error) => {
+    const wrapping: Middleware = {
+      name: 'wrapping',
+      async *wrapModel(request, next) {
+        try {
+          return yield* next(request)
+        } catch (cause) {
+          throw made(cause)
+        }
+      },
+    }
+    return (await happened({ responses: [respond(fail())], middleware: [wrapping] })).exceptions
+  }
+  const ofModel = 'chat scripted-1: exception ModelError'
+  expect(await told((cause) => new AgentError('and so', { cause }))).toEqual([ofModel])
+  expect(await told((cause) => new TypeError('and so', { cause }))).toEqual([
+    ofModel,
+    'middleware wrapping wrapModel: exception TypeError',
+  ])
+})
+
+test('that a tool was busy stands on a span without the content switched on: it is made of names and numbers', async () => {
+  const busy = { ...toolOf('busy', () => sleep(50)), concurrency: { limit: 1, whenFull: 'fail' } as const }
+  const { said } = await happened({
+    responses: [respond(call('busy', { n: 1 }), call('busy', { n: 2 })), done],
+    tools: [busy],
+    middleware: [{ name: 'through', wrapToolCall: (call, next) => next(call) }],
+  })
+  expect(said.filter((line) => line.includes('ToolBusyError'))).toEqual([
+    expect.stringMatching(/^middleware through wrapToolCall: ERROR ToolBusyError ".*busy.*"$/),
+    expect.stringMatching(/^execute_tool busy: ERROR ToolBusyError failed ".*busy.*"$/),
+  ])
+})
+
+test('a wrap through which the reason of a cancelled call comes has not failed', async () => {
+  const slow = toolOf('slow', ({ signal }) => {
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  })
+  const { said, exceptions } = await happened({
+    responses: [respond(call('slow', {}, { id: 'c' })), done],
+    tools: [slow],
+    middleware: [{ name: 'through', wrapToolCall: (call, next) => next(call) }],
+    meanwhile: (run) => setTimeout(() => run.cancelTool('c'), 50),
+  })
+  expect(said).toEqual([CHAT, 'middleware through wrapToolCall:', 'execute_tool slow: cancelled', CHAT, RUN])
+  expect(exceptions).toEqual([])
+})
