@@ -105,6 +105,13 @@ test('found tools stay for the run, added behind the others in the order of thei
   expect([results[1], results[4]]).toEqual(['weather ran', 'send_mail ran'])
 })
 
+test('what the history of a new run tells of having been found is shown from its first step on (N48)', async () => {
+  const { messages } = await searched([[call('tool_search', { query: 'add' })]])
+  const { model, agent } = agentOf([])
+  await agent.run([...messages, { role: 'user', content: 'And now?' }])
+  expect(model.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([['tool_search', 'add']])
+})
+
 test('found tools stay across a resume, and are forgotten with the run (N48)', async () => {
   const steps = [[call('tool_search', { query: 'add' })], [call('ask')], [call('add')]]
   const { agent, model } = agentOf(steps, { own: [ask] })
