@@ -25,6 +25,7 @@ import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '..
 
 beforeAll(() => {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  return () => context.disable()
 })
 
 beforeEach(() => {

@@ -7,7 +7,7 @@ import { observed } from '../../test/observed.ts'
 import { agentTool, createAgent, type Middleware, type Tool, tool } from '../index.ts'
 import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
-// In this process nothing is ever active: no context manager is registered. Parents are explicit, so the tree is right all the same.
+// Nothing is ever active here: no context manager is registered. Parents are explicit, so the tree is right all the same.
 
 beforeEach(() => {
   vi.useFakeTimers()

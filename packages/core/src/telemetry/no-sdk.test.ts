@@ -5,7 +5,7 @@ import { early } from '../../test/early-calls.ts'
 import { createAgent, runTool, type Tool, tool } from '../index.ts'
 import { call, fail, respond, say, scriptedModel } from '../testing.ts'
 
-// Nothing is registered in this file's process: no SDK, no context manager.
+// Nothing is registered while this file runs: no SDK, no context manager.
 
 const seen: unknown[] = []
 const look = tool({

@@ -12,6 +12,7 @@ import { call, collect, end, fail, respond, say, scriptedModel } from '../testin
 
 beforeAll(() => {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  return () => context.disable()
 })
 
 beforeEach(() => {
