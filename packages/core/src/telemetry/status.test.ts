@@ -529,17 +529,3 @@ test('that a tool was busy stands on a span without the content switched on: it 
     expect.stringMatching(/^execute_tool busy: ERROR ToolBusyError failed ".*busy.*"$/),
   ])
 })
-
-test('a wrap through which the reason of a cancelled call comes has not failed', async () => {
-  const slow = toolOf('slow', ({ signal }) => {
-    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-  })
-  const { said, exceptions } = await happened({
-    responses: [respond(call('slow', {}, { id: 'c' })), done],
-    tools: [slow],
-    middleware: [{ name: 'through', wrapToolCall: (call, next) => next(call) }],
-    meanwhile: (run) => setTimeout(() => run.cancelTool('c'), 50),
-  })
-  expect(said).toEqual([CHAT, 'middleware through wrapToolCall:', 'execute_tool slow: cancelled', CHAT, RUN])
-  expect(exceptions).toEqual([])
-})
