@@ -9,5 +9,7 @@ export default defineProject({
     environment: 'node',
     // A file leaves nothing behind, so the next one need not load everything anew.
     isolate: false,
+    // On a busy machine a test may take long, and is no worse for it.
+    testTimeout: 20_000,
   },
 })
