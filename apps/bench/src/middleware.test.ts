@@ -1,9 +1,8 @@
 /** Each bundled middleware beside eager tools, and in the trace. */
 
-import { type AgentEvent, createAgent, type Message, type Middleware, type Tool, textOf, tool } from '@meanwhile/core'
+import { type AgentEvent, type Message, textOf } from '@meanwhile/core'
 import {
   call,
-  collect,
   cut,
   end,
   fail,
@@ -15,7 +14,6 @@ import {
   wait,
 } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
-import { spanOutline } from '@meanwhile/harness/otlp'
 import {
   answerGuard,
   callLimits,
@@ -27,75 +25,15 @@ import {
   standard,
   timeout,
 } from '@meanwhile/middleware'
-import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { z } from 'zod'
+import { timedRun, toldOfCalls } from '../test/timed-run.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-const exporter = new InMemorySpanExporter()
-const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
-
 const done = respond(say('Done.'))
 const noChance = { random: () => 0 }
-
-interface RanOptions {
-  readonly maxSteps?: number
-  readonly input?: string | readonly Message[]
-  /** Gives an outline of the spans; the exporter has timers of its own. */
-  readonly traced?: boolean
-}
-
-/** A run of these responses; `look` is a read and `send` external, and each call says how long it works and how often it fails. */
-async function ran(responses: readonly ScriptResponse[], middleware: readonly Middleware[], options: RanOptions = {}) {
-  const { input = 'Go', traced = false, ...rest } = options
-  const begin = performance.now()
-  const now = () => Math.round(performance.now() - begin)
-  const log: string[] = []
-  const make = (name: string, effect: 'read' | 'external') =>
-    tool({
-      name,
-      description: name,
-      effect,
-      input: z.object({ n: z.number(), ms: z.number().default(0), fails: z.number().default(0) }),
-      async execute({ n, ms, fails }, { signal, attempt }) {
-        log.push(`${now()} ${name} ${n}`)
-        await new Promise<void>((resolve, reject) => {
-          const timer = setTimeout(resolve, ms)
-          signal.addEventListener('abort', () => {
-            clearTimeout(timer)
-            reject(signal.reason)
-          })
-        })
-        if (attempt <= fails) throw new Error(`failure ${attempt}`)
-        return `${name} ${n}`
-      },
-    }) as Tool
-  exporter.reset()
-  const agent = createAgent({
-    model: scriptedModel(responses),
-    tools: [make('look', 'read'), make('send', 'external')],
-    middleware,
-    ...(traced && { telemetry: { tracerProvider } }),
-    ...rest,
-  })
-  const collected = collect(agent.stream(input)).then((all) => ({ ...all, took: now(), timers: vi.getTimerCount() }))
-  await vi.runAllTimersAsync()
-  const outline = spanOutline(exporter.getFinishedSpans(), {
-    attributes: ['error.type', 'meanwhile.attempt', 'meanwhile.middleware.next_calls', 'meanwhile.outcome'],
-  })
-  return { ...(await collected), log, outline }
-}
-
-const told = (events: readonly AgentEvent[]) =>
-  events.flatMap((event) => {
-    if (!('callId' in event)) return []
-    const startedAs = event.type === 'tool-committed' && event.startedAs ? ` started as ${event.startedAs}` : ''
-    const cause = event.type === 'tool-discarded' ? ` ${event.cause}` : ''
-    return [`${event.type} ${event.callId}${startedAs}${cause}`]
-  })
 
 const read = (events: readonly AgentEvent[]) =>
   events.flatMap((event) => (event.type === 'tool-end' ? [textOf(event.message)] : []))
@@ -107,11 +45,15 @@ test('fallbackModel and eagerTools, in either order: a tool runs once though the
   const asked = (id: string, ending: ScriptStep) => respond(call('look', { n: 1, ms: 300 }, { id }), wait(50), ending)
   for (const eagerInside of [true, false]) {
     const list = [fallbackModel({ models: [other(asked('b1', say('.')), done)] }), eagerTools()]
-    const { log, events, result, outline } = await ran([asked('a1', fail())], eagerInside ? list : list.toReversed(), {
-      traced: true,
-    })
+    const { log, events, result, outline } = await timedRun(
+      [asked('a1', fail())],
+      eagerInside ? list : list.toReversed(),
+      {
+        traced: true,
+      },
+    )
     expect(log).toEqual(['0 look 1'])
-    expect(told(events)).toEqual(['tool-start a1', 'tool-committed b1 started as a1', 'tool-end b1'])
+    expect(toldOfCalls(events)).toEqual(['tool-start a1', 'tool-committed b1 started as a1', 'tool-end b1'])
     expect(result?.text).toBe('Done.')
     expect(outline).toMatch(/chat scripted-1 .*ERROR\n(?:.*eager-tools.*\n)?.*chat other-1/)
   }
@@ -119,7 +61,7 @@ test('fallbackModel and eagerTools, in either order: a tool runs once though the
 
 test('retryTool and eagerTools: the tries of an early call start early, too, each with a span (N7, O2)', async () => {
   const middleware = [eagerTools(), retryTool(noChance)]
-  const { log, result, outline, took } = await ran(
+  const { log, result, outline, took } = await timedRun(
     [respond(call('look', { n: 1, ms: 10, fails: 2 }), wait(400), say('.')), done],
     middleware,
     { traced: true },
@@ -133,21 +75,21 @@ test('retryTool and eagerTools: the tries of an early call start early, too, eac
 })
 
 test('no further try of an early call starts after its discard, and a wait for one ends at once (O2)', async () => {
-  const { log, error, events, took, timers } = await ran(
+  const { log, error, events, took, timers } = await timedRun(
     [respond(call('look', { n: 1, fails: 9 }, { id: 'c1' }), wait(50), fail({ status: 400 }))],
     [eagerTools(), retryTool({ ...noChance, baseDelay: 5_000 })],
   )
   expect(error).toMatchObject({ name: 'ModelError', status: 400 })
   expect(log).toEqual(['0 look 1'])
-  expect(told(events)).toEqual(['tool-start c1', 'tool-discarded c1 stream_error'])
+  expect(toldOfCalls(events)).toEqual(['tool-start c1', 'tool-discarded c1 stream_error'])
   expect((error as { abandoned?: unknown }).abandoned).toBeUndefined()
   expect([took, timers]).toEqual([50, 0])
 })
 
 test('timeout and eagerTools: an early call has the same limit and the same error result (N11, H19)', async () => {
   const responses = [respond(call('look', { n: 1, ms: 5_000 }, { id: 'c1' }), wait(400), say('.')), done]
-  const late = await ran(responses, [timeout({ tool: 300 })])
-  const early = await ran(responses, [timeout({ tool: 300 }), eagerTools()], { traced: true })
+  const late = await timedRun(responses, [timeout({ tool: 300 })])
+  const early = await timedRun(responses, [timeout({ tool: 300 }), eagerTools()], { traced: true })
   expect(read(early.events)).toEqual(read(late.events))
   expect(early.result?.messages).toEqual(late.result?.messages)
   expect([late.took, early.took]).toEqual([700, 400])
@@ -155,13 +97,13 @@ test('timeout and eagerTools: an early call has the same limit and the same erro
 })
 
 test('a model call over its limit is an error of its chat span, called timeout (N11)', async () => {
-  const { outline, events, log } = await ran(
+  const { outline, events, log } = await timedRun(
     [respond(call('look', { n: 1, ms: 50 }, { id: 'c1' }), wait(5_000), say('.'))],
     [timeout({ idle: 200 }), eagerTools()],
     { traced: true },
   )
   expect(log).toEqual(['0 look 1'])
-  expect(told(events)).toEqual(['tool-start c1', 'tool-discarded c1 stream_error'])
+  expect(toldOfCalls(events)).toEqual(['tool-start c1', 'tool-discarded c1 stream_error'])
   expect(outline).toMatch(/chat scripted-1 .*"error.type":"timeout".* ERROR/)
 })
 
@@ -185,12 +127,12 @@ test('callLimits and eagerTools: the same calls are made, in call order, however
           done,
         ]
         const guarded = callLimits({ ...limits, onLimit: 'answer' })
-        const late = await ran(responses, [guarded])
+        const late = await timedRun(responses, [guarded])
         for (const middleware of [
           [guarded, eagerTools()],
           [eagerTools(), guarded],
         ]) {
-          const early = await ran(responses, middleware)
+          const early = await timedRun(responses, middleware)
           expect(early.result?.messages).toEqual(late.result?.messages)
         }
       },
@@ -201,7 +143,7 @@ test('callLimits and eagerTools: the same calls are made, in call order, however
 
 test('callLimits: the call that is not made has no execute_tool span, the last model call a chat span (N13)', async () => {
   const looks = (n: number) => respond(call('look', { n }), wait(10), say('.'))
-  const { outline, result, log } = await ran(
+  const { outline, result, log } = await timedRun(
     [looks(1), looks(2), done],
     [callLimits({ toolCalls: 1, modelCalls: 2, onLimit: 'answer' }), eagerTools()],
     { traced: true },
@@ -223,7 +165,7 @@ test('answerGuard and eagerTools: a refused answer takes nothing back of what wa
     [answerGuard(), eagerTools()],
     [eagerTools(), answerGuard()],
   ]) {
-    const { result, log, outline } = await ran(responses, middleware, { traced: true })
+    const { result, log, outline } = await timedRun(responses, middleware, { traced: true })
     expect(result?.text).toBe('Half done.')
     expect(log).toEqual(['0 look 1'])
     expect(outline.match(/middleware answer-guard beforeFinalAnswer/g)).toHaveLength(2)
@@ -233,7 +175,10 @@ test('answerGuard and eagerTools: a refused answer takes nothing back of what wa
 test('earlyStop and a gate, with eagerTools: the rejected last answer is the result (O12)', async () => {
   const responses = [respond(call('look', { n: 1 }), wait(10), say('.')), respond(say('Enough.'))]
   const guard = answerGuard({ check: () => 'No.' })
-  const { result, outline } = await ran(responses, [earlyStop(), guard, eagerTools()], { maxSteps: 1, traced: true })
+  const { result, outline } = await timedRun(responses, [earlyStop(), guard, eagerTools()], {
+    maxSteps: 1,
+    traced: true,
+  })
   expect(result).toMatchObject({ text: 'Enough.', stopReason: 'early-stop', warnings: [{ message: 'No.' }] })
   expect(outline).toMatch(/middleware early-stop wrapModel/)
 })
@@ -249,8 +194,8 @@ test('patchToolCalls and clearToolResults and eagerTools: what an early call ans
   ]
   const responses = [1, 2].map((n) => respond(call('look', { n }, { id: `c${n}` }), wait(10), say('.')))
   const list = [patchToolCalls(), clearToolResults({ at: { tokens: 0 } })]
-  const late = await ran([...responses, done], list, { input })
-  const early = await ran([...responses, done], [...list, eagerTools()], { input, traced: true })
+  const late = await timedRun([...responses, done], list, { input })
+  const early = await timedRun([...responses, done], [...list, eagerTools()], { input, traced: true })
   expect(early.result?.messages).toEqual(late.result?.messages)
   expect(late.result?.messages.filter(({ role }) => role === 'tool')).toMatchObject([{ isError: true }, {}, {}])
   for (const name of ['patch-tool-calls', 'clear-tool-results'])
@@ -291,8 +236,8 @@ test('the standard list comes to the same with eagerTools and without, whatever 
             clearToolResults: { at: { tokens: 20 } },
           })
         const responses = [...said, ...Array.from({ length: 6 }, () => done)]
-        const late = await ran(responses, list(), { maxSteps })
-        const early = await ran(responses, [...list(), eagerTools()], { maxSteps })
+        const late = await timedRun(responses, list(), { maxSteps })
+        const early = await timedRun(responses, [...list(), eagerTools()], { maxSteps })
         expect(early.result && { ...early.result, savings: undefined }).toEqual(late.result)
         expect(early.error).toEqual(late.error)
         expect(early.took).toBeLessThanOrEqual(late.took)

@@ -1,21 +1,10 @@
-import { type AgentEvent, createAgent, type Middleware, type Tool, tool } from '@meanwhile/core'
-import {
-  call,
-  collect,
-  cut,
-  end,
-  fail,
-  respond,
-  type ScriptResponse,
-  say,
-  scriptedModel,
-  wait,
-} from '@meanwhile/core/testing'
+import { createAgent, type Middleware } from '@meanwhile/core'
+import { call, cut, end, fail, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { earlyStop, retryModel } from '@meanwhile/middleware'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { z } from 'zod'
+import { timedRun, toldOfCalls } from '../test/timed-run.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -23,63 +12,13 @@ afterEach(() => void vi.useRealTimers())
 /** 100 ms before the first repeat, 200 before the second. */
 const retry = () => retryModel({ random: () => 0 })
 
-interface RanOptions {
-  readonly maxSteps?: number
-  readonly signal?: AbortSignal
-}
-
-async function ran(responses: readonly ScriptResponse[], middleware: readonly Middleware[], options: RanOptions = {}) {
-  const begin = performance.now()
-  const now = () => Math.round(performance.now() - begin)
-  const log: string[] = []
-  const make = (name: string, effect: 'read' | 'idempotent' | 'external') =>
-    tool({
-      name,
-      description: name,
-      input: z.object({ n: z.number(), ms: z.number().default(0) }),
-      effect,
-      async execute({ n, ms }, { signal }) {
-        log.push(`${now()} ${name} ${n}`)
-        await new Promise<void>((resolve, reject) => {
-          const timer = setTimeout(resolve, ms)
-          signal.addEventListener('abort', () => {
-            clearTimeout(timer)
-            reject(signal.reason)
-          })
-        })
-        return `${name} ${n}`
-      },
-    }) as Tool
-  const model = scriptedModel(responses)
-  const { signal, ...setup } = options
-  const agent = createAgent({
-    model,
-    tools: [make('look', 'read'), make('put', 'idempotent'), make('send', 'external')],
-    middleware,
-    ...setup,
-  })
-  const collected = collect(agent.stream('Go', { ...(signal && { signal }) }))
-  const timed = collected.then((all) => ({ ...all, took: now(), timers: vi.getTimerCount() }))
-  await vi.runAllTimersAsync()
-  return { ...(await timed), log, requests: model.requests }
-}
-
 const done = respond(say('Done.'))
-
-/** What was told of calls, one word an event. */
-const toldOfCalls = (events: readonly AgentEvent[]) =>
-  events.flatMap((event) => {
-    if (!('callId' in event)) return []
-    const cause = event.type === 'tool-discarded' ? ` ${event.cause}` : ''
-    const startedAs = event.type === 'tool-committed' && event.startedAs ? ` started as ${event.startedAs}` : ''
-    return [`${event.type} ${event.callId}${cause}${startedAs}`]
-  })
 
 const both = (...middleware: readonly Middleware[]) => [middleware, middleware.toReversed()]
 
 test('retryModel and eagerTools, in either order: a tool runs once for all attempts that ask for it (O4, H22, J1, J7)', async () => {
   for (const middleware of both(retry(), eagerTools())) {
-    const { log, events, result, took } = await ran(
+    const { log, events, result, took } = await timedRun(
       [
         respond(call('look', { n: 1, ms: 250 }, { id: 'a1' }), call('put', { n: 2 }, { id: 'a2' }), wait(50), fail()),
         respond(call('look', { n: 1, ms: 250 }, { id: 'b1' }), call('put', { n: 2 }, { id: 'b2' }), wait(50), cut()),
@@ -120,7 +59,7 @@ test('when retryModel gives up, early calls are discarded with the cause of its 
     [looks(fail(), fail(), cut()), 'stream_truncated'],
   ] as const) {
     for (const middleware of both(retry(), eagerTools())) {
-      const { error, events, log, timers } = await ran(responses, middleware)
+      const { error, events, log, timers } = await timedRun(responses, middleware)
       expect(error).toMatchObject({ name: 'RetriesExhaustedError', attempts: 3 })
       expect(log).toEqual(['0 look 0', '150 look 1', '400 look 2'])
       expect(toldOfCalls(events).slice(3)).toEqual([0, 1, 2].map((n) => `tool-discarded c${n} ${cause}`))
@@ -133,7 +72,7 @@ test('an abort while retryModel waits discards what the failed attempt had start
   for (const middleware of both(retry(), eagerTools())) {
     const controller = new AbortController()
     setTimeout(() => controller.abort(), 80)
-    const { error, events, requests, timers, took } = await ran(
+    const { error, events, requests, timers, took } = await timedRun(
       [respond(call('look', { n: 1, ms: 5_000 }, { id: 'a1' }), wait(50), fail()), done],
       middleware,
       { signal: controller.signal },
@@ -168,7 +107,7 @@ test('what the standing attempt says streams on through eagerTools and retryMode
 test('earlyStop and eagerTools, in either order: the last ordinary step is eager, the closing one runs nothing (F2, F5, H5)', async () => {
   const closing = respond(say('So: '), call('look', { n: 9 }, { id: 'closing' }), wait(50), say('that.'))
   for (const middleware of both(earlyStop(), eagerTools())) {
-    const { log, result, events, requests } = await ran(
+    const { log, result, events, requests } = await timedRun(
       [
         respond(call('look', { n: 1 }, { id: 'c1' }), wait(50), say('.')),
         respond(call('look', { n: 2 }, { id: 'c2' }), wait(50), say('.')),
@@ -186,7 +125,7 @@ test('earlyStop and eagerTools, in either order: the last ordinary step is eager
 
 test('earlyStop and retryModel, in either order: a closing call that fails is repeated like any other (F2, J1, J10)', async () => {
   for (const middleware of both(earlyStop(), retry())) {
-    const { result, requests } = await ran(
+    const { result, requests } = await timedRun(
       [respond(call('send', { n: 1 })), respond(say('Well'), fail()), respond(say('At last.'))],
       middleware,
       { maxSteps: 1 },
@@ -198,7 +137,7 @@ test('earlyStop and retryModel, in either order: a closing call that fails is re
 
 test('a closing answer without text is not repeated (N17, J2)', async () => {
   for (const middleware of both(earlyStop(), retry())) {
-    const { error, requests } = await ran(
+    const { error, requests } = await timedRun(
       [respond(call('send', { n: 1 })), respond(call('send', { n: 2 }))],
       middleware,
       {
@@ -212,8 +151,8 @@ test('a closing answer without text is not repeated (N17, J2)', async () => {
 
 test('with eagerTools a run that ends within maxSteps has the same requests and result with earlyStop and without (F6)', async () => {
   const responses = [respond(call('look', { n: 1 }, { id: 'c1' }), wait(50), say('.')), done]
-  const closed = await ran(responses, [earlyStop(), eagerTools()], { maxSteps: 2 })
-  const open = await ran(responses, [eagerTools()], { maxSteps: 2 })
+  const closed = await timedRun(responses, [earlyStop(), eagerTools()], { maxSteps: 2 })
+  const open = await timedRun(responses, [eagerTools()], { maxSteps: 2 })
   const plain = ({ requests }: typeof open) => requests.map(({ model: _, signal: __, ...request }) => request)
   expect(plain(closed)).toEqual(plain(open))
   expect(closed.result).toEqual(open.result)
@@ -256,8 +195,8 @@ test('in any order of the three, and with any faults, the run comes to what it c
         const list = (eager: boolean) =>
           order.flatMap((name) => ({ retry: [retry()], eager: eager ? [eagerTools()] : [], stop: [earlyStop()] })[name])
         const responses = [...said, ...Array.from({ length: 4 }, () => done)]
-        const one = await ran(responses, list(true), { maxSteps })
-        const other = await ran(responses, list(false), { maxSteps })
+        const one = await timedRun(responses, list(true), { maxSteps })
+        const other = await timedRun(responses, list(false), { maxSteps })
         expect(one.result && { ...one.result, savings: undefined }).toEqual(other.result)
         expect(one.error).toEqual(other.error)
         expect(one.took).toBeLessThanOrEqual(other.took)

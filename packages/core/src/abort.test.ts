@@ -1,6 +1,8 @@
 import { getEventListeners } from 'node:events'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
+import { unhandledRejections } from '../test/rejections.ts'
 import {
   AgentError,
   type AgentEvent,
@@ -17,24 +19,14 @@ import {
 } from './index.ts'
 import { call, collect, cut, fail, respond, say, scriptedModel, wait } from './testing.ts'
 
-const unhandled: unknown[] = []
-const onUnhandled = (reason: unknown) => void unhandled.push(reason)
+unhandledRejections()
 
 beforeEach(() => {
   vi.useFakeTimers()
-  unhandled.length = 0
-  process.on('unhandledRejection', onUnhandled)
-})
-
-afterEach(async () => {
-  vi.useRealTimers()
-  await new Promise((resolve) => setImmediate(resolve))
-  process.off('unhandledRejection', onUnhandled)
-  if (unhandled.length > 0) throw new AggregateError(unhandled, 'rejections nobody handled')
+  return () => vi.useRealTimers()
 })
 
 const forever = () => new Promise<never>(() => undefined)
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Rejects with the signal's reason, so many milliseconds after it aborts. */
 function heeds(signal: AbortSignal, ms = 0): Promise<never> {

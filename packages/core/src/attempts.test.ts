@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
 import {
   type AgentEvent,
   type AssistantMessage,
@@ -18,8 +19,6 @@ import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-
 const answer = (text: string): AssistantMessage => ({
   role: 'assistant',
   content: [{ type: 'text', text }],
@@ -36,7 +35,7 @@ const retry = (tries: number, { tells = false, waitMs = 0 } = {}): Middleware =>
       } catch (error) {
         if (n === tries) throw error
         if (tells) yield { type: 'attempt-failed', error, next: 'retry', ...(waitMs > 0 && { waitMs }) }
-        if (waitMs > 0) await pause(waitMs)
+        if (waitMs > 0) await sleep(waitMs)
       }
     }
   },

@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { early, startingEarly } from '../test/early-calls.ts'
 import {
   type AgentEvent,
   callsOf,
@@ -64,18 +65,6 @@ test('the same id with canonically equal input gives the same promise, before an
 test('a call starts at once: nobody needs to await it (A23)', async () => {
   vi.useFakeTimers()
   const { executed, note } = setup()
-  const early: Middleware = {
-    name: 'early',
-    async *wrapModel(request, next, run) {
-      const flow = next(request)
-      for (;;) {
-        const step = await flow.next()
-        if (step.done) return step.value
-        if (step.value.type === 'tool-call') void run.callTool(step.value.call)
-        yield step.value
-      }
-    },
-  }
   const model = scriptedModel([respond(call('note', { text: 'a' }, { id: 'x' }), wait(1_000)), respond(say('done'))])
   const running = createAgent({ model, tools: [note], middleware: [early] }).run('Go')
   await vi.advanceTimersByTimeAsync(0)
@@ -234,18 +223,7 @@ test('a run that has ended starts no call any more (A23)', async () => {
 
 test('an early call and the loop’s are one (A23)', async () => {
   const { executed, note } = setup()
-  const early: Middleware = {
-    name: 'early',
-    async *wrapModel(request, next, run) {
-      const flow = next(request)
-      for (;;) {
-        const step = await flow.next()
-        if (step.done) return step.value
-        if (step.value.type === 'tool-input-closed') void run.callTool(step.value.call)
-        yield step.value
-      }
-    },
-  }
+  const early = startingEarly({ at: 'tool-input-closed' })
   const calls = [call('note', { text: 'a' }, { id: 'x' }), call('note', { text: 'a' }, { id: 'y' })]
   const model = scriptedModel([respond(...calls), respond(say('done'))])
   const { events, result } = await collect(createAgent({ model, tools: [note], middleware: [early] }).stream('Go'))

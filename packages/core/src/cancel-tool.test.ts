@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { askAgain } from '../test/again.ts'
+import { sleep } from '../test/clock.ts'
+import { early } from '../test/early-calls.ts'
 import {
   type AgentOptions,
   type AgentRun,
@@ -22,7 +25,6 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const AT_WORK = 'The call was cancelled while it was at work: it was cut off, and its effect may have happened.'
 const QUEUED = 'Not run: the call was cancelled before it was started.'
 
@@ -243,29 +245,6 @@ test('what a cancelled call makes is cancelled with it (I4, H39)', async () => {
   expect(log).toEqual(['start inner', 'abort inner: ToolCancelledError', 'inner is error: true'])
 })
 
-const eager: Middleware = {
-  name: 'eager',
-  async *wrapModel(request, next, run) {
-    const flow = next(request)
-    for (;;) {
-      const step = await flow.next()
-      if (step.done) return step.value
-      if (step.value.type === 'tool-call') run.callTool(step.value.call).catch(() => undefined)
-      yield step.value
-    }
-  },
-}
-const retry: Middleware = {
-  name: 'retry',
-  async *wrapModel(request, next) {
-    try {
-      return yield* next(request)
-    } catch {
-      return yield* next(request)
-    }
-  },
-}
-
 test.for(['first', 'second'])('a call whose id a retry changed is cancelled by its %s id (I4, I6, O4)', async (id) => {
   const log: string[] = []
   const model = scriptedModel([
@@ -273,7 +252,7 @@ test.for(['first', 'second'])('a call whose id a retry changed is cancelled by i
     respond(call('work', {}, { id: 'second' })),
     respond(say('Done.')),
   ])
-  const run = createAgent({ model, tools: [heeding(log)], middleware: [retry, eager] }).stream('Go')
+  const run = createAgent({ model, tools: [heeding(log)], middleware: [askAgain, early] }).stream('Go')
   await vi.advanceTimersByTimeAsync(100)
   expect(run.toolStatus(id)).toMatchObject({ state: 'running' })
   expect(run.cancelTool(id)).toBe(true)
@@ -289,7 +268,7 @@ test.for(['first', 'second'])('a call whose id a retry changed is cancelled by i
 test('an early call cancelled before its model call stood is not made again (I4)', async () => {
   const log: string[] = []
   const model = scriptedModel([respond(call('work', {}, { id: 'a' }), wait(500)), respond(say('Done.'))])
-  const run = createAgent({ model, tools: [heeding(log)], middleware: [eager] }).stream('Go')
+  const run = createAgent({ model, tools: [heeding(log)], middleware: [early] }).stream('Go')
   await vi.advanceTimersByTimeAsync(100)
   expect(run.cancelTool('a')).toBe(true)
   await vi.runAllTimersAsync()

@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { unhandledRejections } from '../test/rejections.ts'
 import {
   type AgentEvent,
   type AgentOptions,
@@ -21,21 +22,15 @@ import {
 } from './index.ts'
 import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, think, wait } from './testing.ts'
 
-const unhandled: unknown[] = []
-const onUnhandled = (reason: unknown) => void unhandled.push(reason)
+unhandledRejections()
 
 beforeEach(() => {
   vi.useFakeTimers()
-  unhandled.length = 0
-  process.on('unhandledRejection', onUnhandled)
 })
 
-afterEach(async () => {
+afterEach(() => {
   const timers = vi.getTimerCount()
   vi.useRealTimers()
-  await new Promise((resolve) => setImmediate(resolve))
-  process.off('unhandledRejection', onUnhandled)
-  if (unhandled.length > 0) throw new AggregateError(unhandled, 'rejections nobody handled')
   if (timers > 0) throw new Error(`${timers} timers are left`)
 })
 
@@ -590,6 +585,23 @@ test('a run that stops before its limit, or was told now before, is not escalate
   await at(10)
   void now.run.cancel()
   expect((await ended(now)).result?.cancelled).toEqual({ at: 'now' })
+})
+
+test('a limit that passes while a run is stopping now says nothing more, and one of a run that is over leaves no timer (K9)', async () => {
+  const responses = [respond(...named('deaf')), answer]
+  const deaf = toolOf('deaf', 'external', () => sleep(10_000))
+  const stopping = start(responses, { tools: [deaf], grace: 300 })
+  await at(50)
+  void stopping.run.cancel({ at: 'after-tools', escalateAfter: 100 })
+  await at(50)
+  void stopping.run.cancel()
+  expect((await ended(stopping)).result?.cancelled).toEqual({ at: 'now' })
+  const over = start(responses, { tools: [work('deaf', 100)] })
+  await at(50)
+  void over.run.cancel({ at: 'after-tools', escalateAfter: 5_000 })
+  await at(100)
+  expect((await over.run.result).status).toBe('cancelled')
+  expect(vi.getTimerCount()).toBe(0)
 })
 
 test('options that make no sense are refused, and stop nothing (K9)', async () => {

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
+import { early } from '../test/early-calls.ts'
 import { type AgentEvent, type CustomEvent, createAgent, type Middleware, map, type Run, tool } from './index.ts'
 import { call, collect, respond, say, scriptedModel, wait } from './testing.ts'
 
@@ -10,12 +12,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers()
 })
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms)
-  })
-}
 
 async function eventsOf(options: Parameters<typeof createAgent>[0]): Promise<readonly AgentEvent[]> {
   const reading = collect(createAgent(options).stream('go'))
@@ -329,14 +325,8 @@ test('an abandoned call says nothing more (D7)', async () => {
 })
 
 test('a discarded call says nothing more (D7)', async () => {
-  const early: Middleware = {
-    name: 'early',
-    async *wrapModel(request, next, run) {
-      return yield* map(next(request), (event) => {
-        if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-        return event
-      })
-    },
+  const withdrawing: Middleware = {
+    name: 'withdrawing',
     afterModel({ messages }) {
       const last = messages.at(-1)
       if (last?.role !== 'assistant' || messages.length > 2) return
@@ -347,7 +337,7 @@ test('a discarded call says nothing more (D7)', async () => {
     },
   }
   const model = scriptedModel([respond(call('stubborn'), wait(100))])
-  const events = await eventsOf({ model, tools: [stubborn], middleware: [early] })
+  const events = await eventsOf({ model, tools: [stubborn], middleware: [withdrawing, early] })
   expect(customs(events).map(({ data }) => data)).toEqual([1, 2])
   expect(events.map(({ type }) => type).slice(-4)).toEqual(['custom', 'tool-discarded', 'step-end', 'run-end'])
 })

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { early, withdrawing } from '../test/early-calls.ts'
 import {
   agentTool,
   ConfigError,
@@ -9,7 +10,6 @@ import {
   type Message,
   type Middleware,
   type Model,
-  map,
   tool,
 } from './index.ts'
 import { call, collect, fail, respond, say, scriptedModel, wait } from './testing.ts'
@@ -47,27 +47,10 @@ test('a compensation that does not end is waited for as long as an aborted tool,
     execute: () => 'booked',
     compensate: never,
   })
-  const early: Middleware = {
-    name: 'early',
-    wrapModel: (request, next, run) =>
-      map(next(request), (event) => {
-        if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-        return event
-      }),
-  }
-  const withdraw: Middleware = {
-    name: 'withdraw',
-    afterModel: ({ messages }) => ({
-      messages: [
-        ...messages.slice(0, -1),
-        { role: 'assistant', content: [{ type: 'text', text: 'No.' }], finishReason: 'stop' },
-      ],
-    }),
-  }
   const agent = createAgent({
     model: scriptedModel([respond(call('book'))]),
     tools: [undo],
-    middleware: [withdraw, early],
+    middleware: [withdrawing(), early],
     grace: 700,
   })
   const start = Date.now()

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
+import { startingEarly } from '../test/early-calls.ts'
 import {
   type AgentEvent,
   type AgentOptions,
@@ -18,12 +20,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers()
 })
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms)
-  })
-}
 
 /** The events of a run that nobody read before it had ended. */
 async function readLate(options: AgentOptions, runOptions?: RunOptions): Promise<readonly AgentEvent[]> {
@@ -251,15 +247,7 @@ test('of each call one undelivered progress is held, the newest, where it happen
 })
 
 test('a held progress does not pass the commit of its call (I3, B8)', async () => {
-  const early: Middleware = {
-    name: 'early',
-    async *wrapModel(request, next, run) {
-      return yield* map(next(request), (event) => {
-        if (event.type === 'tool-input-closed') run.callTool(event.call).catch(() => undefined)
-        return event
-      })
-    },
-  }
+  const early = startingEarly({ at: 'tool-input-closed' })
   const model = scriptedModel([respond(call('count', { to: 4, pause: 5 })), respond(say('Done', { deltas: 1 }))], {
     pace: { firstToken: 0, betweenTokens: 1 },
   })

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { askAgain } from '../test/again.ts'
+import { sleep } from '../test/clock.ts'
 import {
   type AgentEvent,
   type AgentEventBody,
@@ -44,12 +46,6 @@ const passThrough = (name: string): Middleware => ({
     return yield* next(request)
   },
 })
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms)
-  })
-}
 
 async function eventsOf(options: AgentOptions): Promise<readonly AgentEvent[]> {
   const reading = collect(createAgent(options).stream('go'))
@@ -246,17 +242,7 @@ test('the reader has a delta before the model sends the next, through any number
 test('deltas reach the reader when they come, and those of the attempt that stood make up the text (B4, B9)', async () => {
   const pace = { firstToken: 100, betweenTokens: 50 }
   const model = scriptedModel([respond(say('Wrong way'), fail()), respond(say('The right way'))], { pace })
-  const again: Middleware = {
-    name: 'again',
-    async *wrapModel(request, next) {
-      try {
-        return yield* next(request)
-      } catch {
-        return yield* next(request)
-      }
-    },
-  }
-  const run = createAgent({ model, middleware: [again] }).stream('go')
+  const run = createAgent({ model, middleware: [askAgain] }).stream('go')
   const start = Date.now()
   const deltas: [at: number, attempt: number, delta: string][] = []
   let stood: number | undefined

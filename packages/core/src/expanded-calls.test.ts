@@ -1,21 +1,7 @@
 import { expect, test } from 'vitest'
-import { type Assembler, assemble, type CallPiece } from './assemble.ts'
-import type { AssistantMessage } from './message.ts'
-import { DEFAULT_INPUT_LIMITS, type ModelEvent } from './model.ts'
+import { assembled, type Chunk } from '../test/assembled.ts'
+import type { CallPiece } from './assemble.ts'
 import { ModelError } from './model-errors.ts'
-
-type Chunk = (to: Assembler) => void
-
-async function read(...chunks: readonly Chunk[]): Promise<{ events: ModelEvent[]; message: AssistantMessage }> {
-  const request = { takenIds: new Set<string>(), inputLimits: DEFAULT_INPUT_LIMITS }
-  const flow = assemble(request, ReadableStream.from(chunks), (chunk: Chunk, to) => chunk(to))
-  const events: ModelEvent[] = []
-  for (;;) {
-    const step = await flow.next()
-    if (step.done) return { events, message: step.value }
-    events.push(step.value)
-  }
-}
 
 /** A call that stands for whatever its input lists. */
 const expand: CallPiece['expand'] = (input) =>
@@ -28,7 +14,7 @@ const wrapped =
 const ended: Chunk = (to) => to.finish('tool-calls')
 
 test('a call that stands for others is shown as those, at its seal, in its place (qC37)', async () => {
-  const { events, message } = await read(
+  const { events, message } = await assembled(
     (to) => to.text('Look: '),
     wrapped('["f",'),
     wrapped('"g"]'),
@@ -51,7 +37,7 @@ test('a call that stands for others is shown as those, at its seal, in its place
 })
 
 test('a stated seal expands a call before the response ends (G4, qC37)', async () => {
-  const { events } = await read(
+  const { events } = await assembled(
     wrapped('["f"]'),
     (to) => to.seal(0),
     (to) => to.text('Done.'),
@@ -61,7 +47,7 @@ test('a stated seal expands a call before the response ends (G4, qC37)', async (
 })
 
 test('a call that stands for no others is an ordinary one (qC37)', async () => {
-  const { events, message } = await read(wrapped('{"x":'), wrapped('1}'), ended)
+  const { events, message } = await assembled(wrapped('{"x":'), wrapped('1}'), ended)
   const call = { type: 'tool-call', id: 'p', name: 'all', input: { x: 1 } }
   expect(message.content).toEqual([call])
   expect(events).toEqual([
@@ -72,12 +58,12 @@ test('a call that stands for no others is an ordinary one (qC37)', async () => {
 })
 
 test('a call that is not JSON is never asked what it stands for (G7, qC37)', async () => {
-  const { message } = await read(wrapped('["f"'), ended)
+  const { message } = await assembled(wrapped('["f"'), ended)
   expect(message.content).toMatchObject([{ name: 'all', input: '["f"', inputError: expect.any(String) }])
 })
 
 test('a call that was cut off before its seal is in the partial message as it was (G11, qC37)', async () => {
-  const failure = await read(wrapped('["f"]')).catch((error: unknown) => error)
+  const failure = await assembled(wrapped('["f"]')).catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(ModelError)
   expect(failure).toMatchObject({ partial: { content: [{ id: 'p', name: 'all', input: ['f'] }] } })
 })

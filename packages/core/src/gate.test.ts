@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { askAgain } from '../test/again.ts'
 import {
   type AgentState,
   type AssistantMessage,
@@ -445,18 +446,8 @@ test('empty feedback gives the model a default sentence and a warning; the limit
 })
 
 test('retries of the model call and rejections of the gate count apart (E12, J10)', async () => {
-  const retryOnce: Middleware = {
-    name: 'retry once',
-    async *wrapModel(request, next) {
-      try {
-        return yield* next(request)
-      } catch {
-        return yield* next(request)
-      }
-    },
-  }
   const steps = ['first', 'second', 'third'].map((text) => [respond(fail()), respond(say(text))])
-  const middleware = [retryOnce, gate({ first: 'no', second: 'no' })]
+  const middleware = [askAgain, gate({ first: 'no', second: 'no' })]
   const model = scriptedModel(steps.flat())
   const { events, result } = await collect(createAgent({ model, maxSteps: 3, middleware }).stream('Go'))
   expect(result).toMatchObject({ text: 'third', steps: 3 })

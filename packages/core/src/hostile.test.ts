@@ -1,6 +1,7 @@
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { unhandledRejections } from '../test/rejections.ts'
 import {
   type AgentError,
   type AgentOptions,
@@ -12,19 +13,7 @@ import {
 } from './index.ts'
 import { call, collect, respond, say, scriptedModel } from './testing.ts'
 
-const unhandled: unknown[] = []
-const onUnhandled = (reason: unknown) => void unhandled.push(reason)
-
-beforeEach(() => {
-  unhandled.length = 0
-  process.on('unhandledRejection', onUnhandled)
-})
-
-afterEach(async () => {
-  await new Promise((resolve) => setImmediate(resolve))
-  process.off('unhandledRejection', onUnhandled)
-  if (unhandled.length > 0) throw new AggregateError(unhandled, 'rejections nobody handled')
-})
+unhandledRejections()
 
 const no = () => {
   throw new Error('no')

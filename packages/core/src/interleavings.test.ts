@@ -2,8 +2,11 @@ import { getEventListeners } from 'node:events'
 import { DiagLogLevel, diag } from '@opentelemetry/api'
 import { type ReadableSpan, TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep as pause } from '../test/clock.ts'
+import { startingEarly } from '../test/early-calls.ts'
+import { unhandledRejections } from '../test/rejections.ts'
 import {
   type Agent,
   AgentError,
@@ -19,7 +22,6 @@ import {
   type Middleware,
   type Model,
   ModelError,
-  map,
   memoryStore,
   RunAbortedError,
   type Tool,
@@ -127,15 +129,7 @@ const tools = Object.entries(KINDS).flatMap(([kind, execute]) =>
 )
 
 /** Starts each call that may as soon as it is sealed. */
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call' && !event.call.name.endsWith('external'))
-        run.callTool(event.call).catch(() => undefined)
-      return event
-    }),
-}
+const early = startingEarly({ only: ({ name }) => !name.endsWith('external') })
 
 const retry = (waitMs: number): Middleware => ({
   name: 'retry',
@@ -347,20 +341,14 @@ function checkProvisional(events: readonly AgentEvent[], over: boolean): void {
   if (over) expect([...open.values()].filter((count) => count > 0)).toEqual([])
 }
 
-const unhandled: unknown[] = []
-const onUnhandled = (reason: unknown) => void unhandled.push(reason)
+unhandledRejections()
 
 beforeEach(() => {
   vi.useFakeTimers()
-  process.on('unhandledRejection', onUnhandled)
-})
-
-afterEach(async () => {
-  vi.useRealTimers()
-  await turn()
-  process.off('unhandledRejection', onUnhandled)
-  diag.disable()
-  if (unhandled.length > 0) throw new AggregateError(unhandled, 'rejections nobody handled')
+  return () => {
+    vi.useRealTimers()
+    diag.disable()
+  }
 })
 
 const ends = new Map<string, number>()
@@ -437,8 +425,6 @@ async function check(options: Case): Promise<void> {
     if (!/\/[a-z]+_read\//.test(key)) expect([key, count]).toEqual([key, /\/asks_|\/nests_/.test(key) ? count : 1])
   }
 }
-
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 /** Over a run and those that resumed it each answered call has one `tool-end`. */
 function checkEnds(events: readonly AgentEvent[], messages: readonly Message[]): void {

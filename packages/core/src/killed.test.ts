@@ -43,6 +43,7 @@ async function kill(child: ChildProcess): Promise<void> {
 async function killedRun(folder: string, after: number, resumed?: string): Promise<string> {
   const child = fork(PROGRAM, [folder, ...(resumed === undefined ? [] : [resumed])], {
     execArgv: ['--conditions=@meanwhile/source', '--no-warnings'],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(scratch, 'compiled') },
   })
   children.add(child)
   const [{ id }] = (await once(child, 'message')) as [{ id: string }]

@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
 import {
   type AgentEvent,
   type AgentSetup,
@@ -40,8 +41,6 @@ const comparable = (events: readonly AgentEvent[]) =>
   events.map(({ runId: _, ...event }) => (event.type === 'tool-progress' ? { ...event, timestamp: 0 } : event))
 
 const texts = (messages: readonly Message[]) => messages.map(textOf)
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 test('a middleware with a name alone changes no event, request or message (C1)', async () => {
   const run = async (middleware: readonly Middleware[]) => {
@@ -122,7 +121,7 @@ test('beforeAgent runs once per run, before any model call, and what it changes 
     name: 'slow',
     async execute() {
       most = Math.max(most, ++executing)
-      await pause(10)
+      await sleep(10)
       executing--
       return 'done'
     },
@@ -478,19 +477,19 @@ test('next is lazy: nothing is requested or executed before its flow is pulled (
         name: 'waits',
         async *wrapAgent(setup, next) {
           const flow = next(setup)
-          await pause(100)
+          await sleep(100)
           seen.push(`model calls: ${model.requests.length}`)
           return yield* flow
         },
         async *wrapModel(request, next) {
           const flow = next(request)
-          await pause(100)
+          await sleep(100)
           seen.push(`model calls: ${model.requests.length}`)
           return yield* flow
         },
         async *wrapToolCall(call, next) {
           const flow = next(call)
-          await pause(100)
+          await sleep(100)
           return yield* flow
         },
       },
@@ -604,7 +603,7 @@ test('wrapToolCall gets its own call for each of several parallel calls of one t
     description: 'Takes its time.',
     input: z.object({ ms: z.number() }),
     async execute({ ms }) {
-      await pause(ms)
+      await sleep(ms)
       return `${ms} ms`
     },
   })
@@ -682,7 +681,7 @@ test('a failure comes up in wrapAgent as a throw, and its finally has run before
             seen.push(`caught ${error instanceof Error && error.message}`)
             throw error
           } finally {
-            await pause(100)
+            await sleep(100)
             seen.push('finally')
           }
         },
@@ -710,7 +709,7 @@ test('an abort comes up in wrapAgent as a throw, and its finally has run before 
             seen.push(`caught ${String(error)}`)
             throw error
           } finally {
-            await pause(100)
+            await sleep(100)
             seen.push('finally')
           }
         },

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
+import { sleep } from '../test/clock.ts'
 import { createAgent, type Middleware, type Model } from './index.ts'
 import { collect } from './testing.ts'
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 test('a stream that stands at a yield when the abort comes is pulled no more, and its close is waited for (K1)', async () => {
   const controller = new AbortController()
@@ -17,7 +16,7 @@ test('a stream that stands at a yield when the abort comes is pulled no more, an
         yield { type: 'text-delta', delta: 'b' }
         return { role: 'assistant', content: [{ type: 'text', text: 'ab' }], finishReason: 'stop' }
       } finally {
-        await pause(5)
+        await sleep(5)
         seen.push('closed')
       }
     },

@@ -1,6 +1,10 @@
 import fc from 'fast-check'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { askAgain } from '../test/again.ts'
+import { sleep } from '../test/clock.ts'
+import { startingEarly } from '../test/early-calls.ts'
+import { unhandledRejections } from '../test/rejections.ts'
 import {
   AgentError,
   type AgentEvent,
@@ -9,7 +13,6 @@ import {
   type FinishReason,
   type Message,
   type Middleware,
-  ModelError,
   type ToolContext,
   tool,
 } from './index.ts'
@@ -27,23 +30,13 @@ import {
   wait,
 } from './testing.ts'
 
-const unhandled: unknown[] = []
-const onUnhandled = (reason: unknown) => void unhandled.push(reason)
+unhandledRejections()
 
 beforeEach(() => {
   vi.useFakeTimers()
-  unhandled.length = 0
-  process.on('unhandledRejection', onUnhandled)
+  return () => vi.useRealTimers()
 })
 
-afterEach(async () => {
-  vi.useRealTimers()
-  await new Promise((resolve) => setImmediate(resolve))
-  process.off('unhandledRejection', onUnhandled)
-  if (unhandled.length > 0) throw new AggregateError(unhandled, 'rejections nobody handled')
-})
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const forever = () => new Promise<never>(() => undefined)
 const untilAborted = ({ signal }: ToolContext) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
@@ -126,33 +119,6 @@ const runs = fc.record({
   rejections: fc.integer({ min: 0, max: 2 }),
 })
 
-function early(type: 'tool-input-closed' | 'tool-call'): Middleware {
-  return {
-    name: 'early',
-    async *wrapModel(request, next, run) {
-      const flow = next(request)
-      for (;;) {
-        const step = await flow.next()
-        if (step.done) return step.value
-        if (step.value.type === type) run.callTool(step.value.call).catch(() => undefined)
-        yield step.value
-      }
-    },
-  }
-}
-
-const again: Middleware = {
-  name: 'again',
-  async *wrapModel(request, next) {
-    try {
-      return yield* next(request)
-    } catch (error) {
-      if (!(error instanceof ModelError)) throw error
-      return yield* next(request)
-    }
-  },
-}
-
 function strict(rejections: number): Middleware {
   let left = rejections
   return { name: 'strict', beforeFinalAnswer: () => (left-- > 0 ? { accept: false, feedback: 'Again.' } : undefined) }
@@ -173,8 +139,8 @@ test('every call in a history has exactly one result, in call order, however its
   await fc.assert(
     fc.asyncProperty(runs, async (options) => {
       const middleware = [
-        ...(options.again ? [again] : []),
-        ...(options.early ? [early(options.early)] : []),
+        ...(options.again ? [askAgain] : []),
+        ...(options.early ? [startingEarly({ at: options.early })] : []),
         strict(options.rejections),
       ]
       const { script, maxSteps, toolConcurrency, betweenTokens } = options

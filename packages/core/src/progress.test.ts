@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
 import { type AgentEvent, type AgentRun, createAgent, type Message, type Progress, tool } from './index.ts'
 import { call, collect, respond, say, scriptedModel } from './testing.ts'
 
@@ -11,12 +12,6 @@ afterEach(() => {
 })
 
 const input = z.object({})
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms)
-  })
-}
 
 /** A tool that yields these, one every 10 ms. */
 function reporting(reports: readonly Progress[]) {

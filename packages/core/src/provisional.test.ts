@@ -1,17 +1,10 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import {
-  AgentError,
-  type AgentEvent,
-  type AgentEventBody,
-  createAgent,
-  type Middleware,
-  type ModelEvent,
-  map,
-  type Run,
-  tool,
-} from './index.ts'
+import { askAgain } from '../test/again.ts'
+import { sleep } from '../test/clock.ts'
+import { early, startingEarly, withdrawing } from '../test/early-calls.ts'
+import { AgentError, type AgentEvent, type AgentEventBody, createAgent, type Middleware, tool } from './index.ts'
 import { call, collect, cut, end, fail, respond, say, scriptedModel, wait } from './testing.ts'
 
 beforeEach(() => {
@@ -35,41 +28,7 @@ const look = tool({
   },
 })
 
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms)
-  })
-}
-
-type Start = (event: ModelEvent, run: Run) => void
-
-/** Sees each model event, outside of what `inner` does. */
-function early(start: Start): Middleware {
-  return {
-    name: 'early',
-    async *wrapModel(request, next, run) {
-      return yield* map(next(request), (event) => {
-        if (event.type !== 'custom' && event.type !== 'attempt-failed') start(event, run)
-        return event
-      })
-    },
-  }
-}
-
-const atClosed: Start = (event, run) => {
-  if (event.type === 'tool-input-closed') run.callTool(event.call).catch(() => undefined)
-}
-
-const again: Middleware = {
-  name: 'again',
-  async *wrapModel(request, next) {
-    try {
-      return yield* next(request)
-    } catch {
-      return yield* next(request)
-    }
-  },
-}
+const atClosed = startingEarly({ at: 'tool-input-closed' })
 
 async function eventsOf(options: Parameters<typeof createAgent>[0]): Promise<readonly AgentEvent[]> {
   const reading = collect(createAgent(options).stream('go'))
@@ -114,7 +73,7 @@ test('what a call emits before its model call stands is provisional, and is then
     respond(call('look', { ms: 30 }), wait(20), say('and', { deltas: 1 })),
     respond(say('Done', { deltas: 1 })),
   ])
-  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [early(atClosed)] }))).toEqual([
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [atClosed] }))).toEqual([
     'tool-input-closed call_1_1',
     'tool-start call_1_1 provisional',
     'custom call_1_1 provisional',
@@ -134,7 +93,7 @@ test('the tool-end of a call that settled early waits for the commit, and for no
     respond(call('look', { ms: 10 }), call('look', { ms: 100 }), wait(50), say('and', { deltas: 1 })),
     respond(say('Done', { deltas: 1 })),
   ])
-  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [early(atClosed)] })).slice(6)).toEqual([
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [atClosed] })).slice(6)).toEqual([
     'custom call_1_2 provisional',
     'tool-call call_1_2',
     'tool-progress call_1_1 provisional',
@@ -151,16 +110,8 @@ test('the tool-end of a call that settled early waits for the commit, and for no
 })
 
 test('a call the loop does not ask for is discarded: nothing else follows (B8)', async () => {
-  const withdrawing: Middleware = {
-    name: 'withdrawing',
-    afterModel({ messages }) {
-      const last = messages.at(-1)
-      if (last?.role !== 'assistant') return
-      return { messages: [...messages.slice(0, -1), { ...last, content: last.content.slice(0, 1) }] }
-    },
-  }
   const model = scriptedModel([respond(say('Hm', { deltas: 1 }), call('look', { ms: 30 }))])
-  const events = await eventsOf({ model, tools: [look], middleware: [early(atClosed), withdrawing] })
+  const events = await eventsOf({ model, tools: [look], middleware: [atClosed, withdrawing('look')] })
   expect(ofCalls(events)).toEqual([
     'text-delta',
     'tool-input-closed call_1_1',
@@ -191,7 +142,7 @@ function caller(act: (look: (ms: number) => Promise<void>) => Promise<void>, log
 }
 
 test.each([
-  ['early', [early(atClosed)]],
+  ['early', [atClosed]],
   ['not eager', []],
 ])(
   'a call that a tool makes under an id it has used for another input is refused, and the first stands: %s (A23, H16)',
@@ -216,14 +167,14 @@ test('what a discarded call calls when it has settled is not made (K13)', async 
     respond(wait(50), call('look', { ms: 200 })),
     respond(say('Done')),
   ])
-  const events = await eventsOf({ model, tools: [look, leaves], middleware: [early(atClosed), again] })
+  const events = await eventsOf({ model, tools: [look, leaves], middleware: [atClosed, askAgain] })
   expect(log).toEqual(['ToolDiscardedError'])
   expect(ofCalls(events).filter((word) => word.includes('side'))).toEqual([])
 })
 
 test('a call of a response that must not be acted on is discarded before its tool-end (B6, B7, B8)', async () => {
   const model = scriptedModel([respond(call('look', { ms: 30 }), wait(10), end({ finishReason: 'content-filter' }))])
-  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [early(atClosed)] }))).toEqual([
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [atClosed] }))).toEqual([
     'tool-input-closed call_1_1',
     'tool-start call_1_1 provisional',
     'custom call_1_1 provisional',
@@ -236,7 +187,7 @@ test('a call of a response that must not be acted on is discarded before its too
 
 test('a call of a stream that fails for good is discarded (B8)', async () => {
   const model = scriptedModel([respond(call('look', { ms: 30 }), wait(10), fail())])
-  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [early(atClosed)] }))).toEqual([
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [atClosed] }))).toEqual([
     'tool-input-closed call_1_1',
     'tool-start call_1_1 provisional',
     'custom call_1_1 provisional',
@@ -248,7 +199,7 @@ test('a call of a stream that fails for good is discarded (B8)', async () => {
 
 test('a call whose run is aborted is discarded (B8)', async () => {
   const model = scriptedModel([respond(call('look', { ms: 30 }), wait(1_000))])
-  const agent = createAgent({ model, tools: [look], middleware: [early(atClosed)] })
+  const agent = createAgent({ model, tools: [look], middleware: [atClosed] })
   const controller = new AbortController()
   const reading = collect(agent.stream('go', { signal: controller.signal }))
   await vi.advanceTimersByTimeAsync(10)
@@ -265,8 +216,8 @@ test('a call whose run is aborted is discarded (B8)', async () => {
 })
 
 test.each([
-  ['outside', [early(atClosed), again]],
-  ['inside', [again, early(atClosed)]],
+  ['outside', [atClosed, askAgain]],
+  ['inside', [askAgain, atClosed]],
 ])(
   'started %s of a retry, the call is committed under the id of the attempt that stood (B8)',
   async (_, middleware) => {
@@ -299,7 +250,7 @@ test('a call the next attempt does not repeat is discarded when that has stood (
     respond(call('look', { ms: 7 }, { id: 'b' }), wait(10)),
     respond(say('Done', { deltas: 1 })),
   ])
-  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [again, early(atClosed)] }))).toEqual([
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [askAgain, atClosed] }))).toEqual([
     'tool-input-closed a',
     'tool-start a provisional',
     'custom a provisional',
@@ -334,14 +285,12 @@ test('no event of a call comes before the one that announced it, though a wrap h
     },
   }
   const model = scriptedModel([respond(call('look', { ms: 10 })), respond(say('Done', { deltas: 1 }))])
-  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [holding, early(atClosed)] })).slice(0, 4)).toEqual(
-    [
-      'tool-input-closed call_1_1',
-      'tool-start call_1_1 provisional',
-      'custom call_1_1 provisional',
-      'tool-progress call_1_1 provisional',
-    ],
-  )
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [holding, atClosed] })).slice(0, 4)).toEqual([
+    'tool-input-closed call_1_1',
+    'tool-start call_1_1 provisional',
+    'custom call_1_1 provisional',
+    'tool-progress call_1_1 provisional',
+  ])
 })
 
 test.each([
@@ -365,21 +314,19 @@ test.each([
       respond(call('look', { ms: 50 }), wait(10), say('and', { deltas: 1 }), end({ finishReason })),
       respond(say('Done', { deltas: 1 })),
     ])
-    const events = await eventsOf({ model, tools: [look], middleware: [swallowing, early(atClosed)] })
+    const events = await eventsOf({ model, tools: [look], middleware: [swallowing, atClosed] })
     expect(ofCalls(events).slice(0, story.length + 1)).toEqual(['text-delta', ...story])
   },
 )
 
 test('a call that starts after its announcement was read is seen when it starts, not when it is sealed (B7, B8)', async () => {
-  /** Starts a call some time after it has closed, as one does that has to look something up first. */
-  const later: Start = (event, run) => {
-    if (event.type === 'tool-input-closed') setTimeout(() => atClosed(event, run), 10)
-  }
+  // As one does that has to look something up first.
+  const later = startingEarly({ at: 'tool-input-closed', delay: 10 })
   const model = scriptedModel(
     [respond(call('look', { ms: 5 }), call('look', '{"ms":7}', { deltas: 8 })), respond(say('Done', { deltas: 1 }))],
     { pace: { firstToken: 0, betweenTokens: 20 } },
   )
-  const run = createAgent({ model, tools: [look], middleware: [early(later)] }).stream('go')
+  const run = createAgent({ model, tools: [look], middleware: [later] }).stream('go')
   const start = Date.now()
   const at: [number, string][] = []
   const reading = (async () => {
@@ -419,29 +366,22 @@ test('of each call the reader is told one whole story, however its run goes (B6,
       end({ finishReason: 'other' }),
     ),
   })
-  const when = fc.constantFrom<ModelEvent['type']>('tool-input-closed', 'tool-call')
+  const at = fc.constantFrom('tool-input-closed', 'tool-call')
   const abortAt = fc.option(fc.integer({ min: 0, max: 40 }))
   await fc.assert(
     fc.asyncProperty(
       fc.array(attempt, { minLength: 1, maxLength: 4 }),
       fc.record({
-        when,
+        at,
         delay: fc.integer({ min: 0, max: 6 }),
         withdraw: fc.boolean(),
         retryInside: fc.boolean(),
         abortAt,
       }),
-      async (attempts, { when, delay, withdraw, retryInside, abortAt }) => {
-        const starting = early((event, run) => {
-          if (event.type !== when || !('call' in event)) return
-          const start = () => {
-            run.callTool(event.call).catch(() => undefined)
-          }
-          if (delay === 0) start()
-          else setTimeout(start, delay)
-        })
-        const withdrawing: Middleware = {
-          name: 'withdrawing',
+      async (attempts, { at, delay, withdraw, retryInside, abortAt }) => {
+        const starting = startingEarly({ at, delay })
+        const taking: Middleware = {
+          name: 'taking',
           afterModel({ messages }) {
             const last = messages.at(-1)
             if (!withdraw || last?.role !== 'assistant') return
@@ -452,7 +392,7 @@ test('of each call the reader is told one whole story, however its run goes (B6,
           [...attempts.map(({ steps, end }) => respond(...steps, end)), respond(say('Done'))],
           { pace: { firstToken: 1, betweenTokens: 1 } },
         )
-        const middleware = retryInside ? [starting, again, withdrawing] : [again, starting, withdrawing]
+        const middleware = retryInside ? [starting, askAgain, taking] : [askAgain, starting, taking]
         const controller = new AbortController()
         const run = createAgent({ model, tools: [look], middleware }).stream('go', { signal: controller.signal })
         if (abortAt !== null) setTimeout(() => controller.abort(), abortAt)
@@ -512,10 +452,7 @@ test('a call that a wrap makes up, asking no model, goes through the commit gate
     },
   }
   const model = scriptedModel([])
-  const atSealed = early((event, run) => {
-    if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-  })
-  const collected = collect(createAgent({ model, tools: [look], middleware: [atSealed, cached] }).stream('go'))
+  const collected = collect(createAgent({ model, tools: [look], middleware: [early, cached] }).stream('go'))
   await vi.runAllTimersAsync()
   const { events, result } = await collected
   const told = events.filter((event) => event.type.startsWith('tool-') && event.type !== 'tool-call')

@@ -1,5 +1,7 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
+import { unhandledRejections } from '../test/rejections.ts'
 import {
   type AgentEvent,
   type AgentRun,
@@ -12,29 +14,17 @@ import {
 import { call, collect, fail, respond, say, scriptedModel, wait } from './testing.ts'
 
 const realTurn = setImmediate
-const unhandled: unknown[] = []
-const note = (reason: unknown) => unhandled.push(reason)
+const unhandled = unhandledRejections()
 
 beforeEach(() => {
   vi.useFakeTimers()
-  unhandled.length = 0
-  process.on('unhandledRejection', note)
-})
-afterEach(() => {
-  vi.useRealTimers()
-  process.off('unhandledRejection', note)
+  return () => vi.useRealTimers()
 })
 
 /** Node tells of unhandled rejections at the end of a turn. */
 function turn(): Promise<void> {
   return new Promise((resolve) => {
     realTurn(resolve)
-  })
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms)
   })
 }
 

@@ -1,33 +1,18 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Assembler, assemble } from './assemble.ts'
-import type { AssistantMessage, ToolCall } from './message.ts'
-import { DEFAULT_INPUT_LIMITS, type ModelEvent } from './model.ts'
-
-type Chunk = (to: Assembler) => void
-
-/** What comes of these chunks, and the end of the response. */
-async function read(...chunks: readonly Chunk[]): Promise<{ events: ModelEvent[]; message: AssistantMessage }> {
-  const all = [...chunks, (to: Assembler) => to.finish('tool-calls')]
-  const request = { takenIds: new Set<string>(), inputLimits: DEFAULT_INPUT_LIMITS }
-  const flow = assemble(request, ReadableStream.from(all), (chunk: Chunk, to) => chunk(to))
-  const events: ModelEvent[] = []
-  for (;;) {
-    const step = await flow.next()
-    if (step.done) return { events, message: step.value }
-    events.push(step.value)
-  }
-}
+import { assembled, type Chunk } from '../test/assembled.ts'
+import type { ToolCall } from './message.ts'
 
 /** The call whose arguments come in these pieces. */
 async function callOf(...pieces: readonly string[]) {
-  const { events, message } = await read(
+  const { events, message } = await assembled(
     (to) => to.call(0, { id: 'a', name: 'f' }),
     ...pieces.map(
       (delta): Chunk =>
         (to) =>
           to.call(0, { delta }),
     ),
+    (to) => to.finish('tool-calls'),
   )
   const shown = events.map((event) => (event.type === 'tool-input-delta' ? event.delta : '')).join('')
   return {

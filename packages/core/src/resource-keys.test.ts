@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
 import { AgentError, createAgent, interrupt, type Middleware, type Tool, type ToolContext, tool } from './index.ts'
 import { call, respond, say, scriptedModel } from './testing.ts'
 
@@ -13,8 +14,6 @@ const input = z.object({
   writes: z.array(z.string()).default([]),
 })
 type Input = z.infer<typeof input>
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** A tool `work` that names the keys it is told, and one `plain` that names none. */
 function workshop(more: Partial<Tool<Input, unknown>> = {}) {
@@ -350,3 +349,12 @@ test('what reads see and writes leave is what calls made one after another see a
     { numRuns: 200, seed: 1 },
   )
 }, 60_000)
+
+test('an abort lets nothing start that had waited for what it aborts (K1, H14)', async () => {
+  const { log, tools } = workshop()
+  const controller = new AbortController()
+  setTimeout(() => controller.abort(), 50)
+  const calls = [at('a', { ms: 100, writes: ['1'] }), at('b', { writes: ['1', '2'] }), at('c', { writes: ['2'] })]
+  await expect(run(calls, tools, { signal: controller.signal })).rejects.toThrow('aborted')
+  expect(log).toEqual(['0 start a', '100 end a'])
+})

@@ -2,6 +2,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { askAgain } from '../test/again.ts'
+import { startingEarly } from '../test/early-calls.ts'
 import {
   type AgentOptions,
   type AssistantMessage,
@@ -11,7 +13,6 @@ import {
   type Middleware,
   type Model,
   ModelError,
-  map,
   type Run,
   textOf,
   tool,
@@ -35,26 +36,7 @@ const final = tool({
   execute: ({ text }) => text,
 })
 
-const early: Middleware = {
-  name: 'early',
-  async *wrapModel(request, next, run) {
-    return yield* map(next(request), (event) => {
-      if (event.type === 'tool-input-closed') run.callTool(event.call).catch(() => undefined)
-      return event
-    })
-  },
-}
-
-const again: Middleware = {
-  name: 'again',
-  async *wrapModel(request, next) {
-    try {
-      return yield* next(request)
-    } catch {
-      return yield* next(request)
-    }
-  },
-}
+const early = startingEarly({ at: 'tool-input-closed' })
 
 /** Answers of one's own, one for each request; an error is thrown. */
 function answering(...answers: readonly (AssistantMessage | ModelError)[]): Model {
@@ -78,7 +60,7 @@ function answer(text: string, usage?: Usage): AssistantMessage {
 test.each([
   ['that calls a tool', [respond(say('Well'), call('add', { a: 1, b: 2 })), respond(say('It is 3'))], []],
   ['whose tools start early', [respond(say('Well'), call('add', { a: 1, b: 2 })), respond(say('It is 3'))], [early]],
-  ['that is retried', [respond(say('Well'), fail()), respond(say('It is 3'))], [again]],
+  ['that is retried', [respond(say('Well'), fail()), respond(say('It is 3'))], [askAgain]],
   ['whose tool gives the answer', [respond(call('final', { text: 'It is 3' }))], []],
 ])('agent.run gives a run %s the result that agent.stream gives it (B14)', async (_, script, middleware) => {
   const options = { tools: [add, final], middleware }
@@ -321,7 +303,7 @@ test('usage adds up every attempt that reported any, failed ones included, once 
   )
   const seen: Usage[] = []
   const counting: Middleware = { name: 'counting', beforeModel: (_, run) => void seen.push(run.usage) }
-  const result = await createAgent({ model, tools: [add], middleware: [counting, again] }).run('go')
+  const result = await createAgent({ model, tools: [add], middleware: [counting, askAgain] }).run('go')
   expect(result.usage).toEqual({ inputTokens: 111, outputTokens: 7, cacheReadTokens: 50, reasoningTokens: 0 })
   expect(seen).toEqual([{}, { inputTokens: 110, outputTokens: 5, cacheReadTokens: 50 }])
 })

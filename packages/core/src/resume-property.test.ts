@@ -3,6 +3,7 @@ import { TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { startingEarly } from '../test/early-calls.ts'
 import {
   type AgentResult,
   type AgentRun,
@@ -14,7 +15,6 @@ import {
   type Json,
   type Message,
   type Middleware,
-  map,
   memoryStore,
   type Tool,
   tool,
@@ -120,14 +120,7 @@ function agentOf(plan: Plan, deeds: Deeds, here: Process, asking: boolean, check
       return result
     },
   }
-  const early: Middleware = {
-    name: 'early',
-    wrapModel: (request, next, run) =>
-      map(next(request), (event) => {
-        if (event.type === 'tool-call') run.callTool(event.call, { ceiling: 'reversible' }).catch(() => undefined)
-        return event
-      }),
-  }
+  const early = startingEarly({ ceiling: 'reversible' })
   return createAgent({
     name: 'planned',
     model: {

@@ -1,11 +1,14 @@
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
+import { early, withdrawing } from '../test/early-calls.ts'
 import {
   AgentError,
   type AgentOptions,
   type AgentResult,
   type AgentRun,
+  agentTool,
   type Checkpoint,
   CheckpointConflictError,
   CheckpointCorruptError,
@@ -20,7 +23,6 @@ import {
   interrupt,
   type Json,
   type Middleware,
-  map,
   memoryStore,
   type Run,
   type Tool,
@@ -38,7 +40,6 @@ beforeEach(() => {
 })
 
 const anything = z.record(z.string(), z.unknown())
-const sleep = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms))
 
 /** Works for so many milliseconds. */
 const worker = (
@@ -391,6 +392,17 @@ test('a newer format, another agent and a missing tool are refused each with its
   expect([did, bare.model.requests]).toEqual([[], []])
 })
 
+test('a call that nobody had begun to make is missed with its tool as well (L18)', async () => {
+  const { agent } = agentOf([respond(call('send'), wait(10))])
+  const run = agent.stream('Go')
+  await vi.advanceTimersByTimeAsync(5)
+  void run.cancel({ at: 'after-model' })
+  const { result } = await played(run)
+  const bare = agentOf([], { tools: [] })
+  await expect(bare.agent.resume(result.checkpoint as Checkpoint).result).rejects.toThrow('lacks its tool send')
+  expect(did).toEqual([])
+})
+
 test('damaged bytes, or none, under an id are refused, and stay (L18)', async () => {
   const { checkpoint } = await interrupted()
   const checkpoints = memoryStore()
@@ -564,6 +576,59 @@ test('a second next after a resume counts on from the attempts before (C14)', as
   expect(textsOf(result)).toEqual(['Go', 'ok', 'Done'])
 })
 
+test('what a run had abandoned before it was interrupted, it lists when it has gone on (K12, L13)', async () => {
+  const deaf = worker('deaf', 'read', { timeout: 50 })
+  const { agent } = agentOf([respond(call('deaf', { ms: 10_000 })), respond(call('book')), respond(say('Done'))], {
+    tools: [deaf, book],
+    grace: 10,
+  })
+  const first = await played(agent.stream('Go'))
+  expect(first.result).toMatchObject({ status: 'interrupted', abandoned: ['call_1_1'] })
+  const stored = JSON.parse(JSON.stringify(first.checkpoint)) as Checkpoint
+  const last = await played(agent.resume(stored, answersTo(first.result)))
+  expect(last.result).toMatchObject({ status: 'completed', abandoned: ['call_1_1'] })
+})
+
+test('the gate of a resumed step is told how the model’s answer had ended (L8, E1)', async () => {
+  const reasons: unknown[] = []
+  const asking: Middleware = {
+    name: 'asking',
+    beforeFinalAnswer: ({ finishReason }, run) => {
+      reasons.push(finishReason)
+      if (run.answers.length === 0) throw interrupt('good enough?')
+    },
+  }
+  const direct = worker('direct', 'read', { returnDirect: true })
+  const responses = [respond(call('direct'), end({ finishReason: 'stop' }))]
+  const { agent } = agentOf(responses, { tools: [direct], middleware: [asking] })
+  const { result } = await played(agent.stream('Go'))
+  const stored = JSON.parse(JSON.stringify(result.checkpoint)) as Checkpoint
+  const last = await played(agent.resume(stored, answersTo(result)))
+  expect(reasons).toEqual(['stop', 'stop'])
+  expect(last.result).toMatchObject({ stopReason: 'return-direct', finishReason: 'stop' })
+})
+
+test('what a nested agent asks is asked still when the run stops in beforeAgent, answered or not (L4, L8)', async () => {
+  let asks = false
+  const asking: Middleware = {
+    name: 'asking',
+    beforeAgent: (_, run) => {
+      if (asks && run.answers.length === 0) throw interrupt('who are you?')
+    },
+  }
+  const model = scriptedModel([respond(call('book')), respond(say('Booked.'))])
+  const expert = createAgent({ model, name: 'expert', description: 'Books.', tools: [book] })
+  const responses = [respond(call('expert', { request: 'Book' })), respond(say('Done'))]
+  const { agent } = agentOf(responses, { tools: [agentTool(expert)], middleware: [asking] })
+  const first = await played(agent.stream('Go'))
+  asks = true
+  const second = await played(agent.resume(first.checkpoint as Checkpoint, answersTo(first.result)))
+  expect(second.result.interrupts).toMatchObject([{ payload: 'really?' }, { payload: 'who are you?' }])
+  const third = await played(agent.resume(second.checkpoint as Checkpoint, answersTo(second.result)))
+  expect(third.result.text).toBe('Done')
+  expect(did).toEqual(['book 1 []', 'book 2 ["yes"]'])
+})
+
 test('the set-up is built anew for a resume, and what beforeAgent changes holds (C6)', async () => {
   const { result, checkpoint } = await interrupted({ tools: [], middleware: [adding] })
   const { agent, model } = agentOf([respond(say('Done'))], { tools: [], middleware: [adding] })
@@ -644,15 +709,6 @@ test('a call that is cancelled after the model makes what it makes on the side, 
   expect(did).toEqual(['plan', 'read 1', 'send 1'])
   expect(textsOf(done.result)).toEqual(['Go', 'send done', 'read done', 'Done'])
 })
-
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-      return event
-    }),
-}
 
 test('a checkpoint holds the early calls: what settled is joined, not made again, and not undone by the stop (H27, O9)', async () => {
   const { checkpoints, id } = await killed([respond(call('read'), call('hold'), wait(100), say('late'))], 50, {
@@ -761,17 +817,8 @@ test('an early call that asks is heard when the loop asks for it, at its normal 
 })
 
 test('with one slot an early call that asks and is then discarded holds nobody back (O7, A22)', async () => {
-  const withdraw: Middleware = {
-    name: 'withdraw',
-    afterModel: ({ messages }) => {
-      const last = messages.at(-1)
-      if (last?.role !== 'assistant') return
-      const content = last.content.filter((part) => part.type !== 'tool-call' || part.name !== 'book')
-      return { messages: [...messages.slice(0, -1), { ...last, content }] }
-    },
-  }
   const { agent } = agentOf([respond(call('book'), call('send')), respond(say('Done'))], {
-    middleware: [withdraw, early],
+    middleware: [withdrawing('book'), early],
     toolConcurrency: 1,
   })
   const { result } = await played(agent.stream('Go'))

@@ -1,6 +1,8 @@
 import { getEventListeners } from 'node:events'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
+import { unhandledRejections } from '../test/rejections.ts'
 import {
   AgentError,
   ConfigError,
@@ -16,22 +18,12 @@ import {
 } from './index.ts'
 
 const EPOCH = 1_000_000
-const unhandled: unknown[] = []
-const note = (reason: unknown) => void unhandled.push(reason)
+unhandledRejections()
 
 beforeEach(() => {
   vi.useFakeTimers({ now: EPOCH })
-  unhandled.length = 0
-  process.on('unhandledRejection', note)
+  return () => vi.useRealTimers()
 })
-afterEach(async () => {
-  vi.useRealTimers()
-  await new Promise((resolve) => setImmediate(resolve))
-  process.off('unhandledRejection', note)
-  if (unhandled.length > 0) throw new AggregateError(unhandled, 'rejections nobody handled')
-})
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 function made<Output>(
   execute: (input: { n: number }, context: ToolContext) => Output | Promise<Output> | AsyncGenerator<Progress, Output>,

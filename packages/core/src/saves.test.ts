@@ -1,9 +1,11 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
 import {
   type AgentOptions,
   type AgentRun,
   type Checkpoint,
+  CheckpointConflictError,
   type CheckpointStore,
   createAgent,
   type Effect,
@@ -25,7 +27,6 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-const sleep = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms))
 const never = () => new Promise<never>(() => undefined)
 
 const worker = (name: string, effect: Effect) =>
@@ -267,4 +268,16 @@ test('without a store nothing is saved, and nothing waits (L1, L15)', async () =
   const { result } = await settled(agent.stream('Go'))
   expect(result).toMatchObject({ text: 'Done' })
   expect(result).not.toHaveProperty('checkpoint')
+})
+
+test('a store that has told of a conflict is not asked to save the run again (L19)', async () => {
+  const { store, saves } = storeThat(async (_, count) => {
+    await sleep(20)
+    if (count === 3) throw new CheckpointConflictError('r', 2, 5)
+  })
+  const calls = [call('read', { ms: 5 }), call('read', { ms: 50, n: 2 }), call('read', { ms: 100, n: 3 })]
+  const { agent } = agentOf([respond(...calls), respond(say('Done'))], { checkpoints: store })
+  const { error } = await settled(agent.stream('Go'))
+  expect(error).toBeInstanceOf(CheckpointConflictError)
+  expect(saves).toHaveLength(3)
 })

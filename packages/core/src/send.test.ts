@@ -1,5 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
 import {
   type AgentEvent,
   type AgentOptions,
@@ -21,7 +22,6 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 const at = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 
 function toolOf(name: string, options: Omit<Partial<Tool>, 'needs'> = {}): Tool {

@@ -1,6 +1,7 @@
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
+import { askAgain } from '../test/again.ts'
 import { observed } from '../test/observed.ts'
 import { createAgent, interrupt, type Middleware, type Run, textOf, tool } from './index.ts'
 import { call, collect, end, fail, respond, say, scriptedModel, wait } from './testing.ts'
@@ -180,17 +181,7 @@ test('nobody asks on the side of a run that is over, but work that was handed ov
 
 test('the attempts of each model call on the side are counted for themselves', async () => {
   const { telemetry, spans } = observed()
-  const again: Middleware = {
-    name: 'again',
-    aroundSideCalls: true,
-    async *wrapModel(request, next) {
-      try {
-        return yield* next(request)
-      } catch {
-        return yield* next(request)
-      }
-    },
-  }
+  const again: Middleware = { ...askAgain, aroundSideCalls: true }
   const asking: Middleware = {
     name: 'asking',
     async beforeModel(_, run) {

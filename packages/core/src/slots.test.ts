@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { callAgain } from '../test/again.ts'
+import { sleep } from '../test/clock.ts'
 import { AgentError, createAgent, interrupt, type Middleware, type Run, type Tool, tool } from './index.ts'
 import { call, respond, say, scriptedModel } from './testing.ts'
 
@@ -10,8 +12,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers()
 })
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** A tool `work` that takes as long as it is told, and a log of what happens when. */
 function setup() {
@@ -208,17 +208,7 @@ test('a call that a wrap saves from what would have ended the run goes on in its
       return context.callId
     },
   }
-  const retry: Middleware = {
-    name: 'retry',
-    async *wrapToolCall(call, next) {
-      try {
-        return yield* next(call)
-      } catch {
-        return yield* next(call)
-      }
-    },
-  }
-  await run([task('a', 10), task('b', 10)], [fatal], 1, [retry])
+  await run([task('a', 10), task('b', 10)], [fatal], 1, [callAgain])
   expect(log).toEqual([
     ['start', 'a', 0],
     ['end', 'a', 10],
@@ -226,6 +216,34 @@ test('a call that a wrap saves from what would have ended the run goes on in its
     ['end', 'a', 20],
     ['start', 'b', 20],
     ['end', 'b', 30],
+  ])
+})
+
+test('in the slot of a call that threw what ends the run nothing starts any more, though a wrap keeps that to itself for a while (A12)', async () => {
+  const { log, work } = setup()
+  const fatal = {
+    ...work,
+    async execute(input: { ms: number }, context: Parameters<typeof work.execute>[1]) {
+      await work.execute(input, context)
+      throw new AgentError('that was it')
+    },
+  }
+  const holding: Middleware = {
+    name: 'holding',
+    async *wrapToolCall(call, next) {
+      try {
+        return yield* next(call)
+      } catch (error) {
+        await sleep(20)
+        throw error
+      }
+    },
+  }
+  const running = run([task('a', 10), task('b', 300), task('c', 10)], [fatal], 2, [holding])
+  await expect(running).rejects.toThrow('that was it')
+  expect(log.filter(([what]) => what === 'start')).toEqual([
+    ['start', 'a', 0],
+    ['start', 'b', 0],
   ])
 })
 

@@ -1,12 +1,13 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
+import { early } from '../test/early-calls.ts'
 import {
   AgentError,
   type AgentOptions,
   createAgent,
   type Middleware,
-  map,
   type Progress,
   type Tool,
   type ToolContext,
@@ -24,7 +25,6 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const at = () => performance.now() - begin
 const LIMIT = 'work was cut off after its limit of 100 ms; its effect may have happened'
 
@@ -296,14 +296,6 @@ test('a call that ends in time leaves no timer, and one whose run is aborted nei
 test('a call that goes on beyond its time limit and is discarded is reported as not undone (I10, H23)', async () => {
   const undone: unknown[] = []
   const model = scriptedModel([respond(call('work'), wait(2_000), end({ finishReason: 'other' }))])
-  const early: Middleware = {
-    name: 'early',
-    wrapModel: (request, next, run) =>
-      map(next(request), (event) => {
-        if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-        return event
-      }),
-  }
   const booking = work(() => sleep(5_000).then(() => 'booked'), {
     effect: 'reversible',
     compensate: (_, output) => void undone.push(output),

@@ -2,6 +2,8 @@ import { getEventListeners } from 'node:events'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
+import { early } from '../test/early-calls.ts'
 import { createAgent, type Middleware, type Run, runTool, type Tool, ToolBusyError, tool } from './index.ts'
 import { call, cut, respond, type ScriptResponse, say, scriptedModel, wait } from './testing.ts'
 
@@ -14,7 +16,6 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const at = () => performance.now() - begin
 const BUSY = 'Not run: work is busy with 1 call, as many as it allows at once.'
 
@@ -273,22 +274,9 @@ test('whatever waits for which slots: no limit is passed, and none idle while a 
 
 const ones = (count: number, first: number) => ({ width: 2, durations: [first, ...Array<number>(count - 1).fill(1)] })
 
-const eager: Middleware = {
-  name: 'eager',
-  async *wrapModel(request, next, run) {
-    const flow = next(request)
-    for (;;) {
-      const step = await flow.next()
-      if (step.done) return step.value
-      if (step.value.type === 'tool-call') run.callTool(step.value.call).catch(() => undefined)
-      yield step.value
-    }
-  },
-}
-
 test('an early call that finds no slot waits, and starts early if one comes free (O6)', async () => {
   const { log, work } = limited({ limit: 1, whenFull: 'fail' })
-  const run = running([respond(task('a', 100), task('b', 100), wait(150))], [work], { middleware: [eager] })
+  const run = running([respond(task('a', 100), task('b', 100), wait(150))], [work], { middleware: [early] })
   await vi.runAllTimersAsync()
   expect(log).toEqual(['0 start a', '100 end a', '100 start b', '200 end b'])
   expect(await textsOf(run)).toEqual(['a', 'b'])
@@ -296,7 +284,7 @@ test('an early call that finds no slot waits, and starts early if one comes free
 
 test('an early call that found no slot is answered as busy when the loop asks, not before (O6)', async () => {
   const { log, work } = limited({ limit: 1, whenFull: 'fail' })
-  const run = running([respond(task('a', 500), task('b', 100), wait(150))], [work], { middleware: [eager] })
+  const run = running([respond(task('a', 500), task('b', 100), wait(150))], [work], { middleware: [early] })
   await vi.advanceTimersByTimeAsync(149)
   expect(run.toolStatus('b')).toEqual({ state: 'queued' })
   await vi.advanceTimersByTimeAsync(1)
@@ -308,7 +296,7 @@ test('an early call that found no slot is answered as busy when the loop asks, n
 
 test('an early call that found no slot and whose response does not stand is never made (O6)', async () => {
   const { log, work } = limited({ limit: 1, whenFull: 'fail' })
-  const run = running([respond(task('a', 500), task('b', 100), wait(150), cut())], [work], { middleware: [eager] })
+  const run = running([respond(task('a', 500), task('b', 100), wait(150), cut())], [work], { middleware: [early] })
   await vi.runAllTimersAsync()
   await expect(run.result).rejects.toMatchObject({ code: 'stream_truncated' })
   expect(log.filter((line) => line.includes('b'))).toEqual([])

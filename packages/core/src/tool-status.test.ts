@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
 import { createAgent, type Middleware, map, type Progress, type Tool, type ToolStatus, tool } from './index.ts'
 import { call, respond, say, scriptedModel } from './testing.ts'
 
@@ -11,8 +12,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers()
 })
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 const download = tool({
   name: 'download',

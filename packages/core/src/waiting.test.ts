@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../test/clock.ts'
 import {
   createAgent,
   interrupt,
@@ -21,8 +22,6 @@ beforeEach(() => {
   begin = performance.now()
 })
 afterEach(() => void vi.useRealTimers())
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 const input = z.object({
   ms: z.number().default(10),

@@ -1,11 +1,13 @@
 /** A process whose run is killed: an agent with five tools that write down what they do, and a model that speaks at a pace. */
 
 import { appendFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { type Agent, createAgent, type Effect, type Middleware, map, tool } from '@meanwhile/core'
+import { type Agent, createAgent, type Effect, tool } from '@meanwhile/core'
 import { fileStore } from '@meanwhile/core/stores/file'
 import { call, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { z } from 'zod'
+import { startingEarly } from './early-calls.ts'
 
 /** A line of the log: a tool's function was entered, or is done. */
 export interface Deed {
@@ -48,14 +50,7 @@ const SCRIPT = [
 ]
 
 /** Starts what is not external while the model still speaks. */
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call') run.callTool(event.call, { ceiling: 'reversible' }).catch(() => undefined)
-      return event
-    }),
-}
+const early = startingEarly({ ceiling: 'reversible' })
 
 /** The same in each process: which response comes next, the history says. */
 export function agentIn(folder: string): Agent {
@@ -95,6 +90,8 @@ export function agentIn(folder: string): Agent {
 const [folder, id] = process.argv.slice(2)
 if (process.send && folder !== undefined) {
   process.on('disconnect', () => process.exit())
+  // Killed, it could not do so at its end: what it has compiled is there for the next one.
+  flushCompileCache()
   const agent = agentIn(folder)
   const run = id === undefined ? agent.stream('Go') : agent.resume(id)
   process.send({ id: run.id })

@@ -1,9 +1,10 @@
 /** A process that saves to a store, told what by the test that forked it, until it is done or killed. */
 
-import type { CheckpointStore } from '@meanwhile/core'
-import { CheckpointConflictError } from '@meanwhile/core'
-import { fileStore } from '@meanwhile/core/stores/file'
-import { sqliteStore } from '@meanwhile/core/stores/sqlite'
+// Only what stores are made of: the process is started so often that all of core would cost seconds.
+import { CheckpointConflictError } from '../src/checkpoint-errors.ts'
+import type { CheckpointStore } from '../src/checkpoint-store.ts'
+import { fileStore } from '../src/stores/file.ts'
+import { sqliteStore } from '../src/stores/sqlite.ts'
 
 export type Kind = 'file' | 'sqlite'
 

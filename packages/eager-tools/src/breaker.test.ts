@@ -125,6 +125,38 @@ test('members a call has started with that change later are a divergence, member
   expect((await run(tellingModel([prefixed('{"ms":0,"n":1}'), done]))).warnings).toEqual([])
 })
 
+test('a member that comes after the arguments had closed is a divergence (H35)', async () => {
+  const more: Said = { name: 'look', closed: '{"n":1}', sealed: '{"n":1,"ms":5}' }
+  const { log, warnings } = await run(tellingModel([response(more), done]))
+  expect(log).toEqual(['0 look 1', '100 look 1'])
+  expect(warnings).toEqual([first('look')])
+})
+
+test('a call that has started on less gets the rest as soon as it has closed, whatever the breaker says by then (H35, H31)', async () => {
+  const got: string[] = []
+  const begin = performance.now()
+  const opening: Moment[] = [
+    [0, (to) => to.call(0, { name: 'read', delta: '{"n":1,' })],
+    [0, (to) => to.call(1, { name: 'read', delta: '{"n":2,"ms":1}' })],
+    [100, (to) => to.seal(1, '{"n":3,"ms":1}')],
+    [200, (to) => to.call(0, { delta: '"ms":0}' })],
+    [300, (to) => to.seal(0)],
+    [400, (to) => to.finish('tool-calls')],
+  ]
+  const read = workshop().make('read', 'read', {
+    needs: ['n'],
+    async execute({ n }, context) {
+      await (context as NeedsContext<unknown>).rest
+      got.push(`${Math.round(performance.now() - begin)} ${String(n)}`)
+      return 'read'
+    },
+  })
+  const agent = createAgent({ model: tellingModel([opening, done]), tools: [read], middleware: [eagerTools()] })
+  const { warnings } = await played(agent.run('Go'))
+  expect(warnings).toEqual([first('read')])
+  expect(got).toContain('200 1')
+})
+
 test('arguments that a hook has changed are no divergence of the model (H35)', async () => {
   const { warnings } = await run(tellingModel([response(look(1)), done]), [eagerTools(), editing])
   expect(warnings).toEqual([])

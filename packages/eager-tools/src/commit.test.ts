@@ -2,7 +2,6 @@ import {
   AgentError,
   type AssistantPart,
   createAgent,
-  type Message,
   type Middleware,
   type Tool,
   ToolDiscardedError,
@@ -20,37 +19,22 @@ import {
   scriptedModel,
   wait,
 } from '@meanwhile/core/testing'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { played } from '../test/clock.ts'
-import { bare, outline, toolOutline } from '../test/outline.ts'
-import { type Moment, tellingModel } from '../test/telling-model.ts'
+import { bare, outline, results, toolOutline } from '../test/outline.ts'
+import { unhandledRejections } from '../test/rejections.ts'
+import { type Moment, sayDone, tellingModel } from '../test/telling-model.ts'
 import { after, input, workshop } from '../test/workshop.ts'
 import { eagerTools } from './index.ts'
 
-const unhandled: unknown[] = []
-const note = (reason: unknown) => void unhandled.push(reason)
+unhandledRejections()
 
 beforeEach(() => {
   vi.useFakeTimers()
-  process.on('unhandledRejection', note)
-})
-afterEach(async () => {
-  vi.useRealTimers()
-  await new Promise((resolve) => setImmediate(resolve))
-  process.off('unhandledRejection', note)
-  const [reason] = unhandled.splice(0)
-  if (reason !== undefined) throw new Error('a rejection nobody handled', { cause: reason })
+  return () => vi.useRealTimers()
 })
 
 const done = respond(say('Done.'))
-const sayDone: Moment[] = [
-  [0, (to) => to.text('Done.')],
-  [0, (to) => to.finish('stop')],
-]
-
-const results = (messages: readonly Message[] = []) =>
-  messages.flatMap((message) => (message.role === 'tool' ? [message] : []))
-
 /** A run of these responses by an agent with the workshop's tools and eagerTools. */
 async function ran(
   responses: readonly ScriptResponse[],
@@ -70,7 +54,7 @@ async function ran(
 }
 
 /** Closed at 100 ms as `{"n":1,"ms":500}`, sealed at 200 ms with this text, the stream ends at 300. */
-const changing = (final: string, name = 'look'): Moment[][] => [
+const changing = (final: string, name = 'look'): (readonly Moment[])[] => [
   [
     [100, (to) => to.call(0, { id: 'c1', name, delta: '{"n":1,"ms":500}' })],
     [200, (to) => to.seal(0, final)],

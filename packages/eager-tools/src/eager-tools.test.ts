@@ -12,7 +12,7 @@ import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/cor
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { played } from '../test/clock.ts'
-import { outline, toolOutline } from '../test/outline.ts'
+import { outline, results, toolOutline } from '../test/outline.ts'
 import { after, input, workshop } from '../test/workshop.ts'
 import { eagerTools } from './index.ts'
 
@@ -20,9 +20,6 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 const done = respond(say('Done.'))
-
-const results = (messages: readonly Message[] = []) =>
-  messages.flatMap((message) => (message.role === 'tool' ? [message] : []))
 
 test('a read starts in the turn of the event loop in which its closing delta is handled, while the stream is open (H6)', async () => {
   const { log, tools } = workshop()

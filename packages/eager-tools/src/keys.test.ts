@@ -142,6 +142,16 @@ test('until an earlier call is sealed it may name any key: a read may wait for i
   expect(log).toEqual(['0 look a', '10 look b', '40 glance e', '100 put c', '100 look d'])
 })
 
+test('until a read is sealed it may name any key: a write that is sealed waits for that, and starts early then (H14, G6)', async () => {
+  const moments: Moment[] = [
+    ...response([say('look', 'a', { at: 0, late: true }), say('put', 'b', { at: 10 })], 'cut', 50),
+    [60, (to) => to.seal(0)],
+    [100, (to) => to.finish('tool-calls')],
+  ]
+  const { log } = await ran([moments])
+  expect(log).toEqual(['0 look a', '60 put b'])
+})
+
 test('a write that changes its mind about its key is not overtaken by a read of the new one (H14, H8)', async () => {
   const calls = [say('put', 'a', { at: 0, late: true }), say('look', 'b', { at: 10 })]
   const moments: Moment[] = [

@@ -9,36 +9,24 @@ import {
 } from '@meanwhile/core'
 import { collect } from '@meanwhile/core/testing'
 import fc from 'fast-check'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { accounts } from '../test/accounts.ts'
 import { played, timeOf } from '../test/clock.ts'
 import { library, page } from '../test/library.ts'
 import { bare, outline, toolOutline } from '../test/outline.ts'
+import { unhandledRejections } from '../test/rejections.ts'
 import { retrying } from '../test/retrying.ts'
-import { type Moment, tellingModel } from '../test/telling-model.ts'
+import { type Moment, sayDone, tellingModel } from '../test/telling-model.ts'
 import { after, workshop } from '../test/workshop.ts'
 import { eagerTools, type Policy } from './index.ts'
 
-const unhandled: unknown[] = []
-const note = (reason: unknown) => void unhandled.push(reason)
+const unhandled = unhandledRejections()
 
 beforeEach(() => {
   vi.useFakeTimers()
-  process.on('unhandledRejection', note)
+  return () => vi.useRealTimers()
 })
-afterEach(async () => {
-  vi.useRealTimers()
-  await new Promise((resolve) => setImmediate(resolve))
-  process.off('unhandledRejection', note)
-  const [reason] = unhandled.splice(0)
-  if (reason !== undefined) throw new Error('a rejection nobody handled', { cause: reason })
-})
-
-const sayDone: Moment[] = [
-  [0, (to) => to.text('Done.')],
-  [0, (to) => to.finish('stop')],
-]
 
 /** A call of `read`, 100 ms between its deltas, sealed with the last one; then, 100 ms later, the end. */
 function reading(deltas: readonly string[], { id = 'c1', final }: { id?: string; final?: string } = {}): Moment[] {

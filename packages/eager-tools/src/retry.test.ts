@@ -1,12 +1,4 @@
-import {
-  type AssistantMessage,
-  createAgent,
-  type Message,
-  type Middleware,
-  ModelError,
-  type Tool,
-  tool,
-} from '@meanwhile/core'
+import { type AssistantMessage, createAgent, type Middleware, ModelError, type Tool, tool } from '@meanwhile/core'
 import {
   call,
   collect,
@@ -21,7 +13,7 @@ import {
 } from '@meanwhile/core/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { played } from '../test/clock.ts'
-import { outline, toolOutline } from '../test/outline.ts'
+import { outline, results, toolOutline } from '../test/outline.ts'
 import { retrying } from '../test/retrying.ts'
 import { tellingModel } from '../test/telling-model.ts'
 import { after, input, workshop } from '../test/workshop.ts'
@@ -31,9 +23,6 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 const done = respond(say('Done.'))
-
-const results = (messages: readonly Message[] = []) =>
-  messages.flatMap((message) => (message.role === 'tool' ? [message] : []))
 
 interface RanOptions {
   readonly tools?: readonly Tool[]

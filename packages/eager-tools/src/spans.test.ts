@@ -228,6 +228,18 @@ test('a call held back by one slot, or by the last step, says so (H28, H5, H12)'
   expect(dispatch(lastStep.tool('direct'))).toMatchObject({ 'dispatch.deferral_reason': 'last_step' })
 })
 
+test('work in the background begins when its model call has stood, and says why (H5, H28)', async () => {
+  const build = workshop().make('build', 'read', { background: true })
+  const { tool } = await spansOf(
+    [respond(call('build', { n: 1 }, { deltas: 1 }), wait(100), say('So.')), done, done, done],
+    { tools: [build] },
+  )
+  expect(dispatch(tool('build'))).toMatchObject({
+    'dispatch.mode': 'after_model',
+    'dispatch.deferral_reason': 'background',
+  })
+})
+
 test('a call that a further attempt joins has a link to each attempt that asked, and says how it ended (O4, H28)', async () => {
   const { tool, named } = await spansOf(
     [

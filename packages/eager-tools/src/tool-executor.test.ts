@@ -16,27 +16,21 @@ import {
 import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { spanTree } from '@meanwhile/harness/otlp'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { played } from '../test/clock.ts'
 import { library } from '../test/library.ts'
 import { toolOutline } from '../test/outline.ts'
 import { pushed } from '../test/pushed.ts'
+import { unhandledRejections } from '../test/rejections.ts'
 import { workshop } from '../test/workshop.ts'
 import { createToolExecutor, eagerTools, type FinishedResponse, type ToolExecutor } from './index.ts'
 
-const unhandled: unknown[] = []
-const note = (reason: unknown) => void unhandled.push(reason)
+unhandledRejections()
 
 beforeEach(() => {
   vi.useFakeTimers()
-  process.on('unhandledRejection', note)
-})
-afterEach(() => {
-  vi.useRealTimers()
-  process.off('unhandledRejection', note)
-  const [rejection] = unhandled.splice(0)
-  if (rejection !== undefined) throw rejection
+  return () => vi.useRealTimers()
 })
 
 const asked = (id: string, name: string, input: object): ToolCall => ({ type: 'tool-call', id, name, input })

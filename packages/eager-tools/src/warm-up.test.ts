@@ -1,33 +1,21 @@
 import { createAgent, type Middleware, type Tool, type ToolContext, tool, type WarmContext } from '@meanwhile/core'
 import { collect } from '@meanwhile/core/testing'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { accounts } from '../test/accounts.ts'
 import { played } from '../test/clock.ts'
+import { unhandledRejections } from '../test/rejections.ts'
 import { retrying } from '../test/retrying.ts'
-import { type Moment, tellingModel } from '../test/telling-model.ts'
+import { type Moment, sayDone, tellingModel } from '../test/telling-model.ts'
 import { after } from '../test/workshop.ts'
 import { eagerTools, type Policy } from './index.ts'
 
-const unhandled: unknown[] = []
-const note = (reason: unknown) => void unhandled.push(reason)
+unhandledRejections()
 
 beforeEach(() => {
   vi.useFakeTimers()
-  process.on('unhandledRejection', note)
+  return () => vi.useRealTimers()
 })
-afterEach(async () => {
-  vi.useRealTimers()
-  await new Promise((resolve) => setImmediate(resolve))
-  process.off('unhandledRejection', note)
-  const [reason] = unhandled.splice(0)
-  if (reason !== undefined) throw new Error('a rejection nobody handled', { cause: reason })
-})
-
-const sayDone: Moment[] = [
-  [0, (to) => to.text('Done.')],
-  [0, (to) => to.finish('stop')],
-]
 
 /** Named at 100 ms, its input complete at 300, the response at 400. */
 const browsing = (id = 'c1', input = '{"url":"a"}'): Moment[] => [

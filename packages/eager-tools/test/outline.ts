@@ -1,6 +1,6 @@
 /** Events so short that a whole run of them can be compared. */
 
-import type { AgentEvent } from '@meanwhile/core'
+import type { AgentEvent, Message, ToolMessage } from '@meanwhile/core'
 
 /** Without what differs from run to run, and without what starting early has saved. */
 export function bare(events: readonly AgentEvent[]): object[] {
@@ -18,6 +18,11 @@ export function outline(events: readonly AgentEvent[]): string[] {
 /** The same of the events about calls at work. */
 export function toolOutline(events: readonly AgentEvent[]): string[] {
   return outline(events.filter((event) => 'callId' in event))
+}
+
+/** What the calls of a history came to, in its order. */
+export function results(messages: readonly Message[] = []): readonly ToolMessage[] {
+  return messages.filter((message) => message.role === 'tool')
 }
 
 function details(event: AgentEvent): readonly string[] {

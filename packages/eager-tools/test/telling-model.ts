@@ -6,6 +6,12 @@ import { after } from './workshop.ts'
 /** At so many milliseconds of its response the model says this. What it throws is the failure of the response. */
 export type Moment = readonly [at: number, tell: (to: Assembler) => void]
 
+/** The last response of a run with tools. */
+export const sayDone: readonly Moment[] = [
+  [0, (to) => to.text('Done.')],
+  [0, (to) => to.finish('stop')],
+]
+
 /** Each request gets the next response; the last one is said again. */
 export function tellingModel(responses: readonly (readonly Moment[])[]): Model & { readonly requests: number } {
   let requests = 0

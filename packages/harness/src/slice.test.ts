@@ -100,6 +100,11 @@ test('the k-th pair of surrogates is cut between its halves', () => {
   expect(cuts(text, { surrogates: 3 })).toHaveLength(1)
 })
 
+test('a half that stands alone is no pair', () => {
+  const text = String.raw`"\ud83cx\ud83c\udf0e"`
+  expect(cuts(text, { surrogates: 1 })).toEqual([String.raw`"\ud83cx\ud83c`, String.raw`\udf0e"`])
+})
+
 test('escapes of arguments, which are escaped once more in the event, are cut too', () => {
   const text = JSON.stringify(String.raw`{"a":"\ud83c\udf0d"}`)
   expect(cuts(text, { surrogates: 1 })).toEqual([String.raw`"{\"a\":\"\\ud83c`, String.raw`\\udf0d\"}"`])

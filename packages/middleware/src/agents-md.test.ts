@@ -1,8 +1,8 @@
-import { createAgent, interrupt, type Tool, tool } from '@meanwhile/core'
+import { createAgent } from '@meanwhile/core'
 import { call, collect, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { z } from 'zod'
+import { ask, goneOn } from '../test/asking.ts'
 import { type AgentsMdOptions, agentsMd } from './agents-md.ts'
 import type { FileBackend } from './file-backend.ts'
 import { FileError } from './file-error.ts'
@@ -164,22 +164,12 @@ test('an include that leads out of the root ends the run, and nothing is read of
 })
 
 test('they are read once per run, and again on resume (N55)', async () => {
-  const ask = tool({
-    name: 'ask',
-    description: 'Asks.',
-    input: z.object({}),
-    execute(_, { answers }) {
-      if (answers.length === 0) throw interrupt('Well?')
-      return 'Well.'
-    },
-  }) as Tool
   const model = scriptedModel([respond(call('ask')), respond(call('ask', { n: 1 })), respond(say('Done.'))])
   const memory = memoryBackend({ 'AGENTS.md': 'Before.' })
   const agent = createAgent({ model, tools: [ask], middleware: [agentsMd({ backend: memory })] })
   const first = await agent.run('Go')
   await memory.write('AGENTS.md', new TextEncoder().encode('After.'))
-  const second = await agent.resume(first.checkpoint ?? '', { [first.interrupts?.[0]?.id ?? '']: null }).result
-  await agent.resume(second.checkpoint ?? '', { [second.interrupts?.[0]?.id ?? '']: null }).result
+  await goneOn(agent, await goneOn(agent, first))
   const texts = model.requests.map(({ messages }) => /Before|After/.exec(JSON.stringify(messages[0]))?.[0])
   expect(texts).toEqual(['Before', 'After', 'After'])
 })

@@ -1,4 +1,4 @@
-import { createAgent, type Middleware, type Run, type Tool, textOf, tool } from '@meanwhile/core'
+import { createAgent, type Middleware, type Run, type Tool, type ToolCall, textOf, tool } from '@meanwhile/core'
 import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -189,6 +189,31 @@ test('an early call leaves room for those before it in call order (N14)', async 
     expect(made).toEqual(['send 1'])
     expect(result?.messages[3]).toMatchObject({ callId: 'c2', isError: true })
   }
+})
+
+test('what a failed attempt had announced takes no room of an early call, and neither does a call its provider has made (N14, G16)', async () => {
+  const limits = { toolCalls: 1, onLimit: 'answer' } as const
+  const again = await ran(
+    [respond(call('send', { n: 1 }, { id: 'a1' }), fail()), respond(call('look', { n: 2 }, { id: 'b1' })), done],
+    limits,
+    { inner: [retryModel({ random: () => 0 }), early] },
+  )
+  expect(again.made).toEqual(['look 2'])
+  const theirs: ToolCall = { type: 'tool-call', id: 'p1', name: 'web_search', input: {}, providerResult: 'found' }
+  const ours: ToolCall = { type: 'tool-call', id: 'c1', name: 'look', input: { n: 3 } }
+  const searching: Middleware = {
+    name: 'searching',
+    async *wrapModel(request, next, run) {
+      if (run.step > 1) return yield* next(request)
+      for (const call of [theirs, ours]) {
+        yield { type: 'tool-input-start', id: call.id, name: call.name }
+        yield { type: 'tool-call', call }
+      }
+      return { role: 'assistant', content: [theirs, ours], finishReason: 'tool-calls' }
+    },
+  }
+  const searched = await ran([done], limits, { inner: [early, searching] })
+  expect(searched.made).toEqual(['look 3'])
 })
 
 test('two runs at once share no count (N13)', async () => {

@@ -3,6 +3,7 @@ import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/c
 import { afterEach, expect, test, vi } from 'vitest'
 import { toolResults } from '../test/tool-results.ts'
 import type { FileBackend, FolderEntry } from './file-backend.ts'
+import { FileError } from './file-error.ts'
 import { filesystem } from './filesystem.ts'
 import { memoryBackend } from './memory-backend.ts'
 
@@ -321,6 +322,23 @@ test('grep gives files, content or counts, files by default (N38)', async () => 
     'error: gone: there is no such folder',
     'error: invalid input for grep: output: must be one of files, content, count',
   ])
+})
+
+test('a folder that cannot be listed is passed over, unless it alone was asked for (N38)', async () => {
+  const memory = memoryBackend({ 'open/a.txt': 'hit', 'shut/b.txt': 'hit' })
+  const backend: FileBackend = {
+    ...memory,
+    async list(path, options) {
+      if (path === 'shut') throw new FileError('failed', path, 'may not be read')
+      return memory.list(path, options)
+    },
+  }
+  const [all, shut, names] = await read(backend, [
+    call('grep', { pattern: 'hit' }),
+    call('grep', { pattern: 'hit', path: 'shut' }),
+    call('glob', { pattern: '**' }),
+  ])
+  expect([all, shut, names]).toEqual(['open/a.txt', 'error: shut: may not be read', 'open/a.txt'])
 })
 
 test('a search is bounded: in the lines shown, in their length, in the size of a file, and in its time (N38)', async () => {

@@ -1,8 +1,8 @@
-import { type AgentSetup, createAgent, interrupt, type Tool, textOf, tool } from '@meanwhile/core'
+import { type AgentSetup, createAgent, textOf } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { z } from 'zod'
+import { ask, goneOn } from '../test/asking.ts'
 import { toolResults } from '../test/tool-results.ts'
 import { memoryBackend } from './memory-backend.ts'
 import { type PlanTasksOptions, planTasks, type Task } from './plan-tasks.ts'
@@ -168,15 +168,6 @@ test('whatever is done, no task waits for itself and every edge has two ends tha
 })
 
 test('the plan survives interrupt and resume, and each run has its own (N46)', async () => {
-  const ask = tool({
-    name: 'ask',
-    description: 'Asks.',
-    input: z.object({}),
-    execute(_, { answers }) {
-      if (answers.length === 0) throw interrupt('Well?')
-      return 'Well.'
-    },
-  }) as Tool
   const responses = [
     respond(call('task_create', { subject: 'One' })),
     respond(call('ask')),
@@ -185,9 +176,7 @@ test('the plan survives interrupt and resume, and each run has its own (N46)', a
     respond(say('Done.')),
   ]
   const agent = createAgent({ model: scriptedModel(responses), tools: [ask], middleware: [planTasks()] })
-  const { checkpoint, interrupts = [] } = await agent.run('Go')
-  const { messages } = await agent.resume(JSON.parse(JSON.stringify(checkpoint)), { [interrupts[0]?.id ?? '']: null })
-    .result
+  const { messages } = await goneOn(agent, await agent.run('Go'))
   const last = messages.findLast(({ role }) => role === 'tool')
   expect(last && textOf(last)).toBe('1 [pending] One\n2 [pending] Two')
 

@@ -545,3 +545,19 @@ test('it goes inside what adds to a request, and outside of a time limit, which 
   const texts = model.requests[0]?.messages.map(textOf).join('\n')
   expect(texts).toContain('Use [api-key].')
 })
+
+test('a message that has changed since it was sent is looked through again (N56)', async () => {
+  const message = { role: 'user' as const, content: '' }
+  const asking: Middleware = {
+    name: 'asking',
+    async beforeModel(_, run) {
+      for (const content of ['Nothing yet.', `My key: ${KEY}`]) {
+        message.content = content
+        await run.callModel({ messages: [message] })
+      }
+    },
+  }
+  const responses = [respond(say('1')), respond(say('2')), respond(say('3'))]
+  const { requests } = await ran(responses, {}, { middleware: [asking] })
+  expect(requests[1]?.messages.map(({ content }) => content)).toEqual(['My key: [api-key]'])
+})

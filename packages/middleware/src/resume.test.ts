@@ -1,18 +1,10 @@
 /** What the middlewares of a run know, they know after a resume, too. */
 
-import {
-  type Agent,
-  type AgentResult,
-  createAgent,
-  interrupt,
-  type Middleware,
-  type Tool,
-  textOf,
-  tool,
-} from '@meanwhile/core'
+import { type AgentResult, createAgent, interrupt, type Middleware, type Tool, textOf, tool } from '@meanwhile/core'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait as silence } from '@meanwhile/core/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { goneOn } from '../test/asking.ts'
 import { played } from '../test/clock.ts'
 import { answerGuard } from './answer-guard.ts'
 import { wait } from './backoff.ts'
@@ -52,12 +44,6 @@ function agentOf(responses: readonly ScriptResponse[], middleware: readonly Midd
   }) as Tool
   const model = scriptedModel(responses)
   return { agent: createAgent({ model, tools: [ask, look], middleware }), model, ran }
-}
-
-/** Goes on from what is left of a checkpoint when it was written down, with an answer to what was asked. */
-function goneOn(agent: Agent, { checkpoint, interrupts = [] }: AgentResult): Promise<AgentResult> {
-  const answers = Object.fromEntries(interrupts.map(({ id }) => [id, null]))
-  return agent.resume(JSON.parse(JSON.stringify(checkpoint)), answers).result
 }
 
 const asking = respond(call('ask'))

@@ -122,6 +122,18 @@ test('invalid input, an unknown tool and an AgentError are not repeated, whateve
   expect(when).not.toHaveBeenCalled()
 })
 
+test('what may not be repeated goes up as it is, also from a later try (N8)', async () => {
+  class Special extends AgentError {}
+  const special = new Special('enough')
+  const ended = await worked({
+    work: ({ attempt }) => {
+      if (attempt === 2) throw special
+      throw new Error('not yet')
+    },
+  })
+  expect([ended.error, ended.tries.length]).toEqual([special, 2])
+})
+
 test('what came back as a result, a denial say, is not repeated (N8)', async () => {
   const seen = vi.fn()
   const denying: Middleware = {

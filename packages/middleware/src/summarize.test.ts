@@ -5,6 +5,7 @@ import {
   type Message,
   type Middleware,
   memoryStore,
+  TimeoutError,
   type Tool,
   type ToolMessage,
   textOf,
@@ -188,6 +189,21 @@ test('an empty, cut off or failed summary leaves the history untouched and gives
       warnings: [{ code: 'summary-failed', message, source: 'summarize' }],
     })
   }
+})
+
+test('a summary that takes too long is one that failed (N28)', async () => {
+  const limiting: Middleware = {
+    name: 'limiting',
+    aroundSideCalls: true,
+    async *wrapModel(request, next) {
+      if (request.messages.some((message) => message.role === 'user' && message.origin === 'summarize'))
+        throw new TimeoutError('model', 10)
+      return yield* next(request)
+    },
+  }
+  const model = scriptedModel([respond(say('Done.'))])
+  const { result } = await collect(createAgent({ model, middleware: [summarize(always), limiting] }).stream(history))
+  expect(result).toMatchObject({ text: 'Done.', warnings: [{ code: 'summary-failed', source: 'summarize' }] })
 })
 
 test('an abort while it is written ends the run as ever, without a warning (N28)', async () => {

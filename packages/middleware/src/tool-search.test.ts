@@ -1,7 +1,8 @@
-import { createAgent, interrupt, type Middleware, type Tool, textOf, tool } from '@meanwhile/core'
+import { createAgent, type Middleware, type Tool, textOf, tool } from '@meanwhile/core'
 import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { ask, goneOn } from '../test/asking.ts'
 import { approve } from './approve.ts'
 import { summarize } from './summarize.ts'
 import { type ToolSearchOptions, toolSearch } from './tool-search.ts'
@@ -104,15 +105,17 @@ test('found tools stay for the run, added behind the others in the order of thei
   expect([results[1], results[4]]).toEqual(['weather ran', 'send_mail ran'])
 })
 
+test('what the history of a new run tells of having been found is shown from its first step on (N48)', async () => {
+  const { messages } = await searched([[call('tool_search', { query: 'add' })]])
+  const { model, agent } = agentOf([])
+  await agent.run([...messages, { role: 'user', content: 'And now?' }])
+  expect(model.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([['tool_search', 'add']])
+})
+
 test('found tools stay across a resume, and are forgotten with the run (N48)', async () => {
-  const ask = make('ask', 'Asks.', (_, { answers }) => {
-    if (answers.length === 0) throw interrupt('Well?')
-    return 'Well.'
-  })
   const steps = [[call('tool_search', { query: 'add' })], [call('ask')], [call('add')]]
   const { agent, model } = agentOf(steps, { own: [ask] })
-  const { checkpoint, interrupts = [] } = await agent.run('Go')
-  const resumed = await agent.resume(JSON.parse(JSON.stringify(checkpoint)), { [interrupts[0]?.id ?? '']: null }).result
+  const resumed = await goneOn(agent, await agent.run('Go'))
   expect(model.requests.at(-1)?.tools.map(({ name }) => name)).toEqual(['ask', 'tool_search', 'add'])
   expect(resumed.messages.filter(({ role }) => role === 'tool').map(textOf)).toEqual([
     'add: Adds two numbers.',

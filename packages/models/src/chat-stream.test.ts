@@ -38,6 +38,18 @@ test('calls are told apart by their index, interleaved as they may be (G9, qC1)'
   ])
 })
 
+test('an index goes on with its call though the id beside it changes, until a name begins another (G9, qC6)', async () => {
+  const calls = await callsOf(
+    { index: 0, id: 'a', n: 'f', a: '{"x":' },
+    { index: 0, id: 'b', a: '1}' },
+    { index: 0, id: 'c', n: 'g', a: '{}' },
+  )
+  expect(calls).toEqual([
+    ['a', 'f', { x: 1 }],
+    ['c', 'g', {}],
+  ])
+})
+
 test('calls without an index are told apart by their id (G9, qC2)', async () => {
   const calls = await callsOf({ id: 'a', n: 'f', a: '{"x":1}' }, { id: 'b', n: 'g', a: '{"y":' }, { id: 'b', a: '2}' })
   expect(calls).toEqual([

@@ -230,3 +230,11 @@ test.each(wires)(
     expect(failure).toMatchObject({ code: 'unknown', retryable: false })
   },
 )
+
+test.each(wires)('$name: so is an error of another kind that a connection was the cause of (J2)', async (wire) => {
+  const cause = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' })
+  const body = new ReadableStream({ pull: (controller) => controller.error(new Error('the body broke', { cause })) })
+  const headers = { 'content-type': 'text/event-stream' }
+  const failed = await failureOf(ask(wire.model(async () => new Response(body, { headers }))))
+  expect(failed).toMatchObject({ name: 'ModelError', code: 'connection', retryable: true })
+})

@@ -33,9 +33,7 @@ function opened(kind: Kind): { store: CheckpointStore; close(): void } {
 }
 
 function start(kind: Kind): { child: ChildProcess; next(): Promise<Report>; tell(order: Order): void } {
-  const child = fork(PROGRAM, [kind, pathOf(kind)], {
-    execArgv: ['--conditions=@meanwhile/source', '--no-warnings'],
-  })
+  const child = fork(PROGRAM, [kind, pathOf(kind)], { execArgv: ['--no-warnings'] })
   children.add(child)
   const reports: Report[] = []
   let wake = (): void => {}

@@ -3,6 +3,8 @@ import { context, type Span, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../../test/clock.ts'
+import { early, withdrawing } from '../../test/early-calls.ts'
 import { type Observed, observed } from '../../test/observed.ts'
 import {
   type Agent,
@@ -12,7 +14,6 @@ import {
   interrupt,
   type Middleware,
   type Model,
-  map,
   memoryStore,
   type Tool,
   textOf,
@@ -24,6 +25,7 @@ import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '..
 
 beforeAll(() => {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  return () => context.disable()
 })
 
 beforeEach(() => {
@@ -31,7 +33,6 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const input = z.object({})
 
 /** Starts and ends a span in whatever is active, as an instrumented library does. */
@@ -60,15 +61,6 @@ async function played(work: Promise<unknown>): Promise<void> {
   await done
 }
 
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-      return event
-    }),
-}
-
 const done = respond(say('Done.'))
 
 function agentOf(here: Observed, responses: readonly ScriptResponse[], options: Partial<AgentOptions>): Agent {
@@ -87,14 +79,14 @@ for (const mode of ['eager', 'waiting'] as const) {
       async *execute() {
         try {
           note('at first')
-          await after(10)
+          await sleep(10)
           note('after await')
           yield { progress: 0.5 }
           note('after yield')
-          await after(10)
+          await sleep(10)
         } finally {
           note('finally')
-          await after(10)
+          await sleep(10)
           note('at last')
         }
       },
@@ -138,7 +130,7 @@ test('a tool that is aborted, and a generator that is closed, clean up in their 
       try {
         for (;;) {
           yield { progress: 0 }
-          await after(10)
+          await sleep(10)
         }
       } finally {
         note('closed: finally')
@@ -166,7 +158,7 @@ test('hooks and wraps: before next, after it, after each event, and in finally',
     name: 'nosy',
     beforeAgent: () => note('beforeAgent'),
     async beforeModel() {
-      await after(1)
+      await sleep(1)
       note('beforeModel')
     },
     afterModel: () => note('afterModel'),
@@ -256,20 +248,13 @@ test('what a run does beside hooks, models and tools stands under its span; what
     effect: 'reversible',
     execute: () => 'moved',
     async compensate() {
-      await after(1)
+      await sleep(1)
       note('compensate')
     },
   }) as Tool
-  const withdraw: Middleware = {
-    name: 'withdraw',
-    afterModel: ({ messages }) => {
-      const last = messages.at(-1)
-      if (last?.role === 'assistant') return { messages: [...messages.slice(0, -1), { ...last, content: [] }] }
-    },
-  }
   const agent = agentOf(here, [respond(call('move'), wait(10), say('.')), done], {
     tools: [move],
-    middleware: [withdraw, early],
+    middleware: [withdrawing(), early],
     checkpoints: store,
     prepareInput(input) {
       note('prepareInput')
@@ -324,7 +309,7 @@ test('two runs at once keep to their own traces, under the span that was active 
     input: z.object({ of: z.string() }),
     effect: 'read',
     async execute({ of }) {
-      await after(20)
+      await sleep(20)
       note(`${of}: inside`)
     },
   }) as Tool
@@ -423,7 +408,7 @@ test('the reader keeps its own context: in its loop, between its loops, and when
     effect: 'read',
     async *execute() {
       for (const progress of [0.1, 0.2, 0.3]) {
-        await after(10)
+        await sleep(10)
         yield { progress }
       }
     },

@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs'
 import { SamplingDecision } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { askAgain } from '../../test/again.ts'
+import { early } from '../../test/early-calls.ts'
 import { observed } from '../../test/observed.ts'
-import { createAgent, type Middleware, map, type Tool, tool } from '../index.ts'
+import { createAgent, type Middleware, type Tool, tool } from '../index.ts'
 import { call, end, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 // docs/telemetry.md, which is made of semconv.ts, says the truth: what is on which span, when, and on which metric.
@@ -44,24 +46,6 @@ function kindOf(span: string): string {
   return SPANS[span.split(' ')[0] ?? ''] ?? 'unknown'
 }
 
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-      return event
-    }),
-}
-const again: Middleware = {
-  name: 'again',
-  async *wrapModel(request, next) {
-    try {
-      return yield* next(request)
-    } catch {
-      return yield* next(request)
-    }
-  },
-}
 /** Answers itself, takes back what was asked, looks at the answer. */
 const cache: Middleware = {
   name: 'cache',
@@ -138,7 +122,7 @@ test('every attribute and metric of a run that has them all is documented where 
       stopSequences: ['x'],
       seed: 1,
     },
-    middleware: [again, cache, early],
+    middleware: [askAgain, cache, early],
     telemetry: { ...telemetry, captureContent: true },
   })
   const run = agent.run('Go', { conversationId: 'talk' })

@@ -1,16 +1,15 @@
 import { beforeEach, expect, test, vi } from 'vitest'
-import { z } from 'zod'
+import { sleep } from '../../test/clock.ts'
+import { early } from '../../test/early-calls.ts'
 import { observed } from '../../test/observed.ts'
+import { toolOf } from '../../test/tools.ts'
 import {
   type AgentOptions,
   type AgentRun,
   type BackgroundHandle,
   createAgent,
   type Middleware,
-  map,
   type Tool,
-  type ToolContext,
-  tool,
 } from '../index.ts'
 import { call, cut, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
@@ -21,32 +20,19 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-const after = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
-const input = z.object({ n: z.number().optional() })
-const toolOf = (name: string, execute: (context: ToolContext) => unknown, more: Omit<Partial<Tool>, 'needs'> = {}) =>
-  tool({ name, description: name, input, effect: 'read', execute: (_, context) => execute(context), ...more }) as Tool
 const boom = () => {
   throw new RangeError('boom')
 }
 
 const tools: readonly Tool[] = [
-  toolOf('look', () => after(50)),
-  toolOf('stay', () => after(600)),
+  toolOf('look', () => sleep(50)),
+  toolOf('stay', () => sleep(600)),
   toolOf('broken', boom),
-  toolOf('late', () => after(600), { timeout: 100 }),
-  toolOf('back', () => after(600), { background: { atEnd: 'detach' } }),
+  toolOf('late', () => sleep(600), { timeout: 100 }),
+  toolOf('back', () => sleep(600), { background: { atEnd: 'detach' } }),
   toolOf('makes', ({ run }) => run?.callTool({ type: 'tool-call', id: 'side', name: 'stay', input: {} })),
 ]
 
-/** Starts each call as soon as it is sealed. */
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-      return event
-    }),
-}
 const through: Middleware = {
   name: 'through',
   beforeAgent: () => undefined,
@@ -138,7 +124,7 @@ const endings: Readonly<Record<string, Ending>> = {
       {
         name: 'tardy',
         async *wrapToolCall({ id, name }) {
-          await after(1_000)
+          await sleep(1_000)
           return { role: 'tool', callId: id, name, content: [] }
         },
       },

@@ -1,8 +1,10 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { startingEarly, withdrawing } from '../../test/early-calls.ts'
 import { type Observed, observed } from '../../test/observed.ts'
 import {
   type Agent,
+  type AgentOptions,
   type AgentResult,
   type AgentRun,
   agentTool,
@@ -12,7 +14,6 @@ import {
   interrupt,
   type Middleware,
   type Model,
-  map,
   type Tool,
   tool,
 } from '../index.ts'
@@ -40,15 +41,7 @@ const work = (name: string, ms: number) =>
   }) as Tool
 
 /** Starts each call as soon as it is sealed. */
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call')
-        run.callTool(event.call, { attributes: { [DISPATCH_EVIDENCE]: 'sealed' } }).catch(() => undefined)
-      return event
-    }),
-}
+const early = startingEarly({ attributes: { [DISPATCH_EVIDENCE]: 'sealed' } })
 
 /** A resume that asks anew gets the same response. */
 function modelOf(...responses: readonly ScriptResponse[]): Model {
@@ -107,8 +100,13 @@ async function told(seen: Observed, run: AgentRun, cancel?: CancelOptions): Prom
   return [story, result]
 }
 
+interface Started {
+  readonly agent: Agent
+  readonly seen: Observed
+}
+
 /** The run until it stops, and from there on. */
-async function stopped(agent: Agent, seen: Observed, cancel?: CancelOptions): Promise<readonly [Told, Told]> {
+async function stopped({ agent, seen }: Started, cancel?: CancelOptions): Promise<readonly [Told, Told]> {
   const [first, { checkpoint, interrupts = [] }] = await told(seen, agent.stream('Go'), cancel)
   if (!checkpoint) throw new Error('no checkpoint')
   const answers = Object.fromEntries(interrupts.map(({ id }) => [id, 'yes']))
@@ -128,10 +126,14 @@ const asking: Middleware = {
 const twoCalls = respond(call('quick', {}), call('slow', {}), wait(200))
 const tools = [work('quick', 5), work('slow', 5_000)]
 
-test('cancelled now, early calls are cancelled, settled or cut off; one is reused then, the other made again (K4, L20)', async () => {
+/** An agent that starts both early. */
+function starter({ model = modelOf(twoCalls), middleware = [] }: Partial<AgentOptions> = {}): Started {
   const seen = observed()
-  const agent = createAgent({ model: modelOf(twoCalls), tools, middleware: [early], telemetry: seen.telemetry })
-  expect(await stopped(agent, seen, { at: 'now' })).toEqual([
+  return { agent: createAgent({ model, tools, middleware: [early, ...middleware], telemetry: seen.telemetry }), seen }
+}
+
+test('cancelled now, early calls are cancelled, settled or cut off; one is reused then, the other made again (K4, L20)', async () => {
+  expect(await stopped(starter(), { at: 'now' })).toEqual([
     {
       status: 'cancelled',
       spans: ['quick cancelled 0', 'slow cancelled 0'],
@@ -148,9 +150,7 @@ test('cancelled now, early calls are cancelled, settled or cut off; one is reuse
 })
 
 test('cancelled after the model, early calls are cancelled, whether they settle within the grace time or not (K5, K15)', async () => {
-  const seen = observed()
-  const agent = createAgent({ model: modelOf(twoCalls), tools, middleware: [early], telemetry: seen.telemetry })
-  expect(await stopped(agent, seen, { at: 'after-model' })).toEqual([
+  expect(await stopped(starter(), { at: 'after-model' })).toEqual([
     {
       status: 'cancelled',
       spans: ['quick cancelled 0', 'slow cancelled 0'],
@@ -167,9 +167,7 @@ test('cancelled after the model, early calls are cancelled, whether they settle 
 })
 
 test('cancelled after the tools, early calls are committed like any others, and a resume has none of them (K5)', async () => {
-  const seen = observed()
-  const agent = createAgent({ model: modelOf(twoCalls), tools, middleware: [early], telemetry: seen.telemetry })
-  expect(await stopped(agent, seen, { at: 'after-tools' })).toEqual([
+  expect(await stopped(starter(), { at: 'after-tools' })).toEqual([
     {
       status: 'cancelled',
       spans: ['quick committed 0', 'slow committed 0'],
@@ -181,9 +179,7 @@ test('cancelled after the tools, early calls are committed like any others, and 
 })
 
 test('interrupted before they are asked for, early calls are interrupted, and committed by the resume (L3)', async () => {
-  const seen = observed()
-  const options = { model: modelOf(twoCalls), tools, middleware: [early, asking], telemetry: seen.telemetry }
-  expect(await stopped(createAgent(options), seen)).toEqual([
+  expect(await stopped(starter({ middleware: [asking] }))).toEqual([
     {
       status: 'interrupted',
       spans: ['quick interrupted 0', 'slow interrupted 0'],
@@ -200,17 +196,15 @@ test('interrupted before they are asked for, early calls are interrupted, and co
 })
 
 test('a question that a cancel absorbs makes no early call interrupted (K17)', async () => {
-  const seen = observed()
-  const options = { model: modelOf(twoCalls), tools, middleware: [early, asking], telemetry: seen.telemetry }
-  const [first] = await stopped(createAgent(options), seen, { at: 'after-tools' })
+  const [first] = await stopped(starter({ middleware: [asking] }), { at: 'after-tools' })
   expect(first).toMatchObject({ status: 'cancelled', spans: ['quick cancelled 0', 'slow cancelled 0'] })
 })
 
 test('what a resume finds in its checkpoint and does not ask for is discarded there, and counts as that (O9)', async () => {
-  const seen = observed()
   const responses = [twoCalls]
-  const model: Model = { ...modelOf(), stream: (request) => modelOf(...responses).stream(request) }
-  const agent = createAgent({ model, tools, middleware: [early], telemetry: seen.telemetry })
+  const { agent, seen } = starter({
+    model: { ...modelOf(), stream: (request) => modelOf(...responses).stream(request) },
+  })
   const [first, { checkpoint }] = await told(seen, agent.stream('Go'), { at: 'now' })
   responses[0] = respond(say('Never mind.'))
   const [second] = await told(seen, agent.resume(checkpoint ?? ''))
@@ -224,18 +218,8 @@ test('what a resume finds in its checkpoint and does not ask for is discarded th
 })
 
 test('a call that was let go of before the run is cancelled stays discarded (H20)', async () => {
-  const seen = observed()
-  const withdrawing: Middleware = {
-    name: 'withdrawing',
-    afterModel({ messages }) {
-      const answer = messages.at(-1)
-      if (answer?.role !== 'assistant') return
-      const content = answer.content.filter((part) => part.type !== 'tool-call' || part.name !== 'quick')
-      return { messages: [...messages.slice(0, -1), { ...answer, content }] }
-    },
-  }
   const model = modelOf(respond(call('quick', {}), call('slow', {})))
-  const agent = createAgent({ model, tools, middleware: [early, withdrawing], telemetry: seen.telemetry })
+  const { agent, seen } = starter({ model, middleware: [withdrawing('quick')] })
   const [first] = await told(seen, agent.stream('Go'), { at: 'now' })
   expect(first).toEqual({
     status: 'cancelled',
@@ -246,8 +230,7 @@ test('a call that was let go of before the run is cancelled stays discarded (H20
 })
 
 test('an aborted run keeps nothing: its early calls are discarded (K1)', async () => {
-  const seen = observed()
-  const agent = createAgent({ model: modelOf(twoCalls), tools, middleware: [early], telemetry: seen.telemetry })
+  const { agent, seen } = starter()
   const controller = new AbortController()
   const run = agent.stream('Go', { signal: controller.signal })
   await vi.advanceTimersByTimeAsync(100)
@@ -287,7 +270,7 @@ test('cancelled now with the run round it, what an agent’s early calls have do
     tools: [agentTool(inner)],
     telemetry: seen.telemetry,
   })
-  const [first, second] = await stopped(outer, seen, { at: 'now' })
+  const [first, second] = await stopped({ agent: outer, seen }, { at: 'now' })
   expect(first.spans).toEqual(['book cancelled 0', 'inner cancelled 0'])
   expect(first.calls).toEqual({ 'book early cancelled': 1, 'inner after_model cancelled': 1 })
   expect(second).toMatchObject({ status: 'completed', spans: ['inner committed 0'] })

@@ -1,5 +1,5 @@
 import { metrics, trace } from '@opentelemetry/api'
-import { beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { observed } from '../../test/observed.ts'
 import { createAgent, runTool, type Tool, tool } from '../index.ts'
@@ -8,6 +8,11 @@ import { call, respond, say, scriptedModel } from '../testing.ts'
 beforeEach(() => {
   vi.useFakeTimers()
   return () => vi.useRealTimers()
+})
+
+afterAll(() => {
+  trace.disable()
+  metrics.disable()
 })
 
 const look = tool({ name: 'look', description: 'l', input: z.object({}), execute: () => 'seen' }) as Tool

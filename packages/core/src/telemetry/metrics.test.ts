@@ -2,14 +2,16 @@ import { createNoopMeter, type MeterProvider } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../../test/clock.ts'
+import { startingEarly, withdrawing } from '../../test/early-calls.ts'
 import { durationOf, observed, type Point } from '../../test/observed.ts'
+import { pause } from '../../test/tools.ts'
 import {
   agentTool,
   createAgent,
   DISPATCH_EVIDENCE,
   interrupt,
   type Middleware,
-  map,
   runTool,
   settle,
   type Tool,
@@ -28,20 +30,8 @@ async function played<Result>(work: Promise<Result>): Promise<Result | undefined
   return await done
 }
 
-const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-const pause = (name: string, ms: number) =>
-  tool({ name, description: name, input: z.object({}), effect: 'read', execute: () => after(ms) }) as Tool
-
 /** Starts each call as soon as it is sealed. */
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call')
-        run.callTool(event.call, { attributes: { [DISPATCH_EVIDENCE]: 'sealed' } }).catch(() => undefined)
-      return event
-    }),
-}
+const early = startingEarly({ attributes: { [DISPATCH_EVIDENCE]: 'sealed' } })
 
 const retry: Middleware = {
   name: 'retry',
@@ -243,15 +233,6 @@ test('error.type is on what failed alone: a handled tool error is none of the ru
 })
 
 test('the same calls are counted with early starts and without; discarded ones are no calls of the run', async () => {
-  const withdraw: Middleware = {
-    name: 'withdraw',
-    afterModel: ({ messages }) => {
-      const last = messages.at(-1)
-      if (last?.role !== 'assistant') return
-      const content = last.content.filter((part) => part.type !== 'tool-call' || part.name !== 'look')
-      return { messages: [...messages.slice(0, -1), { ...last, content }] }
-    },
-  }
   const counted = async (middleware: readonly Middleware[]) => {
     const { telemetry, points } = observed()
     const model = scriptedModel([
@@ -265,11 +246,11 @@ test('the same calls are counted with early starts and without; discarded ones a
     )
     return { run: of(all, 'gen_ai.invoke_agent.tool_calls').map(({ sum }) => sum), calls: calls.toSorted() }
   }
-  expect(await counted([withdraw])).toEqual({
+  expect(await counted([withdrawing('look')])).toEqual({
     run: [2],
     calls: ['_OTHER after_model failed 1', 'stay after_model committed 1'],
   })
-  expect(await counted([withdraw, early])).toEqual({
+  expect(await counted([withdrawing('look'), early])).toEqual({
     run: [2],
     calls: ['_OTHER early failed 1', 'look early discarded 1', 'stay early committed 1'],
   })
@@ -293,7 +274,7 @@ test('a call executed twice is one call with two executions, one that a wrap ans
     description: 'f',
     input: z.object({}),
     execute: async (_, { attempt }) => {
-      await after(100)
+      await sleep(100)
       if (attempt === 1) throw new Error('not yet')
     },
   }) as Tool

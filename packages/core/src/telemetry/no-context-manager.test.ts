@@ -2,11 +2,12 @@ import { spanOutline } from '@meanwhile/harness/otlp'
 import { context, ROOT_CONTEXT } from '@opentelemetry/api'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { early } from '../../test/early-calls.ts'
 import { observed } from '../../test/observed.ts'
-import { agentTool, createAgent, type Middleware, map, type Tool, tool } from '../index.ts'
+import { agentTool, createAgent, type Middleware, type Tool, tool } from '../index.ts'
 import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
-// In this process nothing is ever active: no context manager is registered. Parents are explicit, so the tree is right all the same.
+// Nothing is ever active here: no context manager is registered. Parents are explicit, so the tree is right all the same.
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -14,16 +15,6 @@ beforeEach(() => {
 })
 
 const input = z.object({})
-
-/** Starts each call as soon as it is sealed. */
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-      return event
-    }),
-}
 
 const round: Middleware = {
   name: 'round',

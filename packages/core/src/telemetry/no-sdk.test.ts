@@ -1,19 +1,11 @@
 import { context, createNoopMeter, INVALID_SPAN_CONTEXT, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { createAgent, type Middleware, map, runTool, type Tool, tool } from '../index.ts'
+import { early } from '../../test/early-calls.ts'
+import { createAgent, runTool, type Tool, tool } from '../index.ts'
 import { call, fail, respond, say, scriptedModel } from '../testing.ts'
 
-// Nothing is registered in this file's process: no SDK, no context manager.
-
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-      return event
-    }),
-}
+// Nothing is registered while this file runs: no SDK, no context manager.
 
 const seen: unknown[] = []
 const look = tool({

@@ -1,8 +1,12 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { askAgain, callAgain } from '../../test/again.ts'
+import { sleep } from '../../test/clock.ts'
+import { startingEarly } from '../../test/early-calls.ts'
 import { observed } from '../../test/observed.ts'
-import { type AgentOptions, createAgent, type Middleware, map, type Tool, tool } from '../index.ts'
+import { pause } from '../../test/tools.ts'
+import { type AgentOptions, createAgent, type Middleware, type Tool, tool } from '../index.ts'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // When spans begin and end, against the script's clock.
@@ -12,20 +16,8 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-const pause = (name: string, ms: number, effect: Tool['effect'] = 'read'): Tool =>
-  tool({ name, description: name, input: z.object({}), effect: effect ?? 'read', execute: () => after(ms) }) as Tool
-
 /** Starts the reads of a response as soon as they are sealed. */
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      const isRead = event.type === 'tool-call' && event.call.name !== 'send'
-      if (isRead) run.callTool(event.call).catch(() => undefined)
-      return event
-    }),
-}
+const early = startingEarly({ only: ({ name }) => name !== 'send' })
 
 /** From 100 ms on: look at 100, wait and send at 200; the stream ends at 400. */
 const responses: readonly ScriptResponse[] = [
@@ -118,7 +110,7 @@ test('a call whose wrap waits until it stands has not started early: its lag cou
     async *wrapToolCall(call, next, run) {
       if (call.name === 'look') {
         await run.stood(call.id)
-        await after(30)
+        await sleep(30)
       }
       return yield* next(call)
     },
@@ -140,23 +132,13 @@ test('a call whose wrap waits until it stands has not started early: its lag cou
 })
 
 test('a call that another attempt joins has its head start before the end of that attempt (O4)', async () => {
-  const again: Middleware = {
-    name: 'again',
-    async *wrapModel(request, next) {
-      try {
-        return yield* next(request)
-      } catch {
-        return yield* next(request)
-      }
-    },
-  }
   const model = scriptedModel([
     respond(wait(100), call('look'), wait(100), fail()),
     respond(wait(100), call('look'), wait(50), say('.')),
     respond(say('Done.')),
   ])
   const { telemetry, spans, span } = observed()
-  const run = createAgent({ model, tools: [pause('look', 300)], middleware: [again, early], telemetry }).run('Go')
+  const run = createAgent({ model, tools: [pause('look', 300)], middleware: [askAgain, early], telemetry }).run('Go')
   await vi.runAllTimersAsync()
   await run
   const look = span('execute_tool look')
@@ -168,27 +150,17 @@ test('a call that another attempt joins has its head start before the end of tha
 })
 
 test('each execution of a call that is tried again has its own times; lag is the first one’s', async () => {
-  const again: Middleware = {
-    name: 'again',
-    async *wrapToolCall(call, next) {
-      try {
-        return yield* next(call)
-      } catch {
-        return yield* next(call)
-      }
-    },
-  }
   const flaky = tool({
     name: 'look',
     description: 'l',
     input: z.object({}),
     effect: 'read',
     execute: async (_, { attempt }) => {
-      await after(100)
+      await sleep(100)
       if (attempt === 1) throw new Error('not yet')
     },
   }) as Tool
-  const spans = await timed({ middleware: [again, early], tools: [flaky, ...tools.slice(1)] })
+  const spans = await timed({ middleware: [callAgain, early], tools: [flaky, ...tools.slice(1)] })
   expect(spans.filter(({ name }) => name === 'execute_tool look')).toEqual([
     { name: 'execute_tool look', from: 100, to: 200, head: 0.3, overlap: 0.1, ...atOnce },
     { name: 'execute_tool look', from: 200, to: 300, head: 0.2, overlap: 0.1, queued: 0 },

@@ -1,7 +1,10 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { z } from 'zod'
+import { callAgain } from '../../test/again.ts'
+import { sleep } from '../../test/clock.ts'
+import { early, withdrawing } from '../../test/early-calls.ts'
 import { durationOf, observed } from '../../test/observed.ts'
+import { toolOf } from '../../test/tools.ts'
 import {
   AgentError,
   type AgentOptions,
@@ -11,12 +14,9 @@ import {
   type Middleware,
   type Model,
   ModelError,
-  map,
   runTool,
   TimeoutError,
-  type Tool,
   type ToolContext,
-  tool,
 } from '../index.ts'
 import { call, cut, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
@@ -27,50 +27,12 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-const after = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
-
-function toolOf(
-  name: string,
-  execute: (context: ToolContext) => unknown,
-  more: Omit<Partial<Tool>, 'needs'> = {},
-): Tool {
-  const input = z.object({ n: z.number().optional() })
-  return tool({
-    name,
-    description: name,
-    input,
-    effect: 'read',
-    execute: (_, context) => execute(context),
-    ...more,
-  }) as Tool
-}
-
 /** Ends when it is aborted, with an error of its own. */
 const heeding = ({ signal }: ToolContext) =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(new DOMException('stopped', 'AbortError'))))
 
 const throwing = (error: unknown) => () => {
   throw error
-}
-
-/** Starts each call as soon as it is sealed. */
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-      return event
-    }),
-}
-
-/** Takes all calls back. */
-const withdraw: Middleware = {
-  name: 'withdraw',
-  afterModel: ({ messages }) => {
-    const last = messages.at(-1)
-    if (last?.role !== 'assistant') return
-    return { messages: [...messages.slice(0, -1), { ...last, content: [] }] }
-  },
 }
 
 const done = respond(say('Done.'))
@@ -189,8 +151,8 @@ test('a tool and a model call past their time limit are errors called timeout', 
 test('a discarded call is no error, settled or aborted by us, and ends when its function has', async () => {
   const { said, exceptions, spans } = await happened({
     responses: [respond(wait(50), call('quick'), call('slow'), wait(200), say('.')), done],
-    tools: [toolOf('quick', () => after(30)), toolOf('slow', heeding)],
-    middleware: [withdraw, early],
+    tools: [toolOf('quick', () => sleep(30)), toolOf('slow', heeding)],
+    middleware: [withdrawing(), early],
   })
   expect(said).toContain('execute_tool quick: discarded')
   expect(said).toContain('execute_tool slow: discarded')
@@ -219,7 +181,7 @@ test('a discarded call that had thrown by itself is an error, also if its wrap w
   const { said, exceptions } = await happened({
     responses: [respond(call('once'), call('twice'), wait(200), say('.')), done],
     tools: [toolOf('once', broken), toolOf('twice', broken)],
-    middleware: [withdraw, again, early],
+    middleware: [withdrawing(), again, early],
   })
   expect(said.filter((line) => /execute_tool|again/.test(line)).toSorted()).toEqual([
     'execute_tool once: ERROR RangeError discarded',
@@ -265,7 +227,7 @@ test('what the caller cancels is no error: a call, the run at its model, the run
 
 test('a function that goes on when it is no longer waited for has not settled; what comes of it later is nobody’s', async () => {
   const deaf = toolOf('deaf', async () => {
-    await after(5_000)
+    await sleep(5_000)
     throw new RangeError('much later')
   })
   const aborted = await happened({
@@ -277,7 +239,7 @@ test('a function that goes on when it is no longer waited for has not settled; w
   const discarded = await happened({
     responses: [respond(call('deaf'), wait(50), say('.')), done],
     tools: [deaf],
-    middleware: [withdraw, early],
+    middleware: [withdrawing(), early],
   })
   expect(discarded.said).toContain('execute_tool deaf: abandoned not settled')
   const late = await happened({
@@ -471,7 +433,7 @@ test('a wrap that answers without next has the outcome, and nothing stands under
   const taken = await happened({
     responses: [respond(call('kept'), wait(50), say('.')), done],
     tools: [toolOf('kept', () => 'ok')],
-    middleware: [withdraw, cache, early],
+    middleware: [withdrawing(), cache, early],
   })
   const [span] = taken.spans.filter(({ name }) => name.startsWith('middleware cache'))
   expect(span?.attributes).toMatchObject({
@@ -494,7 +456,7 @@ test('a discarded call that had happened was undone, or that is an error', async
     happened({
       responses: [respond(call('move'), wait(50), say('.')), done],
       tools: [toolOf('move', () => 'moved', { effect: 'reversible', compensate })],
-      middleware: [withdraw, early],
+      middleware: [withdrawing(), early],
     })
   const undone = await undoing(() => undefined)
   expect(undone.said).toContain('execute_tool move: discarded')
@@ -507,16 +469,6 @@ test('a discarded call that had happened was undone, or that is an error', async
 })
 
 test('of a discarded call, what had failed by itself needs no undoing: whether that went well stands beside what had happened', async () => {
-  const again: Middleware = {
-    name: 'again',
-    async *wrapToolCall(call, next) {
-      try {
-        return yield* next(call)
-      } catch {
-        return yield* next(call)
-      }
-    },
-  }
   const undoing = async (compensate: () => void) => {
     const move = ({ attempt }: ToolContext) => {
       if (attempt === 1) throw new RangeError('not yet')
@@ -525,7 +477,7 @@ test('of a discarded call, what had failed by itself needs no undoing: whether t
     const { said, spans } = await happened({
       responses: [respond(call('move'), wait(50), say('.')), done],
       tools: [toolOf('move', move, { effect: 'reversible', compensate })],
-      middleware: [withdraw, again, early],
+      middleware: [withdrawing(), callAgain, early],
     })
     const executions = spans.filter(({ name }) => name === 'execute_tool move')
     return {
@@ -541,4 +493,39 @@ test('of a discarded call, what had failed by itself needs no undoing: whether t
     said: ['execute_tool move: ERROR RangeError discarded', 'execute_tool move: ERROR compensation_failed discarded'],
     compensated: [undefined, false],
   })
+})
+
+test('an error that others have made of one that was recorded is an exception of its own; one of ours that stands for it is none', async () => {
+  const told = async (made: (cause: unknown) => Error) => {
+    const wrapping: Middleware = {
+      name: 'wrapping',
+      async *wrapModel(request, next) {
+        try {
+          return yield* next(request)
+        } catch (cause) {
+          throw made(cause)
+        }
+      },
+    }
+    return (await happened({ responses: [respond(fail())], middleware: [wrapping] })).exceptions
+  }
+  const ofModel = 'chat scripted-1: exception ModelError'
+  expect(await told((cause) => new AgentError('and so', { cause }))).toEqual([ofModel])
+  expect(await told((cause) => new TypeError('and so', { cause }))).toEqual([
+    ofModel,
+    'middleware wrapping wrapModel: exception TypeError',
+  ])
+})
+
+test('that a tool was busy stands on a span without the content switched on: it is made of names and numbers', async () => {
+  const busy = { ...toolOf('busy', () => sleep(50)), concurrency: { limit: 1, whenFull: 'fail' } as const }
+  const { said } = await happened({
+    responses: [respond(call('busy', { n: 1 }), call('busy', { n: 2 })), done],
+    tools: [busy],
+    middleware: [{ name: 'through', wrapToolCall: (call, next) => next(call) }],
+  })
+  expect(said.filter((line) => line.includes('ToolBusyError'))).toEqual([
+    expect.stringMatching(/^middleware through wrapToolCall: ERROR ToolBusyError ".*busy.*"$/),
+    expect.stringMatching(/^execute_tool busy: ERROR ToolBusyError failed ".*busy.*"$/),
+  ])
 })

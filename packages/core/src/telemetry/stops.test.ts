@@ -1,7 +1,8 @@
-import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { durationOf } from '../../test/observed.ts'
+import { early } from '../../test/early-calls.ts'
+import { durationOf, observed } from '../../test/observed.ts'
 import {
   type AgentResult,
   type Checkpoint,
@@ -18,19 +19,9 @@ import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait
 
 // Spans of runs that were interrupted, and of those that went on.
 
-const exporter = new InMemorySpanExporter()
-let open = 0
-const counting = {
-  onStart: () => void open++,
-  onEnd: () => void open--,
-  forceFlush: async () => undefined,
-  shutdown: async () => undefined,
-}
-const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter }), counting] })
+const { telemetry, spans: ended, watch, reset } = observed()
 
 beforeEach(() => {
-  exporter.reset()
-  open = 0
   vi.useFakeTimers()
   return () => vi.useRealTimers()
 })
@@ -53,20 +44,18 @@ function agentOf(responses: readonly ScriptedResponse[], middleware: readonly Mi
     name: 'travel',
     tools: [book, look],
     middleware,
-    telemetry: { tracerProvider },
+    telemetry,
   })
 }
 
 async function spansOf(run: ReturnType<ReturnType<typeof agentOf>['stream']>) {
-  exporter.reset()
+  reset()
   const reading = collect(run)
   await vi.runAllTimersAsync()
   const { result, error } = await reading
   if (!result) throw error
-  expect(open).toBe(0)
-  const spans = exporter.getFinishedSpans()
-  expect(new Set(spans.map((span) => span.spanContext().spanId)).size).toBe(spans.length)
-  return { spans, result }
+  watch.assertEndedOnce()
+  return { spans: ended(), result }
 }
 
 const outcomes = (spans: readonly ReadableSpan[]) =>
@@ -149,14 +138,6 @@ test('whoever asks, its span ends UNSET, and each span ends once (L12)', async (
 })
 
 test('what a stopped run had made early, and keeps, ends its span with the run, at the time when it was done (O8, O9)', async () => {
-  const early: Middleware = {
-    name: 'early',
-    wrapModel: (request, next, run) =>
-      map(next(request), (event) => {
-        if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-        return event
-      }),
-  }
   const cached: Middleware = {
     name: 'cached',
     wrapToolCall: (one, next) => (one.id === 'kept' ? answering(one) : next(one)),
@@ -219,7 +200,7 @@ test('the span of a resumed run counts what it took from the checkpoint, and wha
       return 'paid'
     },
   })
-  const options = { model, tools: [look, pay], toolConcurrency: 1, telemetry: { tracerProvider } }
+  const options = { model, tools: [look, pay], toolConcurrency: 1, telemetry }
   const run = createAgent({ ...options, checkpoints: store }).stream('Go')
   await spansOf(run)
   // As if the process had ended while `pay` was at work.

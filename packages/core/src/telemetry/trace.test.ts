@@ -4,11 +4,15 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { createAgent, type Middleware, map, runTool, type Tool, tool } from '../index.ts'
+import { askAgain } from '../../test/again.ts'
+import { early, startingEarly } from '../../test/early-calls.ts'
+import { pause } from '../../test/tools.ts'
+import { createAgent, type Middleware, runTool, type Tool, tool } from '../index.ts'
 import { call, collect, end, fail, respond, say, scriptedModel } from '../testing.ts'
 
 beforeAll(() => {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  return () => context.disable()
 })
 
 beforeEach(() => {
@@ -18,22 +22,6 @@ beforeEach(() => {
 
 const exporter = new InMemorySpanExporter()
 const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
-
-const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-const pause = (name: string, ms: number): Tool => {
-  const waiting = tool({ name, description: name, input: z.object({}), effect: 'read', execute: () => after(ms) })
-  return waiting as Tool
-}
-
-/** Starts each call as soon as it is sealed. */
-const early: Middleware = {
-  name: 'early',
-  wrapModel: (request, next, run) =>
-    map(next(request), (event) => {
-      if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
-      return event
-    }),
-}
 
 /** A middleware with one member that changes nothing. */
 const guard: Middleware = { name: 'guard', afterModel: () => undefined }
@@ -108,14 +96,7 @@ const sorted = (tree: readonly SpanNode[]): SpanNode[] =>
 test('the tree is the same with and without early calls', async () => {
   const pass: Middleware = { name: 'pass', wrapToolCall: (call, next) => next(call) }
   const off: Middleware = { name: 'early', wrapModel: (request, next) => next(request) }
-  const mixed: Middleware = {
-    name: 'early',
-    wrapModel: (request, next, run) =>
-      map(next(request), (event) => {
-        if (event.type === 'tool-call' && event.call.name === 'time') void run.callTool(event.call)
-        return event
-      }),
-  }
+  const mixed = startingEarly({ only: ({ name }) => name === 'time' })
   const treeOf = async (first: Middleware) =>
     sorted(spanTree(await spansOf(() => trip([guard, pass, first]).run('Where to?'))))
   const waiting = await treeOf(off)
@@ -305,19 +286,9 @@ test('one error object thrown in two runs is recorded once in the trace of each'
 })
 
 test('a retried model call has a span for each attempt, under the wrap that retried', async () => {
-  const again: Middleware = {
-    name: 'again',
-    async *wrapModel(request, next) {
-      try {
-        return yield* next(request)
-      } catch {
-        return yield* next(request)
-      }
-    },
-  }
   const agent = createAgent({
     model: scriptedModel([respond(fail({ status: 503 })), respond(say('Hello.'))]),
-    middleware: [again],
+    middleware: [askAgain],
     telemetry: { tracerProvider },
   })
   const spans = await spansOf(() => agent.run('Hi'))

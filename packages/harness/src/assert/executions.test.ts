@@ -93,3 +93,15 @@ test('executions are the same in any order; what is too many and what is missing
     'the executions are not the same:\n  weather({"city":"Zürich"}): 1 too many\n  weather({"city":"Bern"}): 1 missing',
   )
 })
+
+test('an abort that comes when an execution is over is none of it', async () => {
+  const controller = new AbortController()
+  const { tools, executions } = watchTools([define('plain', ({ n }) => n), define('late', async ({ n }) => n)])
+  const { signal } = controller
+  for (const watched of tools) {
+    const context = { callId: 'c', idempotencyKey: 'k', attempt: 1, answers: [], signal }
+    await watched.execute?.({ n: 1 }, context)
+  }
+  controller.abort()
+  expect(executions.map(({ aborted }) => aborted)).toEqual([false, false])
+})

@@ -1,0 +1,89 @@
+/** A run against the fake clock, with tools that work as long as they are told to. */
+
+import {
+  type AgentEvent,
+  createAgent,
+  type Effect,
+  type Message,
+  type Middleware,
+  type Tool,
+  tool,
+} from '@meanwhile/core'
+import { collect, type ScriptResponse, scriptedModel } from '@meanwhile/core/testing'
+import { spanOutline } from '@meanwhile/harness/otlp'
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { vi } from 'vitest'
+import { z } from 'zod'
+
+export interface TimedOptions {
+  readonly input?: string | readonly Message[]
+  readonly maxSteps?: number
+  readonly signal?: AbortSignal
+  /** Gives an outline of the spans, too; the exporter has timers of its own. */
+  readonly traced?: boolean
+}
+
+/**
+ * A run of these responses. `look` is a read, `put` is idempotent and `send` is external; each call says how long it works and how
+ * often it fails. `log` has the time of each execution, `took` how long the run was, `timers` what it left behind.
+ */
+export async function timedRun(
+  responses: readonly ScriptResponse[],
+  middleware: readonly Middleware[],
+  { input = 'Go', signal, traced = false, ...rest }: TimedOptions = {},
+) {
+  const begin = performance.now()
+  const now = () => Math.round(performance.now() - begin)
+  const log: string[] = []
+  const exporter = new InMemorySpanExporter()
+  const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+  const make = (name: string, effect: Worked) => worker(name, effect, (n) => log.push(`${now()} ${name} ${n}`))
+  const model = scriptedModel(responses)
+  const agent = createAgent({
+    model,
+    tools: [make('look', 'read'), make('put', 'idempotent'), make('send', 'external')],
+    middleware,
+    ...(traced && { telemetry: { tracerProvider } }),
+    ...rest,
+  })
+  const collected = collect(agent.stream(input, signal && { signal }))
+  const timed = collected.then((all) => ({ ...all, took: now(), timers: vi.getTimerCount() }))
+  await vi.runAllTimersAsync()
+  const outline = spanOutline(exporter.getFinishedSpans(), {
+    attributes: ['error.type', 'meanwhile.attempt', 'meanwhile.middleware.next_calls', 'meanwhile.outcome'],
+  })
+  return { ...(await timed), log, outline, requests: model.requests }
+}
+
+/** What was told of calls: the kind of each event, its call, and the id it was started under or why it was discarded. */
+export function toldOfCalls(events: readonly AgentEvent[]): string[] {
+  return events.flatMap((event) => {
+    if (!('callId' in event)) return []
+    const startedAs = event.type === 'tool-committed' && event.startedAs ? ` started as ${event.startedAs}` : ''
+    const cause = event.type === 'tool-discarded' ? ` ${event.cause}` : ''
+    return [`${event.type} ${event.callId}${startedAs}${cause}`]
+  })
+}
+
+type Worked = Exclude<Effect, 'reversible'>
+
+function worker(name: string, effect: Worked, note: (n: number) => void): Tool {
+  return tool({
+    name,
+    description: name,
+    input: z.object({ n: z.number(), ms: z.number().default(0), fails: z.number().default(0) }),
+    effect,
+    async execute({ n, ms, fails }, { signal, attempt }) {
+      note(n)
+      await new Promise<void>((resolve, reject) => {
+        const timer = setTimeout(resolve, ms)
+        signal.addEventListener('abort', () => {
+          clearTimeout(timer)
+          reject(signal.reason)
+        })
+      })
+      if (attempt <= fails) throw new Error(`failure ${attempt}`)
+      return `${name} ${n}`
+    },
+  }) as Tool
+}

@@ -1,0 +1,18 @@
+/** What comes of chunks that say themselves what the assembler is told. */
+
+import { type Assembler, type AssistantMessage, assemble, DEFAULT_INPUT_LIMITS, type ModelEvent } from '../src/index.ts'
+
+export type Chunk = (to: Assembler) => void
+
+export async function assembled(
+  ...chunks: readonly Chunk[]
+): Promise<{ readonly events: readonly ModelEvent[]; readonly message: AssistantMessage }> {
+  const request = { takenIds: new Set<string>(), inputLimits: DEFAULT_INPUT_LIMITS }
+  const flow = assemble(request, ReadableStream.from(chunks), (chunk: Chunk, to) => chunk(to))
+  const events: ModelEvent[] = []
+  for (;;) {
+    const step = await flow.next()
+    if (step.done) return { events, message: step.value }
+    events.push(step.value)
+  }
+}

@@ -1,0 +1,45 @@
+/** Calls of a test that start while the model still speaks, and calls that are taken back. */
+
+import { type CallOptions, type Middleware, map, type ToolCall } from '../src/index.ts'
+
+/** Starts each call as soon as it is sealed. */
+export const early: Middleware = startingEarly()
+
+export interface EarlyOptions extends CallOptions {
+  /** What is waited for. Default: the seal. */
+  readonly at?: 'tool-input-closed' | 'tool-call'
+  /** How long after that, in milliseconds. Default: at once. */
+  readonly delay?: number
+  /** Which calls. Default: all. */
+  readonly only?: (call: ToolCall) => boolean
+}
+
+/** The same at another point, for some calls, or with these options for each. */
+export function startingEarly(options: EarlyOptions = {}): Middleware {
+  const { at = 'tool-call', delay = 0, only = () => true, ...rest } = options
+  return {
+    name: 'early',
+    wrapModel: (request, next, run) =>
+      map(next(request), (event) => {
+        if (event.type !== at || !only(event.call)) return event
+        const start = () => void run.callTool(event.call, rest).catch(() => undefined)
+        if (delay === 0) start()
+        else setTimeout(start, delay)
+        return event
+      }),
+  }
+}
+
+/** Takes the calls of a tool back before anybody asks for them, or all of the answer if none is named. */
+export function withdrawing(name?: string): Middleware {
+  return {
+    name: 'withdraw',
+    afterModel({ messages }) {
+      const answer = messages.at(-1)
+      if (answer?.role !== 'assistant') return
+      const isKept = (part: (typeof answer.content)[number]) =>
+        name !== undefined && !(part.type === 'tool-call' && part.name === name)
+      return { messages: [...messages.slice(0, -1), { ...answer, content: answer.content.filter(isKept) }] }
+    },
+  }
+}
