@@ -22,7 +22,6 @@ import {
   resolveAliases,
 } from '@meanwhile/core/calls'
 import { type Breaker, diverges } from './breaker.ts'
-import type { Budget } from './budget.ts'
 import { deferral, type Evidence, type Policy } from './policy.ts'
 import type { SavingsLedger } from './savings-ledger.ts'
 
@@ -58,7 +57,6 @@ export interface ResponseOptions {
   readonly independent: ReadonlySet<string>
   readonly ledger: SavingsLedger
   readonly breaker: Breaker
-  readonly budget: Budget | undefined
 }
 
 export class StreamedResponse {
@@ -173,10 +171,10 @@ export class StreamedResponse {
 
   /** What experience says against a start. */
   #restraint({ complete }: StreamedCall, tool: Tool, evidence: Evidence): 'breaker' | 'budget' | undefined {
-    const { model, breaker, budget } = this.#options
+    const { run, model, breaker, ledger } = this.#options
     if (complete) return undefined
     if (evidence !== 'sealed' && breaker.isOpen(model, tool.name)) return 'breaker'
-    return budget?.isSpent(tool.name) ? 'budget' : undefined
+    return ledger.isSpent(tool.name, run) ? 'budget' : undefined
   }
 
   #consider(streamed: StreamedCall): void {

@@ -100,8 +100,15 @@ export class SavingsLedger {
           step.results.push({ callId, name, isError })
         }
         this.#credit(step)
-        this.#charge(run, (last) => last.made.every((made) => made.isCommitted || made.status()?.endedAt !== undefined))
     }
+  }
+
+  /** Whether a tool has wasted too much to start early: as far as it is known by now, and so by when it would start. */
+  isSpent(tool: string, run: Run): boolean {
+    if (!this.#budget) return false
+    const current = this.#steps.at(-1)
+    this.#charge(run, (step) => step !== current && step.made.every(isSettled))
+    return this.#budget.isSpent(tool)
   }
 
   /** The steps of the run are out: what it has come to goes on its span. */
@@ -130,11 +137,11 @@ export class SavingsLedger {
   }
 
   /** What the discarded calls of these steps have wasted. What the user aborted says nothing about its tool. */
-  #charge(run: Run, isSettled: (step: StepNotes) => boolean): void {
-    const settled = this.#uncharged.filter(isSettled)
-    this.#uncharged = this.#uncharged.filter((step) => !settled.includes(step))
+  #charge(run: Run, isKnown: (step: StepNotes) => boolean): void {
+    const known = this.#uncharged.filter(isKnown)
+    this.#uncharged = this.#uncharged.filter((step) => !known.includes(step))
     if (!this.#budget || run.signal.aborted) return
-    for (const { made, began } of settled) {
+    for (const { made, began } of known) {
       for (const call of made.filter(isDiscarded)) this.#budget.add(call.tool, -timesOf(call, began).durationMs)
     }
   }
@@ -143,6 +150,11 @@ export class SavingsLedger {
 function limitOf({ name, concurrency }: Tool): [string, Place][] {
   if (concurrency === undefined) return []
   return [[name, { limit: typeof concurrency === 'number' ? concurrency : concurrency.limit }]]
+}
+
+/** What is discarded may go on for a while. */
+function isSettled({ isCommitted, status }: Made): boolean {
+  return isCommitted || status()?.endedAt !== undefined
 }
 
 /** The loop asks for a call. What others start while the model streams says nothing of that. */
