@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
@@ -146,6 +147,30 @@ test('a body that comes compressed is unpacked', async () => {
   await provider.forceFlush()
   expect(receiver.spans.map(({ name }) => name)).toEqual(['only'])
   expect(receiver.requests[0]?.body).toContain('"name":"only"')
+})
+
+test('what would be more than may be kept is refused, packed or not, and nothing of it is kept', async () => {
+  const { url, requests } = await setup({ maxBytes: 50 })
+  const post = async (body: string, encoding?: 'gzip') => {
+    const headers = { 'content-type': 'application/json', ...(encoding && { 'content-encoding': encoding }) }
+    const response = await fetch(`${url}/v1/traces`, {
+      method: 'POST',
+      headers,
+      body: encoding ? gzipSync(body) : body,
+    })
+    return [response.status, await response.json()]
+  }
+  const tooLarge = (left: number) => [413, { message: `a body has more than ${left} bytes, and no more are taken` }]
+  const [large, fitting] = ['{}'.padEnd(1_000_000), '{}'.padEnd(48)]
+  expect(await post(large)).toEqual(tooLarge(50))
+  expect(await post(large.slice(0, 1_000), 'gzip')).toEqual(tooLarge(50))
+  expect(await post(fitting, 'gzip')).toEqual([200, {}])
+  expect(await post('{ }')).toEqual(tooLarge(2))
+  expect(await post('{}')).toEqual([200, {}])
+  expect(requests.map(({ body, status }) => [body, status])).toEqual([
+    [fitting, 200],
+    ['{}', 200],
+  ])
 })
 
 test('requests are refused as the faults say, one by one; an exporter that is told when to come again does', async () => {
