@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib'
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
-import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
+import { AggregationTemporalityPreference, OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
-import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
+import { AggregationType, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, onTestFinished, test } from 'vitest'
 import { WaitTimeoutError } from './errors.ts'
@@ -121,6 +121,37 @@ test('metrics an exporter sends arrive as flat points: counters, gauges and hist
       temporality: 'cumulative',
     },
   ])
+})
+
+test('points of the time since the last export say so, and an exponential histogram has no buckets', async () => {
+  const receiver = await setup()
+  const exporter = new OTLPMetricExporter({
+    url: `${receiver.url}/v1/metrics`,
+    temporalityPreference: AggregationTemporalityPreference.DELTA,
+  })
+  const provider = new MeterProvider({
+    readers: [new PeriodicExportingMetricReader({ exporter })],
+    views: [{ instrumentName: 'duration', aggregation: { type: AggregationType.EXPONENTIAL_HISTOGRAM } }],
+  })
+  const meter = provider.getMeter('test')
+  meter.createCounter('tokens').add(3)
+  meter.createHistogram('duration').record(0.25)
+  meter.createHistogram('duration').record(4)
+  await provider.shutdown()
+  const [duration, tokens, ...more] = [...receiver.points].sort((a, b) => (a.name < b.name ? -1 : 1))
+  expect(more).toEqual([])
+  expect(tokens).toMatchObject({ name: 'tokens', temporality: 'delta', value: 3 })
+  expect(duration).toMatchObject({
+    name: 'duration',
+    kind: 'histogram',
+    temporality: 'delta',
+    count: 2,
+    sum: 4.25,
+    min: 0.25,
+    max: 4,
+    bounds: [],
+    counts: [],
+  })
 })
 
 test('what was posted is kept word for word, with the answer it got; other paths are not served, bad JSON is an error', async () => {
