@@ -9,9 +9,9 @@ import {
   type Run,
   runLocal,
   type ToolCall,
-  type ToolMessage,
   type Usage,
 } from '@meanwhile/core'
+import { errorMessage } from '@meanwhile/core/calls'
 import { CallOrder } from './call-limits/call-order.ts'
 import { cellSchema, isCount, isRecord } from './cell-schema.ts'
 import { checkCounts } from './check-options.ts'
@@ -132,7 +132,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
         const over = toolLimit(call, run)
         order(run).met(call)
         if (over && onLimit === 'error') throw over
-        if (over) return refusal(call, over)
+        if (over) return errorMessage(call, `Not run: ${over.message}.`)
         count(call, run)
         return yield* next(call)
       },
@@ -173,10 +173,6 @@ function isCounts(value: unknown): value is Counts {
 /** A tool may be named like what every object has. */
 function own(numbers: Readonly<Record<string, number>>, name: string): number | undefined {
   return Object.hasOwn(numbers, name) ? numbers[name] : undefined
-}
-
-function refusal({ id, name }: ToolCall, { message }: CallLimitError): ToolMessage {
-  return { role: 'tool', callId: id, name, content: [{ type: 'text', text: `Not run: ${message}.` }], isError: true }
 }
 
 function limitText(limit: CallLimit, max: number, tool: string | undefined): string {
