@@ -76,6 +76,7 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
 
   return {
     name: 'offload-tool-results',
+    ignoresInput: true,
     beforeAgent(setup) {
       if (setup.tools.some(({ name }) => name === READ_FILE)) return
       return { ...setup, tools: [...setup.tools, reader] }
