@@ -66,6 +66,19 @@ test('the counts are of all runs, and decay: a tool comes back (H36)', async () 
   expect(await run(tellingModel([saved(100), done]), middleware)).toEqual(['early'])
 })
 
+test('what goes on although it was discarded counts when it has settled, and whole (H36)', async () => {
+  const told = (name: string, input: object, ms: number, end: 'length' | 'tool-calls'): Moment[] => [
+    [0, (to) => to.call(0, { name, delta: JSON.stringify(input) })],
+    [0, (to) => to.seal(0)],
+    [ms, (to) => to.finish(end)],
+  ]
+  const deaf = told('look', { n: 1, ms: 10_000, deaf: true }, 100, 'length')
+  const other = (ms: number) => told('put', { n: 2, ms }, ms, 'tool-calls')
+  // It is waited for until its grace time of 1,000 ms is over, and a second of waste is free.
+  expect(await run(tellingModel([deaf, other(500), saved(100), done]))).toEqual(['early', 'early'])
+  expect(await run(tellingModel([deaf, other(1_500), saved(100), done]))).toEqual(['early', 'after_model budget'])
+})
+
 test('calls that their user aborts count for nothing (H36)', async () => {
   const middleware = [eagerTools({ budget: { toleranceMs: 0 } })]
   const { tools } = workshop()

@@ -1,11 +1,12 @@
 /** Starts tool calls while the model still streams: as early as their arguments are certain and their effect allows. */
 
-import { type Middleware, map, runLocal } from '@meanwhile/core'
+import { type Middleware, runLocal } from '@meanwhile/core'
 import { Breaker } from './breaker.ts'
 import { Budget, type EagerBudget } from './budget.ts'
 import type { Policy } from './policy.ts'
 import { StreamedResponse } from './response.ts'
 import { SavingsLedger } from './savings-ledger.ts'
+import { watched } from './watched-flow.ts'
 
 export interface EagerToolsOptions {
   /** Says of single calls whether they start early; where it says nothing, the call's effect decides. */
@@ -45,19 +46,15 @@ export function eagerTools(options: EagerToolsOptions = {}): Middleware {
   const breakerOf = runLocal(() => new Breaker())
   return {
     name: 'eager-tools',
-    async *wrapAgent(setup, next, run) {
+    wrapAgent(setup, next, run) {
       const ledger = ledgerOf(run)
-      try {
-        const result = yield* map(next(setup), (event) => {
-          ledger.saw(event, run)
-          return event
-        })
-        return { ...result, savings: ledger.savings }
-      } finally {
-        ledger.over(run)
-      }
+      return watched(next(setup), {
+        event: (event) => ledger.saw(event, run),
+        result: (result) => ({ ...result, savings: ledger.savings }),
+        out: () => ledger.over(run),
+      })
     },
-    async *wrapModel(request, next, run) {
+    wrapModel(request, next, run) {
       const ledger = ledgerOf(run)
       const breaker = breakerOf(run)
       ledger.asked(run)
@@ -72,25 +69,23 @@ export function eagerTools(options: EagerToolsOptions = {}): Middleware {
             independent,
             ledger,
             breaker,
-            budget,
           })
           responses.set(attempt, response)
         }
         return response
       }
-      const flow = map(next(request), (event) => {
-        if (event.type === 'tool-input-start') responseOf(event.attempt).named(event.id, event.name)
-        else if (event.type === 'tool-input-ready') responseOf(event.attempt).ready(event.id, event.name, event.input)
-        else if (event.type === 'tool-input-closed') responseOf(event.attempt).evidence(event.call, 'closed')
-        else if (event.type === 'tool-call') responseOf(event.attempt).evidence(event.call, 'sealed')
-        return event
+      return watched(next(request), {
+        event(event) {
+          if (event.type === 'tool-input-start') responseOf(event.attempt).named(event.id, event.name)
+          else if (event.type === 'tool-input-ready') responseOf(event.attempt).ready(event.id, event.name, event.input)
+          else if (event.type === 'tool-input-closed') responseOf(event.attempt).evidence(event.call, 'closed')
+          else if (event.type === 'tool-call') responseOf(event.attempt).evidence(event.call, 'sealed')
+        },
+        out() {
+          for (const response of responses.values()) response.ended()
+          ledger.streamEnded()
+        },
       })
-      try {
-        return yield* flow
-      } finally {
-        for (const response of responses.values()) response.ended()
-        ledger.streamEnded()
-      }
     },
   }
 }

@@ -93,6 +93,24 @@ test('a tool with needs starts when the needed members are complete, has them at
   expect(results).toEqual([['c1', 'a.txt from 7']])
 })
 
+test('a call that has started gets its rest as soon as that has closed, though the breaker has opened meanwhile (H31, H35)', async () => {
+  const look = workshop().make('look', 'read')
+  const moments: Moment[] = [
+    [0, (to) => to.call(0, { id: 'c1', name: 'look', delta: '{"n":1}' })],
+    [0, (to) => to.call(1, { id: 'c2', name: 'look', delta: '{"n":2}' })],
+    [0, (to) => to.call(2, { id: 'c3', name: 'read' })],
+    [200, (to) => to.call(2, { delta: '{"path":"a.txt"' })],
+    [300, (to) => to.seal(0, '{"n":8}')],
+    [300, (to) => to.seal(1, '{"n":9}')],
+    [400, (to) => to.call(2, { delta: ',"from":7}' })],
+    [500, (to) => to.seal(2)],
+    [600, (to) => to.finish('tool-calls')],
+  ]
+  const { log, result } = await ran({ responses: [moments], tools: [look] })
+  expect(result?.warnings.map(({ code }) => code)).toEqual(['breaker', 'breaker'])
+  expect(log).toEqual(['200 open a.txt', '400 read a.txt 7'])
+})
+
 test('it is given the needed members and the rest alike when it does not start early (H31)', async () => {
   const { log, contexts } = await ran({ eager: false })
   expect(log).toEqual(['500 open a.txt', '500 read a.txt 7'])

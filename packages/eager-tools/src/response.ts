@@ -4,52 +4,16 @@ import {
   type CallOptions,
   DEFERRAL_REASON,
   DISPATCH_EVIDENCE,
-  type Effect,
   type Model,
-  type ResourceKeys,
   type Run,
   type Tool,
   type ToolCall,
 } from '@meanwhile/core'
-import {
-  checkedInput,
-  checkedNeeds,
-  findTool,
-  judgeCall,
-  keysMeet,
-  NO_KEYS,
-  namesNone,
-  resolveAliases,
-} from '@meanwhile/core/calls'
+import { findTool, judgeCall, resolveAliases } from '@meanwhile/core/calls'
 import { type Breaker, diverges } from './breaker.ts'
-import type { Budget } from './budget.ts'
 import { deferral, type Evidence, type Policy } from './policy.ts'
 import type { SavingsLedger } from './savings-ledger.ts'
-
-interface StreamedCall {
-  readonly id: string
-  readonly tool: Tool | undefined
-  /** The input as it was last heard of. */
-  written?: unknown
-  /**
-   * As it was last heard of, in its tool's own words (M9), and on what evidence; at first with the members its tool needs, if it
-   * needs only some.
-   */
-  call?: ToolCall
-  evidence?: Evidence
-  /** Known at once if the tool declares it, else when its input is checked. */
-  effect: Effect | undefined
-  /** Known at once if its tool names none, else when its input is checked. */
-  keys: ResourceKeys | undefined
-  /** `due`: it starts when its turn comes; `deferred`: not on this evidence. */
-  state: 'streaming' | 'due' | 'deferred' | 'started'
-  /** What it has started with, before it was sealed. */
-  soft?: { readonly call: ToolCall; readonly evidence: Evidence } | undefined
-  /** Why it has not started. */
-  reason: string
-  /** It has started with the members its tool needs, which gets the rest by this. */
-  complete?: ((call: ToolCall) => void) | undefined
-}
+import { declared, isBarrier, mayMeet, type StreamedCall, usable } from './streamed-call.ts'
 
 export interface ResponseOptions {
   readonly run: Run
@@ -58,7 +22,6 @@ export interface ResponseOptions {
   readonly independent: ReadonlySet<string>
   readonly ledger: SavingsLedger
   readonly breaker: Breaker
-  readonly budget: Budget | undefined
 }
 
 export class StreamedResponse {
@@ -173,10 +136,10 @@ export class StreamedResponse {
 
   /** What experience says against a start. */
   #restraint({ complete }: StreamedCall, tool: Tool, evidence: Evidence): 'breaker' | 'budget' | undefined {
-    const { model, breaker, budget } = this.#options
+    const { run, model, breaker, ledger } = this.#options
     if (complete) return undefined
     if (evidence !== 'sealed' && breaker.isOpen(model, tool.name)) return 'breaker'
-    return budget?.isSpent(tool.name) ? 'budget' : undefined
+    return ledger.isSpent(tool.name, run) ? 'budget' : undefined
   }
 
   #consider(streamed: StreamedCall): void {
@@ -208,46 +171,5 @@ export class StreamedResponse {
     const rest = evidence === 'prefix' && new Promise<ToolCall>((resolve) => (streamed.complete = resolve))
     // The loop asks for the call again and gets this very promise, failures included.
     run.callTool(call, rest ? { ...options, rest } : options).catch(() => undefined)
-  }
-}
-
-/** What is known of a tool's call before its input is. */
-function declared(tool: Tool | undefined): Pick<StreamedCall, 'effect' | 'keys'> {
-  return {
-    effect: typeof tool?.effect === 'function' ? undefined : (tool?.effect ?? 'external'),
-    keys: tool?.reads || tool?.writes ? undefined : NO_KEYS,
-  }
-}
-
-/** What is not known to be a `read`, or to name its keys, may change anything (H14). */
-function isBarrier({ effect, keys }: StreamedCall): boolean {
-  return effect !== 'read' && (!keys || namesNone(keys))
-}
-
-/**
- * Whether a later call may have to come after an earlier one that core does not hold it behind: that has not started, or is not
- * sealed and so may yet name other keys.
- */
-function mayMeet({ tool, state, evidence, keys }: StreamedCall, later: StreamedCall): boolean {
-  if (!later.keys || namesNone(later.keys)) return false
-  if (evidence === 'sealed' && keys) return state !== 'started' && keysMeet(keys, later.keys)
-  return tool?.writes !== undefined || (tool?.reads !== undefined && later.keys.writes.size > 0)
-}
-
-/**
- * The checked input of a call that is ours to make. The loop makes any other, too, and its error result says what is wrong
- * with it.
- */
-async function usable(
-  tool: Tool | undefined,
-  call: ToolCall,
-  evidence: Evidence,
-): Promise<{ readonly input: unknown } | undefined> {
-  if (!tool || call.providerResult !== undefined) return undefined
-  try {
-    const input = evidence === 'prefix' ? await checkedNeeds(tool, call) : await checkedInput(tool, call)
-    return evidence === 'prefix' && !input ? undefined : { input }
-  } catch {
-    return undefined
   }
 }

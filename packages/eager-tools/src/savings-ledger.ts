@@ -1,59 +1,18 @@
-/** Notes when the calls of a run were certain, started and settled, and works out what starting early has brought (H34). */
+/** Notes when the calls of a run were certain, started and settled: what its savings are made of (H34), and its budget. */
 
-import {
-  type AgentEvent,
-  type DiscardCause,
-  type Run,
-  TIME_SAVED,
-  TIME_WASTED,
-  type Tool,
-  type ToolMessage,
-  type ToolStatus,
-} from '@meanwhile/core'
+import { type AgentEvent, type Run, TIME_SAVED, TIME_WASTED, type Tool, type ToolStatus } from '@meanwhile/core'
 import type { Budget } from './budget.ts'
-import { makespan, type Place, type Work } from './makespan.ts'
+import type { Place } from './makespan.ts'
 import type { Evidence } from './policy.ts'
-import type { CallSavings, Savings, StepSavings } from './savings.ts'
-
-/** A call that was made. */
-interface Made {
-  /** Under which it started. */
-  readonly callId: string
-  readonly tool: string
-  /** Of an early one. */
-  readonly evidence?: Evidence
-  status: () => ToolStatus | undefined
-  isCommitted: boolean
-  cause?: DiscardCause
-}
-
-/** Times: `performance.now()`. */
-interface Step {
-  readonly step: number
-  readonly slots: number
-  readonly began: number
-  readonly limits: ReadonlyMap<string, Place>
-  streamEnded: number | undefined
-  stood: number | undefined
-  /** By call id. */
-  readonly certain: Map<string, number>
-  readonly made: Made[]
-  /** The early ones whose fate is open, by the id they started under. */
-  readonly open: Map<string, Made[]>
-  /** By the id in the history. */
-  readonly committed: Map<string, Made>
-  /** Of the calls the loop asked for, in call order; not what they say, which may be long. */
-  readonly results: Result[]
-}
-
-type Result = Required<Pick<ToolMessage, 'callId' | 'name' | 'isError'>>
+import type { Savings, StepSavings } from './savings.ts'
+import { hiddenMs, isDiscarded, type Made, micro, type StepNotes, savingsOf, timesOf } from './step-savings.ts'
 
 /** Of one run. */
 export class SavingsLedger {
   readonly #budget: Budget | undefined
-  readonly #steps: Step[] = []
+  readonly #steps: StepNotes[] = []
   /** Steps of whose waste the budget does not know yet. */
-  #uncharged: Step[] = []
+  #uncharged: StepNotes[] = []
 
   constructor(budget: Budget | undefined) {
     this.#budget = budget
@@ -67,7 +26,7 @@ export class SavingsLedger {
       last.stood = undefined
       return
     }
-    const opened: Step = {
+    const opened: StepNotes = {
       step,
       slots: setup.toolConcurrency,
       began: performance.now(),
@@ -141,8 +100,15 @@ export class SavingsLedger {
           step.results.push({ callId, name, isError })
         }
         this.#credit(step)
-        this.#charge(run, (last) => last.made.every((made) => made.isCommitted || made.status()?.endedAt !== undefined))
     }
+  }
+
+  /** Whether a tool has wasted too much to start early: as far as it is known by now, and so by when it would start. */
+  isSpent(tool: string, run: Run): boolean {
+    if (!this.#budget) return false
+    const current = this.#steps.at(-1)
+    this.#charge(run, (step) => step !== current && step.made.every(isSettled))
+    return this.#budget.isSpent(tool)
   }
 
   /** The steps of the run are out: what it has come to goes on its span. */
@@ -160,7 +126,7 @@ export class SavingsLedger {
   }
 
   /** The saving of a step is shared out over its early calls by how long each ran while the model streamed. */
-  #credit(step: Step): void {
+  #credit(step: StepNotes): void {
     if (!this.#budget) return
     const early = step.made.filter(({ evidence, isCommitted }) => evidence && isCommitted)
     const hidden = early.map((made) => hiddenMs(step, made))
@@ -171,11 +137,11 @@ export class SavingsLedger {
   }
 
   /** What the discarded calls of these steps have wasted. What the user aborted says nothing about its tool. */
-  #charge(run: Run, isSettled: (step: Step) => boolean): void {
-    const settled = this.#uncharged.filter(isSettled)
-    this.#uncharged = this.#uncharged.filter((step) => !settled.includes(step))
+  #charge(run: Run, isKnown: (step: StepNotes) => boolean): void {
+    const known = this.#uncharged.filter(isKnown)
+    this.#uncharged = this.#uncharged.filter((step) => !known.includes(step))
     if (!this.#budget || run.signal.aborted) return
-    for (const { made, began } of settled) {
+    for (const { made, began } of known) {
       for (const call of made.filter(isDiscarded)) this.#budget.add(call.tool, -timesOf(call, began).durationMs)
     }
   }
@@ -186,84 +152,15 @@ function limitOf({ name, concurrency }: Tool): [string, Place][] {
   return [[name, { limit: typeof concurrency === 'number' ? concurrency : concurrency.limit }]]
 }
 
+/** What is discarded may go on for a while. */
+function isSettled({ isCommitted, status }: Made): boolean {
+  return isCommitted || status()?.endedAt !== undefined
+}
+
 /** The loop asks for a call. What others start while the model streams says nothing of that. */
-function stands(step: Step, callId: string, made: Made | undefined): void {
+function stands(step: StepNotes, callId: string, made: Made | undefined): void {
   if (step.streamEnded !== undefined) step.stood ??= performance.now()
   if (!made) return
   made.isCommitted = true
   step.committed.set(callId, made)
-}
-
-function isDiscarded({ isCommitted }: Made): boolean {
-  return !isCommitted
-}
-
-function savingsOf(step: Step): StepSavings {
-  const after = (time: number) => micro(time - step.began)
-  const streamMs = after(step.streamEnded ?? step.began)
-  const stoodMs = after(step.stood ?? step.streamEnded ?? step.began)
-  const asked = step.results.map((result) => callOf(step, step.committed.get(result.callId), result))
-  const discarded = step.made.filter(isDiscarded).map((made) => callOf(step, made))
-  const works = asked.map((call) => workOf(step, call))
-  const isEarly = discarded.length > 0 || asked.some(({ evidence }) => evidence)
-  const actualMs = asked.reduce(
-    (end, { startedMs = 0, durationMs }) => Math.max(end, micro(startedMs + durationMs)),
-    stoodMs,
-  )
-  const parallelMs = micro(stoodMs + makespan(works, step.slots))
-  return {
-    step: step.step,
-    ...(Number.isFinite(step.slots) && { slots: step.slots }),
-    streamMs,
-    stoodMs,
-    actualMs,
-    sequentialMs: micro(stoodMs + makespan(works, 1)),
-    parallelMs,
-    savedMs: isEarly ? micro(parallelMs - actualMs) : 0,
-    wastedMs: micro(discarded.reduce((sum, { durationMs }) => sum + durationMs, 0)),
-    calls: [...asked, ...discarded],
-  }
-}
-
-/** A call the loop asked for, with its result, or one that was discarded. */
-function callOf(step: Step, made: Made | undefined, result?: Result): CallSavings {
-  const callId = result?.callId ?? made?.callId ?? ''
-  const certain = step.certain.get(callId)
-  return {
-    callId,
-    tool: made?.tool ?? result?.name ?? '',
-    ...(certain !== undefined && { certainMs: micro(certain - step.began) }),
-    ...timesOf(made, step.began),
-    ...(made?.evidence && { evidence: made.evidence }),
-    outcome: result === undefined ? 'discarded' : result.isError ? 'failed' : 'committed',
-    ...(made?.cause && { cause: made.cause }),
-  }
-}
-
-/** After the stream, with its whole input there. */
-function workOf({ limits }: Step, { tool, durationMs, waitedMs = 0 }: CallSavings): Work {
-  return { ms: durationMs - waitedMs, at: limits.get(tool) }
-}
-
-/** How long a call ran while its model streamed. */
-function hiddenMs({ began, streamEnded = 0 }: Step, made: Made): number {
-  const { startedMs = 0, durationMs, waitedMs = 0 } = timesOf(made, began)
-  return Math.max(0, Math.min(startedMs + durationMs, streamEnded - began) - startedMs - waitedMs)
-}
-
-/** From the step's beginning. A call that goes on counts until now. */
-function timesOf(made: Made | undefined, began: number): Pick<CallSavings, 'startedMs' | 'durationMs' | 'waitedMs'> {
-  const { startedAt, endedAt, waitedMs } = made?.status() ?? {}
-  if (startedAt === undefined) return { durationMs: 0 }
-  const begin = performance.timeOrigin + began
-  return {
-    startedMs: micro(startedAt - begin),
-    durationMs: micro((endedAt ?? performance.timeOrigin + performance.now()) - startedAt),
-    ...(waitedMs !== undefined && { waitedMs: micro(waitedMs) }),
-  }
-}
-
-/** To microseconds: what epoch times cannot tell apart is no difference. */
-function micro(ms: number): number {
-  return Math.round(ms * 1000) / 1000 + 0
 }

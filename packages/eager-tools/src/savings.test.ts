@@ -363,3 +363,11 @@ test('what the savings predict is what the same run takes longer without eagerTo
     { numRuns: 100, seed: 1 },
   )
 }, 60_000)
+
+test('what was measured of a call stays, however soon the run forgets the call (H34, I6)', async () => {
+  const asked = respond(call('send', { n: 1, ms: 200 }, { id: 'c1' }))
+  const { savings } = await resultOf([asked, respond(wait(1_000), say('Done.'))], { statusFor: 100 })
+  expect(savings?.steps[0]?.calls).toEqual([
+    { callId: 'c1', tool: 'send', certainMs: 0, startedMs: 0, durationMs: 200, outcome: 'committed' },
+  ])
+})

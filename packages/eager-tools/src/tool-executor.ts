@@ -9,17 +9,15 @@ import {
   createAgent,
   type FinishReason,
   type Message,
-  type Middleware,
   ModelError,
   type ModelEvent,
-  type Run,
   type RunOptions,
   type ToolMessage,
-  textOf,
   type Wire,
 } from '@meanwhile/core'
 import { type EagerToolsOptions, eagerTools } from './eager-tools.ts'
 import { modelEvents } from './model-events.ts'
+import { answerOf, oneResponse } from './one-response.ts'
 import { PushedModel } from './pushed-model.ts'
 
 type FromAgent =
@@ -179,62 +177,6 @@ function executorOn<Event, Item>(wire: Wire<Event, Item>, options: ToolExecutorO
 /** A run needs an input, and whoever streams has asked already. */
 const NOTHING: readonly Message[] = [{ role: 'user', content: [] }]
 
-/** Lets the run be one step long, with as many attempts as are pushed. */
-function oneResponse(model: Pick<PushedModel<unknown>, 'isRetried' | 'abort'>): Middleware {
-  let isAnswer = false
-  return {
-    name: 'tool-executor',
-    async *wrapAgent(setup, next, run) {
-      const abort = () => model.abort(run.signal.reason)
-      run.signal.addEventListener('abort', abort, { once: true })
-      try {
-        const steps = next(setup)
-        let messages: readonly Message[] = []
-        for (;;) {
-          const { done, value } = await steps.next()
-          if (done) return { ...value, messages }
-          yield value
-          // Not that of a run inside a call.
-          if (value.type !== 'step-end' || value.runId !== run.id) continue
-          messages = value.messages
-          if (!isAnswer) return callsMade(messages, run)
-        }
-      } finally {
-        run.signal.removeEventListener('abort', abort)
-      }
-    },
-    async *wrapModel(request, next) {
-      for (;;) {
-        try {
-          return yield* next(request)
-        } catch (error) {
-          if (!(await model.isRetried())) throw error
-          yield { type: 'attempt-failed', error, next: 'retry' }
-        }
-      }
-    },
-    beforeFinalAnswer() {
-      isAnswer = true
-    },
-  }
-}
-
-/** What an agent would go on from. */
-function callsMade(messages: readonly Message[], { step, usage }: Run): AgentResult {
-  const message = answerOf(messages)
-  const { finishReason } = message
-  return {
-    status: 'completed',
-    message,
-    text: textOf(message),
-    finishReason,
-    messages,
-    steps: step,
-    usage,
-    warnings: [],
-  }
-}
-
 function finishedResponse<Item>(wire: Wire<never, Item>, result: AgentResult): FinishedResponse<Item> {
   if (result.status !== 'completed') {
     throw new ConfigError(
@@ -252,9 +194,4 @@ function finishedResponse<Item>(wire: Wire<never, Item>, result: AgentResult): F
     results: wire.items(toolMessages),
     result,
   }
-}
-
-/** The message of a step that has come to its end. */
-function answerOf(messages: readonly Message[]): AssistantMessage {
-  return messages.find((message) => message.role === 'assistant') as AssistantMessage
 }

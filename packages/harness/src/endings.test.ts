@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { endings } from '../test/endings.ts'
 import { listen } from '../test/listen.ts'
 import { transports } from '../test/transports.ts'
+import { mockModels } from './msw.ts'
 import { rawResponse } from './raw.ts'
 
 const everywhere = transports.flatMap((transport) =>
@@ -41,8 +42,27 @@ test.for(stalls)('over $over: a stall is $what, until the client leaves', async 
 test.for(transports)('over $name: a stall before the headers is a fetch that waits', async (transport) => {
   const stage = await transport.serve({ script: [rawResponse([{ end: 'stall' }])] })
   const { fetch: ask = fetch, url = 'http://models.test' } = stage
-  const signal = AbortSignal.timeout(20)
-  await expect(ask(`${url}/v1/messages`, { method: 'POST', body: '{}', signal })).rejects.toThrow('timeout')
+  const left = new AbortController()
+  const asked = ask(`${url}/v1/messages`, { method: 'POST', body: '{}', signal: left.signal })
+  const heard = expect(asked).rejects.toThrow('enough')
+  await expect.poll(() => stage.log()).toHaveLength(1)
+  left.abort(new Error('enough'))
+  await heard
   const [response] = await stage.log()
   await expect.poll(() => response?.aborted).toBe(true)
+})
+
+test('over the fetch of a mock, a reader hears what was sent before the break, however late it is', async () => {
+  for (const end of ['fin', 'reset', 'bad-chunk'] as const) {
+    const raw = rawResponse([{ bytes: 'data: 1\n\n' }, { bytes: 'data: 2\n\n' }, { end }])
+    const { fetch: ask } = mockModels({ script: [raw] })
+    const { body } = await ask('http://models.test/v1/messages', { method: 'POST', body: '{}' })
+    await new Promise((resolve) => setTimeout(resolve))
+    const heard: string[] = []
+    const read = async () => {
+      for await (const bytes of body ?? []) heard.push(new TextDecoder().decode(bytes))
+    }
+    await expect(read()).rejects.toThrow('terminated')
+    expect(heard).toEqual(['data: 1\n\n', 'data: 2\n\n'])
+  }
 })

@@ -27,7 +27,7 @@ export function fetchResponse(answer: Answer, signal: AbortSignal, clock: Clock 
       breakOff(how: Broken) {
         // Then the end of the connection, whatever it is, is the end of the body.
         if (begun && framing === 'close') pipe.close()
-        else fail(new ConnectionError(how, begun))
+        else breakAs(new ConnectionError(how, begun))
       },
     }
 
@@ -42,6 +42,11 @@ export function fetchResponse(answer: Answer, signal: AbortSignal, clock: Clock 
       fail(signal.reason)
     }
 
+    function breakAs(reason: ConnectionError): void {
+      pipe.breakOff(reason)
+      reject(reason)
+    }
+
     function fail(reason: unknown): void {
       pipe.fail(reason)
       reject(reason)
@@ -54,6 +59,9 @@ interface BytePipe {
   /** The promise says that the reader is behind, and resolves when it has read on, or left. */
   write(bytes: Uint8Array): Promise<void> | undefined
   close(): void
+  /** Fails behind what was written: however late the reader is, it hears the same. */
+  breakOff(reason: unknown): void
+  /** Fails at once. */
   fail(reason: unknown): void
 }
 
@@ -86,6 +94,13 @@ function bytePipe(onCancel: () => void): BytePipe {
       })
     },
     close: () => end?.close(),
+    breakOff(reason) {
+      resume = () => {
+        // Only then is nothing left unread.
+        if (end?.desiredSize === BUFFER) end.error(reason)
+      }
+      resume()
+    },
     fail(reason) {
       end?.error(reason)
       resume()

@@ -33,7 +33,7 @@ export interface ReceivedHistogram extends PointOfMetric {
   readonly max?: number
   /** The upper bounds of the buckets but the last, which has none. Empty of an exponential histogram. */
   readonly bounds: readonly number[]
-  /** How many values each bucket holds. */
+  /** How many values each bucket holds. Empty, too, then. */
   readonly counts: readonly number[]
   readonly temporality: Temporality
 }

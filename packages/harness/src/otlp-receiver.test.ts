@@ -1,11 +1,15 @@
+import { gzipSync } from 'node:zlib'
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
-import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
+import { AggregationTemporalityPreference, OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
-import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
+import { AggregationType, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, onTestFinished, test } from 'vitest'
+import { watchLeaks } from './assert/leaks.ts'
 import { WaitTimeoutError } from './errors.ts'
+import { pointsOf } from './otlp-points.ts'
 import { type OtlpReceiver, type OtlpReceiverOptions, otlpReceiver } from './otlp-receiver.ts'
+import { spansOf } from './otlp-spans.ts'
 import { spanOutline } from './span-tree.ts'
 
 async function setup(options?: OtlpReceiverOptions) {
@@ -122,6 +126,37 @@ test('metrics an exporter sends arrive as flat points: counters, gauges and hist
   ])
 })
 
+test('points of the time since the last export say so, and an exponential histogram has no buckets', async () => {
+  const receiver = await setup()
+  const exporter = new OTLPMetricExporter({
+    url: `${receiver.url}/v1/metrics`,
+    temporalityPreference: AggregationTemporalityPreference.DELTA,
+  })
+  const provider = new MeterProvider({
+    readers: [new PeriodicExportingMetricReader({ exporter })],
+    views: [{ instrumentName: 'duration', aggregation: { type: AggregationType.EXPONENTIAL_HISTOGRAM } }],
+  })
+  const meter = provider.getMeter('test')
+  meter.createCounter('tokens').add(3)
+  meter.createHistogram('duration').record(0.25)
+  meter.createHistogram('duration').record(4)
+  await provider.shutdown()
+  const [duration, tokens, ...more] = [...receiver.points].sort((a, b) => (a.name < b.name ? -1 : 1))
+  expect(more).toEqual([])
+  expect(tokens).toMatchObject({ name: 'tokens', temporality: 'delta', value: 3 })
+  expect(duration).toMatchObject({
+    name: 'duration',
+    kind: 'histogram',
+    temporality: 'delta',
+    count: 2,
+    sum: 4.25,
+    min: 0.25,
+    max: 4,
+    bounds: [],
+    counts: [],
+  })
+})
+
 test('what was posted is kept word for word, with the answer it got; other paths are not served, bad JSON is an error', async () => {
   const { url, requests } = await setup()
   const post = async (path: string, body: string) => {
@@ -148,6 +183,30 @@ test('a body that comes compressed is unpacked', async () => {
   expect(receiver.requests[0]?.body).toContain('"name":"only"')
 })
 
+test('what would be more than may be kept is refused, packed or not, and nothing of it is kept', async () => {
+  const { url, requests } = await setup({ maxBytes: 50 })
+  const post = async (body: string, encoding?: 'gzip') => {
+    const headers = { 'content-type': 'application/json', ...(encoding && { 'content-encoding': encoding }) }
+    const response = await fetch(`${url}/v1/traces`, {
+      method: 'POST',
+      headers,
+      body: encoding ? gzipSync(body) : body,
+    })
+    return [response.status, await response.json()]
+  }
+  const tooLarge = (left: number) => [413, { message: `a body has more than ${left} bytes, and no more are taken` }]
+  const [large, fitting] = ['{}'.padEnd(1_000_000), '{}'.padEnd(48)]
+  expect(await post(large)).toEqual(tooLarge(50))
+  expect(await post(large.slice(0, 1_000), 'gzip')).toEqual(tooLarge(50))
+  expect(await post(fitting, 'gzip')).toEqual([200, {}])
+  expect(await post('{ }')).toEqual(tooLarge(2))
+  expect(await post('{}')).toEqual([200, {}])
+  expect(requests.map(({ body, status }) => [body, status])).toEqual([
+    [fitting, 200],
+    ['{}', 200],
+  ])
+})
+
 test('requests are refused as the faults say, one by one; an exporter that is told when to come again does', async () => {
   const receiver = await setup({ fault: [{ status: 503, retryAfter: 1 }] })
   const provider = exporting(receiver)
@@ -172,6 +231,33 @@ test('a collector that hangs answers nothing, until it is closed', async () => {
   expect(await flushed).toBe('not sent')
 })
 
+test('closing breaks the connections of requests that hang', async () => {
+  const receiver = await setup({ fault: 'hang' })
+  const headers = { 'content-type': 'application/json' }
+  const hanging = fetch(`${receiver.url}/v1/traces`, { method: 'POST', headers, body: '{}' })
+  const broken = expect(hanging).rejects.toThrow('fetch failed')
+  await receiver.waitFor(({ requests }) => requests.length === 1)
+  await receiver.close()
+  await broken
+})
+
+test('what is over waits for nothing more: no timer, no listener, no further look', async () => {
+  const receiver = await setup()
+  const { signal } = new AbortController()
+  const headers = { 'content-type': 'application/json' }
+  const post = () => fetch(`${receiver.url}/v1/traces`, { method: 'POST', headers, body: '{}' })
+  await post()
+  const watch = watchLeaks({ signals: [signal], ignore: ['TCPSocketWrap', 'TCPServerWrap'] })
+  let looks = 0
+  const received = receiver.waitFor(({ requests }) => ++looks > 0 && requests.length === 2, { signal, timeout: 60_000 })
+  await post()
+  await received
+  const then = looks
+  await post()
+  expect(looks).toBe(then)
+  await watch.assertNone()
+})
+
 test('waiting for what does not come ends with an error that says what came', async () => {
   const receiver = await setup({ fault: [{ status: 400 }] })
   const provider = exporting(receiver)
@@ -186,6 +272,44 @@ test('waiting for what does not come ends with an error that says what came', as
   await expect(never()).rejects.toThrow(
     new WaitTimeoutError('the telemetry', 20, '2 spans (one, two); requests that were not taken: 400'),
   )
+})
+
+test('of many spans the first names are told', async () => {
+  const receiver = await setup()
+  const provider = exporting(receiver)
+  for (let n = 1; n <= 51; n++) provider.getTracer('test').startSpan(`s${n}`).end()
+  await provider.forceFlush()
+  await expect(receiver.waitFor(() => false, { timeout: 20 })).rejects.toThrow(/51 spans \(s1, s2, .*, s50, …\)$/)
+})
+
+test('payloads of any SDK are read: bytes, records, integers as text, and a kind nobody gave', () => {
+  const attributes = [
+    { key: 'record', value: { kvlistValue: { values: [{ key: 'n', value: { intValue: '7' } }] } } },
+    { key: 'bytes', value: { bytesValue: 'AAE=' } },
+    { key: 'nothing' },
+  ]
+  const times = { startTimeUnixNano: '1', endTimeUnixNano: '2' }
+  const span = { traceId: 'a', spanId: 'b', parentSpanId: '', name: 'given', kind: 0, attributes, ...times }
+  expect(spansOf({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] })).toEqual([
+    {
+      traceId: 'a',
+      spanId: 'b',
+      name: 'given',
+      kind: SpanKind.INTERNAL,
+      start: 1n,
+      end: 2n,
+      attributes: { record: { n: 7 }, bytes: 'AAE=', nothing: undefined },
+      events: [],
+      links: [],
+      status: { code: SpanStatusCode.UNSET },
+      scope: { name: '' },
+      resource: {},
+    },
+  ])
+  const metric = { name: 'tokens', sum: { dataPoints: [{ asInt: '7' }], isMonotonic: true } }
+  expect(pointsOf({ resourceMetrics: [{ scopeMetrics: [{ metrics: [metric] }] }] })).toMatchObject([
+    { name: 'tokens', kind: 'counter', value: 7, temporality: 'cumulative' },
+  ])
 })
 
 test('a predicate that throws rejects, and so does a signal that aborts', async () => {

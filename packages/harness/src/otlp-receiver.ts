@@ -1,12 +1,13 @@
 /** Receives telemetry over OTLP, as a collector does: for tests of export, flush and shutdown, in this process or another. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { messageOf } from '@meanwhile/core'
 import { WaitTimeoutError } from './errors.ts'
+import { listenHere } from './loopback.ts'
 import { type MetricsRequest, pointsOf, type ReceivedPoint } from './otlp-points.ts'
 import { type ReceivedSpan, spansOf, type TraceRequest } from './otlp-spans.ts'
+import { BodyTooLargeError, bodyOfRequest } from './request-body.ts'
 
 /** What a collector does that takes nothing: it says so, with seconds to wait if they are given, or nothing at all. */
 export type OtlpFault = 'hang' | { readonly status: number; readonly retryAfter?: number }
@@ -14,13 +15,15 @@ export type OtlpFault = 'hang' | { readonly status: number; readonly retryAfter?
 export interface OtlpReceiverOptions {
   /** The same for every request, or one each for the first ones, after which all is well. Default: none. */
   readonly fault?: OtlpFault | readonly OtlpFault[]
+  /** Bytes of all bodies together, unpacked, that are kept. What would be more is refused with a status 413. Default 268,435,456. */
+  readonly maxBytes?: number
 }
 
 /** All that came, in the order in which it did. */
 export interface Received {
   readonly spans: readonly ReceivedSpan[]
   readonly points: readonly ReceivedPoint[]
-  /** What was posted, word for word, whatever the answer was. */
+  /** What was posted, word for word, whatever the answer was; but of what is too much nothing. */
   readonly requests: readonly OtlpRequest[]
 }
 
@@ -52,18 +55,21 @@ export interface OtlpReceiver extends Received, AsyncDisposable {
  * Listens on 127.0.0.1, at a free port. Takes `POST /v1/traces` and `/v1/metrics` as JSON (the exporters `…-otlp-http`, or the SDK
  * with `OTEL_EXPORTER_OTLP_PROTOCOL=http/json`). Anything but JSON gets a status 415 that says so.
  */
-export async function otlpReceiver({ fault = [] }: OtlpReceiverOptions = {}): Promise<OtlpReceiver> {
+export async function otlpReceiver({
+  fault = [],
+  maxBytes = MOST_BYTES,
+}: OtlpReceiverOptions = {}): Promise<OtlpReceiver> {
   const received = { spans: [] as ReceivedSpan[], points: [] as ReceivedPoint[], requests: [] as OtlpRequest[] }
   const watchers = new Set<() => void>()
   const server = createServer((request, response) => {
-    receive(request, response).catch((error: unknown) => reply(response, 400, { message: messageOf(error) }))
+    receive(request, response).catch((error: unknown) => {
+      reply(response, error instanceof BodyTooLargeError ? 413 : 400, { message: messageOf(error) })
+    })
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
+  let left = maxBytes
+  const { url, close } = await listenHere(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     ...received,
     waitFor,
     close,
@@ -72,7 +78,9 @@ export async function otlpReceiver({ fault = [] }: OtlpReceiverOptions = {}): Pr
 
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? ''
-    const body = await read(request)
+    const bytes = await unpacked(request, left)
+    left -= bytes.length
+    const body = bytes.toString('utf8')
     const answer =
       faultOf(received.requests.length) ?? refusalOf(path, request.headers['content-type']) ?? answerTo(path, body)
     const { status } = answer
@@ -132,14 +140,9 @@ export async function otlpReceiver({ fault = [] }: OtlpReceiverOptions = {}): Pr
       }
     })
   }
-
-  function close(): Promise<void> {
-    return new Promise((resolve) => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
-  }
 }
+
+const MOST_BYTES = 256 * 1024 * 1024
 
 /** What a request is told. Without a status it hangs. */
 interface Answer {
@@ -171,9 +174,13 @@ function inWords({ spans, points, requests }: Received): string {
   return parts.filter((part) => part !== '').join('; ') || 'nothing'
 }
 
+const MOST_NAMES = 50
+
 function list(what: string, named: readonly { readonly name: string }[]): string {
   if (named.length === 0) return ''
-  return `${named.length} ${what}${named.length > 1 ? 's' : ''} (${named.map(({ name }) => name).join(', ')})`
+  const names = named.slice(0, MOST_NAMES).map(({ name }) => name)
+  if (named.length > names.length) names.push('…')
+  return `${named.length} ${what}${named.length > 1 ? 's' : ''} (${names.join(', ')})`
 }
 
 function reply(response: ServerResponse, status: number, { message, retryAfter }: Answer): void {
@@ -182,9 +189,13 @@ function reply(response: ServerResponse, status: number, { message, retryAfter }
   response.end(JSON.stringify(message === undefined ? {} : { message }))
 }
 
-async function read(request: IncomingMessage): Promise<string> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  const body = Buffer.concat(chunks)
-  return (request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body).toString('utf8')
+async function unpacked(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const body = await bodyOfRequest(request, maxBytes)
+  if (request.headers['content-encoding'] !== 'gzip') return body
+  try {
+    return gunzipSync(body, { maxOutputLength: Math.max(1, maxBytes) })
+  } catch (error) {
+    if (error instanceof RangeError) throw new BodyTooLargeError(maxBytes)
+    throw error
+  }
 }

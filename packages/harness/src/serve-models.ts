@@ -1,13 +1,15 @@
 /** The endpoints on a plain HTTP server of this process. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { clock } from './clock.ts'
 import { type Endpoint, type EndpointOptions, modelEndpoint } from './endpoint.ts'
 import type { JournalEntry } from './journal.ts'
 import type { ResponseLog } from './log.ts'
+import { listenHere } from './loopback.ts'
 import { type Answer, play } from './play.ts'
 import type { Broken } from './raw.ts'
+import { bodyOfRequest } from './request-body.ts'
 import type { ScriptedReply } from './script.ts'
 import { type Clock, preciseClock, systemClock } from './time.ts'
 import { WIRE_NAMES, WIRES } from './wires/wires.ts'
@@ -53,11 +55,7 @@ export async function serveModels(options: ServeModelsOptions = {}): Promise<Mod
   const server = createServer({ noDelay: true, keepAlive: true, keepAliveTimeout: 60_000 }, (request, response) => {
     handle(request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined))
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { url: origin, close: shutDown } = await listenHere(server)
   let loaded = 0
 
   const root = serve('', options, shutDown)
@@ -84,7 +82,7 @@ export async function serveModels(options: ServeModelsOptions = {}): Promise<Mod
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const arrived = clock()
     const url = new URL(request.url ?? '/', origin)
-    const body = await read(request)
+    const body = (await bodyOfRequest(request)).toString('utf8')
     const name = WIRE_NAMES.find((wire) => url.pathname.endsWith(WIRES[wire].path))
     const endpoint = name && endpoints.get(url.pathname.slice(0, -WIRES[name].path.length))
     if (!endpoint || request.method !== 'POST') {
@@ -96,19 +94,6 @@ export async function serveModels(options: ServeModelsOptions = {}): Promise<Mod
     const received = { method: request.method, url: url.href, headers, body }
     await send(endpoint.answer(WIRES[name], received, arrived), response, options.precise ? preciseClock : systemClock)
   }
-
-  function shutDown(): Promise<void> {
-    return new Promise((resolve) => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
-  }
-}
-
-async function read(request: IncomingMessage): Promise<string> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 async function send(answer: Answer, response: ServerResponse, clock: Clock): Promise<void> {

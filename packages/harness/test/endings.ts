@@ -25,9 +25,9 @@ const badChunk = {
 /** Under msw 3 a body that fails is a socket that closed, whatever it failed with. */
 const mocked = { message: 'terminated', cause: 'SocketError: closed (UND_ERR_SOCKET)' }
 
-/** What is read has time to arrive: a broken connection takes what is still on its way with it. */
+/** What is read has time to arrive, on a busy machine, too: a broken connection takes what is still on its way with it. */
 function ending(end: Ending, ...before: readonly RawStep[]): readonly RawStep[] {
-  return [...before, { after: 10, end }]
+  return [...before, { after: 100, end }]
 }
 
 const one: RawStep = { bytes: 'data: 1\n\n' }

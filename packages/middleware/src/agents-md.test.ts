@@ -130,6 +130,24 @@ test('a file comes once, however often it is included, and a list of includes ha
   expect(many.warnings?.at(-1)).toBe('instructions-cut: the instructions were cut at 500 bytes')
 })
 
+test('a file that was included on the way comes once, and without its byte order mark (N53)', async () => {
+  const { text } = await told({ 'AGENTS.md': '@a/AGENTS.md', 'a/AGENTS.md': '\ufeffOnce.' }, { folder: 'a' })
+  expect(text).toBe('<instructions file="AGENTS.md">\nOnce.\n</>')
+})
+
+test('a cut is between characters (N54)', async () => {
+  const head = '<instructions file="AGENTS.md">\n'
+  for (const [more, shown] of [
+    [2, ''],
+    [3, '日'],
+    [5, '日'],
+    [6, '日本'],
+  ] as const) {
+    const { text } = await told({ 'AGENTS.md': '日本語' }, { maxBytes: head.length + more })
+    expect(text).toBe(head + shown)
+  }
+})
+
 test('another read error ends the run before its first model call (N54)', async () => {
   for (const files of [
     { 'AGENTS.md/x': '' },

@@ -1,5 +1,6 @@
 import {
   type Agent,
+  type AgentOptions,
   type AgentResult,
   createAgent,
   interrupt,
@@ -10,6 +11,7 @@ import {
   tool,
 } from '@meanwhile/core'
 import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { played } from '../test/clock.ts'
@@ -23,13 +25,22 @@ interface Given extends Partial<ApproveOptions> {
   readonly execute?: (n: number, answers: readonly Json[]) => unknown
   readonly effect?: 'read' | 'external'
   readonly toolConcurrency?: number
+  readonly telemetry?: AgentOptions['telemetry']
   readonly before?: readonly Middleware[]
   readonly after?: readonly Middleware[]
 }
 
 /** An agent with the tools `send`, under approval, and `look`, and what they were called with. */
 function sender(steps: readonly (readonly ScriptStep[])[], given: Given = {}) {
-  const { execute = () => 'Sent.', effect = 'external', before = [], after = [], toolConcurrency, ...options } = given
+  const {
+    execute = () => 'Sent.',
+    effect = 'external',
+    before = [],
+    after = [],
+    toolConcurrency,
+    telemetry,
+    ...options
+  } = given
   const ran: string[] = []
   const make = (name: string) =>
     tool({
@@ -46,6 +57,7 @@ function sender(steps: readonly (readonly ScriptStep[])[], given: Given = {}) {
     model: scriptedModel([...steps.map((calls) => respond(...calls)), respond(say('Done.'))]),
     tools: [make('send'), make('look')],
     ...(toolConcurrency && { toolConcurrency }),
+    ...(telemetry && { telemetry }),
     middleware: [...before, approve({ tools: ['send'], ...options }), ...after],
   })
   return { agent, ran }
@@ -294,6 +306,22 @@ test('the signal of a question ends with the run, and what is allowed then does 
   setTimeout(() => controller.abort(), 100)
   await expect(played(agent.run('Go', { signal: controller.signal }))).rejects.toMatchObject({ name: 'AbortError' })
   expect(ran).toEqual([])
+})
+
+test('the span of a call that was asked about says what it waited for (N22, H28)', async () => {
+  const exporter = new InMemorySpanExporter()
+  const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+  const ask = () => ({ decision: 'allow' }) as const
+  const steps = [[call('send', { n: 1 }), call('look', { n: 2 })]]
+  await played(sender(steps, { ask, telemetry: { tracerProvider } }).agent.run('Go'))
+  const reasons = exporter
+    .getFinishedSpans()
+    .filter(({ name }) => name.startsWith('execute_tool'))
+    .map(({ name, attributes }) => [name, attributes['meanwhile.dispatch.deferral_reason']])
+  expect(reasons.toSorted()).toEqual([
+    ['execute_tool look', undefined],
+    ['execute_tool send', 'approval'],
+  ])
 })
 
 test('options of another kind are a ConfigError (A2)', () => {

@@ -10,9 +10,8 @@ import {
   type Run,
   runLocal,
   type ToolCall,
-  type ToolMessage,
 } from '@meanwhile/core'
-import { checkedInput, sameCall } from '@meanwhile/core/calls'
+import { checkedInput, errorMessage, sameCall } from '@meanwhile/core/calls'
 import { cellSchema, isRecord } from './cell-schema.ts'
 
 export interface ApproveOptions {
@@ -94,16 +93,12 @@ export function approve({ tools, ask, remember = 'never' }: ApproveOptions): Mid
       run.annotate({ [DEFERRAL_REASON]: 'approval' }, call.id)
       const answer = await answerTo(call, run)
       if (!isApproval(answer)) throw new Error(`not run: the answer to whether ${call.name} may run is no approval`)
-      if (answer.decision === 'deny') return denial(call, answer.reason)
+      if (answer.decision === 'deny')
+        return errorMessage(call, `Not run: it was denied: ${answer.reason ?? 'no reason was given'}`)
       keep(answer, call, run)
       return yield* next(answer.decision === 'edit' ? { ...call, input: answer.input } : call)
     },
   }
-}
-
-function denial({ id, name }: ToolCall, reason = 'no reason was given'): ToolMessage {
-  const content = [{ type: 'text', text: `Not run: it was denied: ${reason}` }] as const
-  return { role: 'tool', callId: id, name, content, isError: true }
 }
 
 function isApproval(answer: unknown): answer is Approval {

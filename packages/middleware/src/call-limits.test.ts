@@ -110,6 +110,14 @@ test('a last answer without text, or one the gate rejects, ends the run with Cal
   expect(rejected.requests).toHaveLength(2)
 })
 
+test('a last call that fails is not tried again: the limit holds (N13)', async () => {
+  const limits = { modelCalls: 1, onLimit: 'answer' } as const
+  const outer = [retryModel({ random: () => 0 })]
+  const { error, requests } = await ran([looks(1), respond(fail()), done], limits, { outer })
+  expect(error).toMatchObject({ name: 'CallLimitError', limit: 'modelCalls', max: 1 })
+  expect(requests).toHaveLength(2)
+})
+
 test('of parallel calls over the limit the first in call order run, whatever is ready first (N14)', async () => {
   const prepareInput = (input: unknown) => {
     const { ms } = input as { ms: number }
@@ -150,19 +158,20 @@ test('inside retryModel it counts attempts, outside model calls (N15)', async ()
 })
 
 /** Calls what a model asks for as soon as it is sealed. */
-const early: Middleware = {
+const startsEarly = (isEarly: (call: ToolCall) => boolean): Middleware => ({
   name: 'early',
   async *wrapModel(request, next, run) {
     const flow = next(request)
     for (;;) {
       const step = await flow.next()
       if (step.done) return step.value
-      if (step.value.type === 'tool-call' && step.value.call.name === 'look') void start(run, step.value.call)
+      if (step.value.type === 'tool-call' && isEarly(step.value.call)) void start(run, step.value.call)
       yield step.value
     }
   },
-}
-const start = (run: Run, call: Parameters<Run['callTool']>[0]) => run.callTool(call).catch(() => undefined)
+})
+const start = (run: Run, call: ToolCall) => run.callTool(call).catch(() => undefined)
+const early = startsEarly(({ name }) => name === 'look')
 
 test('a joined call counts once, a discarded early one too (N15)', async () => {
   const retry = retryModel({ random: () => 0 })
@@ -191,7 +200,7 @@ test('an early call leaves room for those before it in call order (N14)', async 
   }
 })
 
-test('what a failed attempt had announced takes no room of an early call, and neither does a call its provider has made (N14, G16)', async () => {
+test('what a failed attempt had announced takes no room of an early call (N14)', async () => {
   const limits = { toolCalls: 1, onLimit: 'answer' } as const
   const again = await ran(
     [respond(call('send', { n: 1 }, { id: 'a1' }), fail()), respond(call('look', { n: 2 }, { id: 'b1' })), done],
@@ -199,21 +208,39 @@ test('what a failed attempt had announced takes no room of an early call, and ne
     { inner: [retryModel({ random: () => 0 }), early] },
   )
   expect(again.made).toEqual(['look 2'])
-  const theirs: ToolCall = { type: 'tool-call', id: 'p1', name: 'web_search', input: {}, providerResult: 'found' }
-  const ours: ToolCall = { type: 'tool-call', id: 'c1', name: 'look', input: { n: 3 } }
-  const searching: Middleware = {
-    name: 'searching',
-    async *wrapModel(request, next, run) {
-      if (run.step > 1) return yield* next(request)
-      for (const call of [theirs, ours]) {
-        yield { type: 'tool-input-start', id: call.id, name: call.name }
-        yield { type: 'tool-call', call }
+})
+
+test('a call like one that was made still needs its room: of an earlier step, or of the same response (N14)', async () => {
+  const send = (id: string) => call('send', { n: 1 }, { id })
+  const later = respond(send('c2'), call('look', { n: 2 }, { id: 'c3' }))
+  const limits = { toolCalls: 2, onLimit: 'answer' } as const
+  const ofStep = await ran([respond(send('c1')), later, done], limits, { inner: [early] })
+  expect(ofStep.made).toEqual(['send 1', 'send 1'])
+  const twice = respond(send('c1'), send('c2'), call('look', { n: 2 }, { id: 'c3' }))
+  const inner = [startsEarly(({ id }) => id !== 'c2')]
+  expect((await ran([twice, done], limits, { inner })).made).toEqual(['send 1', 'send 1'])
+})
+
+test('what the provider has run itself needs no room (N14, G16)', async () => {
+  const own: Middleware = {
+    name: 'own',
+    async *wrapModel(request, next) {
+      const flow = next(request)
+      for (;;) {
+        const step = await flow.next()
+        if (step.done) {
+          const content = step.value.content.map((part) => ('id' in part && part.id === 'c1' ? run(part) : part))
+          return { ...step.value, content }
+        }
+        const event = step.value
+        yield event.type === 'tool-call' && event.call.id === 'c1' ? { ...event, call: run(event.call) } : event
       }
-      return { role: 'assistant', content: [theirs, ours], finishReason: 'tool-calls' }
     },
   }
-  const searched = await ran([done], limits, { inner: [early, searching] })
-  expect(searched.made).toEqual(['look 3'])
+  const run = (call: ToolCall): ToolCall => ({ ...call, providerResult: 'Found.' })
+  const asked = respond(call('send', { n: 1 }, { id: 'c1' }), call('look', { n: 2 }, { id: 'c2' }))
+  const { made } = await ran([asked, done], { toolCalls: 1, onLimit: 'answer' }, { inner: [early, own] })
+  expect(made).toEqual(['look 2'])
 })
 
 test('two runs at once share no count (N13)', async () => {

@@ -4,17 +4,15 @@ import {
   AgentError,
   ConfigError,
   type Middleware,
-  type ModelEvent,
   type ModelFlow,
   type ModelRequest,
-  map,
   type Run,
   runLocal,
   type ToolCall,
-  type ToolMessage,
   type Usage,
 } from '@meanwhile/core'
-import { sameCall } from '@meanwhile/core/calls'
+import { errorMessage } from '@meanwhile/core/calls'
+import { CallOrder } from './call-limits/call-order.ts'
 import { cellSchema, isCount, isRecord } from './cell-schema.ts'
 import { checkCounts } from './check-options.ts'
 import { closingCall, DEFAULT_INSTRUCTION } from './closing-call.ts'
@@ -134,7 +132,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
         const over = toolLimit(call, run)
         order(run).met(call)
         if (over && onLimit === 'error') throw over
-        if (over) return refusal(call, over)
+        if (over) return errorMessage(call, `Not run: ${over.message}.`)
         count(call, run)
         return yield* next(call)
       },
@@ -172,62 +170,9 @@ function isCounts(value: unknown): value is Counts {
   )
 }
 
-/** The calls of the response at work, in call order: one that starts early must leave room for those before it (N14). */
-class CallOrder {
-  #step = 0
-  #attempt: number | undefined
-  #announced: { readonly id: string; readonly name: string; call?: ToolCall }[] = []
-  /** Calls of this step that were made or refused. */
-  #met: ToolCall[] = []
-
-  /** The same flow, looked at. Of a further attempt the calls begin anew. */
-  watched(flow: ModelFlow, step: number): ModelFlow {
-    if (step !== this.#step) this.#met = []
-    this.#step = step
-    this.#announced = []
-    return map(flow, (event) => {
-      if (event.type === 'tool-input-start' || event.type === 'tool-call') this.#note(event)
-      return event
-    })
-  }
-
-  met(call: ToolCall): void {
-    this.#met.push(call)
-  }
-
-  /** The calls that come before this one and are still to be made. */
-  toCome({ id }: ToolCall): readonly { readonly name: string }[] {
-    const place = this.#announced.findIndex((announced) => announced.id === id)
-    return this.#announced.slice(0, Math.max(0, place)).filter((announced) => !this.#isMet(announced))
-  }
-
-  #note(event: Extract<ModelEvent, { type: 'tool-input-start' | 'tool-call' }> & { readonly attempt?: number }): void {
-    if (event.attempt !== this.#attempt) this.#announced = []
-    this.#attempt = event.attempt
-    if (event.type === 'tool-input-start') this.#announced.push({ id: event.id, name: event.name })
-    else {
-      const { call } = event
-      const announced = this.#announced.find(({ id }) => id === call.id)
-      if (announced) announced.call = call
-      // Its provider has made it already.
-      if (call.providerResult !== undefined) this.#announced = this.#announced.filter((other) => other !== announced)
-    }
-  }
-
-  /** Made under its id; or under that of an earlier attempt, whose call it joins. */
-  #isMet({ id, call }: { readonly id: string; readonly call?: ToolCall }): boolean {
-    const isOfAttempt = (other: ToolCall) => this.#announced.some((announced) => announced.id === other.id)
-    return this.#met.some((met) => met.id === id || (call && sameCall(met, call) && !isOfAttempt(met)))
-  }
-}
-
 /** A tool may be named like what every object has. */
 function own(numbers: Readonly<Record<string, number>>, name: string): number | undefined {
   return Object.hasOwn(numbers, name) ? numbers[name] : undefined
-}
-
-function refusal({ id, name }: ToolCall, { message }: CallLimitError): ToolMessage {
-  return { role: 'tool', callId: id, name, content: [{ type: 'text', text: `Not run: ${message}.` }], isError: true }
 }
 
 function limitText(limit: CallLimit, max: number, tool: string | undefined): string {

@@ -7,10 +7,10 @@ import {
   type Middleware,
   messageOf,
   type Run,
-  type ToolCall,
   type ToolMessage,
   textOf,
 } from '@meanwhile/core'
+import { errorMessage } from '@meanwhile/core/calls'
 import { checkPath } from './check-options.ts'
 import { digest } from './digest.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
@@ -76,6 +76,7 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
 
   return {
     name: 'offload-tool-results',
+    ignoresInput: true,
     beforeAgent(setup) {
       if (setup.tools.some(({ name }) => name === READ_FILE)) return
       return { ...setup, tools: [...setup.tools, reader] }
@@ -88,7 +89,7 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
       } catch (error) {
         // What is not this call's own failure, or is short, goes up as it is: to be repeated, or to end the run.
         if (error instanceof AgentError || run.signal.aborted) throw error
-        const failed = failure(call, error)
+        const failed = errorMessage(call, error)
         const message = await offloaded(failed, run)
         if (message === failed) throw error
         return message
@@ -113,11 +114,6 @@ function isAnswer({ name, isError, output }: ToolMessage, run: Run): boolean {
   } catch {
     return false
   }
-}
-
-function failure(call: ToolCall, error: unknown): ToolMessage {
-  const content: ContentPart[] = [{ type: 'text', text: messageOf(error) }]
-  return { role: 'tool', callId: call.id, name: call.name, content, isError: true }
 }
 
 const characters = new Intl.Segmenter(undefined, { granularity: 'grapheme' })

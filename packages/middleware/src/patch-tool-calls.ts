@@ -1,6 +1,7 @@
 /** Repairs a history in which calls and results do not pair up. */
 
-import { ConfigError, callsOf, type Message, type Middleware, type ToolCall, type ToolMessage } from '@meanwhile/core'
+import { ConfigError, callsOf, type Message, type Middleware, type ToolCall } from '@meanwhile/core'
+import { errorMessage } from '@meanwhile/core/calls'
 
 export interface PatchToolCallsOptions {
   /** What the model reads in the place of a result that is missing. */
@@ -35,7 +36,7 @@ function repaired(messages: readonly Message[], text: string): readonly Message[
   /** What is missing of the message whose results are being read, in call order. */
   let missing: readonly ToolCall[] = []
   const patch = () => {
-    whole.push(...missing.map((call) => unavailable(call, text)))
+    whole.push(...missing.map((call) => errorMessage(call, text)))
     missing = []
   }
   for (const message of kept) {
@@ -54,8 +55,4 @@ function withoutStrays(messages: readonly Message[]): readonly Message[] {
     if (message.role === 'assistant') for (const { id } of callsOf(message)) open.add(id)
     return message.role !== 'tool' || open.delete(message.callId)
   })
-}
-
-function unavailable({ id, name }: ToolCall, text: string): ToolMessage {
-  return { role: 'tool', callId: id, name, content: [{ type: 'text', text }], isError: true }
 }

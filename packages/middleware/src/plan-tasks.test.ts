@@ -194,6 +194,29 @@ test('a file that holds no plan is an error result, and stays as it is (N45)', a
   }
 })
 
+test('a plan that somebody else has tied into a circle can still be changed (N45)', async () => {
+  const task = (id: number, by: number) => ({ id, subject: 'T', description: '', status: 'pending', blockedBy: [by] })
+  const plan = JSON.stringify({ next: 3, tasks: [task(1, 2), task(2, 1)] })
+  const { list } = await planned([create('New', { addBlockedBy: [1] })], {
+    backend: memoryBackend({ 'tasks.json': plan }),
+  })
+  expect(list?.split('\n').at(-1)).toBe('3 [pending] New (blocked by 1)')
+})
+
+test('a plan that would be too large for its file is an error result, and stays as it is (N45)', async () => {
+  const plan = {
+    next: 2,
+    tasks: [{ id: 1, subject: 'x'.repeat(999_800), description: '', status: 'pending', blockedBy: [] }],
+  }
+  const backend = memoryBackend({ 'tasks.json': JSON.stringify(plan) })
+  const { texts, outputs } = await planned([create('y'.repeat(200)), update(1, { status: 'deleted' })], { backend })
+  expect(texts).toEqual([
+    'error: tasks.json: the plan holds too much; delete tasks',
+    expect.stringContaining('deleted'),
+  ])
+  expect(outputs.at(-1)).toEqual([])
+})
+
 test('what lists and gives tasks may start early, what changes them may not (N44)', async () => {
   const setup: AgentSetup = {
     model: scriptedModel([]),

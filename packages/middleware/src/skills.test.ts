@@ -87,6 +87,13 @@ test('bad front matter is skipped with a warning event, and the others are there
   expect(events.filter(({ type }) => type === 'warning')).toHaveLength(7)
 })
 
+test('a byte order mark is no part of a skill, and a description is one line (N41)', async () => {
+  const text = `\ufeff${file('bake', '>\n  Bakes\n\n  bread.')}`
+  const { told, results } = await used({ 'skills/b/SKILL.md': text }, [[call('skill', { name: 'bake' })]])
+  expect(told?.split('\n').at(-1)).toBe('- bake: Bakes bread.')
+  expect(results).toEqual(['Do bake.\n'])
+})
+
 test('of two skills of one name the first folder wins, then the first by name, each with a warning (N42)', async () => {
   const { results, warnings } = await used(
     {

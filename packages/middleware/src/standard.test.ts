@@ -1,8 +1,16 @@
-import { createAgent, type Middleware } from '@meanwhile/core'
+import { createAgent, type Middleware, type Tool, tool } from '@meanwhile/core'
 import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { approve } from './approve.ts'
+import { callLimits } from './call-limits.ts'
 import { memoryBackend } from './memory-backend.ts'
+import { offloadToolResults } from './offload-tool-results.ts'
+import { redact } from './redact.ts'
+import { retryTool } from './retry-tool.ts'
 import { standard } from './standard.ts'
+import { timeout } from './timeout.ts'
+import { toolSearch } from './tool-search.ts'
 
 const names = (list: readonly Middleware[]) => list.map(({ name }) => name)
 const model = scriptedModel([respond(say('Hello.'))])
@@ -57,4 +65,31 @@ test('without options it holds what needs none; false leaves one out (O20)', () 
     names(standard({ earlyStop: false, clearToolResults: false, timeout: false, retryModel: { maxRetries: 9 } })),
   ).toEqual(['patch-tool-calls', 'answer-guard', 'retry-model', 'retry-tool'])
   expect(() => standard({ retryModel: { maxRetries: -1 } })).toThrow(expect.objectContaining({ option: 'maxRetries' }))
+})
+
+test('calls may start with the members their tool needs inside wraps that leave inputs alone, and inside no other (H31)', async () => {
+  const read = tool({
+    name: 'read',
+    description: 'Reads.',
+    input: z.object({ path: z.string(), from: z.number() }),
+    effect: 'read',
+    needs: ['path'],
+    execute: () => 'Read.',
+  }) as Tool
+  const needs = async (one: Middleware) => {
+    const model = scriptedModel([respond(say('Hello.'))])
+    await createAgent({ model, tools: [read], middleware: [one] }).run('Hi')
+    return model.requests[0]?.tools.find(({ name }) => name === 'read')?.needs
+  }
+  const backend = memoryBackend()
+  const ignoring = [
+    offloadToolResults({ backend }),
+    redact({ persist: true }),
+    retryTool(),
+    timeout({ tool: 1_000 }),
+    toolSearch({ tools: [] }),
+  ]
+  for (const one of ignoring) expect([one.name, await needs(one)]).toEqual([one.name, ['path']])
+  for (const one of [approve({ tools: [] }), callLimits({ toolCalls: 1 })])
+    expect([one.name, await needs(one)]).toEqual([one.name, undefined])
 })

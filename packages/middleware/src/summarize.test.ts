@@ -27,6 +27,7 @@ import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { played } from '../test/clock.ts'
+import { patchToolCalls } from './patch-tool-calls.ts'
 import { planTasks } from './plan-tasks.ts'
 import { type SummarizeOptions, summarize } from './summarize.ts'
 
@@ -270,6 +271,14 @@ test('after a summary and a resume no started call runs again (O15, N46)', async
   expect(textOf(last.messages.at(-2) as ToolMessage)).toBe(
     ['1 [pending] Task 1', '2 [pending] Task 2', '3 [pending] Task 3', '4 [pending] Task 1'].join('\n'),
   )
+})
+
+test('outside patchToolCalls, which must repair what it folds, it is refused (O20)', () => {
+  const model = scriptedModel([])
+  expect(() => createAgent({ model, middleware: [summarize(), patchToolCalls()] })).toThrow(
+    '"patch-tool-calls" goes outside "summarize"',
+  )
+  expect(() => createAgent({ model, middleware: [patchToolCalls(), summarize()] })).not.toThrow()
 })
 
 test('options that are no counts are a ConfigError (A2)', () => {

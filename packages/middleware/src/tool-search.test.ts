@@ -127,6 +127,28 @@ test('found tools stay across a resume, and are forgotten with the run (N48)', a
   expect(next.model.requests[0]?.tools.map(({ name }) => name)).toEqual(['tool_search'])
 })
 
+test('what an earlier run has found stays found in a run that goes on from it, and no tool is shown twice (N48)', async () => {
+  const { messages } = await searched([[call('tool_search', { query: 'mail' })]])
+  const input = [...messages, { role: 'user', content: 'Go on.' } as const]
+  const same = agentOf([])
+  await same.agent.run(input)
+  expect(same.model.requests[0]?.tools.map(({ name }) => name)).toEqual([
+    'tool_search',
+    'mail',
+    'read_mail',
+    'send_mail',
+  ])
+  const [first, second, ...others] = hidden
+  const shown = agentOf([], { tools: others, own: [first, second] as readonly Tool[] })
+  await shown.agent.run(input)
+  expect(shown.model.requests[0]?.tools.map(({ name }) => name)).toEqual([
+    'read_mail',
+    'send_mail',
+    'tool_search',
+    'mail',
+  ])
+})
+
 test('a reminder in front of the history lists the hidden names, once (N48)', async () => {
   const { messages } = await searched([[call('tool_search', { query: 'mail' })], [call('mail')]])
   const reminders = messages.filter((message) => message.role === 'user' && message.origin === 'tool-search')

@@ -10,6 +10,7 @@ import {
   type ToolMessage,
   tool,
 } from '@meanwhile/core'
+import { errorMessage } from '@meanwhile/core/calls'
 import { cellSchema, isRecord } from './cell-schema.ts'
 import { inputSchema, text } from './input-schema.ts'
 
@@ -72,13 +73,7 @@ export function toolSearch({ tools, toolName = 'tool_search', maxResults = 5 }: 
     async *wrapToolCall(call, next, run) {
       if (!hidden.has(call.name) || found(run).value.includes(call.name)) return yield* next(call)
       const problem = `Not run: ${call.name} was not found yet. Find it with ${toolName} first, and call it in a later step.`
-      return {
-        role: 'tool',
-        callId: call.id,
-        name: call.name,
-        content: [{ type: 'text', text: problem }],
-        isError: true,
-      }
+      return errorMessage(call, problem)
     },
   }
 }

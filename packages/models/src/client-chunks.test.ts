@@ -72,6 +72,20 @@ test('without a limit a stream may be silent for as long as it likes', async () 
   expect((await asked).message.content).toEqual([{ type: 'text', text: 'Hello' }])
 })
 
+test('an event without an end is given up, and does not fill the memory', async () => {
+  const line = new TextEncoder().encode('x'.repeat(1024 * 1024))
+  let sent = 0
+  const body = new ReadableStream({
+    pull(controller) {
+      controller.enqueue(sent++ === 0 ? new TextEncoder().encode('data: ') : line)
+      if (sent === 1_000) controller.close()
+    },
+  })
+  const fetch = async () => new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  expect(await failureOf(ask(chat.model(fetch)))).toMatchObject({ code: 'invalid_chunk', retryable: true })
+  expect(sent).toBeLessThan(70)
+})
+
 test('a body that does not heed its signal is left all the same', async () => {
   let left = false
   const body = new ReadableStream({

@@ -157,12 +157,12 @@ function retryAfter(headers: ApiError['headers']): number | undefined {
   return Number.isNaN(wait) ? undefined : Math.max(0, Math.round(wait))
 }
 
-/** A socket that broke while the body was read: undici puts its code on the cause, other runtimes on the error. */
 /** System and undici codes: `ECONNRESET`, `EPIPE`, `UND_ERR_SOCKET` … */
 const TRANSPORT_CODE = /^(E[A-Z]+|UND_ERR_[A-Z_]+|HPE_[A-Z_]+)$/
 /** What fetch throws where it gives no cause, in Node and in browsers. */
 const TRANSPORT_MESSAGE = /^(fetch failed|terminated|failed to fetch|network error|load failed)$/i
 
+/** A socket that broke while the body was read: undici puts its code on the cause, other runtimes on the error. */
 function isTransportError(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false
   if (thrown instanceof TypeError && (thrown.cause instanceof Error || TRANSPORT_MESSAGE.test(thrown.message)))

@@ -4,14 +4,23 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { StreamedError, UnreadableError } from './explain.ts'
 import { isRecord } from './is-record.ts'
 
+/** Characters of one event. One that repeats a whole response, pictures included, has fewer; who sends more may send without end. */
+const LONGEST_EVENT = 64 * 1024 * 1024
+
 /**
  * Gives the events that end in these bytes; `undefined` is the end of the body, and ends its last event too, though the standard
- * has that dropped (qT5).
+ * has that dropped (qT5). Throws an {@link UnreadableError} for an event of more than 64 Mi characters.
  */
 export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly EventSourceMessage[] {
   const decoder = new TextDecoder()
   let events: EventSourceMessage[] = []
-  const parser = createParser({ onEvent: (event) => events.push(event) })
+  const parser = createParser({
+    maxBufferSize: LONGEST_EVENT,
+    onEvent: (event) => events.push(event),
+    onError(cause) {
+      if (cause.type === 'max-buffer-size-exceeded') throw new UnreadableError({ cause })
+    },
+  })
   return (bytes) => {
     events = []
     parser.feed(bytes ? decoder.decode(bytes, { stream: true }) : `${decoder.decode()}\n\n`)

@@ -1,6 +1,6 @@
 /** A whole span tree, as text. */
 
-import { lineDifference } from '../line-difference.ts'
+import { diffArrays } from 'diff'
 import { type SpanLike, type SpanTreeOptions, spanOutline } from '../span-tree.ts'
 import { SpanError } from './spans.ts'
 
@@ -20,11 +20,15 @@ export function assertSpanTree(spans: readonly SpanLike[], expected: string, opt
   const wanted = outdented(expected)
   const outline = spanOutline(spans, options)
   if (outline === wanted.join('\n')) return
-  const lines = lineDifference(wanted, outline === '' ? [] : outline.split('\n'))
+  const changes = diffArrays(wanted, outline === '' ? [] : outline.split('\n'))
+  const lines = changes.flatMap(({ added, removed, value }) => {
+    const mark = added ? '+' : removed ? '-' : ' '
+    return value.map((line) => `${mark} ${line}`)
+  })
   throw new SpanError(`the spans are another tree (- expected, + there is):\n${lines.join('\n')}`)
 }
 
-function outdented(text: string): readonly string[] {
+function outdented(text: string): string[] {
   const lines = text.split('\n').map((line) => line.trimEnd())
   const full = lines.filter((line) => line !== '')
   const indent = Math.min(...full.map((line) => line.length - line.trimStart().length))

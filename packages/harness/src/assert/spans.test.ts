@@ -99,7 +99,7 @@ test('an attribute for content is found', () => {
   )
 })
 
-test.for(['name', 'attribute', 'status', 'event'] as const)(
+test.for(['name', 'attribute', 'status', 'event', 'event name'] as const)(
   'a text that must not be seen is found in the %s',
   (place) => {
     const { span, exporter } = setup()
@@ -108,6 +108,7 @@ test.for(['name', 'attribute', 'status', 'event'] as const)(
     if (place === 'attribute') chat.setAttribute('a', [`x ${text}`])
     if (place === 'status') chat.setStatus({ code: SpanStatusCode.ERROR, message: text })
     if (place === 'event') chat.addEvent('e', { a: text })
+    if (place === 'event name') chat.addEvent(text)
     chat.end()
     assertNoContent(exporter.getFinishedSpans(), ['another'])
     expect(() => assertNoContent(exporter.getFinishedSpans(), [text])).toThrow('holds the text "the \\"secret\\""')
@@ -157,6 +158,10 @@ test('two spans overlap, or one came after the other', () => {
     'spans chat and early were both open for 1000 ms',
   )
   expect(() => assertOverlap(finished('late'), finished('chat'))).toThrow('span late started 0 ms after chat had ended')
+  span('within', 2).end([2, 500_000_000])
+  expect(() => assertNoOverlap(finished('chat'), finished('within'))).toThrow(
+    'spans chat and within were both open for 500 ms',
+  )
   const [a, b] = [
     { name: 'a', attributes: {}, status: { code: 0 }, start: 0n, end: 1_000_000n },
     { name: 'b', attributes: {}, status: { code: 0 }, start: 3_500_000n, end: 4_000_000n },

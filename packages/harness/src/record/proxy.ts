@@ -1,28 +1,19 @@
 /** A plain HTTP server that hands every request to a `fetch`. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { messageOf } from '@meanwhile/core'
-
-export interface LoopbackProxy {
-  readonly url: string
-  /** Closes the server and every connection. */
-  close(): Promise<void>
-}
+import { type Loopback, listenHere } from '../loopback.ts'
+import { bodyOfRequest } from '../request-body.ts'
 
 /** Listens on 127.0.0.1, at a free port. A response that breaks breaks for the client too. */
-export async function serveProxy(fetch: typeof globalThis.fetch): Promise<LoopbackProxy> {
+export async function serveProxy(fetch: typeof globalThis.fetch): Promise<Loopback> {
   const server = createServer({ noDelay: true }, (request, response) => {
     pass(request, response).catch((error: unknown) => fail(response, error))
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, close }
+  const here = await listenHere(server)
+  return here
 
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const left = new AbortController()
@@ -31,8 +22,8 @@ export async function serveProxy(fetch: typeof globalThis.fetch): Promise<Loopba
     const headers = Object.entries(request.headersDistinct).flatMap(([name, values = []]) =>
       values.map((value): [string, string] => [name, value]),
     )
-    const body = await read(request)
-    const answer = await fetch(url + request.url, {
+    const body = await bodyOfRequest(request)
+    const answer = await fetch(here.url + request.url, {
       method,
       headers,
       signal: left.signal,
@@ -43,23 +34,10 @@ export async function serveProxy(fetch: typeof globalThis.fetch): Promise<Loopba
     if (answer.body) await pipeline(Readable.fromWeb(answer.body), response)
     else response.end()
   }
-
-  function close(): Promise<void> {
-    return new Promise((resolve) => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
-  }
 }
 
 function fail(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy()
   const message = `the upstream did not answer: ${messageOf(error)}`
   response.writeHead(502, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }))
-}
-
-async function read(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  return Buffer.concat(chunks)
 }

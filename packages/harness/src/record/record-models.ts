@@ -6,9 +6,10 @@ import { fileURLToPath } from 'node:url'
 import { clock } from '../clock.ts'
 import { HarnessError } from '../errors.ts'
 import { withoutSecrets } from '../journal.ts'
+import type { Loopback } from '../loopback.ts'
 import type { WireName } from '../wires/wire.ts'
 import { WIRE_NAMES, WIRES } from '../wires/wires.ts'
-import { type LoopbackProxy, serveProxy } from './proxy.ts'
+import { serveProxy } from './proxy.ts'
 import { formatRecording, type RecordedEnd, type RecordedExchange } from './recording.ts'
 import { type Redactor, redactor, type TimedBytes } from './secrets.ts'
 
@@ -60,7 +61,7 @@ export function recordModels({
   const heard: Heard[] = []
   const send = typeof upstream === 'function' ? upstream : fetch
   const base = typeof upstream === 'function' ? undefined : new URL(upstream)
-  let proxy: Promise<LoopbackProxy> | undefined
+  let proxy: Promise<Loopback> | undefined
   let closed: Promise<void> | undefined
 
   return { fetch: record, listen, recording, close, [Symbol.asyncDispose]: close }

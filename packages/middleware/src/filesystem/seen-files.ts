@@ -48,14 +48,7 @@ function isVersions(value: unknown): value is Readonly<Record<string, string>> {
 }
 
 function isSeenFile(output: unknown): output is SeenFile {
-  return (
-    typeof output === 'object' &&
-    output !== null &&
-    'path' in output &&
-    typeof output.path === 'string' &&
-    'version' in output &&
-    typeof output.version === 'string'
-  )
+  return isRecord(output) && typeof output.path === 'string' && typeof output.version === 'string'
 }
 
 /** @throws {FileError} `changed`: the model has not seen the file in this run. */

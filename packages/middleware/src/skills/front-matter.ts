@@ -1,76 +1,51 @@
-/** The head of a Markdown file: a few `key: value` lines between two lines of dashes. */
+/** The head of a Markdown file: YAML between two lines of dashes. */
 
 export interface FrontMatter {
-  /** Top-level keys with a text; what is nested below a key is left out. */
+  /** By key; of one that holds no text, such as a list, it is empty. */
   readonly fields: ReadonlyMap<string, string>
   /** All behind the second line of dashes, unaltered. */
   readonly body: string
 }
 
+/** Much more than any head needs. */
+const MAX_LENGTH = 65_536
+
 /**
- * The part of YAML that heads are written in: plain and quoted texts, texts that go on in indented lines, and blocks (`|`, `>`).
+ * A plain text in the line of its key may hold a colon and a space, as heads are written: strict YAML would have it quoted.
  *
- * @throws {SyntaxError} There is no head, a line of it is of no known form, or a key is there twice.
+ * Rejects with a `SyntaxError` if there is no head, it is no YAML mapping, has a key twice, or more than 65,536 characters.
  */
-export function frontMatter(text: string): FrontMatter {
-  const first = lineAt(text, 0)
-  if (first.line.trimEnd() !== '---') throw new SyntaxError('it does not begin with a line of three dashes')
-  const lines: string[] = []
-  for (let at = first.next; at < text.length; ) {
-    const { line, next } = lineAt(text, at)
-    if (line.trimEnd() === '---') return { fields: fieldsOf(lines), body: text.slice(next) }
-    lines.push(line)
-    at = next
-  }
-  throw new SyntaxError('its head has no end')
+export async function frontMatter(text: string): Promise<FrontMatter> {
+  const lines = text.split('\n')
+  const isRule = (line: string) => line.trimEnd() === '---'
+  if (!isRule(lines[0] ?? '')) throw new SyntaxError('it does not begin with a line of three dashes')
+  const end = lines.findIndex((line, place) => place > 0 && isRule(line))
+  if (end === -1) throw new SyntaxError('its head has no end')
+  return { fields: await fieldsOf(lines.slice(1, end)), body: lines.slice(end + 1).join('\n') }
 }
 
-function lineAt(text: string, start: number): { readonly line: string; readonly next: number } {
-  const end = text.indexOf('\n', start)
-  const stop = end === -1 ? text.length : end
-  const line = text.slice(start, stop)
-  return { line: line.endsWith('\r') ? line.slice(0, -1) : line, next: end === -1 ? stop : end + 1 }
-}
-
-function fieldsOf(lines: readonly string[]): ReadonlyMap<string, string> {
+async function fieldsOf(lines: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const head = lines.map(withColons).join('\n')
+  if (head.length > MAX_LENGTH) throw new SyntaxError(`its head has more than ${MAX_LENGTH} characters`)
+  // Larger than all of core: those who have no skills are not to load it.
+  const { isMap, isScalar, parseDocument } = await import('yaml')
+  const options = { schema: 'failsafe', prettyErrors: false, uniqueKeys: false } as const
+  const { contents, errors } = parseDocument(head, options)
+  if (errors[0]) throw new SyntaxError(`its head is no YAML: ${errors[0].message}`)
+  if (contents && !isMap(contents)) throw new SyntaxError('its head holds no keys')
   const fields = new Map<string, string>()
-  for (let at = 0; at < lines.length; ) {
-    const line = lines[at++] ?? ''
-    if (line.trim() === '' || line.startsWith('#')) continue
-    const [, key, rest] = /^([A-Za-z0-9_-]+):(?:[ \t]+(.*))?$/.exec(line) ?? []
-    if (key === undefined) throw new SyntaxError(`its head holds a line of no known form: ${line.slice(0, 100)}`)
-    if (fields.has(key)) throw new SyntaxError(`its head has ${key} twice`)
-    const below: string[] = []
-    while (at < lines.length && /^([ \t]|$)|^- /.test(lines[at] ?? '')) below.push((lines[at++] ?? '').trim())
-    fields.set(key, textOfField(key, (rest ?? '').trim(), below))
+  for (const { key, value } of contents?.items ?? []) {
+    const name = isScalar(key) ? String(key.value) : ''
+    // The parser compares each key with each other one.
+    if (fields.has(name)) throw new SyntaxError(`its head has ${name} twice`)
+    fields.set(name, isScalar(value) ? String(value.value ?? '').trim() : '')
   }
   return fields
 }
 
-/** A value that begins in the line of its key, or as a block below it. A list or mapping below a key is no text: it counts as none. */
-function textOfField(key: string, inline: string, below: readonly string[]): string {
-  if (/^[|>][+-]?$/.test(inline)) return below.join(inline.startsWith('|') ? '\n' : ' ').trim()
-  if (inline === '') return ''
-  const whole = [inline, ...below.filter((line) => line !== '')].join(' ')
-  const quote = whole[0]
-  if (quote === '"') return doubleQuoted(key, whole)
-  if (quote === "'") return singleQuoted(key, whole)
-  return whole.replace(/\s#.*$/, '').trimEnd()
-}
-
-function doubleQuoted(key: string, text: string): string {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'string') return value
-  } catch {
-    // Said below.
-  }
-  throw new SyntaxError(`its head has a ${key} whose quotes do not fit`)
-}
-
-function singleQuoted(key: string, text: string): string {
-  const inner = text.slice(1, -1)
-  const isWhole = text.length > 1 && text.endsWith("'") && !inner.replaceAll("''", '').includes("'")
-  if (isWhole) return inner.replaceAll("''", "'")
-  throw new SyntaxError(`its head has a ${key} whose quotes do not fit`)
+/** A plain text with a colon in it becomes a block, which may hold one. */
+function withColons(line: string): string {
+  const [, key, value] = /^([\w-]+:)[ \t]+([^\s|>'"[{&*!].*)$/.exec(line.trimEnd()) ?? []
+  const text = value?.replace(/[ \t]#.*/, '')
+  return text !== undefined && /:(?:\s|$)/.test(text) ? `${key} >-\n  ${text}` : line
 }

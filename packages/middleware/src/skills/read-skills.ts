@@ -67,7 +67,7 @@ async function readSkill(
     const { bytes } = await backend.read(path, { maxBytes: MAX_BYTES, signal })
     const text = textOfBytes(bytes)
     if (text === undefined) throw new SyntaxError('it is no UTF-8 text')
-    return skillOf(path, text.replace(/^\ufeff/, ''))
+    return await skillOf(path, text.replace(/^\ufeff/, ''))
   } catch (error) {
     signal.throwIfAborted()
     if (!(error instanceof FileError && error.code === 'not-found')) skip(path, messageOf(error))
@@ -75,8 +75,8 @@ async function readSkill(
   }
 }
 
-function skillOf(path: string, text: string): Skill {
-  const { fields, body } = frontMatter(text)
+async function skillOf(path: string, text: string): Promise<Skill> {
+  const { fields, body } = await frontMatter(text)
   const name = fields.get('name') ?? ''
   const description = (fields.get('description') ?? '').replace(/\s+/g, ' ').trim()
   const context = fields.get('context')

@@ -1,0 +1,88 @@
+import type { Flow } from '@meanwhile/core'
+import { expect, test } from 'vitest'
+import { watched } from './watched-flow.ts'
+
+/** Yields 1 and 2, and says what became of it. */
+async function* counting(log: string[], fails = false): Flow<number, string> {
+  try {
+    yield 1
+    yield 2
+    if (fails) throw new Error('miscounted')
+    return 'counted'
+  } finally {
+    log.push('ended')
+  }
+}
+
+/** The same, watched. */
+function seen(log: string[], fails = false): Flow<number, string> {
+  return watched(counting(log, fails), {
+    event: (n) => void log.push(`saw ${n}`),
+    result: (result) => `${result} by us`,
+    out: () => void log.push('out'),
+  })
+}
+
+async function read(flow: Flow<number, string>, log: string[]): Promise<string> {
+  for (;;) {
+    const step = await flow.next()
+    if (step.done) return step.value
+    log.push(`got ${step.value}`)
+  }
+}
+
+test('a watched flow gives its events as they are, its outcome as the watch has it, and tells once that it is out', async () => {
+  const log: string[] = []
+  const flow = seen(log)
+  expect(log).toEqual([])
+  expect(await read(flow, log)).toBe('counted by us')
+  expect(log).toEqual(['saw 1', 'got 1', 'saw 2', 'got 2', 'ended', 'out'])
+  expect(await flow.next()).toEqual({ done: true, value: undefined })
+  expect(await flow.return('again')).toEqual({ done: true, value: 'again' })
+  expect(log.filter((line) => line === 'out')).toEqual(['out'])
+})
+
+test('a watched flow without a word on its outcome gives the flow’s own', async () => {
+  const flow = watched(counting([]), { event: () => undefined, out: () => undefined })
+  expect(await read(flow, [])).toBe('counted')
+})
+
+test('what a watched flow throws comes up as it is, after the watch was told', async () => {
+  const log: string[] = []
+  await expect(read(seen(log, true), log)).rejects.toThrow('miscounted')
+  expect(log.slice(-2)).toEqual(['ended', 'out'])
+  const thrown: string[] = []
+  const flow = seen(thrown)
+  await flow.next()
+  await expect(flow.throw(new Error('enough'))).rejects.toThrow('enough')
+  expect(thrown).toEqual(['saw 1', 'ended', 'out'])
+})
+
+test('what the watch throws is thrown to whoever asked for the event, and the flow counts as out', async () => {
+  const log: string[] = []
+  const refuse = () => {
+    throw new Error('no')
+  }
+  const flow = watched(counting(log), { event: refuse, out: () => void log.push('out') })
+  await expect(flow.next()).rejects.toThrow('no')
+  expect(log).toEqual(['out'])
+  await flow.return('')
+  expect(log).toEqual(['out', 'ended'])
+})
+
+test('a watched flow that is left closes the flow inside it, and asks for no outcome', async () => {
+  const log: string[] = []
+  const left = seen(log)
+  await left.next()
+  expect(await left.return('enough')).toEqual({ done: true, value: 'enough' })
+  expect(log).toEqual(['saw 1', 'ended', 'out'])
+  const broken: string[] = []
+  for await (const n of seen(broken)) if (n === 1) break
+  expect(broken).toEqual(['saw 1', 'ended', 'out'])
+  const disposed: string[] = []
+  {
+    await using flow = seen(disposed)
+    await flow.next()
+  }
+  expect(disposed).toEqual(['saw 1', 'ended', 'out'])
+})
