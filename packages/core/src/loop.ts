@@ -93,7 +93,9 @@ async function act(run: RunState, step: Step, answer: AssistantMessage): Promise
 /** The results in call order. A call that gives the output is not made: its input is its result (M14). */
 async function make(run: RunState, step: Step, calls: readonly ToolCall[]): Promise<readonly ToolMessage[]> {
   const { output } = run.config
-  const messages = withOutputs(calls, await run.calls.commit(toMake(run, calls), step.attempt))
+  const made = await run.calls.commit(toMake(run, calls), step.attempt)
+  if (!output) return made
+  const messages = withOutputs(calls, made)
   for (const message of messages) {
     if (isOutputCall(output, message)) run.events.push({ type: 'tool-end', callId: message.callId, message })
   }

@@ -55,7 +55,7 @@ interface Failure {
 class Attempts implements AttemptObserver {
   readonly #run: RunState
   readonly #step: Step
-  readonly #answers: WeakMap<AssistantMessage, number> = new WeakMap()
+  readonly #answers: Map<AssistantMessage, number> = new Map()
   /** What may yet stand: attempts at work and those that answered, in order, with their spans. */
   readonly #standing: Map<number, Span> = new Map()
   readonly #atWork: Set<number> = new Set()

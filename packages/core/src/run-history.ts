@@ -60,8 +60,8 @@ export class RunHistory {
     let same = 0
     while (same < before.length && messages[same] === before[same]) same++
     // Mostly all of it is as it was, and nothing need be looked for.
-    const old = new Set(same < before.length ? before : [])
-    return messages.slice(same).flatMap((message, index) => (old.has(message) ? [] : [same + index]))
+    const old = same < before.length ? new Set(before) : undefined
+    return messages.slice(same).flatMap((message, index) => (old?.has(message) ? [] : [same + index]))
   }
 
   /** Throws {@link HistoryError} unless its calls and results pair up (A15). */

@@ -86,7 +86,11 @@ function checked<Value>({ key, schema }: CellOptions<Value>, value: unknown, ref
 export class CellValues {
   readonly #owners: Map<string, object> = new Map()
   #values: Map<string, Json> = new Map()
-  #isOver = false
+  #isOver: boolean
+
+  constructor(isOver: boolean) {
+    this.#isOver = isOver
+  }
 
   claim(key: string, owner: object): void {
     const first = this.#owners.get(key) ?? owner

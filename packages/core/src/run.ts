@@ -143,7 +143,7 @@ export class RunState {
 
   /** Of its run-local cells. */
   get values(): CellValues {
-    return (this.#values ??= new CellValues())
+    return (this.#values ??= new CellValues(this.over))
   }
 
   /** What its spans hold of messages: what the run it is inside of masks is masked here, too. */
@@ -182,7 +182,7 @@ export class RunState {
     this.inbox.isClosed = true
     this.over = true
     this.scope = {}
-    this.values.over()
+    this.#values?.over()
     this.#nesting?.run.innerRuns.delete(this)
   }
 

@@ -17,7 +17,7 @@ interface SideCall {
 
 export class SideCalls {
   readonly #run: RunState
-  readonly #open: Set<SideCall> = new Set()
+  #open: readonly SideCall[] = []
   #over: RunAbortedError | undefined
 
   constructor(run: RunState) {
@@ -30,9 +30,11 @@ export class SideCalls {
     const controller = new AbortController()
     const stop = AbortSignal.any([signal, controller.signal])
     const message = callModelOnSide(this.#run, actor.context, stop, request)
-    const done = message.catch(() => undefined).finally(() => this.#open.delete(one))
-    const one: SideCall = { actor, controller, done }
-    this.#open.add(one)
+    const over = () => {
+      this.#open = this.#open.filter((other) => other !== one)
+    }
+    const one: SideCall = { actor, controller, done: message.then(over, over) }
+    this.#open = [...this.#open, one]
     return message
   }
 
@@ -48,8 +50,8 @@ export class SideCalls {
     if (mine.length > 0) await within(this.#run.config.grace, Promise.all(mine.map(({ done }) => done)))
   }
 
-  #mine(): SideCall[] {
-    return [...this.#open].filter(({ actor }) => !this.#isDetached(actor))
+  #mine(): readonly SideCall[] {
+    return this.#open.filter(({ actor }) => !this.#isDetached(actor))
   }
 
   #isDetached({ call }: Actor): boolean {
