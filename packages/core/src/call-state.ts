@@ -66,10 +66,9 @@ export class Course {
 export class Fate {
   /** Resolves when it is committed: at once if it was never provisional. */
   readonly committed: Promise<void>
-  /** The run has stopped before it was decided: its checkpoint has the call as it was, and a resume decides. */
-  kept: RunStop | undefined
   #committed: { readonly at: number; readonly modelEnded: number | undefined } | undefined
   #discarded: DiscardCause | undefined
+  #kept: RunStop | undefined
   #resolve: () => void = () => undefined
 
   constructor(isProvisional: boolean) {
@@ -90,6 +89,11 @@ export class Fate {
   /** Why it was discarded, if it was. */
   get discarded(): DiscardCause | undefined {
     return this.#discarded
+  }
+
+  /** By what the run was stopped before it was decided: its checkpoint has the call as it was, and a resume decides. */
+  get kept(): RunStop | undefined {
+    return this.#kept
   }
 
   /** When it was committed, in `performance.now()`. */
@@ -130,5 +134,10 @@ export class Fate {
     if (!this.isProvisional) return false
     this.#discarded = cause
     return true
+  }
+
+  /** `undefined`: the run has stopped for good. */
+  keep(stop: RunStop | undefined): void {
+    if (this.isProvisional) this.#kept = stop
   }
 }

@@ -61,7 +61,7 @@ export class CommitGate {
    */
   stop(stop: RunStop | undefined): void {
     const entries = this.#ledger.entries()
-    for (const entry of entries) if (isUndecided(entry)) entry.fate.kept = stop
+    for (const entry of entries) if (isWhole(entry)) entry.fate.keep(stop)
     const stay = stop && !this.#run.signal.aborted ? entries.filter(({ message }) => message) : []
     this.discardAll('run_aborted', new Set(stay), !stop)
   }
@@ -104,7 +104,7 @@ export class CommitGate {
   }
 }
 
-/** A checkpoint that is taken now has it as it is. */
-function isUndecided({ provisional, rest, maker }: CallEntry): boolean {
-  return provisional && !rest?.isOpen && (!maker || isUndecided(maker))
+/** A checkpoint has no call whose input is not whole, and none that it makes. */
+function isWhole({ rest, maker }: CallEntry): boolean {
+  return !rest?.isOpen && (!maker || isWhole(maker))
 }
