@@ -33,12 +33,13 @@ async function fieldsOf(lines: readonly string[]): Promise<ReadonlyMap<string, s
   const { contents, errors } = parseDocument(head, options)
   if (errors[0]) throw new SyntaxError(`its head is no YAML: ${errors[0].message}`)
   if (contents && !isMap(contents)) throw new SyntaxError('its head holds no keys')
+  const textOf = (node: unknown) => (isScalar(node) && typeof node.value === 'string' ? node.value.trim() : '')
   const fields = new Map<string, string>()
   for (const { key, value } of contents?.items ?? []) {
-    const name = isScalar(key) ? String(key.value) : ''
+    const name = textOf(key)
     // The parser compares each key with each other one.
     if (fields.has(name)) throw new SyntaxError(`its head has ${name} twice`)
-    fields.set(name, isScalar(value) ? String(value.value ?? '').trim() : '')
+    fields.set(name, textOf(value))
   }
   return fields
 }
