@@ -1,53 +1,69 @@
-/** What is measured: an agent over a vendor's official client, or a bare loop over it. */
+/** Our contestants: an agent over a vendor's official client, and a bare loop over it. */
 
 import Anthropic from '@anthropic-ai/sdk'
 import { type AgentResult, createAgent, type Model } from '@meanwhile/core'
-import type { WireName } from '@meanwhile/harness/server'
+import { clock, type WireName } from '@meanwhile/harness/server'
 import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'
 import OpenAI from 'openai'
 import { bareLoop } from './bare-loop.ts'
-import type { Subject } from './measure.ts'
-import { MODE_OPTIONS } from './modes.ts'
-import { measuredTool, measuredWork, type ToolRun } from './tools.ts'
+import { type Contestant, type Place, PROMPT, type Subject } from './contestant.ts'
+import { isMode, MODE_OPTIONS } from './modes.ts'
+import { durationsOf, measuredTools, measuredWork, type ToolRun } from './tools.ts'
 
-/** Where a model endpoint is, and how it is reached if not by the global `fetch`. */
-export interface Place {
-  readonly url: string
-  readonly fetch?: typeof fetch
+/** In this process. */
+export const ourselves: Contestant = async (subject, place, signal) => {
+  const tools: ToolRun[] = []
+  const run = measuredRun(subject, place, tools)
+  const cpu = process.cpuUsage()
+  const began = clock()
+  const { text, savings } = await run(signal)
+  const ended = clock()
+  const cpuUserMs = process.cpuUsage(cpu).user / 1000
+  return { text, ...(savings && { savings }), tools, began, ended, cpuUserMs }
 }
 
-/** The answer, and what eager tools say of themselves. */
-export type RunOutcome = Pick<AgentResult, 'text' | 'savings'>
+type Outcome = Pick<AgentResult, 'text' | 'savings'>
 
-/** Does a scenario's tasks and gives the answer; every execution of a tool is noted in `runs`. */
-export function measuredRun(
+/** All that can be made before the run is made before it. */
+function measuredRun(
   { scenario, wire, mode }: Subject,
   place: Place,
   runs: ToolRun[],
-): (prompt: string, signal: AbortSignal) => Promise<RunOutcome> {
-  const work = measuredWork(scenario, runs)
+): (signal: AbortSignal) => Promise<Outcome> {
+  const work = measuredWork(durationsOf(scenario), runs)
   if (mode === 'floor') {
-    return async (prompt, signal) => ({
-      text: await bareLoop({ wire, place, prompt, tool: scenario.tool, work, signal }),
-    })
+    return async (signal) => ({ text: await bareLoop({ wire, place, prompt: PROMPT, scenario, work, signal }) })
   }
+  if (!isMode(mode)) throw new TypeError(`${mode} is no mode of ours`)
   const agent = createAgent({
     name: `bench-${scenario.id}`,
     model: modelOf(wire, place),
-    tools: [measuredTool(scenario, work)],
+    tools: measuredTools(scenario, work),
     ...MODE_OPTIONS[mode],
     telemetry: { attributes: { 'bench.scenario': scenario.id, 'bench.wire': wire, 'bench.mode': mode } },
   })
-  return (prompt, signal) => agent.run(prompt, { signal })
+  return (signal) => agent.run(PROMPT, { signal })
 }
 
-function modelOf(wire: WireName, { url, ...transport }: Place): Model {
+/** Which model is asked, and with what key. */
+export interface ModelAccess {
+  readonly model: string
+  readonly apiKey: string
+}
+
+/** What stands for a key where none is needed: the clients want one. */
+export const NO_KEY = 'none'
+
+const SCRIPTED: ModelAccess = { model: 'scripted', apiKey: NO_KEY }
+
+export function modelOf(wire: WireName, { url, ...transport }: Place, access: ModelAccess = SCRIPTED): Model {
+  const { model, apiKey } = access
   // A run that fails is to be seen, not mended behind our back.
-  const options = { apiKey: 'none', maxRetries: 0, ...transport }
+  const options = { apiKey, maxRetries: 0, ...transport }
   if (wire === 'anthropic') {
-    return anthropic({ client: new Anthropic({ ...options, openTelemetry: false, baseURL: url }), model: 'scripted' })
+    return anthropic({ client: new Anthropic({ ...options, openTelemetry: false, baseURL: url }), model })
   }
   const api = wire === 'openai-chat' ? 'chat' : 'responses'
-  return openai({ client: new OpenAI({ ...options, baseURL: `${url}/v1` }), model: 'scripted', api })
+  return openai({ client: new OpenAI({ ...options, baseURL: `${url}/v1` }), model, api })
 }

@@ -6,14 +6,16 @@
 import Anthropic from '@anthropic-ai/sdk'
 import type { WireName } from '@meanwhile/harness/server'
 import OpenAI from 'openai'
-import type { Place } from './agents.ts'
+import { z } from 'zod'
+import type { Place } from './contestant.ts'
+import type { Scenario } from './scenario.ts'
 import type { Work } from './tools.ts'
 
 export interface BareLoop {
   readonly wire: WireName
   readonly place: Place
   readonly prompt: string
-  readonly tool: string
+  readonly scenario: Pick<Scenario, 'tools'>
   readonly work: Work
   readonly signal: AbortSignal
 }
@@ -31,10 +33,13 @@ export async function bareLoop(loop: BareLoop): Promise<string> {
 
 const MODEL = 'scripted'
 
-const SCHEMA = {
-  type: 'object' as const,
-  properties: { key: { type: 'string' }, content: { type: 'string' } },
-  required: ['key', 'content'],
+function toolsOf({ scenario }: BareLoop): readonly { readonly name: string; readonly schema: JsonSchema }[] {
+  return scenario.tools.map(({ name, input }) => ({ name, schema: { ...z.toJSONSchema(input), type: 'object' } }))
+}
+
+interface JsonSchema {
+  readonly [member: string]: unknown
+  readonly type: 'object'
 }
 
 /** A call that is coming, then at work. */
@@ -56,7 +61,7 @@ class BareCall {
   /** Starts it; once. */
   result({ work, signal }: BareLoop): Promise<string> {
     if (!this.#result) {
-      this.#result = work(JSON.parse(this.text), signal)
+      this.#result = work({ callId: this.id, tool: this.name, input: JSON.parse(this.text) }, signal)
       // Whoever waits for it is told.
       this.#result.catch(() => undefined)
     }
@@ -66,7 +71,10 @@ class BareCall {
 
 async function chat(client: OpenAI, loop: BareLoop): Promise<string> {
   const history: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: loop.prompt }]
-  const tools: OpenAI.ChatCompletionTool[] = [{ type: 'function', function: { name: loop.tool, parameters: SCHEMA } }]
+  const tools = toolsOf(loop).map(({ name, schema: parameters }) => ({
+    type: 'function' as const,
+    function: { name, parameters },
+  }))
   for (;;) {
     const text: string[] = []
     const calls: BareCall[] = []
@@ -98,9 +106,12 @@ async function chat(client: OpenAI, loop: BareLoop): Promise<string> {
 
 async function responses(client: OpenAI, loop: BareLoop): Promise<string> {
   const history: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: loop.prompt }]
-  const tools: OpenAI.Responses.FunctionTool[] = [
-    { type: 'function', name: loop.tool, parameters: SCHEMA, strict: false },
-  ]
+  const tools = toolsOf(loop).map(({ name, schema: parameters }) => ({
+    type: 'function' as const,
+    name,
+    parameters,
+    strict: false,
+  }))
   for (;;) {
     const text: string[] = []
     const calls = new Map<number, BareCall>()
@@ -128,7 +139,7 @@ async function responses(client: OpenAI, loop: BareLoop): Promise<string> {
 
 async function messages(client: Anthropic, loop: BareLoop): Promise<string> {
   const history: Anthropic.MessageParam[] = [{ role: 'user', content: loop.prompt }]
-  const tools: Anthropic.Tool[] = [{ name: loop.tool, input_schema: SCHEMA }]
+  const tools = toolsOf(loop).map(({ name, schema }) => ({ name, input_schema: schema }))
   for (;;) {
     const text: string[] = []
     const calls = new Map<number, BareCall>()

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { barsOf, barText } from './bars.ts'
-import { cellsOf, type Entry } from './results.ts'
+import { cellsOf } from './cells.ts'
+import type { Entry } from './results.ts'
 import { SCENARIOS } from './scenarios.ts'
 
 function entry(over: Partial<Entry>): Entry {
@@ -26,8 +27,8 @@ test('each bar is judged by the scenario and wire that came worst', () => {
       ratioToBound: 1.006,
       dispatchLagMs: { first: 0, p50: 0.2, p99: 1, max: 1 },
     }),
-    entry({ scenario: 'd200', ratioToBound: 2, cpuUserMs: 300 }),
-    entry({ scenario: 'd200', mode: 'floor', cpuUserMs: 200 }),
+    entry({ scenario: 'd200', timing: 'at-once', ratioToBound: 2, cpuUserMs: 300 }),
+    entry({ scenario: 'd200', timing: 'at-once', mode: 'floor', cpuUserMs: 200 }),
   ])
   expect(bars.map(barText)).toEqual([
     '✗ eager at most 1.005 × the bound: at worst 1.006 in b openai-chat',

@@ -2,6 +2,7 @@
 
 import { type ComparisonRow, comparisonsOf, cpuOverFloor, pacedEager } from './comparison.ts'
 import type { Entry } from './results.ts'
+import { ALL_SCENARIOS } from './scenarios.ts'
 
 /** One bar, and the scenario and wire that came worst. */
 export interface Bar {
@@ -12,11 +13,11 @@ export interface Bar {
   readonly met: boolean
 }
 
-/** Of those that were measured: they are for a quiet machine. */
+/** Of our own scenarios, those that were measured: they are for a quiet machine. */
 export function barsOf(entries: readonly Entry[]): readonly Bar[] {
-  const rows = comparisonsOf(entries).flatMap(({ scenario, rows }) =>
-    rows.map((row) => ({ row, where: `${scenario.id} ${row.wire}` })),
-  )
+  const rows = comparisonsOf(entries)
+    .filter(({ scenario }) => ALL_SCENARIOS.some((id) => id === scenario.id))
+    .flatMap(({ scenario, rows }) => rows.map((row) => ({ row, where: `${scenario.id} ${row.wire}` })))
   return BARS.flatMap(({ title, limit, of }) => {
     const values = rows.flatMap(({ row, where }) => {
       const value = of(row)

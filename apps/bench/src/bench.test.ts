@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { main } from './main.ts'
 import type { Entry } from './results.ts'
 
@@ -67,6 +67,44 @@ test('a run from the command line prints a table and writes results and report',
   }
 })
 
+test('a workload of one’s own gets the same table and files, beside scenarios of ours', async () => {
+  const folder = await temporary()
+  const printed: string[] = []
+  vi.spyOn(console, 'log').mockImplementation((text: string) => void printed.push(text))
+  const [file, json, report] = ['a.json', 'results.json', 'report.html'].map((name) => join(folder, name))
+  const workload = {
+    title: 'Mine',
+    speed: { firstTokenMs: 1, tokensPerSecond: 1_000 },
+    tools: { look: { ms: 1, effect: 'read' } },
+    turns: [[{ call: 'look', input: { at: 'this' } }, { say: 3 }], [{ say: 'Seen.' }]],
+  }
+  await writeFile(file ?? '', JSON.stringify(workload))
+  const options = ['--workload', file, '--workload', file, '--wire', 'anthropic', '--runs', '1', '--transport', 'msw']
+  expect(await main([...options, '--json', json, '--report', report].map(String))).toBe(0)
+
+  const { results, remarks } = JSON.parse(await readFile(json ?? '', 'utf8')) as { results: Entry[]; remarks: string[] }
+  // What is called like a scenario of ours, or twice, gets a number.
+  expect(results.map(({ scenario, mode }) => `${scenario} ${mode}`)).toEqual(
+    ['a-2', 'a-3'].flatMap((id) => [`${id} sequential`, `${id} parallel`, `${id} eager`]),
+  )
+  expect(results.flatMap(({ failed }) => failed)).toEqual([])
+  expect(remarks).toEqual([expect.stringContaining('the tools are stand-ins')])
+  expect(printed.join('\n')).toContain('1 turn with calls: look 1 ms (read)')
+  expect(await readFile(report ?? '', 'utf8')).toContain('<span class="id">a-2</span> Mine')
+})
+
+test('a file that does not say what it should is exit code 2 and one line', async () => {
+  const error = vi.spyOn(console, 'error').mockReturnValue()
+  const file = join(await temporary(), 'mine.json')
+  await writeFile(file, '{"speed": 5}')
+  expect(await main(['--workload', file])).toBe(2)
+  expect(await main(['--replay', file])).toBe(2)
+  expect(error.mock.calls).toEqual([
+    [`error: ${file}: speed: expected object, received number (and 2 more)`],
+    [`error: ${file}: this is no recording: its format is not "meanwhile recording"`],
+  ])
+})
+
 test('a command line that is not understood is exit code 2, and --help is 0', async () => {
   const error = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   const out = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
@@ -75,3 +113,9 @@ test('a command line that is not understood is exit code 2, and --help is 0', as
   expect(error).toHaveBeenCalledWith(expect.stringContaining('gemini'))
   expect(out).toHaveBeenCalledWith(expect.stringContaining('--scenario'))
 })
+
+async function temporary(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  return folder
+}

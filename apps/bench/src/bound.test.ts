@@ -1,31 +1,44 @@
 import { expect, test } from 'vitest'
-import { boundOf, possibleSaving, streamOf } from './bound.ts'
+import { boundOf, type Due, possibleSaving, streamOf } from './bound.ts'
 
 const first = { arrived: 1_000, end: 2_660 }
-const second = { arrived: 2_700, end: 2_900 }
+const answer = { stream: { arrived: 2_700, end: 2_900 }, calls: [] }
+const slow = { argsDone: 1_360, toolMs: 1_000, mayStartEarly: true }
 
 test('a run cannot be shorter than both streams and the tools that reach beyond the first', () => {
   const calls = [
-    { argsDone: 1_360, toolMs: 1_000 },
-    { argsDone: 2_660, toolMs: 50 },
+    { argsDone: 1_360, toolMs: 1_000, mayStartEarly: true },
+    { argsDone: 2_660, toolMs: 50, mayStartEarly: true },
   ]
-  expect(boundOf(first, calls, second)).toBe(1_710 + 200)
+  expect(boundOf([{ stream: first, calls }, answer])).toBe(1_710 + 200)
 })
 
 test('tools that are done before the stream ends add nothing to the bound', () => {
-  expect(boundOf(first, [{ argsDone: 1_360, toolMs: 1_000 }], second)).toBe(1_660 + 200)
+  expect(boundOf([{ stream: first, calls: [slow] }, answer])).toBe(1_660 + 200)
+})
+
+test('a tool that may not start early adds all of its time to the bound, and nothing can be saved of it', () => {
+  const turn = { stream: first, calls: [{ ...slow, mayStartEarly: false }] }
+  expect(boundOf([turn])).toBe(1_660 + 1_000)
+  expect(possibleSaving([turn])).toBe(0)
 })
 
 test('without an answer the bound is that of the first response', () => {
-  expect(boundOf(first, [])).toBe(1_660)
+  expect(boundOf([{ stream: first, calls: [] }])).toBe(1_660)
+})
+
+test('bounds and savings of several turns add up', () => {
+  const turn = { stream: first, calls: [slow] }
+  expect(boundOf([turn, turn, answer])).toBe(2 * 1_660 + 200)
+  expect(possibleSaving([turn, turn, answer])).toBe(2_000)
 })
 
 test('the possible saving is what the slowest tool would add after the stream, less what it adds anyway', () => {
-  const slow = { argsDone: 1_360, toolMs: 1_000 }
-  expect(possibleSaving(first, [slow])).toBe(1_000)
-  expect(possibleSaving(first, [slow, { argsDone: 2_660, toolMs: 50 }])).toBe(950)
-  expect(possibleSaving(first, [slow, { argsDone: 2_660, toolMs: 1_000 }])).toBe(0)
-  expect(possibleSaving(first, [])).toBe(0)
+  const saving = (...calls: readonly Due[]) => possibleSaving([{ stream: first, calls }])
+  expect(saving(slow)).toBe(1_000)
+  expect(saving(slow, { argsDone: 2_660, toolMs: 50, mayStartEarly: true })).toBe(950)
+  expect(saving(slow, { argsDone: 2_660, toolMs: 1_000, mayStartEarly: true })).toBe(0)
+  expect(saving()).toBe(0)
 })
 
 test('a response that was not sent to its end has no bound', () => {

@@ -1,11 +1,12 @@
-/** The physical lower bound of a run, from what the server really sent. */
+/** The lower bound of a run, from what the server really sent. */
 
 import type { ResponseLog } from '@meanwhile/harness/server'
 
-/** When the last argument byte of a call was written, and how long its tool takes. */
+/** When the last argument byte of a call was written, how long its tool takes, and whether it may start before its response has ended. */
 export interface Due {
   readonly argsDone: number
   readonly toolMs: number
+  readonly mayStartEarly: boolean
 }
 
 /** One response as it went out: when its request arrived, and when its last byte was written. */
@@ -14,19 +15,31 @@ export interface Stream {
   readonly end: number
 }
 
-/**
- * No run can be shorter: the model has to finish, every tool has to work from its last argument byte on, and the answer has to be
- * sent. Without an answer (`second`), the first response alone.
- */
-export function boundOf(first: Stream, calls: readonly Due[], second?: Stream): number {
-  const done = Math.max(first.end, ...calls.map(({ argsDone, toolMs }) => argsDone + toolMs))
-  return done - first.arrived + (second ? second.end - second.arrived : 0)
+/** One response and its calls. */
+export interface Turn {
+  readonly stream: Stream
+  readonly calls: readonly Due[]
+}
+
+/** No run can be shorter: the model has to finish each response, and every tool has to work from when it may. */
+export function boundOf(turns: readonly Turn[]): number {
+  return turns.reduce((sum, turn) => sum + doneOf(turn) - turn.stream.arrived, 0)
 }
 
 /** The most that starting early can save against parallel tools after the stream; S + D - T in the words of the theory. */
-export function possibleSaving(first: Stream, calls: readonly Due[]): number {
-  const parallel = first.end + Math.max(0, ...calls.map(({ toolMs }) => toolMs))
-  return parallel - Math.max(first.end, ...calls.map(({ argsDone, toolMs }) => argsDone + toolMs))
+export function possibleSaving(turns: readonly Turn[]): number {
+  return turns.reduce((sum, turn) => {
+    const parallel = turn.stream.end + Math.max(0, ...turn.calls.map(({ toolMs }) => toolMs))
+    return sum + parallel - doneOf(turn)
+  }, 0)
+}
+
+/** The earliest that stream and tools can be done. */
+function doneOf({ stream, calls }: Turn): number {
+  return Math.max(
+    stream.end,
+    ...calls.map(({ argsDone, toolMs, mayStartEarly }) => (mayStartEarly ? argsDone : stream.end) + toolMs),
+  )
 }
 
 /** A response that went out to its end. Throws if it did not. */

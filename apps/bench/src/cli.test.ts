@@ -2,9 +2,12 @@ import { CommanderError } from 'commander'
 import { expect, test } from 'vitest'
 import { parseOptions } from './cli.ts'
 
+const API = 'https://api.openai.com'
+
 test('without options the bench measures a, b, c and f on every wire in every mode', () => {
   expect(parseOptions([])).toEqual({
     scenarios: ['a', 'b', 'c', 'f'],
+    workloads: [],
     wires: ['openai-chat', 'openai-responses', 'anthropic'],
     modes: ['sequential', 'parallel', 'eager'],
     runs: { sequential: 1, parallel: 3, eager: 3, floor: 1 },
@@ -76,6 +79,51 @@ test.each([['--otlp'], ['--traces', 'traces.json']])(
   },
 )
 
+test('a workload or a replay is measured alone, and beside scenarios that are named', () => {
+  const file = import.meta.filename
+  expect(parseOptions(['--workload', file, '--workload', file])).toMatchObject({
+    scenarios: [],
+    workloads: [file, file],
+    faults: false,
+    json: 'results.json',
+  })
+  expect(parseOptions(['--replay', file, '--tool', 'a=5', '--tool', 'b=1.5:read', '--scenario', 'f'])).toMatchObject({
+    scenarios: ['f'],
+    faults: false,
+    replay: {
+      file,
+      tools: [
+        ['a', { ms: 5, effect: 'external' }],
+        ['b', { ms: 1.5, effect: 'read' }],
+      ],
+    },
+  })
+})
+
+test('--peers alone looks in the current folder, and measures the usual scenarios without the fault matrix', () => {
+  expect(parseOptions(['--peers'])).toMatchObject({ peers: '.', scenarios: ['a', 'b', 'c', 'f'], faults: false })
+  expect(parseOptions(['--peers', '..'])).toMatchObject({ peers: '..' })
+  expect(parseOptions(['--peers', '--faults'])).toMatchObject({ scenarios: ['a', 'b', 'c', 'f'], faults: true })
+  expect(parseOptions(['--peers', '--workload', import.meta.filename])).toMatchObject({ scenarios: [], peers: '.' })
+})
+
+test('--base-url names a real endpoint, and nothing else is measured', () => {
+  const line = ['--base-url', API, '--model', 'gpt', '--key-env', 'KEY', '--wire', 'openai-chat']
+  expect(parseOptions(line)).toMatchObject({
+    scenarios: [],
+    faults: false,
+    wires: ['openai-chat'],
+    live: { url: API, model: 'gpt', keyEnv: 'KEY' },
+    report: 'report.html',
+  })
+})
+
+test('--record records, to a file that may be named, and writes no results', () => {
+  expect(parseOptions(['--record', API])).toMatchObject({ record: { upstream: API, file: 'recording.json' } })
+  expect(parseOptions(['--record', API])).not.toHaveProperty('json')
+  expect(parseOptions(['--record', API, '--recording', 'a.json'])).toMatchObject({ record: { file: 'a.json' } })
+})
+
 test('--overhead measures what core itself costs', () => {
   expect(parseOptions(['--overhead'])).toMatchObject({ overhead: true })
 })
@@ -91,6 +139,24 @@ test.each([
   [['--traces', 'no-such-folder/traces.json'], 'There is no folder no-such-folder.'],
   [['--speed', '9'], "unknown option '--speed'"],
   [['fast'], 'too many arguments'],
+  [['--workload', 'no-such.json'], 'There is no no-such.json.'],
+  [['--replay', 'no-such.json'], 'There is no no-such.json.'],
+  [['--peers', 'no-such-folder'], 'There is no no-such-folder.'],
+  [['--tool', 'search=fast'], 'It takes a name, milliseconds and one of read,'],
+  [['--tool', 'search=40:harmless'], 'It takes a name, milliseconds and one of read,'],
+  [['--tool', 'search=40'], '--tool goes with --replay'],
+  [['--record', 'nowhere'], 'It takes an URL'],
+  [['--record', API, '--runs', '3'], "cannot be used with option '--runs <n>'"],
+  [['--recording', 'x.json'], '--recording goes with --record'],
+  [['--base-url', API, '--wire', 'anthropic'], '--base-url needs a --model'],
+  [['--base-url', API, '--model', 'gpt'], '--base-url needs one --wire, of openai-chat,'],
+  [['--base-url', API, '--model', 'gpt', '--wire', 'anthropic', '--scenario', 'a'], 'cannot be used with option'],
+  [
+    ['--base-url', API, '--model', 'gpt', '--wire', 'anthropic', '--mode', 'floor'],
+    '--base-url asks agents: the --mode floor is none',
+  ],
+  [['--model', 'gpt'], '--model and --key-env go with --base-url'],
+  [['--peers', '--transport', 'msw'], '--peers need the --transport server'],
 ])('%j is an error that says what there is', (args, message) => {
   const { error, written } = failureOf(args)
   expect(error.exitCode).not.toBe(0)
@@ -113,6 +179,15 @@ test('--help names every option and scenario', () => {
     'full',
     'faults',
     'overhead',
+    'workload',
+    'replay',
+    'tool',
+    'peers',
+    'base-url',
+    'model',
+    'key-env',
+    'record',
+    'recording',
   ]
   for (const option of options) expect(written).toContain(`--${option}`)
   for (const title of ['Three calls of equal length', 'A slow call first', '200 KB of arguments'])

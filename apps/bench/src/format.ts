@@ -14,6 +14,11 @@ export function signed(value: number | null | undefined): string {
   return rounded === 0 ? '0' : `${rounded > 0 ? '+' : '−'}${Math.abs(rounded).toLocaleString('en')}`
 }
 
+/** `+940 … +958` */
+export function spread(range: readonly [min: number, max: number] | null | undefined): string {
+  return range ? `${signed(range[0])} … ${signed(range[1])}` : NONE
+}
+
 /** `1.004`: of a ratio the thousandths matter. */
 export function ratio(value: number | null | undefined): string {
   return value === null || value === undefined ? NONE : value.toFixed(3)

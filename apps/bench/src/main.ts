@@ -4,24 +4,22 @@ import { writeFile } from 'node:fs/promises'
 import { CommanderError } from 'commander'
 import { barsOf } from './bars.ts'
 import { type BenchOptions, parseOptions } from './cli.ts'
-import { environment } from './environment.ts'
+import { environment, loadNow } from './environment.ts'
 import { forbiddenOf } from './faults/judge.ts'
 import { faultMatrix, sumOfCells } from './faults/matrix.ts'
 import { faultTable } from './faults/table.ts'
 import { overhead } from './overhead/overhead.ts'
 import { missed, overheadTable } from './overhead/table.ts'
-import { progressOf } from './progress.ts'
+import { peersTable } from './peers/table.ts'
+import { record } from './record.ts'
 import { reportOf } from './report/report.ts'
-import { cellsOf, type Results, UNITS } from './results.ts'
-import { planOf } from './run-plan.ts'
-import { runPlan } from './runner.ts'
+import { type Results, UNITS } from './results.ts'
 import { tableOf } from './table.ts'
+import { type Timed, timedRuns } from './timed-runs.ts'
 import { traceFiles } from './trace-files.ts'
-import { startTraces } from './traces.ts'
-import { openTransport } from './transport.ts'
-import { transportLag } from './transport-lag.ts'
+import { UsageError } from './usage-error.ts'
 
-/** Gives the exit code: 0, 1 if a run failed or a tool was executed wrongly, 2 for a command line it does not understand, 130 and 143 if it was stopped. */
+/** Gives the exit code: 0, 1 if a run failed or a tool was executed wrongly, 2 for what its user has to mend, 130 and 143 if it was stopped. */
 export async function main(args: readonly string[]): Promise<number> {
   let options: BenchOptions
   try {
@@ -34,14 +32,24 @@ export async function main(args: readonly string[]): Promise<number> {
   const stopped = (name: NodeJS.Signals): void => stop.abort(name)
   process.once('SIGINT', stopped).once('SIGTERM', stopped)
   try {
-    return await (options.overhead ? ownCost(stop.signal) : bench(options, stop.signal))
+    return await action(options, stop.signal)
   } catch (error) {
+    if (error instanceof UsageError) {
+      console.error(`error: ${error.message}`)
+      return 2
+    }
     if (!stop.signal.aborted) throw error
     console.error('Stopped; nothing was written.')
     return stop.signal.reason === 'SIGINT' ? 130 : 143
   } finally {
     process.off('SIGINT', stopped).off('SIGTERM', stopped)
   }
+}
+
+async function action(options: BenchOptions, signal: AbortSignal): Promise<number> {
+  if (options.overhead) return await ownCost(signal)
+  if (options.record) return (await record({ ...options.record, signal, say: console.error })) > 0 ? 0 : 1
+  return await bench(options, signal)
 }
 
 /** 1 if core costs more than it may. */
@@ -56,7 +64,8 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
   const { environment, cells, ...rest } = results
   const entries = cells.map(({ entry }) => entry)
   const bars = barsOf(entries)
-  if (entries.length > 0) console.log(tableOf(entries, results.transportLagMs))
+  if (entries.length > 0) console.log(tableOf(entries, results))
+  if (results.peers) console.log(peersTable(entries, results.peers))
   if (results.faults) console.log(faultTable(results.faults))
   const { json, report } = options
   if (json !== undefined) {
@@ -72,35 +81,11 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
   return forbidden || entries.some(({ failed }) => failed.length > 0) ? 1 : 0
 }
 
-interface Traced {
-  /** As OTLP/JSON, if a file of them is asked for. */
-  readonly spans?: string
-}
-
-async function measured(options: BenchOptions, signal: AbortSignal): Promise<Results & Traced> {
+async function measured(options: BenchOptions, signal: AbortSignal): Promise<Results & Pick<Timed, 'spans'>> {
   const machine = environment()
-  const timed = options.scenarios.length > 0 ? await timedRuns(options, signal) : { transportLagMs: null, cells: [] }
+  const timed = await timedRuns(options, signal)
   const peakRssMb = Math.round(process.resourceUsage().maxRSS / 1024)
+  const after = { ...machine, loadAverageAfter: loadNow() }
   const faults = options.faults ? await faultMatrix(signal) : undefined
-  return { environment: machine, options, ...timed, peakRssMb, ...(faults && { faults }) }
-}
-
-type Timed = Pick<Results, 'transportLagMs' | 'cells'>
-
-async function timedRuns(options: BenchOptions, signal: AbortSignal): Promise<Timed & Traced> {
-  const plan = planOf(options)
-  const progress = progressOf(plan)
-  const { otlp, traces: file } = options
-  const keep = file !== undefined
-  const traces = otlp !== undefined || keep ? await startTraces({ otlp, keep, say: console.error }) : undefined
-  let timed: Timed
-  try {
-    await using transport = await openTransport(options.transport, signal)
-    const made = await runPlan(plan, { transport, signal, onMade: (run) => progress.made(run) })
-    timed = { transportLagMs: await transportLag(transport, signal), cells: cellsOf(made) }
-  } finally {
-    progress.stop()
-    await traces?.stop()
-  }
-  return { ...timed, ...(traces && keep && { spans: traces.kept() }) }
+  return { environment: after, options, ...timed, peakRssMb, ...(faults && { faults }) }
 }

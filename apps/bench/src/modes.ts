@@ -1,4 +1,4 @@
-/** The ways to run the tools of a step: three of ours, and the least one can write. */
+/** The ways to do a scenario's tasks: three of ours, the least one can write, and the libraries one would take instead. */
 
 import type { Middleware } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
@@ -6,6 +6,19 @@ import { eagerTools } from '@meanwhile/eager-tools'
 export type Mode = 'sequential' | 'parallel' | 'eager' | 'floor'
 
 export const MODES: readonly Mode[] = ['sequential', 'parallel', 'eager', 'floor']
+
+/** Libraries of others, by the name of their package. */
+export type PeerName = 'ai' | '@openai/agents' | 'langchain' | '@mastra/core'
+
+export const PEERS: readonly PeerName[] = ['ai', '@openai/agents', 'langchain', '@mastra/core']
+
+export type Way = Mode | PeerName
+
+export const WAYS: readonly Way[] = [...MODES, ...PEERS]
+
+export function isMode(way: Way): way is Mode {
+  return MODES.some((mode) => mode === way)
+}
 
 /** What everything is compared with. */
 export const BASELINE: Mode = 'parallel'

@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest'
-import { failuresOf, notesOf } from './notes.ts'
+import { type Environment, machineText } from './environment.ts'
+import { type Circumstances, failuresOf, notesOf } from './notes.ts'
 import type { Entry } from './results.ts'
 
 const entry: Entry = {
   scenario: 'f',
+  title: 'A slow call first',
+  shape: '1 call of 1000 ms, then 5 calls of 50 ms',
+  timing: 'paced',
   wire: 'anthropic',
   mode: 'eager',
   runs: 4,
@@ -23,30 +27,53 @@ const entry: Entry = {
   startedEarly: 6,
   cpuUserMs: null,
   latestWriteMs: 1,
-  late: { repeated: 0, kept: 0 },
+  late: { repeated: 0, dropped: 0, kept: 0 },
   failed: [],
 }
 
 test('where eager has nothing to save, the notes say so', () => {
   const level = 'a and c: tools of equal length after the last argument.'
-  expect(notesOf([entry], null).join('\n')).not.toContain(level)
+  expect(notesOf([entry], about()).join('\n')).not.toContain(level)
   const entries = (['a', 'c', 'f'] as const).map((scenario) => ({ ...entry, scenario }))
-  expect(notesOf(entries, null).join('\n')).toContain(level)
+  expect(notesOf(entries, about()).join('\n')).toContain(level)
 })
 
 test('the notes name the baseline and what the transport takes by itself', () => {
-  const text = notesOf([entry], { p50: 0.11, max: 2 }).join('\n')
+  const text = notesOf([entry], about({ transportLagMs: { p50: 0.11, max: 2 } })).join('\n')
   expect(text).toContain('saved: eager against parallel tools after the stream')
   expect(text).toContain('from the server to a bare fetch, takes 0.11.')
 })
 
 test('late runs are counted, and many of them are the machine', () => {
   const busy = 'The machine was busy: measure again when it is not.'
-  expect(notesOf([{ ...entry, late: { repeated: 2, kept: 1 } }], null)).toContain(
-    '1 of 4 runs were kept although the server wrote more than 5 ms late, 2 other runs made again for it.',
+  const notes = (late: Entry['late']) => notesOf([{ ...entry, late }], about())
+  expect(notes({ repeated: 2, dropped: 1, kept: 1 })).toContain(
+    '3 runs thrown out because the server wrote more than 5 ms late, 2 of them made again; 1 of the 4 that count were late and kept, for want of others.',
   )
-  expect(notesOf([{ ...entry, late: { repeated: 2, kept: 1 } }], null)).toContain(busy)
-  expect(notesOf([{ ...entry, late: { repeated: 2, kept: 0 } }], null)).not.toContain(busy)
+  expect(notes({ repeated: 2, dropped: 1, kept: 1 })).toContain(busy)
+  expect(notes({ repeated: 2, dropped: 0, kept: 0 })).not.toContain(busy)
+  expect(notes({ repeated: 0, dropped: 0, kept: 0 }).join()).not.toContain('thrown out')
+})
+
+test('the notes say what the machine was like, how many runs count, and what was not measured', () => {
+  const text = notesOf([entry, { ...entry, mode: 'parallel', runs: 3 }, { ...entry, mode: 'parallel' }], about()).join(
+    '\n',
+  )
+  expect(text).toContain('Runs that count, of each row: eager 4, parallel 3 to 4.')
+  expect(text).toContain('Not measured: a network,')
+  expect(machineText(environment)).toBe(
+    '2 × A processor, governor performance, load 0.1 before and 0.9 after, Node 24.0.0, linux x64',
+  )
+  expect(text).not.toContain('something else was at work')
+  const loaded = about({ environment: { ...environment, loadAverage: [1.5, 1, 1] } })
+  expect(notesOf([entry], loaded)).toContain('The load was 1.5 before the first run: something else was at work.')
+})
+
+test('of a real model the notes claim no bound, and what is said of the scenarios stands among them', () => {
+  const text = notesOf([{ ...entry, timing: 'live' }], about({ remarks: ['Asked in the evening.'] })).join('\n')
+  expect(text).toContain('by the clock of the client')
+  expect(text).toContain('Asked in the evening.')
+  expect(text).not.toMatch(/bound|lag:|off: how far/)
 })
 
 test('failures are named with their scenario, wire and mode, equal ones once', () => {
@@ -54,3 +81,18 @@ test('failures are named with their scenario, wire and mode, equal ones once', (
     'f anthropic eager: 2 runs failed: it broke',
   ])
 })
+
+const environment: Environment = {
+  node: '24.0.0',
+  clients: { openai: '7.0.0' },
+  platform: 'linux x64',
+  cpu: { model: 'A processor', count: 2, governor: 'performance' },
+  memoryMb: 1_000,
+  loadAverage: [0.1, 0, 0],
+  loadAverageAfter: [0.9, 0, 0],
+  date: '2026-11-21T10:00:00.000Z',
+}
+
+function about(known: Partial<Circumstances> = {}): Circumstances {
+  return { transportLagMs: null, environment, ...known }
+}

@@ -1,26 +1,36 @@
 /** What a reader has to know to read the figures rightly. */
 
+import type { Environment } from './environment.ts'
 import { count, precise } from './format.ts'
-import type { Entry } from './results.ts'
+import type { Entry, Results } from './results.ts'
 import { LATE } from './runner.ts'
+import { range } from './stats.ts'
 import type { TransportLag } from './transport-lag.ts'
 
-export function notesOf(entries: readonly Entry[], transport: TransportLag | null): readonly string[] {
+/** Of one bench. */
+export type Circumstances = Pick<Results, 'transportLagMs' | 'environment' | 'remarks'>
+
+export function notesOf(entries: readonly Entry[], about: Circumstances): readonly string[] {
   if (entries.length === 0) return []
   const measured = new Set(entries.map(({ scenario }) => scenario))
-  const level = (['a', 'c'] as const).filter((id) => measured.has(id))
-  const unpaced = entries.some(({ cpuUserMs }) => cpuUserMs !== null)
+  const level = ['a', 'c'].filter((id) => measured.has(id))
+  const isLive = entries.some(({ timing }) => timing === 'live')
   return [
-    'Medians, in milliseconds. × is wall-clock over the physical bound of that very run, taken from the log of the server.',
-    ...(entries.some(({ mode }) => mode === 'eager') ? [SAVED, PREDICTED, lag(transport)] : []),
+    isLive ? 'Medians, in milliseconds, by the clock of the client.' : MEDIANS,
+    ...(entries.some(({ mode }) => mode === 'eager')
+      ? [SAVED, ...(isLive ? [] : [PREDICTED, lag(about.transportLagMs)])]
+      : []),
     ...(level.length > 0
       ? [
           `${level.join(' and ')}: tools of equal length after the last argument. Promise.all is already at the bound there, and eager has nothing to save.`,
         ]
       : []),
     ...(entries.some(({ mode }) => mode === 'floor') ? [FLOOR] : []),
-    ...(unpaced ? [CPU] : []),
+    ...(entries.some(({ timing }) => timing === 'at-once') ? [CPU] : []),
     ...late(entries),
+    ...(about.remarks ?? []),
+    `${runs(entries)} Modes, wires and libraries took turns. ${isLive ? NOT_MEASURED_LIVE : NOT_MEASURED}`,
+    ...busy(about.environment),
   ]
 }
 
@@ -34,8 +44,11 @@ export function failuresOf(entries: readonly Entry[]): readonly string[] {
     })
 }
 
+const MEDIANS =
+  'Medians, in milliseconds. × is wall-clock over the lower bound of that very run, taken from the log of the server.'
+
 const SAVED =
-  'saved: eager against parallel tools after the stream, median of the differences of runs made in one round.'
+  'saved: eager against parallel tools after the stream, median of the differences of runs made in one round, and beside it the least and the most.'
 
 const FLOOR =
   'bare loop: no agent, but some lines over the official client that parse each call’s arguments once and start its tool then.'
@@ -46,22 +59,41 @@ const PREDICTED =
 const CPU =
   'd and e come as fast as they go: their bound moves with the client, and CPU time is what counts; CPU is that of eager over that of the bare loop.'
 
+const NOT_MEASURED =
+  'Not measured: a network, a provider’s queue, what real tools do to each other, browsers and other versions of Node.'
+
+const NOT_MEASURED_LIVE =
+  'Not measured: whether answers are as good, what real tools do to each other, other times of day.'
+
 function lag(transport: TransportLag | null): string {
   const way = transport && `; the way alone, from the server to a bare fetch, takes ${precise(transport.p50)}`
   return `lag: last argument byte written by the server → tool entered, over all calls${way ?? ''}.`
 }
 
+/** How many there are of each, where they are as many everywhere. */
+function runs(entries: readonly Entry[]): string {
+  const modes = [...new Set(entries.map(({ mode }) => mode))]
+  const texts = modes.map((mode) => {
+    const [least, most] = range(entries.filter((entry) => entry.mode === mode).map(({ runs }) => runs)) ?? []
+    return `${mode} ${least === most ? most : `${least} to ${most}`}`
+  })
+  return `Runs that count, of each row: ${texts.join(', ')}.`
+}
+
 function late(entries: readonly Entry[]): string[] {
-  const runs = entries.reduce((sum, entry) => sum + entry.runs, 0)
-  const repeated = entries.reduce((sum, entry) => sum + entry.late.repeated, 0)
-  const kept = entries.reduce((sum, entry) => sum + entry.late.kept, 0)
-  if (repeated + kept === 0) return []
-  const again = repeated > 0 ? `, ${count(repeated, 'other run')} made again for it` : ''
+  const sum = (value: (entry: Entry) => number): number => entries.reduce((all, entry) => all + value(entry), 0)
+  const [counted, repeated] = [sum(({ runs }) => runs), sum((entry) => entry.late.repeated)]
+  const [dropped, kept] = [sum((entry) => entry.late.dropped), sum((entry) => entry.late.kept)]
+  if (repeated + dropped + kept === 0) return []
   return [
-    `${kept} of ${runs} runs were kept although the server wrote more than ${LATE} ms late${again}.`,
-    ...(kept > BUSY * runs ? ['The machine was busy: measure again when it is not.'] : []),
+    `${count(repeated + dropped, 'run')} thrown out because the server wrote more than ${LATE} ms late${repeated > 0 ? `, ${repeated} of them made again` : ''}; ${kept} of the ${counted} that count were late and kept, for want of others.`,
+    ...(dropped + kept > BUSY * (counted + dropped) ? ['The machine was busy: measure again when it is not.'] : []),
   ]
 }
 
 /** More late runs than this share, and the figures say more about the machine than about anything else. */
 const BUSY = 0.1
+
+function busy({ cpu, loadAverage: [before = 0] }: Environment): string[] {
+  return before > cpu.count / 2 ? [`The load was ${before} before the first run: something else was at work.`] : []
+}

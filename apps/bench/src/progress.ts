@@ -1,8 +1,8 @@
 /** A progress bar on a terminal; nothing anywhere else. */
 
 import { SingleBar } from 'cli-progress'
-import type { Subject } from './measure.ts'
-import { expectedMs } from './run-plan.ts'
+import type { Subject } from './contestant.ts'
+import { expectedMs } from './expected.ts'
 import { LANES } from './runner.ts'
 
 export interface Progress {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
+import { cellsOf } from './cells.ts'
 import { checkText } from './comparison.ts'
-import type { Sample } from './measure.ts'
 import type { Mode } from './modes.ts'
-import { cellsOf } from './results.ts'
 import type { Made } from './runner.ts'
+import type { Sample } from './sample.ts'
 import { SCENARIOS } from './scenarios.ts'
 
 test('an entry has the medians of its runs, and savings come from runs of one round', () => {
@@ -72,12 +72,40 @@ test('failed runs are told and are in no median', () => {
   expect(entry).toMatchObject({ runs: 1, wallMs: 1_910, savedMs: null, failed: ['2 executions of 1 calls'] })
 })
 
-test('late runs are counted: those thrown away, and those that count all the same', () => {
-  const [entry] = entriesOf([
+test('late runs are counted, and in no median as long as others of the entry were in time', () => {
+  const [parallel, eager] = entriesOf([
+    made('parallel', 0, sample({ wallMs: 2_860 })),
+    made('parallel', 1, sample({ wallMs: 2_900, latenessMs: 9 })),
     { ...made('eager', 0, sample({ wallMs: 1_910 })), repeated: 2 },
     made('eager', 1, sample({ wallMs: 1_990, latenessMs: 12 })),
   ])
-  expect(entry).toMatchObject({ late: { repeated: 2, kept: 1 }, latestWriteMs: 12 })
+  expect(parallel).toMatchObject({ runs: 1, wallMs: 2_860, late: { repeated: 0, dropped: 1, kept: 0 } })
+  expect(eager).toMatchObject({ runs: 1, savedMs: 950, late: { repeated: 2, dropped: 1, kept: 0 }, latestWriteMs: 1 })
+})
+
+test('late runs count all the same where there are no others', () => {
+  const late = [0, 1].map((round) => made('eager', round, sample({ wallMs: 1_990, latenessMs: 12 })))
+  expect(entriesOf(late)[0]).toMatchObject({ runs: 2, late: { repeated: 0, dropped: 0, kept: 2 }, latestWriteMs: 12 })
+})
+
+test('of a real model nothing is known that only its server could tell, and what it predicts is no error', () => {
+  const scenario = { ...SCENARIOS.f, id: 'several', timing: 'live' } as const
+  const { boundMs: _, possibleMs: __, ...known } = sample({ wallMs: 1_910, lagMs: [] })
+  const predicted = { savedMs: 900, stepsMs: 1_700 }
+  const runs = [made('parallel', 0, known), made('eager', 0, { ...known, predicted })]
+  const entry = entriesOf(runs.map((run) => ({ ...run, scenario })))[1]
+  expect(entry).toMatchObject({
+    scenario: 'several',
+    timing: 'live',
+    boundMs: null,
+    ratioToBound: null,
+    possibleSavingMs: null,
+    dispatchLagMs: null,
+    savedMs: 0,
+    predictedSavedMs: 900,
+    predictionError: null,
+    overhead: null,
+  })
 })
 
 test('the run drawn is the one nearest to the median', () => {

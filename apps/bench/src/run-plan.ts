@@ -1,17 +1,18 @@
 /** Which runs there are, and in what order: modes and wires take turns, so that a busy minute of the machine hits them alike. */
 
-import { beats } from '@meanwhile/core/testing'
 import type { WireName } from '@meanwhile/harness/server'
-import type { Subject } from './measure.ts'
-import type { Mode } from './modes.ts'
-import { SCENARIOS, type Scenario, type ScenarioId } from './scenarios.ts'
+import type { Subject } from './contestant.ts'
+import { isMode, type Mode, type Way } from './modes.ts'
+import type { Scenario } from './scenario.ts'
 
 export interface PlanOptions {
-  readonly scenarios: readonly ScenarioId[]
+  readonly scenarios: readonly Scenario[]
   readonly wires: readonly WireName[]
-  readonly modes: readonly Mode[]
-  /** How often each mode runs. */
+  readonly ways: readonly Way[]
+  /** How often each mode runs; libraries of others run as often as the baseline. */
   readonly runs: Readonly<Record<Mode, number>>
+  /** What is left out, because it cannot be done. Default: nothing. */
+  readonly can?: (way: Way, wire: WireName) => boolean
 }
 
 /** One run to make. Runs of one round are compared with one another. */
@@ -24,16 +25,18 @@ export const DEFAULT_RUNS: Readonly<Record<Mode, number>> = { sequential: 1, par
 
 export const FULL_RUNS = 7
 
-export function planOf({ scenarios, wires, modes, runs }: PlanOptions): readonly Job[] {
-  const rounds = Math.max(...modes.map((mode) => runs[mode]))
+export function planOf({ scenarios, wires, ways, runs, can = () => true }: PlanOptions): readonly Job[] {
+  const runsOf = (way: Way): number => runs[isMode(way) ? way : 'parallel']
+  const rounds = Math.max(...ways.map(runsOf))
   return Array.from({ length: rounds }, (_, round) =>
-    scenarios.flatMap((id, s) =>
-      rotated(wires, round).flatMap((wire, w) =>
-        rotated(modes, round + s + w)
-          .filter((mode) => round < runs[mode])
-          .map((mode) => ({ scenario: SCENARIOS[id], wire, mode, round })),
-      ),
-    ),
+    scenarios.flatMap((scenario, s) => {
+      const spoken = wires.filter((wire) => scenario.wires?.includes(wire) ?? true)
+      return rotated(spoken, round).flatMap((wire, w) =>
+        rotated(ways, round + s + w)
+          .filter((way) => round < runsOf(way) && can(way, wire))
+          .map((mode) => ({ scenario, wire, mode, round })),
+      )
+    }),
   ).flat()
 }
 
@@ -42,31 +45,13 @@ export function runsOf(count: number): Readonly<Record<Mode, number>> {
   return { sequential: count, parallel: count, eager: count, floor: count }
 }
 
-/** How long a run takes at the least, by the theory: for the progress bar. */
-export function expectedMs({ scenario: { script, calls, pace }, mode }: Subject): number {
-  if (!pace) return UNPACED_MS
-  const [asking = [], answering = []] = script.map((response) => beats(response, pace))
-  const end = asking.at(-1)?.at ?? 0
-  const ready = asking.filter((beat) => beat.type === 'call-end').map(({ at }) => at)
-  const durations = calls.map(({ toolMs }) => toolMs)
-  const early = Math.max(end, ...durations.map((ms, index) => (ready[index] ?? end) + ms))
-  const done = {
-    sequential: end + durations.reduce((sum, ms) => sum + ms, 0),
-    parallel: end + Math.max(0, ...durations),
-    eager: early,
-    floor: early,
-  }
-  return done[mode] + (answering.at(-1)?.at ?? 0)
-}
-
-const UNPACED_MS = 300
-
-/** Whether other runs may go on at the same time: not where CPU time is what counts. */
-export function mayShare(scenario: Scenario): boolean {
-  return scenario.pace !== undefined
+/** Whether other runs may go on at the same time: not where CPU time is what counts, nor where a real model is asked. */
+export function mayShare({ timing }: Pick<Scenario, 'timing'>): boolean {
+  return timing === 'paced' || timing === 'recorded'
 }
 
 function rotated<Item>(items: readonly Item[], by: number): readonly Item[] {
+  if (items.length === 0) return items
   const at = by % items.length
   return [...items.slice(at), ...items.slice(0, at)]
 }

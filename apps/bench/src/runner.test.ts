@@ -1,8 +1,11 @@
 import { call, respond, say } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { ourselves } from './agents.ts'
+import { measure } from './measure.ts'
 import type { Job } from './run-plan.ts'
-import { LATE, runPlan } from './runner.ts'
-import type { Scenario } from './scenarios.ts'
+import { LATE, type RunnerOptions, runPlan } from './runner.ts'
+import type { Scenario } from './scenario.ts'
 import { openTransport, type Transport } from './transport.ts'
 
 const input = { key: 'task-1', content: 'go' }
@@ -11,8 +14,9 @@ const scenario: Scenario = {
   id: 'b',
   title: 'Small',
   shape: '1 call of 1 ms',
-  tool: 'run_task',
-  calls: [{ id: 'call_1', input, fragments: 1, toolMs: 1 }],
+  timing: 'paced',
+  tools: [{ name: 'run_task', effect: 'read', input: z.object({ key: z.string(), content: z.string() }) }],
+  turns: [[{ id: 'call_1', tool: 'run_task', input, toolMs: 1 }], []],
   script: [respond(call('run_task', input, { id: 'call_1', deltas: 1 })), respond(say('Done.'))],
   answer: 'Done.',
   pace: { firstToken: 1, betweenTokens: 1 },
@@ -23,14 +27,14 @@ const job: Job = { scenario, wire: 'anthropic', mode: 'eager', round: 0 }
 test('a run whose server wrote late is repeated, as long as the plan allows for it, and then counts as it is', async () => {
   await using transport = late(await openTransport('msw', signal()), LATE + 1)
   // A plan of one run allows for one repetition.
-  expect(await runPlan([job], { transport, signal: signal() })).toMatchObject([
+  expect(await runPlan([job], { ...over(transport), signal: signal() })).toMatchObject([
     { repeated: 1, sample: { latenessMs: LATE + 1 } },
   ])
 })
 
 test('a run whose server was in time is not repeated', async () => {
   await using transport = late(await openTransport('msw', signal()), 0)
-  expect(await runPlan([job], { transport, signal: signal() })).toMatchObject([{ repeated: 0 }])
+  expect(await runPlan([job], { ...over(transport), signal: signal() })).toMatchObject([{ repeated: 0 }])
 })
 
 test('a run that fails is told and holds nothing up', async () => {
@@ -38,7 +42,7 @@ test('a run that fails is told and holds nothing up', async () => {
   const wrong = { ...job, scenario: { ...scenario, answer: 'Not yet.' } }
   let told = 0
   const onMade = () => void told++
-  const made = await runPlan([wrong, job], { transport, signal: signal(), onMade })
+  const made = await runPlan([wrong, job], { ...over(transport), signal: signal(), onMade })
   expect(made).toMatchObject([{ failure: 'the answer was "Done."' }, { sample: { wallMs: expect.any(Number) } }])
   expect(told).toBe(2)
 })
@@ -46,8 +50,12 @@ test('a run that fails is told and holds nothing up', async () => {
 test('an abort ends the plan with its reason', async () => {
   await using transport = await openTransport('msw', signal())
   const stop = AbortSignal.abort(new Error('enough'))
-  await expect(runPlan([job], { transport, signal: stop })).rejects.toThrow('enough')
+  await expect(runPlan([job], { ...over(transport), signal: stop })).rejects.toThrow('enough')
 })
+
+function over(transport: Transport): Pick<RunnerOptions, 'measure'> {
+  return { measure: (subject, stop) => measure(subject, ourselves, transport, stop) }
+}
 
 function signal(): AbortSignal {
   return new AbortController().signal

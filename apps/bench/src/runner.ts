@@ -1,12 +1,13 @@
-/** Makes the runs of a plan: paced ones two at a time, those whose CPU time counts alone. */
+/** Makes the runs of a plan: those that keep to a pace two at a time, those whose CPU time counts alone. */
 
+import { messageOf } from '@meanwhile/core'
 import { context } from '@opentelemetry/api'
 import { suppressTracing } from '@opentelemetry/core'
-import { measure, type Sample, type Subject } from './measure.ts'
+import type { Subject } from './contestant.ts'
 import { MODES } from './modes.ts'
 import { type Job, mayShare } from './run-plan.ts'
+import type { Sample } from './sample.ts'
 import { WARM_UP } from './scenarios.ts'
-import type { Transport } from './transport.ts'
 
 /** A run that was made: with what it took, or why it does not count. */
 export interface Made extends Job {
@@ -17,7 +18,10 @@ export interface Made extends Job {
 }
 
 export interface RunnerOptions {
-  readonly transport: Transport
+  /** Makes one run. Rejects if it does not count. */
+  measure(subject: Subject, signal: AbortSignal): Promise<Sample>
+  /** Runs before all others, that nobody is told of. Default: {@link warmUpOf} the plan. */
+  readonly warmUp?: readonly Subject[]
   readonly signal: AbortSignal
   /** Told of every run when it is over. */
   readonly onMade?: (made: Made) => void
@@ -26,7 +30,7 @@ export interface RunnerOptions {
 /** Paced runs at a time, at the most. */
 export const LANES = 2
 
-/** A paced run is repeated if one of the server's writes came later than this, in milliseconds. */
+/** A run that keeps to a pace is repeated if one of the server's writes came later than this, in milliseconds. */
 export const LATE = 5
 
 /** Twice at the most, and over the whole plan no more than one run in twenty: a busy machine must not double the time. */
@@ -35,7 +39,7 @@ const REPEAT_SHARE = 0.05
 
 /** Rejects with the signal's reason when it aborts; a run that fails is noted, not thrown. */
 export async function runPlan(plan: readonly Job[], options: RunnerOptions): Promise<readonly Made[]> {
-  await warmUp(plan, options)
+  await warmUp(options.warmUp ?? warmUpOf(plan), options)
   const repeats = { left: Math.ceil(plan.length * REPEAT_SHARE) }
   const shared = plan.filter(({ scenario }) => mayShare(scenario))
   const alone = plan.filter(({ scenario }) => !mayShare(scenario))
@@ -43,42 +47,45 @@ export async function runPlan(plan: readonly Job[], options: RunnerOptions): Pro
   return [...made, ...(await inLanes(alone, 1, (job) => make(job, repeats, options)))]
 }
 
-/** Every wire once in every mode: connections open, code compiled. */
-async function warmUp(plan: readonly Job[], { transport, signal }: RunnerOptions): Promise<void> {
-  for (const wire of new Set(plan.map((job) => job.wire))) {
-    for (const mode of MODES) {
-      const job = { scenario: WARM_UP, wire, mode }
-      // What fails here fails in the runs, and is told there; its spans would stand beside theirs.
-      await context.with(suppressTracing(context.active()), () => attempt(job, transport, signal))
-    }
+/** Every wire once in every mode, and in every other way of the plan: connections open, code compiled. */
+function warmUpOf(plan: readonly Job[]): readonly Subject[] {
+  return [...new Set(plan.map(({ wire }) => wire))].flatMap((wire) => {
+    const there = plan.filter((job) => job.wire === wire).map(({ mode }) => mode)
+    return [...new Set([...MODES, ...there])].map((mode) => ({ scenario: WARM_UP, wire, mode }))
+  })
+}
+
+async function warmUp(subjects: readonly Subject[], options: RunnerOptions): Promise<void> {
+  for (const subject of subjects) {
+    // What fails here fails in the runs, and is told there; its spans would stand beside theirs.
+    await context.with(suppressTracing(context.active()), () => attempt(subject, options))
   }
 }
 
-async function make(job: Job, repeats: { left: number }, { transport, signal, onMade }: RunnerOptions): Promise<Made> {
-  let made: Made = { ...job, ...(await attempt(job, transport, signal)), repeated: 0 }
+async function make(job: Job, repeats: { left: number }, options: RunnerOptions): Promise<Made> {
+  let made: Made = { ...job, ...(await attempt(job, options)), repeated: 0 }
   while (isLate(made) && made.repeated < REPEATS && repeats.left > 0) {
     repeats.left--
-    made = { ...job, ...(await attempt(job, transport, signal)), repeated: made.repeated + 1 }
+    made = { ...job, ...(await attempt(job, options)), repeated: made.repeated + 1 }
   }
-  onMade?.(made)
+  options.onMade?.(made)
   return made
 }
 
 /** Whether the server fell behind its schedule: the run then says less about the client. */
 export function isLate({ scenario, sample }: Pick<Made, 'scenario' | 'sample'>): boolean {
-  return scenario.pace !== undefined && sample !== undefined && sample.latenessMs > LATE
+  return scenario.timing !== 'at-once' && sample !== undefined && sample.latenessMs > LATE
 }
 
 async function attempt(
   subject: Subject,
-  transport: Transport,
-  signal: AbortSignal,
+  { measure, signal }: RunnerOptions,
 ): Promise<{ readonly sample: Sample } | { readonly failure: string }> {
   try {
-    return { sample: await measure(subject, transport, signal) }
+    return { sample: await measure(subject, signal) }
   } catch (error) {
     signal.throwIfAborted()
-    return { failure: error instanceof Error ? error.message : String(error) }
+    return { failure: messageOf(error) }
   }
 }
 

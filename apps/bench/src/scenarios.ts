@@ -1,36 +1,14 @@
-/** What is measured: one step with tool calls, and the answer after it. */
+/** What is measured unless a user says otherwise: one step with tool calls, and the answer after it. */
 
 import type { Effect } from '@meanwhile/core'
-import { call, type Pace, respond, type ScriptResponse, say } from '@meanwhile/core/testing'
+import { call, type Pace, respond, say } from '@meanwhile/core/testing'
+import { z } from 'zod'
 import { argumentsOf, filler } from './filler.ts'
+import type { Scenario, ScenarioCall } from './scenario.ts'
 
 export type ScenarioId = 'a' | 'b' | 'c' | 'd50' | 'd100' | 'd200' | 'e' | 'f' | 'g'
 
-export interface Scenario {
-  readonly id: ScenarioId | 'warm-up'
-  /** In a few words. */
-  readonly title: string
-  /** What the model sends and how long the tools take. */
-  readonly shape: string
-  readonly tool: 'run_task' | 'write_file'
-  /** What the tool is declared. Default `read`, so that it may start as soon as its arguments are complete. */
-  readonly effect?: Effect
-  /** In call order. */
-  readonly calls: readonly ScenarioCall[]
-  readonly script: readonly ScriptResponse[]
-  /** What the model says in the end. */
-  readonly answer: string
-  /** Absent: as fast as it goes, and its CPU time is what counts. */
-  readonly pace?: Pace
-}
-
-export interface ScenarioCall {
-  readonly id: string
-  readonly input: { readonly key: string; readonly content: string }
-  /** In how many pieces the JSON text of the input is streamed. */
-  readonly fragments: number
-  readonly toolMs: number
-}
+const INPUT = z.object({ key: z.string(), content: z.string() })
 
 const PACE: Pace = { firstToken: 20, betweenTokens: 20 }
 
@@ -105,17 +83,32 @@ export const WARM_UP: Scenario = step({
   pace: { firstToken: 1, betweenTokens: 1 },
 })
 
-interface Parts extends Pick<Scenario, 'id' | 'title' | 'shape' | 'effect' | 'calls' | 'pace'> {
-  readonly tool?: Scenario['tool']
+interface Parts extends Pick<Scenario, 'id' | 'title' | 'shape' | 'pace'> {
+  readonly calls: readonly Spoken[]
+  readonly tool?: 'run_task' | 'write_file'
+  /** What the tool is declared. Default `read`, so that it may start as soon as its arguments are complete. */
+  readonly effect?: Effect
   /** Tokens of text before and after the calls. */
   readonly before: number
   readonly after?: number
 }
 
-function step({ before, after = 0, tool = 'run_task', pace, ...rest }: Parts): Scenario {
-  const calls = rest.calls.map(({ id, input, fragments }) => call(tool, input, { id, deltas: fragments }))
-  const script = [respond(say(words(before)), ...calls, say(words(after))), respond(say(ANSWER))]
-  return { ...rest, tool, script, answer: ANSWER, ...(pace && { pace }) }
+/** A call, and in how many pieces the JSON text of its input is streamed. */
+interface Spoken extends Omit<ScenarioCall, 'tool'> {
+  readonly fragments: number
+}
+
+function step({ before, after = 0, tool = 'run_task', effect = 'read', calls, pace, ...rest }: Parts): Scenario {
+  const spoken = calls.map(({ id, input, fragments }) => call(tool, input, { id, deltas: fragments }))
+  return {
+    ...rest,
+    timing: pace ? 'paced' : 'at-once',
+    tools: [{ name: tool, effect, input: INPUT }],
+    turns: [calls.map(({ id, input, toolMs }) => ({ id, tool, input, toolMs })), []],
+    script: [respond(say(words(before)), ...spoken, say(words(after))), respond(say(ANSWER))],
+    answer: ANSWER,
+    ...(pace && { pace }),
+  }
 }
 
 function speech(): Scenario {
@@ -124,8 +117,9 @@ function speech(): Scenario {
     id: 'e',
     title: 'Text alone',
     shape: '20,000 tokens of text as fast as it goes, no call',
-    tool: 'run_task',
-    calls: [],
+    timing: 'at-once',
+    tools: [{ name: 'run_task', effect: 'read', input: INPUT }],
+    turns: [[]],
     script: [respond(say(answer))],
     answer,
   }
@@ -134,7 +128,7 @@ function speech(): Scenario {
 function small(
   index: number,
   { toolMs, fragments, content }: { readonly toolMs: number; readonly fragments: number; readonly content: number },
-): ScenarioCall {
+): Spoken {
   const input = { key: `task-${index + 1}`, content: filler(content) }
   return { id: `call_${index + 1}`, input, fragments, toolMs }
 }

@@ -9,17 +9,18 @@ import {
   checkText,
   comparisonsOf,
   cpuOverFloor,
+  isServedHere,
   modesOf,
   pacedEager,
 } from './comparison.ts'
-import { NONE, precise, signed } from './format.ts'
+import { machineText } from './environment.ts'
+import { NONE, precise, signed, spread } from './format.ts'
 import { MODE_TITLES } from './modes.ts'
-import { failuresOf, notesOf } from './notes.ts'
+import { type Circumstances, failuresOf, notesOf } from './notes.ts'
 import type { Entry } from './results.ts'
-import type { TransportLag } from './transport-lag.ts'
 
 /** Per scenario a line for each wire with a column for each mode; below, what a reader has to know. */
-export function tableOf(entries: readonly Entry[], transport: TransportLag | null): string {
+export function tableOf(entries: readonly Entry[], about: Circumstances): string {
   const columns = columnsOf(entries)
   const parts = comparisonsOf(entries).map(({ scenario: { id, title, shape }, rows }) => {
     const heading = `${styleText('bold', `${id}  ${title}`)}\n   ${styleText('dim', shape)}`
@@ -27,7 +28,8 @@ export function tableOf(entries: readonly Entry[], transport: TransportLag | nul
   })
   const failures = failuresOf(entries).map((failure) => styleText('red', `✗ ${failure}`))
   const bars = barsOf(entries).map((bar) => styleText(bar.met ? 'green' : 'red', barText(bar)))
-  const notes = notesOf(entries, transport).map((note) => styleText('dim', note))
+  const machine = `Machine: ${machineText(about.environment)}.`
+  const notes = [...notesOf(entries, about), machine].map((note) => styleText('dim', note))
   return `\n${parts.join('\n\n')}\n\n${[...failures, ...bars, ...notes].join('\n')}\n`
 }
 
@@ -46,7 +48,7 @@ function columnsOf(entries: readonly Entry[]): readonly Column[] {
       width: 14,
       cell: (row: ComparisonRow) => wall(row.modes[mode]),
     })),
-    ...(modes.includes('eager') ? [SAVED, PREDICTED, CHECK, LAG] : []),
+    ...(modes.includes('eager') ? [SAVED, SPREAD, PREDICTED, ...(isServedHere(entries) ? [CHECK, LAG] : [])] : []),
     ...(comparisonsOf(entries).some(({ rows }) => rows.some(cpuOverFloor)) ? [CPU] : []),
   ]
 }
@@ -55,6 +57,12 @@ const SAVED: Column = {
   head: 'saved',
   width: 8,
   cell: (row) => styleText('bold', signed(pacedEager(row)?.savedMs)),
+}
+
+const SPREAD: Column = {
+  head: 'min … max',
+  width: 17,
+  cell: (row) => styleText('dim', spread(pacedEager(row)?.savedMsRange)),
 }
 
 const PREDICTED: Column = {

@@ -1,43 +1,53 @@
-/** A tool that takes as long as its call is to take, and notes when it was entered and when it settled. */
+/** Tools that take as long as each of their calls is to take, and note when they were entered and when they settled. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Tool, tool } from '@meanwhile/core'
 import { clock } from '@meanwhile/harness/server'
-import { z } from 'zod'
-import type { Scenario } from './scenarios.ts'
+import { callsOf, type Scenario } from './scenario.ts'
 
 /** One execution, by the clock that the server's log is written by. */
 export interface ToolRun {
-  readonly input: { readonly key: string; readonly content: string }
+  readonly callId: string
+  readonly tool: string
+  readonly input: unknown
   readonly entered: number
   readonly settled: number
 }
 
-const INPUT = z.object({ key: z.string(), content: z.string() })
+/** Works on a call, and gives what to tell the model. */
+export type Work = (call: Pick<ToolRun, 'callId' | 'tool' | 'input'>, signal: AbortSignal) => Promise<string>
 
-/** Works on a task, and gives what to tell the model. */
-export type Work = (input: ToolRun['input'], signal: AbortSignal) => Promise<string>
+/** How long a call takes, in milliseconds. */
+export type Duration = (call: Pick<ToolRun, 'callId' | 'tool'>) => number
 
-export function measuredWork(scenario: Scenario, runs: ToolRun[]): Work {
-  const durations = new Map(scenario.calls.map(({ input, toolMs }) => [input.key, toolMs]))
-  return async (input, signal) => {
+export function measuredWork(duration: Duration, runs: ToolRun[]): Work {
+  return async (call, signal) => {
     const entered = clock()
-    await passed(entered + (durations.get(input.key) ?? 0), signal)
-    runs.push({ input, entered, settled: clock() })
-    return `${input.key} is done`
+    await passed(entered + duration(call), signal)
+    runs.push({ ...call, entered, settled: clock() })
+    return `${call.callId} is done`
   }
 }
 
-/** Declared `read`, so that it may start as soon as its arguments are complete. */
-export function measuredTool(scenario: Scenario, work: Work): Tool {
-  return tool({
-    name: scenario.tool,
-    description: 'Works on a task for a while.',
-    input: INPUT,
-    effect: scenario.effect ?? 'read',
-    execute: (input, { signal }) => work(input, signal),
+/** By the id of the call. */
+export function durationsOf(scenario: Scenario): Duration {
+  const durations = new Map(callsOf(scenario).map(({ id, toolMs }) => [id, toolMs]))
+  return ({ callId }) => durations.get(callId) ?? 0
+}
+
+export function measuredTools({ tools }: Scenario, work: Work): readonly Tool[] {
+  return tools.map(({ name, description = DESCRIPTION, input, effect }) => {
+    const execute = (input: unknown, { callId, signal }: { readonly callId: string; readonly signal: AbortSignal }) =>
+      work({ callId, tool: name, input }, signal)
+    const settings = { name, description, input, execute }
+    // What it would undo does not exist: nothing here touches the world.
+    return effect === 'reversible'
+      ? tool({ ...settings, effect, compensate: () => undefined })
+      : tool({ ...settings, effect })
   })
 }
+
+export const DESCRIPTION = 'Works on a task for a while.'
 
 /** Resolves not before the given time: a timer alone may fire up to a millisecond early. */
 async function passed(due: number, signal: AbortSignal): Promise<void> {

@@ -1,8 +1,8 @@
 /** Where the model endpoints are: on a server of its own process, or mocked in this one. */
 
 import { type ResponseLog, spawnModelServer, type WireName } from '@meanwhile/harness/server'
-import type { Place } from './agents.ts'
-import type { Scenario } from './scenarios.ts'
+import type { Place } from './contestant.ts'
+import type { Scenario } from './scenario.ts'
 
 export type TransportName = 'server' | 'msw'
 
@@ -17,7 +17,7 @@ export interface Stage extends AsyncDisposable {
 
 export interface Transport extends AsyncDisposable {
   /** Serves a script for one run. */
-  stage(scenario: Scenario, wire: WireName): Promise<Stage>
+  stage(scenario: Pick<Scenario, 'script' | 'pace'>, wire: WireName): Promise<Stage>
 }
 
 export async function openTransport(name: TransportName, signal: AbortSignal): Promise<Transport> {

@@ -19,8 +19,16 @@ export {
   rawResponse,
 } from './raw.ts'
 export { type ModelRecorder, type RecordModelsOptions, recordModels } from './record/record-models.ts'
-export { RecordingFormatError } from './record/recording.ts'
+export {
+  parseRecording,
+  type RecordedEnd,
+  type RecordedExchange,
+  type RecordedRequest,
+  type RecordedResponse,
+  RecordingFormatError,
+} from './record/recording.ts'
 export { type ReplayOptions, replayRecording } from './record/replay-recording.ts'
+export type { TimedBytes } from './record/secrets.ts'
 export { type Recording, type RecordingOptions, recordedResponse, recordedResponses } from './replay.ts'
 export type { Reply, Script, ScriptedReply } from './script.ts'
 export {

@@ -8,10 +8,11 @@ import {
   checkText,
   comparisonsOf,
   cpuOverFloor,
+  isServedHere,
   modesOf,
   pacedEager,
 } from '../comparison.ts'
-import { milliseconds, NONE, precise, signed } from '../format.ts'
+import { milliseconds, NONE, precise, signed, spread } from '../format.ts'
 import type { Mode } from '../modes.ts'
 import type { Entry } from '../results.ts'
 import { type Html, html } from './html.ts'
@@ -23,6 +24,7 @@ export function figures(entries: readonly Entry[]): Html {
   const columns = [
     ...modes.filter((mode) => mode !== 'floor').map(wallColumn),
     ...(isEager ? EAGER_COLUMNS : []),
+    ...(isEager && isServedHere(entries) ? SERVED_COLUMNS : []),
     ...(modes.includes('floor') ? [wallColumn('floor')] : []),
     ...(isEager && modes.includes('floor') ? [CPU_COLUMN] : []),
   ]
@@ -70,10 +72,14 @@ const EAGER_COLUMNS: readonly Column[] = [
     head: 'Saved',
     cell(row) {
       const entry = pacedEager(row)
-      return html`<td class="gain">${signed(entry?.savedMs)}${spread(entry)}</td>`
+      return html`<td class="gain">${signed(entry?.savedMs)}${rangeOf(entry)}</td>`
     },
   },
   { head: 'Predicted', cell: (row) => html`<td>${signed(pacedEager(row)?.predictedSavedMs)}</td>` },
+]
+
+/** What only the log of a server of ours can tell. */
+const SERVED_COLUMNS: readonly Column[] = [
   { head: 'Off, or overhead', cell: ({ modes }) => html`<td>${checkText(modes.eager)}</td>` },
   { head: 'Possible', cell: (row) => html`<td>${milliseconds(pacedEager(row)?.possibleSavingMs)}</td>` },
   {
@@ -95,7 +101,7 @@ const CPU_COLUMN: Column = {
   },
 }
 
-function spread(entry: Entry | undefined): Html | undefined {
+function rangeOf(entry: Entry | undefined): Html | undefined {
   const range = entry?.savedMsRange
-  return range && entry.runs > 1 ? html` <small>${signed(range[0])} … ${signed(range[1])}</small>` : undefined
+  return range && entry.runs > 1 ? html` <small>${spread(range)}</small>` : undefined
 }

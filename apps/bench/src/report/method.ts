@@ -1,14 +1,15 @@
 /** How it was measured, and on what. */
 
+import { isServedHere } from '../comparison.ts'
 import { notesOf } from '../notes.ts'
 import type { Entry, Results } from '../results.ts'
 import { type Html, html } from './html.ts'
 
 export function method(entries: readonly Entry[], results: Results): Html {
-  const columns = entries.some(({ mode }) => mode === 'eager') ? COLUMNS : []
+  const columns = isServedHere(entries) && entries.some(({ mode }) => mode === 'eager') ? COLUMNS : []
   return html`<section aria-labelledby="method">
 <h2 id="method">How it was measured</h2>
-<ul>${[...notesOf(entries, results.transportLagMs), ...columns].map((note) => html`<li>${note}</li>\n`)}</ul>
+<ul>${[...notesOf(entries, results), ...columns].map((note) => html`<li>${note}</li>\n`)}</ul>
 <dl>${facts(entries, results).map(([term, fact]) => html`<div><dt>${term}</dt><dd>${fact}</dd></div>\n`)}</dl>
 </section>`
 }
@@ -19,17 +20,19 @@ const COLUMNS: readonly string[] = [
   'Turnaround: stream and tools done → the next request arrived at the server.',
 ]
 
+const ENDPOINTS = { server: 'HTTP server in its own process', msw: 'MSW, in the same process' } as const
+
 function facts(
   entries: readonly Entry[],
   { environment, options, peakRssMb }: Results,
 ): readonly (readonly [string, string])[] {
-  const { node, clients, platform, cpu, memoryMb, loadAverage, date } = environment
-  const { transport, runs, modes } = options
+  const { node, clients, platform, cpu, memoryMb, loadAverage, loadAverageAfter, date } = environment
+  const { transport, runs, modes, live } = options
   const timed: readonly (readonly [string, string])[] =
     entries.length > 0
       ? [
           ['Runs', modes.map((mode) => `${mode} ${runs[mode]}`).join(', ')],
-          ['Endpoint', transport === 'server' ? 'HTTP server in its own process' : 'MSW, in the same process'],
+          ['Endpoint', live ? `${live.model} at ${live.url}` : ENDPOINTS[transport]],
         ]
       : []
   return [
@@ -43,7 +46,9 @@ function facts(
         .join(', '),
     ],
     ['Machine', `${cpu.count} × ${cpu.model}, ${memoryMb.toLocaleString('en')} MB, ${platform}`],
+    ['Governor', cpu.governor ?? 'unknown'],
     ['Load before', loadAverage.join(', ')],
+    ...(loadAverageAfter ? [['Load after', loadAverageAfter.join(', ')] as const] : []),
     ['Peak memory', `${peakRssMb.toLocaleString('en')} MB`],
   ]
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Timeline } from '../measure.ts'
 import type { Mode } from '../modes.ts'
 import type { Cell, Entry, Results } from '../results.ts'
+import type { Timeline } from '../sample.ts'
 import { html } from './html.ts'
 import { reportOf } from './report.ts'
 
@@ -48,6 +48,39 @@ test('without eager and parallel nothing is claimed', () => {
   expect(page).not.toMatch(/ms saved|sooner|Turnaround/)
 })
 
+test('libraries of others stand beside ours, with what is to be said of them', () => {
+  const all = results()
+  const theirs: Cell = { entry: { ...entry('parallel', 2_900), mode: 'ai', ratioToBound: 1.519 } }
+  const page = reportOf({
+    ...all,
+    cells: [...all.cells, theirs],
+    peers: [
+      { name: 'ai', version: '7.0.173', notOn: [] },
+      { name: 'langchain', problem: 'not there', notOn: [] },
+    ],
+  })
+  expect(page).toContain('<th scope="col">ai 7.0.173</th>')
+  expect(page).toContain('<td>2,900 <small>1.519× · 0.40</small></td>')
+  expect(page).toContain('<li>langchain: not measured: not there</li>')
+  expect(reportOf(all)).not.toContain('other libraries')
+})
+
+test('of a real model no bound is drawn, and the saving claimed is the one its own runs account for', () => {
+  const all = results()
+  const cells = all.cells.map(({ entry, typical }) => {
+    const { bound: _, ...timeline } = typical ?? { ...EMPTY, bound: 0 }
+    return { entry: { ...entry, timing: 'live' as const, boundMs: null, ratioToBound: null }, typical: timeline }
+  })
+  const page = reportOf({
+    ...all,
+    cells,
+    options: { ...all.options, live: { url: 'http://model.test', model: 'theirs' } },
+  })
+  expect(page).toContain('they save 948 ms in f')
+  expect(page).toContain('<dd>theirs at http://model.test</dd>')
+  expect(page).not.toMatch(/\d×|physical bound|950 ms saved|Turnaround|Possible/)
+})
+
 test('faults are counted by rule, and a run of faults alone claims no time', () => {
   const none = { wrong: 0, extra: 0, missing: 0, twice: 0, early: 3 }
   const rules = { ours: none, 'valid-json': { ...none, wrong: 2, missing: 1 }, 'tool-call-part': none }
@@ -65,13 +98,14 @@ function results({ cpu = 'A processor', failed = [] as string[] } = {}): Results
       node: '24.0.0',
       clients: { openai: '7.0.0' },
       platform: 'linux x64',
-      cpu: { model: cpu, count: 2 },
+      cpu: { model: cpu, count: 2, governor: null },
       memoryMb: 1_000,
       loadAverage: [0, 0, 0],
       date: '2026-11-21T10:00:00.000Z',
     },
     options: {
       scenarios: ['f'],
+      workloads: [],
       wires: ['anthropic'],
       modes: ['sequential', 'parallel', 'eager'],
       runs: { sequential: 1, parallel: 1, eager: 1, floor: 0 },
@@ -97,6 +131,9 @@ function cell(mode: Mode, wallMs: number, entered: number): Cell {
 function entry(mode: Mode, wallMs: number | null): Entry {
   return {
     scenario: 'f',
+    title: 'A slow call first',
+    shape: '1 call of 1000 ms, then 5 calls of 50 ms',
+    timing: 'paced',
     wire: 'anthropic',
     mode,
     runs: wallMs === null ? 0 : 1,
@@ -116,10 +153,12 @@ function entry(mode: Mode, wallMs: number | null): Entry {
     startedEarly: 1,
     cpuUserMs: null,
     latestWriteMs: 1,
-    late: { repeated: 0, kept: 0 },
+    late: { repeated: 0, dropped: 0, kept: 0 },
     failed: [],
   }
 }
+
+const EMPTY: Timeline = { streams: [], calls: [], end: 0 }
 
 function timeline(end: number, entered: number): Timeline {
   return {

@@ -7,6 +7,7 @@ import { faults } from './faults.ts'
 import { figures } from './figures.ts'
 import { Html, html } from './html.ts'
 import { method } from './method.ts'
+import { peersSection } from './peers.ts'
 import { headline } from './savings.ts'
 import { timelines } from './timelines.ts'
 
@@ -30,6 +31,7 @@ ${headline(entries)}
 ${failures(entries)}
 ${timelines(cells)}
 ${entries.length > 0 ? figures(entries) : undefined}
+${results.peers && peersSection(entries, results.peers)}
 ${results.faults && faults(results.faults)}
 ${method(entries, results)}
 </main>

@@ -1,17 +1,16 @@
 /** The headline: what eager saves against parallel, scenario by scenario, those where it saves nothing included. */
 
-import { comparisonsOf } from '../comparison.ts'
+import { comparisonsOf, isPaced, type Label } from '../comparison.ts'
 import { milliseconds, percent } from '../format.ts'
 import { BASELINE } from '../modes.ts'
 import type { Entry } from '../results.ts'
-import type { Scenario } from '../scenarios.ts'
 import { median } from '../stats.ts'
 import { type Html, html } from './html.ts'
 import { NOISE } from './noise.ts'
 
 /** Medians over the wires. */
 interface Saving {
-  readonly scenario: Scenario
+  readonly scenario: Label
   readonly savedMs: number
   readonly parallelMs: number
   readonly share: number
@@ -38,11 +37,16 @@ function titleOf(shares: readonly number[]): string {
 
 function savingsOf(entries: readonly Entry[]): readonly Saving[] {
   return comparisonsOf(entries).flatMap(({ scenario, rows }) => {
-    const savedMs = median(rows.flatMap(({ modes }) => modes.eager?.savedMs ?? []))
+    const savedMs = median(rows.flatMap(({ modes }) => savedBy(modes.eager) ?? []))
     const parallelMs = median(rows.flatMap(({ modes }) => modes[BASELINE]?.wallMs ?? []))
-    if (savedMs === undefined || parallelMs === undefined || !scenario.pace) return []
+    if (savedMs === undefined || parallelMs === undefined || !isPaced(scenario)) return []
     return [{ scenario, savedMs, parallelMs, share: savedMs / parallelMs }]
   })
+}
+
+/** What a real model says differs from run to run: there each eager run's own account is taken. */
+function savedBy(eager: Entry | undefined): number | null | undefined {
+  return eager?.timing === 'live' ? eager.predictedSavedMs : eager?.savedMs
 }
 
 function sentence(savings: readonly Saving[]): string {

@@ -5,9 +5,9 @@
 
 import { beside, isPaced } from '../comparison.ts'
 import { milliseconds } from '../format.ts'
-import type { Timeline } from '../measure.ts'
 import { BASELINE, type Mode } from '../modes.ts'
 import type { Entry } from '../results.ts'
+import type { Timeline } from '../sample.ts'
 import { type Html, html } from './html.ts'
 import { MODE_HEADINGS } from './names.ts'
 import { NOISE } from './noise.ts'
@@ -80,14 +80,24 @@ function headingOf(box: Box, lanes: readonly Lane[], span: number): Html {
   const saved =
     baseline &&
     html`<text class="saving" x="${at(baseline.end, span)}" y="${y}">${milliseconds(entry.savedMs)} ms saved</text>`
-  return html`<text class="mode" y="${y}">${MODE_HEADINGS[mode]} <tspan class="figure">${milliseconds(entry.wallMs)} ms · ${beside(entry)}</tspan></text>${saved}`
+  return html`<text class="mode" y="${y}">${MODE_HEADINGS[mode]} <tspan class="figure">${milliseconds(entry.wallMs)} ms${besideText(entry)}</tspan></text>${saved}`
+}
+
+/** Whether the model said the same in all runs, at the same times: else nothing in two pictures can be compared. */
+function isSame({ timing }: Entry): boolean {
+  return timing === 'paced' || timing === 'recorded'
+}
+
+function besideText(entry: Entry): string {
+  const text = beside(entry)
+  return text === '' ? '' : ` · ${text}`
 }
 
 /** The parallel run beside which something was saved, if this is the eager one and it was. */
 function baselineOf({ mode, entry, timeline }: Lane, lanes: readonly Lane[]): Timeline | undefined {
   const baseline = lanes.find((lane) => lane.mode === BASELINE)?.timeline
   const { savedMs, wallMs } = entry
-  if (mode !== 'eager' || !isPaced(entry) || !baseline || savedMs === null || wallMs === null) return undefined
+  if (mode !== 'eager' || !isSame(entry) || !baseline || savedMs === null || wallMs === null) return undefined
   return savedMs >= NOISE * wallMs && baseline.end > timeline.end ? baseline : undefined
 }
 
@@ -107,6 +117,7 @@ function boundLine(lanes: readonly Lane[], span: number, height: number): Html |
   const lane = lanes.at(-1)
   if (!lane || !isPaced(lane.entry)) return undefined
   const { bound } = lane.timeline
+  if (bound === undefined) return undefined
   return html`<line class="bound" x1="${at(bound, span)}" x2="${at(bound, span)}" y1="0" y2="${height - AXIS + 6}"/>`
 }
 
@@ -143,7 +154,8 @@ function description(lanes: readonly Lane[]): string {
     .map(({ mode, entry, timeline: { streams, calls } }) => {
       const [first] = streams
       const early = calls.filter(({ entered }) => first && entered < first.end).length
-      const saved = mode === 'eager' && entry.savedMs !== null ? `, ${milliseconds(entry.savedMs)} ms saved` : ''
+      const saved =
+        mode === 'eager' && isSame(entry) && entry.savedMs !== null ? `, ${milliseconds(entry.savedMs)} ms saved` : ''
       return `${MODE_HEADINGS[mode]}: ${milliseconds(entry.wallMs)} ms, ${early} of ${calls.length} tools started before the end of the stream${saved}.`
     })
     .join(' ')

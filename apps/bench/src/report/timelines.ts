@@ -1,23 +1,23 @@
 /** The pictures of all scenarios, one wire at a time: which one is a choice that needs no script. */
 
 import type { WireName } from '@meanwhile/harness/server'
+import { comparisonsOf, type Label } from '../comparison.ts'
 import { MODES } from '../modes.ts'
 import type { Cell } from '../results.ts'
-import { SCENARIOS, type Scenario, SHOWN_ORDER } from '../scenarios.ts'
 import { type Html, html } from './html.ts'
 import { WIRE_TITLES } from './names.ts'
 import { type Lane, timelineOf } from './timeline.ts'
 
 export function timelines(cells: readonly Cell[]): Html | undefined {
   const wires = [...new Set(cells.map(({ entry }) => entry.wire))]
-  const figures = SHOWN_ORDER.map((id) => figureOf(SCENARIOS[id], wires, cells)).filter(
-    (figure) => figure !== undefined,
+  const figures = comparisonsOf(cells.map(({ entry }) => entry)).flatMap(
+    ({ scenario }) => figureOf(scenario, wires, cells) ?? [],
   )
   if (figures.length === 0) return undefined
   return html`<section aria-labelledby="timelines">
 <h2 id="timelines">Where the time goes</h2>
 ${wires.length > 1 ? chooser(wires) : undefined}
-${legend()}
+${legend(cells)}
 ${figures}
 </section>`
 }
@@ -32,11 +32,7 @@ ${wires.map(
 )}</fieldset>`
 }
 
-function figureOf(
-  { id, title, shape }: Scenario,
-  wires: readonly WireName[],
-  cells: readonly Cell[],
-): Html | undefined {
+function figureOf({ id, title, shape }: Label, wires: readonly WireName[], cells: readonly Cell[]): Html | undefined {
   const byWire = wires
     .map((wire) => ({ wire, lanes: lanesOf(id, wire, cells) }))
     .filter(({ lanes }) => lanes.length > 0)
@@ -51,7 +47,7 @@ ${timelineOf(`${id}-${wire}`, lanes, span, `${title}, ${WIRE_TITLES[wire]}`)}</d
 )}</figure>`
 }
 
-function lanesOf(id: Scenario['id'], wire: WireName, cells: readonly Cell[]): readonly Lane[] {
+function lanesOf(id: string, wire: WireName, cells: readonly Cell[]): readonly Lane[] {
   // The bare loop is a yardstick, and no way to run an agent.
   return MODES.filter((mode) => mode !== 'floor').flatMap((mode) => {
     const cell = cells.find(({ entry }) => entry.scenario === id && entry.wire === wire && entry.mode === mode)
@@ -59,12 +55,15 @@ function lanesOf(id: Scenario['id'], wire: WireName, cells: readonly Cell[]): re
   })
 }
 
-function legend(): Html {
+function legend(cells: readonly Cell[]): Html {
+  const hasBound = cells.some(({ typical }) => typical?.bound !== undefined)
   return html`<ul class="legend">
 <li><svg width="26" height="12" aria-hidden="true"><rect class="stream" width="26" height="12" rx="2"/><path class="tokens" d="M4.5 2v8M10.5 2v8M16.5 2v8M22.5 2v8"/></svg> the model speaks, a tick per write</li>
 <li><svg width="26" height="12" aria-hidden="true"><circle class="ready" cx="3" cy="6" r="2.5"/><line class="wait" x1="3" x2="26" y1="6" y2="6"/></svg> arguments complete, tool waits</li>
 <li><svg width="26" height="12" aria-hidden="true"><rect class="call" y="2" width="26" height="8" rx="2"/></svg> tool works</li>
-<li><svg width="26" height="12" aria-hidden="true"><line class="bound" x1="13" x2="13" y1="0" y2="12"/></svg> physical bound: no run can be shorter</li>
+${hasBound ? BOUND : undefined}
 <li><svg width="26" height="12" aria-hidden="true"><rect class="saved" width="26" height="12" rx="2"/></svg> saved against parallel</li>
 </ul>`
 }
+
+const BOUND = html`<li><svg width="26" height="12" aria-hidden="true"><line class="bound" x1="13" x2="13" y1="0" y2="12"/></svg> physical bound: no run can be shorter</li>`

@@ -104,6 +104,7 @@ test.for(ways)('through $way: no secret is in one byte of the file', async ({ re
   const [exchange] = parseRecording(written.toString())
   expect(exchange?.request).toEqual({
     wire: 'openai-chat',
+    arrived: 0,
     path: '/v1/chat/completions?beta=1',
     headers: { 'content-type': 'text/plain;charset=UTF-8' },
     body: {
@@ -160,6 +161,19 @@ test.for(clients)('$wire: a client that is recorded notices nothing', async (cli
     [client.wire, 200, 'complete'],
   ])
   expect(recorder.recording()).not.toContain('sk-secret')
+})
+
+test('each request says how long after the first one it came', async () => {
+  const server = await upstream({ script: [answer, answer], pace: { firstToken: 5, betweenTokens: 0 } })
+  const recorder = recordModels({ upstream: server.url })
+  for (let request = 0; request < 2; request++) {
+    await (
+      await recorder.fetch(`${server.url}/v1/chat/completions`, { method: 'POST', body: '{"stream":true}' })
+    ).text()
+  }
+  const [first, second] = parseRecording(recorder.recording())
+  expect(first?.request.arrived).toBe(0)
+  expect(second?.request.arrived).toBeGreaterThanOrEqual(first?.response.end[0] ?? Number.NaN)
 })
 
 test('the pieces are recorded as bytes, with their times, cut characters and all', async () => {

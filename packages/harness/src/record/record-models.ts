@@ -91,7 +91,8 @@ export function recordModels({
       secrets.learn(request.url, request.headers)
       if (response) secrets.learn(request.url, response.headers)
     }
-    return formatRecording(heard.flatMap((exchange) => recorded(exchange, secrets, kept)))
+    const first = heard.find(({ response }) => response)?.arrived ?? 0
+    return formatRecording(heard.flatMap((exchange) => recorded(exchange, { first, secrets, kept })))
   }
 
   function close(): Promise<void> {
@@ -204,10 +205,17 @@ function unpacked(headers: Headers): Headers {
   return rest
 }
 
+interface Writing {
+  /** When the first request came. */
+  readonly first: number
+  readonly secrets: Redactor
+  /** The names of the headers that are. */
+  readonly kept: ReadonlySet<string>
+}
+
 function recorded(
   { wire, request, body, arrived, response }: Heard,
-  secrets: Redactor,
-  kept: Set<string>,
+  { first, secrets, kept }: Writing,
 ): RecordedExchange[] {
   if (!response) return []
   const { pathname, search } = new URL(withoutSecrets(request.url))
@@ -216,6 +224,7 @@ function recorded(
     {
       request: {
         wire,
+        arrived: tenths(arrived - first),
         path: secrets.text(pathname + search),
         headers: only(request.headers),
         body: secrets.json(parsed(body)),
@@ -239,7 +248,11 @@ function parsed(body: string): unknown {
   }
 }
 
-/** To a tenth of a millisecond. */
 function since(arrived: number): number {
-  return Math.round((clock() - arrived) * 10) / 10
+  return tenths(clock() - arrived)
+}
+
+/** To a tenth of a millisecond. */
+function tenths(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10
 }

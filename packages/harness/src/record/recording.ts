@@ -13,6 +13,8 @@ export interface RecordedExchange {
 
 export interface RecordedRequest {
   readonly wire: WireName
+  /** Milliseconds after the first request of the recording; absent in older files. */
+  readonly arrived?: number
   /** With its parameters, and without the place: a recording may be played anywhere. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
@@ -48,7 +50,7 @@ export function formatRecording(exchanges: readonly RecordedExchange[]): string 
   return `${pretty({ format: FORMAT, version: VERSION, exchanges: lines })}\n`
 }
 
-/** Throws a {@link RecordingFormatError} that says what is wrong with the text. */
+/** What is in the text of a file. Throws a {@link RecordingFormatError} that says what is wrong with it. */
 export function parseRecording(text: string): RecordedExchange[] {
   const file = record(parseJson(text), 'it')
   if (file.format !== FORMAT) throw new RecordingFormatError(`this is no recording: its format is not "${FORMAT}"`)
@@ -103,6 +105,7 @@ function parseRequest(value: unknown, path: string): RecordedRequest {
   if (!wire) throw wrong(`${path}.wire`, `one of ${Object.keys(WIRES).join(', ')}`)
   return {
     wire: wire.name,
+    ...(request.arrived !== undefined && { arrived: number(request.arrived, `${path}.arrived`) }),
     path: text(request.path, `${path}.path`),
     headers: headers(request.headers, `${path}.headers`),
     body: request.body,

@@ -1,0 +1,150 @@
+/** The options there are, and which of them contradict one another. */
+
+import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
+import { Command, Option, type OutputConfiguration } from 'commander'
+import { MODES, type Mode } from '../modes.ts'
+import type { ToolFacts } from '../replay/tool-facts.ts'
+import { DEFAULT_RUNS, FULL_RUNS } from '../run-plan.ts'
+import { ALL_SCENARIOS, DEFAULT_SCENARIOS, type ScenarioId } from '../scenarios.ts'
+import { otlpPathOf } from '../trace-files.ts'
+import { TRANSPORTS, type TransportName } from '../transport.ts'
+import { helpText } from './help.ts'
+import { collected, listOf, oneOf, positive, readable, toolFacts, url, writable } from './values.ts'
+
+export const DEFAULT_COLLECTOR = 'http://localhost:4318'
+
+/** Of a run that measures. */
+export const FILES = { json: 'results.json', report: 'report.html' } as const
+
+export const RECORDING = 'recording.json'
+
+/** What commander makes of the options. */
+export interface Given {
+  readonly scenario?: readonly ScenarioId[]
+  readonly workload?: readonly string[]
+  readonly replay?: string
+  readonly tool?: readonly (readonly [name: string, ToolFacts])[]
+  readonly wire?: readonly WireName[]
+  readonly mode?: readonly Mode[]
+  readonly runs?: number
+  readonly transport: TransportName
+  readonly peers?: string | true
+  readonly baseUrl?: string
+  readonly model?: string
+  readonly keyEnv?: string
+  readonly record?: string
+  readonly recording?: string
+  readonly json?: string
+  readonly report?: string
+  readonly otlp?: string | true
+  readonly traces?: string
+  readonly full?: true
+  readonly faults?: true
+  readonly overhead?: true
+}
+
+/** Throws a `CommanderError` after it has written help or what is wrong. */
+export function commandOf(output: OutputConfiguration): Command {
+  const usual = DEFAULT_SCENARIOS.join(',')
+  return new Command('bench')
+    .description('Measures how much time eager tools save: against tools one by one, and in parallel after the stream.')
+    .option('--scenario <ids>', `which scenarios (default: ${usual}; none beside a workload or a replay)`, scenarioIds)
+    .option('--workload <file>', 'what you describe in a file; may be given several times', collected(readable))
+    .option(
+      '--replay <file>',
+      'what --record has written, at its own times, with tools that --tool describes',
+      readable,
+    )
+    .option('--tool <name=ms:effect>', 'how long a tool of the replay takes, and what it does', collected(toolFacts))
+    .option('--wire <names>', `which wire formats, of ${WIRE_NAMES.join(', ')} (default: all)`, listOf(WIRE_NAMES))
+    .option(
+      '--mode <names>',
+      `how the tools run, of ${MODES.join(', ')} (default: all, floor with d and e)`,
+      listOf(MODES),
+    )
+    .option('--runs <n>', `runs of each (default: ${runsByDefault()})`, positive)
+    .option(
+      '--transport <name>',
+      'server: in a process of its own; msw: mocked in this one',
+      oneOf(TRANSPORTS),
+      'server',
+    )
+    .option(
+      '--peers [folder]',
+      'beside ours, the libraries of others that are installed in a folder (default: this one)',
+      readable,
+    )
+    .addOption(
+      new Option('--base-url <url>', 'instead: ask a real model, with prompts and tools of ours')
+        .argParser(url(API))
+        .conflicts(MOCKED),
+    )
+    .option('--model <name>', 'which model of --base-url')
+    .option('--key-env <variable>', 'the environment variable that holds its key (default: no key is sent)')
+    .addOption(
+      new Option('--record <url>', 'instead: record a real endpoint that your own client asks')
+        .argParser(url(API))
+        .conflicts([...MOCKED, ...MEASURED]),
+    )
+    .option('--recording <file>', `the file of --record (default: ${RECORDING})`, writable)
+    .option('--json <file>', `the results as data (default: ${FILES.json}; none of the fault matrix alone)`, writable)
+    .option('--report <file>', `the results as one page (default: ${FILES.report}; none of it alone)`, writable)
+    .option(
+      '--otlp [url]',
+      `send the spans of the measured runs to a collector, such as Jaeger (default URL: ${DEFAULT_COLLECTOR})`,
+      url(DEFAULT_COLLECTOR),
+    )
+    .option(
+      '--traces <file>',
+      `the spans as a file that Jaeger's page opens, such as traces.json, and beside it as OTLP (${otlpPathOf('traces.json')})`,
+      writable,
+    )
+    .option('--full', `every scenario, ${FULL_RUNS} runs of each mode: about nine minutes`)
+    .option(
+      '--faults',
+      'the fault matrix, alone if no scenario is named: what our rule and those of others execute wrongly',
+    )
+    .option('--overhead', 'instead: what core itself and its spans cost in time, memory and size, beside what they may')
+    .addHelpText('after', helpText())
+    .allowExcessArguments(false)
+    .showHelpAfterError('(--help says what there is)')
+    .configureOutput(output)
+    .exitOverride()
+}
+
+const API = 'https://api.openai.com'
+
+/** What only makes sense with an endpoint of ours. */
+const MOCKED = ['scenario', 'workload', 'replay', 'peers', 'full', 'faults', 'overhead']
+
+const MEASURED = ['baseUrl', 'mode', 'runs', 'wire', 'json', 'report', 'otlp', 'traces']
+
+/** What commander itself does not see. */
+export function contradictionIn(given: Given): string | undefined {
+  const { baseUrl, model, keyEnv, wire, faults, scenario, full } = given
+  if (baseUrl === undefined && (model !== undefined || keyEnv !== undefined))
+    return '--model and --key-env go with --base-url'
+  if (baseUrl !== undefined && model === undefined) return '--base-url needs a --model'
+  if (baseUrl !== undefined && wire?.length !== 1) return `--base-url needs one --wire, of ${WIRE_NAMES.join(', ')}`
+  if (baseUrl !== undefined && given.mode?.every((mode) => mode === 'floor'))
+    return '--base-url asks agents: the --mode floor is none'
+  if (given.tool && given.replay === undefined) return '--tool goes with --replay'
+  if (given.recording !== undefined && given.record === undefined) return '--recording goes with --record'
+  if (given.peers !== undefined && given.transport === 'msw')
+    return '--peers need the --transport server: they run in processes of their own'
+  const alone = faults && !scenario && !full && !given.workload && !given.replay && !given.peers
+  if (alone && (given.otlp !== undefined || given.traces !== undefined)) {
+    return 'spans are those of measured runs, and the fault matrix alone has none: name a --scenario'
+  }
+  return undefined
+}
+
+/** `d` means all of d50, d100 and d200. */
+function scenarioIds(text: string): readonly ScenarioId[] {
+  const all = ALL_SCENARIOS.filter((id) => id.startsWith('d'))
+  return listOf(ALL_SCENARIOS)(text.replace(/(^|,)\s*d\s*(?=,|$)/g, `$1${all.join(',')}`))
+}
+
+function runsByDefault(): string {
+  return MODES.map((mode) => `${mode} ${DEFAULT_RUNS[mode]}`).join(', ')
+}

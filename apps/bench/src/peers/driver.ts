@@ -1,0 +1,62 @@
+/** What drives a library of others: the seam inside its process. */
+
+import type { WireName } from '@meanwhile/harness/server'
+import type { PeerName } from '../modes.ts'
+import type { Work } from '../tools.ts'
+
+/** One run to make. */
+export interface PeerTask {
+  readonly wire: WireName
+  /** Where the endpoints are, without `/v1`. */
+  readonly url: string
+  readonly prompt: string
+  readonly tools: readonly PeerTool[]
+  readonly work: Work
+  readonly signal: AbortSignal
+}
+
+export interface PeerTool {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of an object. */
+  readonly schema: Readonly<Record<string, unknown>>
+}
+
+/** Does the task as the library's documentation says, streaming, and gives the text of the last answer. */
+export type PeerRun = (task: PeerTask) => Promise<string>
+
+/** Imports a module from the user's folder. */
+export type Load = (specifier: string) => Promise<unknown>
+
+/** Rejects if the library cannot be loaded, or is not one of those this was written for. */
+export type Driver = (load: Load) => Promise<PeerRun>
+
+/** A library lacks what the driver needs of it. */
+export class PeerExportError extends Error {
+  override readonly name = 'PeerExportError'
+
+  constructor(specifier: string, missing: readonly string[]) {
+    super(`${specifier} exports no ${missing.join(', ')}: this version is not one the benchmark can drive`)
+  }
+}
+
+/**
+ * Loads a module and checks that it exports functions of these names. What these take and give is what the library documents:
+ * nothing of it is among our dependencies, whose types could say so.
+ */
+export async function exportsOf<Module extends object>(
+  load: Load,
+  specifier: string,
+  names: readonly (keyof Module & string)[],
+): Promise<Module> {
+  const module = await load(specifier)
+  const members = new Map(Object.entries(typeof module === 'object' && module !== null ? module : {}))
+  const missing = names.filter((name) => typeof members.get(name) !== 'function')
+  if (missing.length > 0) throw new PeerExportError(specifier, missing)
+  return module as Module
+}
+
+/** Wires a library has a client for, where that is not all of them. */
+export const WIRES_OF: Readonly<Partial<Record<PeerName, readonly WireName[]>>> = {
+  '@openai/agents': ['openai-chat', 'openai-responses'],
+}

@@ -1,0 +1,57 @@
+/** Which of the libraries are there, in which version, and how the others are installed. */
+
+import { readFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { WireName } from '@meanwhile/harness/server'
+import { z } from 'zod'
+import { PEERS, type PeerName } from '../modes.ts'
+
+/** What became of one library. */
+export interface PeerState {
+  readonly name: PeerName
+  /** Absent if it is not installed. */
+  readonly version?: string
+  /** Why it was not measured; absent if it was. */
+  readonly problem?: string
+  /** Wires it was not measured on, because it has no client for them. */
+  readonly notOn: readonly WireName[]
+}
+
+/** What each is measured with. */
+const PACKAGES: Readonly<Record<PeerName, readonly string[]>> = {
+  ai: ['ai', '@ai-sdk/openai', '@ai-sdk/anthropic'],
+  '@openai/agents': ['@openai/agents', 'zod'],
+  langchain: ['langchain', '@langchain/core', '@langchain/openai', '@langchain/anthropic'],
+  '@mastra/core': ['@mastra/core', '@ai-sdk/openai', '@ai-sdk/anthropic', 'zod'],
+}
+
+export interface Found {
+  readonly name: PeerName
+  readonly version?: string
+  /** Says what is missing, and how to install it. */
+  readonly problem?: string
+}
+
+export async function findPeers(folder: string): Promise<readonly Found[]> {
+  return await Promise.all(
+    PEERS.map(async (name) => {
+      const version = await versionOf(name, folder)
+      const versions = await Promise.all(PACKAGES[name].map((one) => versionOf(one, folder)))
+      const missing = PACKAGES[name].filter((_, index) => versions[index] === undefined)
+      const install = `npm install ${missing.map((one) => `${one}@latest`).join(' ')}`
+      const problem = `${missing.join(', ')} not installed in ${folder}: ${install}`
+      return { name, ...(version !== undefined && { version }), ...(missing.length > 0 && { problem }) }
+    }),
+  )
+}
+
+const MANIFEST = z.object({ version: z.string() })
+
+/** Looked for as Node does: in the folder, and in all above it. */
+async function versionOf(name: string, folder: string): Promise<string | undefined> {
+  const here = resolve(folder)
+  const text = await readFile(join(here, 'node_modules', name, 'package.json'), 'utf8').catch(() => undefined)
+  if (text !== undefined) return MANIFEST.safeParse(JSON.parse(text)).data?.version
+  const above = dirname(here)
+  return above === here ? undefined : await versionOf(name, above)
+}

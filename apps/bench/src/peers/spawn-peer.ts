@@ -1,0 +1,119 @@
+/** A library of others in a process of its own, which sees the packages of the user's folder and not ours. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { z } from 'zod'
+import { type Contestant, PROMPT, type Ran, type Subject } from '../contestant.ts'
+import type { PeerName } from '../modes.ts'
+import { callsOf } from '../scenario.ts'
+import { DESCRIPTION } from '../tools.ts'
+import type { FromPeer, PeerJob, ToPeer } from './peer-process.ts'
+
+export interface Peer extends AsyncDisposable {
+  readonly run: Contestant
+}
+
+/** The library does not load, a run of it failed, or its process has ended. */
+export class PeerError extends Error {
+  override readonly name = 'PeerError'
+}
+
+/** Rejects with a {@link PeerError} that says why the library cannot be driven. */
+export async function spawnPeer(name: PeerName, folder: string, signal: AbortSignal): Promise<Peer> {
+  const child = spawn(process.execPath, [...process.execArgv, ...FLAGS, '--eval', programOf(name)], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...QUIET },
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    serialization: 'advanced',
+    signal,
+  })
+  const waiting = new Map<number, { resolve(ran: Ran): void; reject(error: unknown): void }>()
+  let asked = 0
+  let said = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-LAST_WORDS)))
+  const gone = (): PeerError => new PeerError(`the process of ${name} has ended: ${said.trim()}`)
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
+
+  const first = await firstMessage(child)
+  if (first && 'problem' in first) child.kill()
+  if (!first) throw gone()
+  if ('problem' in first) throw new PeerError(first.problem)
+  child.on('message', take)
+  child.on('error', fail)
+  child.once('close', () => fail(gone()))
+  return { run, [Symbol.asyncDispose]: close }
+
+  async function run(subject: Subject, { url }: Parameters<Contestant>[1], stop: AbortSignal): Promise<Ran> {
+    stop.throwIfAborted()
+    const id = ++asked
+    const outcome = new Promise<Ran>((resolve, reject) => waiting.set(id, { resolve, reject }))
+    const cancel = (): void => {
+      tell({ cancel: id })
+      waiting.get(id)?.reject(stop.reason)
+    }
+    stop.addEventListener('abort', cancel, { once: true })
+    try {
+      tell(jobOf(id, subject, url))
+      return await outcome
+    } finally {
+      stop.removeEventListener('abort', cancel)
+      waiting.delete(id)
+    }
+  }
+
+  function take(message: FromPeer): void {
+    if ('ran' in message) waiting.get(message.id)?.resolve(message.ran)
+    else if ('error' in message) waiting.get(message.id)?.reject(new PeerError(message.error))
+  }
+
+  function tell(message: ToPeer): void {
+    if (child.connected) child.send(message, (error) => error && fail(error))
+    else fail(gone())
+  }
+
+  function fail(error: Error): void {
+    for (const { reject } of waiting.values()) reject(error)
+  }
+
+  async function close(): Promise<void> {
+    child.kill()
+    await ended
+  }
+}
+
+const FLAGS = ['--conditions=@meanwhile/source', '--no-warnings', '--input-type=module']
+
+/** Code that is given on the command line imports from the folder in which it runs; modules of ours import from where they are. */
+function programOf(name: PeerName): string {
+  const program = JSON.stringify(new URL('./peer-process.ts', import.meta.url).href)
+  return `const { serve } = await import(${program}); await serve(${JSON.stringify(name)}, (name) => import(name))`
+}
+
+/** Nothing, if the process ends before it says anything. */
+async function firstMessage(child: ChildProcess): Promise<FromPeer | undefined> {
+  const message = once(child, 'message').then(([message]) => message as FromPeer)
+  return await Promise.race([message, once(child, 'close').then(() => undefined)])
+}
+
+function jobOf(id: number, { scenario, wire }: Subject, url: string): PeerJob {
+  const tools = scenario.tools.map(({ name, description = DESCRIPTION, input }) => {
+    const { $schema: _, ...schema } = z.toJSONSchema(input)
+    return { name, description, schema }
+  })
+  const durations = new Map(callsOf(scenario).map((call) => [call.id, call.toolMs]))
+  return { id, wire, url, prompt: PROMPT, tools, durations }
+}
+
+/** No key, no traces to anybody, no news of use. */
+const QUIET = {
+  OPENAI_API_KEY: 'none',
+  ANTHROPIC_API_KEY: 'none',
+  DO_NOT_TRACK: '1',
+  LANGCHAIN_TRACING_V2: 'false',
+  LANGSMITH_TRACING: 'false',
+  MASTRA_TELEMETRY_DISABLED: '1',
+  OPENAI_AGENTS_DISABLE_TRACING: '1',
+}
+
+/** Of what it wrote to its standard error, for the message if it ends. */
+const LAST_WORDS = 500

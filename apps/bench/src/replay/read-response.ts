@@ -1,0 +1,52 @@
+/** What a recorded response said: read as an agent reads it, by our adapter over the official client. */
+
+import { type AssistantMessage, DEFAULT_INPUT_LIMITS } from '@meanwhile/core'
+import type { RecordedExchange } from '@meanwhile/harness/server'
+import { modelOf } from '../agents.ts'
+
+export interface ReadResponse {
+  readonly message: AssistantMessage
+  /** By call id: the write that brought the last byte of its arguments, counted from 0. */
+  readonly lastWrites: ReadonlyMap<string, number>
+}
+
+/** Rejects with what a client throws at such a response. */
+export async function readResponse({ request, response }: RecordedExchange): Promise<ReadResponse> {
+  let written = -1
+  const lastWrites = new Map<string, number>()
+  const frames = response.frames.values()
+  // Nothing is held ready: a piece is taken when all that came before it has been read.
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const { value, done } = frames.next()
+        if (done) return controller.close()
+        written++
+        controller.enqueue(value.bytes)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  const { status, headers } = response
+  const model = modelOf(request.wire, {
+    url: 'http://recorded.test',
+    fetch: async () => new Response(body, { status, headers: { ...headers } }),
+  })
+  const flow = model.stream({
+    model,
+    instructions: '',
+    messages: [{ role: 'user', content: '' }],
+    tools: [],
+    toolChoice: 'auto',
+    settings: {},
+    inputLimits: DEFAULT_INPUT_LIMITS,
+    takenIds: new Set(),
+    signal: new AbortController().signal,
+  })
+  for (;;) {
+    const { done, value } = await flow.next()
+    if (done) return { message: value, lastWrites }
+    if (value.type === 'tool-input-start' || value.type === 'tool-input-delta') lastWrites.set(value.id, written)
+    else if (value.type === 'tool-call' && !lastWrites.has(value.call.id)) lastWrites.set(value.call.id, written)
+  }
+}

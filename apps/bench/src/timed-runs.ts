@@ -1,0 +1,95 @@
+/** Runs whose time is measured: of scenarios on endpoints of ours, or of prompts on a real one. */
+
+import { ourselves } from './agents.ts'
+import { cellsOf } from './cells.ts'
+import type { BenchOptions, LiveOptions } from './cli.ts'
+import { announcement, liveOf } from './live/live.ts'
+import { measure } from './measure.ts'
+import { startPeers } from './peers/peers.ts'
+import { progressOf } from './progress.ts'
+import type { Results } from './results.ts'
+import { type Job, planOf } from './run-plan.ts'
+import { type Made, type RunnerOptions, runPlan } from './runner.ts'
+import { type Sources, sourcesOf } from './sources.ts'
+import { startTraces } from './traces.ts'
+import { openTransport } from './transport.ts'
+import { transportLag } from './transport-lag.ts'
+import { UsageError } from './usage-error.ts'
+
+export interface Timed extends Pick<Results, 'transportLagMs' | 'cells' | 'remarks' | 'peers'> {
+  /** As OTLP/JSON, if a file of them is asked for. */
+  readonly spans?: string
+}
+
+const NOTHING: Timed = { transportLagMs: null, cells: [] }
+
+/** Throws a `UsageError` if a file or a key is not what it should be: before anything is run. */
+export async function timedRuns(options: BenchOptions, signal: AbortSignal): Promise<Timed> {
+  if (options.live) return await traced(options, liveRuns(options.live, options, signal))
+  const sources = await sourcesOf(options)
+  if (sources.scenarios.length === 0) return NOTHING
+  checkWires(sources, options)
+  return await traced(options, scriptedRuns(sources, options, signal))
+}
+
+/** Work that has not begun. */
+type Runs = () => Promise<Timed>
+
+function liveRuns(live: LiveOptions, options: BenchOptions, signal: AbortSignal): Runs {
+  const { plan, warmUp, measure, remarks } = liveOf(live, options)
+  return async () => {
+    console.error(announcement(plan.length + warmUp.length, live))
+    const made = await shown(plan, { measure, warmUp, signal })
+    return { transportLagMs: null, cells: cellsOf(made), remarks: remarks() }
+  }
+}
+
+function scriptedRuns({ scenarios, remarks }: Sources, options: BenchOptions, signal: AbortSignal): Runs {
+  return async () => {
+    await using peers = options.peers === undefined ? undefined : await startPeers(options.peers, signal)
+    await using transport = await openTransport(options.transport, signal)
+    const ways = [...options.modes, ...(peers?.running.keys() ?? [])]
+    const plan = planOf({ ...options, scenarios, ways, ...(peers && { can: peers.can }) })
+    const made = await shown(plan, {
+      measure: (subject, stop) => measure(subject, peers?.running.get(subject.mode)?.run ?? ourselves, transport, stop),
+      signal,
+    })
+    const cells = cellsOf(made)
+    return {
+      transportLagMs: await transportLag(transport, signal),
+      cells,
+      remarks,
+      ...(peers && { peers: peers.states }),
+    }
+  }
+}
+
+function checkWires({ scenarios }: Sources, { wires }: BenchOptions): void {
+  for (const { id, wires: spoken } of scenarios) {
+    if (spoken && !spoken.some((wire) => wires.includes(wire))) {
+      throw new UsageError(`--wire: ${id} was recorded on ${spoken.join(', ')}, and is played there alone`)
+    }
+  }
+}
+
+async function shown(plan: readonly Job[], options: RunnerOptions): Promise<readonly Made[]> {
+  const progress = progressOf(plan)
+  try {
+    return await runPlan(plan, { ...options, onMade: (run) => progress.made(run) })
+  } finally {
+    progress.stop()
+  }
+}
+
+/** With spans, if somebody wants them. */
+async function traced({ otlp, traces: file }: BenchOptions, runs: Runs): Promise<Timed> {
+  const keep = file !== undefined
+  const traces = otlp !== undefined || keep ? await startTraces({ otlp, keep, say: console.error }) : undefined
+  let timed: Timed
+  try {
+    timed = await runs()
+  } finally {
+    await traces?.stop()
+  }
+  return { ...timed, ...(traces && keep && { spans: traces.kept() }) }
+}
