@@ -46,9 +46,9 @@ export function pull<Event, Result>(funnel: Funnel<Event>, work: () => Promise<R
   const keepAnswer = (resolve: typeof answer) => {
     answer = resolve
   }
-  const next = (): Promise<Step> => {
+  const step = (): Promise<Step> => {
     if (isOver) return finished()
-    if (asked) return asked.then(next, next)
+    if (asked) return asked.then(step, step)
     outcome ??= begin()
     const event = isOwn ? funnel.take() : undefined
     if (event !== undefined) return Promise.resolve({ done: false, value: event })
@@ -63,7 +63,7 @@ export function pull<Event, Result>(funnel: Funnel<Event>, work: () => Promise<R
     end()
   }
   return byHand({
-    next,
+    next: step,
     async return(value) {
       await leave()
       return { done: true, value: await value }
