@@ -60,13 +60,16 @@ export class SavingsLedger {
   }
 
   /** The model is asked, for the first time in a step or again. */
-  asked({ step, setup }: Run): void {
+  asked(run: Run): void {
+    const { step, setup } = run
     const last = this.#steps.at(-1)
     if (last?.step === step) {
       last.streamEnded = undefined
       last.stood = undefined
       return
     }
+    // What the last step discarded at its end may have settled since.
+    this.#chargeSettled(run)
     const opened: Step = {
       step,
       slots: setup.toolConcurrency,
@@ -141,7 +144,7 @@ export class SavingsLedger {
           step.results.push({ callId, name, isError })
         }
         this.#credit(step)
-        this.#charge(run, (last) => last.made.every((made) => made.isCommitted || made.status()?.endedAt !== undefined))
+        this.#chargeSettled(run)
     }
   }
 
@@ -168,6 +171,10 @@ export class SavingsLedger {
     if (total === 0) return
     const { savedMs } = savingsOf(step)
     for (const [index, { tool }] of early.entries()) this.#budget.add(tool, (savedMs * (hidden[index] ?? 0)) / total)
+  }
+
+  #chargeSettled(run: Run): void {
+    this.#charge(run, ({ made }) => made.every((one) => one.isCommitted || one.status()?.endedAt !== undefined))
   }
 
   /** What the discarded calls of these steps have wasted. What the user aborted says nothing about its tool. */
