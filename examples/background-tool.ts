@@ -1,9 +1,11 @@
-// A call that is answered at once: the model goes on, and reads the result when it is there.
+// A call that is answered at once: the model goes on, and reads the result when it is there. With a key in the environment it
+// asks the real model; without, a mocked endpoint.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/core/testing'
 import { z } from 'zod'
+import { modelOr } from './shared/model.ts'
 
 const build = tool({
   name: 'build',
@@ -20,7 +22,7 @@ const build = tool({
 })
 
 const agent = createAgent({
-  model: scriptedModel([
+  model: modelOr([
     respond(call('build', { target: 'app' })),
     respond(say('The build has started; I will tell you when it is done.')),
     respond(say('The app is built.')),
