@@ -25,6 +25,7 @@ const translator = createAgent({
   model: modelOr([respond(say('Drei Bücher sagen: Lies bis zum Ende.'))]),
 })
 
+// #region supervisor
 const supervisor = createAgent({
   name: 'supervisor',
   model: modelOr([
@@ -41,3 +42,4 @@ for await (const event of run) {
   if (event.type === 'tool-start') console.log(`${depth}${event.call.name} ${JSON.stringify(event.call.input)}`)
   if (event.type === 'run-end') console.log(`${depth}→ ${event.result.text}`)
 }
+// #endregion supervisor

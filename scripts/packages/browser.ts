@@ -6,31 +6,11 @@ import { createContext, runInContext } from 'node:vm'
 import { rolldown } from 'rolldown'
 
 /** What a page has beside the language, as far as the app asks for it. */
-const WEB = [
-  ...['AbortController', 'AbortSignal', 'Blob', 'DOMException', 'Event', 'EventTarget', 'File', 'FormData', 'Headers'],
-  ...[
-    'ReadableStream',
-    'Request',
-    'Response',
-    'TextDecoder',
-    'TextEncoder',
-    'TransformStream',
-    'URL',
-    'URLSearchParams',
-  ],
-  ...[
-    'WritableStream',
-    'atob',
-    'btoa',
-    'clearInterval',
-    'clearTimeout',
-    'console',
-    'crypto',
-    'navigator',
-    'performance',
-  ],
-  ...['queueMicrotask', 'setInterval', 'setTimeout', 'structuredClone'],
-]
+const WEB = `
+  AbortController AbortSignal Blob DOMException Event EventTarget File FormData Headers ReadableStream Request Response
+  TextDecoder TextEncoder TransformStream URL URLSearchParams WritableStream atob btoa clearInterval clearTimeout
+  console crypto navigator performance queueMicrotask setInterval setTimeout structuredClone
+`
 
 export async function runInBrowser(folder: string): Promise<void> {
   const input = join(folder, 'browser-app.mjs')
@@ -46,9 +26,9 @@ export async function runInBrowser(folder: string): Promise<void> {
   if (imports.length > 0) throw new Error(`the bundle needs ${imports.join(', ')}`)
 
   const web: Record<string, unknown> = {}
-  for (const name of WEB) web[name] = Reflect.get(globalThis, name)
+  for (const name of WEB.trim().split(/\s+/)) web[name] = Reflect.get(globalThis, name)
   const answer: unknown = await runInContext(`${code}\n;globalThis.answer`, createContext(web), {
     filename: 'bundle.js',
   })
-  if (answer !== 'Sunny in Oslo. 2') throw new Error(`the agent answered: ${answer}`)
+  if (answer !== 'Sunny in Oslo. 2') throw new Error(`the agent answered: ${String(answer)}`)
 }
