@@ -60,12 +60,16 @@ export default defineConfig({
   lang: 'en',
   cleanUrls: true,
   lastUpdated: false,
+  ignoreDeadLinks: 'localhostLinks',
   rewrites: { 'decisions/README.md': 'decisions/index.md' },
   markdown: { config: linksWithinTheSite, theme: { light: 'github-light-high-contrast', dark: 'github-dark' } },
   themeConfig: {
-    nav: [page('Start', '/start'), page('Eager tools', '/eager-tools'), page('Examples', '/examples/'), page('API', '/api/')].map(
-      ({ text = '', link = '' }) => ({ text, link }),
-    ),
+    nav: [
+      page('Start', '/start'),
+      page('Eager tools', '/eager-tools'),
+      page('Examples', '/examples/'),
+      page('API', '/api/'),
+    ].map(({ text = '', link = '' }) => ({ text, link })),
     sidebar,
     outline: { level: [2, 3] },
     search: { provider: 'local' },
