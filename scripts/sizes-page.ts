@@ -5,7 +5,7 @@ import { budget } from './packages/bundles.ts'
 const PAGE = 'docs/sizes.md'
 
 const rows = Object.entries(budget()).map(([entry, { whole, one, oneAlone, runs }]) => {
-  const kB = (size: number) => `${size.toFixed(1)} kB`
+  const kB = (size: number) => size.toFixed(1)
   return `| \`${entry}\` | ${kB(whole)} | \`${one}\` | ${kB(oneAlone)} | ${runs} |`
 })
 
@@ -14,7 +14,7 @@ const page = `# Sizes
 What each entry adds to a bundle: minified and gzipped, with its dependencies, without its peers (\`@opentelemetry/api\`, the vendors'
 clients, and core, where the package is another); of what runs in Node alone our own part. A kB is 1,000 bytes.
 
-| entry | everything | one export | that alone | runs |
+| entry | everything, kB | one export | that alone, kB | runs |
 |---|--:|---|--:|---|
 ${rows.join('\n')}
 

@@ -1,4 +1,7 @@
-/** The site: `npm run docs:build` makes it, `npm run docs:dev` shows it while you write. */
+/**
+ * The site: `npm run docs:build` makes it, `npm run docs:dev` shows it while you write. VitePress is the 2 to come, because it stands on
+ * the vite that the tests stand on; the latest 1 would bring another.
+ */
 
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'

@@ -11,13 +11,15 @@ export function linksWithinTheSite(md: MarkdownRenderer): void {
     const folder = posix.dirname(posix.join('docs', String(env.relativePath)))
     for (const token of tokens.flatMap(({ children }) => children ?? [])) {
       const href = token.type === 'link_open' ? token.attrGet('href') : null
-      if (href && /^\.\.?\//.test(href)) token.attrSet('href', pageOf(posix.join(folder, href)) ?? href)
+      if (href && !/^([a-z]+:|[/#])/.test(href)) token.attrSet('href', pageOf(posix.join(folder, href)) ?? href)
     }
   })
 }
 
 function pageOf(target: string): string | undefined {
-  const [path = '', anchor] = target.split('#')
+  const [given = '', anchor] = target.split('#')
+  // The list of examples is that of their folder.
+  const path = given.replace(/^docs\/examples\//, 'examples/')
   const page =
     path === 'README.md'
       ? '/start'
