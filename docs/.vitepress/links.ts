@@ -6,6 +6,16 @@
 import { posix } from 'node:path'
 import type { MarkdownRenderer } from 'vitepress'
 
+/** What stands in the repository, and where on the site it is. */
+const PLACES: readonly (readonly [file: RegExp, page: string])[] = [
+  [/^README\.md(#.*)?$/, '/start'],
+  [/^compose\.yaml$/, '/examples/compose'],
+  // The list of examples is that of their folder, which the site includes.
+  [/^(?:docs\/)?examples\/(.+)\.ts$/, '/examples/$1'],
+  [/^(?:docs\/)?examples(\/\w+)?\/?$/, '/examples/'],
+  [/^packages\/([^/#]+)(?:\/README\.md)?(#.*)?$/, '/packages/$1$2'],
+]
+
 export function linksWithinTheSite(md: MarkdownRenderer): void {
   md.core.ruler.push('links-within-the-site', ({ tokens, env }) => {
     const folder = posix.dirname(posix.join('docs', String(env.relativePath)))
@@ -17,20 +27,6 @@ export function linksWithinTheSite(md: MarkdownRenderer): void {
 }
 
 function pageOf(target: string): string | undefined {
-  const [given = '', anchor] = target.split('#')
-  // The list of examples is that of their folder.
-  const path = given.replace(/^docs\/examples\//, 'examples/')
-  const page =
-    path === 'README.md'
-      ? '/start'
-      : path === 'compose.yaml'
-        ? '/examples/compose'
-        : path.match(/^examples\/(?<name>.+)\.ts$/)
-          ? `/${path.slice(0, -'.ts'.length)}`
-          : path.match(/^examples(\/\w+)?\/?$/)
-            ? '/examples/'
-            : path.match(/^packages\/[^/]+(\/README\.md)?$/)
-              ? `/${path.replace('/README.md', '')}`
-              : undefined
-  return page && (anchor ? `${page}#${anchor}` : page)
+  const place = PLACES.find(([file]) => file.test(target))
+  return place && target.replace(...place)
 }

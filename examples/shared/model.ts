@@ -15,6 +15,6 @@ export function modelOr(script: readonly ScriptResponse[], pace?: Pace): Model {
   if (OPENAI_API_KEY) return openai({ client: new OpenAI(), model: OPENAI_MODEL ?? 'gpt-5.1' })
   if (ANTHROPIC_API_KEY) return anthropic({ client: new Anthropic(), model: ANTHROPIC_MODEL ?? 'claude-sonnet-4-6' })
   const { fetch } = mockModels({ script, ...(pace && { pace }) })
-  return openai({ client: new OpenAI({ apiKey: 'none', fetch }), model: 'scripted' })
+  return openai({ client: new OpenAI({ apiKey: 'none', fetch }), model: 'scripted-1' })
 }
 // #endregion choice
