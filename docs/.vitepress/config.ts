@@ -66,6 +66,8 @@ export default defineConfig({
   ignoreDeadLinks: 'localhostLinks',
   rewrites: { 'decisions/README.md': 'decisions/index.md' },
   markdown: { config: linksWithinTheSite, theme: { light: 'github-light-high-contrast', dark: 'github-dark' } },
+  // The API of core is one page.
+  vite: { build: { chunkSizeWarningLimit: 2_000 } },
   themeConfig: {
     nav: [
       page('Start', '/start'),
