@@ -102,7 +102,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: ['node_modules', '/dist/'] },
-    exclude: { path: ['/dist/', '/fixtures/', '/test-data/'] },
+    exclude: { path: ['/dist/', '/fixtures/', '/test-data/', '^scripts/packages/[^/]+-app\\.mjs$'] },
     tsPreCompilationDeps: true,
     combinedDependencies: true,
     tsConfig: { fileName: 'tsconfig.base.json' },

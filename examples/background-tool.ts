@@ -1,10 +1,13 @@
-// A call that is answered at once: the model goes on, and reads the result when it is there.
+// A call that is answered at once: the model goes on, and reads the result when it is there. With a key in the environment it
+// asks the real model; without, a mocked endpoint.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/core/testing'
 import { z } from 'zod'
+import { modelOr } from './shared/model.ts'
 
+// #region tool
 const build = tool({
   name: 'build',
   description: 'Builds the project. Takes long.',
@@ -18,9 +21,10 @@ const build = tool({
     return `${target} is built.`
   },
 })
+// #endregion tool
 
 const agent = createAgent({
-  model: scriptedModel([
+  model: modelOr([
     respond(call('build', { target: 'app' })),
     respond(say('The build has started; I will tell you when it is done.')),
     respond(say('The app is built.')),

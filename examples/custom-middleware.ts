@@ -1,10 +1,13 @@
-// A middleware of one's own: a hook that the run remembers, and a wrap for each call.
+// A middleware of one's own: a hook that the run remembers, and a wrap for each call. With a key in the environment it asks the
+// real model; without, a mocked endpoint.
 
 import { createAgent, type Middleware, runLocal, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/core/testing'
 import { earlyStop, retryModel } from '@meanwhile/middleware'
 import { z } from 'zod'
+import { modelOr } from './shared/model.ts'
 
+// #region middleware
 /** Tells the model the date, once, and counts how long the tools of a run took together. */
 function timekeeper(): Middleware {
   const spent = runLocal(() => ({ ms: 0 }))
@@ -22,6 +25,7 @@ function timekeeper(): Middleware {
     },
   }
 }
+// #endregion middleware
 
 const lookUp = tool({
   name: 'look_up',
@@ -36,7 +40,7 @@ const lookUp = tool({
 })
 
 const agent = createAgent({
-  model: scriptedModel([respond(call('look_up', { what: 'the date' })), respond(say('It is the 21st.'))]),
+  model: modelOr([respond(call('look_up', { what: 'the date' })), respond(say('It is the 21st.'))]),
   tools: [lookUp],
   maxSteps: 5,
   middleware: [earlyStop(), retryModel(), timekeeper()],

@@ -1,10 +1,13 @@
-// The same agent twice, waiting and eager: a slow tool is called first, and the model goes on speaking.
+// The same agent twice, waiting and eager: a slow tool is called first, and the model goes on speaking. With a key in the
+// environment it asks the real model; without, a mocked endpoint.
 
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { z } from 'zod'
+import { modelOr } from './shared/model.ts'
 
+// #region tool
 const search = tool({
   name: 'search',
   description: 'Searches the documentation.',
@@ -15,22 +18,28 @@ const search = tool({
     return `Three pages about ${query}.`
   },
 })
+// #endregion tool
 
 const script = [
   respond(call('search', { query: 'checkpoints' }), say('Let me look that up for you, this may take a moment …')),
   respond(say('There are three pages.')),
 ]
 
+// #region agents
 for (const middleware of [[], [eagerTools()]]) {
-  const model = scriptedModel(script, { pace: { firstToken: 200, betweenTokens: 50 } })
-  const agent = createAgent({ model, tools: [search], middleware })
-  const start = performance.now()
+  const model = modelOr(script, { firstToken: 200, betweenTokens: 50 })
+  const instructions =
+    'Call your tool first, then say in a long sentence what you are doing, before you have its result.'
+  const agent = createAgent({ model, instructions, tools: [search], middleware })
+  let start = 0
   const at = () => `${(performance.now() - start).toFixed(0).padStart(5)} ms`
 
-  console.log(middleware.length > 0 ? 'eager' : 'waiting')
+  console.log(`${middleware.length > 0 ? 'eager' : 'waiting'}, from when the model begins to write the call`)
   for await (const event of agent.stream('What is known about checkpoints?')) {
+    if (event.type === 'tool-input-start') start = performance.now()
     if (event.type === 'tool-start') console.log(`${at()}  search starts`)
     if (event.type === 'tool-end') console.log(`${at()}  its result stands`)
     if (event.type === 'step-end') console.log(`${at()}  step ${event.step} is complete`)
   }
 }
+// #endregion agents

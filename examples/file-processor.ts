@@ -30,6 +30,7 @@ const countWords = tool({
   },
 })
 
+// #region run
 const directory = await mkdtemp(join(tmpdir(), 'meanwhile-'))
 try {
   for (const [n, name] of ['harbour', 'lighthouse', 'tide'].entries())
@@ -45,3 +46,4 @@ try {
 } finally {
   await rm(directory, { recursive: true })
 }
+// #endregion run

@@ -1,12 +1,14 @@
-// A tool that asks before it acts. The first run ends with the question; another process could answer it: here the store is a folder.
+// A tool that asks before it acts. The first run ends with the question, and a checkpoint of it is in a folder; another process
+// could answer it. With a key in the environment it asks the real model; without, a mocked endpoint.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Agent, createAgent, interrupt, tool } from '@meanwhile/core'
 import { fileStore } from '@meanwhile/core/stores/file'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, respond, type ScriptResponse, say } from '@meanwhile/core/testing'
 import { z } from 'zod'
+import { modelOr } from './shared/model.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'meanwhile-'))
 
@@ -21,6 +23,7 @@ const seats = tool({
   },
 })
 
+// #region ask
 const book = tool({
   name: 'book',
   description: 'Books a seat.',
@@ -32,23 +35,24 @@ const book = tool({
     return answers[0] === 'yes' ? `Booked ${seat}.` : 'The user said no.'
   },
 })
+// #endregion ask
 
-/** The same agent in whatever process; the model here says what is left of its script. */
-function travelAgent(...script: Parameters<typeof scriptedModel>[0]): Agent {
-  const model = scriptedModel(script)
-  return createAgent({ name: 'travel', model, tools: [seats, book], checkpoints: fileStore(folder) })
+/** The same agent in whatever process; a scripted model says what is left of its script. */
+function travelAgent(...script: readonly ScriptResponse[]): Agent {
+  return createAgent({ name: 'travel', model: modelOr(script), tools: [seats, book], checkpoints: fileStore(folder) })
 }
 
 try {
   const both = respond(call('free_seats', { flight: 'LH 1' }), call('book', { seat: '12A' }))
-  const first = await travelAgent(both).run('Book me a seat.')
+  const first = await travelAgent(both).run('Which seats are free on LH 1? And book 12A, at once.')
   const [question] = first.interrupts ?? []
-  console.log(first.status, question?.payload, question?.address)
+  if (!first.checkpoint || !question) throw new Error(`it did not ask: ${first.text}`)
+  console.log(first.status, question.payload, question.address)
 
   // Later, elsewhere: the id of the run and the id of the question are all one needs.
-  const runId = first.checkpoint?.runId ?? ''
-  const run = travelAgent(respond(say('You are on 12A.'))).resume(runId, { [question?.id ?? '']: 'yes' })
-  const { status, text } = await run.result
+  const answers = { [question.id]: 'yes' }
+  const { result } = travelAgent(respond(say('You are on 12A.'))).resume(first.checkpoint.runId, answers)
+  const { status, text } = await result
   console.log(status, text)
 } finally {
   rmSync(folder, { recursive: true })

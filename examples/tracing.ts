@@ -2,10 +2,11 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { NodeSDK } from '@opentelemetry/sdk-node'
 import { z } from 'zod'
+import { modelOr } from './shared/model.ts'
 
 // Better said in the environment, where it can be changed: these are but defaults.
 process.env.OTEL_SERVICE_NAME ??= 'trip-planner'
@@ -32,9 +33,9 @@ const weather = tool({
 })
 const agent = createAgent({
   name: 'trip_planner',
-  model: scriptedModel(
+  model: modelOr(
     [respond(call('weather', { city: 'Rome' }), say('One moment, I am asking.')), respond(say('Sunny.'))],
-    { pace: { firstToken: 100, betweenTokens: 50 } },
+    { firstToken: 100, betweenTokens: 50 },
   ),
   tools: [weather],
   middleware: [eagerTools()],

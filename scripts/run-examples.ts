@@ -1,24 +1,69 @@
-// Runs every example, one after the other; fails when one of them does.
-import { spawnSync } from 'node:child_process'
-import { existsSync, globSync } from 'node:fs'
+// Runs every example, a few at a time: without a key, and, if it can ask a real model, with one, against a stand-in on the same wire.
+// Fails when one of them does. Names of examples run those alone: npm run examples -- hello-agent
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { serveStandIn } from './stand-in-model.ts'
 
-const failed = globSync('examples/**/*.ts', { exclude: ['**/node_modules/**'] })
+interface Job {
+  readonly file: string
+  readonly how: string
+  readonly env: NodeJS.ProcessEnv
+}
+
+const AT_ONCE = 3
+const KEYS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY']
+
+/** The environment without keys, so that no example asks a model that costs. */
+const keyless = Object.fromEntries(Object.entries(process.env).filter(([name]) => !KEYS.includes(name)))
+
+function jobsOf(file: string, standIn: string): readonly Job[] {
+  const source = readFileSync(file, 'utf8')
+  const how = 'with a key'
+  const jobs: Job[] = [{ file, how: 'without a key', env: keyless }]
+  if (/OPENAI_API_KEY|shared\/model\.ts/.test(source)) {
+    jobs.push({ file, how, env: { ...keyless, OPENAI_API_KEY: 'a', OPENAI_BASE_URL: `${standIn}/v1` } })
+  }
+  if (source.includes('ANTHROPIC_API_KEY')) {
+    jobs.push({ file, how, env: { ...keyless, ANTHROPIC_API_KEY: 'a', ANTHROPIC_BASE_URL: standIn } })
+  }
+  return jobs
+}
+
+/** Whether it came to its end. What it prints is shown when it has. */
+async function succeeds({ file, how, env }: Job): Promise<boolean> {
+  const example = spawn('tsx', ['--conditions=@meanwhile/source', file], { env, timeout: 60_000 })
+  // To whoever asks for leave; of those that ask nothing some are gone by then.
+  example.stdin.on('error', () => {}).end('y\n')
+  const [out, errors, [code, signal]] = await Promise.all([
+    text(example.stdout),
+    text(example.stderr),
+    once(example, 'close'),
+  ])
+  console.log(`\n── ${file}, ${how}\n${out}${errors}`.trimEnd())
+  if (code !== 0) console.error(`failed (${signal ?? `exit code ${code}`})`)
+  return code === 0
+}
+
+const asked = process.argv.slice(2)
+const examples = globSync('examples/**/*.ts', { exclude: ['**/node_modules/**', 'examples/shared/**'] })
   // Beside an example lies a folder of its name with its parts.
   .filter((file) => !existsSync(`${dirname(file)}.ts`))
+  .filter((file) => asked.length === 0 || asked.some((name) => file.endsWith(`/${name}.ts`)))
   .sort()
-  .filter((file) => {
-    console.log(`\n── ${file}`)
-    const { status, signal } = spawnSync('tsx', ['--conditions=@meanwhile/source', file], {
-      stdio: ['ignore', 'inherit', 'inherit'],
-      timeout: 60_000,
-    })
-    if (status === 0) return false
-    console.error(`${file} failed (${signal ?? `exit code ${status}`})`)
-    return true
-  })
+
+await using standIn = await serveStandIn()
+const jobs = examples.flatMap((file) => jobsOf(file, standIn.url))
+const failed: string[] = []
+const work = jobs.values()
+const worker = async (): Promise<void> => {
+  for (const job of work) if (!(await succeeds(job))) failed.push(`${job.file}, ${job.how}`)
+}
+await Promise.all(Array.from({ length: AT_ONCE }, worker))
 
 if (failed.length > 0) {
-  console.error(`\nFailed: ${failed.join(', ')}`)
+  console.error(`\nFailed: ${failed.join('; ')}`)
   process.exitCode = 1
 }

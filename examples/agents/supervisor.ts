@@ -1,8 +1,10 @@
-// An agent that has other agents as tools: it decides who does what. Their events come with a path, their usage adds up.
+// An agent that has other agents as tools: it decides who does what. Their events come with a path, their usage adds up. With a
+// key in the environment they ask the real model; without, mocked endpoints.
 
 import { agentTool, createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/core/testing'
 import { z } from 'zod'
+import { modelOr } from '../shared/model.ts'
 
 const search = tool({
   name: 'search',
@@ -14,21 +16,19 @@ const search = tool({
 const researcher = createAgent({
   name: 'researcher',
   description: 'Finds out what is known.',
-  model: scriptedModel([
-    respond(call('search', { query: 'streams' })),
-    respond(say('Three books say: read to the end.')),
-  ]),
+  model: modelOr([respond(call('search', { query: 'streams' })), respond(say('Three books say: read to the end.'))]),
   tools: [search],
 })
 const translator = createAgent({
   name: 'translator',
   description: 'Translates into German.',
-  model: scriptedModel([respond(say('Drei Bücher sagen: Lies bis zum Ende.'))]),
+  model: modelOr([respond(say('Drei Bücher sagen: Lies bis zum Ende.'))]),
 })
 
+// #region supervisor
 const supervisor = createAgent({
   name: 'supervisor',
-  model: scriptedModel([
+  model: modelOr([
     respond(call('researcher', { request: 'What is known of streams?' })),
     respond(call('translator', { request: 'Three books say: read to the end.' })),
     respond(say('Done: Drei Bücher sagen: Lies bis zum Ende.')),
@@ -42,3 +42,4 @@ for await (const event of run) {
   if (event.type === 'tool-start') console.log(`${depth}${event.call.name} ${JSON.stringify(event.call.input)}`)
   if (event.type === 'run-end') console.log(`${depth}→ ${event.result.text}`)
 }
+// #endregion supervisor

@@ -1,9 +1,11 @@
-// Two orders wait for a word: the run stops with both questions, and a resume, in any process, brings the answers.
+// Two orders wait for a word: the run stops with both questions, and a resume, in any process, brings the answers. With a key in
+// the environment it asks the real model; without, a mocked endpoint.
 
 import { createAgent, type Json, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/core/testing'
 import { type Approval, type ApprovalQuestion, approve } from '@meanwhile/middleware'
 import { z } from 'zod'
+import { modelOr } from '../shared/model.ts'
 
 const order = tool({
   name: 'order',
@@ -13,7 +15,7 @@ const order = tool({
 })
 
 const agent = createAgent({
-  model: scriptedModel([
+  model: modelOr([
     respond(call('order', { dish: 'soup', plates: 2 }), call('order', { dish: 'lobster', plates: 40 })),
     respond(say('Two soups are on their way.')),
   ]),
@@ -27,8 +29,9 @@ function decide({ tool, input }: ApprovalQuestion): Approval {
   return plates < 10 ? { decision: 'allow' } : { decision: 'deny', reason: 'that is too many' }
 }
 
-const { interrupts = [], checkpoint } = await agent.run('Order.')
+const { interrupts = [], checkpoint, text } = await agent.run('Order two soups and forty lobsters, both at once.')
+if (!checkpoint) throw new Error(`it did not ask: ${text}`)
 const answers = interrupts.map(({ id, payload }) => [id, decide(payload as Json & ApprovalQuestion)] as const)
-const result = await agent.resume(checkpoint ?? '', Object.fromEntries(answers)).result
+const result = await agent.resume(checkpoint, Object.fromEntries(answers)).result
 for (const message of result.messages) if (message.role === 'tool') console.log(message.content)
 console.log(result.text)

@@ -1,0 +1,6 @@
+/** The default theme, with room for lines of 120 characters. */
+
+import DefaultTheme from 'vitepress/theme'
+import './wide.css'
+
+export default DefaultTheme

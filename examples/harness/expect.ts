@@ -1,0 +1,14 @@
+// A response may say what the request it answers must be like; another one gets a status 500 that says what differs.
+
+import { respond, say } from '@meanwhile/core/testing'
+import { mockModels } from '@meanwhile/harness'
+
+const sunny = respond(say('Sunny.'))
+const expect = { body: { model: /^gpt/, messages: [{}, {}, { role: 'tool', content: 'sunny' }] } }
+const mock = mockModels({ script: [{ ...sunny, expect }] })
+
+const messages = [{ role: 'user', content: 'Hello' }, { role: 'assistant' }, { role: 'tool', content: 'rainy' }]
+const body = JSON.stringify({ model: 'gpt-5.1', stream: true, messages })
+const response = await mock.fetch('http://localhost/v1/chat/completions', { method: 'POST', body })
+console.log(response.status, await response.text()) // 500, and in it:
+// … is not what response 1 of the script (say) expects: body.messages[2].content: expected "sunny", got "rainy"

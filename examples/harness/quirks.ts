@@ -1,0 +1,21 @@
+// Streams that providers really sent and clients read wrongly, read by the official client.
+
+import { mockModels } from '@meanwhile/harness'
+import { quirkResponse, quirks } from '@meanwhile/harness/quirks'
+import OpenAI from 'openai'
+
+// Streams that stall never end, and this client has no limit for that.
+for (const quirk of quirks.filter(({ wire, ending }) => wire === 'openai-chat' && ending?.end !== 'stall')) {
+  const mock = mockModels({ script: [quirkResponse(quirk, { slice: { random: 7 } })] })
+  const client = new OpenAI({ apiKey: 'none', fetch: mock.fetch, maxRetries: 0 })
+  let text = ''
+  try {
+    const messages = [{ role: 'user' as const, content: 'Hello' }]
+    const stream = await client.chat.completions.create({ model: 'any', messages, stream: true })
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
+  } catch (error) {
+    console.log(error instanceof Error ? error.message : error)
+  }
+  // Here the text alone; `expected` also has the reasoning, calls and finish reason, or the error.
+  console.log(`${text === (quirk.expected.text ?? '') ? 'right' : 'wrong'}  q${quirk.id} ${quirk.title}`)
+}

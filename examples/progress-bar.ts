@@ -1,0 +1,47 @@
+// A tool that takes long says how far it is, and each call has a bar on the terminal. Ctrl-C stops it at once. With a key in the
+// environment the real model asks for the downloads; without, a mocked endpoint.
+
+import { setTimeout as wait } from 'node:timers/promises'
+import { createAgent, tool } from '@meanwhile/core'
+import { call, respond, say } from '@meanwhile/core/testing'
+import { MultiBar, Presets, type SingleBar } from 'cli-progress'
+import { z } from 'zod'
+import { modelOr } from './shared/model.ts'
+
+// #region tool
+const download = tool({
+  name: 'download',
+  description: 'Downloads a file.',
+  input: z.object({ file: z.string() }),
+  timeout: 10_000,
+  async *execute({ file }, { signal }) {
+    const parts = 10 + file.length
+    for (let part = 1; part <= parts; part++) {
+      await wait(25, undefined, { signal })
+      yield { progress: part / parts, message: file }
+    }
+    return `${file}: ${parts} MB`
+  },
+})
+// #endregion tool
+
+const model = modelOr([
+  respond(call('download', { file: 'maps.zip' }), call('download', { file: 'pictures-of-the-sea.zip' })),
+  respond(say('Both files are there.')),
+])
+const agent = createAgent({ model, tools: [download] })
+
+// #region bars
+const stop = new AbortController()
+process.once('SIGINT', () => stop.abort())
+const bars = new MultiBar({ format: '{bar} {percentage} % {file}', noTTYOutput: true }, Presets.shades_classic)
+const barOf = new Map<string, SingleBar>()
+
+const run = agent.stream('Download maps.zip and pictures-of-the-sea.zip, both at once.', { signal: stop.signal })
+for await (const event of run) {
+  if (event.type === 'tool-start') barOf.set(event.callId, bars.create(1, 0, { file: event.call.name }))
+  if (event.type === 'tool-progress') barOf.get(event.callId)?.update(event.progress ?? 0, { file: event.message })
+}
+bars.stop()
+console.log((await run.result).text)
+// #endregion bars

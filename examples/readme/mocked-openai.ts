@@ -1,0 +1,10 @@
+/** Without OPENAI_API_KEY: an endpoint in the place of OpenAI's, for whatever asks it through the global `fetch`. */
+
+import { call, respond, say } from '@meanwhile/core/testing'
+import { mockModels } from '@meanwhile/harness'
+
+if (!process.env.OPENAI_API_KEY) {
+  process.env.OPENAI_API_KEY = 'none'
+  const both = [call('weather', { city: 'Oslo' }), call('weather', { city: 'Rome' })]
+  mockModels({ script: [respond(...both), respond(say('It is sunny in both.'))] }).listen()
+}

@@ -1,0 +1,34 @@
+// The adapters, each over the official client that you make: keys, proxies and time limits stay there. With OPENAI_API_KEY or
+// ANTHROPIC_API_KEY set it asks that one; without, it says only which models there are.
+
+import Anthropic from '@anthropic-ai/sdk'
+import { createAgent, type Model } from '@meanwhile/core'
+import { anthropic } from '@meanwhile/models/anthropic'
+import { openai } from '@meanwhile/models/openai'
+import OpenAI from 'openai'
+
+// #region models
+const gpt = () => openai({ client: new OpenAI(), model: 'gpt-5.1' }) // the Responses API
+
+const claude = () => anthropic({ client: new Anthropic(), model: 'claude-sonnet-4-6', maxTokens: 8_000 })
+
+const local = (): Model =>
+  openai({
+    client: new OpenAI({ baseURL: 'http://localhost:1234/v1', apiKey: 'none' }),
+    model: 'qwen3',
+    api: 'chat', // what most hosts speak
+    provider: 'lm-studio', // whose options and metadata are meant
+  })
+// #endregion models
+
+const model = process.env.OPENAI_API_KEY ? gpt() : process.env.ANTHROPIC_API_KEY ? claude() : undefined
+if (model) {
+  // #region options
+  const settings = { maxTokens: 2_000, providerOptions: { openai: { reasoning: { effort: 'low' } } } }
+  const agent = createAgent({ model, settings })
+  // #endregion options
+  console.log((await agent.run('Say hello.')).text)
+} else {
+  const { provider, id } = local()
+  console.log(`without a key there might be ${id} of ${provider}, if it is started`)
+}

@@ -1,0 +1,20 @@
+/** The model the examples ask: the one whose key is in the environment; without a key, a mocked endpoint that speaks a script. */
+
+import Anthropic from '@anthropic-ai/sdk'
+import type { Model } from '@meanwhile/core'
+import type { Pace, ScriptResponse } from '@meanwhile/core/testing'
+import { mockModels } from '@meanwhile/harness'
+import { anthropic } from '@meanwhile/models/anthropic'
+import { openai } from '@meanwhile/models/openai'
+import OpenAI from 'openai'
+
+// #region choice
+/** Reads `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`; `OPENAI_MODEL` and `ANTHROPIC_MODEL` name other models than the usual ones. */
+export function modelOr(script: readonly ScriptResponse[], pace?: Pace): Model {
+  const { OPENAI_API_KEY, OPENAI_MODEL, ANTHROPIC_API_KEY, ANTHROPIC_MODEL } = process.env
+  if (OPENAI_API_KEY) return openai({ client: new OpenAI(), model: OPENAI_MODEL ?? 'gpt-5.1' })
+  if (ANTHROPIC_API_KEY) return anthropic({ client: new Anthropic(), model: ANTHROPIC_MODEL ?? 'claude-sonnet-4-6' })
+  const { fetch } = mockModels({ script, ...(pace && { pace }) })
+  return openai({ client: new OpenAI({ apiKey: 'none', fetch }), model: 'scripted-1' })
+}
+// #endregion choice

@@ -1,0 +1,6 @@
+// otel.ts, loaded first: node --import ./otel.ts app.ts (Node 20: npx tsx --import ./otel.ts app.ts)
+import { NodeSDK } from '@opentelemetry/sdk-node'
+
+const sdk = new NodeSDK()
+sdk.start()
+export const flush = () => sdk.shutdown().catch((error: Error) => console.error(`traces not sent: ${error.message}`))

@@ -1,0 +1,42 @@
+// An answer with a shape: the model looks something up, and what it answers is checked against a schema. With a key in the
+// environment it asks the real model; without, a mocked endpoint.
+
+import { createAgent, tool } from '@meanwhile/core'
+import { call, respond, say } from '@meanwhile/core/testing'
+import { z } from 'zod'
+import { modelOr } from './shared/model.ts'
+
+const orders = tool({
+  name: 'orders',
+  description: 'The orders of a customer.',
+  input: z.object({ customer: z.string() }),
+  effect: 'read',
+  execute: ({ customer }) => `${customer}: 2 lamps at 40 EUR each, 1 table at 120 EUR`,
+})
+
+// #region output
+const invoice = z.object({
+  customer: z.string(),
+  lines: z.array(z.object({ article: z.string(), amount: z.number(), price: z.number() })),
+  total: z.number().min(0).describe('in EUR'),
+})
+
+const lines = [
+  { article: 'lamp', amount: 2, price: 40 },
+  { article: 'table', amount: 1, price: 120 },
+]
+const model = modelOr([
+  respond(call('orders', { customer: 'Ada' })),
+  respond(say(JSON.stringify({ customer: 'Ada', lines, total: -200 }))), // refused: the model reads why, and answers again
+  respond(say(JSON.stringify({ customer: 'Ada', lines, total: 200 }))),
+])
+const agent = createAgent({ model, tools: [orders], output: invoice })
+
+const run = agent.stream('The invoice for Ada, please.')
+for await (const event of run) {
+  if (event.type === 'answer-rejected') console.log('refused:', event.feedback)
+}
+const { output } = await run.result // typed as the schema's output
+for (const { article, amount, price } of output?.lines ?? []) console.log(`${amount} × ${article} at ${price} EUR`)
+console.log(`${output?.total} EUR for ${output?.customer}`)
+// #endregion output

@@ -1,0 +1,50 @@
+// A test of an agent of one's own, as it would stand in `agent.test.ts`: the endpoint is mocked on the wire, so that the official
+// client, the adapter, retries and the agent are all the real ones. Any runner will do; here it is node:test.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Agent, createAgent, type Tool, tool } from '@meanwhile/core'
+import { call, collect, fail, respond, say } from '@meanwhile/core/testing'
+import { eagerTools } from '@meanwhile/eager-tools'
+import { mockModels } from '@meanwhile/harness'
+import { assertBefore, assertRanOnce, assertTranscript, watchTools } from '@meanwhile/harness/assert'
+import { retryModel } from '@meanwhile/middleware'
+import { openai } from '@meanwhile/models/openai'
+import OpenAI from 'openai'
+import { z } from 'zod'
+
+// #region agent
+const weather = tool({
+  name: 'weather',
+  description: 'The weather in a city.',
+  input: z.object({ city: z.string() }),
+  effect: 'read',
+  execute: ({ city }) => `Sunny in ${city}.`,
+})
+
+/** What is tested; the application gives it a client without a `fetch` of its own. */
+function weatherAgent(client: OpenAI, tools: readonly Tool[] = [weather]): Agent {
+  const middleware = [retryModel({ baseDelay: 1 }), eagerTools()]
+  return createAgent({ model: openai({ client, model: 'gpt-5.1' }), tools, middleware })
+}
+// #endregion agent
+
+// #region test
+await test('a busy provider is asked again, and the weather is looked up once', async () => {
+  const asking = respond(call('weather', { city: 'Oslo' }), say('One moment.'))
+  const mock = mockModels({
+    script: [respond(fail({ status: 429, code: 'busy' })), asking, respond(say('Sunny.'))],
+    pace: { firstToken: 5, betweenTokens: 20 },
+  })
+  const { tools, executions } = watchTools([weather])
+  const agent = weatherAgent(new OpenAI({ apiKey: 'none', fetch: mock.fetch }), tools)
+
+  const { events, result } = await collect(agent.stream('What is the weather in Oslo?'))
+  assert.equal(result?.text, 'Sunny.')
+  assertBefore(events, 'tool-start', 'text-delta') // it started while the model still spoke
+  assertRanOnce(executions)
+  assertTranscript(result.messages)
+  assert.equal(mock.requests.length, 3)
+  mock.assertComplete()
+})
+// #endregion test

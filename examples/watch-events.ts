@@ -1,0 +1,25 @@
+// A wrap that looks at each event of a model call and passes it on: how long the first word took, and how many deltas came. With a
+// key in the environment it asks the real model; without, a mocked endpoint.
+
+import { createAgent, type Middleware, map } from '@meanwhile/core'
+import { respond, say } from '@meanwhile/core/testing'
+import { modelOr } from './shared/model.ts'
+
+// #region wrap
+const stopwatch: Middleware = {
+  name: 'stopwatch',
+  async *wrapModel(request, next) {
+    const start = performance.now()
+    let deltas = 0
+    const message = yield* map(next(request), (event) => {
+      if (event.type === 'text-delta' && deltas++ === 0) console.log(`${Math.round(performance.now() - start)} ms`)
+      return event
+    })
+    console.log(`${deltas} deltas, finished: ${message.finishReason}`)
+    return message
+  },
+}
+// #endregion wrap
+
+const model = modelOr([respond(say('As short as that.'))], { firstToken: 50, betweenTokens: 10 })
+console.log((await createAgent({ model, middleware: [stopwatch] }).run('Be short.')).text)

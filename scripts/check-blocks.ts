@@ -1,0 +1,29 @@
+// Code in the README files and pages is code that runs: each TypeScript block must stand, word for word, in a file under examples/.
+import { globSync, readFileSync } from 'node:fs'
+
+const PAGES = ['README.md', 'packages/*/README.md', 'docs/*.md', 'docs/{examples,migration,middleware,packages}/*.md']
+
+/** Indentation and region marks are not part of what is said. */
+const plain = (code: string): string =>
+  code
+    .split('\n')
+    .filter((line) => !/^\s*\/\/ #(end)?region/.test(line))
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join('\n')
+
+const examples = globSync('examples/**/*.ts', { exclude: ['**/node_modules/**'] }).map((file) =>
+  plain(readFileSync(file, 'utf8')),
+)
+
+let failed = 0
+for (const page of PAGES.flatMap((pattern) => globSync(pattern)).sort()) {
+  const text = readFileSync(page, 'utf8')
+  for (const { 1: code = '', index } of text.matchAll(/^```ts\n(.*?)^```/gms)) {
+    if (examples.some((example) => example.includes(plain(code)))) continue
+    failed++
+    const line = text.slice(0, index).split('\n').length + 1
+    console.error(`${page}:${line}: is in no example: ${code.trim().split('\n')[0]}`)
+  }
+}
+if (failed > 0) process.exitCode = 1

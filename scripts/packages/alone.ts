@@ -1,0 +1,42 @@
+/** A package by itself in an empty project, with its peers and nothing else: imported, type-checked, bundled. */
+
+import { join } from 'node:path'
+import { checkBundles } from './bundles.ts'
+import { type Node, nodesFor } from './nodes.ts'
+import { project } from './project.ts'
+import { command, step } from './step.ts'
+import { checkTypes } from './types.ts'
+import type { Packed } from './workspace.ts'
+
+/** What a check of all packages has at hand. */
+export interface Bench {
+  readonly folder: string
+  readonly packages: readonly Packed[]
+  readonly nodes: readonly Node[]
+  /** The TypeScript compilers, by version. */
+  readonly compilers: Readonly<Record<string, string>>
+}
+
+export async function checkAlone({ manifest, entries, tarball }: Packed, bench: Bench): Promise<void> {
+  const { name, peerDependencies } = manifest
+  const ours = bench.packages.filter((other) => other.manifest.name in peerDependencies).map((other) => other.tarball)
+  const theirs = Object.entries(peerDependencies)
+    .filter(([peer]) => !peer.startsWith('@meanwhile/'))
+    .map(([peer, range]) => `${peer}@${range}`)
+  const folder = join(bench.folder, name.replace('@meanwhile/', 'alone-'))
+  const dependencies = [tarball, ...ours, ...theirs, '@types/node']
+  if (!(await step(`${name}: install it alone`, () => project(folder, dependencies)))) return
+
+  for (const node of nodesFor(bench.nodes, manifest)) await importAll(entries, node, folder)
+  for (const [version, tsc] of Object.entries(bench.compilers)) {
+    await step(`${name}: types with TypeScript ${version}`, () => checkTypes(name, entries, tsc, folder))
+  }
+  await checkBundles(manifest, entries, folder)
+}
+
+async function importAll(entries: readonly string[], { path, version }: Node, folder: string): Promise<void> {
+  for (const entry of entries) {
+    const check = `if (Object.keys(await import('${entry}')).length === 0) throw new Error('exports nothing')`
+    await command(`${entry}: import on Node ${version}`, path, ['--input-type=module', '--eval', check], folder)
+  }
+}

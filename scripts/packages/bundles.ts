@@ -1,0 +1,97 @@
+/** What a bundler makes of an entry: nothing, if nothing is used; no more than its budget; and for a browser, where it says so. */
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { type RolldownOutput, rolldown } from 'rolldown'
+import { failures, step } from './step.ts'
+import type { Manifest } from './workspace.ts'
+
+/** The size of an entry, minified and gzipped, with its dependencies and without its peers, in kB of 1,000 bytes. */
+export interface Size {
+  readonly whole: number
+  /** One of its exports, and what that takes. */
+  readonly one: string
+  readonly oneAlone: number
+  /** What it may need of its surroundings. */
+  readonly runs: 'anywhere' | 'Node'
+}
+
+const SIZES_FILE = 'scripts/packages/sizes.json'
+
+/** What each entry weighed when that was last written down: its budget. */
+export const budget = (): Readonly<Record<string, Size>> => JSON.parse(readFileSync(SIZES_FILE, 'utf8'))
+
+const measured: Record<string, Size> = {}
+
+/** Makes what was measured in this process the budget. */
+export function keepAsBudget(): void {
+  const inOrder = Object.keys(budget()).flatMap((entry) => (measured[entry] ? [[entry, measured[entry]] as const] : []))
+  writeFileSync(SIZES_FILE, `${JSON.stringify(Object.fromEntries(inOrder), null, 2)}\n`)
+}
+
+/** An entry may outgrow its budget by so much before somebody has to say that it is meant: 5 %, and 0.2 kB. */
+const isOver = (size: number, allowed: number): boolean => size > allowed * 1.05 + 0.2
+
+export async function checkBundles(
+  { name, peerDependencies }: Manifest,
+  entries: readonly string[],
+  folder: string,
+): Promise<void> {
+  const isPeer = (id: string): boolean =>
+    Object.keys(peerDependencies).some((peer) => id === peer || id.startsWith(`${peer}/`))
+  for (const entry of entries) {
+    const allowed = budget()[entry]
+    if (!allowed) {
+      failures.push(`${entry}: no budget in ${SIZES_FILE}`)
+      continue
+    }
+    const anywhere = allowed.runs === 'anywhere'
+    // What is for Node alone is bundled without what others wrote, which is for Node, too.
+    const isExternal = anywhere ? isPeer : (id: string) => !id.startsWith(name)
+    const bundle = (source: string, external = isExternal): Promise<Chunk> => bundled(source, folder, external)
+
+    await step(`${entry}: has no side effects`, async () => {
+      const { code } = await bundle(`import '${entry}'`)
+      if (code.trim() !== '') throw new Error(`is left when nothing is used:\n${code.slice(0, 1_000)}`)
+    })
+    if (anywhere) {
+      await step(`${entry}: bundles for a browser`, async () => {
+        const { imports } = await bundle(`export * from '${entry}'`, (id) => id.startsWith('node:'))
+        if (imports.length > 0) throw new Error(`needs ${imports.join(', ')}`)
+      })
+    }
+    await step(`${entry}: is within its budget`, async () => {
+      const whole = kilobytes(await bundle(`export * from '${entry}'`))
+      const oneAlone = kilobytes(await bundle(`export { ${allowed.one} } from '${entry}'`))
+      measured[entry] = { ...allowed, whole, oneAlone }
+      if (isOver(whole, allowed.whole)) throw new Error(`${whole} kB; its budget is ${allowed.whole} kB`)
+      if (isOver(oneAlone, allowed.oneAlone)) {
+        throw new Error(`${allowed.one} alone takes ${oneAlone} kB; its budget is ${allowed.oneAlone} kB`)
+      }
+    })
+  }
+}
+
+type Chunk = RolldownOutput['output'][0]
+
+const kilobytes = ({ code }: Chunk): number => Math.round(gzipSync(code, { level: 9 }).length / 100) / 10
+
+/** Bundles a program of one line. */
+async function bundled(source: string, folder: string, external: (id: string) => boolean): Promise<Chunk> {
+  const input = join(folder, 'program.js')
+  await writeFile(input, source)
+  const build = await rolldown({
+    input,
+    platform: 'browser',
+    logLevel: 'silent',
+    external: (id) => !id.startsWith('.') && !isAbsolute(id) && external(id),
+    treeshake: { moduleSideEffects: (_, isExternal) => (isExternal ? false : undefined) },
+  })
+  try {
+    return (await build.generate({ minify: true })).output[0]
+  } finally {
+    await build.close()
+  }
+}

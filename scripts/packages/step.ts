@@ -1,0 +1,37 @@
+/** One thing that is checked: a line that says whether it holds, and, if not, what was said. */
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+
+/** What does not hold. */
+export const failures: string[] = []
+
+/** Notes what comes of a check. What it throws is shown, and stops nothing but what needs its result. */
+export async function step<Result>(what: string, check: () => Result | Promise<Result>): Promise<Result | undefined> {
+  try {
+    const result = await check()
+    console.log(`✓ ${what}`)
+    return result
+  } catch (error) {
+    failures.push(what)
+    console.log(`✗ ${what}\n${error instanceof Error ? error.message : String(error)}`)
+    return undefined
+  }
+}
+
+/** Runs a command and gives what it prints; throws it if the command fails. */
+export async function output(command: string, args: readonly string[], cwd: string = process.cwd()): Promise<string> {
+  const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')}: exit code ${code}\n${stdout}${stderr}`.trim())
+  return stdout
+}
+
+/** A check that is a command. */
+export const command = (
+  what: string,
+  name: string,
+  args: readonly string[],
+  cwd?: string,
+): Promise<string | undefined> => step(what, () => output(name, args, cwd))

@@ -1,0 +1,39 @@
+/** The packages of this repository: what their manifests say, and their tarballs. */
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { command } from './step.ts'
+
+export interface Manifest {
+  readonly name: string
+  readonly engines: { readonly node: string }
+  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>
+  readonly peerDependencies: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
+}
+
+export interface Packed {
+  readonly manifest: Manifest
+  /** What is imported: `@meanwhile/core/testing`. */
+  readonly entries: readonly string[]
+  readonly tarball: string
+}
+
+/** Packs each package into a folder, and asks of each tarball what others have found to go wrong with tarballs. */
+export async function packAll(into: string): Promise<readonly Packed[]> {
+  const packed = await Promise.all(readdirSync('packages').map((name) => pack(join('packages', name), into)))
+  return packed.filter((one) => one !== undefined)
+}
+
+async function pack(folder: string, into: string): Promise<Packed | undefined> {
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+  const { name } = manifest
+  const printed = await command(`${name}: pack`, 'npm', ['pack', '--json', '--pack-destination', into, `./${folder}`])
+  if (printed === undefined) return undefined
+  const [{ filename }] = JSON.parse(printed) as [{ filename: string }]
+  const tarball = join(into, filename)
+  await command(`${name}: publint`, 'publint', ['run', tarball, '--strict'])
+  await command(`${name}: are the types wrong`, 'attw', [tarball, '--profile', 'esm-only'])
+  const doors = Object.keys(manifest.exports).filter((path) => path !== './package.json')
+  return { manifest, tarball, entries: doors.map((path) => name + path.slice(1)) }
+}

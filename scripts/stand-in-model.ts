@@ -1,0 +1,62 @@
+/**
+ * An endpoint that knows no script: it calls every tool it is offered, once, then answers. Examples that are given a key are run
+ * against it, on whichever of the three wires they speak, which shows that they need no more than a key.
+ */
+
+import { call, respond, say } from '@meanwhile/core/testing'
+import type { JournalEntry, ScriptedReply } from '@meanwhile/harness'
+import { type ModelServer, serveModels } from '@meanwhile/harness/server'
+import { z } from 'zod'
+
+const schema = z.record(z.string(), z.unknown())
+
+/** What is read of a request's body, by the names that the three wires have for it. */
+const request = z.object({
+  messages: z.array(schema).optional(),
+  input: z.array(schema).optional(),
+  tools: z.array(schema).optional(),
+  text: schema.optional(),
+})
+
+type Body = z.infer<typeof request>
+
+export const serveStandIn = (): Promise<ModelServer> => serveModels({ script: reply })
+
+function reply({ body }: JournalEntry): ScriptedReply {
+  const asked = request.parse(body)
+  const { tools = [] } = asked
+  if (tools.length === 0 || hasResult(asked)) return respond(say(answerTo(asked)))
+  return respond(...tools.map(callOf), say('One moment.'))
+}
+
+/** Chat: a message of the role `tool`; Responses: a `function_call_output`; Messages: a part of the type `tool_result`. */
+function hasResult({ messages, input }: Body): boolean {
+  return /"role":"tool"|"function_call_output"|"tool_result"/.test(JSON.stringify([messages, input]))
+}
+
+function callOf(tool: z.infer<typeof schema>): ReturnType<typeof call> {
+  // Chat has the function inside the tool; the schema is `parameters`, on Messages `input_schema`.
+  const { name, parameters, input_schema } = schema.parse(tool.function ?? tool)
+  return call(String(name), sample(parameters ?? input_schema))
+}
+
+/** Where an answer is to have a shape it has it. */
+function answerTo({ text }: Body): string {
+  const format = schema.safeParse(text?.format).data
+  return format?.type === 'json_schema' ? JSON.stringify(sample(format.schema)) : 'That is all I know.'
+}
+
+/** The least that a JSON Schema takes. */
+function sample(of: unknown): unknown {
+  const { type, enum: allowed, properties, items, anyOf } = schema.parse(of ?? {})
+  if (Array.isArray(allowed)) return allowed[0]
+  if (Array.isArray(anyOf)) return sample(anyOf[0])
+  if (type === 'object' || properties) {
+    return Object.fromEntries(
+      Object.entries(schema.parse(properties ?? {})).map(([key, value]) => [key, sample(value)]),
+    )
+  }
+  if (type === 'array') return items ? [sample(items)] : []
+  if (type === 'number' || type === 'integer') return 1
+  return type === 'boolean' ? true : 'something'
+}
