@@ -1,12 +1,12 @@
 /** An agent as a tool of another. */
 
 import type { Agent } from './agent.ts'
-import { CheckpointConflictError, CheckpointStoreError } from './checkpoint-errors.ts'
+import { CheckpointConflictError, CheckpointStoreError } from './checkpoint/checkpoint-errors.ts'
 import { AgentError, ConfigError, messageOf, RunStop } from './errors.ts'
 import type { AgentResult } from './events.ts'
-import { runWithin } from './nested-run.ts'
-import { textInput } from './text-input.ts'
+import { runWithin } from './run/nested-run.ts'
 import type { Effect, Tool, ToolContext, ToolSchema } from './tool.ts'
+import { textInput } from './tool-call/text-input.ts'
 
 export interface AgentToolOptions<Input = AgentRequest> {
   /** Default: the agent's own. */

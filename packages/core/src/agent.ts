@@ -1,10 +1,10 @@
 /** An agent: immutable, and able to run many times at once. */
 
-import { type AgentRun, type ResumeOptions, type RunInput, type RunOptions, startRun } from './agent-run.ts'
-import type { Checkpoint } from './checkpoint.ts'
+import type { Checkpoint } from './checkpoint/checkpoint.ts'
+import type { Answers } from './checkpoint/restore.ts'
 import { type AgentConfig, type AgentOptions, configOf } from './config.ts'
 import type { AgentResult } from './events.ts'
-import type { Answers } from './restore.ts'
+import { type AgentRun, type ResumeOptions, type RunInput, type RunOptions, startRun } from './run/agent-run.ts'
 
 /** `Output`: what its `output` schema gives back. */
 export interface Agent<Output = unknown> {

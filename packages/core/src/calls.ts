@@ -5,10 +5,10 @@
  * Not for applications: what is here may change in a minor version.
  */
 
-export { findTool, resolveAliases } from './aliases.ts'
-export { type CallEffect, judgeCall } from './call-effect.ts'
-export { sameCall } from './canonical.ts'
-export { checkedInput } from './checked-input.ts'
-export { checkedNeeds } from './needs.ts'
-export { keysMeet, NO_KEYS, namesNone } from './resource-keys.ts'
-export { errorMessage } from './tool-message.ts'
+export { checkedInput } from './execution/checked-input.ts'
+export { checkedNeeds } from './needs/needs.ts'
+export { keysMeet, NO_KEYS, namesNone } from './slots/resource-keys.ts'
+export { findTool, resolveAliases } from './tool-call/aliases.ts'
+export { type CallEffect, judgeCall } from './tool-call/call-effect.ts'
+export { sameCall } from './tool-call/canonical.ts'
+export { errorMessage } from './tool-call/tool-message.ts'

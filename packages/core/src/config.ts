@@ -1,16 +1,16 @@
 /** The options of an agent, checked. */
 
-import { checkAliases, findTool } from './aliases.ts'
-import type { CheckpointStore } from './checkpoint-store.ts'
+import type { CheckpointStore } from './checkpoint/checkpoint-store.ts'
 import { ConfigError } from './errors.ts'
-import { freeze } from './history.ts'
 import type { ToolCall } from './message.ts'
 import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
-import { type Output, outputOf } from './output.ts'
+import { type Output, outputOf } from './model-call/output.ts'
+import { freeze } from './run/history.ts'
 import { captureOf } from './telemetry/content.ts'
 import type { TelemetryOptions } from './telemetry/options.ts'
 import { definitionOf, type Effect, isEffect, type Tool, type ToolSchema } from './tool.ts'
+import { checkAliases, findTool } from './tool-call/aliases.ts'
 
 export interface AgentOptions<Output = unknown> {
   readonly model: Model

@@ -1,13 +1,13 @@
 /** What a run tells its reader, and what it comes to. Every event is JSON (B2). */
 
-import type { BackgroundHandle } from './background.ts'
-import type { CancelMode } from './cancel.ts'
-import type { Checkpoint } from './checkpoint.ts'
+import type { Checkpoint } from './checkpoint/checkpoint.ts'
 import type { AgentError } from './errors.ts'
-import type { PendingInterrupt } from './interrupt.ts'
+import type { PendingInterrupt } from './interrupt/interrupt.ts'
 import type { AssistantMessage, FinishReason, Message, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { ModelEvent } from './model.ts'
+import type { CancelMode } from './run/cancel.ts'
 import type { Progress } from './tool.ts'
+import type { BackgroundHandle } from './tool-call/background.ts'
 
 export type AgentEvent = Stamp & AgentEventBody
 

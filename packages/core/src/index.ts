@@ -1,5 +1,4 @@
 export { type Agent, createAgent } from './agent.ts'
-export type { AgentRun, ResumeOptions, RunInput, RunOptions } from './agent-run.ts'
 export { type AgentRequest, type AgentToolOptions, agentTool } from './agent-tool.ts'
 export {
   type AssembledRequest,
@@ -11,10 +10,8 @@ export {
   type NestedCall,
   type PartOptions,
   type ReadChunk,
-} from './assemble.ts'
-export type { BackgroundHandle } from './background.ts'
-export type { CancelMode, CancelOptions } from './cancel.ts'
-export type { Checkpoint } from './checkpoint.ts'
+} from './assemble/assemble.ts'
+export type { Checkpoint } from './checkpoint/checkpoint.ts'
 export {
   CheckpointConflictError,
   CheckpointCorruptError,
@@ -23,8 +20,10 @@ export {
   CheckpointMissingError,
   CheckpointStoreError,
   CheckpointVersionError,
-} from './checkpoint-errors.ts'
-export type { CheckpointStore, StoredCheckpoint } from './checkpoint-store.ts'
+} from './checkpoint/checkpoint-errors.ts'
+export type { CheckpointStore, StoredCheckpoint } from './checkpoint/checkpoint-store.ts'
+export { memoryStore } from './checkpoint/memory-store.ts'
+export type { Answers } from './checkpoint/restore.ts'
 export type { AgentOptions } from './config.ts'
 export {
   AgentError,
@@ -53,10 +52,11 @@ export type {
   ToolProgress,
   Warning,
 } from './events.ts'
-export { close, type Flow, map, settle } from './flow.ts'
-export { DEFAULT_FEEDBACK } from './gate.ts'
-export { type Address, type AddressPart, Interrupt, interrupt, type PendingInterrupt } from './interrupt.ts'
-export { memoryStore } from './memory-store.ts'
+export { type RunToolOptions, runTool, type ToolRun } from './execution/run-tool.ts'
+export type { ToolState, ToolStatus } from './execution/tool-status.ts'
+export { close, type Flow, map, settle } from './flow/flow.ts'
+export { DEFAULT_FEEDBACK } from './hooks/gate.ts'
+export { type Address, type AddressPart, Interrupt, interrupt, type PendingInterrupt } from './interrupt/interrupt.ts'
 export {
   type AssistantMessage,
   type AssistantPart,
@@ -103,10 +103,10 @@ export {
   type ToolDefinition,
 } from './model.ts'
 export { ModelError, type ModelErrorCode, type ModelErrorData, RetriesExhaustedError } from './model-errors.ts'
-export type { ResourceKeys } from './resource-keys.ts'
-export type { Answers } from './restore.ts'
-export { type Cell, type CellOptions, runLocal } from './run-local.ts'
-export { type RunToolOptions, runTool, type ToolRun } from './run-tool.ts'
+export type { AgentRun, ResumeOptions, RunInput, RunOptions } from './run/agent-run.ts'
+export type { CancelMode, CancelOptions } from './run/cancel.ts'
+export { type Cell, type CellOptions, runLocal } from './run/run-local.ts'
+export type { ResourceKeys } from './slots/resource-keys.ts'
 export type { CaptureContent } from './telemetry/content.ts'
 export type { TelemetryOptions } from './telemetry/options.ts'
 export { DEFERRAL_REASON, DISPATCH_EVIDENCE, TIME_SAVED, TIME_WASTED } from './telemetry/semconv.ts'
@@ -123,6 +123,7 @@ export {
   tool,
   type WarmContext,
 } from './tool.ts'
+export type { BackgroundHandle } from './tool-call/background.ts'
 export {
   NotCancelableError,
   ToolBusyError,
@@ -133,5 +134,4 @@ export {
   UnknownCallError,
   UnknownToolError,
 } from './tool-errors.ts'
-export type { ToolState, ToolStatus } from './tool-status.ts'
 export type { Wire } from './wire.ts'

@@ -2,13 +2,13 @@
 
 import type { Attributes } from '@opentelemetry/api'
 import type { AgentEvent, AgentResult, AttemptFailed, CustomEvent } from './events.ts'
-import type { Flow } from './flow.ts'
+import type { ToolStatus } from './execution/tool-status.ts'
+import type { Flow } from './flow/flow.ts'
 import type { AssistantMessage, FinishReason, Json, Message, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
-import type { ResourceKeys } from './resource-keys.ts'
+import type { ResourceKeys } from './slots/resource-keys.ts'
 import type { CaptureContent } from './telemetry/content.ts'
 import type { Effect, Progress, Tool } from './tool.ts'
-import type { ToolStatus } from './tool-status.ts'
 
 export type Awaitable<T> = T | Promise<T>
 

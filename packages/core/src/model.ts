@@ -1,6 +1,6 @@
 /** The seam to a model: a request in, a flow of events and one message out. */
 
-import type { Flow } from './flow.ts'
+import type { Flow } from './flow/flow.ts'
 import type { AssistantMessage, Json, Message, ToolCall } from './message.ts'
 
 /**

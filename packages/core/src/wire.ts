@@ -1,6 +1,6 @@
 /** What an adapter knows of its wire, for whoever asks the model without it: how a response is read, how messages go back. */
 
-import type { Explain, ReadChunk } from './assemble.ts'
+import type { Explain, ReadChunk } from './assemble/assemble.ts'
 import type { Message } from './message.ts'
 import type { Model, ModelRequest } from './model.ts'
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
-import { type Assembler, assemble, type CallPiece } from '../assemble.ts'
 import { callsOf, type Json } from '../message.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type ModelEvent } from '../model.ts'
+import { type Assembler, assemble, type CallPiece } from './assemble.ts'
 
 afterEach(() => void vi.restoreAllMocks())
 

@@ -1,6 +1,6 @@
 /** Finds the members that a tool needs to start, in arguments that are still coming (H31). */
 
-import type { OnMember } from '../json-members.ts'
+import type { OnMember } from './json-members.ts'
 
 /**
  * Is given each delta before the scanner is, and told by the scanner of each member. It keeps no more text than the member

@@ -1,8 +1,8 @@
 /** A tool call while it streams: what the wire says of it goes in, its events come out in their order (B5). */
 
-import type { CallPiece, NestedCall } from '../assemble.ts'
 import type { ProviderMetadata, ToolCall } from '../message.ts'
 import type { InputLimits, ModelEvent } from '../model.ts'
+import type { CallPiece, NestedCall } from './assemble.ts'
 import { mergeMetadata } from './metadata.ts'
 import { type InputValue, ToolInput } from './tool-input.ts'
 

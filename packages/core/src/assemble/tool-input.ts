@@ -1,9 +1,9 @@
 /** The arguments of one call: from pieces of text to a value. */
 
 import { messageOf } from '../errors.ts'
-import { JsonScanner } from '../json-scanner.ts'
 import type { InputLimits } from '../model.ts'
 import { Fragments } from './fragments.ts'
+import { JsonScanner } from './json-scanner.ts'
 import { NeededMembers } from './needed-members.ts'
 import { Resends } from './resends.ts'
 

@@ -1,7 +1,7 @@
 /** What became of what a span stands for. */
 
 import { RunAbortedError, RunStop } from '../errors.ts'
-import { Interrupt } from '../interrupt.ts'
+import { Interrupt } from '../interrupt/interrupt.ts'
 import { ToolCancelledError, ToolDiscardedError } from '../tool-errors.ts'
 
 export type Outcome = 'completed' | 'failed' | 'interrupted' | 'cancelled' | 'committed' | 'discarded' | 'abandoned'

@@ -4,7 +4,7 @@
  */
 
 import { context } from '@opentelemetry/api'
-import { byHand, type Flow, finished } from '../flow.ts'
+import { byHand, type Flow, finished } from '../flow/flow.ts'
 import type { OpenSpan } from './spans.ts'
 
 export interface Traced<Event, Result> {

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { settle } from '../flow.ts'
+import { settle } from '../flow/flow.ts'
 import { DEFAULT_INPUT_LIMITS, type Model, type ModelRequest } from '../model.ts'
 import { call, cut, end, fail, respond, ScriptError, say, scriptedModel, think, wait } from '../testing.ts'
 

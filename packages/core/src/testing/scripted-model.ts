@@ -1,6 +1,6 @@
 /** A model that says what a script says. */
 
-import { type Assembler, assemble } from '../assemble.ts'
+import { type Assembler, assemble } from '../assemble/assemble.ts'
 import type { Model, ModelRequest } from '../model.ts'
 import type { ModelErrorData } from '../model-errors.ts'
 import { AT_ONCE, type Beat, beats, type Pace } from './beats.ts'

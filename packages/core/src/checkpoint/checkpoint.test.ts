@@ -1,0 +1,83 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { answersTo, tools } from '../../test/checkpoint-fixtures.ts'
+import { type AgentOptions, type AgentRun, type Checkpoint, createAgent, memoryStore } from '../index.ts'
+import { respond, say, scriptedModel } from '../testing.ts'
+
+// Checkpoints as earlier versions wrote them: pinned, and never to be written anew.
+
+const FOLDER = new URL('../../test-data/checkpoints/', import.meta.url)
+
+async function pinned(name: string): Promise<{ readonly text: string; readonly checkpoint: Checkpoint }> {
+  const text = await readFile(new URL(`${name}.json`, FOLDER), 'utf8')
+  return { text, checkpoint: JSON.parse(text) as Checkpoint }
+}
+
+function agentOf(did: string[], more: Partial<AgentOptions> = {}) {
+  const model = scriptedModel([respond(say('Done'))])
+  return { model, agent: createAgent({ name: 'fixture', model, tools: tools(did), ...more }) }
+}
+
+const outputs = async ({ result }: AgentRun) =>
+  (await result).messages.flatMap((message) => (message.role === 'tool' ? [message.output ?? 'unknown'] : []))
+
+test('there is a fixture of each kind (L18)', async () => {
+  expect((await readdir(FOLDER)).toSorted()).toEqual([
+    'format-1-cancelled.json',
+    'format-1-completed.json',
+    'format-1-early-calls.json',
+    'format-1-interrupted.json',
+  ])
+})
+
+test('a pinned interrupted run goes on: the questions are answered, the siblings not made again (L18)', async () => {
+  const { checkpoint } = await pinned('format-1-interrupted')
+  const did: string[] = []
+  const { agent, model } = agentOf(did)
+  const run = agent.resume(checkpoint, answersTo(checkpoint))
+  expect(await run.result).toMatchObject({ status: 'completed', text: 'Done', steps: 2, usage: { inputTokens: 12 } })
+  expect(await outputs(run)).toEqual(['look', 'book yes'])
+  expect(did).toEqual(['book 2'])
+  expect(model.requests).toHaveLength(1)
+})
+
+test('a pinned cancelled run goes on: the read is made again, the rest may have happened (L18, L20, L21)', async () => {
+  const { checkpoint } = await pinned('format-1-cancelled')
+  const did: string[] = []
+  const run = agentOf(did).agent.resume(checkpoint)
+  expect(await outputs(run)).toEqual(['look', 'unknown'])
+  expect((await run.result).unknown).toEqual(['b'])
+  expect(did).toEqual(['look 2'])
+})
+
+test('a pinned completed run gives its result (L18, L19)', async () => {
+  const { checkpoint } = await pinned('format-1-completed')
+  const { agent, model } = agentOf([])
+  expect(await agent.resume(checkpoint).result).toMatchObject({ status: 'completed', text: 'Hello.', steps: 1 })
+  expect(model.requests).toEqual([])
+})
+
+test('the early calls of a pinned run are joined (L18, H27)', async () => {
+  const { checkpoint } = await pinned('format-1-early-calls')
+  const did: string[] = []
+  const { call } = await import('../testing.ts')
+  const model = scriptedModel([
+    respond(call('look', {}, { id: 'x' }), call('hold', {}, { id: 'y' })),
+    respond(say('Done')),
+  ])
+  const run = createAgent({ name: 'fixture', model, tools: tools(did) }).resume(checkpoint)
+  expect(await outputs(run)).toEqual(['look', 'hold'])
+  expect(did).toEqual([])
+})
+
+test('a pinned checkpoint resumes from a store, whose bytes a refusal leaves as they are (L18)', async () => {
+  const { checkpoint } = await pinned('format-1-interrupted')
+  const checkpoints = memoryStore()
+  await checkpoints.save(checkpoint.runId, { ...checkpoint, revision: 1 }, 0)
+  const before = await checkpoints.load(checkpoint.runId)
+  const other = agentOf([], { checkpoints, name: 'other' })
+  await expect(other.agent.resume(checkpoint.runId).result).rejects.toMatchObject({ name: 'CheckpointMismatchError' })
+  expect(await checkpoints.load(checkpoint.runId)).toEqual(before)
+  const { agent } = agentOf([], { checkpoints })
+  expect((await agent.resume(checkpoint.runId, answersTo(checkpoint)).result).text).toBe('Done')
+})

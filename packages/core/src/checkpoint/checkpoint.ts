@@ -1,0 +1,255 @@
+/** What a run is saved as: versioned, plain JSON. */
+
+import type { AgentResult, Warning } from '../events.ts'
+import { hashOf } from '../hash.ts'
+import type { PendingInterrupt } from '../interrupt/interrupt.ts'
+import type { SavedQuestions } from '../interrupt/questions.ts'
+import { isRecord } from '../json.ts'
+import type { Json, Message, ToolCall, ToolMessage, Usage, UserMessage } from '../message.ts'
+import { freeze, isMessage } from '../run/history.ts'
+import { PHASES, type Phase } from '../run/step.ts'
+import type { Effect } from '../tool.ts'
+import { CheckpointCorruptError, CheckpointVersionError } from './checkpoint-errors.ts'
+
+/** The format this version writes. Older ones are read, newer ones refused (L18). */
+export const CHECKPOINT_FORMAT = 1
+
+/**
+ * A run at a point from which it can go on. It equals `JSON.parse(JSON.stringify(checkpoint))`, and holds no signal, function,
+ * client or key (L13). Give it to `agent.resume`; everything but `runId`, `revision`, `status` and `interrupts` is core's own.
+ */
+export interface Checkpoint {
+  readonly format: typeof CHECKPOINT_FORMAT
+  readonly runId: string
+  /** The agent's name: another one's checkpoint is refused. */
+  readonly agent: string | null
+  /** How often the run has been saved: what a store compares (L14). */
+  readonly revision: number
+  readonly status: 'running' | 'interrupted' | 'cancelled' | 'completed'
+  readonly messages: readonly Message[]
+  readonly usage: Usage
+  readonly warnings: readonly Warning[]
+  /** Steps begun. */
+  readonly steps: number
+  /** The step in whose middle the run is; absent between two. */
+  readonly step?: SavedStep
+  readonly calls: readonly SavedCall[]
+  /** Absent in checkpoints of versions that knew no background calls. */
+  readonly background?: readonly SavedWork[]
+  /** Names of the tools there were. */
+  readonly tools: readonly string[]
+  readonly interrupts: readonly PendingInterrupt[]
+  readonly questions: SavedQuestions
+  /** Run-local values, by key. */
+  readonly values: { readonly [key: string]: Json }
+  /** Messages of `run.send` that wait for their safe point. */
+  readonly sent: readonly UserMessage[]
+  /** What the gate said last, if the next step follows a rejected answer. */
+  readonly feedback?: string
+  /** Ids of calls that may have happened. */
+  readonly unknown: readonly string[]
+  readonly abandoned: readonly string[]
+  /** The run's span, for the link of the resumed one (L12). */
+  readonly trace?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
+  /** Of a completed run: its result, but for the members above. */
+  readonly result?: Omit<AgentResult, 'messages' | 'usage' | 'warnings' | 'steps'>
+  /** Of all members but the revision: tells damage, not malice. */
+  readonly checksum: string
+}
+
+export interface SavedStep {
+  readonly number: number
+  readonly phase: Phase
+  readonly done: readonly string[]
+  readonly attempts: number
+  readonly attempt?: number
+  readonly finishReason?: AgentResult['finishReason']
+  /** Places in the history of the messages the step has added. */
+  readonly added: readonly number[]
+  /** Place in the history of the candidate for the final answer. */
+  readonly candidate?: number
+  readonly direct: boolean
+}
+
+export interface SavedCall {
+  readonly key: string
+  /** The id it has by now; `call.id` is the one it was made under. */
+  readonly id: string
+  readonly call: ToolCall
+  readonly step: number
+  /** Whether a response asked for it. */
+  readonly asked: boolean
+  readonly provisional: boolean
+  /** Key of the call whose tool or wrap made it. */
+  readonly maker?: string
+  readonly attempts: number
+  /** Set when its tool's function was entered, or about to be: from then on it may have happened. */
+  readonly effect?: Effect
+  /** Its result, once it has settled. */
+  readonly message?: ToolMessage
+  /** Whether a reader was given that. */
+  readonly told?: boolean
+  /** Of one that stays open: what its tool's executions came to. Its wraps, entered again, get that again (L8). */
+  readonly outcomes?: readonly SavedOutcome[]
+  /** What it was given and gave, for a tool that can be undone. */
+  readonly done?: { readonly input: Json; readonly output: Json }
+  /** The run of the agent that it calls. */
+  readonly nested?: Checkpoint
+}
+
+/** The work of a background call. */
+export interface SavedWork extends Pick<SavedCall, 'key' | 'call' | 'step' | 'attempts' | 'effect' | 'message'> {
+  /** Whether the model has read its result. */
+  readonly delivered: boolean
+}
+
+/** What an execution gave, or what it threw: the message of the error. */
+export type SavedOutcome = { readonly message: ToolMessage } | { readonly error: string }
+
+/** Whatever the order of its members is by now. */
+export function checksumOf(checkpoint: Omit<Checkpoint, 'checksum'>): string {
+  return hashOf({ ...checkpoint, revision: undefined, checksum: undefined })
+}
+
+/**
+ * A checkpoint from outside: a frozen copy.
+ *
+ * @throws {CheckpointCorruptError} It is none, or is damaged.
+ * @throws {CheckpointVersionError} A later version wrote it.
+ */
+export function checkedCheckpoint(value: unknown): Checkpoint {
+  if (isRecord(value) && typeof value.format === 'number' && value.format > CHECKPOINT_FORMAT)
+    throw new CheckpointVersionError(idOf(value), value.format, CHECKPOINT_FORMAT)
+  try {
+    const copy: unknown = freeze(JSON.parse(JSON.stringify(value)))
+    if (isRecord(copy) && isCheckpoint(copy) && copy.checksum === checksumOf(copy)) return copy
+  } catch (cause) {
+    // It refers to itself, is nested too deep …
+    throw new CheckpointCorruptError(idOf(value), 'it is no JSON that can be read', { cause })
+  }
+  throw new CheckpointCorruptError(idOf(value), 'it is no checkpoint, or is damaged')
+}
+
+function idOf(value: unknown): string {
+  return isRecord(value) && typeof value.runId === 'string' ? value.runId : ''
+}
+
+type Unchecked = { readonly [key: string]: unknown }
+
+function isCheckpoint(value: Unchecked): value is Unchecked & Checkpoint {
+  const { messages } = value
+  return (
+    value.format === CHECKPOINT_FORMAT &&
+    typeof value.runId === 'string' &&
+    value.runId !== '' &&
+    (value.agent === null || typeof value.agent === 'string') &&
+    isCount(value.revision) &&
+    ['running', 'interrupted', 'cancelled', 'completed'].includes(value.status as string) &&
+    isListOf(messages, isMessage) &&
+    isRecord(value.usage) &&
+    Object.values(value.usage).every((figure) => typeof figure === 'number') &&
+    isListOf(value.warnings, isRecord) &&
+    isCount(value.steps) &&
+    (value.step === undefined || isStep(value.step, messages)) &&
+    isListOf(value.calls, isCall) &&
+    isOptional(value.background, (works) => isListOf(works, isWork)) &&
+    isListOf(value.tools, isText) &&
+    isListOf(value.interrupts, isPending) &&
+    isRecord(value.questions) &&
+    Object.values(value.questions).every(isAsked) &&
+    isRecord(value.values) &&
+    isListOf(value.sent, isMessage) &&
+    isOptional(value.feedback, isText) &&
+    isListOf(value.unknown, isText) &&
+    isListOf(value.abandoned, isText) &&
+    isOptional(value.trace, isTrace) &&
+    (value.status === 'completed') === (value.result !== undefined) &&
+    isOptional(value.result, isRecord)
+  )
+}
+
+function isStep(step: unknown, messages: readonly unknown[]): step is SavedStep {
+  const isPlace = (place: unknown) => isCount(place) && place < messages.length
+  return (
+    isRecord(step) &&
+    isCount(step.number) &&
+    PHASES.includes(step.phase as Phase) &&
+    isListOf(step.done, isText) &&
+    isCount(step.attempts) &&
+    isOptional(step.attempt, isCount) &&
+    isOptional(step.finishReason, isText) &&
+    isListOf(step.added, isPlace) &&
+    isOptional(step.candidate, isPlace) &&
+    typeof step.direct === 'boolean'
+  )
+}
+
+function isCall(saved: unknown): saved is SavedCall {
+  return (
+    isRecord(saved) &&
+    isText(saved.key) &&
+    isText(saved.id) &&
+    isRecord(saved.call) &&
+    isText(saved.call.id) &&
+    isText(saved.call.name) &&
+    isCount(saved.step) &&
+    typeof saved.asked === 'boolean' &&
+    typeof saved.provisional === 'boolean' &&
+    isOptional(saved.maker, isText) &&
+    isCount(saved.attempts) &&
+    isOptional(saved.effect, isText) &&
+    isOptional(saved.message, isMessage) &&
+    isOptional(saved.outcomes, (outcomes) => isListOf(outcomes, isOutcome)) &&
+    isOptional(saved.done, isRecord) &&
+    isOptional(saved.nested, (nested) => isRecord(nested) && isCheckpoint(nested))
+  )
+}
+
+function isWork(saved: unknown): saved is SavedWork {
+  return (
+    isRecord(saved) &&
+    isText(saved.key) &&
+    isRecord(saved.call) &&
+    isText(saved.call.id) &&
+    isText(saved.call.name) &&
+    isCount(saved.step) &&
+    isCount(saved.attempts) &&
+    isOptional(saved.effect, isText) &&
+    isOptional(saved.message, isMessage) &&
+    typeof saved.delivered === 'boolean'
+  )
+}
+
+function isOutcome(outcome: unknown): outcome is SavedOutcome {
+  return isRecord(outcome) && (isText(outcome.error) || isMessage(outcome.message))
+}
+
+function isPending(pending: unknown): pending is PendingInterrupt {
+  return isRecord(pending) && isText(pending.id) && isListOf(pending.address, isRecord) && 'payload' in pending
+}
+
+function isAsked(asked: unknown): boolean {
+  return isRecord(asked) && Array.isArray(asked.answers) && isCount(asked.past)
+}
+
+function isTrace(trace: unknown): boolean {
+  return isRecord(trace) && isText(trace.traceId) && isText(trace.spanId) && isCount(trace.traceFlags)
+}
+
+function isListOf<Item>(value: unknown, is: (item: unknown) => item is Item): value is Item[]
+function isListOf(value: unknown, is: (item: unknown) => boolean): value is unknown[]
+function isListOf(value: unknown, is: (item: unknown) => boolean): value is unknown[] {
+  return Array.isArray(value) && value.every(is)
+}
+
+function isOptional(value: unknown, is: (value: unknown) => boolean): boolean {
+  return value === undefined || is(value)
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0
+}

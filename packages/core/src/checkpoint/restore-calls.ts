@@ -1,0 +1,64 @@
+/** The calls of a checkpoint in the run that goes on from it. */
+
+import { addressOf, askerOf, isInside, isNested } from '../interrupt/address.ts'
+import { Interrupt } from '../interrupt/interrupt.ts'
+import type { Json } from '../message.ts'
+import { freeze } from '../run/history.ts'
+import type { RunState } from '../run/run.ts'
+import { Slots } from '../slots/slots.ts'
+import { CallEntry } from '../tool-call/call-entry.ts'
+import { mayHaveHappenedText, textMessage } from '../tool-call/tool-message.ts'
+import type { SavedCall } from './checkpoint.ts'
+import type { Answers, Resumed } from './restore.ts'
+
+/** As they are there: none is made. */
+export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readonly CallEntry[] {
+  const byKey = new Map<string, CallEntry>()
+  for (const one of saved) {
+    run.history.takenIds.add(one.id).add(one.call.id)
+    const entry = new CallEntry({
+      key: one.key,
+      call: freeze(one.call),
+      tool: run.setup.tools.find(({ name }) => name === one.call.name),
+      step: one.step,
+      parent: run.context,
+      maker: byKey.get(one.maker ?? ''),
+      provisional: one.provisional,
+      slots: one.maker === undefined ? run.calls.slots : new Slots(),
+      saved: one,
+    })
+    byKey.set(one.key, entry)
+    run.calls.add(entry)
+  }
+  return [...byKey.values()]
+}
+
+/** One that had not settled is made when it is asked for, stays open for an answer, or may have happened. */
+export function resumeCalls(run: RunState, resumed: Resumed): readonly CallEntry[] {
+  const entries = restoreCalls(run, resumed.checkpoint.calls)
+  for (const entry of entries) if (!entry.settled) resumeCall(run, entry, resumed)
+  return entries
+}
+
+function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Resumed): void {
+  const { record } = entry
+  const address = addressOf(run, entry)
+  const pending = checkpoint.interrupts.filter((one) => isInside(one.address, address))
+  const answered = pending.filter(({ id }) => id in answers)
+  const [first] = pending
+  if (first && answered.length === 0) {
+    const interrupt = new Interrupt(first.payload)
+    const rest = first.address.slice(address.length)
+    if (rest.every((part) => 'middleware' in part)) entry.asking = { interrupt, ...askerOf(rest) }
+    entry.stayOpen(interrupt)
+  } else if (entry.nested) {
+    const given = answered.filter((one) => isNested(one.address)).map(({ id }) => [id, answers[id] as Json])
+    entry.nested = { ...entry.nested, answers: Object.fromEntries(given) as Answers }
+  } else if (record.effect && run.rerun.includes(record.effect)) {
+    entry.rerun = true
+  } else if (record.effect) {
+    const text = mayHaveHappenedText(checkpoint.status === 'cancelled')
+    entry.settleAs(textMessage({ ...entry.call, id: entry.id }, text, true))
+    run.mayHaveHappened(entry.id)
+  }
+}

@@ -1,0 +1,141 @@
+/** From a checkpoint to a run that goes on from it. */
+
+import { AgentError, ConfigError, UnknownInterruptError } from '../errors.ts'
+import { addressOf, askerOf, isInside, isNested } from '../interrupt/address.ts'
+import { Interrupt, type PendingInterrupt } from '../interrupt/interrupt.ts'
+import { asJson, isRecord } from '../json.ts'
+import type { Json } from '../message.ts'
+import { freeze, openCalls } from '../run/history.ts'
+import type { RunState } from '../run/run.ts'
+import { Step } from '../run/step.ts'
+import type { Effect } from '../tool.ts'
+import { type Checkpoint, checkedCheckpoint, type SavedStep } from './checkpoint.ts'
+import { CheckpointMismatchError, CheckpointMissingError, CheckpointStoreError } from './checkpoint-errors.ts'
+import type { CheckpointStore } from './checkpoint-store.ts'
+import { resumeCalls } from './restore-calls.ts'
+
+export interface Resumption {
+  /** A checkpoint, or the id of a stored one: its run's. */
+  readonly from: unknown
+  /** By id of the interrupt. */
+  readonly answers: Answers
+  readonly rerun?: readonly Effect[]
+}
+
+export type Answers = Readonly<Record<string, Json>>
+
+/** What a resumed run goes on from. */
+export interface Resumed {
+  readonly checkpoint: Checkpoint
+  readonly answers: Answers
+}
+
+/**
+ * Puts a run into the state of a checkpoint, as far as it does not depend on the set-up; {@link claim} does the rest.
+ *
+ * @throws {CheckpointCorruptError} It is damaged.
+ * @throws {CheckpointVersionError} It is of a later format.
+ * @throws {CheckpointMismatchError} It is another agent's.
+ * @throws {ConfigError} The answers are no object, or there is no store to find an id in.
+ * @throws {UnknownInterruptError} One of the answers is to no question of it (L5).
+ */
+export async function restore(run: RunState, { from, answers, rerun }: Resumption): Promise<Checkpoint> {
+  const checkpoint = checkedCheckpoint(typeof from === 'string' ? await load(run, from) : from)
+  const { agent, runId } = checkpoint
+  if (agent !== (run.config.name ?? null) || runId !== run.id)
+    throw new CheckpointMismatchError(run.id, `it is of run ${runId} of agent ${agent ?? '(without a name)'}`)
+  const given = checkedAnswers(answers)
+  const unknown = Object.keys(given).filter((id) => checkpoint.interrupts.every((pending) => pending.id !== id))
+  if (unknown.length > 0) throw new UnknownInterruptError(unknown)
+  const { calls, background = [], tools, interrupts } = checkpoint
+  run.resumed = { checkpoint, answers: given }
+  run.unclaimed = {
+    calls,
+    background,
+    tools,
+    interrupts: interrupts.filter((one) => !(one.id in given) || isNested(one.address)),
+  }
+  if (run.isOutermost) run.saver.revision = checkpoint.revision
+  run.history.remember(checkpoint)
+  run.usage = checkpoint.usage
+  run.events.warnings.push(...checkpoint.warnings)
+  run.steps.begun = checkpoint.steps
+  run.steps.current = checkpoint.step && stepOf(run, checkpoint.step)
+  run.steps.feedback = checkpoint.feedback
+  run.inbox.restore(checkpoint.sent)
+  run.unknown = checkpoint.unknown
+  run.calls.abandoned.push(...checkpoint.abandoned)
+  run.questions.restore(checkpoint.questions)
+  for (const one of interrupts) {
+    if (one.id in given && !isNested(one.address)) run.questions.answer(one.address, given[one.id] as Json)
+  }
+  run.values.restore(checkpoint.values)
+  if (rerun) run.rerun = rerun
+  return checkpoint
+}
+
+/**
+ * The set-up stands: the calls of the checkpoint find their tools, and of several who resume it one goes on (L19).
+ *
+ * @throws {CheckpointMismatchError} An open call lacks its tool.
+ * @throws {CheckpointConflictError} Somebody else has resumed it.
+ */
+export async function claim(run: RunState, { checkpoint, answers }: Resumed): Promise<void> {
+  const tools = new Set(run.setup.tools.map(({ name }) => name))
+  const isLost = (name: string) => checkpoint.tools.includes(name) && !tools.has(name)
+  const open = checkpoint.calls.filter(({ message, provisional }) => !message && !provisional)
+  const settled = new Set(checkpoint.calls.flatMap(({ id, message }) => (message ? [id] : [])))
+  const unanswered = openCalls(run.history.messages).filter(({ id }) => !settled.has(id))
+  const lost = [...unanswered, ...open.map(({ call }) => call)].find(({ name }) => isLost(name))
+  if (lost) throw new CheckpointMismatchError(run.id, `call ${lost.id} lacks its tool ${lost.name}`)
+  const entries = resumeCalls(run, { checkpoint, answers })
+  run.background.restore(checkpoint.background ?? [])
+  const isOfCall = ({ address }: PendingInterrupt) => entries.some((entry) => isInside(address, addressOf(run, entry)))
+  const unasked = checkpoint.interrupts.find((one) => !(one.id in answers) && !isOfCall(one))
+  if (unasked) run.asking = { interrupt: new Interrupt(unasked.payload), ...askerOf(unasked.address.slice(1)) }
+  run.unclaimed = undefined
+  await run.saver.now()
+  if (run.asking) throw run.asking.interrupt
+}
+
+/** A copy without a prototype, so that no id is in it but those that were given. */
+function checkedAnswers(answers: Answers): Answers {
+  if (!isRecord(answers)) {
+    const problem = `must be an object with an answer under the id of each interrupt, not ${JSON.stringify(answers)}`
+    throw new ConfigError('answers', problem)
+  }
+  const given = Object.entries(answers).map(([id, answer]) => [id, asJson(answer, `the answer to ${id}`)])
+  return freeze(Object.assign(Object.create(null), structuredClone(Object.fromEntries(given))) as Answers)
+}
+
+async function load(run: RunState, id: string): Promise<unknown> {
+  const { checkpoints } = run.config
+  if (!checkpoints) throw new ConfigError('checkpoints', 'without a store there is nothing to resume by its id')
+  const stored = await loaded(checkpoints, id)
+  if (stored === undefined) throw new CheckpointMissingError(id)
+  return stored
+}
+
+async function loaded(store: CheckpointStore, id: string): Promise<unknown> {
+  try {
+    return await store.load(id)
+  } catch (cause) {
+    if (cause instanceof AgentError) throw cause
+    throw new CheckpointStoreError('load', id, 'it could not be loaded', { cause })
+  }
+}
+
+function stepOf(run: RunState, saved: SavedStep): Step {
+  const { messages } = run.history
+  const added = new Set(saved.added)
+  const before = messages.filter((_, index) => !added.has(index))
+  const step = new Step(saved.number, before)
+  step.enter(saved.phase)
+  for (const name of saved.done) step.done.add(name)
+  step.attempts = saved.attempts
+  step.attempt = saved.attempt
+  step.finishReason = saved.finishReason
+  step.candidate = saved.candidate === undefined ? undefined : (messages[saved.candidate] as Step['candidate'])
+  step.direct = saved.direct
+  return step
+}

@@ -1,0 +1,275 @@
+import { type SpanWatch, watchSpans } from '@meanwhile/harness/assert'
+import { TracerProvider } from '@opentelemetry/sdk-trace'
+import fc from 'fast-check'
+import { beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { startingEarly } from '../../test/early-calls.ts'
+import {
+  type AgentResult,
+  type AgentRun,
+  type Checkpoint,
+  type CheckpointStore,
+  createAgent,
+  type Effect,
+  interrupt,
+  type Json,
+  type Message,
+  type Middleware,
+  memoryStore,
+  type Tool,
+  tool,
+} from '../index.ts'
+import { call, collect, end, respond, say, scriptedModel } from '../testing.ts'
+
+// However a run is interrupted, answered in parts, killed and resumed: it comes to what it would have come to undisturbed.
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  return () => vi.useRealTimers()
+})
+
+const EFFECTS = { look: 'read', put: 'idempotent', hold: 'reversible', send: 'external' } as const
+
+interface PlannedCall {
+  readonly name: keyof typeof EFFECTS
+  readonly ms: number
+  /** Who asks about it: its tool, or a wrap before or behind it. */
+  readonly asks: readonly ('tool' | 'before' | 'behind')[]
+  /** A call that its tool makes first. */
+  readonly inner: boolean
+  readonly fails: boolean
+}
+
+interface Plan {
+  readonly steps: readonly { readonly calls: readonly PlannedCall[]; readonly hook: boolean; readonly wrap: boolean }[]
+  readonly concurrency: 1 | 2 | 99
+  readonly early: boolean
+  readonly stored: boolean
+  readonly gate: boolean
+  readonly outer: boolean
+  /** How many milliseconds each process has, before it is killed; then none is. */
+  readonly kills: readonly number[]
+  /** Of the questions there are, how many are answered at a time: by turns. */
+  readonly answered: readonly number[]
+}
+
+const plannedCall = fc.record({
+  name: fc.constantFrom('look', 'put', 'hold', 'send'),
+  ms: fc.constantFrom(0, 5, 40, 150),
+  asks: fc.oneof(fc.constant([]), fc.subarray(['tool', 'before', 'behind'] as const, { maxLength: 2 })),
+  inner: fc.boolean(),
+  fails: fc.constantFrom(false, false, false, true),
+}) as fc.Arbitrary<PlannedCall>
+
+const rarely = fc.constantFrom(false, false, true)
+
+const plans: fc.Arbitrary<Plan> = fc.record({
+  steps: fc.array(
+    fc.record({ calls: fc.array(plannedCall, { minLength: 1, maxLength: 4 }), hook: rarely, wrap: rarely }),
+    { minLength: 1, maxLength: 3 },
+  ),
+  concurrency: fc.constantFrom(1, 2, 99),
+  early: fc.boolean(),
+  stored: fc.boolean(),
+  gate: rarely,
+  outer: rarely,
+  kills: fc.array(fc.integer({ min: 0, max: 200 }), { maxLength: 3 }),
+  answered: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 4 }),
+})
+
+/** What tools did, of all processes: the key of each, when its work began. */
+type Deeds = string[]
+
+interface Process {
+  alive: boolean
+  readonly spans: SpanWatch
+}
+
+const started = (): Process => ({ alive: true, spans: watchSpans() })
+
+function agentOf(plan: Plan, deeds: Deeds, here: Process, asking: boolean, checkpoints?: CheckpointStore) {
+  const step = (messages: readonly Message[]) => messages.filter(({ role }) => role === 'assistant').length
+  const tools = Object.entries(EFFECTS).map(([name, effect]) => worker(name, effect, deeds, here, asking))
+  const asker = (run: { readonly answers: readonly Json[] }) => {
+    if (asking && run.answers.length === 0) throw interrupt('hook')
+  }
+  const asks: Middleware = {
+    name: 'asks',
+    beforeModel: (_, run) => {
+      if (plan.steps[run.step - 1]?.hook) asker(run)
+    },
+    async *wrapModel(request, next, run) {
+      if (plan.steps[run.step - 1]?.wrap) asker(run)
+      return yield* next(request)
+    },
+    async *wrapToolCall(one, next, run) {
+      const { asks = [] } = one.input as Partial<PlannedCall>
+      const wanted = asks.filter((who) => who !== 'tool').length
+      const answers = asking ? run.answers.length : 9
+      if (asks.includes('before') && answers === 0) throw interrupt('before')
+      const message = yield* next(one)
+      if (asks.includes('behind') && answers < wanted) throw interrupt('behind')
+      return message
+    },
+    beforeFinalAnswer: (_, run) => {
+      if (plan.gate) asker(run)
+    },
+    async *wrapAgent(setup, next, run) {
+      const result = yield* next(setup)
+      if (plan.outer) asker(run)
+      return result
+    },
+  }
+  const early = startingEarly({ ceiling: 'reversible' })
+  return createAgent({
+    name: 'planned',
+    model: {
+      provider: 'p',
+      id: 'm',
+      stream(request) {
+        const number = step(request.messages)
+        const calls = plan.steps[number]?.calls.map(({ name, ...input }, index) =>
+          call(name, { ...input, index }, { id: `c${number}_${index}`, deltas: 1 }),
+        )
+        const usage = end({ usage: { inputTokens: 1 } })
+        const response = calls ? respond(...calls, say('so', { deltas: 1 }), usage) : respond(say('Done'), usage)
+        return scriptedModel([response], { pace: { firstToken: 5, betweenTokens: 5 } }).stream(request)
+      },
+    },
+    tools,
+    middleware: plan.early ? [asks, early] : [asks],
+    toolConcurrency: plan.concurrency,
+    grace: 10,
+    telemetry: { tracerProvider: new TracerProvider({ spanProcessors: [here.spans] }) },
+    ...(checkpoints && { checkpoints }),
+  })
+}
+
+function worker(name: string, effect: Effect, deeds: Deeds, here: Process, asking: boolean): Tool {
+  return tool({
+    name,
+    description: name,
+    input: z.looseObject({ ms: z.number(), asks: z.array(z.string()), inner: z.boolean(), fails: z.boolean() }),
+    effect,
+    // Whoever is undone was not done.
+    ...(effect === 'reversible' && {
+      compensate: (_: unknown, output: unknown) => void deeds.splice(deeds.indexOf(String(output)), 1),
+    }),
+    async execute({ ms, asks, inner, fails }, { answers, callId, idempotencyKey, run }) {
+      if (asking && asks.includes('tool') && answers.length === 0) throw interrupt('tool')
+      if (inner) {
+        const input = { ms: 3, asks: [], inner: false, fails: false }
+        await run?.callTool({ type: 'tool-call', id: `${callId}-inner`, name: 'send', input })
+      }
+      if (!here.alive) return await new Promise<never>(() => undefined)
+      deeds.push(idempotencyKey)
+      if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
+      if (!here.alive) return await new Promise<never>(() => undefined)
+      if (fails) throw new Error('failed')
+      return effect === 'reversible' ? idempotencyKey : `${name} done`
+    },
+  }) as Tool
+}
+
+interface Lived {
+  readonly result?: AgentResult
+  readonly error?: unknown
+  /** What a process that was killed has left in the store. */
+  readonly left?: Checkpoint | 'nothing'
+}
+
+/** Plays a run until it settles, or, if it is to be killed, until so many milliseconds later: then what is stored is what is left. */
+async function lived(
+  run: AgentRun,
+  abort: AbortController,
+  here: Process,
+  store?: CheckpointStore,
+  ms?: number,
+): Promise<Lived> {
+  const reading = collect(run)
+  let over = false
+  void reading.then(() => (over = true))
+  const until = performance.now() + (ms ?? 20_000)
+  while (!over && performance.now() < until) await vi.advanceTimersByTimeAsync(1)
+  if (over) {
+    here.spans.assertEndedOnce()
+    return await reading
+  }
+  if (ms === undefined) throw new Error('the run hangs')
+  const stored = await store?.load(run.id)
+  here.alive = false
+  abort.abort()
+  await vi.advanceTimersByTimeAsync(30)
+  await reading
+  here.spans.assertEndedOnce()
+  return { left: stored === undefined ? 'nothing' : (stored as Checkpoint) }
+}
+
+const plain = (messages: readonly Message[], unknown: ReadonlySet<string> = new Set()) => {
+  const ids = messages.flatMap((message) =>
+    message.role === 'assistant' ? message.content.flatMap((part) => (part.type === 'tool-call' ? [part.id] : [])) : [],
+  )
+  return messages.map((message) => {
+    if (message.role === 'tool') {
+      const { callId, name, isError = false } = message
+      const text = message.content[0]?.type === 'text' ? message.content[0].text : ''
+      const said = text.includes('/') ? 'a key' : text
+      return [ids.indexOf(callId), name, unknown.has(callId) ? 'unknown' : [said, isError]]
+    }
+    return [message.role, JSON.stringify(message.content, (key, value: unknown) => (key === 'id' ? undefined : value))]
+  })
+}
+
+async function through(plan: Plan): Promise<{ result: AgentResult; deeds: Deeds; ends: number }> {
+  const deeds: Deeds = []
+  const store = plan.stored ? memoryStore() : undefined
+  const kills = plan.stored ? [...plan.kills] : []
+  let from: Checkpoint | string | undefined
+  let answers: Record<string, Json> = {}
+  for (let ends = 0; ends < 80; ends++) {
+    const here = started()
+    const abort = new AbortController()
+    const agent = agentOf(plan, deeds, here, true, store)
+    const run: AgentRun = from
+      ? agent.resume(from, answers, { signal: abort.signal })
+      : agent.stream('Go', { signal: abort.signal })
+    const { result, error, left } = await lived(run, abort, here, store, kills.shift())
+    here.alive = false
+    answers = {}
+    if (left) {
+      from = left === 'nothing' ? undefined : run.id
+      continue
+    }
+    if (!result) throw error
+    if (result.status === 'completed') return { result, deeds, ends }
+    const { checkpoint, interrupts = [] } = result
+    expect(JSON.parse(JSON.stringify(checkpoint))).toStrictEqual(checkpoint)
+    expect(interrupts.length).toBeGreaterThan(0)
+    from = plan.stored ? run.id : checkpoint
+    // In the end all are, or it would go on for ever.
+    const some = ends > 20 ? interrupts.length : (plan.answered[ends % plan.answered.length] ?? 1)
+    answers = Object.fromEntries(interrupts.slice(0, some).map(({ id }) => [id, 'yes']))
+  }
+  throw new Error('it does not come to an end')
+}
+
+test('interrupted, answered in parts, killed and resumed, a run comes to what it would have come to (L3, L6, L7, L8, L20, L21, H26, H27)', async () => {
+  await fc.assert(
+    fc.asyncProperty(plans, async (plan) => {
+      const calm = started()
+      const undisturbed = agentOf(plan, [], calm, false).stream('Go')
+      const expected = await lived(undisturbed, new AbortController(), calm)
+      const { result, deeds } = await through(plan)
+      const unknown = new Set(result.unknown)
+      if (!plan.stored) expect(unknown.size).toBe(0)
+
+      const [was, is] = [plain(expected.result?.messages ?? []), plain(result.messages, unknown)]
+      expect(is).toHaveLength(was.length)
+      for (const [index, line] of is.entries()) if (line[2] !== 'unknown') expect(line).toEqual(was[index])
+      expect(result.steps).toBe(expected.result?.steps)
+      const done = deeds.filter((key) => !key.includes('/look/'))
+      expect(done.toSorted()).toEqual([...new Set(done)].toSorted())
+    }),
+    { numRuns: Number(process.env.RUNS ?? 150), ...(process.env.SEED && { seed: Number(process.env.SEED) }) },
+  )
+}, 120_000)

@@ -1,0 +1,283 @@
+import { beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { sleep } from '../../test/clock.ts'
+import {
+  type AgentOptions,
+  type AgentRun,
+  type Checkpoint,
+  CheckpointConflictError,
+  type CheckpointStore,
+  createAgent,
+  type Effect,
+  interrupt,
+  ModelError,
+  memoryStore,
+  type StoredCheckpoint,
+  tool,
+} from '../index.ts'
+import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
+
+// When a run is saved, and what comes of a store that fails, hangs or is slow.
+
+let did: string[] = []
+
+beforeEach(() => {
+  did = []
+  vi.useFakeTimers()
+  return () => vi.useRealTimers()
+})
+
+const never = () => new Promise<never>(() => undefined)
+
+const worker = (name: string, effect: Effect) =>
+  tool({
+    name,
+    description: name,
+    input: z.looseObject({ ms: z.number().default(0) }),
+    effect,
+    ...(effect === 'reversible' && { compensate: () => undefined }),
+    async execute({ ms, ask }, { answers }) {
+      did.push(name)
+      if (ms > 0) await sleep(ms)
+      if (ask && answers.length === 0) throw interrupt('ask')
+      return `${name} done`
+    },
+  })
+
+const tools = [
+  worker('read', 'read'),
+  worker('put', 'idempotent'),
+  worker('hold', 'reversible'),
+  worker('send', 'external'),
+]
+
+/** What each save held, in short: status, phase, and of each call whether it had started or settled. */
+function inShort({ status, step, calls }: Checkpoint): string {
+  const ofCalls = calls.map(({ call: { name }, effect, message }) =>
+    message ? `${name} settled` : effect ? `${name} started` : `${name} open`,
+  )
+  return [status, step ? `${step.number} ${step.phase}` : 'between', ...ofCalls].join(', ')
+}
+
+/** A store that notes what it is given, and may do something before it does its own. */
+function storeThat(act: (save: string, count: number) => unknown = () => undefined) {
+  const saves: string[] = []
+  const inner = memoryStore()
+  const store: CheckpointStore = {
+    ...inner,
+    async save(id: string, checkpoint: StoredCheckpoint, expected: number) {
+      const save = inShort(checkpoint as Checkpoint)
+      saves.push(save)
+      await act(save, saves.length)
+      await inner.save(id, checkpoint, expected)
+    },
+  }
+  return { store, saves }
+}
+
+function agentOf(responses: readonly ScriptedResponse[], options: Omit<AgentOptions, 'model'> = {}) {
+  const model = scriptedModel(responses)
+  return { model, agent: createAgent({ model, tools, ...options }) }
+}
+
+async function settled(run: AgentRun) {
+  const reading = collect(run)
+  await vi.runAllTimersAsync()
+  return await reading
+}
+
+const saysNo = () => {
+  throw new Error('disk full')
+}
+
+test('a run is saved when a model call has stood, a call is to start or has settled, a step is complete, and at its end (L15)', async () => {
+  const { store, saves } = storeThat(() => sleep(1))
+  const responses = [respond(call('read', { ms: 50 }), call('send', { ms: 100 })), respond(say('Done'), wait(20))]
+  const { agent } = agentOf(responses, { checkpoints: store })
+  await settled(agent.stream('Go'))
+  expect(saves).toEqual([
+    'running, 1 before-model',
+    'running, 1 calls, read started, send started',
+    'running, 1 calls, read settled, send started',
+    'running, 1 calls, read settled, send settled',
+    'running, 2 model',
+    'running, 2 after-model',
+    'completed, between',
+  ])
+})
+
+test.each(['idempotent', 'reversible', 'external'] as const)(
+  'a call that is %s starts only once its entry is saved; a read does not wait (L15)',
+  async (effect) => {
+    const name = tools.find((one) => one.effect === effect)?.name ?? ''
+    const { store } = storeThat((save) => (save.includes(`${name} started`) ? sleep(500) : undefined))
+    const { agent } = agentOf([respond(call(name), call('read')), respond(say('Done'))], { checkpoints: store })
+    const reading = collect(agent.stream('Go'))
+    await vi.advanceTimersByTimeAsync(499)
+    expect(did).toEqual(['read'])
+    await vi.advanceTimersByTimeAsync(2)
+    expect(did).toEqual(['read', name])
+    await vi.runAllTimersAsync()
+    expect((await reading).result?.text).toBe('Done')
+  },
+)
+
+test('if that save fails the call does not start, and the run fails (L16)', async () => {
+  const { store } = storeThat((save) => (save.includes('send started') ? saysNo() : undefined))
+  const { agent, model } = agentOf([respond(call('read'), call('send'))], { checkpoints: store })
+  const { error } = await settled(agent.stream('Go'))
+  expect(error).toMatchObject({
+    name: 'CheckpointStoreError',
+    id: expect.stringMatching(/./),
+    operation: 'save',
+    cause: { message: 'disk full' },
+    messages: [{}, {}, { role: 'tool' }, { role: 'tool' }],
+  })
+  expect(did).toEqual(['read'])
+  expect(model.requests).toHaveLength(1)
+})
+
+test('if other saves fail the run goes on, and the next one has all that they had (L16)', async () => {
+  const { store, saves } = storeThat((_, count) => (count < 3 ? saysNo() : undefined))
+  const { agent } = agentOf([respond(call('read')), respond(call('read')), respond(say('Done'))], {
+    checkpoints: store,
+  })
+  const { result, events } = await settled(agent.stream('Go'))
+  expect(result).toMatchObject({ status: 'completed', text: 'Done' })
+  expect(result?.checkpointError).toBeUndefined()
+  expect(await store.load(events[0]?.runId ?? '')).toMatchObject({ status: 'completed' })
+  expect(saves.at(-1)).toBe('completed, between')
+})
+
+test.each<['interrupted' | 'cancelled' | 'completed', ScriptedResponse]>([
+  ['interrupted', respond(call('read', { ask: true }))],
+  ['cancelled', respond(wait(500), say('late'))],
+  ['completed', respond(say('Done'))],
+])('if the save of a run that is %s fails, its result says so (L16)', async (status, response) => {
+  const { store } = storeThat((save) => (save.startsWith(status) ? saysNo() : undefined))
+  const { agent } = agentOf([response], { checkpoints: store })
+  const run = agent.stream('Go')
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(100)
+  if (status === 'cancelled') void run.cancel()
+  await vi.runAllTimersAsync()
+  const { result, events } = await reading
+  expect(result).toMatchObject({ status, checkpointError: { name: 'CheckpointStoreError' } })
+  expect(JSON.parse(JSON.stringify(events.at(-1)))).toMatchObject({ result: { checkpointError: {} } })
+  if (status === 'completed') return
+  // With the checkpoint that the caller has, the run goes on, over what is stored.
+  const { checkpoint, interrupts = [] } = result ?? {}
+  const answers = Object.fromEntries(interrupts.map(({ id }) => [id, 1]))
+  const mended = agentOf([respond(say('Done'))], { checkpoints: store })
+  expect((await settled(mended.agent.resume(checkpoint as Checkpoint, answers))).result?.text).toBe('Done')
+})
+
+test.each<[string, (save: string) => boolean, ScriptedResponse]>([
+  ['of its end', (save) => save.startsWith('completed'), respond(say('Done'))],
+  ['of an interrupt', (save) => save.startsWith('interrupted'), respond(call('read', { ask: true }))],
+  ['before a call', (save) => save.includes('send started'), respond(call('send'))],
+  ['of its first step', (save) => save.includes('before-model'), respond(call('send'))],
+])('a store that hangs at the save %s can be left by an abort (K1, L16)', async (_, hangs, response) => {
+  const { store } = storeThat((save) => (hangs(save) ? never() : undefined))
+  const { agent } = agentOf([response], { checkpoints: store })
+  const controller = new AbortController()
+  const reading = collect(agent.stream('Go', { signal: controller.signal }))
+  await vi.advanceTimersByTimeAsync(100)
+  controller.abort()
+  await vi.advanceTimersByTimeAsync(1_001)
+  expect((await reading).error).toMatchObject({ name: 'AbortError', usage: {} })
+  expect(did).not.toContain('send')
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a store that hangs when it is read can be left by an abort (K1)', async () => {
+  const { agent } = agentOf([], { checkpoints: { ...memoryStore(), load: never } })
+  const controller = new AbortController()
+  const reading = collect(agent.resume('x', {}, { signal: controller.signal }))
+  await vi.advanceTimersByTimeAsync(100)
+  controller.abort()
+  await vi.advanceTimersByTimeAsync(1_001)
+  expect((await reading).error).toMatchObject({ name: 'AbortError' })
+})
+
+test('a slow store gets one save at a time, each of the newest state, and holds up no read and no model call (L15)', async () => {
+  let open = 0
+  let most = 0
+  const { store, saves } = storeThat(async () => {
+    most = Math.max(most, ++open)
+    await sleep(1_000)
+    open--
+  })
+  const responses = [1, 2, 3, 4, 5].map(() => respond(call('read', { ms: 10 })))
+  const { agent, model } = agentOf([...responses, respond(say('Done'))], { checkpoints: store })
+  const reading = collect(agent.stream('Go'))
+  await vi.advanceTimersByTimeAsync(60)
+  expect(model.requests).toHaveLength(6)
+  await vi.runAllTimersAsync()
+  expect((await reading).result?.text).toBe('Done')
+  expect(most).toBe(1)
+  expect(saves).toEqual(['running, 1 before-model', 'completed, between'])
+})
+
+test('an abort writes no checkpoint, and leaves the one there was (K1)', async () => {
+  const { store, saves } = storeThat(() => sleep(5))
+  const { agent } = agentOf([respond(call('read', { ms: 100 }), call('send', { ms: 100 }), call('put', { ms: 5 }))], {
+    checkpoints: store,
+  })
+  const controller = new AbortController()
+  const run = agent.stream('Go', { signal: controller.signal })
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(50)
+  const before = [saves.length, await store.load(run.id)]
+  controller.abort()
+  await vi.runAllTimersAsync()
+  expect((await reading).error).toMatchObject({ name: 'AbortError' })
+  expect([saves.length, await store.load(run.id)]).toEqual(before)
+})
+
+test.each(['heeds', 'ignores'])(
+  'a call whose tool %s the abort, as its run fails, has no result: a resume reads that it may have happened (L21, A12)',
+  async (what) => {
+    const { store } = storeThat()
+    const slow = tool({
+      ...worker('send', 'external'),
+      execute: (_, { signal }) =>
+        new Promise<string>((_, reject) => {
+          if (what === 'heeds') signal.addEventListener('abort', () => reject(new Error('stopped')))
+        }),
+    })
+    const failing = tool({
+      ...worker('read', 'read'),
+      execute: async () => {
+        await sleep(50)
+        throw new ModelError('no', { code: 'x', retryable: false })
+      },
+    })
+    const { agent } = agentOf([respond(call('send'), call('read'))], { checkpoints: store, tools: [slow, failing] })
+    const { events, error } = await settled(agent.stream('Go'))
+    expect(error).toMatchObject({ name: 'ModelError' })
+    const mended = agentOf([respond(say('Done'))], { checkpoints: store })
+    const { result } = await settled(mended.agent.resume(events[0]?.runId ?? ''))
+    expect(result).toMatchObject({ text: 'Done', unknown: ['call_1_1'] })
+    expect(did).toEqual(['read'])
+  },
+)
+
+test('without a store nothing is saved, and nothing waits (L1, L15)', async () => {
+  const { agent } = agentOf([respond(call('send')), respond(say('Done'))])
+  const { result } = await settled(agent.stream('Go'))
+  expect(result).toMatchObject({ text: 'Done' })
+  expect(result).not.toHaveProperty('checkpoint')
+})
+
+test('a store that has told of a conflict is not asked to save the run again (L19)', async () => {
+  const { store, saves } = storeThat(async (_, count) => {
+    await sleep(20)
+    if (count === 3) throw new CheckpointConflictError('r', 2, 5)
+  })
+  const calls = [call('read', { ms: 5 }), call('read', { ms: 50, n: 2 }), call('read', { ms: 100, n: 3 })]
+  const { agent } = agentOf([respond(...calls), respond(say('Done'))], { checkpoints: store })
+  const { error } = await settled(agent.stream('Go'))
+  expect(error).toBeInstanceOf(CheckpointConflictError)
+  expect(saves).toHaveLength(3)
+})

@@ -1,0 +1,156 @@
+/** From a run at work to its checkpoint. */
+
+import { addressOf } from '../interrupt/address.ts'
+import type { Address, Interrupt, PendingInterrupt } from '../interrupt/interrupt.ts'
+import { asJson } from '../json.ts'
+import { callsOf } from '../message.ts'
+import type { RunState } from '../run/run.ts'
+import type { Step } from '../run/step.ts'
+import { type CallEntry, isOpen } from '../tool-call/call-entry.ts'
+import type { CallRecord } from '../tool-call/call-record.ts'
+import { CHECKPOINT_FORMAT, type Checkpoint, checksumOf, type SavedCall, type SavedStep } from './checkpoint.ts'
+import { CheckpointStoreError } from './checkpoint-errors.ts'
+
+/**
+ * The run as it stands: what it has, not what it waits for; `end`: as its result has it. A copy that equals what is stored of it
+ * (L13).
+ *
+ * @throws {CheckpointStoreError} The run holds what JSON cannot.
+ */
+export function checkpointOf(
+  run: RunState,
+  status: Checkpoint['status'],
+  end?: Pick<Checkpoint, 'messages' | 'result'>,
+): Checkpoint {
+  try {
+    const state = JSON.parse(JSON.stringify({ ...stateOf(run, status), ...end })) as Omit<Checkpoint, 'checksum'>
+    return { ...state, checksum: checksumOf(state) }
+  } catch (cause) {
+    throw new CheckpointStoreError('take', run.id, 'its run holds what JSON cannot', { cause })
+  }
+}
+
+function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 'checksum'> {
+  const { saver, trace, unclaimed } = run
+  const { current, feedback } = run.steps
+  return {
+    format: CHECKPOINT_FORMAT,
+    runId: run.id,
+    agent: run.config.name ?? null,
+    revision: saver.revision,
+    status,
+    messages: run.history.messages,
+    usage: run.usage,
+    warnings: run.events.warnings,
+    steps: run.steps.begun,
+    ...(current && { step: savedStep(run, current) }),
+    calls: unclaimed?.calls ?? savedCalls(run),
+    background: unclaimed?.background ?? run.background.save(),
+    tools: unclaimed?.tools ?? run.setup.tools.map(({ name }) => name),
+    interrupts: interruptsOf(run),
+    questions: run.questions.save(),
+    values: run.values.save(),
+    sent: run.inbox.messages,
+    ...(feedback !== undefined && { feedback }),
+    unknown: run.unknown,
+    abandoned: run.calls.abandoned,
+    ...(trace && { trace }),
+  }
+}
+
+/** What waits for an answer: of calls in call order, then of a hook or wrap. */
+function interruptsOf(run: RunState): PendingInterrupt[] {
+  const { asking, unclaimed } = run
+  const own = asking ? [pending(run, addressOf(run, undefined, asking.by), asking.interrupt)] : []
+  const ofCalls = unclaimed?.interrupts.filter(({ id }) => own.every((one) => one.id !== id)) ?? interruptsOfCalls(run)
+  return [...ofCalls, ...own]
+}
+
+function interruptsOfCalls(run: RunState): PendingInterrupt[] {
+  return inCallOrder(run, run.calls.entries().filter(isOpen)).flatMap((entry): PendingInterrupt[] => {
+    const address = addressOf(run, entry)
+    const nested = entry.nested?.saved.interrupts ?? []
+    const own = entry.asking ? [pending(run, addressOf(run, entry, entry.asking.by), entry.asking.interrupt)] : []
+    return [...own, ...nested.map((inner) => ({ ...inner, address: [...address, ...inner.address] }))]
+  })
+}
+
+/** In the order in which the response asks for them; behind those what was called on the side. */
+function inCallOrder(run: RunState, entries: readonly CallEntry[]): CallEntry[] {
+  const last = run.history.messages.findLast((message) => message.role === 'assistant')
+  const ids = last?.role === 'assistant' ? callsOf(last).map(({ id }) => id) : []
+  const place = (entry: CallEntry): number =>
+    entry.maker ? place(entry.maker) : ids.indexOf(entry.id) + 1 || ids.length + 1
+  return entries.toSorted((a, b) => place(a) - place(b))
+}
+
+function pending(run: RunState, address: Address, { payload }: Interrupt): PendingInterrupt {
+  return { id: run.questions.nextId(run.id, address), address, payload }
+}
+
+function savedCalls(run: RunState): SavedCall[] {
+  return run.calls
+    .entries()
+    .filter((entry) => isNeeded(run, entry))
+    .map(savedCall)
+}
+
+/** Of steps that are over the history has it all; but a call that no response asked for is never made again. */
+function isNeeded(run: RunState, entry: CallEntry): boolean {
+  if (entry.discarded || entry.rest?.isOpen) return false
+  if (entry.maker) return isNeeded(run, entry.maker)
+  return !entry.asked || entry.step === run.steps.current?.number
+}
+
+function savedStep({ history }: RunState, step: Step): SavedStep {
+  const { number, phase, attempts, attempt, finishReason, candidate, direct } = step
+  return {
+    number,
+    phase,
+    done: [...step.done],
+    attempts,
+    ...(attempt !== undefined && { attempt }),
+    ...(finishReason !== undefined && { finishReason }),
+    added: history.placesSince(step.before),
+    ...(candidate && { candidate: history.messages.indexOf(candidate) }),
+    direct,
+  }
+}
+
+function savedCall(entry: CallEntry): SavedCall {
+  const { key, id, call, step, asked, provisional, maker, record, told, stopped } = entry
+  const { attempts, effect, outcomes } = record
+  const message = entry.course.end?.isCutOff ? undefined : entry.message
+  const done = entry.tool?.compensate && record.done
+  const undoing = done && doneAsJson(done)
+  const nested = entry.nested?.saved
+  return {
+    key,
+    id,
+    call,
+    step,
+    asked,
+    provisional,
+    ...(maker && { maker: maker.key }),
+    attempts,
+    ...(effect && !stopped && !asks(entry) && !nested && { effect }),
+    ...(!message && outcomes.length > 0 && { outcomes }),
+    ...(message && { message, told }),
+    ...(undoing && { done: undoing }),
+    ...(nested && !message && { nested }),
+  }
+}
+
+/** What asks starts from its top when it is answered (L7). */
+function asks({ asking, children }: CallEntry): boolean {
+  return asking !== undefined || children.some(asks)
+}
+
+/** What is no JSON cannot be undone after a resume. */
+function doneAsJson({ input, output }: NonNullable<CallRecord['done']>): SavedCall['done'] {
+  try {
+    return { input: asJson(input, 'input'), output: asJson(output, 'output') }
+  } catch {
+    return undefined
+  }
+}

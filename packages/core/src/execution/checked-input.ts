@@ -1,0 +1,42 @@
+/** The input of a call, checked by its tool's schema. */
+
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { ToolCall } from '../message.ts'
+import type { Awaitable } from '../middleware.ts'
+import type { Tool } from '../tool.ts'
+import { ToolInputError } from '../tool-errors.ts'
+import { unwrapJson } from './unwrap-json.ts'
+
+/**
+ * The input as the tool's schema gives it back. Objects and lists that a model wrote as JSON text, the whole input among
+ * them, are taken out of their strings where the schema wants none there and then accepts all of it (qC34).
+ *
+ * @throws {ToolInputError} The schema does not accept it (A13).
+ */
+export async function checkedInput(tool: Pick<Tool, 'name' | 'input'>, call: ToolCall): Promise<unknown> {
+  if (call.inputError !== undefined) throw new ToolInputError(tool.name, [{ path: '', message: call.inputError }])
+  const checking = validate(tool, call.input)
+  const result = checking instanceof Promise ? await checking : checking
+  if (!result.issues) return result.value
+  let { issues } = result
+  for (let input = call.input; ; ) {
+    const unwrapped = unwrapJson(input, issues.map(pathOf))
+    if (unwrapped === input) throw new ToolInputError(tool.name, result.issues.map(described))
+    const checked = await validate(tool, unwrapped)
+    if (!checked.issues) return checked.value
+    input = unwrapped
+    issues = checked.issues
+  }
+}
+
+function validate(tool: Pick<Tool, 'input'>, input: unknown): Awaitable<StandardSchemaV1.Result<unknown>> {
+  return tool.input['~standard'].validate(input)
+}
+
+function described(issue: StandardSchemaV1.Issue): { readonly path: string; readonly message: string } {
+  return { path: pathOf(issue).join('.'), message: issue.message }
+}
+
+function pathOf({ path = [] }: StandardSchemaV1.Issue): string[] {
+  return path.map((part) => String(typeof part === 'object' ? part.key : part))
+}

@@ -1,0 +1,29 @@
+/** A tool that the caller of a run executes: it asks for its result (M15). */
+
+import { interrupt } from '../interrupt/interrupt.ts'
+import { asJson } from '../json.ts'
+import type { Json, ToolCall } from '../message.ts'
+import type { Tool } from '../tool.ts'
+
+/**
+ * What the caller has answered, as the tool's `output` schema gives it back.
+ *
+ * @throws {Interrupt} It has not answered yet; the payload is the call.
+ * @throws {TypeError} The schema does not accept the answer: the model reads so, and may ask again.
+ */
+export async function answerOf(
+  tool: Tool,
+  { type, id, name, input }: ToolCall,
+  answers: readonly Json[],
+): Promise<unknown> {
+  const answer = answers.at(-1)
+  if (answer === undefined) throw interrupt({ type, id, name, input: asJson(input, 'the input') })
+  if (!tool.output) return answer
+  const checked = await tool.output['~standard'].validate(answer)
+  if (!checked.issues) return checked.value
+  const issues = checked.issues.map(({ message, path = [] }) => {
+    const where = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
+    return where ? `${where}: ${message}` : message
+  })
+  throw new TypeError(`the answer given for ${tool.name} does not fit its output: ${issues.join('; ')}`)
+}

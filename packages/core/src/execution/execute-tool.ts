@@ -1,0 +1,106 @@
+/** One execution of a tool, in its slot and its span. The innermost of `wrapToolCall`. */
+
+import type { Context } from '@opentelemetry/api'
+import { AgentError, RunStop } from '../errors.ts'
+import { cancelable, type Flow } from '../flow/flow.ts'
+import { timer } from '../flow/grace.ts'
+import type { ToolCall } from '../message.ts'
+import { record } from '../telemetry/content.ts'
+import { DISPATCH_QUEUED, TOOL_ARGUMENTS, TOOL_RESULT } from '../telemetry/semconv.ts'
+import { type OpenSpan, startToolSpan } from '../telemetry/spans.ts'
+import { traced } from '../telemetry/traced.ts'
+import type { Progress } from '../tool.ts'
+import type { CallEntry } from '../tool-call/call-entry.ts'
+import type { Execution } from './execution.ts'
+import { type InSlot, runFunction } from './tool-function.ts'
+import type { Host } from './tool-host.ts'
+
+/**
+ * Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call. One that goes on all the same gives
+ * its slot back when the grace time is over, so that a further execution need not wait for it (I9).
+ */
+export function executeTool<Result>(
+  host: Host<Result>,
+  entry: CallEntry,
+  call: ToolCall,
+  parent: Context,
+): Flow<Progress, Result> {
+  const own = new AbortController()
+  const signal = AbortSignal.any([entry.signal, own.signal])
+  const unstarted = host.halted ? AbortSignal.any([signal, host.halted]) : signal
+  const flow = takeSlot({ host, entry, call, parent, own, signal, unstarted })
+  return cancelable(flow, () => own.abort(new Error('the wrap that asked has left')))
+}
+
+type Asked<Result> = Omit<InSlot<Result>, 'slot' | 'askedAt' | 'early' | 'queued'>
+
+async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
+  const { host, entry, own, signal, unstarted } = asked
+  const known = host.known()
+  if (known) return known()
+  const { slots, askedAt, provisional: early } = entry
+  const came = performance.now()
+  const slot = await slots.take(entry, unstarted)
+  let late: ReturnType<typeof timer>
+  const left = () => {
+    late = timer(host.grace, () => slots.free(slot))
+  }
+  own.signal.addEventListener('abort', left, { once: true })
+  try {
+    unstarted.throwIfAborted()
+    const result = yield* inSpan({ ...asked, slot, askedAt, early, queued: performance.now() - came })
+    host.came({ result })
+    return result
+  } catch (error) {
+    if (!signal.aborted) host.came({ error })
+    if (error instanceof AgentError && !(error instanceof RunStop)) slots.keep(slot)
+    throw error
+  } finally {
+    clearTimeout(late)
+    slots.free(slot)
+  }
+}
+
+/** The span ends later, when the call is committed or discarded, but with the time at which the function settled. */
+function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
+  const { host, entry, signal, early } = place
+  const { capture } = host
+  let execution: Execution
+  return traced({
+    open: () => {
+      const attempt = ++entry.record.attempts
+      const open = startSpan(place, attempt)
+      execution = { open, early, capture, attempt, signal, started: open.started, children: [] }
+      entry.executions.push(execution)
+      return open
+    },
+    make: () => runFunction(place, execution),
+    done: ({ span }, result) => {
+      record(span, capture, () => ({ [TOOL_RESULT]: () => entry.record.done?.output }))
+      return result
+    },
+    failed: (error) => error,
+    ended: ({ span }, error) => {
+      if (entry.rest) record(span, capture, () => ({ [TOOL_ARGUMENTS]: () => entry.call.input }))
+      execution.ended = performance.now()
+      execution.aborted = signal.aborted
+      if (error !== undefined) execution.error = error
+    },
+  })
+}
+
+function startSpan<Result>(place: InSlot<Result>, attempt: number): OpenSpan {
+  const { host, entry, call, parent, early, queued } = place
+  const open = startToolSpan(host.tracer, parent, () => ({
+    tool: entry.tool?.name,
+    callId: entry.id,
+    agent: host.agent,
+    step: entry.step,
+    attempt,
+    early,
+    asked: entry.askers.flatMap(({ span }) => span?.spanContext() ?? []),
+    attributes: { [DISPATCH_QUEUED]: queued / 1000, ...host.attributes(), ...entry.attributes },
+  }))
+  record(open.span, host.capture, () => ({ [TOOL_ARGUMENTS]: () => call.input }))
+  return open
+}

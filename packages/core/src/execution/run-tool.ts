@@ -1,0 +1,146 @@
+/** A tool outside of any run, by the same path: input check, limits, span. */
+
+import { context } from '@opentelemetry/api'
+import { checkLimits, checkTime } from '../config.ts'
+import { drive } from '../flow/flow.ts'
+import type { ToolCall } from '../message.ts'
+import { Slots } from '../slots/slots.ts'
+import { captureOf } from '../telemetry/content.ts'
+import { metricsOf } from '../telemetry/metrics.ts'
+import type { TelemetryOptions } from '../telemetry/options.ts'
+import { tracerOf } from '../telemetry/spans.ts'
+import type { Progress, Tool } from '../tool.ts'
+import { CallEntry } from '../tool-call/call-entry.ts'
+import { endSpans } from '../tool-call/call-spans.ts'
+import { UnknownToolError } from '../tool-errors.ts'
+import { executeTool } from './execute-tool.ts'
+import { Latest } from './latest.ts'
+import type { Host } from './tool-host.ts'
+import { endState, type ToolStatus } from './tool-status.ts'
+
+export interface RunToolOptions {
+  /** Aborts it: `result` rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+  /** In place of the tool's own: milliseconds from the start of `execute`, a number above 0, or `Infinity`. */
+  readonly timeout?: number
+  /** Milliseconds that a function which was aborted is waited for. Default 1000. */
+  readonly grace?: number
+  readonly telemetry?: Pick<TelemetryOptions, 'tracerProvider' | 'meterProvider' | 'captureContent'>
+}
+
+/** A tool at work. Awaiting it gives what `result` gives. Nobody need await anything of it (I12). */
+export interface ToolRun<Output> extends PromiseLike<Output> {
+  readonly callId: string
+  /**
+   * What the tool reports from now on, the last report first; ends when `result` has settled. A reader that is slow gets
+   * the newest alone; one that leaves does not stop the tool. Can be read by many.
+   */
+  readonly progress: AsyncIterable<Progress>
+  /**
+   * What the tool gave, or threw, the same object. Rejects with {@link ToolInputError}, {@link ToolBusyError},
+   * {@link ToolTimeoutError}, {@link ToolCancelledError}, or the signal's reason; with {@link ConfigError} if the options
+   * cannot work.
+   */
+  readonly result: Promise<Output>
+  /** Gives `true`, or `false` if it had settled. Throws {@link NotCancelableError} if the tool forbids it (I5). */
+  cancel(): boolean
+  status(): ToolStatus
+}
+
+/** Starts a tool with this input, as its schema takes it (I11). */
+export function runTool<Input, Output>(
+  tool: Tool<Input, Output>,
+  input: unknown,
+  options: RunToolOptions = {},
+): ToolRun<Output> {
+  const { grace = 1_000 } = options
+  const entry = entryOf(tool, input)
+  const latest = new Latest<Progress>()
+  const result = work<Output>(tool, entry, { ...options, grace }, (progress) =>
+    latest.set(entry.status.report(progress)),
+  ).finally(() => latest.end())
+  result.catch(() => undefined)
+  return {
+    callId: entry.id,
+    progress: latest,
+    result,
+    cancel: () => entry.cancel(grace),
+    status: () => entry.status.read(),
+    then: (fulfilled, rejected) => result.then(fulfilled, rejected),
+  }
+}
+
+function entryOf(tool: Tool, input: unknown): CallEntry {
+  const call: ToolCall = { type: 'tool-call', id: crypto.randomUUID(), name: tool.name, input }
+  return new CallEntry({
+    key: call.id,
+    call,
+    tool,
+    step: 0,
+    parent: context.active(),
+    slots: new Slots(),
+  })
+}
+
+type Options = RunToolOptions & { readonly grace: number }
+
+async function work<Output>(
+  tool: Tool,
+  entry: CallEntry,
+  options: Options,
+  report: (progress: Progress) => void,
+): Promise<Output> {
+  const { signal, grace, telemetry } = options
+  const metrics = metricsOf(telemetry)
+  const abort = () => entry.abort(signal?.reason, grace)
+  let ok = false
+  try {
+    checkLimits('tool', tool)
+    checkLimits('options', options)
+    checkTime('options.grace', grace)
+    signal?.addEventListener('abort', abort, { once: true })
+    if (signal?.aborted) abort()
+    const flow = executeTool(hostOf<Output>(tool, options), entry, entry.call, entry.parent)
+    const given = await Promise.race([
+      drive(flow, (progress) => {
+        // It would go on all the same (I14).
+        entry.signal.throwIfAborted()
+        report(progress)
+      }),
+      entry.abandoned.then(() => Promise.reject(entry.signal.reason as Error)),
+    ])
+    entry.signal.throwIfAborted()
+    ok = true
+    return given
+  } catch (error) {
+    throw entry.signal.aborted ? entry.signal.reason : error
+  } finally {
+    signal?.removeEventListener('abort', abort)
+    entry.settle({})
+    entry.status.end(endState(entry, ok))
+    endSpans(entry, metrics)
+  }
+}
+
+/** What a tool gives alone is its output, as it is. */
+function hostOf<Output>(tool: Tool, { timeout, grace, telemetry }: Options): Host<Output> {
+  return {
+    tracer: tracerOf(telemetry),
+    capture: captureOf(telemetry?.captureContent),
+    agent: undefined,
+    grace,
+    timeout: timeout ?? tool.timeout,
+    halted: undefined,
+    attributes: () => ({}),
+    answers: () => [],
+    warn: () => undefined,
+    save: undefined,
+    known: () => undefined,
+    came: () => undefined,
+    threw: () => undefined,
+    viewOf: () => undefined,
+    resultOf: (_call, _tool, output) => output as Output,
+    givenOnNeeds: () => Promise.reject(new TypeError('a tool alone has its whole input')),
+    unknown: (call) => Promise.reject(new UnknownToolError(call.name, [])),
+  }
+}

@@ -1,0 +1,154 @@
+/** What an execution does in its slot: it checks the input, waits for what the call touches, and calls the tool's function. */
+
+import type { Context } from '@opentelemetry/api'
+import { RunStop } from '../errors.ts'
+import type { Flow } from '../flow/flow.ts'
+import type { ToolCall } from '../message.ts'
+import { type Given, givenOf } from '../needs/needs.ts'
+import type { Slot } from '../slots/caller.ts'
+import { set } from '../telemetry/attributes.ts'
+import { DISPATCH_LAG, DISPATCH_QUEUED, TOOL_EFFECT } from '../telemetry/semconv.ts'
+import type { Effect, NeedsContext, Progress, Tool, ToolContext } from '../tool.ts'
+import { type CallEffect, isWithin, judgeCall } from '../tool-call/call-effect.ts'
+import type { CallEntry } from '../tool-call/call-entry.ts'
+import { checkedInput } from './checked-input.ts'
+import { answerOf } from './client-tool.ts'
+import type { Execution } from './execution.ts'
+import { TimeLimit } from './time-limit.ts'
+import type { Host } from './tool-host.ts'
+
+/** An execution that has its slot. */
+export interface InSlot<Result> {
+  readonly host: Host<Result>
+  readonly entry: CallEntry
+  readonly call: ToolCall
+  /** What its span nests under. */
+  readonly parent: Context
+  /** Aborts this execution alone. */
+  readonly own: AbortController
+  /** Aborted so, or with its call. */
+  readonly signal: AbortSignal
+  /** The signal as long as the function is not entered: aborts, too, when nothing new may start. */
+  readonly unstarted: AbortSignal
+  readonly slot: Slot
+  /** What the call was when it asked for that: since when it could be executed, and whether it was provisional. */
+  readonly askedAt: number
+  readonly early: boolean
+  /** Milliseconds it waited for that. */
+  readonly queued: number
+}
+
+export async function* runFunction<Result>(place: InSlot<Result>, execution: Execution): Flow<Progress, Result> {
+  const { host, entry, call, signal } = place
+  const { tool } = entry
+  if (!tool) return await host.unknown(call)
+  const whole = entry.rest ? undefined : await checkedInput(tool, call)
+  const given = entry.rest ? await host.givenOnNeeds(call) : givenOf(tool, whole)
+  signal.throwIfAborted()
+  // What has started with the members its tool needs is declared a `read`, and names no keys.
+  const does = judged(place, execution, tool, whole)
+  const checked = performance.now()
+  try {
+    const ready = () => !entry.provisional || isWithin(does, entry.most)
+    await entry.slots.begin(place.slot, { keys: does.keys, ready }, place.unstarted)
+  } catch (error) {
+    // Made after a resume, it is the same attempt.
+    if (error instanceof RunStop) entry.record.attempts--
+    throw error
+  }
+  begun(place, execution, checked)
+  if (host.save && does.effect !== 'read') await saveEffect(place, does.effect, host.save)
+  else entry.record.effect = does.effect
+  entered(place, execution)
+  const context = contextOf(place, execution, tool, given)
+  const limit = timeLimit(place, execution, tool)
+  try {
+    const output = tool.execute
+      ? yield* limit.outcome(tool.execute(given.input, context))
+      : await answerOf(tool, call, context.answers)
+    entry.record.done = { input: given.input, output }
+    return host.resultOf(call, tool, output)
+  } catch (error) {
+    host.threw(error)
+    throw error
+  } finally {
+    limit.over()
+  }
+}
+
+function judged<Result>({ host }: InSlot<Result>, { open }: Execution, tool: Tool, input: unknown): CallEffect {
+  const does = judgeCall(tool, input)
+  if (does.problem !== undefined) host.warn(`what ${tool.name} does: ${does.problem}`)
+  set(open.span, () => ({ [TOOL_EFFECT]: does.effect }))
+  return does
+}
+
+/** It may begin. `checked`: since when it has waited for that, in `performance.now()`. */
+function begun<Result>({ queued }: InSlot<Result>, execution: Execution, checked: number): void {
+  execution.started = performance.now()
+  set(execution.open.span, () => ({ [DISPATCH_QUEUED]: (queued + execution.started - checked) / 1000 }))
+}
+
+/** From here on the call may have happened, whatever comes: unless that cannot be kept (L15). */
+async function saveEffect<Result>(
+  { entry: { record }, unstarted }: InSlot<Result>,
+  effect: Effect,
+  save: () => Promise<void>,
+): Promise<void> {
+  const before = record.effect
+  record.effect = effect
+  try {
+    await save()
+    unstarted.throwIfAborted()
+  } catch (error) {
+    record.effect = before
+    throw error
+  }
+}
+
+function entered<Result>({ entry, askedAt }: InSlot<Result>, execution: Execution): void {
+  if (execution.attempt === 1) {
+    execution.lag = (performance.now() - askedAt) / 1000
+    set(execution.open.span, () => ({ [DISPATCH_LAG]: execution.lag }))
+  }
+  entry.status.begin()
+}
+
+function contextOf<Result>(
+  { host, entry, signal }: InSlot<Result>,
+  execution: Execution,
+  tool: Tool,
+  { rest }: Given,
+): ToolContext & Partial<NeedsContext<unknown>> {
+  const run = host.viewOf({ context: execution.open.context, source: tool.name, call: entry, execution })
+  return {
+    callId: entry.call.id,
+    get idempotencyKey() {
+      return entry.key
+    },
+    attempt: execution.attempt,
+    answers: host.answers(),
+    signal,
+    ...(run && { run }),
+    ...(entry.warmUp && { warmed: entry.warmUp.use() }),
+    ...(rest && { rest: entry.status.waitFor(rest) }),
+  }
+}
+
+/** What the function has called is cut off with it. */
+function timeLimit<Result>({ host, own, signal }: InSlot<Result>, execution: Execution, tool: Tool): TimeLimit {
+  const { timeout: ms, grace } = host
+  return new TimeLimit({
+    tool: tool.name,
+    ms,
+    grace,
+    signal,
+    abort(reason) {
+      own.abort(reason)
+      for (const child of execution.children) child.abort(reason, grace)
+    },
+    abandoned() {
+      execution.abandoned = true
+    },
+  })
+}

@@ -1,0 +1,45 @@
+/** Where a tool is executed: in a run, or alone. What differs between the two is all here. */
+
+import type { Attributes, Tracer } from '@opentelemetry/api'
+import type { Json, ToolCall } from '../message.ts'
+import type { Awaitable, Run } from '../middleware.ts'
+import type { Given } from '../needs/needs.ts'
+import type { Actor } from '../run/run-view.ts'
+import type { CaptureContent } from '../telemetry/content.ts'
+import type { Tool } from '../tool.ts'
+
+export interface Host<Result> {
+  readonly tracer: Tracer | undefined
+  /** What the spans hold of inputs, results and errors. */
+  readonly capture: CaptureContent
+  /** The agent's name. */
+  readonly agent: string | undefined
+  /** How long a function that was aborted is waited for, in milliseconds. */
+  readonly grace: number
+  /** In milliseconds, for this tool. */
+  readonly timeout: number | undefined
+  /** Aborts when nothing new may start. */
+  readonly halted: AbortSignal | undefined
+  /** Put on the span when it opens. */
+  attributes(): Attributes
+  /** What the call has been answered (L7). */
+  answers(): readonly Json[]
+  /** What went wrong beside the call. */
+  warn(message: string): void
+  /** Resolves when it is known, whatever comes, that the call may have happened (L15). Absent where nothing is kept. */
+  readonly save: (() => Promise<void>) | undefined
+  /** What an execution of a run before this one came to, given or thrown: it is not made again (L8). */
+  known(): (() => Result) | undefined
+  /** What this one came to, unless it was aborted. */
+  came(outcome: { readonly result: Result } | { readonly error: unknown }): void
+  /** What the function threw. */
+  threw(error: unknown): void
+  /** The run as the function sees it; alone there is none. */
+  viewOf(actor: Actor): Run | undefined
+  /** What comes of an output. */
+  resultOf(call: ToolCall, tool: Tool, output: unknown): Result
+  /** What the function is given of a call that has started with the members its tool needs. */
+  givenOnNeeds(call: ToolCall): Promise<Given>
+  /** What comes of a call to a tool there is not. */
+  unknown(call: ToolCall): Awaitable<Result>
+}

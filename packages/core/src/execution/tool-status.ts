@@ -1,0 +1,119 @@
+/** How a call is doing: what {@link Run.toolStatus} tells of it (I6). */
+
+import { watched } from '../needs/watched.ts'
+import type { Progress } from '../tool.ts'
+import type { CallEntry } from '../tool-call/call-entry.ts'
+import { ToolTimeoutError } from '../tool-errors.ts'
+
+/**
+ * `queued`: its function has not been entered. `abandoned`: it went on when it was no longer waited for, whatever had stopped it.
+ */
+export type ToolState = 'queued' | 'running' | 'ok' | 'error' | 'cancelled' | 'timed-out' | 'abandoned'
+
+export interface ToolStatus {
+  readonly state: ToolState
+  /** As it was reported last: from 0 to 1, never going down. */
+  readonly progress?: number
+  readonly message?: string
+  /** When its function was entered first. Milliseconds since the epoch, with fractions. */
+  readonly startedAt?: number
+  /** When the call had settled, all its wraps out; of one that an earlier run of a checkpoint made, when that was resumed. */
+  readonly endedAt?: number
+  /** Of one that started with the members its tool needs: how long its function has waited for the others, in milliseconds. */
+  readonly waitedMs?: number
+}
+
+/** A call is forgotten when so many more have ended. */
+const MOST_ENDED = 1_000
+
+/**
+ * Which of a run's calls have ended, and how long each is remembered. Without timers: a call is forgotten when it is asked
+ * for.
+ */
+export class EndedCalls {
+  #count = 0
+
+  /** The number of a call that ends, from 1. */
+  next(): number {
+    return ++this.#count
+  }
+
+  /** What is told of a call, if it is remembered: until `ms` milliseconds after its end. */
+  remembered(status: CallStatus, ms: number): ToolStatus | undefined {
+    const { ended } = status
+    const forgotten = ended && (performance.now() - ended.at >= ms || this.#count - ended.number >= MOST_ENDED)
+    return forgotten ? undefined : status.read()
+  }
+}
+
+/** How a call that has settled ended; to be asked before its spans do. */
+export function endState({ signal, executions, isAbandoned }: CallEntry, ok: boolean): ToolState {
+  if (ok) return 'ok'
+  if (isAbandoned) return 'abandoned'
+  if (signal.aborted) return 'cancelled'
+  return executions.at(-1)?.error instanceof ToolTimeoutError ? 'timed-out' : 'error'
+}
+
+/** Of one call. Times: `performance.now()`. */
+export class CallStatus {
+  #state: ToolState = 'queued'
+  #progress: number | undefined
+  #message: string | undefined
+  #started: number | undefined
+  #waited = 0
+  #waitsSince: number | undefined
+  ended: { readonly at: number; readonly number: number } | undefined
+
+  /** Its function is entered. */
+  begin(): void {
+    this.#started ??= performance.now()
+    this.#state = 'running'
+  }
+
+  /** The rest of the call's input, as its function is given it: how long that waits for it is noted. */
+  waitFor<T>(rest: Promise<T>): Promise<T> {
+    return watched(rest, () => {
+      this.#waitsSince = performance.now()
+      const over = () => this.#waitOver()
+      rest.then(over, over)
+    })
+  }
+
+  #waitOver(): void {
+    if (this.#waitsSince !== undefined) this.#waited += performance.now() - this.#waitsSince
+    this.#waitsSince = undefined
+  }
+
+  /**
+   * What a tool yielded, as it is shown: progress is clamped to 0..1 and never goes down; a lower or non-finite one shows as the
+   * last (I2).
+   */
+  report({ progress, message, metadata }: Progress): Progress {
+    if (progress !== undefined && Number.isFinite(progress))
+      this.#progress = Math.max(this.#progress ?? 0, Math.min(progress, 1))
+    if (message !== undefined) this.#message = message
+    return {
+      ...(progress !== undefined && this.#progress !== undefined && { progress: this.#progress }),
+      ...(message !== undefined && { message }),
+      ...(metadata !== undefined && { metadata }),
+    }
+  }
+
+  /** `number`: how many calls of its run have ended by now. */
+  end(state: ToolState, number = 0): void {
+    this.#state = state
+    this.#waitOver()
+    this.ended = { at: performance.now(), number }
+  }
+
+  read(): ToolStatus {
+    return {
+      state: this.#state,
+      ...(this.#progress !== undefined && { progress: this.#progress }),
+      ...(this.#message !== undefined && { message: this.#message }),
+      ...(this.#started !== undefined && { startedAt: performance.timeOrigin + this.#started }),
+      ...(this.#waited > 0 && { waitedMs: this.#waited }),
+      ...(this.ended && { endedAt: performance.timeOrigin + this.ended.at }),
+    }
+  }
+}

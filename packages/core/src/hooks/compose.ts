@@ -1,0 +1,139 @@
+/** The onion: how the wraps of a list of middlewares become one. Each layer has its own span and context. */
+
+import type { Context } from '@opentelemetry/api'
+import { AgentError, MiddlewareError, messageOf } from '../errors.ts'
+import { close, type Flow } from '../flow/flow.ts'
+import { within } from '../flow/grace.ts'
+import type { Middleware, Run } from '../middleware.ts'
+import type { RunState } from '../run/run.ts'
+import { viewOf } from '../run/run-view.ts'
+import { set } from '../telemetry/attributes.ts'
+import { failureOf } from '../telemetry/error-type.ts'
+import { setError } from '../telemetry/exception.ts'
+import { MIDDLEWARE_NEXT_CALLS, OUTCOME } from '../telemetry/semconv.ts'
+import { endSpan, startMiddlewareSpan } from '../telemetry/spans.ts'
+import { traced } from '../telemetry/traced.ts'
+import type { CallEntry } from '../tool-call/call-entry.ts'
+
+/** A flow-maker that is told the context it stands in. */
+export type Layer<Request, Event, Result> = (request: Request, parent: Context) => Flow<Event, Result>
+
+/** One of the three kinds of wraps. */
+export interface WrapKind<Request, Event, Result> {
+  readonly hook: 'wrapAgent' | 'wrapModel' | 'wrapToolCall'
+  of(middleware: Middleware): Wrap<Request, Event, Result> | undefined
+  /** Whether a wrap returned what it must. */
+  isResult(value: unknown): boolean
+  /** Whether a throw that is no `AgentError` is the middleware's own: a tool's passes through as it is (C17, C18). */
+  readonly ownsThrows: boolean
+  /** Of `wrapToolCall`: the call it goes round. */
+  readonly call?: CallEntry
+  /** Told of each event that a wrap lets up. */
+  seen?(event: Event): void
+  /** What a wrap leaves behind waits for nothing more: a generator that waits can be closed only when that has come. */
+  cancel?(): void
+}
+
+type Wrap<Request, Event, Result> = (
+  request: Request,
+  next: (request: Request) => Flow<Event, Result>,
+  run: Run,
+) => Flow<Event, Result>
+
+interface Typed {
+  readonly type?: string | undefined
+}
+
+/** All wraps of a kind round `core`; the first middleware is the outermost. */
+export function compose<Request, Event extends Typed, Result>(
+  run: RunState,
+  kind: WrapKind<Request, Event, Result>,
+  core: Layer<Request, Event, Result>,
+): Layer<Request, Event, Result> {
+  return run.middleware.reduceRight((inner, middleware) => {
+    const wrap = kind.of(middleware)
+    return wrap ? layer(run, kind, middleware.name, wrap, inner) : inner
+  }, core)
+}
+
+function layer<Request, Event extends Typed, Result>(
+  run: RunState,
+  kind: WrapKind<Request, Event, Result>,
+  name: string,
+  wrap: Wrap<Request, Event, Result>,
+  inner: Layer<Request, Event, Result>,
+): Layer<Request, Event, Result> {
+  const place = { middleware: name, hook: kind.hook }
+  return (request, parent) => {
+    const { call } = kind
+    const made: Flow<Event, Result>[] = []
+    let out = false
+    let answered = false
+    let thrown: unknown
+    /** What the wrap leaves behind is closed, innermost first (C15); nothing more is made for it (C16). */
+    const leave = () => {
+      out = true
+      kind.cancel?.()
+      return Promise.allSettled(made.map(close))
+    }
+    return traced({
+      open: () => {
+        const open = startMiddlewareSpan(run.tracer, parent, name, kind.hook, run.steps.begun)
+        run.spans.add(open.span)
+        return open
+      },
+      make: ({ context }) => {
+        const next = (request: Request) => {
+          if (out) throw new MiddlewareError(name, kind.hook, 'next was called after the wrap had ended')
+          const flow = inner(request, context)
+          made.push(flow)
+          return flow
+        }
+        const outside = kind.hook === 'wrapAgent'
+        return wrap(
+          request,
+          next,
+          viewOf(run, { context, source: name, hook: kind.hook, outside, ...(call && { call }) }),
+        )
+      },
+      event: (event) => {
+        kind.seen?.(event)
+        return event.type === 'custom' ? { source: name, ...event } : event
+      },
+      closing: () => void leave(),
+      done: (_, result) => {
+        if (kind.isResult(result)) {
+          run.answered(place, call)
+          answered = made.length === 0
+          return result
+        }
+        throw new MiddlewareError(name, kind.hook, 'the wrap returned no result; return what next(…) returned')
+      },
+      failed: (error) => {
+        thrown = error
+        run.threw(error, place, call)
+        return kind.ownsThrows ? blame(run, name, kind.hook, error) : error
+      },
+      async ended({ span }, error) {
+        await within(run.config.grace, leave())
+        if (!run.spans.delete(span)) return
+        set(span, () => ({
+          [MIDDLEWARE_NEXT_CALLS]: made.length,
+          [OUTCOME]: answered && !call ? 'completed' : undefined,
+        }))
+        // What is thrown once its call was aborted answers the abort.
+        if (!call?.signal.aborted && failureOf(error)) setError(span, thrown, run.capture)
+        // What became of the answer is known when the fate of its call is, unless nobody waits for it any more.
+        if (answered && call && !call.settled) call.answers.push({ span, ended: performance.now() })
+        else endSpan(span)
+      },
+    })
+  }
+}
+
+/** Core's own errors pass as they are, and so does what an abort brought about; anything else is the middleware's (C17). */
+export function blame(run: RunState, middleware: string, hook: string, thrown: unknown): unknown {
+  if (thrown instanceof AgentError) return thrown
+  if (run.signal.aborted) return run.signal.reason
+  return new MiddlewareError(middleware, hook, `threw ${messageOf(thrown)}`, { cause: thrown })
+}

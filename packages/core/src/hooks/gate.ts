@@ -1,0 +1,83 @@
+/** The final-answer gate: an answer stands when it fits the output schema and one round of hooks accepts throughout. */
+
+import { MiddlewareError, type OutputError } from '../errors.ts'
+import { callsOf, type Message, textOf } from '../message.ts'
+import { checkOutput, feedbackOf, OUTPUT_ORIGIN } from '../model-call/output.ts'
+import type { RunState } from '../run/run.ts'
+import type { Answer, Step } from '../run/step.ts'
+import { askHook } from './hooks.ts'
+
+/** What the model reads when a hook rejects an answer and says nothing (E11). */
+export const DEFAULT_FEEDBACK = 'This answer was not accepted. Please try again.'
+
+export interface Accepted {
+  /** As the last hook left it (E7). */
+  readonly message: Answer
+  /** What the output schema made of it. */
+  readonly output: unknown
+}
+
+/**
+ * Asks the output schema, then the hooks, first to last; the first rejection ends the round (E6, M14). Gives the answer that
+ * stands, or nothing: then the feedback is in the history.
+ */
+export async function askGate(run: RunState, step: Step, candidate: Answer): Promise<Accepted | undefined> {
+  const { output } = run.config
+  let answer = candidate
+  let { value, misfit } = await checkOutput(output, answer)
+  if (output && misfit) {
+    step.candidate = undefined
+    const feedback = reject(run, feedbackOf(misfit, output, run.setup.model), OUTPUT_ORIGIN, misfit)
+    await run.events.tell({ type: 'answer-rejected', middleware: OUTPUT_ORIGIN, feedback })
+    return undefined
+  }
+  for (const middleware of run.middleware) {
+    if (step.done.has(middleware.name)) continue
+    const state = { messages: answersLast(run, answer), finishReason: step.finishReason ?? 'other' }
+    const verdict = await askHook(run, middleware, state)
+    step.done.add(middleware.name)
+    if (!verdict) continue
+    if (!verdict.accept) {
+      step.candidate = undefined
+      const feedback = reject(run, verdict.feedback ?? '', middleware.name)
+      await run.events.tell({ type: 'answer-rejected', middleware: middleware.name, feedback })
+      return undefined
+    }
+    if (!verdict.message) continue
+    if (callsOf(verdict.message).length > 0) {
+      throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', 'an accepted message cannot have tool calls')
+    }
+    answer = run.history.replaceAnswer(answer, verdict.message)
+    step.candidate = answer
+    ;({ value, misfit } = await checkOutput(output, answer))
+    if (misfit) {
+      const problem = 'an accepted message must fit the output schema'
+      throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', problem, { cause: misfit })
+    }
+  }
+  return { message: answer, output: value }
+}
+
+/** A direct result may stand before those of later calls: the gate sees it last all the same (E8). */
+function answersLast({ history: { last, messages } }: RunState, answer: Answer): readonly Message[] {
+  return last === answer ? messages : [...messages.filter((message) => message !== answer), answer]
+}
+
+/** An answer was not accepted: the model reads why. */
+function reject(
+  run: RunState,
+  feedback: string | readonly Message[],
+  origin: string,
+  misfit?: OutputError,
+): string | readonly Message[] {
+  const empty = feedback.length === 0
+  if (empty) {
+    const message = `${origin} rejected an answer without feedback`
+    run.events.warn({ code: 'empty-feedback', message, source: 'core' })
+  }
+  const said = empty ? DEFAULT_FEEDBACK : feedback
+  const messages = typeof said === 'string' ? [{ role: 'user', content: said } as const] : said
+  for (const message of messages) run.history.append(message.role === 'user' ? { origin, ...message } : message)
+  run.steps.rejected(typeof said === 'string' ? said : said.map(textOf).join('\n'), misfit)
+  return said
+}

@@ -1,0 +1,95 @@
+/** Before… and after… hooks: data in, changed data out. Each has its own span. */
+
+import { context } from '@opentelemetry/api'
+import { MiddlewareError } from '../errors.ts'
+import type { AgentSetup, AgentState, Awaitable, Middleware, Run, Verdict } from '../middleware.ts'
+import type { RunState } from '../run/run.ts'
+import { viewOf } from '../run/run-view.ts'
+import type { Step } from '../run/step.ts'
+import { set } from '../telemetry/attributes.ts'
+import { failureOf } from '../telemetry/error-type.ts'
+import { setError } from '../telemetry/exception.ts'
+import { MIDDLEWARE_VERDICT } from '../telemetry/semconv.ts'
+import { endSpan, startMiddlewareSpan } from '../telemetry/spans.ts'
+import { blame } from './compose.ts'
+import { verdictProblem } from './hook-problems.ts'
+
+/** The set-up as all `beforeAgent`s leave it. One that gives back nothing leaves it as it is. */
+export async function runSetupHooks(run: RunState): Promise<AgentSetup> {
+  let { setup } = run.config
+  for (const middleware of run.middleware) {
+    const call = middleware.beforeAgent?.bind(middleware)
+    const changed = call && (await runHook(run, middleware.name, 'beforeAgent', call, setup))
+    if (changed) setup = changed
+  }
+  return setup
+}
+
+/**
+ * The history as all hooks of a name leave it: before… first to last, after… last to first. Each that has finished is remembered,
+ * and so is what it changed (L8). `problem` says what is wrong with what a hook gave back, if anything is.
+ */
+export async function runStateHooks(
+  run: RunState,
+  { done }: Step,
+  hook: 'beforeModel' | 'afterModel',
+  problem: Problem<AgentState>,
+): Promise<void> {
+  for (const middleware of hook === 'afterModel' ? run.middleware.toReversed() : run.middleware) {
+    const call = done.has(middleware.name) ? undefined : middleware[hook]?.bind(middleware)
+    const { messages } = run.history
+    const changed = call && (await runHook(run, middleware.name, hook, call, { messages }, problem))
+    if (changed) run.history.remember(changed)
+    done.add(middleware.name)
+  }
+}
+
+/** Asks one middleware about an answer. */
+export function askHook(run: RunState, middleware: Middleware, state: AgentState): Promise<Verdict | void> {
+  const call = middleware.beforeFinalAnswer?.bind(middleware)
+  return call ? runHook(run, middleware.name, 'beforeFinalAnswer', call, state, verdictProblem) : NOTHING
+}
+
+const NOTHING = Promise.resolve()
+
+type HookFunction<Data, Result> = (data: Data, run: Run) => Awaitable<Result>
+
+/** Says what is wrong with what a hook gave back. */
+type Problem<Result> = (result: NonNullable<Result>) => string | undefined
+
+async function runHook<Data, Result>(
+  run: RunState,
+  name: string,
+  hook: string,
+  call: HookFunction<Data, Result>,
+  data: Data,
+  problem?: Problem<Exclude<Result, void>>,
+): Promise<Result | undefined> {
+  run.signal.throwIfAborted()
+  const place = { middleware: name, hook }
+  const open = startMiddlewareSpan(run.tracer, run.context, name, hook, run.steps.begun)
+  run.spans.add(open.span)
+  const view = viewOf(run, { context: open.context, source: name, hook })
+  try {
+    const result = await context.with(open.context, () => call(data, view))
+    run.signal.throwIfAborted()
+    // A set-up is built anew by each resume, which finds the answers again.
+    if (hook !== 'beforeAgent') run.answered(place)
+    const wrong = result && problem?.(result as NonNullable<Exclude<Result, void>>)
+    if (wrong) throw new MiddlewareError(name, hook, wrong)
+    if (hook === 'beforeFinalAnswer')
+      set(open.span, () => ({ [MIDDLEWARE_VERDICT]: rejects(result) ? 'reject' : 'accept' }))
+    return result
+  } catch (thrown) {
+    run.threw(thrown, place)
+    const error = blame(run, name, hook, thrown)
+    if (failureOf(error)) setError(open.span, thrown, run.capture)
+    throw error
+  } finally {
+    if (run.spans.delete(open.span)) endSpan(open.span)
+  }
+}
+
+function rejects(verdict: unknown): boolean {
+  return typeof verdict === 'object' && verdict !== null && 'accept' in verdict && verdict.accept === false
+}

@@ -1,0 +1,391 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import {
+  type AgentOptions,
+  type AssistantMessage,
+  ConfigError,
+  createAgent,
+  type Middleware,
+  type Model,
+  type ModelEvent,
+  map,
+  type ToolCall,
+  tool,
+} from '../index.ts'
+import { scriptedModel } from '../testing.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+/** Lets the reader catch up with everything that has been emitted by now. */
+const pause = (ms = 1) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Every hook and wrap there is; each tells of itself once the reader has seen what came before it. */
+function recording(name: string, record: (line: string) => void): Middleware {
+  const told = async (line: string) => {
+    await pause()
+    record(`${line} ${name}`)
+  }
+  const seen =
+    (kind: string) =>
+    <Event extends { readonly type?: string | undefined }>(event: Event): Event => {
+      record(`${kind} ${name} sees ${event.type ?? 'progress'}`)
+      return event
+    }
+  return {
+    name,
+    beforeAgent: () => told('beforeAgent'),
+    beforeModel: () => told('beforeModel'),
+    afterModel: () => told('afterModel'),
+    beforeFinalAnswer: () => told('beforeFinalAnswer'),
+    async *wrapAgent(setup, next) {
+      await told('wrapAgent in')
+      const result = yield* next(setup)
+      await told('wrapAgent out')
+      return result
+    },
+    async *wrapModel(request, next) {
+      await told('wrapModel in')
+      const message = yield* map(next(request), seen('wrapModel'))
+      await told('wrapModel out')
+      return message
+    },
+    async *wrapToolCall(call, next) {
+      await told('wrapToolCall in')
+      const message = yield* map(next(call), seen('wrapToolCall'))
+      await told('wrapToolCall out')
+      return message
+    },
+  }
+}
+
+/** Runs it with one recorder for hooks, wraps and reader; `record` is for what the options tell themselves. */
+async function recorded(make: (record: (line: string) => void) => AgentOptions): Promise<string[]> {
+  const lines: string[] = []
+  const record = (line: string) => void lines.push(line)
+  const run = createAgent(make(record)).stream('Go')
+  const read = (async () => {
+    for await (const event of run) record('callId' in event ? `${event.type} ${event.callId}` : event.type)
+  })()
+  await vi.runAllTimersAsync()
+  await read
+  return lines
+}
+
+/** Says what it is told to, event by event, `gap` ms apart. */
+function speaking(record: (line: string) => void, answers: readonly (readonly ModelEvent[])[], gap = 1): Model {
+  let next = 0
+  return {
+    provider: 'own',
+    id: 'own-1',
+    async *stream() {
+      await pause()
+      record('model')
+      const content: AssistantMessage['content'][number][] = []
+      for (const event of answers[next++] ?? []) {
+        yield event
+        await pause(gap)
+        if (event.type === 'text-delta') content.push({ type: 'text', text: event.delta })
+        if (event.type === 'tool-call') content.push(event.call)
+      }
+      record('message')
+      return { role: 'assistant', content, finishReason: 'stop' }
+    },
+  }
+}
+
+const answer: readonly ModelEvent[] = [{ type: 'text-delta', delta: 'Hi' }]
+
+test('of a run [A, B] the outer hooks and wraps stand round the steps (C2, C3)', async () => {
+  const outer = (record: (line: string) => void, name: string): Middleware => {
+    const { beforeAgent, wrapAgent } = recording(name, record)
+    return { name, ...(beforeAgent && { beforeAgent }), ...(wrapAgent && { wrapAgent }) }
+  }
+  const lines = await recorded((record) => ({
+    model: speaking(record, [answer]),
+    middleware: [outer(record, 'A'), outer(record, 'B')],
+  }))
+  expect(lines).toEqual([
+    'run-start',
+    'beforeAgent A',
+    'beforeAgent B',
+    'wrapAgent in A',
+    'wrapAgent in B',
+    'step-start',
+    'attempt-start',
+    'model',
+    'text-delta',
+    'message',
+    'step-end',
+    'wrapAgent out B',
+    'wrapAgent out A',
+    'run-end',
+  ])
+})
+
+test('of a step that answers, hooks, wraps, events and gate come in their order (C2, C4)', async () => {
+  const lines = await recorded((record) => ({
+    model: speaking(record, [answer]),
+    middleware: [recording('A', record), recording('B', record)],
+  }))
+  expect(lines.slice(lines.indexOf('step-start'), lines.indexOf('step-end') + 1)).toEqual([
+    'step-start',
+    'beforeModel A',
+    'beforeModel B',
+    'wrapModel in A',
+    'wrapModel in B',
+    'attempt-start',
+    'model',
+    'wrapModel B sees text-delta',
+    'wrapModel A sees text-delta',
+    'text-delta',
+    'message',
+    'wrapModel out B',
+    'wrapModel out A',
+    'afterModel B',
+    'afterModel A',
+    'beforeFinalAnswer A',
+    'beforeFinalAnswer B',
+    'step-end',
+  ])
+})
+
+/** Its schema, its function and its `toContent` tell of themselves. */
+function telling(record: (line: string) => void) {
+  const { '~standard': schema } = z.object({ n: z.number() })
+  return tool({
+    name: 'work',
+    description: 'Works.',
+    input: {
+      '~standard': {
+        ...schema,
+        async validate(input) {
+          await pause()
+          record(`input check ${JSON.stringify(input)}`)
+          return schema.validate(input)
+        },
+      },
+    },
+    async *execute({ n }) {
+      await pause()
+      record(`execute ${n}`)
+      yield { message: 'working' }
+      await pause()
+      return n
+    },
+    toContent(n) {
+      record(`content ${n}`)
+      return [{ type: 'text', text: String(n) }]
+    },
+  })
+}
+
+const work = (n: number): ToolCall => ({ type: 'tool-call', id: `c${n}`, name: 'work', input: { n } })
+
+test('of a step with a call, everything of the call stands between afterModel and step-end (C4, C5)', async () => {
+  const lines = await recorded((record) => ({
+    model: speaking(record, [[{ type: 'tool-call', call: work(1) }], answer]),
+    tools: [telling(record)],
+    async prepareInput(input) {
+      await pause()
+      record('prepareInput')
+      return input
+    },
+    middleware: [recording('A', record), recording('B', record)],
+  }))
+  expect(lines.slice(lines.indexOf('step-start'), lines.indexOf('step-end') + 1)).toEqual([
+    'step-start',
+    'beforeModel A',
+    'beforeModel B',
+    'wrapModel in A',
+    'wrapModel in B',
+    'attempt-start',
+    'model',
+    'wrapModel B sees tool-call',
+    'wrapModel A sees tool-call',
+    'tool-call',
+    'message',
+    'wrapModel out B',
+    'wrapModel out A',
+    'afterModel B',
+    'afterModel A',
+    'tool-start c1',
+    'prepareInput',
+    'wrapToolCall in A',
+    'wrapToolCall in B',
+    'input check {"n":1}',
+    'execute 1',
+    'wrapToolCall B sees progress',
+    'wrapToolCall A sees progress',
+    'tool-progress c1',
+    'content 1',
+    'wrapToolCall out B',
+    'wrapToolCall out A',
+    'tool-end c1',
+    'step-end',
+  ])
+})
+
+/** The wraps of calls alone, telling which call they stand round. */
+function roundCalls(name: string, record: (line: string) => void): Middleware {
+  return {
+    name,
+    async *wrapToolCall(call, next) {
+      await pause()
+      record(`${name} in ${call.id}`)
+      try {
+        return yield* next(call)
+      } finally {
+        await pause()
+        record(`${name} out ${call.id}`)
+      }
+    },
+  }
+}
+
+const ofCalls = (lines: readonly string[]) =>
+  lines.filter((line) => /c\d|input check|execute|content|aborted/.test(line) && !line.startsWith('tool-call'))
+
+test('the slot is taken inside the wraps, before the input check (C5)', async () => {
+  const calls = [work(1), work(2)].map((call) => ({ type: 'tool-call', call }) as const)
+  const lines = await recorded((record) => ({
+    model: speaking(record, [calls, answer]),
+    tools: [telling(record)],
+    toolConcurrency: 1,
+    middleware: [roundCalls('A', record), roundCalls('B', record)],
+  }))
+  expect(ofCalls(lines)).toEqual([
+    'tool-start c1',
+    'tool-start c2',
+    'A in c1',
+    'A in c2',
+    'B in c1',
+    'B in c2',
+    'input check {"n":1}',
+    'execute 1',
+    'tool-progress c1',
+    'content 1',
+    'B out c1',
+    'A out c1',
+    'tool-end c1',
+    'input check {"n":2}',
+    'execute 2',
+    'tool-progress c2',
+    'content 2',
+    'B out c2',
+    'A out c2',
+    'tool-end c2',
+  ])
+})
+
+test('a throw of a tool comes up through the wraps as a throw, and becomes an error result outside them (C5, C18)', async () => {
+  const lines = await recorded((record) => ({
+    model: speaking(record, [[{ type: 'tool-call', call: work(1) }], answer]),
+    tools: [
+      tool({
+        name: 'work',
+        description: 'Fails.',
+        input: z.object({ n: z.number() }),
+        async execute() {
+          await pause()
+          record('execute')
+          throw new Error('no disk')
+        },
+      }),
+    ],
+    middleware: ['A', 'B'].map((name) => ({
+      name,
+      async *wrapToolCall(call, next) {
+        try {
+          return yield* next(call)
+        } catch (error) {
+          await pause()
+          record(`${name} c1: ${error instanceof Error && error.message}`)
+          throw error
+        }
+      },
+    })),
+  }))
+  expect(ofCalls(lines)).toEqual(['tool-start c1', 'execute', 'B c1: no disk', 'A c1: no disk', 'tool-end c1'])
+})
+
+test('a call started early takes the same way, once (C5, A23)', async () => {
+  const lines = await recorded((record) => ({
+    model: speaking(record, [[{ type: 'tool-call', call: work(1) }], answer], 50),
+    tools: [telling(record)],
+    async prepareInput(input) {
+      await pause()
+      record('c1 prepareInput')
+      return input
+    },
+    middleware: [
+      {
+        name: 'early',
+        async *wrapModel(request, next, run) {
+          return yield* map(next(request), (event) => {
+            if (event.type === 'tool-call') void run.callTool(event.call)
+            return event
+          })
+        },
+      },
+      roundCalls('A', record),
+      roundCalls('B', record),
+    ],
+  }))
+  expect(ofCalls(lines)).toEqual([
+    'tool-start c1',
+    'c1 prepareInput',
+    'A in c1',
+    'B in c1',
+    'input check {"n":1}',
+    'execute 1',
+    'tool-progress c1',
+    'content 1',
+    'B out c1',
+    'A out c1',
+    'tool-committed c1',
+    'tool-end c1',
+  ])
+})
+
+test('a whole run of [A, B] is the sum of these orders (C2, C3, C4, C5)', async () => {
+  const lines = await recorded((record) => ({
+    model: speaking(record, [[{ type: 'tool-call', call: work(1) }], answer]),
+    tools: [telling(record)],
+    middleware: [recording('A', record), recording('B', record)],
+  }))
+  const upTo = (end: string) => lines.splice(0, lines.indexOf(end) + 1)
+  expect(upTo('wrapAgent in B')).toEqual([
+    'run-start',
+    'beforeAgent A',
+    'beforeAgent B',
+    'wrapAgent in A',
+    'wrapAgent in B',
+  ])
+  const [first, second] = [upTo('step-end'), upTo('step-end')]
+  expect(first).not.toContain('beforeFinalAnswer A')
+  expect(first.filter((line) => line.startsWith('tool-'))).toEqual([
+    'tool-call',
+    'tool-start c1',
+    'tool-progress c1',
+    'tool-end c1',
+  ])
+  expect(second.slice(0, 3)).toEqual(['step-start', 'beforeModel A', 'beforeModel B'])
+  expect(second.slice(-3)).toEqual(['beforeFinalAnswer A', 'beforeFinalAnswer B', 'step-end'])
+  expect(lines).toEqual(['wrapAgent out B', 'wrapAgent out A', 'run-end'])
+})
+
+test('a middleware that states what it stands outside or inside of is refused in another order, with a word on which goes outside (O20)', () => {
+  const outer: Middleware = { name: 'outer', order: { outside: ['inner', 'nobody'] } }
+  const inner: Middleware = { name: 'inner', order: { inside: ['other', 'nobody'] } }
+  const other: Middleware = { name: 'other' }
+  const make = (...middleware: readonly Middleware[]) => createAgent({ model: scriptedModel([]), middleware })
+  for (const list of [[outer, other, inner], [other, outer, inner], [other, inner], [inner], []])
+    expect(() => make(...list)).not.toThrow()
+  for (const [list, problem] of [
+    [[inner, outer], '"outer" goes outside "inner": put it before it in the list'],
+    [[inner, other], '"other" goes outside "inner": put it before it in the list'],
+  ] as const) {
+    expect(() => make(...list)).toThrow(new ConfigError('middleware', problem))
+  }
+})

@@ -1,0 +1,50 @@
+/** A question to somebody outside of the run: the run ends with a checkpoint, and a resume brings the answer. */
+
+import { RunStop } from '../errors.ts'
+import { asJson } from '../json.ts'
+import type { Json } from '../message.ts'
+
+/** What a tool or middleware throws to ask. Made by {@link interrupt}. */
+export class Interrupt extends RunStop {
+  override readonly name = 'Interrupt'
+  // Private, so that no log of the error shows what was said.
+  readonly #payload: Json
+
+  constructor(payload: Json) {
+    super(
+      'an answer is asked for: `agent.resume` brings it to a run; a tool alone, or in the background, can have none',
+    )
+    this.#payload = payload
+  }
+
+  get payload(): Json {
+    return this.#payload
+  }
+}
+
+/**
+ * Thrown by a tool, hook or wrap, it ends the run with `status: 'interrupted'`: `throw interrupt({ question: 'Really?' })`
+ * (L1). What asks starts from its top when the run is resumed, and finds its answers in `context.answers` or `run.answers`:
+ * so ask before you act (L7, L8).
+ *
+ * @throws {TypeError} The payload is no JSON (L10).
+ */
+export function interrupt(payload: unknown = null): Interrupt {
+  return new Interrupt(asJson(payload, 'the payload'))
+}
+
+/** A part of the path from the outermost agent to who asks (L4). */
+export type AddressPart =
+  | { readonly agent: string | null }
+  | { readonly tool: string; readonly callId: string }
+  | { readonly middleware: string; readonly hook: string }
+
+export type Address = readonly AddressPart[]
+
+/** A question that waits for its answer. */
+export interface PendingInterrupt {
+  /** Follows from run, address and how often that address has asked: the same in every process (L5). */
+  readonly id: string
+  readonly address: Address
+  readonly payload: Json
+}

@@ -1,0 +1,63 @@
+/** What each asker of a run has been answered so far. */
+
+import { hash } from '../hash.ts'
+import type { Json } from '../message.ts'
+import { canonical } from '../tool-call/canonical.ts'
+import type { Address } from './interrupt.ts'
+
+interface Asked {
+  /** To what the asker does now: a hook that has finished begins anew. */
+  readonly answers: readonly Json[]
+  /** Questions answered before that. */
+  readonly past: number
+}
+
+/** As a checkpoint has it: by the address's canonical text. */
+export type SavedQuestions = { readonly [address: string]: Asked }
+
+const NONE: Asked = { answers: [], past: 0 }
+
+export class Questions {
+  #asked: SavedQuestions = {}
+
+  /** The answers to what an asker has asked, first to last. */
+  answersAt(address: Address): readonly Json[] {
+    return this.#at(canonical(address)).answers
+  }
+
+  /** The id of an asker's next question (L5). */
+  nextId(runId: string, address: Address): string {
+    const text = canonical(address)
+    const { answers, past } = this.#at(text)
+    return `interrupt_${hash(`${runId} ${text} ${past + answers.length + 1}`)}`
+  }
+
+  answer(address: Address, answer: Json): void {
+    const text = canonical(address)
+    const { answers, past } = this.#at(text)
+    this.#asked = { ...this.#asked, [text]: { answers: [...answers, answer], past } }
+  }
+
+  /** The asker has done what it asked for: what it asks from now on is new. */
+  done(address: Address): void {
+    const text = canonical(address)
+    const { answers, past } = this.#at(text)
+    if (answers.length > 0) this.#asked = { ...this.#asked, [text]: { answers: [], past: past + answers.length } }
+  }
+
+  get isEmpty(): boolean {
+    return Object.keys(this.#asked).length === 0
+  }
+
+  save(): SavedQuestions {
+    return this.#asked
+  }
+
+  restore(saved: SavedQuestions): void {
+    this.#asked = saved
+  }
+
+  #at(text: string): Asked {
+    return Object.hasOwn(this.#asked, text) ? (this.#asked[text] as Asked) : NONE
+  }
+}

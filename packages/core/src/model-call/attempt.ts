@@ -1,0 +1,134 @@
+/** One attempt of a model call: a request inside its `chat` span. */
+
+import type { Context, Span } from '@opentelemetry/api'
+import { AgentError, messageOf } from '../errors.ts'
+import type { DiscardCause } from '../events.ts'
+import type { Flow } from '../flow/flow.ts'
+import type { AssistantMessage } from '../message.ts'
+import type { ModelFlow } from '../middleware.ts'
+import type { ModelRequest } from '../model.ts'
+import { ModelError } from '../model-errors.ts'
+import { freeze, isMessage } from '../run/history.ts'
+import type { RunState } from '../run/run.ts'
+import { record } from '../telemetry/content.ts'
+import { contentsOfRequest } from '../telemetry/message-json.ts'
+import { startChatSpan } from '../telemetry/spans.ts'
+import { traced } from '../telemetry/traced.ts'
+import { causeOf } from '../tool-call/discard-cause.ts'
+import { endAttemptSpan, partialOf } from './attempt-span.ts'
+import { heeding } from './heeding.ts'
+import { withOutputTool } from './output.ts'
+
+/** What comes down the wraps of a model call. */
+export type WrapModelEvent = ModelFlow extends Flow<infer Event, AssistantMessage> ? Event : never
+
+/** What a step's model call is told of its attempts. */
+export interface AttemptObserver {
+  /** An attempt begins; gives its number. */
+  started(request: ModelRequest): number
+  /** It is at work, in this span. */
+  asked(attempt: number, span: Span): void
+  answered(message: AssistantMessage, attempt: number): void
+  failed(error: unknown, attempt: number, request: ModelRequest): void
+  /** The wrap that asked has left it before its end. */
+  left(attempt: number): void
+  /** It has begun a call. */
+  announced(callId: string, attempt: number, span: Span): void
+  /** Its stream is over; `brokeOff` says why before its end. Gives how many of its calls had started. */
+  ended(attempt: number, brokeOff: DiscardCause | undefined): number
+}
+
+/** The innermost of `wrapModel`: asks the request's model, and gives its events the stamp of run, step and attempt. */
+export function attemptFlow(
+  run: RunState,
+  request: ModelRequest,
+  parent: Context,
+  observer: AttemptObserver,
+): ModelFlow {
+  const controller = new AbortController()
+  const asked = withOutputTool(request)
+  // A wrap may have put a signal of its own into the request: the run's abort reaches the model all the same.
+  const stop = run.request.stopOf(request.signal)
+  const follow = () => controller.abort(stop.reason)
+  let attempt = 0
+  let answer: AssistantMessage | undefined
+  let firstEvent: number | undefined
+  let left = false
+
+  return traced<WrapModelEvent, AssistantMessage>({
+    open: () => {
+      attempt = observer.started(request)
+      const place = { step: run.steps.begun, attempt, conversationId: run.conversationId }
+      const open = startChatSpan(run.tracer, parent, request, place)
+      record(open.span, run.capture, () => contentsOfRequest(request))
+      return open
+    },
+    make: ({ span }) => {
+      observer.asked(attempt, span)
+      stop.throwIfAborted()
+      stop.addEventListener('abort', follow, { once: true })
+      const stream = asked.model.stream({ ...asked, signal: controller.signal })
+      return heeding(stream, controller.signal, (event) => {
+        firstEvent ??= performance.now()
+        if ('call' in event) freeze(event.call)
+        const id = announcedId(event)
+        if (id !== undefined) observer.announced(id, attempt, span)
+        return { ...event, runId: run.id, step: run.steps.begun, attempt }
+      })
+    },
+    closing: () => {
+      left = true
+      observer.left(attempt)
+      controller.abort(new Error('the wrap that asked has left'))
+    },
+    done: (_, message) => {
+      checkEnd(message)
+      answer = message
+      run.addUsage(message.usage)
+      observer.answered(message, attempt)
+      return message
+    },
+    failed: (thrown) => {
+      const error = asAgentError(thrown, run.signal, request.signal)
+      if (!left) observer.failed(error, attempt, request)
+      return error
+    },
+    ended: (open, error) => {
+      stop.removeEventListener('abort', follow)
+      // What a failed attempt had used counts, too (B17).
+      if (!left) run.addUsage(partialOf(error)?.usage)
+      const brokeOff = left ? 'call_withdrawn' : error === undefined ? undefined : causeOf(error)
+      const early = observer.ended(attempt, brokeOff)
+      endAttemptSpan(run, open, { model: request.model, answer, error, left, firstEvent, early })
+    },
+  })
+}
+
+/** The id of the call that an event announces: its start does, or, where a wrap lets no start through, the whole call (B5). */
+export function announcedId(event: WrapModelEvent): string | undefined {
+  if (event.type === 'tool-input-start') return event.id
+  return 'call' in event ? event.call.id : undefined
+}
+
+/** A model may end without a message, or say itself that its response is none; the assembler's never do (A19). */
+function checkEnd(message: AssistantMessage): void {
+  if (!isAssistantMessage(message)) {
+    throw new ModelError('the model ended without a message', { code: 'stream_truncated', retryable: true })
+  }
+  if (message.finishReason === 'error') {
+    const data = { code: 'finish_reason_error', retryable: true, partial: message }
+    throw new ModelError('the provider ended the response with an error', data)
+  }
+}
+
+export function isAssistantMessage(value: unknown): value is AssistantMessage {
+  return isMessage(value) && value.role === 'assistant'
+}
+
+/** An abort of the run is the run's error, one by a wrap its reason; whatever else a model throws is a `ModelError` (A19). */
+function asAgentError(thrown: unknown, run: AbortSignal, request: AbortSignal): AgentError {
+  if (run.aborted) return run.reason
+  const error: unknown = request.aborted ? request.reason : thrown
+  if (error instanceof AgentError) return error
+  return new ModelError(messageOf(error), { code: 'unknown', retryable: false, cause: error })
+}

@@ -1,0 +1,171 @@
+/** One model call of a step: the wraps round it, and what the reader sees of its attempts. */
+
+import type { Span } from '@opentelemetry/api'
+import type { AttemptFailed, CustomEvent, DiscardCause } from '../events.ts'
+import { drive } from '../flow/flow.ts'
+import { compose, type WrapKind } from '../hooks/compose.ts'
+import type { AssistantMessage } from '../message.ts'
+import type { Model, ModelEvent, ModelRequest } from '../model.ts'
+import { freeze } from '../run/history.ts'
+import type { RunState } from '../run/run.ts'
+import type { Step } from '../run/step.ts'
+import { type AttemptObserver, announcedId, attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
+
+export interface ModelAnswer {
+  readonly message: AssistantMessage
+  /** The attempt that stood, whose deltas joined are the text; absent if a wrap answered itself and none stands (B9). */
+  readonly attempt?: number
+}
+
+/** Asks the model, through all `wrapModel`s. Its next event is asked for when the one before is taken: nothing piles up. */
+export async function callModel(run: RunState, step: Step, request: ModelRequest): Promise<ModelAnswer> {
+  const attempts = new Attempts(run, step)
+  const onion = compose(run, wrapModel(attempts), (request, parent) => attemptFlow(run, request, parent, attempts))
+  try {
+    const message = await drive(onion(request, run.context), (event) => {
+      attempts.show(event)
+      return run.events.taken()
+    })
+    const attempt = attempts.of(message)
+    return { message: freeze(message), ...(attempt !== undefined && { attempt }) }
+  } finally {
+    attempts.reportFailures('none')
+    run.request.isBetweenAttempts = false
+  }
+}
+
+function wrapModel(attempts: Attempts): WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> {
+  return {
+    hook: 'wrapModel',
+    of: (middleware) => middleware.wrapModel?.bind(middleware),
+    isResult: isAssistantMessage,
+    ownsThrows: true,
+    // A call that a wrap makes up goes through the commit gate like any other.
+    seen: (event) => attempts.announce(event),
+  }
+}
+
+interface Failure {
+  readonly attempt: number
+  readonly error: unknown
+  readonly model: Model
+}
+
+/** The attempts of one model call. Each failed one is told of exactly once (J7): by the wrap that goes on, else by us. */
+class Attempts implements AttemptObserver {
+  readonly #run: RunState
+  readonly #step: Step
+  readonly #answers: Map<AssistantMessage, number> = new Map()
+  /** What may yet stand: attempts at work and those that answered, in order, with their spans. */
+  readonly #standing: Map<number, Span> = new Map()
+  readonly #atWork: Set<number> = new Set()
+  readonly #failures: Failure[] = []
+  /** Numbers of attempts whose failure the reader was told of; 0 is none. */
+  readonly #told: Set<number> = new Set([0])
+
+  constructor(run: RunState, step: Step) {
+    this.#run = run
+    this.#step = step
+  }
+
+  started({ model }: ModelRequest): number {
+    const between = this.#failures.length > 0 && this.#atWork.size === 0
+    this.#run.cancel.stopAt(between ? 'after-tools' : 'after-model')
+    const attempt = ++this.#step.attempts
+    this.reportFailures('retry', model)
+    this.#run.request.isBetweenAttempts = false
+    this.#run.events.push({ type: 'attempt-start', attempt, model: { provider: model.provider, id: model.id } })
+    return attempt
+  }
+
+  asked(attempt: number, span: Span): void {
+    this.#standing.set(attempt, span)
+    this.#atWork.add(attempt)
+  }
+
+  answered(message: AssistantMessage, attempt: number): void {
+    this.#answers.set(message, attempt)
+    this.#atWork.delete(attempt)
+  }
+
+  failed(error: unknown, attempt: number, { model }: ModelRequest): void {
+    this.#standing.delete(attempt)
+    this.#atWork.delete(attempt)
+    this.#failures.push({ attempt, error, model })
+  }
+
+  left(attempt: number): void {
+    this.#standing.delete(attempt)
+    this.#atWork.delete(attempt)
+  }
+
+  announced(callId: string, attempt: number, span: Span): void {
+    this.#run.calls.streamed.announced(callId, attempt, span)
+  }
+
+  ended(attempt: number, brokeOff: DiscardCause | undefined): number {
+    return this.#run.calls.streamed.attemptEnded(attempt, brokeOff)
+  }
+
+  /** The attempt that gave this message; if a wrap made it, the one its events belong to, or none (B9). */
+  of(message: AssistantMessage): number | undefined {
+    return this.#answers.get(message) ?? (this.#latest() || undefined)
+  }
+
+  /** Tells the commit gate of a call, also of one that a wrap made up. */
+  announce(event: WrapModelEvent & { readonly attempt?: number }): void {
+    const id = announcedId(event)
+    if (id === undefined) return
+    const attempt = event.attempt ?? this.#latest()
+    this.#run.calls.streamed.announced(id, attempt, this.#standing.get(attempt))
+  }
+
+  /** Shows the reader an event as it came out of all wraps, then what the call it tells of has emitted by now (B7). */
+  show(event: WrapModelEvent): void {
+    const run = this.#run
+    if (event.type === 'attempt-failed') this.#tell({ ...event, attempt: this.#meant(event) })
+    // Its layer of the onion has named its source.
+    else if (event.type === 'custom') run.events.push(event as CustomEvent)
+    else run.events.push(isStamped(event) ? event : { ...event, attempt: event.attempt ?? this.#latest() })
+    if (event.type === 'tool-input-ready') run.calls.events.ready(event.id)
+    if (event.type === 'tool-input-closed' || event.type === 'tool-call')
+      run.calls.streamed.shown(event.call, event.type === 'tool-call')
+  }
+
+  /** Tells of the failures that no wrap told of; an attempt of another model makes `retry` a `fallback`. */
+  reportFailures(next: AttemptFailed['next'], model?: Model): void {
+    for (const { attempt, error, model: failed } of this.#failures) {
+      this.#tell({ type: 'attempt-failed', attempt, error, next: model && model !== failed ? 'fallback' : next })
+    }
+  }
+
+  #tell(event: AttemptFailed & { readonly attempt: number }): void {
+    if (this.#told.has(event.attempt)) return
+    this.#told.add(event.attempt)
+    this.#standing.delete(event.attempt)
+    this.#run.events.push(event)
+    if (event.next !== 'none' && this.#atWork.size === 0) this.#run.request.isBetweenAttempts = true
+  }
+
+  /**
+   * Whose an event or a message of a wrap's own is: the latest that may yet stand; 0 is none, as a reader drops a failed
+   * one's.
+   */
+  #latest(): number {
+    return [...this.#standing.keys()].at(-1) ?? 0
+  }
+
+  /** The attempt that a wrap says has failed: by its error, else the latest that nobody has told of. */
+  #meant({ error }: AttemptFailed): number {
+    const failure =
+      this.#failures.find((failure) => failure.error === error) ??
+      this.#failures.findLast(({ attempt }) => !this.#told.has(attempt))
+    return failure?.attempt ?? this.#step.attempts
+  }
+}
+
+type Stamped = ModelEvent & { readonly runId: string; readonly step: number; readonly attempt: number }
+
+function isStamped(event: WrapModelEvent): event is Stamped {
+  return 'runId' in event
+}

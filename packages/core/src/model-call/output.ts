@@ -1,0 +1,106 @@
+/** An agent's output schema: how a model is asked for it, and what an answer makes of it (M14). */
+
+import { ConfigError, messageOf, OutputError } from '../errors.ts'
+import { checkedInput } from '../execution/checked-input.ts'
+import { type AssistantMessage, type ToolCall, type ToolMessage, textOf } from '../message.ts'
+import type { Model, ModelRequest, OutputFormat } from '../model.ts'
+import { jsonSchemaOf, type ToolSchema } from '../tool.ts'
+import { ToolInputError } from '../tool-errors.ts'
+
+/** The output's name: of the tool that gives it, and on wires that want a name for the format. */
+const NAME = 'final_answer'
+
+/** Who rejects an answer that does not fit, in events and as the origin of the feedback. */
+export const OUTPUT_ORIGIN = 'output'
+
+export interface Output {
+  readonly format: OutputFormat
+  readonly schema: ToolSchema
+}
+
+/** Throws {@link ConfigError} unless the schema describes an object: tools, and most wires, take nothing else. */
+export function outputOf(schema: ToolSchema): Output {
+  const format = { name: NAME, schema: jsonSchemaOf(schema, 'output') }
+  if (format.schema.type !== 'object') throw new ConfigError('output', 'must be the schema of an object')
+  return Object.freeze({ format: Object.freeze(format), schema })
+}
+
+/**
+ * The request as its model is asked. One that has no structured output of its own gets a tool that gives the output; where the
+ * request forbids calls, that one alone may be called (F4).
+ */
+export function withOutputTool(request: ModelRequest): ModelRequest {
+  const { output, ...asked } = request
+  if (!output || request.model.structuredOutput?.(output)) return request
+  const tool = {
+    name: output.name,
+    description: 'Gives the final answer, as its input. Call it once, when there is nothing left to do.',
+    inputSchema: output.schema,
+  }
+  const toolChoice = request.toolChoice === 'none' ? { tool: tool.name } : request.toolChoice
+  return { ...asked, tools: [...request.tools, tool], toolChoice }
+}
+
+/** Whether the call gives the output. There is nothing to make: its input is its result. */
+export function isOutputCall(output: Output | undefined, call: { readonly name: string }): boolean {
+  return call.name === output?.format.name
+}
+
+/** The results of a step in call order: of the calls that were `made`, and of those that give the output. */
+export function withOutputs(calls: readonly ToolCall[], made: readonly ToolMessage[]): ToolMessage[] {
+  const results = new Map(made.map((message) => [message.callId, message]))
+  return calls.map((call) => results.get(call.id) ?? outputMessage(call))
+}
+
+/** What an answer comes to: the output as the schema gives it back, or why it does not fit. Without a schema it is nothing. */
+export async function checkOutput(
+  output: Output | undefined,
+  answer: AssistantMessage | ToolMessage,
+): Promise<{ readonly value?: unknown; readonly misfit?: OutputError }> {
+  if (!output) return {}
+  try {
+    return { value: await checkedInput({ name: NAME, input: output.schema }, givenBy(answer)) }
+  } catch (error) {
+    const issues = error instanceof ToolInputError ? error.issues : [{ path: '', message: messageOf(error) }]
+    return { misfit: new OutputError(issues) }
+  }
+}
+
+/** What the model reads when its answer does not fit. */
+export function feedbackOf({ message }: OutputError, output: Output, model: Model): string {
+  const how = model.structuredOutput?.(output.format)
+    ? 'Answer with JSON that fits it, and nothing else.'
+    : `Answer by calling ${NAME}.`
+  return `Not accepted: ${message}. ${how}`
+}
+
+function outputMessage({ id, name, input, inputError }: ToolCall): ToolMessage {
+  const text = inputError ?? JSON.stringify(input) ?? ''
+  return {
+    role: 'tool',
+    callId: id,
+    name,
+    content: [{ type: 'text', text }],
+    ...(inputError === undefined ? { output: input } : { isError: true }),
+  }
+}
+
+/** The answer as a call that gives it: a tool's output, or what the text says, as its input. */
+function givenBy(answer: AssistantMessage | ToolMessage): ToolCall {
+  const call = { type: 'tool-call', id: '', name: NAME } as const
+  if (answer.role === 'tool') {
+    return answer.isError ? { ...call, input: '', inputError: textOf(answer) } : { ...call, input: answer.output }
+  }
+  const last = answer.content.findLast((part) => part.type === 'text')
+  // Some models say something before, in a part of its own.
+  const json = parsed(textOf(answer)) ?? parsed(last?.text ?? '')
+  return json ? { ...call, ...json } : { ...call, input: '', inputError: 'it is no JSON' }
+}
+
+function parsed(text: string): { readonly input: unknown } | undefined {
+  try {
+    return { input: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}

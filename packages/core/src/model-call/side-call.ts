@@ -1,0 +1,55 @@
+/** A model call on the side: a span and usage, no step, no events (N29); round it only the wraps that are for such calls. */
+
+import type { Context } from '@opentelemetry/api'
+import { settle } from '../flow/flow.ts'
+import { compose, type WrapKind } from '../hooks/compose.ts'
+import type { AssistantMessage } from '../message.ts'
+import type { SideRequest } from '../middleware.ts'
+import type { ModelRequest } from '../model.ts'
+import { freeze } from '../run/history.ts'
+import type { RunState } from '../run/run.ts'
+import { type AttemptObserver, attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
+
+export async function callModelOnSide(
+  run: RunState,
+  parent: Context,
+  signal: AbortSignal,
+  request: SideRequest,
+): Promise<AssistantMessage> {
+  const { config, setup, history } = run
+  const whole = {
+    model: setup.model,
+    instructions: '',
+    tools: [],
+    toolChoice: 'none',
+    settings: config.settings,
+    inputLimits: config.inputLimits,
+    takenIds: history.takenIds,
+    ...request,
+    signal: request.signal ? AbortSignal.any([request.signal, signal]) : signal,
+  } as const
+  const alone = observer()
+  const onion = compose(run, AROUND, (request, context) => attemptFlow(run, request, context, alone))
+  return freeze(await settle(onion(whole, parent)))
+}
+
+const AROUND: WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> = {
+  hook: 'wrapModel',
+  of: (middleware) => (middleware.aroundSideCalls ? middleware.wrapModel?.bind(middleware) : undefined),
+  isResult: isAssistantMessage,
+  ownsThrows: true,
+}
+
+/** Nobody is told of it, and its calls, if the model makes any, are nobody's. */
+function observer(): AttemptObserver {
+  let attempts = 0
+  return {
+    started: () => ++attempts,
+    asked: () => undefined,
+    answered: () => undefined,
+    failed: () => undefined,
+    left: () => undefined,
+    announced: () => undefined,
+    ended: () => 0,
+  }
+}

@@ -1,0 +1,60 @@
+/** The model calls on the side that are at work: none outlives its run. */
+
+import { RunAbortedError } from '../errors.ts'
+import { within } from '../flow/grace.ts'
+import type { AssistantMessage } from '../message.ts'
+import type { SideRequest } from '../middleware.ts'
+import type { RunState } from '../run/run.ts'
+import type { Actor } from '../run/run-view.ts'
+import { callModelOnSide } from './side-call.ts'
+
+interface SideCall {
+  readonly actor: Actor
+  readonly controller: AbortController
+  /** Never rejects. */
+  readonly done: Promise<unknown>
+}
+
+export class SideCalls {
+  readonly #run: RunState
+  #open: readonly SideCall[] = []
+  #over: RunAbortedError | undefined
+
+  constructor(run: RunState) {
+    this.#run = run
+  }
+
+  /** {@link Run.callModel}. Whoever does not wait for it need not handle what it throws. */
+  call(request: SideRequest, actor: Actor, signal: AbortSignal): Promise<AssistantMessage> {
+    if (this.#over && !this.#isDetached(actor)) return Promise.reject(this.#over)
+    const controller = new AbortController()
+    const stop = AbortSignal.any([signal, controller.signal])
+    const message = callModelOnSide(this.#run, actor.context, stop, request)
+    const over = () => {
+      this.#open = this.#open.filter((other) => other !== one)
+    }
+    const one: SideCall = { actor, controller, done: message.then(over, over) }
+    this.#open = [...this.#open, one]
+    return message
+  }
+
+  /** The run is over, and with it what nobody waits for; but work that was handed over may still ask. */
+  abort(reason: unknown): void {
+    this.#over ??= new RunAbortedError(reason)
+    for (const { controller } of this.#mine()) controller.abort(this.#over)
+  }
+
+  /** Resolves when none is at work, or the grace time is over: a wrap round one may not heed its signal. */
+  async idle(): Promise<void> {
+    const mine = this.#mine()
+    if (mine.length > 0) await within(this.#run.config.grace, Promise.all(mine.map(({ done }) => done)))
+  }
+
+  #mine(): readonly SideCall[] {
+    return this.#open.filter(({ actor }) => !this.#isDetached(actor))
+  }
+
+  #isDetached({ call }: Actor): boolean {
+    return call !== undefined && this.#run.background.hasHandedOver(call)
+  }
+}

@@ -1,0 +1,65 @@
+/** Calls that start with the members their tool needs: what these are, and when a call may start so (H31, H32). */
+
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { AgentConfig } from '../config.ts'
+import { isRecord } from '../json.ts'
+import type { ToolCall } from '../message.ts'
+import type { ToolDefinition } from '../model.ts'
+import { mayNameKeys } from '../slots/resource-keys.ts'
+import { definitionOf, type Tool } from '../tool.ts'
+
+/**
+ * Whether calls of this tool may start with a part of their input: it names what they need, nobody stands round them who
+ * would judge or change the whole, and none of it says what they touch.
+ */
+export function startsOnNeeds(tool: Tool, { middleware, prepareInput }: AgentConfig): boolean {
+  if (!tool.needs || mayNameKeys(tool) || prepareInput) return false
+  return middleware.every((one) => !one.wrapToolCall || one.ignoresInput)
+}
+
+/** The tools as the model is told of them, and the assembler of what they need. */
+export function definitionsOf(tools: readonly Tool[], config: AgentConfig): ToolDefinition[] {
+  return tools.map((tool) => {
+    const definition = definitionOf(tool)
+    return tool.needs && startsOnNeeds(tool, config) ? { ...definition, needs: tool.needs } : definition
+  })
+}
+
+/** What `execute` is given of its call's input: all of it, or the members it needs and the rest. */
+export interface Given {
+  readonly input: unknown
+  readonly rest?: Promise<unknown>
+}
+
+/** What is given of a whole input, checked: of a tool with `needs` no more than when its call starts early. */
+export function givenOf({ needs }: Tool, checked: unknown): Given {
+  return needs ? { input: neededOf(needs, checked), rest: Promise.resolve(checked) } : { input: checked }
+}
+
+/**
+ * The needed members of a call's input, checked as far as they can be: what the schema finds wrong may lie in other members
+ * alone, which are yet to come. Their values are the schema's where it accepts an input of these members alone, else those
+ * that came. `undefined`: one is missing, or may be wrong, so that the call is to wait for its whole input.
+ */
+export async function checkedNeeds(tool: Tool, { input }: ToolCall): Promise<object | undefined> {
+  const { needs = [] } = tool
+  const needed = neededOf(needs, input)
+  if (!needs.every((key) => Object.hasOwn(needed, key))) return undefined
+  const checking = tool.input['~standard'].validate(needed)
+  const result = checking instanceof Promise ? await checking : checking
+  if (!result.issues) return neededOf(needs, result.value)
+  return result.issues.some((issue) => mayConcern(needs, issue)) ? undefined : needed
+}
+
+/** The members a tool needs, those that are there. */
+export function neededOf(needs: readonly string[], input: unknown): object {
+  if (!isRecord(input)) return {}
+  return Object.fromEntries(needs.filter((key) => Object.hasOwn(input, key)).map((key) => [key, input[key]]))
+}
+
+/** One that names no member may concern any. */
+function mayConcern(needs: readonly string[], { path = [] }: StandardSchemaV1.Issue): boolean {
+  const [first] = path
+  const key = typeof first === 'object' ? first.key : first
+  return key === undefined || needs.includes(String(key))
+}

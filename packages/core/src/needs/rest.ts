@@ -1,0 +1,91 @@
+/** What a call that has started with the members its tool needs still waits for: its whole input (H31, H32). */
+
+import { checkedInput } from '../execution/checked-input.ts'
+import type { ToolCall } from '../message.ts'
+import type { Tool } from '../tool.ts'
+import { sameInput } from '../tool-call/canonical.ts'
+import { checkedNeeds, type Given, neededOf } from './needs.ts'
+
+export class Rest {
+  /** The call as it started. */
+  readonly started: ToolCall
+  /** Nobody has brought the whole input yet. */
+  isOpen = true
+  /** Resolves when it is known whether the whole input stands. */
+  checked: Promise<unknown> = Promise.resolve()
+  readonly #tool: Tool
+  readonly #needs: readonly string[]
+  readonly #whole: Coming<ToolCall> = coming()
+  readonly #input: Coming<unknown> = coming()
+  #needed: Promise<object | undefined> | undefined
+
+  constructor(tool: Tool, started: ToolCall) {
+    this.#tool = tool
+    this.#needs = tool.needs ?? []
+    this.started = started
+  }
+
+  /** The call with its whole input, as soon as it has it; rejects when it was let go of before. */
+  get whole(): Promise<ToolCall> {
+    return this.#whole.promise
+  }
+
+  /** What `execute` is given; `undefined` if the call is not to run before it is whole. */
+  async given(): Promise<Given | undefined> {
+    const input = await this.#checkedNeeds()
+    return input && { input, rest: this.#input.promise }
+  }
+
+  /** Whether this call may be what the started one has become: the needed members are what they were. */
+  isStartOf({ name, input, inputError }: ToolCall): boolean {
+    const { started } = this
+    if (name !== started.name || inputError !== undefined) return false
+    return sameInput(neededOf(this.#needs, input), neededOf(this.#needs, started.input))
+  }
+
+  /**
+   * The whole input is there: the tool gets it when its schema has accepted it and left the needed members as they were. Gives
+   * whether it did.
+   */
+  async complete(call: ToolCall): Promise<boolean> {
+    this.isOpen = false
+    this.#whole.resolve(call)
+    try {
+      const needed = await this.#checkedNeeds()
+      const input = await checkedInput(this.#tool, call)
+      if (!sameInput(needed, neededOf(this.#needs, input))) return false
+      this.#input.resolve(input)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /** It will not come, or nobody is to have it. */
+  fail(reason: unknown): void {
+    this.#whole.reject(reason)
+    this.#input.reject(reason)
+  }
+
+  #checkedNeeds(): Promise<object | undefined> {
+    this.#needed ??= checkedNeeds(this.#tool, this.started)
+    return this.#needed
+  }
+}
+
+interface Coming<T> {
+  /** Always has a handler: nobody need wait for it. */
+  readonly promise: Promise<T>
+  readonly resolve: (value: T) => void
+  readonly reject: (reason: unknown) => void
+}
+
+function coming<T>(): Coming<T> {
+  let resolve: (value: T) => void = () => undefined
+  let reject: (reason: unknown) => void = () => undefined
+  const promise = new Promise<T>((...settle) => {
+    ;[resolve, reject] = settle
+  })
+  promise.catch(() => undefined)
+  return { promise, resolve, reject }
+}

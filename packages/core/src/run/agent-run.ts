@@ -1,0 +1,180 @@
+/** One run of an agent, from its input to its result: what its caller holds. */
+
+import { context } from '@opentelemetry/api'
+import type { Resumption } from '../checkpoint/restore.ts'
+import type { AgentConfig } from '../config.ts'
+import { RunAbortedError } from '../errors.ts'
+import type { AgentEvent, AgentResult } from '../events.ts'
+import type { ToolStatus } from '../execution/tool-status.ts'
+import { EventBuffer } from '../flow/event-buffer.ts'
+import type { Message, UserMessage } from '../message.ts'
+import { metricsOf } from '../telemetry/metrics.ts'
+import { type OpenSpan, startRunSpan, tracerOf } from '../telemetry/spans.ts'
+import { untroubled } from '../telemetry/untroubled.ts'
+import type { Effect } from '../tool.ts'
+import type { CancelOptions } from './cancel.ts'
+import { type Nesting, RunState } from './run.ts'
+import { endRunSpan } from './run-span.ts'
+import { wholeRun } from './whole-run.ts'
+
+export interface RunOptions {
+  /** Stops the run at once: `result` rejects with {@link RunAbortedError} (K1). */
+  readonly signal?: AbortSignal
+  /** For spans: the conversation this run belongs to. */
+  readonly conversationId?: string
+  /**
+   * How many events may wait for a reader before deltas are joined and `custom` events dropped. Default 1024;
+   * a whole number from 0 on, or `Infinity` (B12).
+   */
+  readonly eventBuffer?: number
+}
+
+export interface ResumeOptions extends RunOptions {
+  /**
+   * Effects whose calls are made again if the end of a process cut them off; of the others the model reads that they may have
+   * happened (L20, L21). Default `['read']`.
+   */
+  readonly rerun?: readonly Effect[]
+}
+
+/**
+ * A run at work. It goes on by itself, read or not (B11). Its events can be read once (B13); a reader that leaves before the end
+ * aborts it (B10).
+ */
+export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
+  readonly id: string
+  /** The result, or the error that ended the run. Need not be awaited. */
+  readonly result: Promise<AgentResult<Output>>
+  /**
+   * Stops the run at a safe point, with a checkpoint from which `agent.resume` goes on; a stronger mode may follow, none
+   * weakens it (K4 to K11). Resolves when the run has ended: `ended` says that it came to its own end, `aborted` that its
+   * signal was faster.
+   *
+   * @throws {ConfigError} An option is wrong.
+   */
+  cancel(options?: CancelOptions): Promise<{ readonly status: 'cancelled' | 'ended' | 'aborted' }>
+  /** Puts a user message into the history at the next safe point (K18, K19). Gives false once the run has ended. */
+  send(message: string | UserMessage): boolean
+  /** As {@link Run.cancelTool}. */
+  cancelTool(callId: string): boolean
+  /** As {@link Run.toolStatus}; answers after the run's end, too. */
+  toolStatus(callId: string): ToolStatus | undefined
+}
+
+export type RunInput = string | readonly Message[]
+
+/** What a run begins with: an input, or a checkpoint. */
+export type Beginning = { readonly input: RunInput } | { readonly resume: Resumption }
+
+/** Starts a run. Its events are kept for its reader, or dropped, or shown to the reader of the run that it is inside of. */
+export function startRun(
+  config: AgentConfig,
+  beginning: Beginning,
+  options: ResumeOptions,
+  events: 'kept' | 'dropped' | Nesting,
+): AgentRun {
+  const buffer = events === 'kept' ? new EventBuffer(options.eventBuffer ?? 1_024) : undefined
+  const nesting = typeof events === 'string' ? undefined : events
+  const show = nesting?.show ?? ((event: AgentEvent) => buffer?.push(event))
+  const { run, span } = openRun(config, beginning, options, nesting, show)
+  let ended = false
+  const result = inSpan(run, span, () => wholeRun(run, beginning, options)).then(
+    (result) => {
+      ended = true
+      const dropped = buffer?.dropped ?? 0
+      const event: AgentEvent = { runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) }
+      nesting?.show(event)
+      buffer?.end({ event })
+      return result
+    },
+    (error: unknown) => {
+      ended = true
+      buffer?.end({ error })
+      throw error
+    },
+  )
+  result.catch(() => undefined)
+  return {
+    id: run.id,
+    result,
+    async cancel(options = {}) {
+      if (ended) return { status: 'ended' }
+      // While the end is being saved it is as it is.
+      if (!run.over) run.cancel.request(options)
+      return result.then(
+        ({ status }) => ({ status: status === 'cancelled' ? status : 'ended' }),
+        (error: unknown) => ({ status: error instanceof RunAbortedError ? 'aborted' : 'ended' }),
+      )
+    },
+    send: (message) => run.inbox.send(message),
+    cancelTool: (callId) => run.calls.known.cancel(callId),
+    toolStatus: (callId) => run.calls.known.status(callId),
+    [Symbol.asyncIterator]: readOnce(buffer, async () => {
+      run.stopping.abort(new Error('the reader of its events left'))
+      await result.catch(() => undefined)
+    }),
+  }
+}
+
+/** The state of a run that begins, and its span. */
+function openRun(
+  config: AgentConfig,
+  beginning: Beginning,
+  { conversationId }: ResumeOptions,
+  nesting: Nesting | undefined,
+  show: (event: AgentEvent) => void,
+): { readonly run: RunState; readonly span: OpenSpan } {
+  const { name, setup, middleware, telemetry } = config
+  const id = 'resume' in beginning ? resumedId(beginning.resume) : crypto.randomUUID()
+  const tracer = tracerOf(telemetry)
+  const run = new RunState(config, { id, tracer, metrics: metricsOf(telemetry, name), conversationId, nesting, show })
+  const span = startRunSpan(tracer, nesting?.context ?? context.active(), {
+    runId: id,
+    agent: name,
+    model: setup.model,
+    conversationId,
+    resumed: 'resume' in beginning,
+    middleware: middleware.map(({ name }) => name),
+    attributes: telemetry?.attributes,
+  })
+  run.context = span.context
+  run.span = span.span
+  return { run, span }
+}
+
+function resumedId({ from }: Resumption): string {
+  if (typeof from === 'string') return from
+  const isRun = typeof from === 'object' && from !== null && 'runId' in from && typeof from.runId === 'string'
+  return isRun ? (from.runId as string) : ''
+}
+
+/** The work of a run: what it does beside its hooks, models and tools, as to save itself, nests under its span, too. */
+async function inSpan(run: RunState, span: OpenSpan, work: () => Promise<AgentResult>): Promise<AgentResult> {
+  const end = (...came: [error: unknown, result?: AgentResult]) =>
+    context.with(span.context, untroubled, undefined, () => endRunSpan(run, span, ...came))
+  try {
+    const result = await context.with(span.context, work)
+    end(undefined, result)
+    return result
+  } catch (error) {
+    end(error)
+    throw error
+  }
+}
+
+/** The events for whoever asks for them first (B13); `left` is told when that leaves before the end. */
+function readOnce(buffer: EventBuffer | undefined, left: () => Promise<void>): () => AsyncIterator<AgentEvent> {
+  let read = false
+  return () => {
+    if (read || !buffer) throw new TypeError('the events of a run can be read once')
+    read = true
+    return {
+      next: () => buffer.next(),
+      async return() {
+        buffer.leave()
+        await left()
+        return { done: true, value: undefined }
+      },
+    }
+  }
+}

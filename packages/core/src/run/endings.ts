@@ -1,0 +1,138 @@
+/** What a run comes to: a result, a checkpoint to go on from, or an error that says how far it was. */
+
+import type { Checkpoint } from '../checkpoint/checkpoint.ts'
+import { restoreCalls } from '../checkpoint/restore-calls.ts'
+import { checkpointOf } from '../checkpoint/snapshot.ts'
+import { AgentError, HistoryError, type RunStop } from '../errors.ts'
+import type { AgentResult } from '../events.ts'
+import { within } from '../flow/grace.ts'
+import { endSpan } from '../telemetry/spans.ts'
+import { answersTo, outcomesOf } from '../tool-call/call-results.ts'
+import { freeze, openCalls } from './history.ts'
+import type { RunState } from './run.ts'
+
+/** What the caller gets: the outcome of the outermost wrap, and what is known when nothing is at work any more. */
+export async function completed(run: RunState, outcome: AgentResult): Promise<AgentResult> {
+  const background = run.background.handOver()
+  // What was called on the side and nobody waits for.
+  await quiet(run, new TypeError('the run is over'))
+  run.signal.throwIfAborted()
+  run.steps.current = undefined
+  end(run)
+  const handed = background.length > 0 && { background }
+  const result = { ...outcome, warnings: [...run.events.warnings], ...handed, ...lost(run) }
+  const notSaved = await saved(run, () => completedAs(run, result))
+  return Object.freeze({ ...result, ...notSaved })
+}
+
+function completedAs(
+  run: RunState,
+  { messages, usage: _, warnings: __, steps: ___, background: ____, ...result }: AgentResult,
+): Checkpoint {
+  run.steps.current = undefined
+  return checkpointOf(run, 'completed', { messages, result })
+}
+
+/** The result that the checkpoint of a completed run holds (L19). */
+export function resultIn({ result, messages, usage, warnings, steps }: Checkpoint): AgentResult | undefined {
+  return result && Object.freeze({ ...result, messages, usage, warnings, steps })
+}
+
+/**
+ * The run was interrupted or cancelled: what is at work comes to its end, nothing new starts, and a resume goes on from
+ * there.
+ */
+export async function stopped(run: RunState, reason: RunStop): Promise<AgentResult> {
+  const { cancel, calls, background, config, history, stopping } = run
+  if (!run.signal.aborted) {
+    cancel.halt(reason)
+    await (cancel.mode ? within(config.grace, calls.idle()) : Promise.all([calls.idle(), background.idle()]))
+  }
+  run.inbox.isClosed = true
+  run.checkpoint ??= checkpointOf(run, cancel.mode ? 'cancelled' : 'interrupted')
+  cancel.over()
+  const { checkpoint } = run
+  const { interrupts } = checkpoint
+  const cancelled = checkpoint.status === 'cancelled' ? cancel.mode : undefined
+  const escalated = cancel.escalated && { escalated: true as const }
+  await quiet(run, cancelled ? cancel.error : reason)
+  if (stopping.failure) return failed(run, stopping.failure)
+  run.events.showRest()
+  const messages = cancelled ? [...history.messages, ...outcomesOf(run, openCalls(history.messages))] : history.messages
+  end(run)
+  const notSaved = await saved(run, () => checkpoint)
+  return Object.freeze({
+    status: cancelled ? 'cancelled' : 'interrupted',
+    text: '',
+    messages,
+    steps: run.steps.begun,
+    usage: run.usage,
+    warnings: [...run.events.warnings],
+    ...(interrupts.length > 0 && { interrupts }),
+    ...(cancelled && { cancelled: { at: cancelled, ...escalated } }),
+    checkpoint: freeze({ ...checkpoint, revision: run.saver.revision }),
+    ...notSaved,
+    ...lost(run),
+  })
+}
+
+/** What a caller needs to go on after an error (A24): every call answered, unless it is the history itself that is wrong. */
+export async function failed(run: RunState, error: unknown): Promise<never> {
+  run.inbox.isClosed = true
+  await quiet(run, error)
+  if (run.isOutermost && run.saver.isOn) await within(run.stopping.graceLeft, run.saver.idle())
+  if (error instanceof AgentError) {
+    const { messages } = run.history
+    const open = error instanceof HistoryError ? [] : openCalls(messages)
+    run.events.showRest()
+    const answers = answersTo(run, open)
+    const { abandoned } = run.calls
+    error.endRun({ messages: [...messages, ...answers], usage: run.usage, ...(abandoned.length > 0 && { abandoned }) })
+  }
+  end(run)
+  throw error
+}
+
+/** Nothing of the run is at work any more, and what became of its calls is known: also of one that had not come to them yet. */
+async function quiet(run: RunState, reason: unknown): Promise<void> {
+  run.calls.abort(reason)
+  run.background.abort(reason)
+  run.sideCalls.abort(reason)
+  await Promise.all([run.calls.idle(), run.background.idle(), run.sideCalls.idle()])
+  if (run.unclaimed) restoreCalls(run, run.unclaimed.calls)
+  run.unclaimed = undefined
+}
+
+/** What was said last is said, and nothing more will be. */
+export function end(run: RunState): void {
+  run.events.showRest()
+  run.calls.over()
+  for (const span of run.spans) endSpan(span)
+  run.spans.clear()
+  run.close()
+}
+
+function lost({ calls: { abandoned }, unknown }: RunState): Pick<AgentResult, 'abandoned' | 'unknown'> {
+  return { ...(abandoned.length > 0 && { abandoned }), ...(unknown.length > 0 && { unknown }) }
+}
+
+/**
+ * Whoever has the result has the checkpoint: that it could not be stored is no reason to lose both (L16). A store that
+ * hangs can be left by an abort (K1).
+ */
+async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<AgentResult, 'checkpointError'>> {
+  if (!run.saver.isOn && (run.isOutermost || !run.isReady)) return {}
+  try {
+    run.checkpoint = checkpoint()
+    if (run.isOutermost) await run.stopping.unlessFailed(run.saver.put(run.checkpoint))
+    return {}
+  } catch (error) {
+    if (run.stopping.failure) {
+      // This was not its end after all.
+      run.over = false
+      return await failed(run, run.stopping.failure)
+    }
+    if (error instanceof AgentError) return { checkpointError: error }
+    throw error
+  }
+}

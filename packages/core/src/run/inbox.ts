@@ -1,0 +1,39 @@
+/** What is said to a run at work: user messages that wait for their safe point (K18). */
+
+import { InputError } from '../errors.ts'
+import type { UserMessage } from '../message.ts'
+import { freeze, isMessage } from './history.ts'
+
+export class Inbox {
+  /** Nothing that is sent enters the history any more. */
+  isClosed = false
+  #messages: readonly UserMessage[] = []
+
+  /** Those that wait, in the order in which they were sent. */
+  get messages(): readonly UserMessage[] {
+    return this.#messages
+  }
+
+  /** Queues a user message; false once no step can follow that would read it. */
+  send(message: string | UserMessage): boolean {
+    if (this.isClosed) return false
+    const said: UserMessage =
+      typeof message === 'string' ? { role: 'user', content: message } : structuredClone(message)
+    if (message === '') throw new InputError('message', 'empty')
+    if (!isMessage(said) || said.role !== 'user') throw new InputError('message', 'malformed')
+    this.#messages = [...this.#messages, freeze(said)]
+    return true
+  }
+
+  /** Those that a checkpoint has were sent before. */
+  restore(saved: readonly UserMessage[]): void {
+    this.#messages = [...saved, ...this.#messages]
+  }
+
+  /** They enter the history now. */
+  take(): readonly UserMessage[] {
+    const messages = this.#messages
+    this.#messages = []
+    return messages
+  }
+}

@@ -1,0 +1,36 @@
+/** The runs inside the calls of a run: saved with it, and cancelled with it (K16). */
+
+import { checkpointOf } from '../checkpoint/snapshot.ts'
+import type { CallEntry } from '../tool-call/call-entry.ts'
+import type { CancelMode } from './cancel.ts'
+import type { RunState } from './run.ts'
+
+export class InnerRuns {
+  readonly #run: RunState
+  #atWork: readonly RunState[] = []
+
+  constructor(run: RunState) {
+    this.#run = run
+  }
+
+  /** The run is ready to begin. */
+  add(inner: RunState, entry: CallEntry): void {
+    this.#atWork = [...this.#atWork, inner]
+    entry.nested = {
+      get saved() {
+        return inner.checkpoint ?? checkpointOf(inner, inner.isCancelledNow ? 'cancelled' : 'running')
+      },
+    }
+    const { mode } = this.#run.cancel
+    if (mode) inner.cancel.request({ at: mode })
+  }
+
+  /** The run is over. */
+  delete(inner: RunState): void {
+    this.#atWork = this.#atWork.filter((one) => one !== inner)
+  }
+
+  cancel(mode: CancelMode): void {
+    for (const inner of this.#atWork) inner.cancel.request({ at: mode })
+  }
+}

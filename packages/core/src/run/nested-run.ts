@@ -1,0 +1,49 @@
+/** A run inside a call of another: saved, cancelled and aborted with it. */
+
+import { type Agent, configBehind } from '../agent.ts'
+import type { AgentEvent, AgentResult } from '../events.ts'
+import { Interrupt } from '../interrupt/interrupt.ts'
+import type { ToolContext } from '../tool.ts'
+import { type Beginning, startRun } from './agent-run.ts'
+import { actorOf } from './run-view.ts'
+
+interface Place {
+  /** The tool's. */
+  readonly name: string
+  readonly events: boolean
+  readonly maxDepth: number
+}
+
+/**
+ * Runs an agent for a tool call. Gives its result once it has completed; if it stops before that, so does the calling run.
+ *
+ * @throws {RangeError} Agents call agents deeper than is allowed (M5).
+ */
+export async function runWithin(
+  agent: Agent,
+  request: string,
+  context: ToolContext,
+  place: Place,
+): Promise<AgentResult> {
+  const { signal } = context
+  const caller = context.run && actorOf(context.run)
+  const entry = caller?.actor.call
+  if (!entry) return agent.run(request, { signal })
+  const { state: run, actor } = caller
+  if (run.depth >= place.maxDepth)
+    throw new RangeError(`agents may call agents ${place.maxDepth} deep: ${place.name} was not run`)
+  const { nested } = entry
+  const beginning: Beginning = nested
+    ? { resume: { from: nested.saved, answers: nested.answers ?? {}, rerun: run.rerun } }
+    : { input: request }
+  const show = (event: AgentEvent) => {
+    const path = [{ agent: place.name, callId: entry.id }, ...(event.path ?? [])]
+    if (place.events) run.calls.events.nested(entry, { ...event, path })
+  }
+  const nesting = { run, entry, context: actor.context, show }
+  const outcome = await startRun(configBehind(agent), beginning, { signal }, nesting).result
+  if (outcome.status === 'completed') return outcome
+  if (run.cancel.mode) throw run.cancel.error
+  entry.relayed = new Interrupt(outcome.interrupts?.[0]?.payload ?? null)
+  throw entry.relayed
+}

@@ -1,0 +1,129 @@
+/** Values that live as long as a run. */
+
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { CheckpointMismatchError } from '../checkpoint/checkpoint-errors.ts'
+import { ConfigError } from '../errors.ts'
+import { asJson } from '../json.ts'
+import type { Json } from '../message.ts'
+import type { Run } from '../middleware.ts'
+import { freeze } from './history.ts'
+import { stateOf } from './run-view.ts'
+
+/** A run-local value that checkpoints hold: set before an interrupt, it is there after the resume (L11). */
+export interface Cell<Value> {
+  /**
+   * `initial` until it is set. JSON, frozen once it is set: to change it, set another.
+   *
+   * @throws {TypeError} On setting what the schema refuses or JSON cannot hold; the old value stays (D4).
+   */
+  value: Value
+  /** Back to `initial` (D3). */
+  delete(): void
+}
+
+export interface CellOptions<Value> {
+  /** Names the value in checkpoints: one of its own in each agent, else the second to be used throws {@link ConfigError} (D4). */
+  readonly key: string
+  /** Checks at once, without a promise, what is set, and what a checkpoint held. */
+  readonly schema: StandardSchemaV1<unknown, Value>
+  readonly initial: Value
+}
+
+/**
+ * An accessor of a value that each run has of its own: `create` runs once, at the first use in a run, and every hook, wrap and
+ * tool of that run gets the same value (D1). Nothing keeps the value alive once the run is over (D5). Given a key and a schema
+ * instead, the accessor gives a {@link Cell}, whose value is in the checkpoint.
+ *
+ * The accessor throws `TypeError` when called with anything but a `Run`.
+ */
+export function runLocal<Value>(options: CellOptions<Value>): (run: Run) => Cell<Value>
+export function runLocal<Value>(create: () => Value): (run: Run) => Value
+export function runLocal<Value>(given: CellOptions<Value> | (() => Value)): (run: Run) => Value | Cell<Value> {
+  if (typeof given !== 'function') return cellAccessor(given)
+  const values = new WeakMap<object, { readonly value: Value }>()
+  return (run) => {
+    const { scope } = stateOf(run)
+    let kept = values.get(scope)
+    if (!kept) {
+      kept = { value: given() }
+      values.set(scope, kept)
+    }
+    return kept.value
+  }
+}
+
+function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Value> {
+  const { key } = options
+  // The same in all runs: what one of them did to it, another would read (D2).
+  const initial = freeze(structuredClone(options.initial))
+  const owner = {}
+  return (run) => {
+    const { values, id } = stateOf(run)
+    const unfit = () => new CheckpointMismatchError(id, `its value of "${key}" does not fit`)
+    values.claim(key, owner)
+    return {
+      get value(): Value {
+        return values.has(key) ? freeze(checked(options, values.get(key), unfit)) : initial
+      },
+      set value(value) {
+        const json = freeze(structuredClone(asJson(value, key)))
+        checked(options, json, (problem) => new TypeError(`${key}: ${problem}`))
+        values.set(key, json)
+      },
+      delete: () => values.delete(key),
+    }
+  }
+}
+
+function checked<Value>({ key, schema }: CellOptions<Value>, value: unknown, refused: (why: string) => Error): Value {
+  const result = schema['~standard'].validate(value)
+  if (result instanceof Promise) throw new TypeError(`${key}: its schema must check at once, without a promise`)
+  if (result.issues) throw refused(result.issues.map(({ message }) => message).join('; '))
+  return result.value
+}
+
+/** The cells of a run, by key: what a checkpoint has of them. Once it is over it keeps none (D5). */
+export class CellValues {
+  readonly #owners: Map<string, object> = new Map()
+  #values: Map<string, Json> = new Map()
+  #isOver: boolean
+
+  constructor(isOver: boolean) {
+    this.#isOver = isOver
+  }
+
+  claim(key: string, owner: object): void {
+    const first = this.#owners.get(key) ?? owner
+    if (first !== owner) throw new ConfigError('runLocal', `two values have the key "${key}"`)
+    this.#owners.set(key, owner)
+  }
+
+  has(key: string): boolean {
+    return this.#values.has(key)
+  }
+
+  get(key: string): Json | undefined {
+    return this.#values.get(key)
+  }
+
+  set(key: string, value: Json): void {
+    if (!this.#isOver) this.#values.set(key, value)
+  }
+
+  delete(key: string): void {
+    this.#values.delete(key)
+  }
+
+  over(): void {
+    this.#isOver = true
+    this.#values.clear()
+  }
+
+  save(): { readonly [key: string]: Json } {
+    return Object.fromEntries(this.#values)
+  }
+
+  restore(values: { readonly [key: string]: Json }): void {
+    this.#values = new Map(Object.entries(values))
+  }
+}

@@ -1,0 +1,53 @@
+/** The end of a run's span, and of what is measured of the run. */
+
+import type { AgentResult } from '../events.ts'
+import { ModelError } from '../model-errors.ts'
+import { set } from '../telemetry/attributes.ts'
+import { record } from '../telemetry/content.ts'
+import { failureOf } from '../telemetry/error-type.ts'
+import { setError } from '../telemetry/exception.ts'
+import { contentsOfAnswer } from '../telemetry/message-json.ts'
+import { outcomeOf } from '../telemetry/outcome.ts'
+import { setUsage } from '../telemetry/response.ts'
+import {
+  CALLS_COMMITTED,
+  CALLS_DISCARDED,
+  CALLS_EARLY,
+  CALLS_REUSED,
+  CALLS_UNKNOWN,
+  FINISH_REASONS,
+  OUTCOME,
+  STEP_COUNT,
+} from '../telemetry/semconv.ts'
+import { endSpan, type OpenSpan } from '../telemetry/spans.ts'
+import type { RunState } from './run.ts'
+
+/** What the run came to: a result, or what it threw. */
+export function endRunSpan(run: RunState, { span, started }: OpenSpan, error: unknown, result?: AgentResult): void {
+  const { counts, wanted } = run.calls
+  const failure = failureOf(error)
+  const reason = failure && error instanceof ModelError ? 'error' : finishReasonOf(result)
+  set(span, () => ({
+    ...run.annotations.of(),
+    [OUTCOME]: result?.status ?? outcomeOf(error),
+    [STEP_COUNT]: run.steps.begun,
+    [CALLS_EARLY]: counts.early,
+    [CALLS_COMMITTED]: counts.committed,
+    [CALLS_DISCARDED]: counts.discarded,
+    [CALLS_REUSED]: counts.reused,
+    [CALLS_UNKNOWN]: run.unknown.length,
+    [FINISH_REASONS]: reason && [reason],
+  }))
+  if (run.config.telemetry?.usageOnRun !== false) setUsage(span, run.usage)
+  const { message, finishReason } = result ?? {}
+  if (message) record(span, run.capture, () => contentsOfAnswer(message, finishReason))
+  if (failure) setError(span, error, run.capture)
+  const ended = performance.now()
+  endSpan(span, ended)
+  run.metrics?.run((ended - started) / 1000, wanted, failure)
+}
+
+/** In the provider's own word, if its message has one. */
+function finishReasonOf({ message, finishReason }: Partial<AgentResult> = {}): string | undefined {
+  return (message?.role === 'assistant' && message.response?.finishReason) || finishReason
+}

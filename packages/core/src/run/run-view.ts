@@ -1,0 +1,130 @@
+/** The run as hooks, wraps and tools see it. What each does carries its name, and nests under its span. */
+
+import type { Attributes, Context } from '@opentelemetry/api'
+import type { Execution } from '../execution/execution.ts'
+import type { ToolStatus } from '../execution/tool-status.ts'
+import { addressOf } from '../interrupt/address.ts'
+import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from '../message.ts'
+import type { AgentSetup, CallOptions, Run, SideRequest } from '../middleware.ts'
+import type { CallEntry } from '../tool-call/call-entry.ts'
+import type { RunState } from './run.ts'
+
+/** Who acts: the context it acts in, its name, the call it works for, if any, and whether it stands outside of the steps. */
+export interface Actor {
+  readonly context: Context
+  readonly source: string
+  /** Of a middleware: which of its hooks or wraps. */
+  readonly hook?: string
+  readonly call?: CallEntry
+  /** Of the tool that acts. */
+  readonly execution?: Execution
+  readonly outside?: boolean
+}
+
+export function viewOf(state: RunState, actor: Actor): Run {
+  return new RunView(state, actor)
+}
+
+/** The state behind a view. Throws `TypeError` for anything else (D5). */
+export function stateOf(run: Run): RunState {
+  return RunView.behind(run).state
+}
+
+/** The state behind a view, and whose view it is. Throws like {@link stateOf}. */
+export function actorOf(run: Run): { readonly state: RunState; readonly actor: Actor } {
+  return RunView.behind(run)
+}
+
+class RunView implements Run {
+  readonly #state: RunState
+  readonly #actor: Actor
+  #signal: AbortSignal | undefined
+
+  constructor(state: RunState, actor: Actor) {
+    this.#state = state
+    this.#actor = actor
+  }
+
+  static behind(run: Run): { readonly state: RunState; readonly actor: Actor } {
+    if (!(#state in run)) throw new TypeError('not a run')
+    return { state: run.#state, actor: run.#actor }
+  }
+
+  get id(): string {
+    return this.#state.id
+  }
+  get agent(): string | undefined {
+    return this.#state.config.name
+  }
+  get signal(): AbortSignal {
+    const { signal } = this.#state
+    // Both: a call that has settled is not aborted any more, and its run may be.
+    this.#signal ??= this.#actor.call ? AbortSignal.any([signal, this.#actor.call.signal]) : signal
+    return this.#signal
+  }
+  get setup(): AgentSetup {
+    return this.#state.setup
+  }
+  get step(): number {
+    return this.#state.steps.begun
+  }
+  get usage(): Usage {
+    return this.#state.usage
+  }
+
+  get answers(): readonly Json[] {
+    const { call, hook, source } = this.#actor
+    return this.#state.questions.answersAt(
+      addressOf(this.#state, call, hook ? { middleware: source, hook } : undefined),
+    )
+  }
+
+  callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage> {
+    return this.#state.calls.call(call, this.#actor, options)
+  }
+
+  stood(callId: string): Promise<string> {
+    return this.#state.calls.known.stood(callId)
+  }
+
+  cancelTool(callId: string): boolean {
+    return this.#state.calls.known.cancel(callId)
+  }
+
+  toolStatus(callId: string): ToolStatus | undefined {
+    return this.#state.calls.known.status(callId)
+  }
+
+  warm(callId: string, name: string): void {
+    if (this.#isOver) return
+    this.#state.calls.streamed.warm(callId, name, (message) => this.warn({ code: 'warm-failed', message }))
+  }
+
+  callModel(request: SideRequest): Promise<AssistantMessage> {
+    return this.#state.sideCalls.call(request, this.#actor, this.signal)
+  }
+
+  emit({ name, data }: { readonly name: string; readonly data: unknown }): void {
+    const { source, call, outside } = this.#actor
+    if (this.#isOver) return
+    if (call) this.#state.calls.events.custom(call, { type: 'custom', name, data, source })
+    else this.#state.events.push({ type: 'custom', name, data, source }, outside)
+  }
+
+  warn({ code, message }: { readonly code: string; readonly message: string }): void {
+    if (this.#isOver) return
+    const { source, outside } = this.#actor
+    this.#state.events.warn({ code, message, source }, outside)
+  }
+
+  annotate(attributes: Attributes, callId?: string): void {
+    if (this.#isOver) return
+    this.#state.annotations.add(attributes, callId)
+  }
+
+  /** What is done for a call that was abandoned or discarded reaches nothing (K13). */
+  get #isOver(): boolean {
+    const { call, execution } = this.#actor
+    return execution?.abandoned || (call !== undefined && (call.settled || call.discarded !== undefined))
+  }
+}

@@ -1,0 +1,212 @@
+/** The state of one run: everything that changes lives here, the agent itself never does (A4). */
+
+import { type Context, isSpanContextValid, ROOT_CONTEXT, type Span, type Tracer } from '@opentelemetry/api'
+import type { Checkpoint } from '../checkpoint/checkpoint.ts'
+import type { Resumed } from '../checkpoint/restore.ts'
+import { Saver } from '../checkpoint/saver.ts'
+import { checkpointOf } from '../checkpoint/snapshot.ts'
+import type { AgentConfig } from '../config.ts'
+import type { AgentEvent } from '../events.ts'
+import { addressOf, type Place } from '../interrupt/address.ts'
+import { Interrupt } from '../interrupt/interrupt.ts'
+import { Questions } from '../interrupt/questions.ts'
+import { addUsage, type Usage } from '../message.ts'
+import type { AgentSetup, Middleware } from '../middleware.ts'
+import { RequestStop } from '../model-call/request-stop.ts'
+import { SideCalls } from '../model-call/side-calls.ts'
+import { type CaptureContent, through } from '../telemetry/content.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Effect } from '../tool.ts'
+import { Background } from '../tool-call/background.ts'
+import type { CallEntry } from '../tool-call/call-entry.ts'
+import { ToolCalls } from '../tool-call/tool-calls.ts'
+import { Annotations } from './annotations.ts'
+import { Cancel } from './cancel.ts'
+import { Inbox } from './inbox.ts'
+import { InnerRuns } from './inner-runs.ts'
+import { RunEvents } from './run-events.ts'
+import { RunHistory } from './run-history.ts'
+import { CellValues } from './run-local.ts'
+import { RunSteps } from './run-steps.ts'
+import { Stopping } from './stopping.ts'
+
+/** Of a run inside a call of another: which one, where its spans nest, and how its events are shown. */
+export interface Nesting {
+  readonly run: RunState
+  readonly entry: CallEntry
+  readonly context: Context
+  readonly show: (event: AgentEvent) => void
+}
+
+export interface RunStateOptions {
+  readonly id: string
+  readonly tracer: Tracer | undefined
+  readonly metrics: Metrics | undefined
+  readonly conversationId: string | undefined
+  readonly nesting: Nesting | undefined
+  readonly show: (event: AgentEvent) => void
+}
+
+/** A hook or wrap that has asked. */
+export interface Asking {
+  readonly interrupt: Interrupt
+  readonly by?: Place
+}
+
+export class RunState {
+  readonly id: string
+  readonly config: AgentConfig
+  readonly tracer: Tracer | undefined
+  /** Absent if nothing measures. */
+  readonly metrics: Metrics | undefined
+  readonly conversationId: string | undefined
+  readonly events: RunEvents
+  readonly history: RunHistory = new RunHistory()
+  readonly steps: RunSteps = new RunSteps(this)
+  readonly inbox: Inbox = new Inbox()
+  readonly calls: ToolCalls
+  readonly background: Background
+  readonly sideCalls: SideCalls
+  readonly saver: Saver
+  readonly innerRuns: InnerRuns = new InnerRuns(this)
+  readonly cancel: Cancel = new Cancel((mode) => this.stopping.cancelled(mode))
+  readonly stopping: Stopping = new Stopping(this)
+  readonly request: RequestStop = new RequestStop(this)
+  readonly annotations: Annotations = new Annotations()
+  /** Of hooks and wraps that are not out: those that never come out end with the run. */
+  readonly spans: Set<Span> = new Set()
+  readonly questions: Questions = new Questions()
+  setup: AgentSetup
+  /** What the loop works in: the context of the run's span, or of the innermost `wrapAgent`'s. */
+  context: Context = ROOT_CONTEXT
+  /** The run's own. */
+  span: Span | undefined
+  usage: Usage = {}
+  /** What a hook or wrap asks: a call's own question is with the call. */
+  asking: Asking | undefined
+  /** Ids of calls that a run before this one had started, and that may have happened (L21). */
+  unknown: readonly string[] = []
+  /** Effects whose calls are made again if they were cut off (L20). */
+  rerun: readonly Effect[] = ['read']
+  /** Its last; of a cancelled run, taken before anything was torn down (K4). */
+  checkpoint: Checkpoint | undefined
+  /** What it goes on from, if it does. */
+  resumed: Resumed | undefined
+  /** What of that is not in the ledger yet. */
+  unclaimed: Pick<Checkpoint, 'calls' | 'background' | 'tools' | 'interrupts'> | undefined
+  /** Whether there is a state to save: if it goes on from a checkpoint, that has been read. */
+  isReady = false
+  over = false
+  /** What run-local values hang on. A run that is over gets another, so that they go though somebody keeps the run (D5). */
+  scope: object = {}
+  readonly #nesting: Nesting | undefined
+  #values: CellValues | undefined
+
+  constructor(config: AgentConfig, options: RunStateOptions) {
+    this.id = options.id
+    this.config = config
+    this.tracer = options.tracer
+    this.metrics = options.metrics
+    this.conversationId = options.conversationId
+    this.events = new RunEvents(this, options.show)
+    // What a `beforeAgent` is to mask must not be recorded before it has said so.
+    this.setup = { ...config.setup, captureContent: false }
+    this.calls = new ToolCalls(this)
+    this.background = new Background(this)
+    this.sideCalls = new SideCalls(this)
+    this.#nesting = options.nesting
+    this.saver =
+      options.nesting?.run.saver ??
+      new Saver({
+        runId: this.id,
+        store: config.checkpoints,
+        place: () => this.context,
+        // An abort writes none, and what a cancel saves was taken before anything was torn down (K1, K4).
+        snapshot: () => (this.over || this.signal.aborted ? undefined : checkpointOf(this, 'running')),
+        lost: (error) => {
+          if (!this.over) this.stopping.stop(error)
+        },
+      })
+  }
+
+  get signal(): AbortSignal {
+    return this.stopping.signal
+  }
+
+  /** For whoever resumes the run (L12). */
+  get trace(): Checkpoint['trace'] {
+    const context = this.span?.spanContext()
+    if (!context || !isSpanContextValid(context)) return undefined
+    const { traceId, spanId, traceFlags } = context
+    return { traceId, spanId, traceFlags }
+  }
+
+  /** Of its run-local cells. */
+  get values(): CellValues {
+    return (this.#values ??= new CellValues(this.over))
+  }
+
+  /** What its spans hold of messages: what the run it is inside of masks is masked here, too. */
+  get capture(): CaptureContent {
+    return through(this.setup.captureContent, this.#nesting?.run.capture)
+  }
+
+  get middleware(): readonly Middleware[] {
+    return this.config.middleware
+  }
+
+  /** Whether it saves itself: a run that a tool makes is saved in its caller's checkpoint. */
+  get isOutermost(): boolean {
+    return this.#nesting === undefined
+  }
+
+  /** Whether it is cancelled at once, or a run that it is inside of is. */
+  get isCancelledNow(): boolean {
+    return this.cancel.mode === 'now' || (this.#nesting?.run.isCancelledNow ?? false)
+  }
+
+  /** How many runs it is inside of. */
+  get depth(): number {
+    return this.#nesting ? this.#nesting.run.depth + 1 : 0
+  }
+
+  /** It is ready to begin: a cancel that came before may act. */
+  unlock(): void {
+    this.isReady = true
+    this.#nesting?.run.innerRuns.add(this, this.#nesting.entry)
+    if (this.cancel.mode) this.stopping.cancelled(this.cancel.mode)
+  }
+
+  /** Nothing more happens in it. */
+  close(): void {
+    this.inbox.isClosed = true
+    this.over = true
+    this.scope = {}
+    this.#values?.over()
+    this.#nesting?.run.innerRuns.delete(this)
+  }
+
+  /** A hook or wrap, of a call or not, has thrown: if that is a question nobody inside it has asked, it asks it. */
+  threw(thrown: unknown, by: Place, call?: CallEntry): void {
+    // Another call's comes up here, too, because nothing starts any more that must not overtake that (A22, H14).
+    if (!(thrown instanceof Interrupt) || call?.asks(thrown) || this.calls.asks(thrown)) return
+    if (call) call.asking = { interrupt: thrown, by }
+    else if (this.asking?.interrupt !== thrown) this.asking = { interrupt: thrown, by }
+  }
+
+  /** A hook or wrap is done: what it was answered has served. */
+  answered(by: Place, call?: CallEntry): void {
+    if (!this.questions.isEmpty) this.questions.done(addressOf(this, call, by))
+  }
+
+  addUsage(usage: Usage | undefined): void {
+    this.usage = addUsage(this.usage, usage)
+    this.#nesting?.run.addUsage(usage)
+  }
+
+  /** A call that had been started when an earlier run of its checkpoint was cut off (L21). */
+  mayHaveHappened(callId: string): void {
+    this.unknown = [...this.unknown, callId]
+    this.#nesting?.run.mayHaveHappened(`${this.#nesting.entry.id}/${callId}`)
+  }
+}

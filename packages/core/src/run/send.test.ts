@@ -1,0 +1,272 @@
+import { beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { sleep } from '../../test/clock.ts'
+import {
+  type AgentEvent,
+  type AgentOptions,
+  type Checkpoint,
+  createAgent,
+  InputError,
+  MaxStepsError,
+  type Message,
+  type Middleware,
+  type Model,
+  type Tool,
+  textOf,
+  tool,
+} from '../index.ts'
+import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel } from '../testing.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  return () => vi.useRealTimers()
+})
+
+const at = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+
+function toolOf(name: string, options: Omit<Partial<Tool>, 'needs'> = {}): Tool {
+  const execute = () => sleep(50).then(() => `${name} done`)
+  return tool({ name, description: name, input: z.object({}), execute, ...options }) as Tool
+}
+
+/** What each request gets follows from its history. */
+function modelOf(responses: readonly ScriptResponse[]): Model {
+  return {
+    provider: 'scripted',
+    id: 'scripted-1',
+    stream(request) {
+      const turn = request.messages.filter(({ role }) => role === 'assistant').length
+      const pace = { firstToken: 10, betweenTokens: 10 }
+      return scriptedModel([responses[turn] ?? respond(fail({ status: 400 }))], { pace }).stream(request)
+    },
+  }
+}
+
+function start(responses: readonly ScriptResponse[], options: Partial<AgentOptions> = {}) {
+  const agent = createAgent({ model: modelOf(responses), ...options })
+  const run = agent.stream('Go')
+  return { agent, run, reading: collect(run) }
+}
+
+async function ended<Read>(reading: Promise<Read>): Promise<Read> {
+  await vi.runAllTimersAsync()
+  const read = await reading
+  expect(vi.getTimerCount()).toBe(0)
+  return read
+}
+
+/** One word per message. */
+function said(messages: readonly Message[] | undefined): string[] {
+  return (messages ?? []).map((message) =>
+    message.role === 'tool' ? `tool ${message.callId}` : `${message.role} ${textOf(message)}`.trim(),
+  )
+}
+
+/** What the steps of a run and of those that resumed it have added: with the input that is the history. */
+const added = (events: readonly AgentEvent[]) =>
+  said(events.flatMap((event) => (event.type === 'step-end' ? event.messages : [])))
+
+const calls = respond(call('a', {}, { id: 'a', deltas: 1 }), call('b', {}, { id: 'b', deltas: 1 }))
+const tools = [toolOf('a'), toolOf('b')]
+
+test('what is sent enters the history at the next safe point, in order, never between a call and its result (K18)', async () => {
+  const responses = [calls, respond(say('Both.')), respond(say('Never asked.'))]
+  for (const moment of [15, 60, 85]) {
+    const { run, reading } = start(responses, { tools })
+    await at(moment)
+    expect(run.send('First')).toBe(true)
+    expect(run.send({ role: 'user', content: [{ type: 'text', text: 'Second' }] })).toBe(true)
+    const { events, result } = await ended(reading)
+    const rest = ['assistant', 'tool a', 'tool b', 'user First', 'user Second', 'assistant Both.']
+    expect(said(result?.messages)).toEqual(['user Go', ...rest])
+    expect(added(events)).toEqual(rest)
+    expect(run.send('Too late')).toBe(false)
+    expect(result?.messages).toHaveLength(7)
+  }
+})
+
+test('what is sent before the first step stands behind the input (K18)', async () => {
+  const { run, reading } = start([respond(say('Hi.'))])
+  expect(run.send('And more')).toBe(true)
+  expect(said((await ended(reading)).result?.messages)).toEqual(['user Go', 'user And more', 'assistant Hi.'])
+})
+
+test('one that waits when an answer is offered is taken first: the gate is not asked, a further step follows (K19)', async () => {
+  const judged: string[] = []
+  const gate: Middleware = {
+    name: 'gate',
+    beforeFinalAnswer: ({ messages }) => void judged.push(said(messages).at(-1) ?? ''),
+  }
+  const { run, reading } = start([respond(say('One two', { deltas: 2 })), respond(say('Three.'))], {
+    middleware: [gate],
+  })
+  await at(15)
+  run.send('Wait')
+  const { events, result } = await ended(reading)
+  expect(said(result?.messages)).toEqual(['user Go', 'assistant One two', 'user Wait', 'assistant Three.'])
+  expect(judged).toEqual(['assistant Three.'])
+  expect(result).toMatchObject({ status: 'completed', text: 'Three.', steps: 2 })
+  expect(events.map(({ type, step }) => [type, step]).filter(([type]) => String(type).startsWith('step'))).toEqual([
+    ['step-start', 1],
+    ['step-end', 1],
+    ['step-start', 2],
+    ['step-end', 2],
+  ])
+})
+
+test('one that comes while the gate is asked is not lost: an accepted answer stays, and a further step follows (K18, K19)', async () => {
+  const gate: Middleware = { name: 'gate', beforeFinalAnswer: () => sleep(100) }
+  const { run, reading } = start([respond(say('One.')), respond(say('Two.'))], { middleware: [gate] })
+  await at(50)
+  expect(run.send('Wait')).toBe(true)
+  const { result } = await ended(reading)
+  expect(said(result?.messages)).toEqual(['user Go', 'assistant One.', 'user Wait', 'assistant Two.'])
+})
+
+test('one that comes while the gate rejects stands behind the feedback (K18, E2)', async () => {
+  const gate: Middleware = {
+    name: 'gate',
+    async beforeFinalAnswer({ messages }) {
+      await sleep(100)
+      return messages.length > 3 ? { accept: true } : { accept: false, feedback: 'Better.' }
+    },
+  }
+  const { run, reading } = start([respond(say('One.')), respond(say('Two.'))], { middleware: [gate] })
+  await at(50)
+  run.send('Wait')
+  const { result } = await ended(reading)
+  const expected = ['user Go', 'assistant One.', 'user Better.', 'user Wait', 'assistant Two.']
+  expect(said(result?.messages)).toEqual(expected)
+})
+
+test('a returnDirect result is no answer either while one waits (K19)', async () => {
+  const direct = [toolOf('a', { returnDirect: true }), toolOf('b')]
+  const { run, reading } = start([calls, respond(say('Both.'))], { tools: direct })
+  await at(60)
+  run.send('Wait')
+  const { result } = await ended(reading)
+  expect(said(result?.messages).slice(2)).toEqual(['tool a', 'tool b', 'user Wait', 'assistant Both.'])
+  expect(result?.stopReason).toBe('answer')
+})
+
+test('where no step is left the run ends with MaxStepsError, whose messages hold what was sent (K19, A9)', async () => {
+  const { run, reading } = start([respond(say('One.'))], { maxSteps: 1 })
+  await at(5)
+  run.send('Wait')
+  const { error } = await ended(reading)
+  expect(error).toBeInstanceOf(MaxStepsError)
+  expect(said((error as MaxStepsError).messages)).toEqual(['user Go', 'assistant One.', 'user Wait'])
+})
+
+test('what was not taken lies in the checkpoint, and the resume takes it first (K19, L11)', async () => {
+  for (const mode of ['now', 'after-model', 'after-tools'] as const) {
+    const { agent, run, reading } = start([calls, respond(say('Both.'))], {
+      tools: tools.map((one) => ({ ...one, effect: 'read' as const })),
+    })
+    await at(35)
+    run.send('Wait')
+    void run.cancel({ at: mode })
+    // Once `now` has taken its checkpoint nothing more can be sent.
+    expect(run.send('More')).toBe(mode !== 'now')
+    const { result } = await ended(reading)
+    expect(result?.status).toBe('cancelled')
+    expect(result?.checkpoint?.sent).toHaveLength(mode === 'now' ? 1 : 2)
+    expect(said(result?.messages)).not.toContain('user Wait')
+    const again = agent.resume(JSON.parse(JSON.stringify(result?.checkpoint)) as Checkpoint)
+    expect(again.send('Last')).toBe(true)
+    const { result: final } = await ended(collect(again))
+    expect(said(final?.messages)).toEqual([
+      'user Go',
+      'assistant',
+      'tool a',
+      'tool b',
+      'user Wait',
+      ...(mode === 'now' ? [] : ['user More']),
+      'user Last',
+      'assistant Both.',
+    ])
+  }
+})
+
+test('sent during the gate of a run that is cancelled there, it is taken when the answer is offered again (K19)', async () => {
+  let judged = 0
+  const gate: Middleware = {
+    name: 'gate',
+    beforeFinalAnswer: async () => {
+      judged++
+      await sleep(100)
+    },
+  }
+  const { agent, run, reading } = start([respond(say('One.')), respond(say('Two.'))], { middleware: [gate] })
+  await at(50)
+  run.send('Wait')
+  void run.cancel()
+  const { result } = await ended(reading)
+  expect(result?.checkpoint?.sent).toEqual([{ role: 'user', content: 'Wait' }])
+  const { result: final } = await ended(collect(agent.resume(result?.checkpoint as Checkpoint)))
+  expect(said(final?.messages)).toEqual(['user Go', 'assistant One.', 'user Wait', 'assistant Two.'])
+  expect(judged).toBe(2)
+})
+
+test('send gives false as soon as nothing can read it: an answer has been accepted, an abort or a failure is under way (K18)', async () => {
+  const slowly: Middleware = {
+    name: 'slowly',
+    async *wrapAgent(setup, next) {
+      try {
+        return yield* next(setup)
+      } finally {
+        await sleep(100)
+      }
+    },
+  }
+  const accepted = start([respond(say('One.'))], { middleware: [slowly] })
+  await at(50)
+  expect(accepted.run.send('Late')).toBe(false)
+  expect((await ended(accepted.reading)).result?.messages).toHaveLength(2)
+
+  const controller = new AbortController()
+  const run = createAgent({ model: modelOf([respond(say('One.'))]) }).stream('Go', { signal: controller.signal })
+  await at(5)
+  controller.abort()
+  expect(run.send('Late')).toBe(false)
+  await ended(collect(run))
+})
+
+test('a wrapAgent that asks for further steps may be sent to again (K18)', async () => {
+  const twice: Middleware = {
+    name: 'twice',
+    async *wrapAgent(setup, next) {
+      yield* next(setup)
+      return yield* next(setup)
+    },
+  }
+  const { run, reading } = start([respond(say('One.')), respond(say('Two.', { deltas: 2 })), respond(say('Three.'))], {
+    middleware: [twice],
+  })
+  await at(25)
+  expect(run.send('Wait')).toBe(true)
+  const { result } = await ended(reading)
+  expect(said(result?.messages)).toEqual([
+    'user Go',
+    'assistant One.',
+    'assistant Two.',
+    'user Wait',
+    'assistant Three.',
+  ])
+})
+
+test('what is no user message is refused, and what was sent is the run’s own (K18, A16)', async () => {
+  const { run, reading } = start([respond(say('One two', { deltas: 2 })), respond(say('Three.'))])
+  await at(5)
+  const wrong = ['', 7, null, { role: 'assistant', content: [] }, { role: 'user' }] as unknown[]
+  for (const message of wrong) {
+    const problem = message === '' ? 'empty' : 'malformed'
+    expect(() => run.send(message as string)).toThrow(new InputError('message', problem))
+  }
+  const message = { role: 'user' as const, content: 'Mine' }
+  run.send(message)
+  message.content = 'changed'
+  const { result } = await ended(reading)
+  expect(result?.messages[2]).toEqual({ role: 'user', content: 'Mine' })
+  expect(Object.isFrozen(result?.messages[2])).toBe(true)
+})

@@ -1,0 +1,68 @@
+/** A whole run: from what it begins with to what it comes to. */
+
+import { claim, type Resumption, restore } from '../checkpoint/restore.ts'
+import { checkRunOptions } from '../config.ts'
+import { RunStop } from '../errors.ts'
+import type { AgentResult } from '../events.ts'
+import { runSetupHooks } from '../hooks/hooks.ts'
+import { record } from '../telemetry/content.ts'
+import { contentsOfRequest } from '../telemetry/message-json.ts'
+import { link } from '../telemetry/spans.ts'
+import type { Beginning, ResumeOptions } from './agent-run.ts'
+import { completed, end, failed, resultIn, stopped } from './endings.ts'
+import { inputMessages } from './history.ts'
+import type { RunState } from './run.ts'
+import { RunWait } from './run-wait.ts'
+import { checkedSetup } from './set-up.ts'
+import { wrappedLoop } from './wrapped-loop.ts'
+
+export async function wholeRun(run: RunState, beginning: Beginning, options: ResumeOptions): Promise<AgentResult> {
+  const { signal } = options
+  const abort = () => run.stopping.abort(signal?.reason)
+  signal?.addEventListener('abort', abort, { once: true })
+  const waiting = new RunWait(run)
+  try {
+    checkRunOptions(options)
+    if ('input' in beginning) run.history.remember({ messages: inputMessages(beginning.input) })
+    if (signal?.aborted) abort()
+    run.signal.throwIfAborted()
+    const kept = 'resume' in beginning ? await waiting.until(restored(run, beginning.resume)) : undefined
+    run.events.push({ type: 'run-start', ...('resume' in beginning && { resumed: true }) }, true)
+    if (kept) {
+      end(run)
+      return kept
+    }
+    run.unlock()
+    run.signal.throwIfAborted()
+    return await completed(run, await waiting.until(work(run)))
+  } catch (thrown) {
+    const error = run.stopping.reason ?? thrown
+    if (!(error instanceof RunStop) || !run.isReady) return await failed(run, error)
+    return await stopped(run, error).catch((error: unknown) => failed(run, run.stopping.reason ?? error))
+  } finally {
+    waiting.over()
+    run.cancel.over()
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+/** Puts the run where it goes on. Gives the result of one that has come to its end already (L19). */
+async function restored(run: RunState, resume: Resumption): Promise<AgentResult | undefined> {
+  const checkpoint = await restore(run, resume)
+  if (checkpoint.trace && run.span) link(run.span, { ...checkpoint.trace, isRemote: true })
+  return resultIn(checkpoint)
+}
+
+/** The set-up, then step by step. */
+async function work(run: RunState): Promise<AgentResult> {
+  run.setup = checkedSetup(run, await runSetupHooks(run))
+  if (run.resumed) await claim(run, run.resumed)
+  else recordTask(run)
+  return await wrappedLoop(run)
+}
+
+/** What the run is to do, on its span: that of a resumed one links to the span that has it. */
+function recordTask({ span, capture, setup, history }: RunState): void {
+  const { instructions } = setup
+  if (span) record(span, capture, () => contentsOfRequest({ instructions, messages: history.messages }))
+}

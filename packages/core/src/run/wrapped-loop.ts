@@ -1,0 +1,48 @@
+/** The loop inside all `wrapAgent`s. */
+
+import type { AgentEvent, AgentResult } from '../events.ts'
+import { drive } from '../flow/flow.ts'
+import { pull } from '../flow/pull.ts'
+import { compose, type WrapKind } from '../hooks/compose.ts'
+import type { AgentFlow, AgentSetup } from '../middleware.ts'
+import { loop } from './loop.ts'
+import type { RunState } from './run.ts'
+import { checkedSetup } from './set-up.ts'
+
+/** Works with the run's set-up, or with what a wrap makes of it. */
+export async function wrappedLoop(run: RunState): Promise<AgentResult> {
+  const { middleware, setup, context, events } = run
+  // Where nobody stands between the steps and the reader their events need no flow.
+  if (!middleware.some(({ wrapAgent }) => wrapAgent)) return await loop(run, setup, context)
+  const onion = compose(run, wrapAgent(run), (setup, context) => {
+    const asWrapped = checkedSetup(run, setup)
+    return pull(events.funnel, () => loop(run, asWrapped, context))
+  })
+  return await drive(onion(setup, context), (event) => {
+    events.throwIfOver()
+    events.show(event)
+  })
+}
+
+function wrapAgent({ steps }: RunState): WrapKind<AgentSetup, AgentEvent, AgentResult> {
+  return {
+    hook: 'wrapAgent',
+    of: (middleware) => {
+      const wrap = middleware.wrapAgent?.bind(middleware)
+      const again = () => steps.repeatedBy(middleware.name)
+      return wrap && ((setup, next, view) => wrap(setup, counted(next, again), view))
+    },
+    isResult: (value) => typeof value === 'object' && value !== null && 'status' in value && 'message' in value,
+    ownsThrows: true,
+    cancel: () => steps.abandon(),
+  }
+}
+
+/** The same `next`; `again` is called when it is not called for the first time. */
+function counted(next: (setup: AgentSetup) => AgentFlow, again: () => void): (setup: AgentSetup) => AgentFlow {
+  let calls = 0
+  return (setup) => {
+    if (++calls > 1) again()
+    return next(setup)
+  }
+}

@@ -1,0 +1,72 @@
+/** Other words for a tool and its input: what a model wrote, in the tool's own words (M9). */
+
+import { ConfigError } from '../errors.ts'
+import { isRecord } from '../json.ts'
+import type { ToolCall } from '../message.ts'
+import { definitionOf, type Tool } from '../tool.ts'
+
+/** The tool of this name or alias. */
+export function findTool(tools: readonly Tool[], name: string): Tool | undefined {
+  return tools.find((tool) => tool.name === name || tool.aliases?.names?.includes(name))
+}
+
+/**
+ * The call by its tool's own name, with the tool's own top-level keys: a key that is present wins over its aliases, and of
+ * several aliases the one declared first. A call that needs no change, or whose tool there is not, is given back itself.
+ */
+export function resolveAliases(call: ToolCall, tools: readonly Tool[]): ToolCall {
+  const tool = findTool(tools, call.name)
+  if (!tool?.aliases) return call
+  const input = withOwnKeys(call.input, tool.aliases.input ?? {})
+  if (tool.name === call.name && input === call.input) return call
+  return Object.freeze({ ...call, name: tool.name, input })
+}
+
+/** Throws {@link ConfigError} naming both, if a word could stand for two things or is empty (M11). */
+export function checkAliases(tools: readonly Tool[]): void {
+  const names = new Map<string, string>()
+  for (const tool of tools) {
+    claim(names, tool.name, tool.name, (other) => `two tools are called "${tool.name}": ${other} and ${tool.name}`)
+    for (const alias of tool.aliases?.names ?? []) {
+      claim(names, alias, tool.name, (other) => `two tools are called "${alias}": ${other} and ${tool.name}`)
+    }
+    checkKeys(tool)
+  }
+}
+
+function checkKeys(tool: Tool): void {
+  const { properties } = definitionOf(tool).inputSchema
+  const keys = new Map(Object.keys(isRecord(properties) ? properties : {}).map((key) => [key, key]))
+  for (const [key, aliases] of Object.entries(tool.aliases?.input ?? {})) {
+    for (const alias of aliases) {
+      claim(keys, alias, key, (other) => `${tool.name}: the alias "${alias}" of ${key} stands for ${other} already`)
+    }
+  }
+}
+
+function claim(taken: Map<string, string>, word: string, by: string, problem: (other: string) => string): void {
+  if (typeof word !== 'string' || word === '') throw new ConfigError('tools', `an alias of ${by} is empty`)
+  const other = taken.get(word)
+  if (other !== undefined) throw new ConfigError('tools', problem(other))
+  taken.set(word, by)
+}
+
+function withOwnKeys(input: unknown, aliases: Readonly<Record<string, readonly string[]>>): unknown {
+  if (!isRecord(input)) return input
+  /** The keys that aliases stand for: `undefined` for one that does not count. */
+  const meant = new Map<string, string | undefined>()
+  for (const [key, names] of Object.entries(aliases)) {
+    let missing = !Object.hasOwn(input, key)
+    for (const name of names) {
+      if (!Object.hasOwn(input, name)) continue
+      meant.set(name, missing ? key : undefined)
+      missing = false
+    }
+  }
+  if (meant.size === 0) return input
+  const entries = Object.entries(input).flatMap(([key, value]): [string, unknown][] => {
+    const own = meant.has(key) ? meant.get(key) : key
+    return own === undefined ? [] : [[own, value]]
+  })
+  return Object.freeze(Object.fromEntries(entries))
+}

@@ -1,0 +1,359 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import {
+  type AgentRun,
+  type Checkpoint,
+  createAgent,
+  interrupt,
+  type Message,
+  type Middleware,
+  memoryStore,
+  type Tool,
+  tool,
+} from '../index.ts'
+import { call, collect, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const anything = z.record(z.string(), z.unknown())
+
+interface Build {
+  readonly ms: number
+  readonly atEnd?: 'wait' | 'cancel' | 'detach'
+  readonly effect?: 'read' | 'external'
+  readonly log?: string[]
+}
+
+function build({ ms, atEnd, effect = 'external', log = [] }: Build): Tool {
+  return tool({
+    name: 'build',
+    description: 'Builds.',
+    input: anything,
+    effect,
+    background: atEnd ? { atEnd } : true,
+    async *execute(_, { signal }) {
+      log.push('started')
+      yield { progress: 0.5, message: 'half' }
+      await new Promise<void>((resolve, reject) => {
+        const timer = setTimeout(resolve, ms)
+        signal.addEventListener('abort', () => {
+          clearTimeout(timer)
+          log.push('aborted')
+          reject(signal.reason as Error)
+        })
+      })
+      log.push('built')
+      return 'built'
+    },
+  })
+}
+
+function agentOf(responses: readonly ScriptResponse[], tools: readonly Tool[], more: object = {}) {
+  const model = scriptedModel(responses)
+  return { model, agent: createAgent({ model, tools, ...more }) }
+}
+
+async function settled<Result>(work: Promise<Result>): Promise<Result> {
+  work.catch(() => undefined)
+  await vi.runAllTimersAsync()
+  return await work
+}
+
+const text = (message: Message | undefined) => JSON.stringify(message?.content)
+
+test('a background call is answered at once, and its result reaches the model at the next safe point (I15, B19)', async () => {
+  const pause = tool({
+    name: 'pause',
+    description: 'p',
+    input: anything,
+    execute: () => new Promise((resolve) => setTimeout(() => resolve('rested'), 500)),
+  })
+  const { agent } = agentOf(
+    [respond(call('build')), respond(call('pause')), respond(say('Built and rested.'))],
+    [build({ ms: 100 }), pause as Tool],
+  )
+  const { result, events } = await settled(collect(agent.stream('Go')))
+  expect(result?.messages.slice(2)).toMatchObject([
+    { role: 'tool', callId: 'call_1_1', output: { callId: 'call_1_1', state: 'running' } },
+    { role: 'assistant' },
+    { role: 'tool', output: 'rested' },
+    {
+      role: 'user',
+      origin: 'background',
+      content: [{ text: 'The background call call_1_1 of build has come to its result:' }, { text: 'built' }],
+    },
+    { role: 'assistant' },
+  ])
+  expect(events.filter((event) => event.type === 'tool-end' && event.callId === 'call_1_1')).toHaveLength(1)
+  expect(events.filter((event) => event.type === 'tool-progress')).toMatchObject([
+    { callId: 'call_1_1', progress: 0.5 },
+  ])
+})
+
+test('an answer waits for open work by default, and the model gets one more step (I17)', async () => {
+  const { agent } = agentOf(
+    [respond(call('build')), respond(say('It is being built.')), respond(say('It is built.'))],
+    [build({ ms: 5_000 })],
+  )
+  const result = await settled(agent.run('Go'))
+  expect(result.text).toBe('It is built.')
+  expect(result.steps).toBe(3)
+  expect(result.background).toBeUndefined()
+})
+
+test('with `cancel` open work is aborted when the model answers (I17)', async () => {
+  const log: string[] = []
+  const { agent } = agentOf(
+    [respond(call('build')), respond(say('Never mind.'))],
+    [build({ ms: 5_000, atEnd: 'cancel', log })],
+  )
+  const result = await settled(agent.run('Go'))
+  expect(result.text).toBe('Never mind.')
+  expect(log).toEqual(['started', 'aborted'])
+  expect(result.background).toBeUndefined()
+})
+
+test('with `detach` open work goes on, and the result has a handle of it (I17, B2)', async () => {
+  const log: string[] = []
+  const { agent } = agentOf(
+    [respond(call('build')), respond(say('Later.'))],
+    [build({ ms: 5_000, atEnd: 'detach', log })],
+  )
+  const running = agent.run('Go')
+  await vi.advanceTimersByTimeAsync(100)
+  const result = await running
+  expect(JSON.stringify(result.background)).toBe('[{"callId":"call_1_1","name":"build"}]')
+  expect(log).toEqual(['started'])
+  const [handle] = result.background ?? []
+  expect(await settled(handle?.result ?? Promise.reject())).toMatchObject({ output: 'built' })
+})
+
+test('with no step left an answer still waits, and what was not delivered is in the result (I18)', async () => {
+  const { agent } = agentOf([respond(call('build')), respond(say('It is being built.'))], [build({ ms: 5_000 })], {
+    maxSteps: 2,
+  })
+  const result = await settled(agent.run('Go'))
+  expect(result.text).toBe('It is being built.')
+  expect(await result.background?.[0]?.result).toMatchObject({ output: 'built' })
+})
+
+test('an abort stops background work that was not handed over (I18)', async () => {
+  const log: string[] = []
+  const controller = new AbortController()
+  const { agent } = agentOf(
+    [respond(call('build')), respond(wait(60_000), say('…'))],
+    [build({ ms: 50_000, atEnd: 'detach', log })],
+  )
+  setTimeout(() => controller.abort(), 1_000)
+  await expect(settled(agent.run('Go', { signal: controller.signal }))).rejects.toMatchObject({ name: 'AbortError' })
+  expect(log).toEqual(['started', 'aborted'])
+})
+
+test('an agent with background tools offers tool_status; a result read through it is not delivered again (I16)', async () => {
+  const pause = tool({
+    name: 'pause',
+    description: 'p',
+    input: anything,
+    execute: () => new Promise((resolve) => setTimeout(() => resolve('rested'), 500)),
+  })
+  const { agent, model } = agentOf(
+    [
+      respond(call('build')),
+      respond(call('tool_status', { callId: 'call_1_1' }), call('tool_status', { callId: 'nonsense' }), call('pause')),
+      respond(call('pause')),
+      respond(say('Done.')),
+    ],
+    [build({ ms: 100 }), pause as Tool],
+  )
+  const result = await settled(agent.run('Go'))
+  expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(['build', 'pause', 'tool_status'])
+  const statuses = result.messages.filter((message) => message.role === 'tool' && message.name === 'tool_status')
+  expect(statuses).toMatchObject([
+    { output: { callId: 'call_1_1', state: 'running', progress: 0.5, message: 'half' } },
+    { isError: true },
+  ])
+  expect(result.messages.filter((message) => message.role === 'user').map(text)).toHaveLength(2)
+
+  const read = agentOf(
+    [respond(call('build')), respond(call('pause')), respond(say('Done.'))],
+    [build({ ms: 100 }), pause as Tool],
+  )
+  const second = await settled(read.agent.run('Go'))
+  expect(second.messages.filter((message) => message.role === 'user' && message.origin === 'background')).toHaveLength(
+    1,
+  )
+})
+
+test('background work is cancelled and asked about by the id of its call (I4, I6)', async () => {
+  const { agent } = agentOf(
+    [respond(call('build')), respond(wait(500), say('Hm.')), respond(say('Done.'))],
+    [build({ ms: 5_000 })],
+  )
+  const run = agent.stream('Go')
+  await vi.advanceTimersByTimeAsync(100)
+  expect(run.toolStatus('call_1_1')).toMatchObject({ state: 'running', progress: 0.5 })
+  expect(run.cancelTool('call_1_1')).toBe(true)
+  const result = await settled(run.result)
+  expect(run.toolStatus('call_1_1')).toMatchObject({ state: 'cancelled' })
+  const told = result.messages.find((message) => message.role === 'user' && message.origin === 'background')
+  expect(text(told)).toContain('was cancelled')
+})
+
+test.each([
+  ['read', 'Done.', 'built', undefined],
+  ['external', 'Hm.', 'may have happened', ['call_1_1']],
+] as const)(
+  'a cancel aborts background work, which counts as cut off: %s (O18, L20, L21)',
+  async (effect, answer, said, unknown) => {
+    const log: string[] = []
+    const { agent } = agentOf(
+      [respond(wait(10), call('build')), respond(say('Hm.')), respond(say('Done.'))],
+      [build({ ms: 5_000, effect, log })],
+      { checkpoints: memoryStore() },
+    )
+    const run = agent.stream('Go')
+    await vi.advanceTimersByTimeAsync(5)
+    const cancelled = run.cancel({ at: 'after-tools' })
+    const first = await settled(run.result)
+    expect(await cancelled).toEqual({ status: 'cancelled' })
+    expect(log).toEqual(['started', 'aborted'])
+    const { result } = await settled(collect(agent.resume(first.checkpoint ?? '')))
+    expect(result?.text).toBe(answer)
+    const told = result?.messages.find((message) => message.role === 'user' && message.origin === 'background')
+    expect(text(told)).toContain(said)
+    expect(result?.unknown).toEqual(unknown)
+  },
+)
+
+test('background work that had settled before a resume is known for that, and cannot be cancelled (I4, I6)', async () => {
+  const { agent } = agentOf(
+    [respond(call('build')), respond(wait(500), say('Hm.')), respond(wait(500), say('Done.'))],
+    [build({ ms: 100 })],
+  )
+  const run = agent.stream('Go')
+  await vi.advanceTimersByTimeAsync(200)
+  run.cancel({ at: 'after-tools' }).catch(() => undefined)
+  const first = await settled(run.result)
+  expect(first.status).toBe('cancelled')
+  const resumed = agent.resume(first.checkpoint ?? '')
+  await vi.advanceTimersByTimeAsync(100)
+  expect([resumed.toolStatus('call_1_1'), resumed.cancelTool('call_1_1')]).toMatchObject([{ state: 'ok' }, false])
+  await settled(resumed.result)
+})
+
+test('the work of a call begins once, however often its wraps ask for it (I15, I17)', async () => {
+  const log: string[] = []
+  const twice: Middleware = {
+    name: 'twice',
+    async *wrapToolCall(call, next) {
+      yield* next(call)
+      return yield* next(call)
+    },
+  }
+  const { agent } = agentOf(
+    [respond(call('build')), respond(say('Hm.')), respond(say('Done.'))],
+    [build({ ms: 100, log })],
+    { middleware: [twice] },
+  )
+  const { text: answer } = await settled(agent.run('Go'))
+  expect([answer, log]).toEqual(['Done.', ['started', 'built']])
+})
+
+test('work that a killed process had begun is not begun again, though its call had not been answered (L21, H26)', async () => {
+  const log: string[] = []
+  const slow: Middleware = {
+    name: 'slow',
+    async *wrapToolCall(call, next) {
+      const message = yield* next(call)
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+      return message
+    },
+  }
+  const stored = memoryStore()
+  const killed = memoryStore()
+  const responses = [respond(call('build')), respond(say('Hm.')), respond(say('Done.'))]
+  const first = agentOf(responses, [build({ ms: 5_000, log })], { middleware: [slow], checkpoints: stored })
+  const controller = new AbortController()
+  const run = first.agent.stream('Go', { signal: controller.signal })
+  await vi.advanceTimersByTimeAsync(500)
+  const checkpoint = (await stored.load(run.id)) as Checkpoint
+  await killed.save(run.id, checkpoint, 0)
+  controller.abort()
+  await expect(settled(run.result)).rejects.toMatchObject({ name: 'AbortError' })
+  const second = agentOf(responses.slice(1), [build({ ms: 5_000, log })], { middleware: [slow], checkpoints: killed })
+  const { unknown } = await settled(second.agent.resume(run.id).result)
+  expect([unknown, log]).toEqual([['call_1_1'], ['started', 'aborted']])
+})
+
+test.each(['after-tools', 'after-model'] as const)(
+  'a cancel %s stops a run that waits for its background work, and the resume waits for it again (K5, K6, I17, O18)',
+  async (at) => {
+    const log: string[] = []
+    const { agent } = agentOf(
+      [respond(call('build')), respond(say('It is being built.')), respond(say('It is built.'))],
+      [build({ ms: 5_000, effect: 'read', log })],
+    )
+    const run = agent.stream('Go')
+    await vi.advanceTimersByTimeAsync(100)
+    const cancelled = run.cancel({ at })
+    const first = await settled(run.result)
+    expect(await cancelled).toEqual({ status: 'cancelled' })
+    expect(log).toEqual(['started', 'aborted'])
+    const { result } = await settled(collect(agent.resume(first.checkpoint ?? '')))
+    expect(result).toMatchObject({ status: 'completed', text: 'It is built.' })
+    expect(log).toEqual(['started', 'aborted', 'started', 'built'])
+  },
+)
+
+test('background work that asks has failed, and is told why: nobody can answer it (I15, L1)', async () => {
+  const asks = tool({
+    name: 'build',
+    description: 'Asks first.',
+    input: anything,
+    background: true,
+    execute: () => Promise.reject(interrupt('Really?')),
+  })
+  const { agent } = agentOf([respond(call('build')), respond(say('Done.'))], [asks as Tool])
+  const result = await settled(agent.run('Go'))
+  expect(result).toMatchObject({ status: 'completed', text: 'Done.' })
+  const told = result.messages.find((message) => message.role === 'user' && message.origin === 'background')
+  expect(text(told)).toContain(
+    'The call asked a question, and work in the background can have no answer: a tool that asks must not be `background`.',
+  )
+})
+
+const cancel = (run: AgentRun) => void run.cancelTool('b')
+
+test.for([
+  { state: 'timed-out', timeout: 100, heeds: true, act: () => undefined },
+  { state: 'cancelled', timeout: 60_000, heeds: true, act: cancel },
+  { state: 'abandoned', timeout: 60_000, heeds: false, act: cancel },
+])('background work that ended so is $state (I6, I10, I15, K12)', async ({ state, timeout, heeds, act }) => {
+  const waits = tool({
+    name: 'build',
+    description: 'Builds for long.',
+    input: anything,
+    background: true,
+    timeout,
+    execute: (_, { signal }) =>
+      new Promise((resolve, reject) => {
+        setTimeout(resolve, 30_000)
+        if (heeds) signal.addEventListener('abort', () => reject(signal.reason))
+      }),
+  })
+  const { agent } = agentOf(
+    [respond(call('build', {}, { id: 'b' })), respond(say('Hm.')), respond(say('Done.'))],
+    [waits as Tool],
+  )
+  const run = agent.stream('Go')
+  await vi.advanceTimersByTimeAsync(50)
+  act(run)
+  await vi.runAllTimersAsync()
+  expect((await run.result).text).toBe('Done.')
+  expect(run.toolStatus('b')).toMatchObject({ state })
+})

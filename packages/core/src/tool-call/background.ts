@@ -1,0 +1,196 @@
+/** Work that goes on when its call has been answered: what becomes of it, and how the model hears of it (I15 to I18). */
+
+import type { SavedWork } from '../checkpoint/checkpoint.ts'
+import type { ContentPart, ToolCall, ToolMessage, UserMessage } from '../message.ts'
+import { freeze } from '../run/history.ts'
+import type { RunState } from '../run/run.ts'
+import { Slots } from '../slots/slots.ts'
+import type { Tool } from '../tool.ts'
+import { makeWork } from './background-work.ts'
+import { CallEntry } from './call-entry.ts'
+import { CallRecord } from './call-record.ts'
+import { mayHaveHappenedText, textMessage } from './tool-message.ts'
+
+/** The origin of the messages that bring results of background calls (B19). */
+export const BACKGROUND_ORIGIN = 'background'
+
+/** Work that a run has handed to its caller, or whose result it could not tell the model any more. */
+export interface BackgroundHandle {
+  readonly callId: string
+  /** The tool's. */
+  readonly name: string
+  /** Never rejects: what fails is a message with `isError`. */
+  readonly result: Promise<ToolMessage>
+}
+
+interface Work {
+  /** Its promise never rejects, and gives its message. */
+  readonly entry: CallEntry
+  /** The model has read its result. */
+  delivered: boolean
+  /** Its run no longer stops it. */
+  handedOver: boolean
+}
+
+export class Background {
+  readonly #run: RunState
+  readonly #works: Map<string, Work> = new Map()
+  #wake: () => void = () => undefined
+
+  constructor(run: RunState) {
+    this.#run = run
+  }
+
+  /** Starts the work of a call whose input was checked; once, however often its wraps ask for it, before a resume, too (H26). */
+  start({ key, id, tool, step, parent, askers }: CallEntry, call: ToolCall): void {
+    if (this.#works.has(id)) return
+    const record = new CallRecord()
+    const work = this.#add(freeze({ ...call, id }), { key, tool, step, parent, record })
+    work.entry.askers.push(...askers)
+    this.#begin(work)
+  }
+
+  get(callId: string): CallEntry | undefined {
+    return this.#works.get(callId)?.entry
+  }
+
+  /** The result of a call, if there is one; the model has read it then. */
+  read(callId: string): ToolMessage | undefined {
+    const work = this.#works.get(callId)
+    if (work?.entry.message) work.delivered = true
+    return work?.entry.message
+  }
+
+  /** Whether there are results the model has not read. */
+  get hasNews(): boolean {
+    return this.#all().some(isNews)
+  }
+
+  /** The results the model has not read, as messages of their own: their calls were answered when they began. */
+  deliver(): UserMessage[] {
+    return this.#all().flatMap((work) => {
+      const { message } = work.entry
+      if (!message || work.delivered) return []
+      work.delivered = true
+      return [told(message)]
+    })
+  }
+
+  /** An answer is offered: resolves when nothing it has to wait for is at work. Throws if the run is to stop before that. */
+  async beforeEnd(): Promise<void> {
+    const { cancel, signal } = this.#run
+    const awaited = () => this.#open().filter(({ entry }) => atEndOf(entry.tool) === 'wait')
+    const wake = new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    while (awaited().length > 0 && !cancel.mode && !signal.aborted) {
+      await Promise.race([wake, ...awaited().map(({ entry }) => entry.promise)])
+    }
+    signal.throwIfAborted()
+    // Nobody has accepted the answer: the run stops with the work at work, and its resume offers it again.
+    if (awaited().length > 0) cancel.stopAt('after-tools')
+  }
+
+  /** The run is to stop: nobody waits for work any more. */
+  wake(): void {
+    this.#wake()
+  }
+
+  /** The run has its answer: open work that its tool detaches goes on, and what the model has not read is the caller's. */
+  handOver(): BackgroundHandle[] {
+    for (const work of this.#open()) if (atEndOf(work.entry.tool) === 'detach') work.handedOver = true
+    const kept = this.#all().filter((work) => work.handedOver || isNews(work))
+    return kept.map(({ entry }) => handleOf(entry.id, entry.call.name, entry.promise))
+  }
+
+  /** Whether this is work of a call that goes on beyond its run. */
+  hasHandedOver(entry: CallEntry): boolean {
+    const work = this.#works.get(entry.id)
+    return work?.entry === entry && work.handedOver
+  }
+
+  abort(reason: unknown): void {
+    for (const { entry, handedOver } of this.#open()) if (!handedOver) entry.abort(reason, this.#run.config.grace)
+  }
+
+  /** Resolves when nothing that the run has to do with is at work. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#open().flatMap(({ entry, handedOver }) => (handedOver ? [] : [entry.promise])))
+  }
+
+  save(): SavedWork[] {
+    return this.#all().map(({ entry: { key, call, step, record, message }, delivered }) => ({
+      key,
+      call,
+      step,
+      attempts: record.attempts,
+      ...(record.effect && { effect: record.effect }),
+      ...(message && { message }),
+      delivered,
+    }))
+  }
+
+  /** Work that was cut off is begun again or may have happened, like any call (L20, L21). */
+  restore(saved: readonly SavedWork[]): void {
+    const { setup, context, rerun } = this.#run
+    for (const one of saved) {
+      const { key, call, step, effect, message, delivered } = one
+      const tool = setup.tools.find(({ name }) => name === call.name)
+      const work = this.#add(freeze(call), { key, tool, step, parent: context, record: new CallRecord(one) })
+      work.delivered = delivered
+      if (message) work.entry.settleAs(message)
+      else if (effect === undefined || rerun.includes(effect)) this.#begin(work)
+      else {
+        const text = mayHaveHappenedText(this.#run.resumed?.checkpoint.status === 'cancelled')
+        work.entry.settleAs(textMessage(call, text, true))
+        this.#run.mayHaveHappened(call.id)
+      }
+    }
+  }
+
+  #add(call: ToolCall, of: Pick<CallEntry, 'key' | 'tool' | 'step' | 'parent' | 'record'>): Work {
+    const entry = new CallEntry({
+      ...of,
+      call,
+      // It works beside the calls of its run, and waits for none of their keys: of the limits its tool's alone counts.
+      slots: new Slots(),
+    })
+    const work: Work = { entry, delivered: false, handedOver: false }
+    this.#works.set(call.id, work)
+    return work
+  }
+
+  #begin({ entry }: Work): void {
+    entry.promise = makeWork(this.#run, entry).then((message) => {
+      this.#run.saver.soon()
+      return message
+    })
+  }
+
+  #all(): Work[] {
+    return [...this.#works.values()]
+  }
+
+  #open(): Work[] {
+    return this.#all().filter(({ entry }) => !entry.settled)
+  }
+}
+
+function isNews({ entry, delivered }: Work): boolean {
+  return entry.settled && !delivered
+}
+
+function atEndOf(tool: Tool | undefined): 'wait' | 'cancel' | 'detach' {
+  return (typeof tool?.background === 'object' && tool.background.atEnd) || 'wait'
+}
+
+function told({ callId, name, content, isError }: ToolMessage): UserMessage {
+  const what = isError ? 'failed' : 'has come to its result'
+  const header: ContentPart = { type: 'text', text: `The background call ${callId} of ${name} ${what}:` }
+  return { role: 'user', origin: BACKGROUND_ORIGIN, content: [header, ...content] }
+}
+
+/** JSON without its promise (B2). */
+function handleOf(callId: string, name: string, result: Promise<ToolMessage>): BackgroundHandle {
+  return Object.defineProperty({ callId, name, result }, 'toJSON', { value: () => ({ callId, name }) })
+}

@@ -1,0 +1,243 @@
+/** What a run knows of one logical call. */
+
+import type { Attributes, Context } from '@opentelemetry/api'
+import type { Checkpoint, SavedCall } from '../checkpoint/checkpoint.ts'
+import type { Answers } from '../checkpoint/restore.ts'
+import type { RunStop } from '../errors.ts'
+import type { DiscardCause } from '../events.ts'
+import type { Answer, Execution } from '../execution/execution.ts'
+import { Patience } from '../execution/patience.ts'
+import { CallStatus } from '../execution/tool-status.ts'
+import type { Place } from '../interrupt/address.ts'
+import type { Interrupt } from '../interrupt/interrupt.ts'
+import type { ToolCall, ToolMessage } from '../message.ts'
+import type { Rest } from '../needs/rest.ts'
+import type { WarmUp } from '../needs/warm-ups.ts'
+import { freeze } from '../run/history.ts'
+import type { Ticket } from '../slots/caller.ts'
+import { mayNameKeys, NO_KEYS, type ResourceKeys } from '../slots/resource-keys.ts'
+import type { Slots } from '../slots/slots.ts'
+import { type Seat, seatFor } from '../slots/tool-limit.ts'
+import type { Tool } from '../tool.ts'
+import { NotCancelableError, ToolCancelledError } from '../tool-errors.ts'
+import type { Asker } from './askers.ts'
+import type { Bounds } from './call-effect.ts'
+import { CallRecord } from './call-record.ts'
+import { Course, type End, Fate } from './call-state.ts'
+
+/** The run of an agent that a call makes, as it can be saved. */
+interface Nested {
+  readonly saved: Checkpoint
+  /** To what it asks, when it is resumed. */
+  readonly answers?: Answers
+}
+
+/** What is known when a call is made. */
+interface Beginning
+  extends Pick<CallEntry, 'key' | 'call' | 'tool' | 'step' | 'parent' | 'slots'>,
+    Partial<Pick<CallEntry, 'attributes' | 'maker' | 'most' | 'record' | 'rest' | 'warmUp'>> {
+  readonly asker?: Asker | undefined
+  /** Default `false`. */
+  readonly provisional?: boolean
+  /** What a checkpoint holds of it. */
+  readonly saved?: SavedCall
+}
+
+/** Until a call is made. */
+const NEVER = new Promise<never>(() => undefined)
+
+export class CallEntry implements Ticket {
+  /** The ledger's key, and the tool's `idempotencyKey` (H25). */
+  key: string
+  /** As it was asked for; of one that started with the members it needs, these alone until its input is whole. */
+  call: ToolCall
+  /** The id it has by now: an attempt that joined may have given it another (O4). */
+  id: string
+  readonly tool: Tool | undefined
+  readonly step: number
+  /** What the call's spans nest under. */
+  parent: Context
+  readonly attributes: Attributes
+  /** Who asks for it; whether a response does, or did before a resume. */
+  readonly askers: Asker[]
+  readonly asked: boolean
+  /** Absent unless a tool or wrap makes this call: then it shares that call's fate, works inside its slot and under its keys. */
+  readonly maker: CallEntry | undefined
+  /** The calls it made. */
+  readonly children: CallEntry[] = []
+  readonly slots: Slots
+  readonly seat: Seat | undefined
+  /** What it touches; not known until its input is checked, if its tool names keys. */
+  keys: ResourceKeys | undefined
+  /** What it may do and touch before it is committed. */
+  readonly most: Bounds
+  /** Of a call that started with the members its tool needs. */
+  readonly rest: Rest | undefined
+  readonly warmUp: WarmUp | undefined
+  readonly fate: Fate
+  readonly course: Course
+  readonly startedEarly: boolean
+  /** Whether its result is that of a checkpoint. */
+  readonly reused: boolean
+  /** Whether it was cut off by the end of a process, and is made again (L20). */
+  rerun = false
+  readonly record: CallRecord
+  readonly status: CallStatus = new CallStatus()
+  /** Those whose spans have not ended. */
+  readonly executions: Execution[] = []
+  readonly answers: Answer[] = []
+  promise: Promise<ToolMessage> = NEVER
+  /** The work itself, which may go on after the call was abandoned. Always has a handler. */
+  work: Promise<unknown> | undefined
+  /** Whether the run has told of its message. */
+  told: boolean
+  /** Whether that has come through all `wrapAgent`s to the reader. */
+  shown: boolean
+  /** What its tool, or a wrap round it, asks. */
+  asking: { readonly interrupt: Interrupt; readonly by?: Place } | undefined
+  nested: Nested | undefined
+  /** What it throws because the run inside it asks. */
+  relayed: Interrupt | undefined
+  readonly #made = performance.now()
+  readonly #patience = new Patience()
+
+  constructor(beginning: Beginning) {
+    const { call, tool, maker, asker, provisional = false, saved } = beginning
+    this.key = beginning.key
+    this.call = call
+    this.id = saved?.id ?? call.id
+    this.tool = tool
+    this.step = beginning.step
+    this.parent = beginning.parent
+    this.attributes = beginning.attributes ?? {}
+    this.askers = asker ? [asker] : []
+    this.asked = saved?.asked ?? asker !== undefined
+    this.maker = maker
+    this.slots = beginning.slots
+    this.keys = mayNameKeys(tool) ? undefined : NO_KEYS
+    this.most = beginning.most ?? {}
+    this.rest = beginning.rest
+    this.warmUp = beginning.warmUp
+    this.fate = new Fate(provisional)
+    this.course = new Course(saved !== undefined)
+    this.startedEarly = provisional
+    this.reused = saved?.message !== undefined
+    this.record = beginning.record ?? new CallRecord(saved)
+    this.told = saved?.told ?? false
+    this.shown = this.told
+    this.nested = saved?.nested && { saved: saved.nested }
+    this.seat = seatFor(this)
+    maker?.children.push(this)
+    this.slots.open(this)
+    if (saved?.message) this.settleAs(saved.message)
+  }
+
+  /** Since when it could have been executed, in `performance.now()`: since it was asked for, then since it stands. */
+  get askedAt(): number {
+    return Math.max(this.#made, this.fate.committedAt ?? 0)
+  }
+
+  /** Neither committed nor discarded. */
+  get provisional(): boolean {
+    return this.fate.isProvisional
+  }
+
+  get discarded(): DiscardCause | undefined {
+    return this.fate.discarded
+  }
+
+  get settled(): boolean {
+    return this.course.end !== undefined
+  }
+
+  get message(): ToolMessage | undefined {
+    return this.course.end?.message
+  }
+
+  get stopped(): RunStop | undefined {
+    return this.course.end?.stopped
+  }
+
+  /**
+   * Let go of, asked for by failed attempts alone, or of a checkpoint and not asked for yet: it does not start, and nobody
+   * waits for its turn (G11, H22).
+   */
+  get aside(): boolean {
+    const isLeft = this.provisional && this.askers.length > 0 && this.askers.every(({ over }) => over)
+    return this.course.isAsleep || this.discarded !== undefined || isLeft
+  }
+
+  get signal(): AbortSignal {
+    return this.#patience.signal
+  }
+
+  /** Resolves when the call was aborted and went on beyond its grace time (K12). */
+  get abandoned(): Promise<void> {
+    return this.#patience.lost
+  }
+
+  /** It was aborted, or an execution of it timed out, and it went on beyond its grace time. */
+  get isAbandoned(): boolean {
+    return this.#patience.isLost || this.executions.some(({ abandoned }) => abandoned)
+  }
+
+  /** It was cancelled, or the call that makes it was. */
+  get cancelled(): boolean {
+    return this.signal.reason instanceof ToolCancelledError
+  }
+
+  /** Whether a question is one that this call asks, or one that it makes. */
+  asks(interrupt: Interrupt): boolean {
+    if (this.asking?.interrupt === interrupt || this.relayed === interrupt) return true
+    return this.children.some((child) => child.asks(interrupt))
+  }
+
+  /** It goes on under this id, and so does its result. */
+  rename(id: string): void {
+    this.id = id
+    this.course.rename(id)
+  }
+
+  /** Aborts this call and those it made; `grace` ms later they are no longer waited for. */
+  abort(reason: unknown, grace: number): void {
+    for (const child of this.children) child.abort(reason, grace)
+    this.rest?.fail(reason)
+    if (!this.course.isAtWork || this.signal.aborted) return
+    this.warmUp?.abort(reason)
+    this.#patience.abort(reason, grace)
+  }
+
+  /** Aborts this call if it is at work, and its tool allows that; gives whether it did (I4). */
+  cancel(grace: number): boolean {
+    if (this.settled || this.discarded) return false
+    if (this.tool?.cancelable === false) throw new NotCancelableError(this.id, this.tool.name)
+    this.abort(new ToolCancelledError(this.id), grace)
+    return this.cancelled
+  }
+
+  settle(end: End): void {
+    this.course.settle(end)
+    this.warmUp?.end()
+    this.#patience.over()
+    this.slots.close(this)
+  }
+
+  /** It is over, as a checkpoint says. */
+  settleAs(message: ToolMessage): void {
+    this.settle({ message: freeze(message) })
+    this.promise = Promise.resolve(message)
+    this.status.end(message.isError ? 'error' : 'ok')
+  }
+
+  /** It stays open, as a checkpoint says: its question has no answer yet. */
+  stayOpen(stopped: RunStop): void {
+    this.settle({ stopped })
+    this.promise = Promise.reject(stopped)
+    this.promise.catch(() => undefined)
+  }
+}
+
+/** Whether a call waits for a resume, and with it whoever made it: a question that somebody has caught waits for nothing. */
+export function isOpen({ stopped, fate, maker }: CallEntry): boolean {
+  return stopped !== undefined && fate.isCommitted && (!maker || isOpen(maker))
+}

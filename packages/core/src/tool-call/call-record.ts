@@ -1,0 +1,46 @@
+/** What the executions of a call have come to, in this run and in those before it. */
+
+import type { SavedCall, SavedOutcome } from '../checkpoint/checkpoint.ts'
+import type { Effect } from '../tool.ts'
+
+export class CallRecord {
+  /** How often it was executed (C14). */
+  attempts: number
+  /** Set just before the tool's function is entered: from then on the call may have happened. */
+  effect: Effect | undefined
+  /** What the last execution was given and gave: what a discarded `reversible` call is undone with. */
+  done: { readonly input: unknown; readonly output: unknown } | undefined
+  readonly #outcomes: SavedOutcome[] = []
+  /** Those of a run before this one, as far as its wraps have not asked for them yet. */
+  readonly #known: SavedOutcome[]
+
+  /** As a checkpoint has it; by default, of a call that was never executed. */
+  constructor({ attempts = 0, effect, done, outcomes = [] }: Partial<SavedCall> = {}) {
+    this.attempts = attempts
+    this.effect = effect
+    this.done = done
+    this.#known = [...outcomes]
+  }
+
+  /** Its function was entered, or may have been in a run before this one. */
+  get entered(): boolean {
+    return this.effect !== undefined
+  }
+
+  /** What its executions came to, but for those that asked or were cut off. */
+  get outcomes(): readonly SavedOutcome[] {
+    return [...this.#outcomes, ...this.#known]
+  }
+
+  /** What this execution came to. */
+  add(outcome: SavedOutcome): void {
+    this.#outcomes.push(outcome)
+  }
+
+  /** What the next execution came to in a run before this one, if it did: it is not made again (L8). */
+  again(): SavedOutcome | undefined {
+    const known = this.#known.shift()
+    if (known) this.add(known)
+    return known
+  }
+}

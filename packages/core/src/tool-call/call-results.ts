@@ -1,0 +1,63 @@
+/** Results as the history has them, and what stands there for a call that came to none. */
+
+import type { ToolCall, ToolMessage } from '../message.ts'
+import { freeze } from '../run/history.ts'
+import type { RunState } from '../run/run.ts'
+import { resolveAliases } from './aliases.ts'
+import type { CallEntry } from './call-entry.ts'
+import type { Result } from './call-state.ts'
+import { sameCall } from './canonical.ts'
+import { cancelledMessage, cutOffMessage, cutOffText, textMessage } from './tool-message.ts'
+
+/** The result of each call, or what became of it, which the reader is told then (A14, B6). */
+export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
+  return calls.map((call) => {
+    const entry = run.calls.get(call.id)
+    const made = entry?.discarded ? undefined : entry
+    if (!made?.message) return refuse(run, call, cutOffText(made?.record.entered ?? false))
+    const { message } = made
+    // What a `wrapAgent` that left was just being given never came up.
+    if (!made.shown) run.events.push({ type: 'tool-end', callId: call.id, message })
+    return inWordsOf(call, message)
+  })
+}
+
+/** The same for calls that a checkpoint keeps open, early ones included: a resume tells of their end (K14, K15). */
+export function outcomesOf(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
+  return calls.map((call) => {
+    const entry = run.calls.get(call.id)
+    const kept = !entry?.discarded || entry.discarded === 'run_aborted'
+    const made = entry && kept && sameCall(entry.call, own(run, call)) ? entry : undefined
+    return inWordsOf(call, outcome(call, made))
+  })
+}
+
+/** The error result of a call that is not made, or comes to no result: the reader is told then. */
+export function refuse(run: RunState, call: ToolCall, text: string): ToolMessage {
+  const message = freeze(textMessage(own(run, call), text, true))
+  run.events.push({ type: 'tool-end', callId: call.id, message })
+  return inWordsOf(call, message)
+}
+
+/** What comes of a call that was aborted: alone, that it was is its result. */
+export function cutOff({ call, record, cancelled }: CallEntry): Result {
+  if (cancelled) return { message: cancelledMessage(call, record.entered) }
+  return { message: cutOffMessage(call, record.entered), isCutOff: true }
+}
+
+/** The result as the history has it: under the name the model wrote (M9). */
+export function inWordsOf(call: ToolCall | undefined, message: ToolMessage): ToolMessage {
+  return !call || call.name === message.name ? message : freeze({ ...message, name: call.name })
+}
+
+/** A call's result, or how far it came. */
+function outcome(call: ToolCall, entry: CallEntry | undefined): ToolMessage {
+  const message = entry?.message
+  if (message?.callId === call.id) return message
+  if (message) return freeze({ ...message, callId: call.id })
+  return freeze(cutOffMessage(call, entry?.record.entered ?? false))
+}
+
+function own(run: RunState, call: ToolCall): ToolCall {
+  return resolveAliases(call, run.setup.tools)
+}

@@ -1,0 +1,84 @@
+/** What {@link Run.callTool} does: a call of the response that is coming, or one that a tool or wrap makes on the side. */
+
+import type { ToolCall, ToolMessage } from '../message.ts'
+import type { CallOptions } from '../middleware.ts'
+import type { NeedsStarts } from '../needs/needs-starts.ts'
+import type { RunState } from '../run/run.ts'
+import type { Actor } from '../run/run-view.ts'
+import type { Slots } from '../slots/slots.ts'
+import { ToolDiscardedError } from '../tool-errors.ts'
+import { resolveAliases } from './aliases.ts'
+import type { Askers } from './askers.ts'
+import type { CallStarts } from './call-starts.ts'
+import { sameCall } from './canonical.ts'
+import type { Joins } from './joins.ts'
+import type { Ledger } from './ledger.ts'
+
+interface Parts {
+  readonly run: RunState
+  readonly slots: Slots
+  readonly ledger: Ledger
+  readonly askers: Askers
+  readonly needs: NeedsStarts
+  readonly joins: Joins
+  readonly starts: CallStarts
+}
+
+export class CalledTools {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** The result of the call, which is made at most once. Never throws: it rejects. */
+  call(written: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
+    try {
+      const call = resolveAliases(written, this.#parts.run.setup.tools)
+      this.#checkOpen(actor)
+      const { rest, ...others } = options
+      return rest ? this.#onNeeds(call, rest, actor, others) : this.#called(call, actor, options)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  #checkOpen({ execution, call }: Actor): void {
+    const { signal, over } = this.#parts.run
+    signal.throwIfAborted()
+    if (over) throw new TypeError('the run is over')
+    const stop = execution?.signal ?? call?.signal
+    stop?.throwIfAborted()
+    // One that had settled was not aborted (K13).
+    if (call?.discarded) throw new ToolDiscardedError(call.id, call.discarded)
+  }
+
+  #called(call: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
+    const { run, askers, ledger, joins, slots, starts } = this.#parts
+    const past = ledger.past(call.id)
+    if (past?.promise && sameCall(past.call, call)) return past.promise
+    const asker = askers.of(call.id)
+    const found = joins.find(call)
+    slots.advance()
+    const { halted } = run.cancel
+    if (found?.course.isAsleep !== false && !actor.call) halted.throwIfAborted()
+    if (found) return starts.begun(found, actor).promise
+    const mayStart = asker ? askers.mayStart(asker) : !run.history.takenIds.has(call.id)
+    // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
+    if (!mayStart) throw new ToolDiscardedError(call.id, 'call_withdrawn')
+    return starts.start(call, { actor, asker, options }).promise
+  }
+
+  /** Makes a call of whose input there are the members its tool needs: at once if it may start so, else when it is whole. */
+  #onNeeds(call: ToolCall, whole: Promise<ToolCall>, actor: Actor, options: CallOptions): Promise<ToolMessage> {
+    const { run, askers, needs, starts } = this.#parts
+    const asker = askers.of(call.id)
+    const tool = run.setup.tools.find(({ name }) => name === call.name)
+    const mayStart = tool && asker && askers.mayStart(asker) && !actor.call
+    const rest = mayStart ? needs.restOf(call, tool, asker) : undefined
+    if (rest) needs.follow(starts.start(call, { actor, asker, options, rest }), rest, whole)
+    const made = (rest?.whole ?? whole).then((whole) => this.call(whole, actor, options))
+    made.catch(() => undefined)
+    return made
+  }
+}

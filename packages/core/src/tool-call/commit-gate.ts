@@ -1,0 +1,110 @@
+/** What becomes of a call that was made before its model call stood: it is committed, or discarded. */
+
+import type { RunStop } from '../errors.ts'
+import type { DiscardCause } from '../events.ts'
+import type { RunState } from '../run/run.ts'
+import { NO_KEYS } from '../slots/resource-keys.ts'
+import { ToolDiscardedError } from '../tool-errors.ts'
+import type { CallEntry } from './call-entry.ts'
+import type { CallEvents } from './call-events.ts'
+import { countReused, endSpans } from './call-spans.ts'
+import type { CallsAtWork } from './calls-at-work.ts'
+import { compensate } from './compensate.ts'
+import type { Ledger } from './ledger.ts'
+
+/** How many calls the gate has let through, and let go of; and how many that a checkpoint had the results of. */
+export interface GateCounts {
+  committed: number
+  discarded: number
+  reused: number
+}
+
+export class CommitGate {
+  readonly counts: GateCounts = { committed: 0, discarded: 0, reused: 0 }
+  readonly #run: RunState
+  readonly #ledger: Ledger
+  readonly #events: CallEvents
+  readonly #atWork: CallsAtWork
+
+  constructor(run: RunState, ledger: Ledger, events: CallEvents, atWork: CallsAtWork) {
+    this.#run = run
+    this.#ledger = ledger
+    this.#events = events
+    this.#atWork = atWork
+  }
+
+  /** `id`: of the attempt that stands, which need not be the last that joined. */
+  commit(entry: CallEntry, id: string, modelEnded: number | undefined): void {
+    // Calls committed or made after it stand behind it.
+    entry.slots.moveBack(entry)
+    if (entry.reused && !entry.maker) this.counts.reused++
+    if (!entry.fate.commit(modelEnded)) {
+      // As a checkpoint has it: its result was kept, but nobody told of it.
+      if (entry.message && !entry.told && !entry.discarded) this.#atWork.close(entry)
+      return
+    }
+    this.rename(entry, id)
+    // As a checkpoint has it: not made in this run, it is a call like any other.
+    if (!entry.course.isAsleep) {
+      if (!entry.maker) this.counts.committed++
+      this.#events.committed(entry)
+    }
+    for (const child of entry.children) this.commit(child, child.id, modelEnded)
+    if (entry.maker) entry.slots.advance()
+    if (entry.reused) countReused(entry, this.#run.metrics)
+    if (entry.settled) this.#atWork.close(entry)
+  }
+
+  /**
+   * The run stops, with `stop` if it goes on after a resume: what is undecided stays so in its checkpoint, though the reader is told
+   * that it is discarded. What has settled when the response is not lost is not let go of at all (O8, O9).
+   */
+  stop(stop: RunStop | undefined): void {
+    const entries = this.#ledger.entries()
+    for (const entry of entries) if (isWhole(entry)) entry.fate.keep(stop)
+    const stay = stop && !this.#run.signal.aborted ? entries.filter(({ message }) => message) : []
+    this.discardAll('run_aborted', new Set(stay), !stop)
+  }
+
+  /** Lets go of all provisional calls but these. */
+  discardAll(cause: DiscardCause, kept: ReadonlySet<CallEntry> = new Set(), undo = true): void {
+    for (const entry of this.#ledger.entries()) if (!entry.maker && !kept.has(entry)) this.discard(entry, cause, undo)
+  }
+
+  /** Lets go of a call while it is provisional: it alone is aborted, and nobody sees its result (H20). */
+  discard(entry: CallEntry, cause: DiscardCause, undo = true): void {
+    if (!entry.fate.discard(cause)) return
+    for (const child of entry.children) this.discard(child, cause, undo)
+    // As a checkpoint has it, and nobody has asked for it since.
+    if (entry.course.isAsleep) return
+    if (!entry.fate.kept) {
+      if (!entry.maker) this.counts.discarded++
+      if (entry.reused) countReused(entry, this.#run.metrics)
+    }
+    this.#events.discarded(entry)
+    const reason = new ToolDiscardedError(entry.call.id, cause)
+    entry.abort(reason, this.#run.config.grace)
+    entry.warmUp?.abort(reason)
+    // Nobody sees what it reads.
+    if (entry.keys) entry.keys = { ...entry.keys, reads: NO_KEYS.reads }
+    entry.slots.changed(entry)
+    const isAbandoned = () => this.#atWork.abandoned.includes(entry.id)
+    const undone = async () => (undo ? await compensate(this.#run, entry, isAbandoned()) : undefined)
+    const ended = async () => endSpans(entry, this.#run.metrics, await undone())
+    this.#atWork.keep(entry.promise.catch(() => undefined).then(ended))
+  }
+
+  /** The call goes on under this id: whoever lists it has its new one. */
+  rename(entry: CallEntry, id: string): void {
+    const old = entry.id
+    const isInside = (one: string) => one.startsWith(`${old}/`)
+    const renamed = (one: string) => (one === old || isInside(one) ? id + one.slice(old.length) : one)
+    this.#run.unknown = this.#run.unknown.map(renamed)
+    this.#ledger.rename(entry, id)
+  }
+}
+
+/** A checkpoint has no call whose input is not whole, and none that it makes. */
+function isWhole({ rest, maker }: CallEntry): boolean {
+  return !rest?.isOpen && (!maker || isWhole(maker))
+}

@@ -1,0 +1,44 @@
+/** The undoing of a call that was discarded. */
+
+import { context } from '@opentelemetry/api'
+import { messageOf } from '../errors.ts'
+import { within } from '../flow/grace.ts'
+import type { RunState } from '../run/run.ts'
+import type { CallEntry } from './call-entry.ts'
+
+/**
+ * Undoes a discarded call if it had succeeded (H23); it is waited for as long as an aborted tool is. Gives whether that
+ * went well, or nothing where there was nothing to undo. A failure is a warning, and changes nothing else.
+ */
+export async function compensate(run: RunState, entry: CallEntry, abandoned: boolean): Promise<boolean | undefined> {
+  const { tool } = entry
+  if (!tool?.compensate) return undefined
+  const place = entry.executions.at(-1)?.open.context ?? entry.parent
+  const undo = async () => {
+    const { done } = entry.record
+    if (done) await context.with(place, () => tool.compensate?.(done.input, done.output))
+  }
+  const failed = (message: string) => {
+    run.events.warn({ code: 'compensation-failed', message: `${tool.name}: ${message}`, source: 'core' })
+    return false
+  }
+  if (!entry.record.done && !entry.work) {
+    // Made by a run before this one: what it gave is not in the checkpoint.
+    return abandoned || run.unknown.includes(entry.id)
+      ? failed('the call may have happened before the run was resumed; what it gave is not known, so it is not undone')
+      : undefined
+  }
+  if (!entry.record.done && entry.executions.some((execution) => execution.abandoned))
+    return failed('the call goes on beyond its time limit; if it succeeds after all, it is not undone')
+  if (!entry.record.done && abandoned) {
+    // It goes on: if it succeeds after all, it is undone then.
+    entry.work?.then(undo).catch(() => undefined)
+    return failed('the call goes on, and will be undone if it succeeds')
+  }
+  if (!entry.record.done) return undefined
+  try {
+    return (await within(run.config.grace, undo())) || failed('it did not end within the grace time')
+  } catch (error) {
+    return failed(messageOf(error))
+  }
+}

@@ -1,0 +1,50 @@
+/** One call from its input to its message: `prepareInput`, all `wrapToolCall`s, the execution at their core. */
+
+import { context } from '@opentelemetry/api'
+import { AgentError } from '../errors.ts'
+import { executeTool } from '../execution/execute-tool.ts'
+import { drive } from '../flow/flow.ts'
+import { compose, type WrapKind } from '../hooks/compose.ts'
+import type { ToolCall, ToolMessage } from '../message.ts'
+import type { ToolEvent } from '../middleware.ts'
+import { freeze, isMessage } from '../run/history.ts'
+import type { RunState } from '../run/run.ts'
+import { startWork } from './background-work.ts'
+import type { CallEntry } from './call-entry.ts'
+import { cutOff } from './call-results.ts'
+import type { Result } from './call-state.ts'
+import { hostOf } from './run-host.ts'
+import { errorMessage } from './tool-message.ts'
+
+/** Whatever is thrown on the way is the call's error result, but for an `AgentError`, which ends the run (A11, A12, C18). */
+export async function makeCall(run: RunState, entry: CallEntry): Promise<Result> {
+  const onion = compose(run, wrapToolCall(entry), (call, parent) =>
+    entry.tool?.background
+      ? startWork(run, entry, entry.tool, call)
+      : executeTool(hostOf(run, entry), entry, call, parent),
+  )
+  try {
+    const isPrepared = run.config.prepareInput !== undefined
+    const call = isPrepared ? await context.with(entry.parent, () => prepared(run, entry.call)) : entry.call
+    const message = await drive(onion(call, entry.parent), (event) => run.calls.events.yielded(entry, event))
+    return { message: freeze(message) }
+  } catch (error) {
+    if (error instanceof AgentError) throw error
+    return entry.signal.aborted ? cutOff(entry) : { message: errorMessage(entry.call, error) }
+  }
+}
+
+async function prepared(run: RunState, call: ToolCall): Promise<ToolCall> {
+  const { prepareInput } = run.config
+  return prepareInput ? { ...call, input: await prepareInput(call.input, call) } : call
+}
+
+function wrapToolCall(entry: CallEntry): WrapKind<ToolCall, ToolEvent, ToolMessage> {
+  return {
+    hook: 'wrapToolCall',
+    of: (middleware) => middleware.wrapToolCall?.bind(middleware),
+    isResult: (value) => isMessage(value) && value.role === 'tool',
+    ownsThrows: false,
+    call: entry,
+  }
+}

@@ -1,0 +1,465 @@
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { askAgain } from '../../test/again.ts'
+import { sleep } from '../../test/clock.ts'
+import { early, startingEarly, withdrawing } from '../../test/early-calls.ts'
+import { AgentError, type AgentEvent, type AgentEventBody, createAgent, type Middleware, tool } from '../index.ts'
+import { call, collect, cut, end, fail, respond, say, scriptedModel, wait } from '../testing.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Reports twice in so many milliseconds, once in either way. */
+const look = tool({
+  name: 'look',
+  description: 'Looks for some time',
+  effect: 'read',
+  input: z.object({ ms: z.number() }),
+  async *execute({ ms }, { run }) {
+    run?.emit({ name: 'looking', data: ms })
+    await sleep(ms)
+    yield { message: 'seen' }
+    return ms
+  },
+})
+
+const atClosed = startingEarly({ at: 'tool-input-closed' })
+
+async function eventsOf(options: Parameters<typeof createAgent>[0]): Promise<readonly AgentEvent[]> {
+  const reading = collect(createAgent(options).stream('go'))
+  await vi.runAllTimersAsync()
+  return (await reading).events
+}
+
+/** What the reader is told of calls, in short: the event, the call's id, and what is special about it. */
+function ofCalls(events: readonly AgentEvent[]): string[] {
+  return events.flatMap((event) => {
+    const words = inShort(event)
+    return words.length > 0 ? [words.filter((word) => word !== undefined).join(' ')] : []
+  })
+}
+
+function inShort(event: AgentEventBody): (string | false | undefined)[] {
+  switch (event.type) {
+    case 'tool-input-closed':
+    case 'tool-call':
+      return [event.type, event.call.id]
+    case 'tool-start':
+    case 'tool-progress':
+    case 'custom':
+      return [event.type, event.callId, event.provisional && 'provisional']
+    case 'tool-committed':
+      return [event.type, event.callId, event.startedAs && `started as ${event.startedAs}`]
+    case 'tool-discarded':
+      return [event.type, event.callId, event.cause]
+    case 'tool-end':
+      return [event.type, event.callId]
+    case 'text-delta':
+    case 'step-end':
+    case 'attempt-failed':
+      return [event.type]
+    default:
+      return []
+  }
+}
+
+test('what a call emits before its model call stands is provisional, and is then committed (B8)', async () => {
+  const model = scriptedModel([
+    respond(call('look', { ms: 30 }), wait(20), say('and', { deltas: 1 })),
+    respond(say('Done', { deltas: 1 })),
+  ])
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [atClosed] }))).toEqual([
+    'tool-input-closed call_1_1',
+    'tool-start call_1_1 provisional',
+    'custom call_1_1 provisional',
+    'tool-call call_1_1',
+    'text-delta',
+    'tool-committed call_1_1',
+    'tool-progress call_1_1',
+    'tool-end call_1_1',
+    'step-end',
+    'text-delta',
+    'step-end',
+  ])
+})
+
+test('the tool-end of a call that settled early waits for the commit, and for nothing else (B7, B8)', async () => {
+  const model = scriptedModel([
+    respond(call('look', { ms: 10 }), call('look', { ms: 100 }), wait(50), say('and', { deltas: 1 })),
+    respond(say('Done', { deltas: 1 })),
+  ])
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [atClosed] })).slice(6)).toEqual([
+    'custom call_1_2 provisional',
+    'tool-call call_1_2',
+    'tool-progress call_1_1 provisional',
+    'text-delta',
+    'tool-committed call_1_1',
+    'tool-end call_1_1',
+    'tool-committed call_1_2',
+    'tool-progress call_1_2',
+    'tool-end call_1_2',
+    'step-end',
+    'text-delta',
+    'step-end',
+  ])
+})
+
+test('a call the loop does not ask for is discarded: nothing else follows (B8)', async () => {
+  const model = scriptedModel([respond(say('Hm', { deltas: 1 }), call('look', { ms: 30 }))])
+  const events = await eventsOf({ model, tools: [look], middleware: [atClosed, withdrawing('look')] })
+  expect(ofCalls(events)).toEqual([
+    'text-delta',
+    'tool-input-closed call_1_1',
+    'tool-start call_1_1 provisional',
+    'custom call_1_1 provisional',
+    'tool-call call_1_1',
+    'tool-discarded call_1_1 call_withdrawn',
+    'step-end',
+  ])
+})
+
+/** Calls on the side as it is told, and notes what that gives. */
+function caller(act: (look: (ms: number) => Promise<void>) => Promise<void>, log: unknown[]) {
+  return tool({
+    name: 'caller',
+    description: 'Calls',
+    effect: 'read',
+    input: z.object({ what: z.string() }),
+    execute: (_, { run }) =>
+      act(async (ms) => {
+        const side = { type: 'tool-call', id: 'side', name: 'look', input: { ms } } as const
+        await run?.callTool(side).then(
+          ({ output }) => log.push(output),
+          (error: Error) => log.push(error.name),
+        )
+      }),
+  })
+}
+
+test.each([
+  ['early', [atClosed]],
+  ['not eager', []],
+])(
+  'a call that a tool makes under an id it has used for another input is refused, and the first stands: %s (A23, H16)',
+  async (_, middleware) => {
+    const log: unknown[] = []
+    const twice = caller(async (look) => {
+      await Promise.all([look(10), look(20)])
+    }, log)
+    const model = scriptedModel([respond(call('caller', { what: 'side' }), wait(50), say('and')), respond(say('Done'))])
+    await eventsOf({ model, tools: [look, twice], middleware })
+    expect(log).toEqual(['ToolDiscardedError', 10])
+  },
+)
+
+test('what a discarded call calls when it has settled is not made (K13)', async () => {
+  const log: unknown[] = []
+  const leaves = caller(async (look) => {
+    setTimeout(() => void look(10), 100)
+  }, log)
+  const model = scriptedModel([
+    respond(call('caller', { what: 'side' }), wait(20), cut()),
+    respond(wait(50), call('look', { ms: 200 })),
+    respond(say('Done')),
+  ])
+  const events = await eventsOf({ model, tools: [look, leaves], middleware: [atClosed, askAgain] })
+  expect(log).toEqual(['ToolDiscardedError'])
+  expect(ofCalls(events).filter((word) => word.includes('side'))).toEqual([])
+})
+
+test('a call of a response that must not be acted on is discarded before its tool-end (B6, B7, B8)', async () => {
+  const model = scriptedModel([respond(call('look', { ms: 30 }), wait(10), end({ finishReason: 'content-filter' }))])
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [atClosed] }))).toEqual([
+    'tool-input-closed call_1_1',
+    'tool-start call_1_1 provisional',
+    'custom call_1_1 provisional',
+    'tool-call call_1_1',
+    'tool-discarded call_1_1 stream_truncated',
+    'tool-end call_1_1',
+    'step-end',
+  ])
+})
+
+test('a call of a stream that fails for good is discarded (B8)', async () => {
+  const model = scriptedModel([respond(call('look', { ms: 30 }), wait(10), fail())])
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [atClosed] }))).toEqual([
+    'tool-input-closed call_1_1',
+    'tool-start call_1_1 provisional',
+    'custom call_1_1 provisional',
+    'tool-call call_1_1',
+    'attempt-failed',
+    'tool-discarded call_1_1 stream_error',
+  ])
+})
+
+test('a call whose run is aborted is discarded (B8)', async () => {
+  const model = scriptedModel([respond(call('look', { ms: 30 }), wait(1_000))])
+  const agent = createAgent({ model, tools: [look], middleware: [atClosed] })
+  const controller = new AbortController()
+  const reading = collect(agent.stream('go', { signal: controller.signal }))
+  await vi.advanceTimersByTimeAsync(10)
+  controller.abort()
+  await vi.runAllTimersAsync()
+  expect(ofCalls((await reading).events)).toEqual([
+    'tool-input-closed call_1_1',
+    'tool-start call_1_1 provisional',
+    'custom call_1_1 provisional',
+    'tool-call call_1_1',
+    'tool-discarded call_1_1 run_aborted',
+    'attempt-failed',
+  ])
+})
+
+test.each([
+  ['outside', [atClosed, askAgain]],
+  ['inside', [askAgain, atClosed]],
+])(
+  'started %s of a retry, the call is committed under the id of the attempt that stood (B8)',
+  async (_, middleware) => {
+    const model = scriptedModel([
+      respond(call('look', { ms: 30 }, { id: 'a' }), wait(10), fail()),
+      respond(call('look', { ms: 30 }, { id: 'b' }), wait(10)),
+      respond(say('Done', { deltas: 1 })),
+    ])
+    expect(ofCalls(await eventsOf({ model, tools: [look], middleware }))).toEqual([
+      'tool-input-closed a',
+      'tool-start a provisional',
+      'custom a provisional',
+      'tool-call a',
+      'attempt-failed',
+      'tool-input-closed b',
+      'tool-call b',
+      'tool-committed b started as a',
+      'tool-progress b',
+      'tool-end b',
+      'step-end',
+      'text-delta',
+      'step-end',
+    ])
+  },
+)
+
+test('a call the next attempt does not repeat is discarded when that has stood (B8)', async () => {
+  const model = scriptedModel([
+    respond(call('look', { ms: 5 }, { id: 'a' }), wait(10), fail()),
+    respond(call('look', { ms: 7 }, { id: 'b' }), wait(10)),
+    respond(say('Done', { deltas: 1 })),
+  ])
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [askAgain, atClosed] }))).toEqual([
+    'tool-input-closed a',
+    'tool-start a provisional',
+    'custom a provisional',
+    'tool-call a',
+    'tool-progress a provisional',
+    'attempt-failed',
+    'tool-input-closed b',
+    'tool-start b provisional',
+    'custom b provisional',
+    'tool-call b',
+    'tool-progress b provisional',
+    'tool-discarded a call_withdrawn',
+    'tool-committed b',
+    'tool-end b',
+    'step-end',
+    'text-delta',
+    'step-end',
+  ])
+})
+
+test('no event of a call comes before the one that announced it, though a wrap holds that back (B7)', async () => {
+  const holding: Middleware = {
+    name: 'holding',
+    async *wrapModel(request, next) {
+      const flow = next(request)
+      for (;;) {
+        const step = await flow.next()
+        if (step.done) return step.value
+        if (step.value.type === 'tool-input-closed') await sleep(20)
+        yield step.value
+      }
+    },
+  }
+  const model = scriptedModel([respond(call('look', { ms: 10 })), respond(say('Done', { deltas: 1 }))])
+  expect(ofCalls(await eventsOf({ model, tools: [look], middleware: [holding, atClosed] })).slice(0, 4)).toEqual([
+    'tool-input-closed call_1_1',
+    'tool-start call_1_1 provisional',
+    'custom call_1_1 provisional',
+    'tool-progress call_1_1 provisional',
+  ])
+})
+
+test.each([
+  ['committed', 'stop', ['tool-start call_1_1 provisional', 'custom call_1_1 provisional', 'tool-committed call_1_1']],
+  ['discarded, as the call that was not run alone', 'other', ['tool-end call_1_1']],
+] as const)(
+  'a call whose announcement a wrap swallowed is heard of when it is %s (B7, B8)',
+  async (_, finishReason, story) => {
+    const swallowing: Middleware = {
+      name: 'swallowing',
+      async *wrapModel(request, next) {
+        const flow = next(request)
+        for (;;) {
+          const step = await flow.next()
+          if (step.done) return step.value
+          if (step.value.type === 'text-delta') yield step.value
+        }
+      },
+    }
+    const model = scriptedModel([
+      respond(call('look', { ms: 50 }), wait(10), say('and', { deltas: 1 }), end({ finishReason })),
+      respond(say('Done', { deltas: 1 })),
+    ])
+    const events = await eventsOf({ model, tools: [look], middleware: [swallowing, atClosed] })
+    expect(ofCalls(events).slice(0, story.length + 1)).toEqual(['text-delta', ...story])
+  },
+)
+
+test('a call that starts after its announcement was read is seen when it starts, not when it is sealed (B7, B8)', async () => {
+  // As one does that has to look something up first.
+  const later = startingEarly({ at: 'tool-input-closed', delay: 10 })
+  const model = scriptedModel(
+    [respond(call('look', { ms: 5 }), call('look', '{"ms":7}', { deltas: 8 })), respond(say('Done', { deltas: 1 }))],
+    { pace: { firstToken: 0, betweenTokens: 20 } },
+  )
+  const run = createAgent({ model, tools: [look], middleware: [later] }).stream('go')
+  const start = Date.now()
+  const at: [number, string][] = []
+  const reading = (async () => {
+    for await (const event of run) for (const line of ofCalls([event])) at.push([Date.now() - start, line])
+  })()
+  await vi.runAllTimersAsync()
+  await reading
+  expect(at.filter(([, line]) => line.includes('call_1_1'))).toEqual([
+    [40, 'tool-input-closed call_1_1'],
+    [40, 'tool-call call_1_1'],
+    [50, 'tool-start call_1_1 provisional'],
+    [50, 'custom call_1_1 provisional'],
+    [55, 'tool-progress call_1_1 provisional'],
+    [220, 'tool-committed call_1_1'],
+    [220, 'tool-end call_1_1'],
+  ])
+})
+
+test('of each call the reader is told one whole story, however its run goes (B6, B7, B8)', async () => {
+  const input = fc.record({ ms: fc.integer({ min: 0, max: 12 }) })
+  const attempt = fc.record({
+    steps: fc.array(
+      fc.oneof(
+        input.map((input) => call('look', input, { deltas: 1 })),
+        fc.constant(call('nowhere', { here: true }, { deltas: 1 })),
+        fc.integer({ min: 0, max: 9 }).map(wait),
+        fc.constant(say('well', { deltas: 1 })),
+      ),
+      { maxLength: 5 },
+    ),
+    end: fc.constantFrom(
+      end({}),
+      end({}),
+      fail(),
+      cut(),
+      end({ finishReason: 'length' }),
+      end({ finishReason: 'other' }),
+    ),
+  })
+  const at = fc.constantFrom('tool-input-closed', 'tool-call')
+  const abortAt = fc.option(fc.integer({ min: 0, max: 40 }))
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(attempt, { minLength: 1, maxLength: 4 }),
+      fc.record({
+        at,
+        delay: fc.integer({ min: 0, max: 6 }),
+        withdraw: fc.boolean(),
+        retryInside: fc.boolean(),
+        abortAt,
+      }),
+      async (attempts, { at, delay, withdraw, retryInside, abortAt }) => {
+        const starting = startingEarly({ at, delay })
+        const taking: Middleware = {
+          name: 'taking',
+          afterModel({ messages }) {
+            const last = messages.at(-1)
+            if (!withdraw || last?.role !== 'assistant') return
+            return { messages: [...messages.slice(0, -1), { ...last, content: last.content.slice(1) }] }
+          },
+        }
+        const model = scriptedModel(
+          [...attempts.map(({ steps, end }) => respond(...steps, end)), respond(say('Done'))],
+          { pace: { firstToken: 1, betweenTokens: 1 } },
+        )
+        const middleware = retryInside ? [starting, askAgain, taking] : [askAgain, starting, taking]
+        const controller = new AbortController()
+        const run = createAgent({ model, tools: [look], middleware }).stream('go', { signal: controller.signal })
+        if (abortAt !== null) setTimeout(() => controller.abort(), abortAt)
+        const reading = collect(run)
+        await vi.runAllTimersAsync()
+        const { events, result, error } = await reading
+
+        for (const story of stories(events)) expect(story).toMatch(STORY)
+        const messages = result?.messages ?? (error instanceof AgentError ? error.messages : undefined) ?? []
+        const ends = events.flatMap((event) => (event.type === 'tool-end' ? [event.message] : []))
+        const results = messages.filter((message) => message.role === 'tool')
+        expect(new Set(ends)).toEqual(new Set(results))
+        expect(ends).toHaveLength(results.length)
+      },
+    ),
+    { numRuns: 150 },
+  )
+})
+
+/**
+ * Announced by the model; then either begun early (`S`), with what it says then (`p`), and discarded (`d`) or committed (`c`), or
+ * begun late (`s`); what is said after that is not provisional (`n`); its end (`e`). A call that was not run has its end alone,
+ * and one that was let go of has one if it is in the history.
+ */
+const STORY = /^a+(Sa*(p|a)*(da*e?|ca*n*e)|sn*e|e)?$/
+
+/** What the reader is told of each logical call, one letter an event. */
+function stories(events: readonly AgentEvent[]): string[] {
+  const stories = new Map<string, string>()
+  const joined = new Map<string, string>()
+  for (const event of events)
+    if (event.type === 'tool-committed' && event.startedAs) joined.set(event.callId, event.startedAs)
+  const tell = (id: string, letter: string) => {
+    const first = joined.get(id) ?? id
+    stories.set(first, (stories.get(first) ?? '') + letter)
+  }
+  for (const event of events) {
+    if (event.type === 'tool-input-start') tell(event.id, 'a')
+    else if (event.type === 'tool-start') tell(event.callId, event.provisional ? 'S' : 's')
+    else if (event.type === 'tool-progress') tell(event.callId, event.provisional ? 'p' : 'n')
+    else if (event.type === 'custom') tell(String(event.callId), event.provisional ? 'p' : 'n')
+    else if (event.type === 'tool-discarded') tell(event.callId, 'd')
+    else if (event.type === 'tool-committed') tell(event.callId, 'c')
+    else if (event.type === 'tool-end') tell(event.callId, 'e')
+  }
+  return [...stories.values()]
+}
+
+test('a call that a wrap makes up, asking no model, goes through the commit gate like any other (B8, C12)', async () => {
+  const made = { type: 'tool-call', id: 'made', name: 'look', input: { ms: 1 } } as const
+  const cached: Middleware = {
+    name: 'cached',
+    async *wrapModel(_, __, run) {
+      if (run.step > 1) return { role: 'assistant', content: [{ type: 'text', text: 'Done.' }], finishReason: 'stop' }
+      yield { type: 'tool-call', call: made }
+      return { role: 'assistant', content: [made], finishReason: 'length' }
+    },
+  }
+  const model = scriptedModel([])
+  const collected = collect(createAgent({ model, tools: [look], middleware: [early, cached] }).stream('go'))
+  await vi.runAllTimersAsync()
+  const { events, result } = await collected
+  const told = events.filter((event) => event.type.startsWith('tool-') && event.type !== 'tool-call')
+  expect(told).toMatchObject([
+    { type: 'tool-start', callId: 'made', provisional: true },
+    { type: 'tool-discarded', callId: 'made', cause: 'stream_truncated' },
+    { type: 'tool-end', callId: 'made', message: { isError: true } },
+  ])
+  expect(result?.text).toBe('Done.')
+})

@@ -1,0 +1,40 @@
+/** Calls of a response that may not run, and what the model reads in the place of their results. */
+
+import type { DiscardCause } from '../events.ts'
+import { type AssistantMessage, allowsCalls, type ToolCall, type ToolMessage } from '../message.ts'
+import { isOutputCall } from '../model-call/output.ts'
+import type { RunState } from '../run/run.ts'
+import { findTool } from './aliases.ts'
+import { refuse } from './call-results.ts'
+import { forbiddenText, stepLimitText } from './tool-message.ts'
+
+export interface Refusal {
+  readonly text: string
+  readonly cause: DiscardCause
+  /** Whether the response is an answer all the same. */
+  readonly isAnswer: boolean
+}
+
+/** Why none of these calls may run: how the response ended (A17, A18), or that nothing could read their results (A10). */
+export function refusalOf(
+  run: RunState,
+  { finishReason }: AssistantMessage,
+  calls: readonly ToolCall[],
+): Refusal | undefined {
+  if (calls.length === 0) return undefined
+  if (!allowsCalls(finishReason)) {
+    const isAnswer = finishReason !== 'length'
+    return { text: forbiddenText(finishReason), cause: 'stream_truncated', isAnswer }
+  }
+  const { maxSteps, tools } = run.setup
+  const { output } = run.config
+  const mayEndRun = calls.some((call) => isOutputCall(output, call) || findTool(tools, call.name)?.returnDirect)
+  if (run.steps.mayGoOn || mayEndRun) return undefined
+  return { text: stepLimitText(maxSteps), cause: 'call_withdrawn', isAnswer: false }
+}
+
+/** The results of calls that may not run; what was made of them early is let go of. */
+export function refuseAll(run: RunState, calls: readonly ToolCall[], { cause, text }: Refusal): ToolMessage[] {
+  run.calls.discardRest(cause)
+  return calls.map((call) => refuse(run, call, text))
+}

@@ -1,0 +1,21 @@
+/** Tools whose result is the answer (M6). */
+
+import { messageOf } from '../errors.ts'
+import type { ToolMessage } from '../message.ts'
+import type { RunState } from '../run/run.ts'
+
+/** Whether the result of a call is the run's answer: its tool says so, and it did not fail (M6). */
+export function isDirect(run: RunState, { callId, isError, output }: ToolMessage): boolean {
+  const entry = run.calls.get(callId)
+  const direct = entry?.tool?.returnDirect
+  if (isError || direct === undefined) return false
+  if (typeof direct === 'boolean') return direct
+  try {
+    const done = entry?.record.done
+    return direct(done ? done.output : output)
+  } catch (error) {
+    const message = `${entry?.call.name}: ${messageOf(error)}`
+    run.events.warn({ code: 'return-direct-failed', message, source: 'core' })
+    return false
+  }
+}

@@ -1,0 +1,62 @@
+/** A run as the host of a tool. */
+
+import type { SavedOutcome } from '../checkpoint/checkpoint.ts'
+import { AgentError, messageOf } from '../errors.ts'
+import type { Host } from '../execution/tool-host.ts'
+import { addressOf } from '../interrupt/address.ts'
+import { Interrupt } from '../interrupt/interrupt.ts'
+import type { ToolCall, ToolMessage } from '../message.ts'
+import type { RunState } from '../run/run.ts'
+import { viewOf } from '../run/run-view.ts'
+import { UnknownToolError } from '../tool-errors.ts'
+import type { CallEntry } from './call-entry.ts'
+import { resultMessage, textMessage } from './tool-message.ts'
+
+export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
+  const { tool, call } = entry
+  return {
+    tracer: run.tracer,
+    capture: run.capture,
+    agent: run.config.name,
+    grace: run.config.grace,
+    timeout: tool?.timeout,
+    // What a call makes on the side is its own work: it has started.
+    halted: entry.maker ? undefined : run.cancel.halted,
+    attributes: () => run.annotations.of(call.id),
+    answers: () => run.questions.answersAt(addressOf(run, entry)),
+    // Only if the call is committed: the run that is not eager makes no other (H16).
+    warn(message) {
+      void entry.fate.committed.then(() => run.events.warn({ code: 'effect-failed', message, source: 'core' }))
+    },
+    save: run.saver.isOn ? () => run.saver.now() : undefined,
+    known() {
+      const known = entry.record.again()
+      return known && (() => again(known))
+    },
+    came(outcome) {
+      if ('result' in outcome) entry.record.add({ message: outcome.result })
+      else if (!(outcome.error instanceof AgentError)) entry.record.add({ error: messageOf(outcome.error) })
+    },
+    threw(error) {
+      if (error instanceof Interrupt && !entry.asks(error)) entry.asking = { interrupt: error }
+    },
+    viewOf: (actor) => viewOf(run, actor),
+    resultOf: resultMessage,
+    givenOnNeeds: (call) => run.calls.givenOnNeeds(entry, call),
+    unknown: (call) => unknown(run, call),
+  }
+}
+
+function again(known: SavedOutcome): ToolMessage {
+  if ('error' in known) throw new Error(known.error)
+  return known.message
+}
+
+async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {
+  const answer = call.name === '' ? undefined : await run.config.unknownTool?.(call)
+  if (answer !== undefined) return textMessage(call, answer, false)
+  throw new UnknownToolError(
+    call.name,
+    run.setup.tools.map((tool) => tool.name),
+  )
+}

@@ -1,0 +1,44 @@
+/** What an agent with background tools offers its model: to ask how such a call is doing (I16). */
+
+import { ConfigError } from '../errors.ts'
+import { textOf } from '../message.ts'
+import { stateOf } from '../run/run-view.ts'
+import { type Tool, type ToolContext, tool } from '../tool.ts'
+import { UnknownCallError } from '../tool-errors.ts'
+import { textInput } from './text-input.ts'
+
+/** The tools of an agent, and this one if any of them works in the background. Throws {@link ConfigError} if its name is taken. */
+export function withStatusTool(tools: readonly Tool[]): readonly Tool[] {
+  if (tools.includes(statusTool) || !tools.some(({ background }) => background)) return tools
+  if (tools.some(({ name }) => name === statusTool.name))
+    throw new ConfigError(
+      'tools',
+      `"${statusTool.name}" is the tool that agents with background tools have of themselves`,
+    )
+  return [...tools, statusTool]
+}
+
+const input = textInput('callId', 'As the call was answered when it began.')
+
+const statusTool: Tool = tool({
+  name: 'tool_status',
+  description: 'How a background call is doing: its state, its progress, and its result once it has one.',
+  input,
+  execute: statusOf,
+})
+
+function statusOf({ callId }: { readonly callId: string }, { run }: ToolContext): object {
+  if (!run) throw new TypeError('background calls are those of a run')
+  const { background } = stateOf(run)
+  const entry = background.get(callId)
+  if (!entry) throw new UnknownCallError(callId)
+  const { state, progress, message } = entry.status.read()
+  const result = background.read(callId)
+  return {
+    callId,
+    state,
+    ...(progress !== undefined && { progress }),
+    ...(message !== undefined && { message }),
+    ...(result && { result: textOf(result) }),
+  }
+}

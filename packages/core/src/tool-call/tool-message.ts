@@ -1,0 +1,84 @@
+/** From what a tool gave, or threw, to the message the model reads. */
+
+import { messageOf } from '../errors.ts'
+import type { FinishReason, ToolCall, ToolMessage } from '../message.ts'
+import type { Tool } from '../tool.ts'
+
+/** The message of a call that went well. Throws when the model could not read its output (M12). */
+export function resultMessage(call: ToolCall, tool: Tool, output: unknown): ToolMessage {
+  const content = tool.toContent?.(output)
+  const json = content ? jsonIfAny(output) : jsonOf(output, tool)
+  return {
+    role: 'tool',
+    callId: call.id,
+    name: call.name,
+    content: content ?? [{ type: 'text', text: typeof output === 'string' ? output : (json ?? '') }],
+    ...(json !== undefined && { output: JSON.parse(json) as unknown }),
+  }
+}
+
+function jsonOf(output: unknown, tool: Tool): string | undefined {
+  const json = JSON.stringify(output) as string | undefined
+  if (json !== undefined || output === undefined) return json
+  throw new TypeError(`${tool.name} returned a ${typeof output}, which is no JSON; give it a toContent`)
+}
+
+/** What `toContent` makes readable need not be JSON itself. */
+function jsonIfAny(output: unknown): string | undefined {
+  try {
+    return JSON.stringify(output)
+  } catch {
+    return undefined
+  }
+}
+
+/** The message of a call that failed: the model reads what was wrong, without a stack (A11). */
+export function errorMessage(call: ToolCall, thrown: unknown): ToolMessage {
+  return textMessage(call, messageOf(thrown), true)
+}
+
+export function textMessage(call: ToolCall, text: string, isError: boolean): ToolMessage {
+  const message: ToolMessage = { role: 'tool', callId: call.id, name: call.name, content: [{ type: 'text', text }] }
+  return isError ? { ...message, isError } : message
+}
+
+/** What the model reads of a call that did not come to a result because its run ended. */
+export function cutOffText(started: boolean): string {
+  return started
+    ? 'The run ended while this call was at work: it was cut off, and its effect may have happened.'
+    : 'Not run: the run ended before this call was started.'
+}
+
+export function cutOffMessage(call: ToolCall, started: boolean): ToolMessage {
+  return textMessage(call, cutOffText(started), true)
+}
+
+/** What the model reads, after a resume, of a call that had been started and is not made again (L21). */
+export function mayHaveHappenedText(cancelled: boolean): string {
+  const what = cancelled ? 'the run was cancelled' : 'the run was cut off'
+  return `This call was started, and ${what} before its result was known: it may have happened. It was not made again.`
+}
+
+/** What the model reads of a background call that asks, and whoever reads the history of its tool (I15). */
+export const NO_ANSWER =
+  'The call asked a question, and work in the background can have no answer: a tool that asks must not be `background`.'
+
+/** What the model reads of a call that was cancelled, alone (I4). */
+export function cancelledMessage(call: ToolCall, started: boolean): ToolMessage {
+  const text = started
+    ? 'The call was cancelled while it was at work: it was cut off, and its effect may have happened.'
+    : 'Not run: the call was cancelled before it was started.'
+  return textMessage(call, text, true)
+}
+
+/** What the model reads of calls whose response must not be acted on (A17, A18). */
+export function forbiddenText(reason: FinishReason): string {
+  if (reason === 'length') return 'Not run: the response was cut off at its token limit before it was complete.'
+  if (reason === 'content-filter') return 'Not run: the response was stopped by a content filter.'
+  return 'Not run: the response ended for a reason that does not allow tool calls.'
+}
+
+/** What the model would read of calls in the last permitted step (A10). */
+export function stepLimitText(maxSteps: number): string {
+  return `Not run: the limit of ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'} is reached, so no model call could read the result.`
+}
