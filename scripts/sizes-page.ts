@@ -18,7 +18,7 @@ clients, and core, where the package is another); of what runs in Node alone our
 |---|--:|---|--:|---|
 ${rows.join('\n')}
 
-No entry has side effects: what is not used is not bundled. \`npm run check:packages\` measures the packed packages, and fails where one
+What is not used is not bundled, and the import of an entry changes nothing. \`npm run check:packages\` measures the packed packages, and fails where one
 has grown by more than 5 % and 0.2 kB over this table; \`npm run check:packages -- --sizes\` followed by \`npm run docs:sizes\` says that
 it is meant. It also runs an agent with OpenAI's client, its adapter, eager tools and the standard middleware from a bundle for browsers
 where there is no Node.

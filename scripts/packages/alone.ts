@@ -1,5 +1,6 @@
 /** A package by itself in an empty project, with its peers and nothing else: imported, type-checked, bundled. */
 
+import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkBundles } from './bundles.ts'
 import { type Node, nodesFor } from './nodes.ts'
@@ -27,7 +28,9 @@ export async function checkAlone({ manifest, entries, tarball }: Packed, bench: 
   const dependencies = [tarball, ...ours, ...theirs, '@types/node']
   if (!(await step(`${name}: install it alone`, () => project(folder, dependencies)))) return
 
-  for (const node of nodesFor(bench.nodes, manifest)) await importAll(entries, node, folder)
+  const nodes = nodesFor(bench.nodes, manifest)
+  for (const node of nodes) await importAll(entries, node, folder)
+  await checkEffects(entries, nodes.at(-1), folder)
   for (const [version, tsc] of Object.entries(bench.compilers)) {
     await step(`${name}: types with TypeScript ${version}`, () => checkTypes(name, entries, tsc, folder))
   }
@@ -38,5 +41,18 @@ async function importAll(entries: readonly string[], { path, version }: Node, fo
   for (const entry of entries) {
     const check = `if (Object.keys(await import('${entry}')).length === 0) throw new Error('exports nothing')`
     await command(`${entry}: import on Node ${version}`, path, ['--input-type=module', '--eval', check], folder)
+  }
+}
+
+/** An import does nothing but make names known. */
+async function checkEffects(entries: readonly string[], node: Node | undefined, folder: string): Promise<void> {
+  await copyFile(join(import.meta.dirname, 'effects-app.mjs'), join(folder, 'effects.mjs'))
+  for (const entry of entries) {
+    await command(
+      `${entry}: its import changes nothing`,
+      node?.path ?? process.execPath,
+      ['effects.mjs', entry],
+      folder,
+    )
   }
 }

@@ -52,9 +52,9 @@ export async function checkBundles(
     const isExternal = anywhere ? isPeer : (id: string) => !id.startsWith(name)
     const bundle = (source: string, external = isExternal): Promise<Chunk> => bundled(source, folder, external)
 
-    await step(`${entry}: has no side effects`, async () => {
+    await step(`${entry}: nothing of it is bundled if nothing is used`, async () => {
       const { code } = await bundle(`import '${entry}'`)
-      if (code.trim() !== '') throw new Error(`is left when nothing is used:\n${code.slice(0, 1_000)}`)
+      if (code.trim() !== '') throw new Error(`is left of it:\n${code.slice(0, 1_000)}`)
     })
     if (anywhere) {
       await step(`${entry}: bundles for a browser`, async () => {

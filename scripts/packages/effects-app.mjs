@@ -1,0 +1,45 @@
+// Imports the entry that it is told, and fails if that changed anything but the list of loaded modules: globals, built-in prototypes,
+// the environment, listeners of the process, or what keeps it alive.
+
+const BUILT_IN = [
+  Object,
+  Function,
+  Array,
+  Promise,
+  String,
+  Number,
+  RegExp,
+  Map,
+  Set,
+  Error,
+  AbortSignal,
+  EventTarget,
+  ReadableStream,
+  Response,
+]
+
+const properties = (of) =>
+  Object.entries(Object.getOwnPropertyDescriptors(of)).map(([name, { value, get }]) => [name, value ?? get])
+
+const state = () =>
+  new Map([
+    ...Reflect.ownKeys(globalThis).map((name) => [
+      `global ${String(name)}`,
+      Object.getOwnPropertyDescriptor(globalThis, name)?.value,
+    ]),
+    ...BUILT_IN.flatMap((type) =>
+      properties(type.prototype).map(([name, value]) => [`${type.name}.prototype.${name}`, value]),
+    ),
+    ...Object.entries(process.env).map(([name, value]) => [`environment ${name}`, value]),
+    ...process.eventNames().map((name) => [`listeners of ${String(name)}`, process.listenerCount(name)]),
+    ['what keeps the process alive', process.getActiveResourcesInfo().length],
+  ])
+
+const before = state()
+await import(process.argv[2])
+const after = state()
+const changed = [...new Set([...before.keys(), ...after.keys()])]
+  .filter((name) => !Object.is(before.get(name), after.get(name)))
+  // Where msw, which the harness mocks with, keeps what is mocked.
+  .filter((name) => !name.startsWith('global __MSW_'))
+if (changed.length > 0) throw new Error(`its import changed: ${changed.join(', ')}`)
