@@ -78,9 +78,11 @@ export function startRun(
   const show = nesting?.show ?? ((event: AgentEvent) => buffer?.push(event))
   const { run, span } = openRun(config, beginning, options, nesting, show)
   let ended = false
-  const result = inSpan(run, span, () => wholeRun(run, beginning, options)).then(
+  // What the run does beside its hooks, models and tools, as to save itself, nests under its span, too.
+  const result = context.with(span.context, wholeRun, undefined, run, beginning, options).then(
     (result) => {
       ended = true
+      closeSpan(run, span, undefined, result)
       const dropped = buffer?.dropped ?? 0
       const event: AgentEvent = { runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) }
       nesting?.show(event)
@@ -89,6 +91,7 @@ export function startRun(
     },
     (error: unknown) => {
       ended = true
+      closeSpan(run, span, error)
       buffer?.end({ error })
       throw error
     },
@@ -148,18 +151,9 @@ function resumedId({ from }: Resumption): string {
   return isRun ? (from.runId as string) : ''
 }
 
-/** The work of a run: what it does beside its hooks, models and tools, as to save itself, nests under its span, too. */
-async function inSpan(run: RunState, span: OpenSpan, work: () => Promise<AgentResult>): Promise<AgentResult> {
-  const end = (...came: [error: unknown, result?: AgentResult]) =>
-    context.with(span.context, untroubled, undefined, () => endRunSpan(run, span, ...came))
-  try {
-    const result = await context.with(span.context, work)
-    end(undefined, result)
-    return result
-  } catch (error) {
-    end(error)
-    throw error
-  }
+/** The run is over, and so is its span. */
+function closeSpan(run: RunState, span: OpenSpan, error: unknown, result?: AgentResult): void {
+  context.with(span.context, untroubled, undefined, () => endRunSpan(run, span, error, result))
 }
 
 /** The events for whoever asks for them first (B13); `left` is told when that leaves before the end. */

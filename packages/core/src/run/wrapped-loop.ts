@@ -10,15 +10,15 @@ import type { RunState } from './run.ts'
 import { checkedSetup } from './set-up.ts'
 
 /** Works with the run's set-up, or with what a wrap makes of it. */
-export async function wrappedLoop(run: RunState): Promise<AgentResult> {
+export function wrappedLoop(run: RunState): Promise<AgentResult> {
   const { middleware, setup, context, events } = run
   // Where nobody stands between the steps and the reader their events need no flow.
-  if (!middleware.some(({ wrapAgent }) => wrapAgent)) return await loop(run, setup, context)
+  if (!middleware.some(({ wrapAgent }) => wrapAgent)) return loop(run, setup, context)
   const onion = compose(run, wrapAgent(run), (setup, context) => {
     const asWrapped = checkedSetup(run, setup)
     return pull(events.funnel, () => loop(run, asWrapped, context))
   })
-  return await drive(onion(setup, context), (event) => {
+  return drive(onion(setup, context), (event) => {
     events.throwIfOver()
     events.show(event)
   })
