@@ -15,9 +15,14 @@ import {
   toolSearch,
 } from '@meanwhile/middleware'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 
+// The first head of a skill loads a module, which a fake clock does not wait for.
+beforeAll(async () => {
+  const backend = memoryBackend({ 'skills/a/SKILL.md': '---\nname: a\ndescription: d\n---\n' })
+  await createAgent({ model: scriptedModel([done]), middleware: [skills({ backend })] }).run('Go')
+})
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
