@@ -3,10 +3,11 @@
 import { median, percentile } from '../stats.ts'
 import type { Spread } from './table.ts'
 
-/** Microseconds of this process's processor time: what else the machine does is no cost of ours. */
+/**
+ * Microseconds of this process's processor time: what else the machine does is no cost of ours. Garbage is not collected before:
+ * a forced collection throws compiled code away, too, and what follows takes three times as long.
+ */
 export async function cpuOf(work: () => Promise<void>): Promise<number> {
-  // What was left behind before is not cleared away on this account.
-  globalThis.gc?.()
   const start = process.cpuUsage()
   await work()
   const { user, system } = process.cpuUsage(start)

@@ -13,13 +13,15 @@ export interface Pairs {
 }
 
 /** Many short rounds, each with both, and the first in one is the second in the next: a busy second of the machine hits them alike. */
-export async function pairs({ rounds = 20, runs = 40 } = {}): Promise<Pairs> {
+export async function pairs({ rounds = 20, runs = 40, warmUps = 20 } = {}): Promise<Pairs> {
   const subject = manySpans()
   const { tracerProvider, inContexts, shutdown } = startSdk()
   const traced = async () => (await cpuOf(() => inContexts(() => subject.runs(runs, tracerProvider)))) / runs
   const untraced = async () => (await cpuOf(() => subject.runs(runs))) / runs
-  await traced()
-  await untraced()
+  for (let round = 0; round < warmUps; round++) {
+    await traced()
+    await untraced()
+  }
   const without: number[] = []
   const more: number[] = []
   for (let round = 0; round < rounds; round++) {
@@ -30,7 +32,7 @@ export async function pairs({ rounds = 20, runs = 40 } = {}): Promise<Pairs> {
     more.push(withSdk - withNone)
   }
   const exported = await shutdown()
-  const made = (rounds + 1) * runs * subject.spans
+  const made = (rounds + warmUps) * runs * subject.spans
   if (exported !== made) throw new Error(`${exported} of ${made} spans were exported`)
   return { spansPerRun: subject.spans, without: spreadOf(without), more: spreadOf(more) }
 }
