@@ -15,6 +15,8 @@ export interface Model {
   readonly id: string
   /** Where requests go, if the adapter knows: for spans. */
   readonly server?: { readonly address: string; readonly port?: number }
+  /** Whether it works in this process, and asks nobody: its spans are then no client's. Default `false`. */
+  readonly inProcess?: boolean
   /** Whether it can be asked for this output natively. If not, core asks for it through a tool of the format's name (M14). */
   structuredOutput?(output: OutputFormat): boolean
   stream(request: ModelRequest): Flow<ModelEvent, AssistantMessage>

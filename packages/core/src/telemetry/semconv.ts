@@ -21,8 +21,9 @@ export const OTHER = '_OTHER'
  */
 export const INVOKE_AGENT = 'invoke_agent'
 /**
- * span · CLIENT · the innermost `wrapModel`, else the innermost `wrapAgent`, else the run; of `run.callModel` whoever called it · One attempt of a model call;
- * `{model}` is behind it. The request is issued → its stream is fully received, failed or cancelled, read by anybody or not.
+ * span · CLIENT, or INTERNAL of a model in this process · the innermost `wrapModel`, else the innermost `wrapAgent`, else the run; of
+ * `run.callModel` whoever called it · One attempt of a model call; `{model}` is behind it. The request is issued → its stream is
+ * fully received, failed or cancelled, read by anybody or not.
  */
 export const CHAT = 'chat'
 /**

@@ -113,7 +113,7 @@ export function startChatSpan(
 ): OpenSpan {
   return open(tracer, parent, () => ({
     name: `${names.CHAT} ${model.id}`,
-    kind: SpanKind.CLIENT,
+    kind: model.inProcess ? SpanKind.INTERNAL : SpanKind.CLIENT,
     attributes: {
       ...attemptAttributes(model),
       [names.REQUEST_STREAM]: true,

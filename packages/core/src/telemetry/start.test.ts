@@ -69,7 +69,7 @@ test('what samplers decide on is there when a span starts, and all that is known
   ])
   const agent = createAgent({
     name: 'planner',
-    model: { ...model, server: { address: 'models.test', port: 8443 } },
+    model: { ...model, inProcess: false, server: { address: 'models.test', port: 8443 } },
     tools: [look, send],
     middleware: [pass, early],
     settings: {
@@ -173,6 +173,18 @@ test('what samplers decide on is there when a span starts, and all that is known
     middleware('early', 'wrapModel', 2),
     chat(2),
   ])
+})
+
+test('a model that works in this process has spans that are no client’s', async () => {
+  const { seen, sampler } = looking()
+  for (const inProcess of [true, false]) {
+    const model = { ...scriptedModel([respond(say('Done.'))]), inProcess }
+    const { telemetry } = observed(sampler)
+    const run = createAgent({ model, telemetry }).run('Go')
+    await vi.runAllTimersAsync()
+    await run
+  }
+  expect(seen.map(({ kind }) => kind)).toEqual(['INTERNAL', 'INTERNAL', 'INTERNAL', 'CLIENT'])
 })
 
 test('what a sampler drops is not exported; the run is as ever, and is measured', async () => {

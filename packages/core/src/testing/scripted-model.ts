@@ -40,6 +40,7 @@ export function scriptedModel(
   return {
     provider,
     id,
+    inProcess: true,
     structuredOutput: () => structuredOutput,
     requests,
     stream(request) {
