@@ -2,6 +2,7 @@ import {
   type Agent,
   type AgentOptions,
   type AgentResult,
+  CheckpointMismatchError,
   createAgent,
   interrupt,
   type Json,
@@ -128,6 +129,22 @@ test('allow runs it, deny with a reason is an error result and not run, edit run
   const first = await interrupting.agent.run('Go')
   expect(resultsOf(await answered(interrupting.agent, first, ...approvals))).toEqual(results)
   expect(interrupting.ran).toEqual(['send 1', 'send 40'])
+})
+
+test('an answer counts whatever is asked about when it comes, and without approve the run is not resumed (N23, L18)', async () => {
+  const deny: Json = { decision: 'deny', reason: 'too late' }
+  for (const tools of [['look'], () => false]) {
+    const asked = await sender([[call('send', { n: 1 })]]).agent.run('Go')
+    const other = sender([[]], { tools })
+    expect(resultsOf(await answered(other.agent, asked, deny))).toEqual(['error: Not run: it was denied: too late'])
+    expect(other.ran).toEqual([])
+  }
+  const { agent, ran } = sender([[call('send', { n: 1 })]])
+  const asked = await agent.run('Go')
+  const resumed = answered(createAgent({ model: scriptedModel([]) }), asked, deny)
+  await expect(resumed).rejects.toThrow(CheckpointMismatchError)
+  await expect(resumed).rejects.toThrow('a question lacks its asker, the middleware approve')
+  expect(ran).toEqual([])
 })
 
 test('a predicate or ask that throws, or an answer of unknown form, lets nothing through (N24)', async () => {

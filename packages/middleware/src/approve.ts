@@ -55,6 +55,8 @@ export function approve({ tools, ask, remember = 'never' }: ApproveOptions): Mid
   const asked = runLocal({ key: 'approve/asked', schema: cellSchema(isAsked), initial: { step: 0, answers: {} } })
 
   async function concerns(call: ToolCall, run: Run): Promise<boolean> {
+    // It was asked about, before a resume: the answer holds, whatever is asked about by now.
+    if (run.answers.length > 0) return true
     const tool = run.setup.tools.find(({ name }) => name === call.name)
     if (!tool) return false
     const isNamed = typeof tools === 'function' ? (await tools(call, run)) !== false : tools.includes(call.name)

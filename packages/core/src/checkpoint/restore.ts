@@ -2,7 +2,7 @@
 
 import { AgentError, ConfigError, UnknownInterruptError } from '../errors.ts'
 import { addressOf, askerOf, isInside, isNested } from '../interrupt/address.ts'
-import { Interrupt, type PendingInterrupt } from '../interrupt/interrupt.ts'
+import { type Address, Interrupt, type PendingInterrupt } from '../interrupt/interrupt.ts'
 import { asJson, isRecord } from '../json.ts'
 import type { Json } from '../message.ts'
 import { freeze, openCalls } from '../run/history.ts'
@@ -35,7 +35,7 @@ export interface Resumed {
  *
  * @throws {CheckpointCorruptError} It is damaged.
  * @throws {CheckpointVersionError} It is of a later format.
- * @throws {CheckpointMismatchError} It is another agent's.
+ * @throws {CheckpointMismatchError} It is another agent's, or a middleware that asks is not there: nobody would heed the answer.
  * @throws {ConfigError} The answers are no object, or there is no store to find an id in.
  * @throws {UnknownInterruptError} One of the answers is to no question of it (L5).
  */
@@ -48,6 +48,7 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   const unknown = Object.keys(given).filter((id) => checkpoint.interrupts.every((pending) => pending.id !== id))
   if (unknown.length > 0) throw new UnknownInterruptError(unknown)
   const { calls, background = [], tools, interrupts } = checkpoint
+  for (const { address } of interrupts) checkAsker(run, address)
   run.resumed = { checkpoint, answers: given }
   run.unclaimed = {
     calls,
@@ -96,6 +97,14 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   run.unclaimed = undefined
   await run.saver.now()
   if (run.asking) throw run.asking.interrupt
+}
+
+/** Of a run inside this one its own agent's are checked when that is resumed. */
+function checkAsker(run: RunState, address: Address): void {
+  const place = address.find((part, index) => 'middleware' in part || (index > 0 && 'agent' in part))
+  if (!place || !('middleware' in place)) return
+  if (!run.middleware.some(({ name }) => name === place.middleware))
+    throw new CheckpointMismatchError(run.id, `a question lacks its asker, the middleware ${place.middleware}`)
 }
 
 /** A copy without a prototype, so that no id is in it but those that were given. */
