@@ -47,6 +47,7 @@ function sender(steps: readonly (readonly ScriptStep[])[], given: Given = {}) {
       name,
       description: name,
       input: z.object({ n: z.number() }),
+      ...(name === 'send' && { aliases: { names: ['mail'] } }),
       effect: effect as 'read',
       execute({ n }, { answers }) {
         ran.push(`${name} ${n}`)
@@ -178,6 +179,37 @@ test('only false lets a call run unasked: a predicate that forgets to answer doe
     expect(one.ran).toEqual(ran)
   }
   expect(ask).toHaveBeenCalledTimes(3)
+})
+
+test('a name that no tool of a run has is a warning, once, and one that a middleware inside adds is none (N22)', async () => {
+  const adding: Middleware = {
+    name: 'adding',
+    beforeAgent: (setup) => ({ ...setup, tools: [...setup.tools, { ...(setup.tools[1] as Tool), name: 'late' }] }),
+  }
+  const tools = ['sned', 'send', 'late', 'lok']
+  const { agent, ran } = sender([[call('send', { n: 1 })], [call('look', { n: 2 })]], { tools, after: [adding] })
+  const message = 'no tool is called "sned" or "lok": nobody is asked about its calls'
+  const warnings = [{ code: 'unknown-tool', message, source: 'approve' }]
+  const first = await agent.run('Go')
+  expect([first.status, first.warnings]).toEqual(['interrupted', warnings])
+  expect((await answered(agent, first, { decision: 'allow' })).warnings).toEqual(warnings)
+  expect(ran).toEqual(['send 1', 'look 2'])
+  const named = sender([[call('look', { n: 2 })]], { tools: ['send', 'look'], ask: () => ({ decision: 'allow' }) })
+  expect((await named.agent.run('Go')).warnings).toEqual([])
+})
+
+test('an alias counts as its tool, whichever name the model calls it by (N22, M8)', async () => {
+  const asked: string[] = []
+  const ask: Given['ask'] = ({ tool, input }) => {
+    asked.push(`${tool} ${JSON.stringify(input)}`)
+    return { decision: 'deny' }
+  }
+  const { agent, ran } = sender([[call('send', { n: 1 }), call('mail', { n: 2 }), call('look', { n: 3 })]], {
+    ask,
+    tools: ['mail'],
+  })
+  expect((await agent.run('Go')).warnings).toEqual([])
+  expect([asked, ran]).toEqual([['send {"n":1}', 'send {"n":2}'], ['look 3']])
 })
 
 test('unknown tools and invalid input are not asked about (N24)', async () => {

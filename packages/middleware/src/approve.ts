@@ -1,6 +1,7 @@
 /** Asks somebody before a tool call runs. */
 
 import {
+  type AgentState,
   type Awaitable,
   ConfigError,
   DEFERRAL_REASON,
@@ -9,13 +10,17 @@ import {
   type Middleware,
   type Run,
   runLocal,
+  type Tool,
   type ToolCall,
 } from '@meanwhile/core'
-import { checkedInput, errorMessage, sameCall } from '@meanwhile/core/calls'
+import { checkedInput, errorMessage, findTool, sameCall } from '@meanwhile/core/calls'
 import { cellSchema, isRecord } from './cell-schema.ts'
 
 export interface ApproveOptions {
-  /** Names of the tools to ask about, or who decides call by call: only `false` lets a call run unasked. */
+  /**
+   * Names of the tools to ask about, an alias for its tool, or who decides call by call: only `false` lets a call run unasked. A name
+   * that no tool of a run has is a warning, `unknown-tool`.
+   */
   readonly tools: readonly string[] | ((call: ToolCall, run: Run) => Awaitable<boolean>)
   /** Asks at once, while the run waits. Default: the run is interrupted, and a resume brings the answer. */
   readonly ask?: (question: ApprovalQuestion, options: { readonly signal: AbortSignal }) => Awaitable<Approval>
@@ -57,8 +62,8 @@ export function approve({ tools, ask, remember = 'never' }: ApproveOptions): Mid
   async function concerns(call: ToolCall, run: Run): Promise<boolean> {
     const tool = run.setup.tools.find(({ name }) => name === call.name)
     if (!tool) return false
-    const isNamed = typeof tools === 'function' ? (await tools(call, run)) !== false : tools.includes(call.name)
-    if (!isNamed) return false
+    const isMeant = typeof tools === 'function' ? (await tools(call, run)) !== false : isNamed(tool, tools)
+    if (!isMeant) return false
     await checkedInput(tool, call)
     return !allowed(run).value.some((before) => sameCall({ ...call, ...before }, call))
   }
@@ -88,6 +93,12 @@ export function approve({ tools, ask, remember = 'never' }: ApproveOptions): Mid
   return {
     name: 'approve',
     order: { outside: ['retry-tool'] },
+    // Not `beforeAgent`: a middleware inside of this one may add the tools that are meant.
+    ...(typeof tools !== 'function' && {
+      beforeModel(_: AgentState, run: Run) {
+        if (run.step === 1) warnOfUnknown(tools, run)
+      },
+    }),
     async *wrapToolCall(call, next, run) {
       if (!(await concerns(call, run))) return yield* next(call)
       run.annotate({ [DEFERRAL_REASON]: 'approval' }, call.id)
@@ -99,6 +110,17 @@ export function approve({ tools, ask, remember = 'never' }: ApproveOptions): Mid
       return yield* next(answer.decision === 'edit' ? { ...call, input: answer.input } : call)
     },
   }
+}
+
+function isNamed({ name, aliases }: Tool, names: readonly string[]): boolean {
+  return [name, ...(aliases?.names ?? [])].some((one) => names.includes(one))
+}
+
+function warnOfUnknown(names: readonly string[], run: Run): void {
+  const unknown = names.filter((name) => !findTool(run.setup.tools, name)).map((name) => `"${name}"`)
+  if (unknown.length === 0) return
+  const message = `no tool is called ${unknown.join(' or ')}: nobody is asked about its calls`
+  run.warn({ code: 'unknown-tool', message })
 }
 
 function isApproval(answer: unknown): answer is Approval {
