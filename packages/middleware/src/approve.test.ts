@@ -1,5 +1,6 @@
 import {
   type Agent,
+  AgentError,
   type AgentOptions,
   type AgentResult,
   createAgent,
@@ -142,7 +143,10 @@ test('a predicate or ask that throws, or an answer of unknown form, lets nothing
     { tools: async () => broken(), ask: () => ({ decision: 'allow' }) },
   ]) {
     const { agent, ran } = sender(steps, given as Given)
-    expect(resultsOf(await agent.run('Go'))).toEqual(['error: nobody there'])
+    const result = await agent.run('Go')
+    expect(resultsOf(result)).toEqual(['error: Not run: it could not be asked whether send may run.'])
+    const message = 'it could not be asked whether send may run: nobody there'
+    expect(result.warnings).toEqual([{ code: 'approval-failed', message, source: 'approve' }])
     expect(ran).toEqual([])
   }
   for (const answer of [
@@ -157,13 +161,40 @@ test('a predicate or ask that throws, or an answer of unknown form, lets nothing
     { decision: 'edit' },
   ]) {
     const asking = sender(steps, { ask: () => answer as never })
-    const text = ['error: not run: the answer to whether send may run is no approval']
+    const text = ['error: Not run: the answer to whether send may run is no approval.']
     expect(resultsOf(await asking.agent.run('Go'))).toEqual(text)
     const interrupting = sender(steps)
     const first = await interrupting.agent.run('Go')
     expect(resultsOf(await answered(interrupting.agent, first, answer))).toEqual(text)
     expect([...asking.ran, ...interrupting.ran]).toEqual([])
   }
+})
+
+test('a throw of ask reaches a wrap outside as the cause of an ApprovalError, and one that ends a run ends it (N24)', async () => {
+  const thrown: unknown[] = []
+  const seeing: Middleware = {
+    name: 'seeing',
+    async *wrapToolCall(given, next) {
+      try {
+        return yield* next(given)
+      } catch (error) {
+        thrown.push(error)
+        throw error
+      }
+    },
+  }
+  const asker = (cause: Error) => {
+    const ask = () => Promise.reject(cause)
+    return sender([[call('send', { n: 1 })]], { ask, before: [seeing] })
+  }
+  const offline = new TypeError('offline')
+  await asker(offline).agent.run('Go')
+  const failed = { name: 'ApprovalError', tool: 'send', cause: offline }
+  expect(thrown).toEqual([expect.objectContaining(failed)])
+  const stop = new AgentError('closed')
+  const { agent, ran } = asker(stop)
+  await expect(agent.run('Go')).rejects.toBe(stop)
+  expect(ran).toEqual([])
 })
 
 test('only false lets a call run unasked: a predicate that forgets to answer does not (N24)', async () => {
