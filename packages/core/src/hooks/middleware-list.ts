@@ -40,15 +40,25 @@ function checkNames(list: readonly Middleware[]): void {
 /** What stands outside comes first (O20). */
 function checkOrder(list: readonly Middleware[]): void {
   const places = new Map(list.map(({ name }, place) => [name, place]))
-  const check = (outer: string, inner: string) => {
+  const orders = list.flatMap(ordersOf)
+  for (const { outer, inner } of orders) {
     const [first, second] = [places.get(outer), places.get(inner)]
-    if (first === undefined || second === undefined || first < second) return
+    if (first === undefined || second === undefined || first < second) continue
+    if (orders.some((other) => other.outer === inner && other.inner === outer))
+      throw refused(`"${outer}" and "${inner}" each go outside the other, by their orders: no list can hold both`)
     throw refused(`"${outer}" goes outside "${inner}": put it before it in the list`)
   }
-  for (const { name, order } of list) {
-    for (const inner of order?.outside ?? []) check(name, inner)
-    for (const outer of order?.inside ?? []) check(outer, name)
-  }
+}
+
+interface Order {
+  readonly outer: string
+  readonly inner: string
+}
+
+function ordersOf({ name, order }: Middleware): Order[] {
+  const within = order?.outside?.map((inner) => ({ outer: name, inner })) ?? []
+  const around = order?.inside?.map((outer) => ({ outer, inner: name })) ?? []
+  return [...within, ...around]
 }
 
 function refused(problem: string): ConfigError {

@@ -390,6 +390,23 @@ test('a middleware that states what it stands outside or inside of is refused in
   }
 })
 
+test('two that contradict each other in their orders are refused in either order, by both names (O20)', () => {
+  const a: Middleware = { name: 'a', order: { outside: ['b'] } }
+  const make = (...middleware: readonly Middleware[]) => createAgent({ model: scriptedModel([]), middleware })
+  const first = (...names: readonly [string, string]) =>
+    new ConfigError(
+      'middleware',
+      `"${names[0]}" and "${names[1]}" each go outside the other, by their orders: no list can hold both`,
+    )
+  for (const order of [{ outside: ['a'] }, { inside: ['other'], outside: ['a'] }]) {
+    const b: Middleware = { name: 'b', order }
+    expect(() => make(a, b)).toThrow(first('b', 'a'))
+    expect(() => make(b, a)).toThrow(first('a', 'b'))
+  }
+  const inner: Middleware = { name: 'a', order: { inside: ['b'], outside: ['b'] } }
+  expect(() => make(inner, { name: 'b' })).toThrow(first('b', 'a'))
+})
+
 test('what is no middleware is refused, with a word on what to do: a factory that was not called, a list in the list (A2)', () => {
   const make =
     (...middleware: readonly unknown[]) =>
