@@ -2,6 +2,7 @@
 
 import type { CheckpointStore } from './checkpoint/checkpoint-store.ts'
 import { ConfigError } from './errors.ts'
+import { middlewareList } from './hooks/middleware-list.ts'
 import type { ToolCall } from './message.ts'
 import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
@@ -83,9 +84,7 @@ export function configOf(options: AgentOptions): AgentConfig {
   }
   const output = options.output && outputOf(options.output)
   checkSetup(setup, output)
-  const middleware = Object.freeze([...(options.middleware ?? [])])
-  checkNames(middleware)
-  checkOrder(middleware)
+  const middleware = middlewareList(options.middleware ?? [])
   const inputLimits = { ...DEFAULT_INPUT_LIMITS, ...options.inputLimits }
   for (const [name, limit] of Object.entries(inputLimits)) checkLimit(`inputLimits.${name}`, limit)
   const { grace = 1_000, statusFor = 60_000 } = options
@@ -210,26 +209,4 @@ function isWhole(value: number): boolean {
 function mustBe(what: string, option: string, value: number, holds: boolean): void {
   if (typeof value !== 'number' || !holds)
     throw new ConfigError(option, `must be ${what}, or Infinity, not ${String(value)}`)
-}
-
-function checkNames(middleware: readonly Middleware[]): void {
-  const names = new Set<string>()
-  for (const { name } of middleware) {
-    if (names.has(name)) throw new ConfigError('middleware', `two of them are named "${name}"`)
-    names.add(name)
-  }
-}
-
-/** What stands outside comes first (O20). */
-function checkOrder(middleware: readonly Middleware[]): void {
-  const places = new Map(middleware.map(({ name }, place) => [name, place]))
-  const check = (outer: string, inner: string) => {
-    const [first, second] = [places.get(outer), places.get(inner)]
-    if (first === undefined || second === undefined || first < second) return
-    throw new ConfigError('middleware', `"${outer}" goes outside "${inner}": put it before it in the list`)
-  }
-  for (const { name, order } of middleware) {
-    for (const inner of order?.outside ?? []) check(name, inner)
-    for (const outer of order?.inside ?? []) check(outer, name)
-  }
 }

@@ -53,6 +53,8 @@ export type Verdict =
  */
 export interface Middleware {
   readonly name: string
+  /** There is none: every function has one, so that a factory which was not called does not pass for a middleware. */
+  readonly call?: never
   /**
    * Its `wrapToolCall` neither judges nor changes inputs: inside it a call may start with the members its tool needs alone (H31).
    * Default `false`: round such a wrap every call has its whole input.

@@ -1,5 +1,6 @@
 import {
   type Agent,
+  AgentError,
   type AgentOptions,
   type AgentResult,
   CheckpointMismatchError,
@@ -48,6 +49,7 @@ function sender(steps: readonly (readonly ScriptStep[])[], given: Given = {}) {
       name,
       description: name,
       input: z.object({ n: z.number() }),
+      ...(name === 'send' && { aliases: { names: ['mail'] } }),
       effect: effect as 'read',
       execute({ n }, { answers }) {
         ran.push(`${name} ${n}`)
@@ -158,7 +160,10 @@ test('a predicate or ask that throws, or an answer of unknown form, lets nothing
     { tools: async () => broken(), ask: () => ({ decision: 'allow' }) },
   ]) {
     const { agent, ran } = sender(steps, given as Given)
-    expect(resultsOf(await agent.run('Go'))).toEqual(['error: nobody there'])
+    const result = await agent.run('Go')
+    expect(resultsOf(result)).toEqual(['error: Not run: it could not be asked whether send may run.'])
+    const message = 'it could not be asked whether send may run: nobody there'
+    expect(result.warnings).toEqual([{ code: 'approval-failed', message, source: 'approve' }])
     expect(ran).toEqual([])
   }
   for (const answer of [
@@ -173,13 +178,40 @@ test('a predicate or ask that throws, or an answer of unknown form, lets nothing
     { decision: 'edit' },
   ]) {
     const asking = sender(steps, { ask: () => answer as never })
-    const text = ['error: not run: the answer to whether send may run is no approval']
+    const text = ['error: Not run: the answer to whether send may run is no approval.']
     expect(resultsOf(await asking.agent.run('Go'))).toEqual(text)
     const interrupting = sender(steps)
     const first = await interrupting.agent.run('Go')
     expect(resultsOf(await answered(interrupting.agent, first, answer))).toEqual(text)
     expect([...asking.ran, ...interrupting.ran]).toEqual([])
   }
+})
+
+test('a throw of ask reaches a wrap outside as the cause of an ApprovalError, and one that ends a run ends it (N24)', async () => {
+  const thrown: unknown[] = []
+  const seeing: Middleware = {
+    name: 'seeing',
+    async *wrapToolCall(given, next) {
+      try {
+        return yield* next(given)
+      } catch (error) {
+        thrown.push(error)
+        throw error
+      }
+    },
+  }
+  const asker = (cause: Error) => {
+    const ask = () => Promise.reject(cause)
+    return sender([[call('send', { n: 1 })]], { ask, before: [seeing] })
+  }
+  const offline = new TypeError('offline')
+  await asker(offline).agent.run('Go')
+  const failed = { name: 'ApprovalError', tool: 'send', cause: offline }
+  expect(thrown).toEqual([expect.objectContaining(failed)])
+  const stop = new AgentError('closed')
+  const { agent, ran } = asker(stop)
+  await expect(agent.run('Go')).rejects.toBe(stop)
+  expect(ran).toEqual([])
 })
 
 test('only false lets a call run unasked: a predicate that forgets to answer does not (N24)', async () => {
@@ -195,6 +227,37 @@ test('only false lets a call run unasked: a predicate that forgets to answer doe
     expect(one.ran).toEqual(ran)
   }
   expect(ask).toHaveBeenCalledTimes(3)
+})
+
+test('a name that no tool of a run has is a warning, once, and one that a middleware inside adds is none (N22)', async () => {
+  const adding: Middleware = {
+    name: 'adding',
+    beforeAgent: (setup) => ({ ...setup, tools: [...setup.tools, { ...(setup.tools[1] as Tool), name: 'late' }] }),
+  }
+  const tools = ['sned', 'send', 'late', 'lok']
+  const { agent, ran } = sender([[call('send', { n: 1 })], [call('look', { n: 2 })]], { tools, after: [adding] })
+  const message = 'no tool is called "sned" or "lok": nobody is asked about its calls'
+  const warnings = [{ code: 'unknown-tool', message, source: 'approve' }]
+  const first = await agent.run('Go')
+  expect([first.status, first.warnings]).toEqual(['interrupted', warnings])
+  expect((await answered(agent, first, { decision: 'allow' })).warnings).toEqual(warnings)
+  expect(ran).toEqual(['send 1', 'look 2'])
+  const named = sender([[call('look', { n: 2 })]], { tools: ['send', 'look'], ask: () => ({ decision: 'allow' }) })
+  expect((await named.agent.run('Go')).warnings).toEqual([])
+})
+
+test('an alias counts as its tool, whichever name the model calls it by (N22, M8)', async () => {
+  const asked: string[] = []
+  const ask: Given['ask'] = ({ tool, input }) => {
+    asked.push(`${tool} ${JSON.stringify(input)}`)
+    return { decision: 'deny' }
+  }
+  const { agent, ran } = sender([[call('send', { n: 1 }), call('mail', { n: 2 }), call('look', { n: 3 })]], {
+    ask,
+    tools: ['mail'],
+  })
+  expect((await agent.run('Go')).warnings).toEqual([])
+  expect([asked, ran]).toEqual([['send {"n":1}', 'send {"n":2}'], ['look 3']])
 })
 
 test('unknown tools and invalid input are not asked about (N24)', async () => {

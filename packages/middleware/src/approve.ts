@@ -1,21 +1,29 @@
 /** Asks somebody before a tool call runs. */
 
 import {
+  AgentError,
+  type AgentState,
   type Awaitable,
   ConfigError,
   DEFERRAL_REASON,
   interrupt,
   type Json,
   type Middleware,
+  messageOf,
   type Run,
   runLocal,
+  type Tool,
   type ToolCall,
 } from '@meanwhile/core'
-import { checkedInput, errorMessage, sameCall } from '@meanwhile/core/calls'
+import { checkedInput, errorMessage, findTool, sameCall } from '@meanwhile/core/calls'
+import { ApprovalError } from './approval-error.ts'
 import { cellSchema, isRecord } from './cell-schema.ts'
 
 export interface ApproveOptions {
-  /** Names of the tools to ask about, or who decides call by call: only `false` lets a call run unasked. */
+  /**
+   * Names of the tools to ask about, an alias for its tool, or who decides call by call: only `false` lets a call run unasked. A name
+   * that no tool of a run has is a warning, `unknown-tool`.
+   */
   readonly tools: readonly string[] | ((call: ToolCall, run: Run) => Awaitable<boolean>)
   /** Asks at once, while the run waits. Default: the run is interrupted, and a resume brings the answer. */
   readonly ask?: (question: ApprovalQuestion, options: { readonly signal: AbortSignal }) => Awaitable<Approval>
@@ -43,8 +51,8 @@ export type Approval =
  * that waits, all those of a step at once, and each is answered with an {@link Approval} by `agent.resume` (N22, N23).
  *
  * A call is asked about once, for all its tries (O19), and after the response that asks for it has stood, however early it could
- * start (O10). Whatever goes wrong lets nothing through: a throw, or an answer of another form, is an error result. Nobody is asked
- * about unknown tools and about input that the schema refuses (N24).
+ * start (O10). Whatever goes wrong lets nothing through: a throw, or an answer of another form, is an error result. A throw is a
+ * warning, `approval-failed`, too, and the model does not read what was thrown. Nobody is asked about unknown tools and about input that the schema refuses (N24).
  */
 export function approve({ tools, ask, remember = 'never' }: ApproveOptions): Middleware {
   if (typeof tools !== 'function' && !Array.isArray(tools))
@@ -59,8 +67,8 @@ export function approve({ tools, ask, remember = 'never' }: ApproveOptions): Mid
     if (run.answers.length > 0) return true
     const tool = run.setup.tools.find(({ name }) => name === call.name)
     if (!tool) return false
-    const isNamed = typeof tools === 'function' ? (await tools(call, run)) !== false : tools.includes(call.name)
-    if (!isNamed) return false
+    const isMeant = typeof tools === 'function' ? await asking(call, run, () => tools(call, run)) : isNamed(tool, tools)
+    if (isMeant === false) return false
     await checkedInput(tool, call)
     return !allowed(run).value.some((before) => sameCall({ ...call, ...before }, call))
   }
@@ -71,7 +79,7 @@ export function approve({ tools, ask, remember = 'never' }: ApproveOptions): Mid
     const callId = await run.stood(call.id)
     const question = { tool: call.name, input: call.input as Json, callId }
     if (!ask) throw interrupt(question)
-    return ask(question, { signal: run.signal })
+    return asking(call, run, () => ask(question, { signal: run.signal }))
   }
 
   /** Of somebody who was asked at once, before the run stopped for another reason. */
@@ -90,17 +98,47 @@ export function approve({ tools, ask, remember = 'never' }: ApproveOptions): Mid
   return {
     name: 'approve',
     order: { outside: ['retry-tool'] },
+    // Not `beforeAgent`: a middleware inside of this one may add the tools that are meant.
+    ...(typeof tools !== 'function' && {
+      beforeModel(_: AgentState, run: Run) {
+        if (run.step === 1) warnOfUnknown(tools, run)
+      },
+    }),
     async *wrapToolCall(call, next, run) {
       if (!(await concerns(call, run))) return yield* next(call)
       run.annotate({ [DEFERRAL_REASON]: 'approval' }, call.id)
       const answer = await answerTo(call, run)
-      if (!isApproval(answer)) throw new Error(`not run: the answer to whether ${call.name} may run is no approval`)
+      if (!isApproval(answer)) throw new Error(`Not run: the answer to whether ${call.name} may run is no approval.`)
       if (answer.decision === 'deny')
         return errorMessage(call, `Not run: it was denied: ${answer.reason ?? 'no reason was given'}`)
       keep(answer, call, run)
       return yield* next(answer.decision === 'edit' ? { ...call, input: answer.input } : call)
     },
   }
+}
+
+/** What the user's own code answers. Of its throw the operator reads why, and the model that the call was not run. */
+async function asking<Answer>(call: ToolCall, run: Run, question: () => Awaitable<Answer>): Promise<Answer> {
+  try {
+    return await question()
+  } catch (error) {
+    if (error instanceof AgentError || run.signal.aborted) throw error
+    await run.stood(call.id)
+    const message = `it could not be asked whether ${call.name} may run: ${messageOf(error)}`
+    run.warn({ code: 'approval-failed', message })
+    throw new ApprovalError(call.name, error)
+  }
+}
+
+function isNamed({ name, aliases }: Tool, names: readonly string[]): boolean {
+  return [name, ...(aliases?.names ?? [])].some((one) => names.includes(one))
+}
+
+function warnOfUnknown(names: readonly string[], run: Run): void {
+  const unknown = names.filter((name) => !findTool(run.setup.tools, name)).map((name) => `"${name}"`)
+  if (unknown.length === 0) return
+  const message = `no tool is called ${unknown.join(' or ')}: nobody is asked about its calls`
+  run.warn({ code: 'unknown-tool', message })
 }
 
 function isApproval(answer: unknown): answer is Approval {

@@ -529,6 +529,12 @@ test.each<[RedactOptions, RegExp]>([
   [{ patterns: [{ kind: 'all', pattern: /.*/ }] }, /patterns: the pattern of all matches an empty text/],
   [{ patterns: [{ kind: 'twice', pattern: /(a)\1/ }] }, /patterns: .*backreference/],
   [{ patterns: [{ kind: 'behind', pattern: /(?<=\1(a))b/ }] }, /patterns: .*backreference/],
+  ...[[/x/], /x/, [{ pattern: /x/ }], [{ kind: 'x', pattern: 'x' }], [undefined]].map(
+    (patterns): [RedactOptions, RegExp] => [
+      { patterns: patterns as never },
+      /^patterns: must be a list of \{ kind, pattern \}: what its mask calls a secret, and a RegExp that finds it$/,
+    ],
+  ),
   [{ window: -1 }, /window/],
   [{ on: ['spans', 'logs' as never] }, /on: must be of request, answer, spans, not logs/],
 ])('what cannot work is refused: %j (A2)', (options, problem) => {

@@ -31,7 +31,7 @@ const PLACES: readonly RedactPlace[] = ['request', 'answer', 'spans']
  * A secret never leaves in a request, model calls on the side included; the tools get what the model wrote, unmasked, so that
  * nothing that has started early is in vain (N59). Files, and reasoning that its provider has signed, are left as they are.
  *
- * @throws {ConfigError} An option cannot work: a pattern that matches an empty text, or with a backreference.
+ * @throws {ConfigError} An option cannot work: what is no pattern, or one that matches an empty text or has a backreference.
  */
 export function redact(options: RedactOptions = {}): Middleware {
   const { patterns = secretPatterns, replace = bracketed, on = PLACES, persist = false, window = 4_096 } = options

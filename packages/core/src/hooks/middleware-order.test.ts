@@ -389,3 +389,43 @@ test('a middleware that states what it stands outside or inside of is refused in
     expect(() => make(...list)).toThrow(new ConfigError('middleware', problem))
   }
 })
+
+test('two that contradict each other in their orders are refused in either order, by both names (O20)', () => {
+  const a: Middleware = { name: 'a', order: { outside: ['b'] } }
+  const make = (...middleware: readonly Middleware[]) => createAgent({ model: scriptedModel([]), middleware })
+  const first = (...names: readonly [string, string]) =>
+    new ConfigError(
+      'middleware',
+      `"${names[0]}" and "${names[1]}" each go outside the other, by their orders: no list can hold both`,
+    )
+  for (const order of [{ outside: ['a'] }, { inside: ['other'], outside: ['a'] }]) {
+    const b: Middleware = { name: 'b', order }
+    expect(() => make(a, b)).toThrow(first('b', 'a'))
+    expect(() => make(b, a)).toThrow(first('a', 'b'))
+  }
+  const inner: Middleware = { name: 'a', order: { inside: ['b'], outside: ['b'] } }
+  expect(() => make(inner, { name: 'b' })).toThrow(first('b', 'a'))
+})
+
+test('what is no middleware is refused, with a word on what to do: a factory that was not called, a list in the list (A2)', () => {
+  const make =
+    (...middleware: readonly unknown[]) =>
+    () =>
+      createAgent({ model: scriptedModel([]), middleware: middleware as Middleware[] })
+  const retryModel = (): Middleware => ({ name: 'retry-model' })
+  expect(make(retryModel())).not.toThrow()
+  for (const [wrong, problem] of [
+    [retryModel, 'retryModel is a function that makes a middleware: call it, retryModel()'],
+    [() => retryModel(), 'one of them is a function that makes a middleware: call it, make()'],
+    [[retryModel()], 'one of them is a list: spread it, [...list]'],
+    [[], 'one of them is a list: spread it, [...list]'],
+    [undefined, 'one of them is no middleware: undefined'],
+    ['retry-model', 'one of them is no middleware: retry-model'],
+    [Promise.resolve(retryModel()), 'one of them has no name: a middleware needs one'],
+    [{ name: '' }, 'one of them has no name: a middleware needs one'],
+  ] as const) {
+    expect(make({ name: 'other' }, wrong)).toThrow(new ConfigError('middleware', problem))
+  }
+  const alone = { model: scriptedModel([]), middleware: retryModel() as never }
+  expect(() => createAgent(alone)).toThrow(new ConfigError('middleware', 'must be a list'))
+})

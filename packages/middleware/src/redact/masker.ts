@@ -1,7 +1,7 @@
 /** Finds secrets in texts and puts masks in their place. */
 
 import { beginningOf } from './beginning-of.ts'
-import type { SecretPattern } from './secret-patterns.ts'
+import { isSecretPattern, type SecretPattern } from './secret-patterns.ts'
 
 /** What a mask is made of. */
 export interface Secret {
@@ -20,6 +20,10 @@ export class Masker {
 
   /** Throws a `TypeError` for a pattern that cannot be looked for. */
   constructor(patterns: readonly SecretPattern[], replace: (secret: Secret) => string) {
+    if (!Array.isArray(patterns) || !patterns.every(isSecretPattern))
+      throw new TypeError(
+        'must be a list of { kind, pattern }: what its mask calls a secret, and a RegExp that finds it',
+      )
     this.#patterns = patterns.map(compile)
     this.#replace = replace
   }

@@ -1,5 +1,7 @@
 /** What counts as a secret. */
 
+import { isRecord } from '../cell-schema.ts'
+
 export interface SecretPattern {
   /** What it is called in its mask. */
   readonly kind: string
@@ -7,6 +9,10 @@ export interface SecretPattern {
   readonly pattern: RegExp
   /** Whether a match is one; by default each is. */
   isSecret?(text: string): boolean
+}
+
+export function isSecretPattern(value: unknown): value is SecretPattern {
+  return isRecord(value) && typeof value.kind === 'string' && value.pattern instanceof RegExp
 }
 
 /** A secret may also follow an escape: `\\n` in JSON, `%3D` in an URL. */

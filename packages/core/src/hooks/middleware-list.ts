@@ -1,0 +1,66 @@
+/** The list of an agent's middlewares, checked: what stands in it, under which names, in which order. */
+
+import { ConfigError } from '../errors.ts'
+import { isRecord } from '../json.ts'
+import type { Middleware } from '../middleware.ts'
+
+/**
+ * The list, frozen.
+ *
+ * @throws {ConfigError} One of them is no middleware, two have one name, or one stands where it must not (A2, O20).
+ */
+export function middlewareList(given: readonly Middleware[]): readonly Middleware[] {
+  if (!Array.isArray(given)) throw refused('must be a list')
+  const list: readonly Middleware[] = Object.freeze([...given])
+  for (const one of list) checkMember(one)
+  checkNames(list)
+  checkOrder(list)
+  return list
+}
+
+// A factory that was not called would do nothing and be missed by nobody: a function has a name, too.
+function checkMember(one: unknown): void {
+  if (typeof one === 'function') {
+    const name = one.name || 'one of them'
+    throw refused(`${name} is a function that makes a middleware: call it, ${one.name || 'make'}()`)
+  }
+  if (Array.isArray(one)) throw refused('one of them is a list: spread it, [...list]')
+  if (!isRecord(one)) throw refused(`one of them is no middleware: ${String(one)}`)
+  if (typeof one.name !== 'string' || one.name === '') throw refused('one of them has no name: a middleware needs one')
+}
+
+function checkNames(list: readonly Middleware[]): void {
+  const names = new Set<string>()
+  for (const { name } of list) {
+    if (names.has(name)) throw refused(`two of them are named "${name}"`)
+    names.add(name)
+  }
+}
+
+/** What stands outside comes first (O20). */
+function checkOrder(list: readonly Middleware[]): void {
+  const places = new Map(list.map(({ name }, place) => [name, place]))
+  const orders = list.flatMap(ordersOf)
+  for (const { outer, inner } of orders) {
+    const [first, second] = [places.get(outer), places.get(inner)]
+    if (first === undefined || second === undefined || first < second) continue
+    if (orders.some((other) => other.outer === inner && other.inner === outer))
+      throw refused(`"${outer}" and "${inner}" each go outside the other, by their orders: no list can hold both`)
+    throw refused(`"${outer}" goes outside "${inner}": put it before it in the list`)
+  }
+}
+
+interface Order {
+  readonly outer: string
+  readonly inner: string
+}
+
+function ordersOf({ name, order }: Middleware): Order[] {
+  const within = order?.outside?.map((inner) => ({ outer: name, inner })) ?? []
+  const around = order?.inside?.map((outer) => ({ outer, inner: name })) ?? []
+  return [...within, ...around]
+}
+
+function refused(problem: string): ConfigError {
+  return new ConfigError('middleware', problem)
+}
