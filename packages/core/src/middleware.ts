@@ -85,7 +85,10 @@ export interface Run {
   readonly id: string
   /** The agent's name, if it has one. */
   readonly agent: string | undefined
-  /** Aborted with the run; in a tool and its wraps with their call alone, too. */
+  /**
+   * Aborted with the run; in a tool and its wraps with their call alone, too; in a wrap and the tool inside it also when a wrap outside
+   * of it leaves it (C15).
+   */
   readonly signal: AbortSignal
   readonly setup: AgentSetup
   /** The step at work, from 1; 0 before the first. */

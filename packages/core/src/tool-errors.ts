@@ -52,17 +52,24 @@ export class ToolCancelledError extends Error {
   }
 }
 
-/** A tool's function was at work when its time was over (I10). It concerns that call alone. */
+/** A call's time was over (I10). It concerns that call alone. */
 export class ToolTimeoutError extends Error {
   override readonly name = 'ToolTimeoutError'
   readonly tool: string
   /** Milliseconds. */
   readonly timeout: number
+  /** Whether the tool's function had been entered: else nothing has happened. */
+  readonly started: boolean
 
-  constructor(tool: string, timeout: number) {
-    super(`${tool} was cut off after its limit of ${timeout} ms; its effect may have happened`)
+  constructor(tool: string, timeout: number, started = true) {
+    super(
+      started
+        ? `${tool} was cut off after its limit of ${timeout} ms; its effect may have happened`
+        : `Not run: ${tool} had not started when its limit of ${timeout} ms was over.`,
+    )
     this.tool = tool
     this.timeout = timeout
+    this.started = started
   }
 }
 

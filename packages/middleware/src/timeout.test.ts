@@ -14,6 +14,7 @@ import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { played } from '../test/clock.ts'
+import { approve } from './approve.ts'
 import { retryModel } from './retry-model.ts'
 import { retryTool } from './retry-tool.ts'
 import { type TimeoutOptions, timeout } from './timeout.ts'
@@ -56,7 +57,7 @@ const scripted = (...responses: readonly ScriptResponse[]) => scriptedModel(resp
 /** Waits so long, or until it is told to stop. */
 const sleep =
   (ms: number) =>
-  ({ signal }: ToolContext): Promise<string> =>
+  ({ signal }: Pick<ToolContext, 'signal'>): Promise<string> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => resolve('Slept.'), ms)
       signal.addEventListener('abort', () => {
@@ -194,6 +195,35 @@ test('a tool call over its limit is aborted and gets an error result, and the ru
   expect(result).toMatchObject({ text: 'Hello.', messages: [{}, {}, { isError: true }, {}] })
   expect(aborted).toHaveBeenCalledTimes(1)
   expect(took).toBe(500)
+})
+
+test('over its limit before it had started, a call ends at once, and the model reads that it was not run (N11, C15)', async () => {
+  const asked = approve({
+    tools: ['work'],
+    ask: (_, { signal }) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
+  })
+  const { events, took, tries, timers } = await ran(scripted(calling, hello), { tool: 50 }, { inner: [asked] })
+  expect(read(events)).toEqual(['Not run: work had not started when its limit of 50 ms was over.'])
+  expect([took, tries, timers]).toEqual([50, [], 0])
+})
+
+test('a try that had not started follows one that had: what that did may have happened (N11, O17)', async () => {
+  let tried = 0
+  const slowly: Middleware = {
+    name: 'slowly',
+    async *wrapToolCall(call, next, run) {
+      if (tried++ > 0) await sleep(1_000)(run)
+      return yield* next(call)
+    },
+  }
+  const { events, tries } = await ran(
+    scripted(calling, hello),
+    { tool: 500 },
+    { outer: [retryTool({ maxRetries: 1, random: () => 0 })], inner: [slowly], work: sleep(5_000) },
+  )
+  expect(tries).toEqual([0])
+  expect(read(events)[0]).toMatch('its effect may have happened')
 })
 
 test('a tool call within its limit is not touched (N11)', async () => {

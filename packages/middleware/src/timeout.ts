@@ -6,8 +6,10 @@ import {
   type ModelFlow,
   type ModelRequest,
   map,
+  type Run,
   runLocal,
   TimeoutError,
+  type ToolCall,
   ToolTimeoutError,
 } from '@meanwhile/core'
 import { cellSchema } from './cell-schema.ts'
@@ -67,7 +69,8 @@ export function timeout(options: TimeoutOptions = {}): Middleware {
       wrapModel: (request, next) => limitedModel(request, next, model, idle),
     }),
     ...(isLimit(tool) && {
-      wrapToolCall: (call, next) => limited(next(call), tool, () => new ToolTimeoutError(call.name, tool)),
+      wrapToolCall: (call, next, view) =>
+        limited(next(call), tool, () => new ToolTimeoutError(call.name, tool, mayHaveStarted(call, view))),
     }),
   }
 }
@@ -78,6 +81,12 @@ function isTime(value: unknown): value is number {
 
 function isLimit(ms: number | undefined): ms is number {
   return ms !== undefined && ms !== Number.POSITIVE_INFINITY
+}
+
+/** Until its function is entered a call has waited: for a slot, or in a wrap inside this one. */
+function mayHaveStarted({ id }: ToolCall, run: Run): boolean {
+  const status = run.toolStatus(id)
+  return !status || status.startedAt !== undefined || status.startedBefore === true
 }
 
 /** A model that heeds the signal of its request ends when its time is over. */

@@ -1,7 +1,16 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
-import { createAgent, type Middleware, map, type Progress, type Tool, type ToolStatus, tool } from '../index.ts'
+import {
+  createAgent,
+  interrupt,
+  type Middleware,
+  map,
+  type Progress,
+  type Tool,
+  type ToolStatus,
+  tool,
+} from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
 
 const EPOCH = 1_000_000
@@ -74,6 +83,46 @@ test('a tool sees its own call’s status and those of its siblings (I6)', async
   const model = scriptedModel([respond(call('looks', {}, { id: 'me' })), respond(say('Done.'))])
   await createAgent({ model, tools: [looks] }).run('Go')
   expect(seen).toEqual([{ state: 'running', startedAt: EPOCH }, undefined])
+})
+
+test('after a resume it is told that a call may have happened before (I6, L8)', async () => {
+  const seen: unknown[] = []
+  const flaky = tool({
+    name: 'flaky',
+    description: 'Fails at first',
+    input: z.object({}),
+    execute(_, { attempt, run }) {
+      seen.push(run?.toolStatus('a'))
+      if (attempt === 1) throw new Error('no luck')
+    },
+  })
+  const asking: Middleware = {
+    name: 'asking',
+    async *wrapToolCall(call, next, run) {
+      if (call.id === 'b' && run.answers.length === 0) throw interrupt('Shall it run?')
+      try {
+        return yield* next(call)
+      } catch {
+        if (run.answers.length === 0) throw interrupt('Once more?')
+        seen.push(run.toolStatus('a'), run.toolStatus('b'))
+        return yield* next(call)
+      }
+    },
+  }
+  const calls = [call('flaky', {}, { id: 'a' }), call('download', {}, { id: 'b' })]
+  const model = scriptedModel([respond(...calls), respond(say('Done.'))])
+  const agent = createAgent({ model, tools: [flaky, download], middleware: [asking] })
+  const { checkpoint, interrupts = [] } = await agent.run('Go')
+  if (!checkpoint) throw new Error('nobody asked')
+  const run = agent.resume(checkpoint, Object.fromEntries(interrupts.map(({ id }) => [id, 'Yes.'])))
+  await vi.runAllTimersAsync()
+  await run.result
+  expect(seen).toEqual([
+    { state: 'running', startedAt: EPOCH },
+    { state: 'queued', startedBefore: true },
+    { state: 'queued' },
+    { state: 'running', startedAt: EPOCH, startedBefore: true },
+  ])
 })
 
 test('how each call ended is told: cancelled, timed out, abandoned, invalid and unknown ones too (I6)', async () => {

@@ -17,6 +17,8 @@ export interface ToolStatus {
   readonly message?: string
   /** When its function was entered first. Milliseconds since the epoch, with fractions. */
   readonly startedAt?: number
+  /** An earlier run of the checkpoint executed it, and it may have happened: `startedAt` is of this run alone. */
+  readonly startedBefore?: true
   /** When the call had settled, all its wraps out; of one that an earlier run of a checkpoint made, when that was resumed. */
   readonly endedAt?: number
   /** Of one that started with the members its tool needs: how long its function has waited for the others, in milliseconds. */
@@ -63,6 +65,11 @@ export class CallStatus {
   #waited = 0
   #waitsSince: number | undefined
   ended: { readonly at: number; readonly number: number } | undefined
+  readonly #startedBefore: boolean
+
+  constructor(startedBefore: boolean) {
+    this.#startedBefore = startedBefore
+  }
 
   /** Its function is entered. */
   begin(): void {
@@ -112,6 +119,7 @@ export class CallStatus {
       ...(this.#progress !== undefined && { progress: this.#progress }),
       ...(this.#message !== undefined && { message: this.#message }),
       ...(this.#started !== undefined && { startedAt: performance.timeOrigin + this.#started }),
+      ...(this.#startedBefore && { startedBefore: true }),
       ...(this.#waited > 0 && { waitedMs: this.#waited }),
       ...(this.ended && { endedAt: performance.timeOrigin + this.ended.at }),
     }

@@ -4,6 +4,7 @@ import type { Context } from '@opentelemetry/api'
 import { AgentError, MiddlewareError, messageOf } from '../errors.ts'
 import { close, type Flow } from '../flow/flow.ts'
 import { within } from '../flow/grace.ts'
+import { LazyController } from '../flow/lazy-controller.ts'
 import type { Middleware, Run } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
@@ -67,6 +68,8 @@ function layer<Request, Event extends Typed, Result>(
   return (request, parent) => {
     const { call } = kind
     const made: Flow<Event, Result>[] = []
+    /** The wrap's own: aborted when it is closed while at work. */
+    const own = new LazyController()
     let out = false
     let answered = false
     let thrown: unknown
@@ -93,14 +96,17 @@ function layer<Request, Event extends Typed, Result>(
         return wrap(
           request,
           next,
-          viewOf(run, { context, source: name, hook: kind.hook, outside, ...(call && { call }) }),
+          viewOf(run, { context, source: name, hook: kind.hook, outside, own, ...(call && { call }) }),
         )
       },
       event: (event) => {
         kind.seen?.(event)
         return event.type === 'custom' ? { source: name, ...event } : event
       },
-      closing: () => void leave(),
+      closing() {
+        void leave()
+        own.abort(new Error('the wrap that asked has left'))
+      },
       done: (_, result) => {
         if (kind.isResult(result)) {
           run.answered(place, call)
@@ -121,8 +127,8 @@ function layer<Request, Event extends Typed, Result>(
           [MIDDLEWARE_NEXT_CALLS]: made.length,
           [OUTCOME]: answered && !call ? 'completed' : undefined,
         }))
-        // What is thrown once its call was aborted answers the abort.
-        if (!call?.signal.aborted && failureOf(error)) setError(span, thrown, run.capture)
+        // What is thrown once it or its call was aborted answers the abort.
+        if (!own.aborted && !call?.signal.aborted && failureOf(error)) setError(span, thrown, run.capture)
         // What became of the answer is known when the fate of its call is, unless nobody waits for it any more.
         if (answered && call && !call.settled) call.answers.push({ span, ended: performance.now() })
         else endSpan(span)

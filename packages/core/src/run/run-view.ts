@@ -3,6 +3,7 @@
 import type { Attributes, Context } from '@opentelemetry/api'
 import type { Execution } from '../execution/execution.ts'
 import type { ToolStatus } from '../execution/tool-status.ts'
+import type { LazyController } from '../flow/lazy-controller.ts'
 import { addressOf } from '../interrupt/address.ts'
 import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from '../message.ts'
 import type { AgentSetup, CallOptions, Run, SideRequest } from '../middleware.ts'
@@ -18,6 +19,8 @@ export interface Actor {
   readonly call?: CallEntry
   /** Of the tool that acts. */
   readonly execution?: Execution
+  /** Of a wrap: aborts it alone. */
+  readonly own?: LazyController
   readonly outside?: boolean
 }
 
@@ -57,9 +60,7 @@ class RunView implements Run {
     return this.#state.config.name
   }
   get signal(): AbortSignal {
-    const { signal } = this.#state
-    // Both: a call that has settled is not aborted any more, and its run may be.
-    this.#signal ??= this.#actor.call ? AbortSignal.any([signal, this.#actor.call.signal]) : signal
+    this.#signal ??= signalOf(this.#state, this.#actor)
     return this.#signal
   }
   get setup(): AgentSetup {
@@ -127,4 +128,10 @@ class RunView implements Run {
     const { call, execution } = this.#actor
     return execution?.abandoned || (call !== undefined && (call.settled || call.discarded !== undefined))
   }
+}
+
+/** The run's, the call's and the actor's: a call that has settled is not aborted any more, and its run may be. */
+function signalOf({ signal }: RunState, { call, execution, own }: Actor): AbortSignal {
+  const closer = [execution?.signal ?? call?.signal, own?.signal].filter((one) => one !== undefined)
+  return closer.length > 0 ? AbortSignal.any([signal, ...closer]) : signal
 }

@@ -82,7 +82,7 @@ export class CallEntry implements Ticket {
   /** Whether it was cut off by the end of a process, and is made again (L20). */
   rerun = false
   readonly record: CallRecord
-  readonly status: CallStatus = new CallStatus()
+  readonly status: CallStatus
   /** Those whose spans have not ended. */
   readonly executions: Execution[] = []
   readonly answers: Answer[] = []
@@ -123,6 +123,7 @@ export class CallEntry implements Ticket {
     this.startedEarly = provisional
     this.reused = saved?.message !== undefined
     this.record = beginning.record ?? new CallRecord(saved)
+    this.status = new CallStatus(this.record.isTried)
     this.told = saved?.told ?? false
     this.shown = this.told
     this.nested = saved?.nested && { saved: saved.nested }

@@ -27,6 +27,11 @@ export class CallRecord {
     return this.effect !== undefined
   }
 
+  /** It was entered, or an execution of it has come to something, in whatever run. */
+  get isTried(): boolean {
+    return this.entered || this.outcomes.length > 0
+  }
+
   /** What its executions came to, but for those that asked or were cut off. */
   get outcomes(): readonly SavedOutcome[] {
     return [...this.#outcomes, ...this.#known]
