@@ -4,6 +4,7 @@ import type { Context } from '@opentelemetry/api'
 import { AgentError, RunStop } from '../errors.ts'
 import { cancelable, type Flow } from '../flow/flow.ts'
 import { timer } from '../flow/grace.ts'
+import { wrapLeft } from '../flow/wrap-left.ts'
 import type { ToolCall } from '../message.ts'
 import { record } from '../telemetry/content.ts'
 import { DISPATCH_QUEUED, TOOL_ARGUMENTS, TOOL_RESULT } from '../telemetry/semconv.ts'
@@ -29,7 +30,7 @@ export function executeTool<Result>(
   const signal = AbortSignal.any([entry.signal, own.signal])
   const unstarted = host.halted ? AbortSignal.any([signal, host.halted]) : signal
   const flow = takeSlot({ host, entry, call, parent, own, signal, unstarted })
-  return cancelable(flow, () => own.abort(new Error('the wrap that asked has left')))
+  return cancelable(flow, () => own.abort(wrapLeft()))
 }
 
 type Asked<Result> = Omit<InSlot<Result>, 'slot' | 'askedAt' | 'early' | 'queued'>

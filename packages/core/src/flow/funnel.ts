@@ -1,5 +1,7 @@
 /** Many in, one out, in order of happening: where the events of everything at work in a run come together. */
 
+import { wrapLeft } from './wrap-left.ts'
+
 export class Funnel<Event> {
   readonly #sink: (event: Event) => void
   readonly #queue: Event[] = []
@@ -28,7 +30,7 @@ export class Funnel<Event> {
   taken(): Promise<void> | undefined {
     if (!this.#isPulled || (this.#give && !this.#isLeft)) return undefined
     return new Promise((resolve, reject) => {
-      this.#goOn = () => (this.#isLeft ? reject(new Error('the wrap that asked has left')) : resolve())
+      this.#goOn = () => (this.#isLeft ? reject(wrapLeft()) : resolve())
       if (this.#isLeft) this.#goOn()
     })
   }

@@ -5,6 +5,7 @@ import { AgentError, MiddlewareError, messageOf } from '../errors.ts'
 import { close, type Flow } from '../flow/flow.ts'
 import { within } from '../flow/grace.ts'
 import { LazyController } from '../flow/lazy-controller.ts'
+import { wrapLeft } from '../flow/wrap-left.ts'
 import type { Middleware, Run } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
@@ -105,7 +106,7 @@ function layer<Request, Event extends Typed, Result>(
       },
       closing() {
         void leave()
-        own.abort(new Error('the wrap that asked has left'))
+        own.abort(wrapLeft())
       },
       done: (_, result) => {
         if (kind.isResult(result)) {

@@ -4,6 +4,7 @@ import type { Context, Span } from '@opentelemetry/api'
 import { AgentError, messageOf } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import type { Flow } from '../flow/flow.ts'
+import { wrapLeft } from '../flow/wrap-left.ts'
 import type { AssistantMessage } from '../message.ts'
 import type { ModelFlow } from '../middleware.ts'
 import type { ModelRequest } from '../model.ts'
@@ -79,7 +80,7 @@ export function attemptFlow(
     closing: () => {
       left = true
       observer.left(attempt)
-      controller.abort(new Error('the wrap that asked has left'))
+      controller.abort(wrapLeft())
     },
     done: (_, message) => {
       checkEnd(message)

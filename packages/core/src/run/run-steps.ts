@@ -2,6 +2,7 @@
 
 import type { Context } from '@opentelemetry/api'
 import { MaxStepsError, MiddlewareError, type OutputError } from '../errors.ts'
+import { wrapLeft } from '../flow/wrap-left.ts'
 import type { AgentSetup } from '../middleware.ts'
 import type { RunState } from './run.ts'
 import { Step } from './step.ts'
@@ -97,6 +98,6 @@ export class RunSteps {
     const { events, request, calls } = this.#run
     events.funnel.leave()
     request.abort()
-    calls.abort(new Error('the wrap that asked has left'))
+    calls.abort(wrapLeft())
   }
 }
