@@ -1,6 +1,7 @@
 /** One call from its input to its message: `prepareInput`, all `wrapToolCall`s, the execution at their core. */
 
 import { context } from '@opentelemetry/api'
+import type { AgentConfig } from '../config.ts'
 import { AgentError } from '../errors.ts'
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'
@@ -24,8 +25,8 @@ export async function makeCall(run: RunState, entry: CallEntry): Promise<Result>
       : executeTool(hostOf(run, entry), entry, call, parent),
   )
   try {
-    const isPrepared = run.config.prepareInput !== undefined
-    const call = isPrepared ? await context.with(entry.parent, () => prepared(run, entry.call)) : entry.call
+    const { prepareInput } = run.config
+    const call = prepareInput ? await context.with(entry.parent, () => prepared(entry.call, prepareInput)) : entry.call
     const message = await drive(onion(call, entry.parent), (event) => run.calls.events.yielded(entry, event))
     return { message: freeze(message) }
   } catch (error) {
@@ -34,9 +35,8 @@ export async function makeCall(run: RunState, entry: CallEntry): Promise<Result>
   }
 }
 
-async function prepared(run: RunState, call: ToolCall): Promise<ToolCall> {
-  const { prepareInput } = run.config
-  return prepareInput ? { ...call, input: await prepareInput(call.input, call) } : call
+async function prepared(call: ToolCall, prepareInput: NonNullable<AgentConfig['prepareInput']>): Promise<ToolCall> {
+  return { ...call, input: await prepareInput(call.input, call) }
 }
 
 function wrapToolCall(entry: CallEntry): WrapKind<ToolCall, ToolEvent, ToolMessage> {
