@@ -6,6 +6,7 @@ import type { Json } from '../message.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { Slots } from '../slots/slots.ts'
+import { findTool } from '../tool-call/aliases.ts'
 import { CallEntry } from '../tool-call/call-entry.ts'
 import { mayHaveHappenedText, textMessage } from '../tool-call/tool-message.ts'
 import type { SavedCall } from './checkpoint.ts'
@@ -19,7 +20,7 @@ export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readon
     const entry = new CallEntry({
       key: one.key,
       call: freeze(one.call),
-      tool: run.setup.tools.find(({ name }) => name === one.call.name),
+      tool: findTool(run.setup.tools, one.call.name),
       step: one.step,
       parent: run.context,
       maker: byKey.get(one.maker ?? ''),

@@ -6,6 +6,7 @@ import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { Slots } from '../slots/slots.ts'
 import type { Tool } from '../tool.ts'
+import { findTool } from './aliases.ts'
 import { makeWork } from './background-work.ts'
 import { CallEntry } from './call-entry.ts'
 import { CallRecord } from './call-record.ts'
@@ -135,7 +136,7 @@ export class Background {
     const { setup, context, rerun } = this.#run
     for (const one of saved) {
       const { key, call, step, effect, message, delivered } = one
-      const tool = setup.tools.find(({ name }) => name === call.name)
+      const tool = findTool(setup.tools, call.name)
       const work = this.#add(freeze(call), { key, tool, step, parent: context, record: new CallRecord(one) })
       work.delivered = delivered
       if (message) work.entry.settleAs(message)

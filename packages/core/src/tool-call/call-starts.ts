@@ -7,6 +7,7 @@ import type { WarmUps } from '../needs/warm-ups.ts'
 import type { RunState } from '../run/run.ts'
 import type { Actor } from '../run/run-view.ts'
 import { Slots } from '../slots/slots.ts'
+import { findTool } from './aliases.ts'
 import type { Asker, Askers } from './askers.ts'
 import { CallEntry } from './call-entry.ts'
 import type { CallsAtWork } from './calls-at-work.ts'
@@ -46,7 +47,7 @@ export class CallStarts {
     const entry = new CallEntry({
       key: rest ? ledger.keyOfStart(call) : ledger.keyOf(call, steps.begun, asker),
       call,
-      tool: setup.tools.find((tool) => tool.name === call.name),
+      tool: findTool(setup.tools, call.name),
       step: steps.begun,
       parent: actor && maker ? actor.context : context,
       attributes: options.attributes ?? {},

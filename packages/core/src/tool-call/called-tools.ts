@@ -7,7 +7,7 @@ import type { RunState } from '../run/run.ts'
 import type { Actor } from '../run/run-view.ts'
 import type { Slots } from '../slots/slots.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
-import { resolveAliases } from './aliases.ts'
+import { findTool, resolveAliases } from './aliases.ts'
 import type { Askers } from './askers.ts'
 import type { CallStarts } from './call-starts.ts'
 import { sameCall } from './canonical.ts'
@@ -73,7 +73,7 @@ export class CalledTools {
   #onNeeds(call: ToolCall, whole: Promise<ToolCall>, actor: Actor, options: CallOptions): Promise<ToolMessage> {
     const { run, askers, needs, starts } = this.#parts
     const asker = askers.of(call.id)
-    const tool = run.setup.tools.find(({ name }) => name === call.name)
+    const tool = findTool(run.setup.tools, call.name)
     const mayStart = tool && asker && askers.mayStart(asker) && !actor.call
     const rest = mayStart ? needs.restOf(call, tool, asker) : undefined
     if (rest) needs.follow(starts.start(call, { actor, asker, options, rest }), rest, whole)

@@ -4,6 +4,7 @@ import type { ToolCall } from '../message.ts'
 import type { NeedsStarts } from '../needs/needs-starts.ts'
 import type { RunState } from '../run/run.ts'
 import { link } from '../telemetry/spans.ts'
+import { findTool } from './aliases.ts'
 import type { Asker, Askers } from './askers.ts'
 import type { CallEntry } from './call-entry.ts'
 import { sameCall } from './canonical.ts'
@@ -67,7 +68,7 @@ export class Joins {
     const { steps, setup } = run
     const held = ledger.held(call, steps.begun, asker)
     if (held.length === 0) return undefined
-    const unmade = coming.map(({ name }) => ({ tool: setup.tools.find((tool) => tool.name === name) }))
+    const unmade = coming.map(({ name }) => ({ tool: findTool(setup.tools, name) }))
     return held.find((one) => !isStale(one, [...ledger.since(one, asker), ...unmade], setup.toolConcurrency === 1))
   }
 }

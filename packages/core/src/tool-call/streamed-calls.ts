@@ -7,7 +7,7 @@ import type { ToolCall } from '../message.ts'
 import type { WarmUps } from '../needs/warm-ups.ts'
 import type { RunState } from '../run/run.ts'
 import type { Slots } from '../slots/slots.ts'
-import { resolveAliases } from './aliases.ts'
+import { findTool, resolveAliases } from './aliases.ts'
 import type { Askers } from './askers.ts'
 import type { CallEvents } from './call-events.ts'
 import { sameCall } from './canonical.ts'
@@ -49,7 +49,7 @@ export class StreamedCalls {
   warm(callId: string, name: string, failed: (message: string) => void): void {
     const { run, askers, ledger, warmUps } = this.#parts
     const asker = askers.of(callId)
-    const tool = run.setup.tools.find((tool) => tool.name === name)
+    const tool = findTool(run.setup.tools, name)
     if (!tool || !asker || !askers.mayStart(asker) || ledger.get(callId)) return
     warmUps.begin(tool, callId, (error) => failed(`warm of ${name} threw: ${messageOf(error)}`))
   }
