@@ -3,6 +3,7 @@
 import type { CheckpointStore } from './checkpoint/checkpoint-store.ts'
 import { ConfigError } from './errors.ts'
 import { middlewareList } from './hooks/middleware-list.ts'
+import { isRecord } from './json.ts'
 import type { ToolCall } from './message.ts'
 import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
@@ -77,7 +78,7 @@ export function configOf(options: AgentOptions): AgentConfig {
   const setup: AgentSetup = {
     model: options.model,
     instructions: options.instructions ?? '',
-    tools: Object.freeze([...(options.tools ?? [])]),
+    tools: Object.freeze([...toolList(options.tools ?? [])]),
     maxSteps: options.maxSteps ?? 20,
     toolConcurrency: options.toolConcurrency ?? Number.POSITIVE_INFINITY,
     captureContent: captureOf(options.telemetry?.captureContent),
@@ -116,14 +117,20 @@ export function checkRunOptions(options: { readonly eventBuffer?: number; readon
     throw new ConfigError('rerun', 'must be a list of effects')
 }
 
-/** The same checks for what `beforeAgent` made of the set-up (A3). */
+/** Throws {@link ConfigError} unless these are a list of tools, by their shape: types do not hold everybody. */
+export function toolList(tools: readonly Tool[]): readonly Tool[] {
+  if (!Array.isArray(tools)) throw new ConfigError('tools', 'is no list')
+  if (tools.some((one) => !isRecord(one))) throw new ConfigError('tools', 'one of them is no tool')
+  return tools
+}
+
+/** The same checks for what a hook or wrap made of the set-up (A3). Its tools are a {@link toolList}. */
 export function checkSetup(setup: AgentSetup, output: Output | undefined): AgentSetup {
   if (typeof setup.model?.stream !== 'function') throw new ConfigError('model', 'is missing, or is no model')
   checkCount('maxSteps', setup.maxSteps)
   checkCount('toolConcurrency', setup.toolConcurrency)
   if (typeof setup.captureContent !== 'boolean' && typeof setup.captureContent !== 'function')
     throw new ConfigError('telemetry.captureContent', 'must be true, false or a function')
-  if (!Array.isArray(setup.tools)) throw new ConfigError('tools', 'is no list')
   for (const tool of setup.tools) {
     if (!/^[A-Za-z0-9_-]{1,64}$/.test(tool.name))
       throw new ConfigError('tools', `"${tool.name}" is no tool name: [A-Za-z0-9_-]{1,64}`)

@@ -97,6 +97,8 @@ const wrongOptions: readonly (readonly [problem: string, option: string, options
   ['toolConcurrency -3', 'toolConcurrency', { model, toolConcurrency: -3 }],
   ['toolConcurrency 0.5', 'toolConcurrency', { model, toolConcurrency: 0.5 }],
   ['toolConcurrency NaN', 'toolConcurrency', { model, toolConcurrency: Number.NaN }],
+  ['a list of tools that is none', 'tools', { model, ...JSON.parse('{"tools":{"length":1}}') }],
+  ['a null for a tool', 'tools', { model, ...JSON.parse('{"tools":[null]}') }],
   ['an empty tool name', 'tools', { model, tools: [named('')] }],
   ['a tool name with a space', 'tools', { model, tools: [named('read file')] }],
   ['a tool name with a dot', 'tools', { model, tools: [named('fs.read')] }],
@@ -141,6 +143,9 @@ const wrongSetups: readonly (readonly [option: string, change: Partial<AgentSetu
   ['model', { model: cannotStream }],
   ['maxSteps', { maxSteps: 0 }],
   ['toolConcurrency', { toolConcurrency: 1.5 }],
+  ['tools', { tools: undefined as never }],
+  ['tools', JSON.parse('{"tools":"echo"}')],
+  ['tools', JSON.parse('{"tools":[null]}')],
   ['tools', { tools: [named('no name')] }],
   ['tools', { tools: [named('twice'), named('twice')] }],
   ['tools', { tools: [{ ...echo, effect: 'reversible' }] }],
@@ -157,6 +162,27 @@ test.for(wrongSetups)(
         {
           name: 'changes',
           beforeAgent: (setup) => (wrong ? { ...setup, ...change } : setup),
+        },
+      ],
+    })
+    await expect(agent.run('Hi')).rejects.toMatchObject({ name: 'ConfigError', option, messages: [{ content: 'Hi' }] })
+    expect(model.requests).toHaveLength(0)
+    wrong = false
+    expect((await agent.run('Hi')).text).toBe('fine')
+  },
+)
+
+test.for(wrongSetups)(
+  'a wrong %s from a wrapAgent ends that run alone, before its first model call (A3)',
+  async ([option, change]) => {
+    const model = scriptedModel([respond(say('fine'))])
+    let wrong = true
+    const agent = createAgent({
+      model,
+      middleware: [
+        {
+          name: 'changes',
+          wrapAgent: (setup, next) => next(wrong ? { ...setup, ...change } : setup),
         },
       ],
     })

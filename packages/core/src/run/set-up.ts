@@ -1,6 +1,6 @@
 /** The set-up of a run: its agent's, as hooks and wraps leave it, checked (A3). */
 
-import { checkSetup } from '../config.ts'
+import { checkSetup, toolList } from '../config.ts'
 import type { AgentSetup } from '../middleware.ts'
 import { withStatusTool } from '../tool-call/status-tool.ts'
 import type { RunState } from './run.ts'
@@ -12,7 +12,7 @@ import type { RunState } from './run.ts'
  * @throws {ConfigError} It cannot work.
  */
 export function checkedSetup(run: RunState, setup: AgentSetup): AgentSetup {
-  const tools = withStatusTool(setup.tools)
+  const tools = withStatusTool(toolList(setup.tools))
   const isKnown = tools === setup.tools && (setup === run.config.setup || setup === run.setup)
   return isKnown ? setup : Object.freeze(checkSetup({ ...setup, tools }, run.config.output))
 }
