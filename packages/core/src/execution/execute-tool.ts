@@ -49,7 +49,7 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
   own.signal.addEventListener('abort', left, { once: true })
   try {
     unstarted.throwIfAborted()
-    const result = yield* inSpan({ ...asked, slot, askedAt, early, queued: performance.now() - came })
+    const result = yield* inSpan({ ...asked, slot, askedAt, early, queued: (performance.now() - came) / 1000 })
     host.came({ result })
     return result
   } catch (error) {
@@ -64,14 +64,14 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
 
 /** The span ends later, when the call is committed or discarded, but with the time at which the function settled. */
 function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
-  const { host, entry, signal, early } = place
+  const { host, entry, signal, early, queued } = place
   const { capture } = host
   let execution: Execution
   return traced({
     open: () => {
       const attempt = ++entry.record.attempts
       const open = startSpan(place, attempt)
-      execution = { open, early, capture, attempt, signal, started: open.started, children: [] }
+      execution = { open, early, capture, attempt, signal, started: open.started, queued, children: [] }
       entry.executions.push(execution)
       return open
     },
@@ -100,7 +100,7 @@ function startSpan<Result>(place: InSlot<Result>, attempt: number): OpenSpan {
     attempt,
     early,
     asked: entry.askers.flatMap(({ span }) => span?.spanContext() ?? []),
-    attributes: { [DISPATCH_QUEUED]: queued / 1000, ...host.attributes(), ...entry.attributes },
+    attributes: { [DISPATCH_QUEUED]: queued, ...host.attributes(), ...entry.attributes },
   }))
   record(open.span, host.capture, () => ({ [TOOL_ARGUMENTS]: () => call.input }))
   return open

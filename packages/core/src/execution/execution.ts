@@ -3,6 +3,7 @@
 import type { Span } from '@opentelemetry/api'
 import type { CaptureContent } from '../telemetry/content.ts'
 import type { OpenSpan } from '../telemetry/spans.ts'
+import type { Effect } from '../tool.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 
 export interface Execution {
@@ -17,6 +18,10 @@ export interface Execution {
   readonly signal: AbortSignal
   /** When it got its slot, then when the function was called. */
   started: number
+  /** Seconds it has waited for its slots. */
+  queued: number
+  /** Known once its input is checked. */
+  effect?: Effect
   /** The calls its function made. */
   readonly children: CallEntry[]
   /** Of the call's first: seconds from the evidence for it to the function. */

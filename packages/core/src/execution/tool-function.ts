@@ -6,8 +6,6 @@ import type { Flow } from '../flow/flow.ts'
 import type { ToolCall } from '../message.ts'
 import { type Given, givenOf } from '../needs/needs.ts'
 import type { Slot } from '../slots/caller.ts'
-import { set } from '../telemetry/attributes.ts'
-import { DISPATCH_LAG, DISPATCH_QUEUED, TOOL_EFFECT } from '../telemetry/semconv.ts'
 import type { Effect, NeedsContext, Progress, Tool, ToolContext } from '../tool.ts'
 import { type CallEffect, isWithin, judgeCall } from '../tool-call/call-effect.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
@@ -34,7 +32,7 @@ export interface InSlot<Result> {
   /** What the call was when it asked for that: since when it could be executed, and whether it was provisional. */
   readonly askedAt: number
   readonly early: boolean
-  /** Milliseconds it waited for that. */
+  /** Seconds it waited for that. */
   readonly queued: number
 }
 
@@ -56,7 +54,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     if (error instanceof RunStop) entry.record.attempts--
     throw error
   }
-  begun(place, execution, checked)
+  begun(execution, checked)
   if (host.save && does.effect !== 'read') await saveEffect(place, does.effect, host.save)
   else entry.record.effect = does.effect
   entered(place, execution)
@@ -76,17 +74,17 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   }
 }
 
-function judged<Result>({ host }: InSlot<Result>, { open }: Execution, tool: Tool, input: unknown): CallEffect {
+function judged<Result>({ host }: InSlot<Result>, execution: Execution, tool: Tool, input: unknown): CallEffect {
   const does = judgeCall(tool, input)
   if (does.problem !== undefined) host.warn(`what ${tool.name} does: ${does.problem}`)
-  set(open.span, () => ({ [TOOL_EFFECT]: does.effect }))
+  execution.effect = does.effect
   return does
 }
 
 /** It may begin. `checked`: since when it has waited for that, in `performance.now()`. */
-function begun<Result>({ queued }: InSlot<Result>, execution: Execution, checked: number): void {
+function begun(execution: Execution, checked: number): void {
   execution.started = performance.now()
-  set(execution.open.span, () => ({ [DISPATCH_QUEUED]: (queued + execution.started - checked) / 1000 }))
+  execution.queued += (execution.started - checked) / 1000
 }
 
 /** From here on the call may have happened, whatever comes: unless that cannot be kept (L15). */
@@ -107,10 +105,7 @@ async function saveEffect<Result>(
 }
 
 function entered<Result>({ entry, askedAt }: InSlot<Result>, execution: Execution): void {
-  if (execution.attempt === 1) {
-    execution.lag = (performance.now() - askedAt) / 1000
-    set(execution.open.span, () => ({ [DISPATCH_LAG]: execution.lag }))
-  }
+  if (execution.attempt === 1) execution.lag = (performance.now() - askedAt) / 1000
   entry.status.begin()
 }
 

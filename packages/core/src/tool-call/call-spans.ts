@@ -12,10 +12,13 @@ import {
   COMPENSATED,
   DISCARD_REASON,
   DISPATCH_EVIDENCE,
+  DISPATCH_LAG,
+  DISPATCH_QUEUED,
   HEAD_START,
   OUTCOME,
   OVERLAP,
   SETTLED,
+  TOOL_EFFECT,
 } from '../telemetry/semconv.ts'
 import { endSpan } from '../telemetry/spans.ts'
 import { ToolTimeoutError } from '../tool-errors.ts'
@@ -50,7 +53,7 @@ function endExecution(
   metrics: Metrics | undefined,
   compensated: boolean | undefined,
 ): Outcome {
-  const { open, early, attempt, lag, capture, error, abandoned } = execution
+  const { open, early, attempt, queued, effect, lag, capture, error, abandoned } = execution
   const { span, started } = open
   const ended = execution.ended ?? performance.now()
   const failure = failureIn(execution)
@@ -59,6 +62,9 @@ function endExecution(
   const outcome = execution.ended === undefined ? 'abandoned' : fateOf(entry, failure !== undefined, execution)
   const headStart = aheadOf(entry, execution)
   set(span, () => ({
+    [DISPATCH_QUEUED]: queued,
+    [TOOL_EFFECT]: effect,
+    [DISPATCH_LAG]: lag,
     [OUTCOME]: outcome,
     [SETTLED]: execution.ended === undefined || abandoned ? false : undefined,
     [DISCARD_REASON]: reasonOf(entry),
