@@ -6,6 +6,7 @@ import {
   ConfigError,
   createAgent,
   interrupt,
+  type Middleware,
   memoryStore,
   type Tool,
   type ToolSchema,
@@ -208,6 +209,31 @@ test('what a nested agent asks surfaces with its whole address, and the answer r
   expect(counted).toBe(1)
   const told = events.flatMap((event: AgentEvent) => (event.type === 'tool-end' ? [event.message.output] : []))
   expect(told).toEqual(['answered ["yes"]', 'Sunny.'])
+})
+
+test('a middleware of a nested agent asks: it need be there alone, and is missed there alone (L18, L9)', async () => {
+  const allows: Middleware = {
+    name: 'allows',
+    wrapToolCall(call, next, { answers }) {
+      if (answers.length === 0) throw interrupt('May it look?')
+      return next(call)
+    },
+  }
+  let looked = 0
+  const look = tool({ name: 'look', description: 'l', input: anything, execute: () => ++looked })
+  const asked = scriptedModel(asks)
+  const model = scriptedModel([respond(call('look')), respond(say('Sunny.'))])
+  const bossWith = (middleware: readonly Middleware[]) => {
+    const expert = createAgent({ name: 'expert', description: 'knows', model, tools: [look], middleware })
+    return createAgent({ name: 'boss', model: asked, tools: [agentTool(expert)] })
+  }
+  const { checkpoint, interrupts } = await settled(bossWith([allows]).run('Hi'))
+  const resumed = async (middleware: readonly Middleware[]) =>
+    settled(bossWith(middleware).resume(checkpoint ?? '', { [interrupts?.[0]?.id ?? '']: 'yes' }).result)
+  await expect(resumed([])).rejects.toThrow('a question lacks its asker, the middleware allows')
+  expect(looked).toBe(0)
+  expect(await resumed([allows])).toMatchObject({ status: 'completed' })
+  expect(looked).toBe(1)
 })
 
 test.each([

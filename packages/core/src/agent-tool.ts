@@ -1,7 +1,7 @@
 /** An agent as a tool of another. */
 
 import type { Agent } from './agent.ts'
-import { CheckpointConflictError, CheckpointStoreError } from './checkpoint/checkpoint-errors.ts'
+import { CheckpointError } from './checkpoint/checkpoint-errors.ts'
 import { AgentError, ConfigError, messageOf, RunStop } from './errors.ts'
 import type { AgentResult } from './events.ts'
 import { runWithin } from './run/nested-run.ts'
@@ -62,8 +62,8 @@ async function resultOf(...[agent, request, context, place]: Parameters<typeof r
     return await runWithin(agent, request, context, place)
   } catch (error) {
     context.signal.throwIfAborted()
-    if (error instanceof CheckpointStoreError || error instanceof CheckpointConflictError) throw error
-    if (!(error instanceof AgentError) || error instanceof RunStop) throw error
+    const concernsCaller = error instanceof RunStop || error instanceof CheckpointError
+    if (!(error instanceof AgentError) || concernsCaller) throw error
     throw new Error(`${place.name} failed: ${messageOf(error)}`, { cause: error })
   }
 }
