@@ -1,6 +1,6 @@
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
-import { z } from 'zod'
+import { echo } from '../../test/tools.ts'
 import {
   AgentError,
   type AssistantMessage,
@@ -18,13 +18,6 @@ import {
   tool,
 } from '../index.ts'
 import { call, collect, fail, respond, say, scriptedModel, wait } from '../testing.ts'
-
-const echo = tool({
-  name: 'echo',
-  description: 'Says it again.',
-  input: z.object({ text: z.string() }),
-  execute: ({ text }) => text,
-})
 
 const answer = (text: string): AssistantMessage => ({
   role: 'assistant',
