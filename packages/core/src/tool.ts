@@ -175,17 +175,14 @@ export interface ToolWithNeeds<Input, Output, Need extends keyof Input, Warmed =
   ): Output | Promise<Output> | AsyncGenerator<Progress, Output>
 }
 
-interface NoNeeds {
-  readonly needs?: undefined
-}
+// No interfaces: a declaration of somebody's tool spells these out, as it cannot name what is not exported.
+type NoNeeds = { readonly needs?: undefined }
 
 /** A tool that we execute; one without `execute` its caller does (M15). */
 export type ExecutedTool<Input = unknown, Output = unknown, Warmed = unknown> = Tool<Input, Output, Warmed> &
   Required<Pick<Tool<Input, Output, Warmed>, 'execute'>>
 
-interface NoExecute {
-  readonly execute?: undefined
-}
+type NoExecute = { readonly execute?: undefined }
 
 /** A tool, its input and output inferred. Gives back the definition itself. */
 export function tool<Input, Output, const Need extends keyof Input, Warmed = unknown>(

@@ -4,6 +4,13 @@ import { z } from 'zod'
 import { type Effect, type Tool, type ToolContext, tool } from '../src/index.ts'
 import { sleep } from './clock.ts'
 
+export const echo = tool({
+  name: 'echo',
+  description: 'Says it again.',
+  input: z.object({ text: z.string() }),
+  execute: ({ text }) => text,
+})
+
 /** Takes a number or nothing. A `read` if nothing else is said. */
 export function toolOf(
   name: string,

@@ -86,3 +86,19 @@ test('a watched flow that is left closes the flow inside it, and asks for no out
   }
   expect(disposed).toEqual(['saw 1', 'ended', 'out'])
 })
+
+test('a watched flow whose inside fails to close counts as out', async () => {
+  const log: string[] = []
+  async function* stuck(): Flow<number, string> {
+    try {
+      yield 1
+      return ''
+    } finally {
+      await Promise.reject(new Error('stuck'))
+    }
+  }
+  const flow = watched(stuck(), { event: () => undefined, out: () => void log.push('out') })
+  await flow.next()
+  await expect(flow.return('')).rejects.toThrow('stuck')
+  expect(log).toEqual(['out'])
+})

@@ -8,16 +8,18 @@ import {
   interrupt,
   type Json,
   type Middleware,
+  map,
   type Tool,
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, fail, respond, type ScriptStep, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { played } from '../test/clock.ts'
 import { type ApproveOptions, approve } from './approve.ts'
+import { retryModel } from './retry-model.ts'
 import { retryTool } from './retry-tool.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -212,6 +214,29 @@ test('a throw of ask reaches a wrap outside as the cause of an ApprovalError, an
   const { agent, ran } = asker(stop)
   await expect(agent.run('Go')).rejects.toBe(stop)
   expect(ran).toEqual([])
+})
+
+test('that it could not be asked about a call is no warning if the call was early and is let go of (N24, O10)', async () => {
+  const early: Middleware = {
+    name: 'early',
+    async *wrapModel(request, next, run) {
+      const flow = map(next(request), (event) => {
+        if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
+        return event
+      })
+      return yield* flow
+    },
+  }
+  const agent = createAgent({
+    model: scriptedModel([respond(call('send', { n: 1 }), wait(100), fail()), respond(say('Done.'))]),
+    tools: [tool({ name: 'send', description: 'Sends.', input: z.object({ n: z.number() }), execute: () => 'Sent.' })],
+    middleware: [
+      retryModel({ random: () => 0 }),
+      early,
+      approve({ tools: () => Promise.reject(new Error('nobody there')) }),
+    ],
+  })
+  expect((await played(agent.run('Go'))).warnings).toEqual([])
 })
 
 test('only false lets a call run unasked: a predicate that forgets to answer does not (N24)', async () => {

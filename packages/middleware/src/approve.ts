@@ -17,7 +17,8 @@ import {
 } from '@meanwhile/core'
 import { checkedInput, errorMessage, findTool, sameCall } from '@meanwhile/core/calls'
 import { ApprovalError } from './approval-error.ts'
-import { cellSchema, isRecord } from './cell-schema.ts'
+import { cellSchema } from './cell-schema.ts'
+import { isRecord } from './is-record.ts'
 
 export interface ApproveOptions {
   /**

@@ -13,9 +13,10 @@ import {
 } from '@meanwhile/core'
 import { errorMessage } from '@meanwhile/core/calls'
 import { CallOrder } from './call-limits/call-order.ts'
-import { cellSchema, isCount, isRecord } from './cell-schema.ts'
+import { cellSchema, isCount } from './cell-schema.ts'
 import { checkCounts } from './check-options.ts'
 import { closingCall, DEFAULT_INSTRUCTION } from './closing-call.ts'
+import { isRecord } from './is-record.ts'
 
 /** Each a whole number from 0 on; absent is no limit. */
 export interface CallLimitsOptions {

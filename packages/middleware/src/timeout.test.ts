@@ -203,8 +203,9 @@ test('over its limit before it had started, a call ends at once, and the model r
     ask: (_, { signal }) =>
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
   })
-  const { events, took, tries, timers } = await ran(scripted(calling, hello), { tool: 50 }, { inner: [asked] })
+  const { events, result, took, tries, timers } = await ran(scripted(calling, hello), { tool: 50 }, { inner: [asked] })
   expect(read(events)).toEqual(['Not run: work had not started when its limit of 50 ms was over.'])
+  expect(result?.warnings).toEqual([])
   expect([took, tries, timers]).toEqual([50, [], 0])
 })
 
@@ -224,6 +225,33 @@ test('a try that had not started follows one that had: what that did may have ha
   )
   expect(tries).toEqual([0])
   expect(read(events)[0]).toMatch('its effect may have happened')
+})
+
+test('a call that a checkpoint had seen start may have happened, though it does not start again in time (N11, L20)', async () => {
+  const slowly: Middleware = {
+    name: 'slowly',
+    async *wrapToolCall(call, next, run) {
+      if (run.toolStatus(call.id)?.startedBefore) await sleep(1_000)(run)
+      return yield* next(call)
+    },
+  }
+  const work = tool({
+    name: 'work',
+    description: 'Works.',
+    input: z.object({}),
+    effect: 'read',
+    execute: (_, context) => sleep(5_000)(context),
+  }) as Tool
+  const agent = createAgent({
+    model: scripted(calling, hello),
+    tools: [work],
+    middleware: [timeout({ tool: 500 }), slowly],
+  })
+  const run = agent.stream('Hi')
+  setTimeout(() => void run.cancel({ at: 'now' }), 100)
+  const { checkpoint } = await played(run.result)
+  const { events } = await played(collect(agent.resume(checkpoint ?? '')))
+  expect(read(events)).toEqual(['work was cut off after its limit of 500 ms; its effect may have happened'])
 })
 
 test('a tool call within its limit is not touched (N11)', async () => {

@@ -11,8 +11,9 @@ import {
   tool,
 } from '@meanwhile/core'
 import { errorMessage } from '@meanwhile/core/calls'
-import { cellSchema, isRecord } from './cell-schema.ts'
+import { cellSchema } from './cell-schema.ts'
 import { inputSchema, text } from './input-schema.ts'
+import { isRecord } from './is-record.ts'
 
 export interface ToolSearchOptions {
   /** The tools that are hidden until found. They are the agent's by this alone. */

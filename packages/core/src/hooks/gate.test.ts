@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { z } from 'zod'
 import { askAgain } from '../../test/again.ts'
+import { echo } from '../../test/tools.ts'
 import {
   type AgentState,
   type AssistantMessage,
@@ -16,13 +16,6 @@ import {
   type Verdict,
 } from '../index.ts'
 import { call, collect, end, fail, respond, say, scriptedModel } from '../testing.ts'
-
-const echo = tool({
-  name: 'echo',
-  description: 'Says it again.',
-  input: z.object({ text: z.string() }),
-  execute: ({ text }) => text,
-})
 
 const direct = tool({ ...echo, name: 'direct', returnDirect: true })
 

@@ -1,10 +1,11 @@
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
-import { z } from 'zod'
+import { echo } from '../../test/tools.ts'
 import {
   AgentError,
   type AssistantMessage,
   createAgent,
+  type Flow,
   type Message,
   type Middleware,
   MiddlewareError,
@@ -18,13 +19,6 @@ import {
   tool,
 } from '../index.ts'
 import { call, collect, fail, respond, say, scriptedModel, wait } from '../testing.ts'
-
-const echo = tool({
-  name: 'echo',
-  description: 'Says it again.',
-  input: z.object({ text: z.string() }),
-  execute: ({ text }) => text,
-})
 
 const answer = (text: string): AssistantMessage => ({
   role: 'assistant',
@@ -256,59 +250,21 @@ test.for(noAnswer)('a state of afterModel that ends with %s is a MiddlewareError
   expect(error).toMatchObject({ middleware: 'faulty', hook: 'afterModel' })
 })
 
-const nothing: readonly (readonly [string, string, Omit<Middleware, 'name'>])[] = [
-  [
-    'wrapModel',
-    'undefined',
-    {
-      async *wrapModel(request, next) {
-        yield* next(request)
-        return JSON.parse('null') as AssistantMessage
-      },
-    },
-  ],
-  [
-    'wrapModel',
-    'another kind of message',
-    {
-      async *wrapModel() {
-        return JSON.parse('{"role":"user","content":"Hi"}') as AssistantMessage
-      },
-    },
-  ],
-  [
-    'wrapToolCall',
-    'null',
-    {
-      async *wrapToolCall(call, next) {
-        yield* next(call)
-        return JSON.parse('null') as ToolMessage
-      },
-    },
-  ],
-  [
-    'wrapToolCall',
-    'a message without content',
-    {
-      async *wrapToolCall() {
-        return JSON.parse('{"role":"tool"}') as ToolMessage
-      },
-    },
-  ],
-  [
-    'wrapAgent',
-    'null',
-    {
-      async *wrapAgent(setup, next) {
-        yield* next(setup)
-        return JSON.parse('null')
-      },
-    },
-  ],
-]
+const noResult = [
+  ['wrapModel', 'null', 'passes on'],
+  ['wrapModel', '{"role":"user","content":"Hi"}', 'passes nothing on'],
+  ['wrapToolCall', 'null', 'passes on'],
+  ['wrapToolCall', '{"role":"tool"}', 'passes nothing on'],
+  ['wrapAgent', 'null', 'passes on'],
+] as const
 
-test.for(nothing)('a %s that returns %s is a MiddlewareError (C16)', async ([hook, , wraps]) => {
-  const error = await failureOf(wraps)
+test.for(noResult)('a %s that returns %s and %s is a MiddlewareError (C16)', async ([hook, json, passes]) => {
+  const error = await failureOf({
+    async *[hook](given: never, next: (given: never) => Flow<never, unknown>) {
+      if (passes === 'passes on') yield* next(given)
+      return JSON.parse(json)
+    },
+  })
   expect(error).toBeInstanceOf(MiddlewareError)
   expect(error).toMatchObject({ middleware: 'faulty', hook })
   expect(error).not.toHaveProperty('cause')

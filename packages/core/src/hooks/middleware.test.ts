@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
+import { echo } from '../../test/tools.ts'
 import {
   type AgentEvent,
   type AgentSetup,
@@ -18,13 +19,6 @@ import {
 import { call, collect, respond, say, scriptedModel, wait } from '../testing.ts'
 
 afterEach(() => void vi.useRealTimers())
-
-const echo = tool({
-  name: 'echo',
-  description: 'Says it again.',
-  input: z.object({ text: z.string() }),
-  execute: ({ text }) => text,
-})
 
 const user = (content: string): Message => ({ role: 'user', content })
 

@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { echo } from '../../test/tools.ts'
 import {
   type AgentOptions,
   type AgentSetup,
@@ -20,13 +21,6 @@ import { call, end, respond, type ScriptResponse, say, scriptedModel, wait } fro
 
 afterEach(() => {
   vi.useRealTimers()
-})
-
-const echo = tool({
-  name: 'echo',
-  description: 'Says it back.',
-  input: z.object({ text: z.string() }),
-  execute: ({ text }) => text,
 })
 
 test('a model alone is a whole agent (A1)', async () => {

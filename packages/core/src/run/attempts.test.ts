@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
+import { echo } from '../../test/tools.ts'
 import {
   type AgentEvent,
   type AssistantMessage,
@@ -12,7 +12,6 @@ import {
   RunAbortedError,
   settle,
   textOf,
-  tool,
 } from '../index.ts'
 import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
@@ -342,12 +341,6 @@ test('an abort while a wrap waits after a retry it told of: no further attempt, 
 })
 
 test('deltas of a failed attempt are shown as they come, and enter neither history nor the next request (J9)', async () => {
-  const echo = tool({
-    name: 'echo',
-    description: 'Says it again.',
-    input: z.object({ text: z.string() }),
-    execute: ({ text }) => text,
-  })
   const executed = vi.fn()
   const model = scriptedModel([
     respond(say('half'), call('echo', { text: 'never' }), fail()),

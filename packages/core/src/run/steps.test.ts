@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { echo } from '../../test/tools.ts'
 import {
   type AgentEvent,
   type AssistantMessage,
@@ -14,13 +15,6 @@ import {
   tool,
 } from '../index.ts'
 import { call, collect, cut, end, respond, say, scriptedModel } from '../testing.ts'
-
-const echo = tool({
-  name: 'echo',
-  description: 'Says it back.',
-  input: z.object({ text: z.string() }),
-  execute: ({ text }) => text,
-})
 
 function setup() {
   const executed: string[] = []

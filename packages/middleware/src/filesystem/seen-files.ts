@@ -1,8 +1,9 @@
 /** Which files the model has seen in a run, and as what: only those may it change (N37). */
 
 import { type AgentState, type Run, runLocal } from '@meanwhile/core'
-import { cellSchema, isRecord } from '../cell-schema.ts'
+import { cellSchema } from '../cell-schema.ts'
 import { FileError } from '../file-error.ts'
+import { isRecord } from '../is-record.ts'
 
 export interface SeenFiles {
   /** The version the model saw last. Without a run there is no model. */

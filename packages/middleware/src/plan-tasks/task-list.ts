@@ -1,6 +1,6 @@
 /** The tasks of a plan: plain data, and what may be done to it. Which task blocks which is held once, so both ways agree (N45). */
 
-import { isRecord } from '../cell-schema.ts'
+import { isRecord } from '../is-record.ts'
 
 export const STATUSES = ['pending', 'in_progress', 'completed', 'deleted'] as const
 

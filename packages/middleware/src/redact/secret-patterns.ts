@@ -1,6 +1,6 @@
 /** What counts as a secret. */
 
-import { isRecord } from '../cell-schema.ts'
+import { isRecord } from '../is-record.ts'
 
 export interface SecretPattern {
   /** What it is called in its mask. */
