@@ -8,9 +8,10 @@ import { join } from 'node:path'
 import { type Bench, checkAlone } from './packages/alone.ts'
 import { keepAsBudget } from './packages/bundles.ts'
 import { installNodes } from './packages/nodes.ts'
+import { checkOldTelemetry } from './packages/old-telemetry.ts'
 import { project } from './packages/project.ts'
 import { failures, step } from './packages/step.ts'
-import { checkOldTelemetry, checkTogether } from './packages/together.ts'
+import { checkTogether } from './packages/together.ts'
 import { packAll } from './packages/workspace.ts'
 
 /** The TypeScript of this repository, and the oldest that is promised. */

@@ -1,6 +1,6 @@
 // Writes docs/quirks.md from the harness's catalogue. With --check it writes nothing and fails if the page is out of date.
-import { readFileSync, writeFileSync } from 'node:fs'
 import { type Outcome, type Quirk, quirks } from '@meanwhile/harness/quirks'
+import { generatedPage } from './generated-page.ts'
 
 const PAGE = 'docs/quirks.md'
 const WIRES = [
@@ -23,11 +23,7 @@ ${WIRES.map(([wire, title]) =>
   ),
 ).join('')}`
 
-if (!process.argv.includes('--check')) writeFileSync(PAGE, page)
-else if (readFileSync(PAGE, 'utf8') !== page) {
-  console.error(`${PAGE} is out of date: npm run docs:quirks`)
-  process.exitCode = 1
-}
+generatedPage(PAGE, page, 'docs:quirks')
 
 function section(title: string, rows: readonly Quirk[]): string {
   return `

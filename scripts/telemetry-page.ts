@@ -1,6 +1,7 @@
 // Writes docs/telemetry.md from the names in core's semconv.ts. With --check it writes nothing and fails if the page is out of
 // date. A name that does not say what its file's head asks for is an error: so the page has them all.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { generatedPage } from './generated-page.ts'
 
 const PAGE = 'docs/telemetry.md'
 const SOURCE = 'packages/core/src/telemetry/semconv.ts'
@@ -61,11 +62,7 @@ conventions': doubling from 0.01 to 81.92 seconds, of runs from 0.1 to 409.6, of
 ${metrics.map(metricRow).join('\n')}
 `
 
-if (!process.argv.includes('--check')) writeFileSync(PAGE, page)
-else if (readFileSync(PAGE, 'utf8') !== page) {
-  console.error(`${PAGE} is out of date: npm run docs:telemetry`)
-  process.exitCode = 1
-}
+generatedPage(PAGE, page, 'docs:telemetry')
 
 function saidIn(comment: string): string[] {
   return comment

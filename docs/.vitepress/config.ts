@@ -3,7 +3,7 @@
  * the vite that the tests stand on; the latest 1 would bring another.
  */
 
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type DefaultTheme, defineConfig } from 'vitepress'
 import { linksWithinTheSite } from './links.ts'
@@ -45,7 +45,7 @@ const sidebar = [
     page('Testing with the harness', '/testing'),
     page('Telemetry', '/telemetry'),
     page('Traces in Jaeger', '/jaeger'),
-    ...(existsSync(join(docs, 'bench.md')) ? [page('Bench', '/bench')] : []),
+    page('Bench', '/bench'),
   ]),
   group('Packages', pagesOf('packages')),
   group('Reference', [

@@ -1,10 +1,9 @@
 /** All packages in one project, with the clients and the schema library that their users have. */
 
-import { copyFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Bench } from './alone.ts'
 import { runInBrowser } from './browser.ts'
-import { nodesFor } from './nodes.ts'
 import { project } from './project.ts'
 import { command, step } from './step.ts'
 
@@ -20,18 +19,4 @@ export async function checkTogether({ folder, packages }: Bench): Promise<void> 
   await writeFile(join(together, 'serve.js'), serve)
   await command('serve models from a process of its own', process.execPath, ['serve.js'], together)
   await step('run an agent bundled for a browser', () => runInBrowser(together))
-}
-
-/** Core beside an SDK 2 of OpenTelemetry, which takes API 1.9 alone, on each Node that core is for. */
-export async function checkOldTelemetry({ folder, packages, nodes }: Bench): Promise<void> {
-  await command('types of core with @opentelemetry/api 1.9', 'tsc', ['-p', 'packages/core/tsconfig.api-1.9.json'])
-  const core = packages.find(({ manifest }) => manifest.name === '@meanwhile/core')
-  if (!core) throw new Error('there is no core')
-  const old = ['@opentelemetry/api@1.9.1', '@opentelemetry/sdk-trace@2.12.1']
-  const beside = join(folder, 'old-telemetry')
-  if (!(await step(`install core with ${old.join(' and ')}`, () => project(beside, [core.tarball, ...old])))) return
-  await copyFile(join(import.meta.dirname, 'otel-2-app.mjs'), join(beside, 'app.mjs'))
-  for (const { path, version } of nodesFor(nodes, core.manifest)) {
-    await command(`spans of core with them on Node ${version}`, path, ['app.mjs'], beside)
-  }
 }

@@ -110,6 +110,7 @@ function checkOf(
     overhead: isWaiting && alike ? tidy(median(rounds.map(({ wall, measured }) => -measured / wall)), 4) : null,
   }
 }
+
 function lagOf(samples: readonly Sample[]): Entry['dispatchLagMs'] {
   const all = samples.flatMap(({ lagMs }) => lagMs)
   const first = tidy(median(samples.flatMap(({ lagMs }) => lagMs[0] ?? [])))

@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { parseRecording, recordModels } from '@meanwhile/harness/server'
 import { count } from './format.ts'
-import { withoutVersion } from './live/live.ts'
 import { UsageError } from './usage-error.ts'
+import { withoutVersion } from './without-version.ts'
 
 export interface RecordOptions {
   readonly upstream: string

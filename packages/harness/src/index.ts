@@ -1,39 +1,6 @@
 /** Model endpoints that speak a script, mocked with MSW. */
 
-export { clock } from './clock.ts'
-export type { Difference } from './difference.ts'
-export { HarnessError, RequestMismatchError, UnexpectedRequestError, UnusedResponseError } from './errors.ts'
-export type { Expecting, RequestCheck, RequestPattern } from './expectation.ts'
-export type { Failing, Fault } from './fault.ts'
-export type { JournalEntry } from './journal.ts'
-export type { ResponseLog, WriteLog } from './log.ts'
+export * from './both-doors.ts'
 export { type MockModels, type MockModelsOptions, mockModels } from './msw.ts'
-export {
-  type Broken,
-  type Ending,
-  type RawBytes,
-  type RawEnd,
-  type RawEvent,
-  type RawResponse,
-  type RawStep,
-  type RawTime,
-  rawResponse,
-} from './raw.ts'
-export { type ModelRecorder, type RecordModelsOptions, recordModels } from './record/record-models.ts'
-export {
-  parseRecording,
-  type RecordedEnd,
-  type RecordedExchange,
-  type RecordedRequest,
-  type RecordedResponse,
-  RecordingFormatError,
-} from './record/recording.ts'
-export { type ReplayOptions, replayRecording } from './record/replay-recording.ts'
-export type { TimedBytes } from './record/secrets.ts'
-export { type Recording, type RecordingOptions, recordedResponse, recordedResponses } from './replay.ts'
-export type { Reply, Script, ScriptedReply } from './script.ts'
-export type { Slice } from './slice.ts'
 export type { Clock } from './time.ts'
 export { type VirtualClock, virtualClock } from './virtual-clock.ts'
-export type { WireName } from './wires/wire.ts'
-export { WIRE_NAMES } from './wires/wires.ts'

@@ -5,6 +5,7 @@ import type { BenchOptions, LiveOptions } from '../cli.ts'
 import { count } from '../format.ts'
 import { type Job, planOf } from '../run-plan.ts'
 import { UsageError } from '../usage-error.ts'
+import { withoutVersion } from '../without-version.ts'
 import { type LiveAccess, type LiveBench, liveBench } from './measure-live.ts'
 import { LIVE_PROMPTS } from './prompts.ts'
 
@@ -37,11 +38,6 @@ function accessOf({ url, model, keyEnv }: LiveOptions): LiveAccess {
   const apiKey = keyEnv === undefined ? NO_KEY : process.env[keyEnv]
   if (!apiKey) throw new UsageError(`--key-env: the environment has no ${keyEnv}`)
   return { url: withoutVersion(url), model, apiKey }
-}
-
-/** The clients add the version themselves: it may be given, or not. */
-export function withoutVersion(url: string): string {
-  return url.replace(/\/+$/, '').replace(/\/v1$/, '')
 }
 
 const REMARKS: readonly string[] = [

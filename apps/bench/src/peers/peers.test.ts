@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -53,6 +56,22 @@ test('a library that is installed makes the runs in a process of its own, on eve
   await expect(measure(subject, ai, transport, signal)).rejects.toThrow('was not expected')
   const enough = AbortSignal.abort(new Error('enough'))
   await expect(ai(subject, { url: 'http://127.0.0.1:9' }, enough)).rejects.toThrow('enough')
+}, 30_000)
+
+test('a run that is stopped rejects with the reason, and its request is left', async () => {
+  await using peer = await spawnPeer('ai', ROOT, new AbortController().signal)
+  const server = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const stop = new AbortController()
+  const { port } = server.address() as AddressInfo
+  const run = peer.run({ scenario, wire: 'anthropic', mode: 'ai' }, { url: `http://127.0.0.1:${port}` }, stop.signal)
+  run.catch(() => undefined)
+  const [, response] = (await once(server, 'request')) as [unknown, ServerResponse]
+  const left = once(response, 'close')
+  stop.abort(new Error('enough'))
+  await expect(run).rejects.toThrow('enough')
+  await left
 }, 30_000)
 
 test('where nothing is installed each library is named with what to install, and no process is started', async () => {
