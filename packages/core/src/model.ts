@@ -7,7 +7,7 @@ import type { AssistantMessage, Json, Message, ToolCall } from './message.ts'
  * A model that can be asked. There is one method: a provider that cannot stream yields once.
  *
  * `stream` requests nothing before its flow is pulled, ends its request when the flow is closed or the signal aborts, and throws
- * a {@link ModelError} when the response did not come to its end.
+ * a `ModelError` when the response did not come to its end.
  */
 export interface Model {
   /** A well-known value of `gen_ai.provider.name` where there is one: `openai`, `anthropic` … */

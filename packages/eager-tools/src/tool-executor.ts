@@ -54,9 +54,9 @@ export interface ToolExecutor<Event, Item> extends AsyncDisposable {
    * same promise, which need not be awaited. It rejects with
    *
    * - {@link ModelError}: the response failed or was cut off, all its calls are discarded, and there is nothing to send back;
-   * - {@link RunAbortedError}: it was aborted;
+   * - `RunAbortedError`: it was aborted;
    * - {@link ConfigError}: a call wants an answer (`interrupt`), which needs an agent;
-   * - what else ends a run: an {@link AgentError} of a tool or middleware.
+   * - what else ends a run: an `AgentError` of a tool or middleware.
    *
    * `reason`: how it ended, if you know better than its events. Core's model events do not say it; see
    * {@link createToolExecutor}.
