@@ -54,7 +54,10 @@ const examples = globSync('examples/**/*.ts', { exclude: ['**/node_modules/**', 
   .filter((file) => asked.length === 0 || asked.some((name) => file.endsWith(`/${name}.ts`)))
   .sort()
 const unknown = asked.filter((name) => !examples.some((file) => file.endsWith(`/${name}.ts`)))
-if (unknown.length > 0) throw new Error(`there is no example ${unknown.join(', ')}`)
+if (unknown.length > 0) {
+  console.error(`error: there is no example ${unknown.join(', ')} (examples/README.md lists them)`)
+  process.exit(2)
+}
 
 await using standIn = await serveStandIn()
 const jobs = examples.flatMap((file) => jobsOf(file, standIn.url))

@@ -17,7 +17,7 @@ async function setup(start: () => Promise<ModelServer>): Promise<ModelServer> {
   return server
 }
 
-test.for(places)('in $place, each loaded script has an URL, requests and a log of its own', async ({ start }) => {
+test.for(places)('in $place, each loaded script has a URL, requests and a log of its own', async ({ start }) => {
   const server = await setup(start)
   const one = await server.load({ script: [respond(say('one'))] })
   const two = await server.load({ script: [respond(say('two')), respond(say('more'))] })

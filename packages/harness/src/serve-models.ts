@@ -31,7 +31,7 @@ export interface Served extends AsyncDisposable {
 }
 
 export interface ModelServer extends Served {
-  /** Serves another script, at an URL of its own. */
+  /** Serves another script, at a URL of its own. */
   load(options: ServedOptions): Promise<Served>
   /** Closes the server and every connection. */
   close(): Promise<void>

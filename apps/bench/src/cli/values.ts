@@ -49,7 +49,7 @@ export function collected<Value>(
 export function url(example: string): (text: string) => string {
   return (text) => {
     if (!/^https?:/.test(text) || !URL.canParse(text)) {
-      throw new InvalidArgumentError(`It takes an URL such as ${example}.`)
+      throw new InvalidArgumentError(`It takes a URL such as ${example}.`)
     }
     return text
   }

@@ -15,7 +15,7 @@ export function isSecretPattern(value: unknown): value is SecretPattern {
   return isRecord(value) && typeof value.kind === 'string' && value.pattern instanceof RegExp
 }
 
-/** A secret may also follow an escape: `\\n` in JSON, `%3D` in an URL. */
+/** A secret may also follow an escape: `\\n` in JSON, `%3D` in a URL. */
 const START = /(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f]{2}))/.source
 
 /** Keys of well-known services, bearer tokens, private keys in PEM, card numbers. */
