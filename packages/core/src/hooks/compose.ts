@@ -94,11 +94,10 @@ function layer<Request, Event extends Typed, Result>(
           return flow
         }
         const outside = kind.hook === 'wrapAgent'
-        return wrap(
-          request,
-          next,
-          viewOf(run, { context, source: name, hook: kind.hook, outside, own, ...(call && { call }) }),
-        )
+        const view = viewOf(run, { context, source: name, hook: kind.hook, outside, own, ...(call && { call }) })
+        const flow = wrap(request, next, view)
+        if (isFlow(flow)) return flow
+        throw new MiddlewareError(name, kind.hook, `the wrap gave back no flow; make it \`async *${kind.hook}(…)\``)
       },
       event: (event) => {
         kind.seen?.(event)
@@ -136,6 +135,11 @@ function layer<Request, Event extends Typed, Result>(
       },
     })
   }
+}
+
+/** What a wrap in JavaScript gives back is anything: a promise, of one that is an async function. */
+function isFlow(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'next' in value && 'return' in value
 }
 
 /** Core's own errors pass as they are, and so does what an abort brought about; anything else is the middleware's (C17). */
