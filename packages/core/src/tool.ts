@@ -198,9 +198,12 @@ export function tool(definition: Tool): Tool {
   return definition
 }
 
-/** The tool as a model is told of it. Throws {@link ConfigError} if its schema does not say what it accepts. */
+/** The tool as a model is told of it. Throws {@link ConfigError} if its schema does not say what it accepts, or accepts no object. */
 export function definitionOf({ name, description, input }: Tool): ToolDefinition {
-  return { name, description, inputSchema: jsonSchemaOf(input, 'tools', `the input of ${name} `) }
+  const inputSchema = jsonSchemaOf(input, 'tools', `the input of ${name} `)
+  const { type = 'object' } = inputSchema
+  if (type !== 'object') throw new ConfigError('tools', `the input of ${name} must be the schema of an object`)
+  return { name, description, inputSchema }
 }
 
 type JsonSchema = ToolDefinition['inputSchema']
@@ -212,11 +215,12 @@ const jsonSchemas = new WeakMap<ToolSchema, JsonSchema>()
 export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): JsonSchema {
   let jsonSchema = jsonSchemas.get(schema)
   if (jsonSchema) return jsonSchema
+  const problem = `${what}must be a Standard Schema that gives its JSON Schema, as zod 4 schemas do`
+  if (!schema?.['~standard']?.jsonSchema) throw new ConfigError(option, problem)
   try {
     jsonSchema = schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' }) as JsonSchema
   } catch (error) {
-    const problem = 'must be a Standard Schema that gives its JSON Schema, as zod 4 schemas do'
-    throw new ConfigError(option, `${what}${problem}: ${messageOf(error)}`)
+    throw new ConfigError(option, `${problem}: ${messageOf(error)}`)
   }
   jsonSchemas.set(schema, jsonSchema)
   return jsonSchema

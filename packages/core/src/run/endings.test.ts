@@ -10,6 +10,7 @@ import {
   type Message,
   type Middleware,
   type Model,
+  type Tool,
   tool,
 } from '../index.ts'
 import { call, collect, fail, respond, say, scriptedModel, wait } from '../testing.ts'
@@ -28,6 +29,20 @@ test('a tool whose schema has no JSON Schema is refused at construction (A2)', (
   const make = () => createAgent({ model: scriptedModel([]), tools: [odd] })
   expect(make).toThrow(ConfigError)
   expect(make).toThrow('odd')
+})
+
+const NO_SCHEMA = 'the input of odd must be a Standard Schema that gives its JSON Schema, as zod 4 schemas do'
+const wrongInputs: readonly (readonly [string, unknown, string])[] = [
+  ['is not there', undefined, NO_SCHEMA],
+  ['is JSON Schema', { type: 'object' }, NO_SCHEMA],
+  ['gives no JSON Schema', { '~standard': { version: 1, vendor: 'zod', validate: () => ({}) } }, NO_SCHEMA],
+  ['holds what JSON has not', z.object({ at: z.date() }), `${NO_SCHEMA}: Date cannot be represented in JSON Schema`],
+  ['is no object', z.string(), 'the input of odd must be the schema of an object'],
+]
+
+test.for(wrongInputs)('a tool whose input %s is refused in words of its author (A2)', ([, input, message]) => {
+  const odd = { name: 'odd', description: 'o', input, execute: () => 'ok' } as Tool
+  expect(() => createAgent({ model: scriptedModel([]), tools: [odd] })).toThrow(new ConfigError('tools', message))
 })
 
 test('an error about the history carries the history as it was (A15, A24)', async () => {
