@@ -57,7 +57,7 @@ export const explain: Explain = (thrown) => {
   }
   if (thrown instanceof IdleError) return explanation(thrown, 'idle_timeout', true)
   if (thrown instanceof SyntaxError) return explanation(thrown, 'invalid_chunk', true)
-  if (isTransportError(thrown)) return explanation(thrown, 'connection', true)
+  if (isTransportError(thrown)) return ofConnection(thrown)
   return explanation(thrown, 'unknown', false)
 }
 
@@ -86,11 +86,30 @@ function ofStatus(thrown: ApiError, status: number): Explanation {
 
 function ofStream(thrown: ApiError): Explanation {
   // A connection that failed has no body; one that timed out, or that the client gave up, neither.
-  if (thrown.error === undefined) return explanation(thrown, 'connection', true)
+  if (thrown.error === undefined) return ofConnection(thrown)
   const { code, type, message } = bodyOf(thrown)
   const status = statusOf(code) ?? statusOf(type)
   const retryable = status !== undefined && isRetryable(status, code)
   return { ...explanation(thrown, code ?? type ?? 'unknown', retryable), ...defined({ message, status }) }
+}
+
+/** The clients say `Connection error.` and `fetch` says `fetch failed`: what failed is in their causes. */
+function ofConnection(thrown: unknown): Explanation {
+  const told = explanation(thrown, 'connection', true)
+  const root = rootOf(thrown)
+  if (told.message.includes(root)) return told
+  return { ...told, message: `${told.message.replace(/\.$/, '')}: ${root}` }
+}
+
+/** What the innermost cause says; one that says nothing, as of several addresses none of which answers, has a code. */
+function rootOf(thrown: unknown): string {
+  let root = ''
+  let cause = thrown
+  for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth += 1) {
+    root = messageOf(cause) || ('code' in cause ? String(cause.code) : root)
+    cause = cause.cause
+  }
+  return root
 }
 
 function explanation(thrown: unknown, code: string, retryable: boolean): Explanation {
@@ -117,6 +136,9 @@ function bodyOf({ error }: ApiError): ErrorBody {
 function wordOf(value: unknown): string | undefined {
   return typeof value === 'number' || (typeof value === 'string' && value !== '') ? String(value) : undefined
 }
+
+/** Causes may go round in a circle. */
+const MAX_CAUSES = 5
 
 /** What the codes of errors inside a stream would have been as a status. */
 const STATUS_OF_CODE: Readonly<Record<string, number>> = {

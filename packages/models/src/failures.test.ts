@@ -135,7 +135,8 @@ test.each(wires)('$name: a connection that fails or breaks is retryable (J2)', a
   const refused = await failureOf(
     ask(wire.model(() => Promise.reject(new TypeError('fetch failed', { cause: reset })))),
   )
-  expect(refused).toMatchObject({ name: 'ModelError', code: 'connection', retryable: true })
+  const message = 'Connection error: read ECONNRESET'
+  expect(refused).toMatchObject({ name: 'ModelError', code: 'connection', retryable: true, message })
 
   const events = new TextEncoder().encode(sse(wire, wire.hello.slice(0, wire.cut)))
   const broken = async () => {
@@ -152,6 +153,7 @@ test.each(wires)('$name: a connection that fails or breaks is retryable (J2)', a
   expect(await failureOf(ask(wire.model(broken)))).toMatchObject({
     name: 'ModelError',
     code: 'connection',
+    message: 'terminated: read ECONNRESET',
     retryable: true,
     partial: { content: hello },
   })
@@ -228,6 +230,22 @@ test.each(wires)(
     const failure = await failureOf(ask(model(fetch), { settings }))
     expect(failure).toBeInstanceOf(ModelError)
     expect(failure).toMatchObject({ code: 'unknown', retryable: false })
+  },
+)
+
+test.each(wires)(
+  '$name: a connection that fails says what failed, by its code if need be, and once (J2)',
+  async (wire) => {
+    const message = async (cause: unknown) => {
+      const failed = await failureOf(ask(wire.model(() => Promise.reject(new TypeError('fetch failed', { cause })))))
+      return failed instanceof Error ? failed.message : failed
+    }
+    const nobody = Object.assign(new AggregateError([], ''), { code: 'ECONNREFUSED' })
+    expect(await message(nobody)).toBe('Connection error: ECONNREFUSED')
+    const round = new Error('round and round')
+    round.cause = round
+    expect(await message(round)).toBe('Connection error: round and round')
+    expect(await message(undefined)).toBe('Connection error: fetch failed')
   },
 )
 
