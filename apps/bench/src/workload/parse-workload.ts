@@ -24,8 +24,9 @@ function parsed(text: string, file: string): unknown {
 
 type Issue = z.core.$ZodIssue
 
-/** Of a choice the alternative that fits best says what is wrong. */
+/** Of a choice the alternative that fits best says what is wrong, of a key its own schema. */
 function innermost(issue: Issue): Issue {
+  if (issue.code === 'invalid_key') return { ...issue, message: issue.issues[0]?.message ?? issue.message }
   if (issue.code !== 'invalid_union' || issue.message !== 'Invalid input') return issue
   const [best] = issue.errors.toSorted((a, b) => a.length - b.length)
   const [first] = best ?? []

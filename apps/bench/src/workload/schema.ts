@@ -12,6 +12,8 @@ const words = z.union([z.string().min(1), z.int().min(1).max(100_000)], {
 
 const effect = z.enum(EFFECTS)
 
+const toolName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'no tool name: [A-Za-z0-9_-]{1,64}')
+
 const tool = z.strictObject({
   ms: milliseconds.describe('How long a call takes, in milliseconds.'),
   effect: effect
@@ -48,7 +50,7 @@ export const WORKLOAD_SCHEMA = z
         tokensPerSecond: z.number().min(0.1).max(100_000).describe('From then on.'),
       })
       .describe('How fast the model speaks.'),
-    tools: z.record(z.string().min(1), tool).describe('The tools, by name. They take their time and do nothing.'),
+    tools: z.record(toolName, tool).describe('The tools, by name. They take their time and do nothing.'),
     turns: z
       .array(z.array(z.union([say, think, call, wait])).min(1))
       .min(1)

@@ -89,6 +89,7 @@ test.each([
     { ...ok, tools: { look: { ms: 1, effect: 'none' } } },
     'mine.json: tools.look.effect: Invalid option: expected one of',
   ],
+  [{ ...ok, tools: { 'look up': { ms: 1 } } }, 'mine.json: tools.look up: no tool name: [A-Za-z0-9_-]{1,64}'],
   [
     { ...ok, turns: [[{ call: 'lok' }], [{ say: 'a' }]] },
     'mine.json: turns[0][0].call: there is no tool lok; there are look',
