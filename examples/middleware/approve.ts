@@ -1,7 +1,7 @@
 // Two orders wait for a word: the run stops with both questions, and a resume, in any process, brings the answers. With a key in
 // the environment it asks the real model; without, a mocked endpoint.
 
-import { createAgent, type Json, tool } from '@meanwhile/core'
+import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say } from '@meanwhile/core/testing'
 import { type Approval, type ApprovalQuestion, approve } from '@meanwhile/middleware'
 import { z } from 'zod'
@@ -31,7 +31,7 @@ function decide({ tool, input }: ApprovalQuestion): Approval {
 
 const { interrupts = [], checkpoint, text } = await agent.run('Order two soups and forty lobsters, both at once.')
 if (!checkpoint) throw new Error(`it did not ask: ${text}`)
-const answers = interrupts.map(({ id, payload }) => [id, decide(payload as Json & ApprovalQuestion)] as const)
+const answers = interrupts.map(({ id, payload }) => [id, decide(payload as ApprovalQuestion)] as const)
 const result = await agent.resume(checkpoint, Object.fromEntries(answers)).result
 for (const message of result.messages) if (message.role === 'tool') console.log(message.content)
 console.log(result.text)

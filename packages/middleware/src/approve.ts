@@ -32,8 +32,8 @@ export interface ApproveOptions {
   readonly remember?: 'never' | 'run'
 }
 
-/** What is asked: the payload of the interrupt. */
-export interface ApprovalQuestion {
+/** What is asked: the payload of the interrupt, `payload as ApprovalQuestion`. It is JSON, which no interface is to TypeScript. */
+export type ApprovalQuestion = {
   readonly tool: string
   readonly input: Json
   /** The id that the call has in the history. */
