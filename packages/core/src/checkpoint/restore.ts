@@ -42,8 +42,9 @@ export interface Resumed {
 export async function restore(run: RunState, { from, answers, rerun }: Resumption): Promise<Checkpoint> {
   const checkpoint = checkedCheckpoint(typeof from === 'string' ? await load(run, from) : from)
   const { agent, runId } = checkpoint
-  if (agent !== (run.config.name ?? null) || runId !== run.id)
-    throw new CheckpointMismatchError(run.id, `it is of run ${runId} of agent ${agent ?? '(without a name)'}`)
+  const { name = null } = run.config
+  if (runId !== run.id) throw new CheckpointMismatchError(run.id, `it is of run ${runId}`)
+  if (agent !== name) throw new CheckpointMismatchError(run.id, `it is of ${named(agent)}, and this is ${named(name)}`)
   const given = checkedAnswers(answers)
   const unknown = Object.keys(given).filter((id) => checkpoint.interrupts.every((pending) => pending.id !== id))
   if (unknown.length > 0) throw new UnknownInterruptError(unknown)
@@ -98,6 +99,8 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   await run.saver.now()
   if (run.asking) throw run.asking.interrupt
 }
+
+const named = (agent: string | null) => (agent === null ? 'an agent without a name' : `agent ${agent}`)
 
 /** Of a run inside this one its own agent's are checked when that is resumed. */
 function checkAsker(run: RunState, address: Address): void {

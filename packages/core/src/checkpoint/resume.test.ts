@@ -382,7 +382,8 @@ test('a newer format, another agent and a missing tool are refused each with its
   const named = agentOf([], { name: 'other' }).agent
   const others = await named.resume(checkpoint).result.catch((error: unknown) => error)
   expect(others).toBeInstanceOf(CheckpointMismatchError)
-  expect(others).toMatchObject({ id })
+  const whose = 'it is of agent travel, and this is agent other'
+  expect(others).toMatchObject({ id, message: `checkpoint "${id}": ${whose}` })
   // A catcher need not know which of them it is.
   for (const error of [later, others]) expect(error).toBeInstanceOf(CheckpointError)
   const bare = agentOf([], { tools: [] })
