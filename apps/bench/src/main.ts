@@ -12,7 +12,6 @@ import { overhead } from './overhead/overhead.ts'
 import { missed, overheadTable } from './overhead/table.ts'
 import { peersTable } from './peers/table.ts'
 import { record } from './record.ts'
-import { reportOf } from './report/report.ts'
 import { type Results, UNITS } from './results.ts'
 import { tableOf } from './table.ts'
 import { type Timed, timedRuns } from './timed-runs.ts'
@@ -72,13 +71,19 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
     const data = { units: UNITS, ...environment, ...rest, bars, results: entries }
     await writeFile(json, `${JSON.stringify(data, null, 2)}\n`)
   }
-  if (report !== undefined) await writeFile(report, reportOf(results))
+  if (report !== undefined) await writeReport(report, results)
   const traces = options.traces !== undefined && spans !== undefined ? traceFiles(options.traces, spans) : []
   for (const { path, text } of traces) await writeFile(path, text)
   const written = [json, report, ...traces.map(({ path }) => path)].filter((file) => file !== undefined)
   if (written.length > 0) console.log(`Written: ${new Intl.ListFormat('en').format(written)}`)
   const forbidden = results.faults !== undefined && forbiddenOf(sumOfCells(results.faults).rules.ours) > 0
   return forbidden || entries.some(({ failed }) => failed.length > 0) ? 1 : 0
+}
+
+/** What draws is not there before all is measured: it takes memory, and time to load. */
+async function writeReport(file: string, results: Results): Promise<void> {
+  const { reportOf } = await import('./report/report.ts')
+  await writeFile(file, reportOf(results))
 }
 
 async function measured(options: BenchOptions, signal: AbortSignal): Promise<Results & Pick<Timed, 'spans'>> {

@@ -8,6 +8,9 @@ import type { Scenario, ScenarioCall } from './scenario.ts'
 
 export type ScenarioId = 'a' | 'b' | 'c' | 'd50' | 'd100' | 'd200' | 'e' | 'f' | 'g'
 
+/** The scenarios that are alike but for the size of their arguments. */
+export const ARGUMENT_KB = { d50: 50, d100: 100, d200: 200 } as const satisfies Partial<Record<ScenarioId, number>>
+
 const INPUT = z.object({ key: z.string(), content: z.string() })
 
 const PACE: Pace = { firstToken: 20, betweenTokens: 20 }
@@ -40,9 +43,9 @@ export const SCENARIOS: Readonly<Record<ScenarioId, Scenario>> = {
     calls: Array.from({ length: 8 }, (_, i) => small(i, { toolMs: 150, fragments: 12, content: 40 })),
     pace: PACE,
   }),
-  d50: step({ ...large('d50', 50), before: 5 }),
-  d100: step({ ...large('d100', 100), before: 5 }),
-  d200: step({ ...large('d200', 200), before: 5 }),
+  d50: step({ ...large('d50'), before: 5 }),
+  d100: step({ ...large('d100'), before: 5 }),
+  d200: step({ ...large('d200'), before: 5 }),
   e: speech(),
   f: step({
     id: 'f',
@@ -133,7 +136,8 @@ function small(
   return { id: `call_${index + 1}`, input, fragments, toolMs }
 }
 
-function large(id: ScenarioId, kilobytes: number): Omit<Parts, 'before'> {
+function large(id: keyof typeof ARGUMENT_KB): Omit<Parts, 'before'> {
+  const kilobytes = ARGUMENT_KB[id]
   const bytes = kilobytes * 1000
   return {
     id,

@@ -1,7 +1,7 @@
 /** What things are called on the page. */
 
 import type { WireName } from '@meanwhile/harness/server'
-import type { Mode } from '../modes.ts'
+import { isMode, type Mode, type Way } from '../modes.ts'
 
 export const WIRE_TITLES: Readonly<Record<WireName, string>> = {
   'openai-chat': 'OpenAI Chat',
@@ -14,4 +14,9 @@ export const MODE_HEADINGS: Readonly<Record<Mode, string>> = {
   parallel: 'Parallel after the stream',
   eager: 'Eager',
   floor: 'Bare loop',
+}
+
+/** Libraries of others are called what their packages are. */
+export function wayTitle(way: Way): string {
+  return isMode(way) ? MODE_HEADINGS[way] : way
 }

@@ -17,7 +17,7 @@ test('the report says what was saved, draws it, and shows the figures', () => {
   expect(page).toContain('<h1>Answers come 33 % sooner</h1>')
   expect(page).toContain('they save 950 ms in f')
   expect(page).toContain('950 ms saved')
-  expect(page.match(/<svg class="timeline"/g)).toHaveLength(1)
+  expect(page.match(/<svg class="chart \w+"/g)).toEqual(['<svg class="chart wide"', '<svg class="chart narrow"'])
   expect(page).toContain('Eager: 1,915 ms, 1 of 1 tools started before the end of the stream, 950 ms saved.')
   expect(page).toContain('<td>+948</td><td>0.1 % ✓</td>')
   expect(page).toContain('<th scope="row">Anthropic Messages</th>')
@@ -25,14 +25,36 @@ test('the report says what was saved, draws it, and shows the figures', () => {
 
 test('the report needs nothing but itself: no script, no address to fetch', () => {
   const page = reportOf(results())
-  expect(page).not.toMatch(/<script|<link|<img|@import|https?:|\/\/[a-z]|src=|url\((?!"#)/i)
+  expect(page).not.toMatch(/<script|<link|<img|@import|https?:|\/\/[a-z]|src=|url\((?!"?#)/i)
 })
 
 test('foreign words in the report are text, not markup', () => {
   const bad = '<script>alert("1")</script>'
-  const page = reportOf(results({ cpu: bad, failed: [bad] }))
+  const all = results({ cpu: bad, failed: [bad] })
+  const cells = all.cells.map((cell) => ({ ...cell, entry: { ...cell.entry, title: bad } }))
+  const page = reportOf({ ...all, cells })
   expect(page).not.toContain('<script>')
-  expect(page.split('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;')).toHaveLength(3)
+  // The processor, the failure, and the title: of its tile, its picture (drawn twice), and its rows.
+  expect(page.split('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;')).toHaveLength(1 + 2 + 1 + 3 + 1)
+})
+
+test('no two things on the page have one id', () => {
+  const ids = [...reportOf(grown()).matchAll(/ id="([^"]*)"/g)].map(([, id]) => id)
+  expect(ids).toEqual([...new Set(ids)])
+  expect(ids).toContain('growth-chart-narrow-desc')
+})
+
+test('CPU time over the size of the arguments is drawn, told, and a table', () => {
+  const page = reportOf(grown())
+  expect(page).toContain(
+    'Anthropic Messages, Eager: 30 ms at 50 KB, 60 ms at 100 KB. Anthropic Messages, Bare loop: 20 ms at 50 KB, 40 ms at 100 KB.</desc>',
+  )
+  expect(page).toContain('<tr><th scope="row">Anthropic Messages</th><td>Eager</td><td>30</td><td>60</td></tr>')
+})
+
+test('of one size there is nothing to grow', () => {
+  const all = grown()
+  expect(reportOf({ ...all, cells: all.cells.filter(({ entry }) => entry.scenario === 'd50') })).not.toContain('Growth')
 })
 
 test('failed runs are shown, and a mode in which all failed has no figures', () => {
@@ -122,6 +144,16 @@ function results({ cpu = 'A processor', failed = [] as string[] } = {}): Results
       cell('eager', 1_915, 361),
     ],
   }
+}
+
+/** Of two sizes. */
+function grown(): Results {
+  const one = (scenario: string, mode: Mode, cpuUserMs: number): Cell => ({
+    entry: { ...entry(mode, 70), scenario, timing: 'at-once', cpuUserMs },
+    typical: timeline(70, 10),
+  })
+  const cells = [one('d50', 'eager', 30), one('d50', 'floor', 20), one('d100', 'eager', 60), one('d100', 'floor', 40)]
+  return { ...results(), cells }
 }
 
 function cell(mode: Mode, wallMs: number, entered: number): Cell {

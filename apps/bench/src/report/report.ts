@@ -5,6 +5,7 @@ import { failuresOf } from '../notes.ts'
 import type { Entry, Results } from '../results.ts'
 import { faults } from './faults.ts'
 import { figures } from './figures.ts'
+import { growthSection } from './growth.ts'
 import { Html, html } from './html.ts'
 import { method } from './method.ts'
 import { peersSection } from './peers.ts'
@@ -32,6 +33,7 @@ ${failures(entries)}
 ${timelines(cells)}
 ${entries.length > 0 ? figures(entries) : undefined}
 ${results.peers && peersSection(entries, results.peers)}
+${growthSection(entries)}
 ${results.faults && faults(results.faults)}
 ${method(entries, results)}
 </main>

@@ -5,8 +5,10 @@ import { comparisonsOf, type Label } from '../comparison.ts'
 import { MODES } from '../modes.ts'
 import type { Cell } from '../results.ts'
 import { type Html, html } from './html.ts'
+import type { Lane } from './lane.ts'
+import { legend } from './legend.ts'
 import { WIRE_TITLES } from './names.ts'
-import { type Lane, timelineOf } from './timeline.ts'
+import { timelineOf } from './timeline.ts'
 
 export function timelines(cells: readonly Cell[]): Html | undefined {
   const wires = [...new Set(cells.map(({ entry }) => entry.wire))]
@@ -17,7 +19,7 @@ export function timelines(cells: readonly Cell[]): Html | undefined {
   return html`<section aria-labelledby="timelines">
 <h2 id="timelines">Where the time goes</h2>
 ${wires.length > 1 ? chooser(wires) : undefined}
-${legend(cells)}
+${legend(cells.some(({ typical }) => typical?.bound !== undefined))}
 ${figures}
 </section>`
 }
@@ -54,16 +56,3 @@ function lanesOf(id: string, wire: WireName, cells: readonly Cell[]): readonly L
     return cell?.typical ? [{ mode, entry: cell.entry, timeline: cell.typical }] : []
   })
 }
-
-function legend(cells: readonly Cell[]): Html {
-  const hasBound = cells.some(({ typical }) => typical?.bound !== undefined)
-  return html`<ul class="legend">
-<li><svg width="26" height="12" aria-hidden="true"><rect class="stream" width="26" height="12" rx="2"/><path class="tokens" d="M4.5 2v8M10.5 2v8M16.5 2v8M22.5 2v8"/></svg> the model speaks, a tick per write</li>
-<li><svg width="26" height="12" aria-hidden="true"><circle class="ready" cx="3" cy="6" r="2.5"/><line class="wait" x1="3" x2="26" y1="6" y2="6"/></svg> arguments complete, tool waits</li>
-<li><svg width="26" height="12" aria-hidden="true"><rect class="call" y="2" width="26" height="8" rx="2"/></svg> tool works</li>
-${hasBound ? BOUND : undefined}
-<li><svg width="26" height="12" aria-hidden="true"><rect class="saved" width="26" height="12" rx="2"/></svg> saved against parallel</li>
-</ul>`
-}
-
-const BOUND = html`<li><svg width="26" height="12" aria-hidden="true"><line class="bound" x1="13" x2="13" y1="0" y2="12"/></svg> physical bound: no run can be shorter</li>`

@@ -1,0 +1,36 @@
+/** How the CPU time of a run grows with the size of its arguments: what is drawn, and told in words and figures. */
+
+import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
+import { WAYS, type Way } from '../modes.ts'
+import type { Entry } from '../results.ts'
+import { ARGUMENT_KB } from '../scenarios.ts'
+
+export interface GrowthPoint {
+  readonly wire: WireName
+  readonly way: Way
+  readonly kilobytes: number
+  readonly cpuMs: number
+}
+
+/** Whatever was measured at two sizes or more, on one wire in one way. */
+export interface Growth {
+  readonly wire: WireName
+  readonly way: Way
+  /** From the smallest size on. */
+  readonly points: readonly GrowthPoint[]
+}
+
+export function growthOf(entries: readonly Entry[]): readonly Growth[] {
+  const points = pointsOf(entries)
+  return WIRE_NAMES.flatMap((wire) =>
+    WAYS.map((way) => ({ wire, way, points: points.filter((point) => point.wire === wire && point.way === way) })),
+  ).filter((growth) => growth.points.length > 1)
+}
+
+function pointsOf(entries: readonly Entry[]): readonly GrowthPoint[] {
+  return Object.entries(ARGUMENT_KB).flatMap(([id, kilobytes]) =>
+    entries.flatMap(({ scenario, wire, mode, cpuUserMs }) =>
+      scenario === id && cpuUserMs !== null ? [{ wire, way: mode, kilobytes, cpuMs: cpuUserMs }] : [],
+    ),
+  )
+}

@@ -1,0 +1,40 @@
+/** Whether twice the arguments take twice the time, as a picture and as a table. */
+
+import { milliseconds, NONE } from '../format.ts'
+import type { Entry } from '../results.ts'
+import { growthChart } from './growth-chart.ts'
+import { type Growth, growthOf } from './growth-points.ts'
+import { type Html, html } from './html.ts'
+import { WIRE_TITLES, wayTitle } from './names.ts'
+
+/** Nothing, unless two sizes were measured at least. */
+export function growthSection(entries: readonly Entry[]): Html | undefined {
+  const growths = growthOf(entries)
+  if (growths.length === 0) return undefined
+  return html`<section aria-labelledby="growth">
+<h2 id="growth">Growth with the arguments</h2>
+<p>CPU time of a run in which the model sends one call’s arguments as fast as it can. On a straight line twice the arguments take twice the time.</p>
+<figure>
+${growthChart(growths)}
+<details><summary>The same as a table</summary>
+${table(growths)}
+</details>
+</figure>
+</section>`
+}
+
+function table(growths: readonly Growth[]): Html {
+  const sizes = [...new Set(growths.flatMap(({ points }) => points.map(({ kilobytes }) => kilobytes)))]
+  return html`<div class="scroll" role="region" aria-labelledby="growth-table" tabindex="0">
+<table>
+<caption id="growth-table">Median CPU time by the size of the arguments, in milliseconds</caption>
+<thead><tr><th scope="col">Wire</th><th scope="col">Way</th>${sizes.map((size) => html`<th scope="col">${size} KB</th>`)}</tr></thead>
+<tbody>${growths.map((growth) => row(growth, sizes))}</tbody>
+</table>
+</div>`
+}
+
+function row({ wire, way, points }: Growth, sizes: readonly number[]): Html {
+  const cells = sizes.map((size) => points.find(({ kilobytes }) => kilobytes === size)?.cpuMs)
+  return html`<tr><th scope="row">${WIRE_TITLES[wire]}</th><td>${wayTitle(way)}</td>${cells.map((ms) => html`<td>${ms === undefined ? NONE : milliseconds(ms)}</td>`)}</tr>\n`
+}
