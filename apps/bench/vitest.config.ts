@@ -1,4 +1,4 @@
-import { defineProject } from 'vitest/config'
+import { configDefaults, defineProject } from 'vitest/config'
 
 export default defineProject({
   resolve: { conditions: ['@meanwhile/source'] },
@@ -6,6 +6,7 @@ export default defineProject({
   test: {
     name: 'bench',
     include: ['src/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, 'src/**/*.browser.test.ts'],
     environment: 'node',
     // On a busy machine a test may take long, and is no worse for it.
     testTimeout: 20_000,

@@ -44,15 +44,16 @@ export const PIXELS = { type: 'identity' } as const
 
 const { document } = parseHTML('<html></html>')
 
-/** Without the style sheet that Plot gives each picture: style.css has it once. */
 function inside(options: PlotOptions): Html {
   const drawn: Element = plot({ ...options, document })
-  drawn.querySelector('style')?.remove()
+  // Plot gives each picture a style sheet, which style.css has once, and its parts names, which a part of a picture cannot have.
+  for (const style of drawn.querySelectorAll('style')) style.remove()
+  for (const part of drawn.querySelectorAll('[aria-label]')) part.removeAttribute('aria-label')
   return new Html(drawn.innerHTML)
 }
 
 /** As much of the DOM as is needed. */
 interface Element {
   readonly innerHTML: string
-  querySelector(selector: string): { remove(): void } | null
+  querySelectorAll(selector: string): Iterable<{ remove(): void; removeAttribute(name: string): void }>
 }

@@ -17,6 +17,7 @@ import type { Mode } from '../modes.ts'
 import type { Entry } from '../results.ts'
 import { type Html, html } from './html.ts'
 import { MODE_HEADINGS, WIRE_TITLES } from './names.ts'
+import { scrollingTable } from './scrolling-table.ts'
 
 export function figures(entries: readonly Entry[]): Html {
   const modes = modesOf(entries)
@@ -30,13 +31,12 @@ export function figures(entries: readonly Entry[]): Html {
   ]
   return html`<section aria-labelledby="figures">
 <h2 id="figures">The figures</h2>
-<div class="scroll" role="region" aria-labelledby="figures" tabindex="0">
-<table>
-<caption>Medians, in milliseconds${isEager ? html`<span class="more"> · more to the right →</span>` : ''}</caption>
-<thead><tr><th scope="col">Wire</th>${columns.map(({ head }) => html`<th scope="col">${head}</th>`)}</tr></thead>
-${comparisonsOf(entries).map((comparison) => group(comparison, columns))}
-</table>
-</div>
+${scrollingTable(
+  'figures-table',
+  html`Medians, in milliseconds${isEager ? html`<span class="more"> · more to the right →</span>` : ''}`,
+  html`<thead><tr><th scope="col">Wire</th>${columns.map(({ head }) => html`<th scope="col">${head}</th>`)}</tr></thead>
+${comparisonsOf(entries).map((comparison) => group(comparison, columns))}`,
+)}
 <ul>${barsOf(entries).map((bar) => html`<li${bar.met ? '' : html` class="failed"`}>${barText(bar)}</li>\n`)}</ul>
 </section>`
 }

@@ -6,6 +6,7 @@ import { growthChart } from './growth-chart.ts'
 import { type Growth, growthOf } from './growth-points.ts'
 import { type Html, html } from './html.ts'
 import { WIRE_TITLES, wayTitle } from './names.ts'
+import { scrollingTable } from './scrolling-table.ts'
 
 /** Nothing, unless two sizes were measured at least. */
 export function growthSection(entries: readonly Entry[]): Html | undefined {
@@ -25,13 +26,12 @@ ${table(growths)}
 
 function table(growths: readonly Growth[]): Html {
   const sizes = [...new Set(growths.flatMap(({ points }) => points.map(({ kilobytes }) => kilobytes)))]
-  return html`<div class="scroll" role="region" aria-labelledby="growth-table" tabindex="0">
-<table>
-<caption id="growth-table">Median CPU time by the size of the arguments, in milliseconds</caption>
-<thead><tr><th scope="col">Wire</th><th scope="col">Way</th>${sizes.map((size) => html`<th scope="col">${size} KB</th>`)}</tr></thead>
-<tbody>${growths.map((growth) => row(growth, sizes))}</tbody>
-</table>
-</div>`
+  return scrollingTable(
+    'growth-table',
+    'Median CPU time by the size of the arguments, in milliseconds',
+    html`<thead><tr><th scope="col">Wire</th><th scope="col">Way</th>${sizes.map((size) => html`<th scope="col">${size} KB</th>`)}</tr></thead>
+<tbody>${growths.map((growth) => row(growth, sizes))}</tbody>`,
+  )
 }
 
 function row({ wire, way, points }: Growth, sizes: readonly number[]): Html {

@@ -8,6 +8,7 @@ import { peerNotes } from '../peers/notes.ts'
 import type { Entry } from '../results.ts'
 import { type Html, html } from './html.ts'
 import { WIRE_TITLES } from './names.ts'
+import { scrollingTable } from './scrolling-table.ts'
 
 export function peersSection(entries: readonly Entry[], states: readonly PeerState[]): Html {
   const measured = peersOf(entries)
@@ -31,13 +32,12 @@ interface Column {
 }
 
 function table(entries: readonly Entry[], columns: readonly Column[]): Html {
-  return html`<div class="scroll" role="region" aria-labelledby="peers" tabindex="0">
-<table>
-<caption>Medians, in milliseconds</caption>
-<thead><tr><th scope="col">Wire</th>${columns.map(({ head }) => html`<th scope="col">${head}</th>`)}</tr></thead>
-${comparisonsOf(entries).map((comparison) => group(comparison, columns))}
-</table>
-</div>`
+  return scrollingTable(
+    'peers-table',
+    'Medians of theirs and ours, in milliseconds',
+    html`<thead><tr><th scope="col">Wire</th>${columns.map(({ head }) => html`<th scope="col">${head}</th>`)}</tr></thead>
+${comparisonsOf(entries).map((comparison) => group(comparison, columns))}`,
+  )
 }
 
 function group({ scenario, rows }: Comparison, columns: readonly Column[]): Html {

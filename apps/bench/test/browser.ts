@@ -1,0 +1,49 @@
+/** A browser of this machine, for tests that look at a page. Nothing is downloaded. */
+
+import { existsSync } from 'node:fs'
+import { type Browser, chromium, type LaunchOptions } from 'playwright-core'
+
+/** There is no browser, or none that starts. */
+export class NoBrowserError extends Error {
+  override readonly name = 'NoBrowserError'
+
+  constructor(cause: unknown) {
+    super(
+      'No Chromium or Chrome to test with: install one (`apt-get install chromium`, `brew install --cask chromium`), or name its program in the environment variable CHROMIUM.',
+      { cause },
+    )
+  }
+}
+
+/** With a new profile. Rejects with a {@link NoBrowserError}. */
+export async function launchBrowser(named = process.env.CHROMIUM): Promise<Browser> {
+  try {
+    return await chromium.launch({ ...program(named), args: ARGS })
+  } catch (error) {
+    throw new NoBrowserError(error)
+  }
+}
+
+/** The one that is named, a Chromium where it usually is, or Chrome, of which the library knows the places. */
+function program(named: string | undefined): LaunchOptions {
+  const found = named || CHROMIUMS.find((path) => existsSync(path))
+  return found ? { executablePath: found } : { channel: 'chrome' }
+}
+
+const CHROMIUMS: readonly string[] = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/snap/bin/chromium',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+]
+
+/** It may be root in a container, and has nothing to ask anybody. */
+const ARGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
