@@ -36,7 +36,8 @@ function cellOf(scenario: Scenario, wire: WireName, mode: Way, made: readonly Ma
   const typical = typicalOf(group, figures.wallMs)
   const { id, title, shape, timing } = scenario
   const entry = { scenario: id, title, shape, timing, wire, mode, ...figures }
-  return [{ entry, ...(typical && { typical: typical.timeline }) }]
+  const { timeline, ledger } = typical ?? {}
+  return [{ entry, ...(timeline && { typical: timeline }), ...(ledger && { ledger }) }]
 }
 
 type Figures = Omit<Entry, 'scenario' | 'title' | 'shape' | 'timing' | 'wire' | 'mode'>

@@ -35,7 +35,6 @@ function sampleOf(scenario: Scenario, log: readonly ResponseLog[], ran: Ran): Sa
   const turns = ranTurns(scenario, log, ran.tools)
   const calls = turns.flatMap((turn) => turn.calls)
   const waits = turnaroundsOf(turns)
-  const predicted = predictedBy(ran)
   return {
     wallMs: ran.ended - ran.began,
     boundMs: boundOf(turns),
@@ -46,18 +45,19 @@ function sampleOf(scenario: Scenario, log: readonly ResponseLog[], ran: Ran): Sa
       (sum, { stream, calls }) => sum + calls.filter(({ entered }) => entered < stream.end).length,
       0,
     ),
-    ...(predicted && { predicted }),
+    ...ownAccount(ran),
     cpuUserMs: ran.cpuUserMs,
     latenessMs: Math.max(...log.map(({ lateness }) => lateness)),
     timeline: timelineOf(turns, log, ran),
   }
 }
 
-/** Steps with calls alone: the others have nothing to save. */
-export function predictedBy({ savings }: Ran): Sample['predicted'] {
-  if (!savings) return undefined
-  const withCalls = savings.steps.filter(({ calls }) => calls.length > 0)
-  return { savedMs: savings.savedMs, stepsMs: withCalls.reduce((sum, { actualMs }) => sum + actualMs, 0) }
+/** What eager tools say of themselves. Steps with calls alone: the others have nothing to save. */
+export function ownAccount({ savings }: Ran): Pick<Sample, 'predicted' | 'ledger'> {
+  if (!savings) return {}
+  const ledger = savings.steps.filter(({ calls }) => calls.length > 0)
+  const stepsMs = ledger.reduce((sum, { actualMs }) => sum + actualMs, 0)
+  return { predicted: { savedMs: savings.savedMs, stepsMs }, ledger }
 }
 
 interface RanCall extends Due {

@@ -1,5 +1,6 @@
 /** What comes of a bench: one entry per scenario, wire and way, and what is to be known of them. */
 
+import type { StepSavings } from '@meanwhile/eager-tools'
 import type { WireName } from '@meanwhile/harness/server'
 import type { BenchOptions } from './cli.ts'
 import type { Environment } from './environment.ts'
@@ -83,6 +84,8 @@ export interface Cell {
   readonly entry: Entry
   /** The run whose wall-clock is nearest to the median. */
   readonly typical?: Timeline
+  /** What that run says itself that it has saved, step by step. */
+  readonly ledger?: readonly StepSavings[]
 }
 
 /** What the figures of the JSON mean: for who reads it without the report. */

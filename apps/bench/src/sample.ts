@@ -1,5 +1,7 @@
 /** What one run took. */
 
+import type { StepSavings } from '@meanwhile/eager-tools'
+
 /** All in milliseconds. What nobody can know of a run is absent: of a real endpoint that is all its server alone could tell. */
 export interface Sample {
   /** From just before the run to its result. */
@@ -15,6 +17,8 @@ export interface Sample {
   readonly early: number
   /** What an eager run says itself that it has saved against parallel, and how long its steps took by its own account. */
   readonly predicted?: { readonly savedMs: number; readonly stepsMs: number }
+  /** What that is made of: its steps with calls. */
+  readonly ledger?: readonly StepSavings[]
   /** User time of the contestant's process, other runs of the time included. */
   readonly cpuUserMs: number
   /** How late the server's latest write was. */

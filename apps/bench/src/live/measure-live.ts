@@ -4,7 +4,7 @@ import { type AgentResult, callsOf, createAgent, messageOf } from '@meanwhile/co
 import { clock } from '@meanwhile/harness/server'
 import { type ModelAccess, modelOf, NO_KEY } from '../agents.ts'
 import type { Ran, Subject } from '../contestant.ts'
-import { predictedBy } from '../measure.ts'
+import { ownAccount } from '../measure.ts'
 import { isMode, MODE_OPTIONS } from '../modes.ts'
 import { RunFailedError, type Sample } from '../sample.ts'
 import { measuredTools, measuredWork, type ToolRun } from '../tools.ts'
@@ -106,13 +106,12 @@ function checkCalls({ scenario }: LivePrompt, { messages, text }: AgentResult): 
 /** Without what only the server knows. */
 function sampleOf(ran: Ran, watched: readonly Watched[], argsDone: ReadonlyMap<string, number>): Sample {
   const { began, ended, tools, cpuUserMs } = ran
-  const predicted = predictedBy(ran)
   const isSpoken = (time: number): boolean => watched.some((one) => one.sent <= time && time < endOf(one))
   return {
     wallMs: ended - began,
     lagMs: [],
     early: tools.filter(({ entered }) => isSpoken(entered)).length,
-    ...(predicted && { predicted }),
+    ...ownAccount(ran),
     cpuUserMs,
     latenessMs: 0,
     timeline: {

@@ -16,7 +16,7 @@ ${scrollingTable(
 <tbody>
 ${faultRows(cells).map(
   ({ title, scripts, forbidden }) =>
-    html`<tr><th scope="row">${title}</th><td>${scripts}</td>${forbidden.map((text) => (text === '0' ? html`<td>0</td>` : html`<td class="failed">${text}</td>`))}</tr>\n`,
+    html`<tr><th scope="row">${title}</th><td>${scripts.toLocaleString('en')}</td>${forbidden.map((text) => (text === '0' ? html`<td>0</td>` : html`<td class="failed">${text}</td>`))}</tr>\n`,
 )}</tbody>`,
 )}
 <ul>${[...FAULT_NOTES, earlyNote(cells)].map((note) => html`<li>${note}</li>\n`)}</ul>

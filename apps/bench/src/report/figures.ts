@@ -17,7 +17,7 @@ import type { Mode } from '../modes.ts'
 import type { Entry } from '../results.ts'
 import { type Html, html } from './html.ts'
 import { MODE_HEADINGS, WIRE_TITLES } from './names.ts'
-import { scrollingTable } from './scrolling-table.ts'
+import { MORE, scrollingTable } from './scrolling-table.ts'
 
 export function figures(entries: readonly Entry[]): Html {
   const modes = modesOf(entries)
@@ -33,7 +33,7 @@ export function figures(entries: readonly Entry[]): Html {
 <h2 id="figures">The figures</h2>
 ${scrollingTable(
   'figures-table',
-  html`Medians, in milliseconds${isEager ? html`<span class="more"> · more to the right →</span>` : ''}`,
+  html`Medians, in milliseconds${isEager ? MORE : ''}`,
   html`<thead><tr><th scope="col">Wire</th>${columns.map(({ head }) => html`<th scope="col">${head}</th>`)}</tr></thead>
 ${comparisonsOf(entries).map((comparison) => group(comparison, columns))}`,
 )}

@@ -32,14 +32,9 @@ function abreast(growths: readonly Growth[]): Drawing {
 }
 
 function stacked(growths: readonly Growth[]): Drawing {
-  const panels = new Set(growths.map(({ wire }) => wire)).size
-  const height = MARGIN_TOP + panels * PANEL + MARGIN_BOTTOM
-  return {
-    ...COMMON,
-    height,
-    fy: { axis: null, padding: 0.18 },
-    marks: marksOf(growths, (wire) => ({ fy: () => wire })),
-  }
+  const marks = marksOf(growths, (wire) => ({ fy: () => wire }))
+  const fy = { axis: null, padding: 0.18, domain: wiresOf(growths) }
+  return { ...COMMON, height: MARGIN_TOP + fy.domain.length * PANEL + MARGIN_BOTTOM, fy, marks }
 }
 
 const COMMON = {

@@ -14,6 +14,7 @@ const TELEPHONE = { width: 390, height: 844 }
 const SECTIONS = [
   'Where the time goes',
   'The figures',
+  'The savings ledger',
   'Growth with the arguments',
   'Executions that the promise forbids',
   'How it was measured',
@@ -53,6 +54,15 @@ test('the report says what was saved, and has a section for all that was measure
   expect(await rowHeads(page, 'figures')).toEqual(
     Array.from({ length: 4 }, () => ['OpenAI Chat', 'Anthropic Messages']).flat(),
   )
+  expect(await rowHeads(page, 'ledger')).toEqual(
+    Array.from({ length: 2 }, () => ['OpenAI Chat', 'Anthropic Messages']).flat(),
+  )
+  expect(await page.locator('section[aria-labelledby="ledger"] td:last-child').allInnerTexts()).toEqual([
+    '6 of 6',
+    '6 of 6',
+    '3 of 3',
+    '3 of 3',
+  ])
   expect(await rowHeads(page, 'faults')).toEqual(expect.arrayContaining(['no fault', 'refusal, at every delta']))
 })
 
@@ -103,6 +113,7 @@ test('the tab key reaches all that scrolls or opens, in the order of the page', 
   const stops = [
     'radio "OpenAI Chat"',
     'region "Medians, in milliseconds',
+    'region "By their own account, in milliseconds',
     'The same as a table',
     'region "By fault, over tools of every effect"',
   ]
@@ -142,6 +153,9 @@ test('on paper the pictures are the wide ones, named by their wire, and no contr
   expect(await page.locator('.chart.narrow:visible').count()).toBe(0)
   expect(await page.locator('.chart.wide:visible').count()).toBe(5)
   expect(await page.locator('.wire:visible').allInnerTexts()).toEqual(Array.from({ length: 4 }, () => 'OpenAI Chat'))
+  // A4 less margins of a centimetre.
+  await page.setViewportSize({ width: 718, height: 1046 })
+  expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(718)
   const pdf = (await page.pdf({ format: 'A4' })).toString('latin1')
   expect(pdf.match(/\/Type \/Page\b/g)?.length).toBeGreaterThan(2)
 })

@@ -1,3 +1,4 @@
+import type { StepSavings } from '@meanwhile/eager-tools'
 import { expect, test } from 'vitest'
 import type { Mode } from '../modes.ts'
 import type { Cell, Entry, Results } from '../results.ts'
@@ -50,6 +51,19 @@ test('CPU time over the size of the arguments is drawn, told, and a table', () =
     'Anthropic Messages, Eager: 30 ms at 50 KB, 60 ms at 100 KB. Anthropic Messages, Bare loop: 20 ms at 50 KB, 40 ms at 100 KB.</desc>',
   )
   expect(page).toContain('<tr><th scope="row">Anthropic Messages</th><td>Eager</td><td>30</td><td>60</td></tr>')
+})
+
+test('the ledger has a row for each step with calls, and a step is named where there are several', () => {
+  const all = results()
+  const cells = all.cells.map((cell) =>
+    cell.entry.mode === 'eager' ? { ...cell, ledger: [step(1, 950), step(3, 0)] } : cell,
+  )
+  const page = reportOf({ ...all, cells })
+  expect(page).toContain(
+    '<th scope="row">Anthropic Messages, step 1</th><td>1,650</td><td>2,900</td><td>2,650</td><td>1,700</td><td class="gain">+950</td><td>12</td><td>1 of 2</td>',
+  )
+  expect(page).toContain('<th scope="row">Anthropic Messages, step 3</th>')
+  expect(reportOf(all)).not.toContain('ledger')
 })
 
 test('of one size there is nothing to grow', () => {
@@ -143,6 +157,21 @@ function results({ cpu = 'A processor', failed = [] as string[] } = {}): Results
       cell('parallel', 2_865, 1_660),
       cell('eager', 1_915, 361),
     ],
+  }
+}
+
+function step(step: number, savedMs: number): StepSavings {
+  const call = { callId: 'call_1', tool: 'run_task', durationMs: 1_000, outcome: 'committed' } as const
+  return {
+    step,
+    streamMs: 1_650,
+    stoodMs: 1_651,
+    sequentialMs: 2_900,
+    parallelMs: 1_700 + savedMs,
+    actualMs: 1_700,
+    savedMs,
+    wastedMs: 12,
+    calls: [{ ...call, evidence: 'closed' }, call],
   }
 }
 

@@ -7,6 +7,7 @@ import { faults } from './faults.ts'
 import { figures } from './figures.ts'
 import { growthSection } from './growth.ts'
 import { Html, html } from './html.ts'
+import { ledgerSection } from './ledger.ts'
 import { method } from './method.ts'
 import { peersSection } from './peers.ts'
 import { headline } from './savings.ts'
@@ -32,6 +33,7 @@ ${headline(entries)}
 ${failures(entries)}
 ${timelines(cells)}
 ${entries.length > 0 ? figures(entries) : undefined}
+${ledgerSection(cells)}
 ${results.peers && peersSection(entries, results.peers)}
 ${growthSection(entries)}
 ${results.faults && faults(results.faults)}

@@ -11,3 +11,6 @@ ${rows}
 </table>
 </div>`
 }
+
+/** Behind the caption of one that does not fit a telephone. */
+export const MORE = html`<span class="more"> · more to the right →</span>`

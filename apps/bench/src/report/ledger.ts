@@ -1,0 +1,53 @@
+/** The savings ledger: what eager runs say themselves, step by step. */
+
+import type { StepSavings } from '@meanwhile/eager-tools'
+import { comparisonsOf, isPaced } from '../comparison.ts'
+import { milliseconds, signed } from '../format.ts'
+import type { Cell } from '../results.ts'
+import { type Html, html } from './html.ts'
+import { WIRE_TITLES } from './names.ts'
+import { MORE, scrollingTable } from './scrolling-table.ts'
+
+/** Nothing, unless something was measured that could be saved. */
+export function ledgerSection(cells: readonly Cell[]): Html | undefined {
+  const paced = cells.filter(({ entry, ledger }) => isPaced(entry) && ledger && ledger.length > 0)
+  if (paced.length === 0) return undefined
+  return html`<section aria-labelledby="ledger">
+<h2 id="ledger">The savings ledger</h2>
+${scrollingTable(
+  'ledger-table',
+  html`By their own account, in milliseconds${MORE}`,
+  html`<thead><tr><th scope="col">Wire</th>${HEADS.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
+${comparisonsOf(paced.map(({ entry }) => entry)).map(({ scenario }) => group(scenario, paced))}`,
+)}
+<ul>${NOTES.map((note) => html`<li>${note}</li>\n`)}</ul>
+</section>`
+}
+
+const HEADS = ['Stream', 'Calls one by one', 'Calls in parallel', 'Step', 'Saved', 'Wasted', 'Calls started early']
+
+const NOTES: readonly string[] = [
+  'Of the run nearest to the median: what result.savings gives to whoever runs an agent with eager tools, from the request on, of each step with calls.',
+  'Stream: the model had ended. Calls one by one, in parallel: the step would have ended, with the same calls after the stream. Step: it did end.',
+  'Saved: parallel less step. Wasted: how long calls ran whose results were thrown away.',
+]
+
+function group({ id, title }: { readonly id: string; readonly title: string }, cells: readonly Cell[]): Html {
+  const mine = cells.filter(({ entry }) => entry.scenario === id)
+  return html`<tbody>
+<tr><th scope="rowgroup" colspan="${HEADS.length + 1}"><span class="id">${id}</span> ${title}</th></tr>
+${mine.map(({ entry, ledger = [] }) =>
+  ledger.map((step) =>
+    row(ledger.length > 1 ? `${WIRE_TITLES[entry.wire]}, step ${step.step}` : WIRE_TITLES[entry.wire], step),
+  ),
+)}</tbody>`
+}
+
+function row(
+  title: string,
+  { streamMs, sequentialMs, parallelMs, actualMs, savedMs, wastedMs, calls }: StepSavings,
+): Html {
+  const times = [streamMs, sequentialMs, parallelMs, actualMs]
+  const early = calls.filter(({ evidence }) => evidence !== undefined).length
+  return html`<tr><th scope="row">${title}</th>${times.map((time) => html`<td>${milliseconds(time)}</td>`)}<td class="gain">${signed(savedMs)}</td><td>${milliseconds(wastedMs)}</td><td>${early} of ${calls.length}</td></tr>\n`
+}
