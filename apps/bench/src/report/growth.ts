@@ -26,15 +26,20 @@ ${table(growths)}
 
 function table(growths: readonly Growth[]): Html {
   const sizes = [...new Set(growths.flatMap(({ points }) => points.map(({ kilobytes }) => kilobytes)))]
+  const wires = [...new Set(growths.map(({ wire }) => wire))]
   return scrollingTable(
     'growth-table',
     'Median CPU time by the size of the arguments, in milliseconds',
-    html`<thead><tr><th scope="col">Wire</th><th scope="col">Way</th>${sizes.map((size) => html`<th scope="col">${size} KB</th>`)}</tr></thead>
-<tbody>${growths.map((growth) => row(growth, sizes))}</tbody>`,
+    html`<thead><tr><th scope="col">Way</th>${sizes.map((size) => html`<th scope="col">${size} KB</th>`)}</tr></thead>
+${wires.map(
+  (wire) => html`<tbody>
+<tr><th scope="rowgroup" colspan="${sizes.length + 1}">${WIRE_TITLES[wire]}</th></tr>
+${growths.filter((growth) => growth.wire === wire).map((growth) => row(growth, sizes))}</tbody>`,
+)}`,
   )
 }
 
-function row({ wire, way, points }: Growth, sizes: readonly number[]): Html {
+function row({ way, points }: Growth, sizes: readonly number[]): Html {
   const cells = sizes.map((size) => points.find(({ kilobytes }) => kilobytes === size)?.cpuMs)
-  return html`<tr><th scope="row">${WIRE_TITLES[wire]}</th><td>${wayTitle(way)}</td>${cells.map((ms) => html`<td>${ms === undefined ? NONE : milliseconds(ms)}</td>`)}</tr>\n`
+  return html`<tr><th scope="row">${wayTitle(way)}</th>${cells.map((ms) => html`<td>${ms === undefined ? NONE : milliseconds(ms)}</td>`)}</tr>\n`
 }

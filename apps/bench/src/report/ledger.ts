@@ -16,7 +16,7 @@ export function ledgerSection(cells: readonly Cell[]): Html | undefined {
 <h2 id="ledger">The savings ledger</h2>
 ${scrollingTable(
   'ledger-table',
-  html`By their own account, in milliseconds${MORE}`,
+  html`By the eager runs’ own account, in milliseconds${MORE}`,
   html`<thead><tr><th scope="col">Wire</th>${HEADS.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
 ${comparisonsOf(paced.map(({ entry }) => entry)).map(({ scenario }) => group(scenario, paced))}`,
 )}
@@ -24,12 +24,12 @@ ${comparisonsOf(paced.map(({ entry }) => entry)).map(({ scenario }) => group(sce
 </section>`
 }
 
-const HEADS = ['Stream', 'Calls one by one', 'Calls in parallel', 'Step', 'Saved', 'Wasted', 'Calls started early']
+const HEADS = ['Saved', 'Wasted', 'Step', 'Calls in parallel', 'Calls one by one', 'Stream', 'Calls started early']
 
 const NOTES: readonly string[] = [
   'Of the run nearest to the median: what result.savings gives to whoever runs an agent with eager tools, from the request on, of each step with calls.',
-  'Stream: the model had ended. Calls one by one, in parallel: the step would have ended, with the same calls after the stream. Step: it did end.',
-  'Saved: parallel less step. Wasted: how long calls ran whose results were thrown away.',
+  'Saved: calls in parallel less step. Wasted: how long calls ran whose results were thrown away.',
+  'Step: it had ended. Calls in parallel, one by one: it would have ended, with the same calls after the stream. Stream: the model had ended.',
 ]
 
 function group({ id, title }: { readonly id: string; readonly title: string }, cells: readonly Cell[]): Html {
@@ -47,7 +47,7 @@ function row(
   title: string,
   { streamMs, sequentialMs, parallelMs, actualMs, savedMs, wastedMs, calls }: StepSavings,
 ): Html {
-  const times = [streamMs, sequentialMs, parallelMs, actualMs]
+  const times = [wastedMs, actualMs, parallelMs, sequentialMs, streamMs]
   const early = calls.filter(({ evidence }) => evidence !== undefined).length
-  return html`<tr><th scope="row">${title}</th>${times.map((time) => html`<td>${milliseconds(time)}</td>`)}<td class="gain">${signed(savedMs)}</td><td>${milliseconds(wastedMs)}</td><td>${early} of ${calls.length}</td></tr>\n`
+  return html`<tr><th scope="row">${title}</th><td class="gain">${signed(savedMs)}</td>${times.map((time) => html`<td>${milliseconds(time)}</td>`)}<td>${early} of ${calls.length}</td></tr>\n`
 }

@@ -113,7 +113,7 @@ test('the tab key reaches all that scrolls or opens, in the order of the page', 
   const stops = [
     'radio "OpenAI Chat"',
     'region "Medians, in milliseconds',
-    'region "By their own account, in milliseconds',
+    'region "By the eager runs’ own account, in milliseconds',
     'The same as a table',
     'region "By fault, over tools of every effect"',
   ]
@@ -125,7 +125,7 @@ test('the tab key reaches all that scrolls or opens, in the order of the page', 
   await page.keyboard.press('Enter')
   await page.keyboard.press('Tab')
   expect(await focused(page)).toContain('region "Median CPU time by the size of the arguments, in milliseconds"')
-  expect(await page.getByRole('cell', { name: 'Bare loop' }).count()).toBe(2)
+  expect(await page.getByRole('rowheader', { name: 'Bare loop' }).count()).toBe(2)
 })
 
 test('arrow keys choose the wire', async () => {

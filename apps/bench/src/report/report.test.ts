@@ -50,7 +50,7 @@ test('CPU time over the size of the arguments is drawn, told, and a table', () =
   expect(page).toContain(
     'Anthropic Messages, Eager: 30 ms at 50 KB, 60 ms at 100 KB. Anthropic Messages, Bare loop: 20 ms at 50 KB, 40 ms at 100 KB.</desc>',
   )
-  expect(page).toContain('<tr><th scope="row">Anthropic Messages</th><td>Eager</td><td>30</td><td>60</td></tr>')
+  expect(page).toContain('<tr><th scope="row">Eager</th><td>30</td><td>60</td></tr>')
 })
 
 test('the ledger has a row for each step with calls, and a step is named where there are several', () => {
@@ -60,7 +60,7 @@ test('the ledger has a row for each step with calls, and a step is named where t
   )
   const page = reportOf({ ...all, cells })
   expect(page).toContain(
-    '<th scope="row">Anthropic Messages, step 1</th><td>1,650</td><td>2,900</td><td>2,650</td><td>1,700</td><td class="gain">+950</td><td>12</td><td>1 of 2</td>',
+    '<th scope="row">Anthropic Messages, step 1</th><td class="gain">+950</td><td>12</td><td>1,700</td><td>2,650</td><td>2,900</td><td>1,650</td><td>1 of 2</td>',
   )
   expect(page).toContain('<th scope="row">Anthropic Messages, step 3</th>')
   expect(reportOf(all)).not.toContain('ledger')
