@@ -7,7 +7,7 @@ import { timer } from '../flow/grace.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
 import type { ToolCall } from '../message.ts'
 import { record } from '../telemetry/content.ts'
-import { DISPATCH_QUEUED, TOOL_ARGUMENTS, TOOL_RESULT } from '../telemetry/semconv.ts'
+import { TOOL_ARGUMENTS, TOOL_RESULT } from '../telemetry/semconv.ts'
 import { type OpenSpan, startToolSpan } from '../telemetry/spans.ts'
 import { traced } from '../telemetry/traced.ts'
 import type { Progress } from '../tool.ts'
@@ -91,7 +91,7 @@ function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
 }
 
 function startSpan<Result>(place: InSlot<Result>, attempt: number): OpenSpan {
-  const { host, entry, call, parent, early, queued } = place
+  const { host, entry, call, parent, early } = place
   const open = startToolSpan(host.tracer, parent, () => ({
     tool: entry.tool?.name,
     callId: entry.id,
@@ -100,7 +100,7 @@ function startSpan<Result>(place: InSlot<Result>, attempt: number): OpenSpan {
     attempt,
     early,
     asked: entry.askers.flatMap(({ span }) => span?.spanContext() ?? []),
-    attributes: { [DISPATCH_QUEUED]: queued, ...host.attributes(), ...entry.attributes },
+    attributes: { ...host.attributes(), ...entry.attributes },
   }))
   record(open.span, host.capture, () => ({ [TOOL_ARGUMENTS]: () => call.input }))
   return open
