@@ -116,18 +116,20 @@ function contextOf<Result>(
   { rest }: Given,
 ): ToolContext & Partial<NeedsContext<unknown>> {
   const run = host.viewOf({ context: execution.open.context, source: tool.name, call: entry, execution })
-  return {
+  const context = {
     callId: entry.call.id,
-    get idempotencyKey() {
-      return entry.key
-    },
+    idempotencyKey: entry.key,
     attempt: execution.attempt,
     answers: host.answers(),
     signal,
     ...(run && { run }),
     ...(entry.warmUp && { warmed: entry.warmUp.use() }),
-    ...(rest && { rest: entry.status.waitFor(rest) }),
   }
+  if (!rest) return context
+  // No getter for everybody: each would have a hidden class of its own, which keeps its call until a whole garbage collection.
+  return Object.defineProperty({ ...context, rest: entry.status.waitFor(rest) }, 'idempotencyKey', {
+    get: () => entry.key,
+  })
 }
 
 /** What the function has called is cut off with it. */
