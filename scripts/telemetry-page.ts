@@ -45,7 +45,7 @@ ${spans.map(({ name, said }) => row(`\`${name}\``, ...part(said, 1, 4))).join('\
 
 ## Attributes
 
-On: the spans; run is \`invoke_agent\`, tool is \`execute_tool\`. Start: whether it is there when the span starts, for samplers. Yours
+On: the spans; run is \`invoke_agent\`, tool is \`execute_tool\`. Start: whether the span starts with it, as samplers see no other. Yours
 go on the run by \`telemetry: { attributes }\` and \`run.annotate\`, and on whatever is active by OpenTelemetry's own API.
 
 | name | on | type | start | what it says |

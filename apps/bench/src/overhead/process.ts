@@ -26,8 +26,7 @@ async function telemetry(sdk: boolean): Promise<Partial<Figures>> {
   const { shares } = await import('./share.ts')
   const { perSpan, perDelta } = await shares({ sdk })
   if (!sdk) return { untracedSpanUs: perSpan, untracedDeltaUs: perDelta }
-  const { pairs } = await import('./pairs.ts')
-  return { spanUs: perSpan, deltaUs: perDelta, pairs: await pairs() }
+  return { profiledSpanUs: perSpan, deltaUs: perDelta }
 }
 
 async function speed(): Promise<Partial<Figures>> {

@@ -15,11 +15,20 @@ test.each([
   expect(exporter.getFinishedSpans()).toHaveLength(2 * subject.spans)
 })
 
-test('a run is measured with an SDK and without, by turns, and no span is lost', async () => {
-  const { spansPerRun, without, more } = await pairs({ rounds: 3, runs: 20, warmUps: 1 })
+test('a run is measured with an SDK and without, each in its own process, and no span is lost', async () => {
+  const signal = new AbortController().signal
+  const options = { signal, execArgv: ['--conditions=@meanwhile/source'], rounds: 3, runs: 20, warmUp: 20 }
+  const { spansPerRun, without, perSpan } = await pairs(options)
   expect(spansPerRun).toBe(39)
   expect(without.median).toBeGreaterThan(0)
-  expect(more.median).toBeLessThan(10 * without.median)
+  expect(perSpan.median).toBeLessThan(without.median)
+}, 30_000)
+
+test('measuring a run stops with its signal, and so do its processes', async () => {
+  const stop = new AbortController()
+  const measured = pairs({ signal: stop.signal, execArgv: ['--conditions=@meanwhile/source'], warmUp: 1e9 })
+  setTimeout(() => stop.abort(new Error('enough')), 500)
+  await expect(measured).rejects.toThrow('a process that makes runs has ended')
 }, 30_000)
 
 test('a profile finds what spans and deltas take; with an SDK spans take more, and neither a multiple of its bar', async () => {

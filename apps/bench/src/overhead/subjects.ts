@@ -1,7 +1,7 @@
 /** The runs whose spans are measured: one with many spans, and one with many deltas. */
 
-import { createAgent, type Middleware, type Model, tool } from '@meanwhile/core'
-import { call, respond, type ScriptedResponse, say, scriptedModel } from '@meanwhile/core/testing'
+import { createAgent, type Message, type Middleware, type Model, type ToolCall, tool } from '@meanwhile/core'
+import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 import type { TracerProvider } from '@opentelemetry/api'
 import { z } from 'zod'
 
@@ -15,18 +15,21 @@ export interface Subject {
   runs(count: number, tracerProvider?: TracerProvider): Promise<void>
 }
 
-/** Six steps, in each but the last four tool calls, and in each two hooks. */
+/** Six steps, in each but the last four tool calls, and in each two hooks. The model speaks whole calls: deltas have a bar of their own. */
 export function manySpans(): Subject {
-  const script = Array.from({ length: 5 }, (_, step) =>
-    respond(
-      ...Array.from({ length: 4 }, (_, index) =>
-        call('look', { city: 'Turin' }, { id: `call-${step}-${index}`, deltas: 1 }),
-      ),
-    ),
-  )
   const hooks: Middleware = { name: 'hooks', beforeModel: () => undefined, afterModel: () => undefined }
-  const responses = [...script, respond(say('Done.', { deltas: 1 }))]
-  return { spans: 1 + 6 + 20 + 12, deltas: 21, layers: 1, runs: runsOf(responses, [hooks]) }
+  const model: Model = {
+    ...NOBODY,
+    async *stream({ messages }) {
+      const step = stepOf(messages)
+      if (step === 5) return { role: 'assistant', content: [{ type: 'text', text: 'Done.' }], finishReason: 'stop' }
+      const ids = Array.from({ length: 4 }, (_, index) => `call-${step}-${index}`)
+      const calls = ids.map((id): ToolCall => ({ type: 'tool-call', id, name: 'look', input: { city: 'Turin' } }))
+      for (const call of calls) yield { type: 'tool-call', call }
+      return { role: 'assistant', content: calls, finishReason: 'tool-calls' }
+    },
+  }
+  return { spans: 1 + 6 + 20 + 12, deltas: 0, layers: 1, runs: runsOf(model, [hooks]) }
 }
 
 /** One step, 400 words, and four wraps round the model. */
@@ -35,28 +38,29 @@ export function manyDeltas(): Subject {
     { length: 4 },
     (_, index): Middleware => ({ name: `w${index}`, wrapModel: (request, next) => next(request) }),
   )
-  const script = [respond(say(Array.from({ length: 400 }, () => 'word').join(' ')))]
-  return { spans: 1 + 1 + 4, deltas: 400, layers: 5, runs: runsOf(script, wraps) }
+  const text = Array.from({ length: 400 }, () => 'word').join(' ')
+  const model: Model = { ...NOBODY, stream: (request) => scriptedModel([respond(say(text))]).stream(request) }
+  return { spans: 1 + 1 + 4, deltas: 400, layers: 5, runs: runsOf(model, wraps) }
 }
 
-function runsOf(script: readonly ScriptedResponse[], middleware: readonly Middleware[]): Subject['runs'] {
+const NOBODY = { provider: 'none', id: 'none' }
+
+function stepOf(messages: readonly Message[]): number {
+  return messages.filter(({ role }) => role === 'assistant').length
+}
+
+function runsOf(model: Model, middleware: readonly Middleware[]): Subject['runs'] {
   const look = tool({
     name: 'look',
     description: 'Looks.',
     input: z.object({ city: z.string() }),
     execute: () => 'ok',
   })
-  const model: Model = {
-    provider: 'none',
-    id: 'none',
-    stream(request) {
-      const response = script[request.messages.filter(({ role }) => role === 'assistant').length]
-      return scriptedModel(response ? [response] : []).stream(request)
-    },
-  }
   return async (count, tracerProvider) => {
     const telemetry = tracerProvider && { telemetry: { tracerProvider } }
     const agent = createAgent({ model, tools: [look], middleware, ...telemetry })
-    for (let run = 0; run < count; run++) await agent.run('How is the weather?')
+    for (let run = 0; run < count; run++) {
+      await agent.run('How is the weather?')
+    }
   }
 }

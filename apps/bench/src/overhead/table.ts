@@ -2,7 +2,6 @@
 
 import { styleText } from 'node:util'
 import { precise } from '../format.ts'
-import type { Pairs } from './pairs.ts'
 
 export interface Figures {
   readonly runsPerSecond: number
@@ -16,9 +15,13 @@ export interface Figures {
   readonly importMs: number
   /** As a part of the time to import `ai`, the AI SDK. */
   readonly importOfAi: number
-  readonly pairs: Pairs
-  /** Microseconds of CPU. */
+  readonly spansPerRun: number
+  /** Microseconds of CPU of a run with so many spans, without an SDK. */
+  readonly without: Spread
+  /** Microseconds of CPU, as all that follow: what an SDK adds to the same run, of each span. */
   readonly spanUs: Spread
+  /** What a profile finds in OpenTelemetry and in core's telemetry, without the garbage they leave. */
+  readonly profiledSpanUs: Spread
   readonly untracedSpanUs: Spread
   readonly deltaUs: Spread
   readonly untracedDeltaUs: Spread
@@ -32,7 +35,7 @@ export interface Spread {
 }
 
 interface Bar {
-  readonly figure: Exclude<keyof Figures, 'pairs'>
+  readonly figure: Exclude<keyof Figures, 'spansPerRun' | 'without' | 'profiledSpanUs'>
   readonly title: string
   readonly unit: string
   readonly limit: number
@@ -64,8 +67,8 @@ export function missed(figures: Figures): readonly string[] {
 }
 
 export function overheadTable(figures: Figures): string {
-  const { spansPerRun, without, more } = figures.pairs
-  const run = `a run of ${spansPerRun} spans: ${inWords(without)} µs without an SDK, with one ${inWords(more)} more`
+  const { spansPerRun, without, profiledSpanUs } = figures
+  const run = `a run of ${spansPerRun} spans: ${inWords(without)} µs without an SDK; of what one adds a profile finds ${inWords(profiledSpanUs)} a span`
   return [
     ...block('Overhead of core', '2 steps, 1 tool, 50 deltas, in process, no OpenTelemetry SDK', CORE, figures),
     ...block('Overhead of spans, in CPU time', `${run}; medians, and where half of the rounds are`, SPANS, figures),

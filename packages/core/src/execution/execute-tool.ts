@@ -7,7 +7,7 @@ import { timer } from '../flow/grace.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
 import type { ToolCall } from '../message.ts'
 import { record } from '../telemetry/content.ts'
-import { DISPATCH_QUEUED, TOOL_ARGUMENTS, TOOL_RESULT } from '../telemetry/semconv.ts'
+import { TOOL_ARGUMENTS, TOOL_RESULT } from '../telemetry/semconv.ts'
 import { type OpenSpan, startToolSpan } from '../telemetry/spans.ts'
 import { traced } from '../telemetry/traced.ts'
 import type { Progress } from '../tool.ts'
@@ -27,8 +27,8 @@ export function executeTool<Result>(
   parent: Context,
 ): Flow<Progress, Result> {
   const own = new AbortController()
-  const signal = AbortSignal.any([entry.signal, own.signal])
-  const unstarted = host.halted ? AbortSignal.any([signal, host.halted]) : signal
+  const { signal } = own
+  const unstarted = [entry.signal, signal, ...(host.halted ? [host.halted] : [])]
   const flow = takeSlot({ host, entry, call, parent, own, signal, unstarted })
   return cancelable(flow, () => own.abort(wrapLeft()))
 }
@@ -44,11 +44,14 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
   const slot = await slots.take(entry, unstarted)
   let late: ReturnType<typeof timer>
   const left = () => {
-    late = timer(host.grace, () => slots.free(slot))
+    if (!entry.signal.aborted) late = timer(host.grace, () => slots.free(slot))
   }
-  own.signal.addEventListener('abort', left, { once: true })
+  // `AbortSignal.any` would leave a finalizer for each execution to the garbage collector.
+  const follow = () => own.abort(entry.signal.reason)
+  signal.addEventListener('abort', left, { once: true })
+  entry.signal.addEventListener('abort', follow, { once: true })
   try {
-    unstarted.throwIfAborted()
+    for (const stop of unstarted) stop.throwIfAborted()
     const result = yield* inSpan({ ...asked, slot, askedAt, early, queued: (performance.now() - came) / 1000 })
     host.came({ result })
     return result
@@ -57,6 +60,8 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
     if (error instanceof AgentError && !(error instanceof RunStop)) slots.keep(slot)
     throw error
   } finally {
+    entry.signal.removeEventListener('abort', follow)
+    signal.removeEventListener('abort', left)
     clearTimeout(late)
     slots.free(slot)
   }
@@ -91,7 +96,7 @@ function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
 }
 
 function startSpan<Result>(place: InSlot<Result>, attempt: number): OpenSpan {
-  const { host, entry, call, parent, early, queued } = place
+  const { host, entry, call, parent, early } = place
   const open = startToolSpan(host.tracer, parent, () => ({
     tool: entry.tool?.name,
     callId: entry.id,
@@ -100,7 +105,7 @@ function startSpan<Result>(place: InSlot<Result>, attempt: number): OpenSpan {
     attempt,
     early,
     asked: entry.askers.flatMap(({ span }) => span?.spanContext() ?? []),
-    attributes: { [DISPATCH_QUEUED]: queued, ...host.attributes(), ...entry.attributes },
+    attributes: { ...host.attributes(), ...entry.attributes },
   }))
   record(open.span, host.capture, () => ({ [TOOL_ARGUMENTS]: () => call.input }))
   return open

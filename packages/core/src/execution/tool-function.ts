@@ -24,10 +24,10 @@ export interface InSlot<Result> {
   readonly parent: Context
   /** Aborts this execution alone. */
   readonly own: AbortController
-  /** Aborted so, or with its call. */
+  /** Its signal: while it is at work it aborts with its call, too. */
   readonly signal: AbortSignal
-  /** The signal as long as the function is not entered: aborts, too, when nothing new may start. */
-  readonly unstarted: AbortSignal
+  /** Each of them stops an execution whose function is not entered: its call's, its own, and that of when nothing new may start. */
+  readonly unstarted: readonly AbortSignal[]
   readonly slot: Slot
   /** What the call was when it asked for that: since when it could be executed, and whether it was provisional. */
   readonly askedAt: number
@@ -97,7 +97,7 @@ async function saveEffect<Result>(
   record.effect = effect
   try {
     await save()
-    unstarted.throwIfAborted()
+    for (const stop of unstarted) stop.throwIfAborted()
   } catch (error) {
     record.effect = before
     throw error
@@ -116,18 +116,20 @@ function contextOf<Result>(
   { rest }: Given,
 ): ToolContext & Partial<NeedsContext<unknown>> {
   const run = host.viewOf({ context: execution.open.context, source: tool.name, call: entry, execution })
-  return {
+  const context = {
     callId: entry.call.id,
-    get idempotencyKey() {
-      return entry.key
-    },
+    idempotencyKey: entry.key,
     attempt: execution.attempt,
     answers: host.answers(),
     signal,
     ...(run && { run }),
     ...(entry.warmUp && { warmed: entry.warmUp.use() }),
-    ...(rest && { rest: entry.status.waitFor(rest) }),
   }
+  if (!rest) return context
+  // No getter for everybody: each would have a hidden class of its own, which keeps its call until a whole garbage collection.
+  return Object.defineProperty({ ...context, rest: entry.status.waitFor(rest) }, 'idempotencyKey', {
+    get: () => entry.key,
+  })
 }
 
 /** What the function has called is cut off with it. */

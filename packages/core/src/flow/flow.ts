@@ -84,17 +84,29 @@ export function map<In, Out, Result>(flow: Flow<In, Result>, change: (event: In)
 }
 
 /** A flow that is no generator: where a level only passes events on, each event would pay for one. */
-export function byHand<Event, Result>(
-  steps: Pick<Flow<Event, Result>, 'next' | 'return' | 'throw'>,
-): Flow<Event, Result> {
-  return {
-    ...steps,
-    [Symbol.asyncIterator]() {
-      return this
-    },
-    async [Symbol.asyncDispose]() {
-      await close(this)
-    },
+export function byHand<Event, Result>(steps: Steps<Event, Result>): Flow<Event, Result> {
+  return new ByHand(steps)
+}
+
+type Steps<Event, Result> = Pick<Flow<Event, Result>, 'next' | 'return' | 'throw'>
+
+class ByHand<Event, Result> implements Flow<Event, Result> {
+  readonly next: Flow<Event, Result>['next']
+  readonly return: Flow<Event, Result>['return']
+  readonly throw: Flow<Event, Result>['throw']
+
+  constructor(steps: Steps<Event, Result>) {
+    this.next = steps.next
+    this.return = steps.return
+    this.throw = steps.throw
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await close(this)
   }
 }
 

@@ -1,7 +1,7 @@
 /** The calls of a run in call order, and which of them name which resource keys: who holds back whom. */
 
 import { Line } from './line.ts'
-import type { ResourceKeys } from './resource-keys.ts'
+import { namesNone, type ResourceKeys } from './resource-keys.ts'
 
 /** A call's place in the order. */
 export interface Spot {
@@ -55,13 +55,15 @@ export class CallOrder<Call extends Spot> {
     if (!Number.isFinite(spot.number) && !spot.isAtWork) return
     this.#all.add(spot)
     if (!spot.keys) this.#unknown.add(spot)
-    else for (const [users, key] of this.#usesOf(spot.keys)) usersOf(users, key).add(spot)
+    else if (!namesNone(spot.keys)) {
+      for (const [users, key] of this.#usesOf(spot.keys)) usersOf(users, key).add(spot)
+    }
   }
 
   delete(spot: Call): void {
     this.#all.delete(spot)
     this.#unknown.delete(spot)
-    if (!spot.keys) return
+    if (!spot.keys || namesNone(spot.keys)) return
     for (const [users, key] of this.#usesOf(spot.keys)) {
       const those = usersOf(users, key)
       those.delete(spot)

@@ -40,6 +40,8 @@ export function withinKeys(keys: ResourceKeys, most: ResourceKeys): boolean {
 }
 
 export function allKeys(one: ResourceKeys, other: ResourceKeys): ResourceKeys {
+  if (namesNone(one)) return other
+  if (namesNone(other)) return one
   return { reads: new Set([...one.reads, ...other.reads]), writes: new Set([...one.writes, ...other.writes]) }
 }
 

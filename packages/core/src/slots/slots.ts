@@ -58,9 +58,9 @@ export class Slots {
     this.#turns.advance()
   }
 
-  /** Waits for a slot. Rejects with the signal's reason when it aborts before that, or when the call is stopped. */
-  async take(ticket: Ticket, signal: AbortSignal): Promise<Slot> {
-    signal.throwIfAborted()
+  /** Waits for a slot. Rejects with a signal's reason when one aborts before that, or when the call is stopped. */
+  async take(ticket: Ticket, signals: readonly AbortSignal[]): Promise<Slot> {
+    throwIfAborted(signals)
     const kept = this.#kept.get(ticket)
     if (kept) {
       this.#kept.delete(ticket)
@@ -70,16 +70,16 @@ export class Slots {
     }
     const slot: Slot = { caller: this.#open.get(ticket) ?? new Caller(ticket), claim: undefined, seated: false }
     const obstacle = this.#goes(slot)
-    if (obstacle) await this.#turns.wait(slot, obstacle, signal)
+    if (obstacle) await this.#turns.wait(slot, obstacle, signals)
     return slot
   }
 
   /**
-   * The input is checked: waits until the execution may begin. Rejects with the signal's reason when it aborts before that,
+   * The input is checked: waits until the execution may begin. Rejects with a signal's reason when one aborts before that,
    * when the call is stopped, and with what the tool's limit throws.
    */
-  async begin(slot: Slot, claim: Claim, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted()
+  async begin(slot: Slot, claim: Claim, signals: readonly AbortSignal[]): Promise<void> {
+    throwIfAborted(signals)
     const { caller } = slot
     const { ticket } = caller
     this.#taken.delete(slot)
@@ -89,12 +89,12 @@ export class Slots {
     this.#change(caller)
     const obstacle = this.#goes(slot)
     if (obstacle) this.#release(slot)
-    const turn = obstacle && this.#turns.wait(slot, obstacle, signal)
+    const turn = obstacle && this.#turns.wait(slot, obstacle, signals)
     this.advance()
     if (!turn) return
     await turn
     // An abort lets others go before it comes to all.
-    signal.throwIfAborted()
+    throwIfAborted(signals)
   }
 
   /** The call threw what ends its run: it keeps its slot until it is over, so that nothing starts in it any more (A12). */
@@ -191,4 +191,8 @@ function isAwaited({ ticket }: Caller): boolean {
 
 function stands({ ticket }: Caller): boolean {
   return !ticket.aside && !ticket.provisional
+}
+
+function throwIfAborted(signals: readonly AbortSignal[]): void {
+  for (const signal of signals) signal.throwIfAborted()
 }

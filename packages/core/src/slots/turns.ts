@@ -38,8 +38,8 @@ export class Turns {
     this.#judge = judge
   }
 
-  /** Waits until the execution goes. Rejects with the signal's reason when it aborts before that. */
-  async wait(slot: Slot, obstacle: Obstacle, signal: AbortSignal): Promise<void> {
+  /** Waits until the execution goes. Rejects with a signal's reason when one aborts before that. */
+  async wait(slot: Slot, obstacle: Obstacle, signals: readonly AbortSignal[]): Promise<void> {
     const { waiting, ticket } = slot.caller
     const seatNumber = ticket.seat?.arrive() ?? 0
     await new Promise<void>((resolve, reject) => {
@@ -47,7 +47,7 @@ export class Turns {
         waiter.leave()
         waiting.delete(waiter)
         this.#all.delete(waiter)
-        signal.removeEventListener('abort', abort)
+        for (const signal of signals) signal.removeEventListener('abort', abort)
       }
       const waiter: Waiter = {
         slot,
@@ -63,8 +63,8 @@ export class Turns {
         },
         leave: () => undefined,
       }
-      const abort = () => waiter.fail(signal.reason)
-      signal.addEventListener('abort', abort, { once: true })
+      const abort = (event: Event) => waiter.fail((event.target as AbortSignal).reason)
+      for (const signal of signals) signal.addEventListener('abort', abort, { once: true })
       waiting.add(waiter)
       this.#all.add(waiter)
       this.#stand(waiter, obstacle)

@@ -5,7 +5,7 @@
  * which is not for libraries. `meanwhile.*`: ours; durations are in seconds.
  *
  * Of a span: `span · kind · parent · from when to when`. Of an attribute: `spans · type · meaning`, with `later` behind the
- * type where it is not there when the span starts. Of a metric: `kind · unit · attributes · meaning`.
+ * type where the span does not start with it, so that samplers do not see it. Of a metric: `kind · unit · attributes · meaning`.
  */
 
 export const SCOPE = '@meanwhile/core'
@@ -50,21 +50,21 @@ export const PROVIDER = 'gen_ai.provider.name'
 export const REQUEST_MODEL = 'gen_ai.request.model'
 /** chat · boolean · Always `true`. */
 export const REQUEST_STREAM = 'gen_ai.request.stream'
-/** chat · int · The setting `maxTokens`. */
+/** chat · int, later · The setting `maxTokens`. */
 export const REQUEST_MAX_TOKENS = 'gen_ai.request.max_tokens'
-/** chat · double · The setting `temperature`. */
+/** chat · double, later · The setting `temperature`. */
 export const REQUEST_TEMPERATURE = 'gen_ai.request.temperature'
-/** chat · double · The setting `topP`. */
+/** chat · double, later · The setting `topP`. */
 export const REQUEST_TOP_P = 'gen_ai.request.top_p'
-/** chat · int · The setting `topK`. */
+/** chat · int, later · The setting `topK`. */
 export const REQUEST_TOP_K = 'gen_ai.request.top_k'
-/** chat · double · The setting `frequencyPenalty`. */
+/** chat · double, later · The setting `frequencyPenalty`. */
 export const REQUEST_FREQUENCY_PENALTY = 'gen_ai.request.frequency_penalty'
-/** chat · double · The setting `presencePenalty`. */
+/** chat · double, later · The setting `presencePenalty`. */
 export const REQUEST_PRESENCE_PENALTY = 'gen_ai.request.presence_penalty'
-/** chat · string[] · The setting `stopSequences`. */
+/** chat · string[], later · The setting `stopSequences`. */
 export const REQUEST_STOP_SEQUENCES = 'gen_ai.request.stop_sequences'
-/** chat · int · The setting `seed`. */
+/** chat · int, later · The setting `seed`. */
 export const REQUEST_SEED = 'gen_ai.request.seed'
 /** chat · string, later · The provider's id of the response. */
 export const RESPONSE_ID = 'gen_ai.response.id'
@@ -97,9 +97,9 @@ export const OUTPUT_MESSAGES = 'gen_ai.output.messages'
 export const TOOL_DEFINITIONS = 'gen_ai.tool.definitions'
 /** tool · string · The tool's name; `_OTHER` if there is no such tool, as the word is the model's. */
 export const TOOL_NAME = 'gen_ai.tool.name'
-/** tool · string · The id of the call. */
+/** tool · string, later · The id of the call. */
 export const TOOL_CALL_ID = 'gen_ai.tool.call.id'
-/** tool · string · Always `function`. */
+/** tool · string, later · Always `function`. */
 export const TOOL_TYPE = 'gen_ai.tool.type'
 /** tool · string, later · Content: the arguments, as JSON. */
 export const TOOL_ARGUMENTS = 'gen_ai.tool.call.arguments'
@@ -131,29 +131,29 @@ export const MIDDLEWARE_ORDER = 'meanwhile.middleware.order'
  * (its function went on when it was no longer waited for). Of a wrap only if it answered without `next`.
  */
 export const OUTCOME = 'meanwhile.outcome'
-/** chat, tool, middleware · int · The step, from 1. */
+/** chat, tool, middleware · int, later · The step, from 1. */
 export const STEP_INDEX = 'meanwhile.step.index'
 /** run · int, later · How many steps there were, before a resume, too. */
 export const STEP_COUNT = 'meanwhile.step.count'
-/** chat, tool · int · The how-manieth attempt of its step, or execution of its call, from 1. */
+/** chat, tool · int, later · The how-manieth attempt of its step, or execution of its call, from 1. */
 export const ATTEMPT = 'meanwhile.attempt'
 /** tool · string, later · What the call does: `read`, `idempotent`, `reversible`, `external`. Known once its input is checked. */
 export const TOOL_EFFECT = 'meanwhile.tool.effect'
-/** tool · string · `early`: asked for before its model call had stood. `after_model`: when the loop asks for the calls. */
+/** tool · string, later · `early`: asked for before its model call had stood. `after_model`: when the loop asks for the calls. */
 export const DISPATCH_MODE = 'meanwhile.dispatch.mode'
 /**
- * tool · string · What its start stood on: `prefix` (the arguments its tool needs), `closed` (all, but they may yet change),
+ * tool · string, later · What its start stood on: `prefix` (the arguments its tool needs), `closed` (all, but they may yet change),
  * `sealed` (they cannot change), `model_stood`.
  */
 export const DISPATCH_EVIDENCE = 'meanwhile.dispatch.evidence'
 /**
- * tool · string · Why it did not start early, or not sooner: `effect`, `approval`, `conflict`, `order` (one slot), `invalid`,
+ * tool · string, later · Why it did not start early, or not sooner: `effect`, `approval`, `conflict`, `order` (one slot), `invalid`,
  * `background`, `last_step`, `breaker`, `budget`, `policy`, `off`.
  */
 export const DEFERRAL_REASON = 'meanwhile.dispatch.deferral_reason'
 /** tool · double, later · From the evidence to the function's start, in seconds. Of a call's first execution. */
 export const DISPATCH_LAG = 'meanwhile.dispatch.lag'
-/** tool · double · How long it waited for a slot, in seconds. */
+/** tool · double, later · How long it waited for a slot, in seconds. */
 export const DISPATCH_QUEUED = 'meanwhile.dispatch.queued'
 /** tool · double, later · Of an early one: from its start to the end of the model's stream, in seconds; never below 0. */
 export const HEAD_START = 'meanwhile.head_start'
@@ -182,9 +182,9 @@ export const CALLS_UNKNOWN = 'meanwhile.tool_calls.unknown'
 export const TIME_SAVED = 'meanwhile.time_saved'
 /** run · double, later · How long discarded calls have run, by the same, in seconds. */
 export const TIME_WASTED = 'meanwhile.time_wasted'
-/** middleware · string · Its name. */
+/** middleware · string, later · Its name. */
 export const MIDDLEWARE_NAME = 'meanwhile.middleware.name'
-/** middleware · string · The hook or wrap: `beforeModel`, `wrapModel` … */
+/** middleware · string, later · The hook or wrap: `beforeModel`, `wrapModel` … */
 export const MIDDLEWARE_HOOK = 'meanwhile.middleware.hook'
 /** middleware · int, later · Of a wrap: how often it called `next`; 0 if it answered itself, 2 and more if it tried again. */
 export const MIDDLEWARE_NEXT_CALLS = 'meanwhile.middleware.next_calls'

@@ -13,7 +13,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { Model, ModelRequest } from '../model.ts'
-import { attemptAttributes, toolAttributes } from './attributes.ts'
+import { attemptAttributes, set } from './attributes.ts'
 import type { TelemetryOptions } from './options.ts'
 import * as names from './semconv.ts'
 import { untroubled } from './untroubled.ts'
@@ -42,7 +42,10 @@ export function tracerOf(options: TelemetryOptions | undefined): Tracer | undefi
 interface Beginning {
   readonly name: string
   readonly kind: SpanKind
+  /** What samplers decide on. An SDK checks and copies these twice as often as those it gets later: so they are few. */
   readonly attributes: Attributes
+  /** What else is known by then. Built only for a span that records it. */
+  readonly more?: () => Attributes
   readonly links?: Link[]
 }
 
@@ -50,7 +53,7 @@ interface Beginning {
 function open(tracer: Tracer | undefined, parent: Context, begin: () => Beginning): OpenSpan {
   const started = performance.now()
   if (!tracer) return { span: silent(trace.getSpanContext(parent)), context: parent, started }
-  const { name, kind, attributes, links } = begin()
+  const { name, kind, attributes, more, links } = begin()
   let span = silent()
   untroubled(() => {
     const made = tracer.startSpan(name, { kind, attributes, ...(links && { links }), startTime: started }, parent)
@@ -59,6 +62,7 @@ function open(tracer: Tracer | undefined, parent: Context, begin: () => Beginnin
     made.spanContext()
     span = made
   })
+  if (more) set(span, more)
   return { span, context: trace.setSpan(parent, span), started }
 }
 
@@ -118,6 +122,8 @@ export function startChatSpan(
       ...attemptAttributes(model),
       [names.REQUEST_STREAM]: true,
       [names.CONVERSATION_ID]: place.conversationId,
+    },
+    more: () => ({
       [names.REQUEST_MAX_TOKENS]: settings.maxTokens,
       [names.REQUEST_TEMPERATURE]: settings.temperature,
       [names.REQUEST_TOP_P]: settings.topP,
@@ -128,7 +134,7 @@ export function startChatSpan(
       [names.REQUEST_SEED]: settings.seed,
       [names.STEP_INDEX]: place.step || undefined,
       [names.ATTEMPT]: place.attempt,
-    },
+    }),
   }))
 }
 
@@ -155,7 +161,11 @@ export function startToolSpan(tracer: Tracer | undefined, parent: Context, descr
       kind: SpanKind.INTERNAL,
       attributes: {
         [names.OPERATION]: names.EXECUTE_TOOL,
-        ...toolAttributes(call.tool, call.agent),
+        [names.TOOL_NAME]: call.tool ?? names.OTHER,
+        [names.AGENT_NAME]: call.agent,
+      },
+      more: () => ({
+        [names.TOOL_TYPE]: 'function',
         [names.TOOL_CALL_ID]: call.callId,
         [names.ATTEMPT]: call.attempt,
         ...call.attributes,
@@ -164,7 +174,7 @@ export function startToolSpan(tracer: Tracer | undefined, parent: Context, descr
           [names.DISPATCH_MODE]: call.early ? 'early' : 'after_model',
           ...(!call.early && { [names.DISPATCH_EVIDENCE]: 'model_stood' }),
         }),
-      },
+      }),
       links: call.asked.map((context) => ({ context })),
     }
   })
@@ -181,10 +191,11 @@ export function startMiddlewareSpan(
   return open(tracer, parent, () => ({
     name: `${names.MIDDLEWARE} ${name} ${hook}`,
     kind: SpanKind.INTERNAL,
-    attributes: {
+    attributes: {},
+    more: () => ({
       [names.MIDDLEWARE_NAME]: name,
       [names.MIDDLEWARE_HOOK]: hook,
       [names.STEP_INDEX]: step || undefined,
-    },
+    }),
   }))
 }

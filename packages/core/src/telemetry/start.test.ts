@@ -54,9 +54,9 @@ const input = z.object({})
 const look = tool({ name: 'look', description: 'l', input, effect: 'read', execute: () => 'seen' }) as Tool
 const send = tool({ name: 'send', description: 's', input, execute: () => 'sent' }) as Tool
 
-test('what samplers decide on is there when a span starts, and all that is known by then', async () => {
+test('a span starts with what samplers decide on, and gets the rest afterwards', async () => {
   const { seen, sampler } = looking()
-  const { telemetry } = observed(sampler)
+  const { telemetry, spans } = observed(sampler)
   const model = scriptedModel([
     respond(
       call('look', {}, { id: 'c1' }),
@@ -93,7 +93,7 @@ test('what samplers decide on is there when a span starts, and all that is known
     'gen_ai.request.model': 'scripted-1',
     'gen_ai.conversation.id': 'talk-1',
   }
-  const chat = (step: number): Seen => ({
+  const chat: Seen = {
     name: 'chat scripted-1',
     kind: 'CLIENT',
     attributes: {
@@ -102,46 +102,25 @@ test('what samplers decide on is there when a span starts, and all that is known
       'server.address': 'models.test',
       'server.port': 8443,
       'gen_ai.request.stream': true,
-      'gen_ai.request.max_tokens': 100,
-      'gen_ai.request.temperature': 0.5,
-      'gen_ai.request.top_p': 0.9,
-      'gen_ai.request.top_k': 40,
-      'gen_ai.request.frequency_penalty': 0.1,
-      'gen_ai.request.presence_penalty': 0.2,
-      'gen_ai.request.stop_sequences': ['END'],
-      'gen_ai.request.seed': 7,
-      'meanwhile.step.index': step,
-      'meanwhile.attempt': 1,
     },
     links: 0,
-  })
-  const middleware = (name: string, hook: string, step?: number): Seen => ({
+  }
+  const middleware = (name: string, hook: string): Seen => ({
     name: `middleware ${name} ${hook}`,
     kind: 'INTERNAL',
-    attributes: {
-      'meanwhile.middleware.name': name,
-      'meanwhile.middleware.hook': hook,
-      ...(step !== undefined && { 'meanwhile.step.index': step }),
-    },
+    attributes: {},
     links: 0,
   })
-  const execution = (name: string, id: string, more: Attributes): Seen => ({
+  const execution = (name: string): Seen => ({
     name: name === '_OTHER' ? 'execute_tool' : `execute_tool ${name}`,
     kind: 'INTERNAL',
     attributes: {
       'gen_ai.operation.name': 'execute_tool',
       'gen_ai.tool.name': name,
-      'gen_ai.tool.type': 'function',
-      'gen_ai.tool.call.id': id,
       'gen_ai.agent.name': 'planner',
-      'meanwhile.step.index': 1,
-      'meanwhile.attempt': 1,
-      'meanwhile.dispatch.queued': 0,
-      ...more,
     },
     links: 1,
   })
-  const sealed = { 'meanwhile.dispatch.mode': 'early', 'meanwhile.dispatch.evidence': 'sealed' }
   expect(seen).toEqual([
     {
       name: 'invoke_agent planner',
@@ -158,21 +137,60 @@ test('what samplers decide on is there when a span starts, and all that is known
       links: 0,
     },
     middleware('pass', 'beforeAgent'),
-    middleware('early', 'wrapModel', 1),
-    chat(1),
-    middleware('pass', 'wrapToolCall', 1),
-    execution('look', 'c1', sealed),
-    middleware('pass', 'wrapToolCall', 1),
-    execution('_OTHER', 'c3', sealed),
-    middleware('pass', 'wrapToolCall', 1),
-    execution('send', 'c2', {
-      'meanwhile.dispatch.mode': 'after_model',
-      'meanwhile.dispatch.evidence': 'model_stood',
-      'meanwhile.dispatch.deferral_reason': 'effect',
-    }),
-    middleware('early', 'wrapModel', 2),
-    chat(2),
+    middleware('early', 'wrapModel'),
+    chat,
+    middleware('pass', 'wrapToolCall'),
+    execution('look'),
+    middleware('pass', 'wrapToolCall'),
+    execution('_OTHER'),
+    middleware('pass', 'wrapToolCall'),
+    execution('send'),
+    middleware('early', 'wrapModel'),
+    chat,
   ])
+
+  const has = (name: string, more: Attributes) =>
+    expect.objectContaining({ name, attributes: expect.objectContaining(more) })
+  const called = (id: string, more: Attributes): Attributes => ({
+    'gen_ai.tool.type': 'function',
+    'gen_ai.tool.call.id': id,
+    'meanwhile.step.index': 1,
+    'meanwhile.attempt': 1,
+    'meanwhile.dispatch.queued': 0,
+    ...more,
+  })
+  const sealed = { 'meanwhile.dispatch.mode': 'early', 'meanwhile.dispatch.evidence': 'sealed' }
+  expect(spans()).toEqual(
+    expect.arrayContaining([
+      has('chat scripted-1', {
+        'gen_ai.request.max_tokens': 100,
+        'gen_ai.request.temperature': 0.5,
+        'gen_ai.request.top_p': 0.9,
+        'gen_ai.request.top_k': 40,
+        'gen_ai.request.frequency_penalty': 0.1,
+        'gen_ai.request.presence_penalty': 0.2,
+        'gen_ai.request.stop_sequences': ['END'],
+        'gen_ai.request.seed': 7,
+        'meanwhile.step.index': 2,
+        'meanwhile.attempt': 1,
+      }),
+      has('middleware pass wrapToolCall', {
+        'meanwhile.middleware.name': 'pass',
+        'meanwhile.middleware.hook': 'wrapToolCall',
+        'meanwhile.step.index': 1,
+      }),
+      has('execute_tool look', called('c1', sealed)),
+      has('execute_tool', called('c3', sealed)),
+      has(
+        'execute_tool send',
+        called('c2', {
+          'meanwhile.dispatch.mode': 'after_model',
+          'meanwhile.dispatch.evidence': 'model_stood',
+          'meanwhile.dispatch.deferral_reason': 'effect',
+        }),
+      ),
+    ]),
+  )
 })
 
 test('a model that works in this process has spans that are no client’s', async () => {
