@@ -20,11 +20,17 @@ function entry(over: Partial<Entry>): Entry {
 
 test('each bar is judged by the scenario and wire that came worst', () => {
   const bars = barsOf([
-    entry({ scenario: 'f', ratioToBound: 1.003, dispatchLagMs: { first: 0.3, p50: 0.4, p99: 4, max: 9 } }),
+    entry({
+      scenario: 'f',
+      ratioToBound: 1.003,
+      startedEarly: 6,
+      dispatchLagMs: { first: 0.3, p50: 0.4, p99: 4, max: 9 },
+    }),
     entry({
       scenario: 'b',
       wire: 'openai-chat',
       ratioToBound: 1.006,
+      startedEarly: 1,
       dispatchLagMs: { first: 0, p50: 0.2, p99: 1, max: 1 },
     }),
     entry({ scenario: 'd200', timing: 'at-once', ratioToBound: 2, cpuUserMs: 300 }),
@@ -42,6 +48,11 @@ test('a bar that is just missed is shown with the digits that say so', () => {
   const textOf = (ratioToBound: number) => barsOf([entry({ scenario: 'f', ratioToBound })]).map(barText)
   expect(textOf(1.00502)).toEqual(['✗ eager at most 1.005 × the bound: at worst 1.00502 in f anthropic'])
   expect(textOf(1.00498)).toEqual(['✓ eager at most 1.005 × the bound: at worst 1.005 in f anthropic'])
+})
+
+test('a call that may not start early waits by right: its lag is not judged', () => {
+  const late = { first: 1_200, p50: 1_200, p99: 1_200, max: 1_200 }
+  expect(barsOf([entry({ scenario: 'g', startedEarly: 0, dispatchLagMs: late })])).toEqual([])
 })
 
 test('what was not measured is no bar, met or not', () => {

@@ -56,6 +56,12 @@ export function pacedEager({ modes }: ComparisonRow): Entry | undefined {
   return modes.eager && isPaced(modes.eager) ? modes.eager : undefined
 }
 
+/** A row's dispatch lag, where calls of its eager runs started early: one that may not waits for more than its arguments. */
+export function earlyLag(row: ComparisonRow): Entry['dispatchLagMs'] {
+  const eager = pacedEager(row)
+  return eager?.startedEarly ? eager.dispatchLagMs : null
+}
+
 export function isPaced({ timing }: Pick<Entry, 'timing'>): boolean {
   return timing !== 'at-once'
 }

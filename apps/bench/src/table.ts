@@ -9,6 +9,7 @@ import {
   checkText,
   comparisonsOf,
   cpuOverFloor,
+  earlyLag,
   isServedHere,
   modesOf,
   pacedEager,
@@ -84,7 +85,7 @@ const LAG: Column = {
   head: 'lag p50/p99/max',
   width: 20,
   cell(row) {
-    const lag = pacedEager(row)?.dispatchLagMs
+    const lag = earlyLag(row)
     return lag ? [lag.p50, lag.p99, lag.max].map(precise).join(' / ') : NONE
   },
 }

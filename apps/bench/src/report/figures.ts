@@ -8,6 +8,7 @@ import {
   checkText,
   comparisonsOf,
   cpuOverFloor,
+  earlyLag,
   isServedHere,
   modesOf,
   pacedEager,
@@ -85,7 +86,7 @@ const SERVED_COLUMNS: readonly Column[] = [
   {
     head: 'Dispatch lag p50, p99 / max',
     cell(row) {
-      const lag = pacedEager(row)?.dispatchLagMs
+      const lag = earlyLag(row)
       if (!lag) return html`<td>${NONE}</td>`
       return html`<td>${precise(lag.p50)} <small>${precise(lag.p99)} / ${precise(lag.max)}</small></td>`
     },
