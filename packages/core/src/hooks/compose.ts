@@ -97,6 +97,8 @@ function layer<Request, Event extends Typed, Result>(
         const view = viewOf(run, { context, source: name, hook: kind.hook, outside, own, ...(call && { call }) })
         const flow = wrap(request, next, view)
         if (isFlow(flow)) return flow
+        // What an async function throws later would be nobody's.
+        Promise.resolve(flow).catch(() => undefined)
         throw new MiddlewareError(name, kind.hook, `the wrap gave back no flow; make it \`async *${kind.hook}(…)\``)
       },
       event: (event) => {

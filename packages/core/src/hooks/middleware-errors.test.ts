@@ -106,8 +106,9 @@ test.for(faultyWraps.map(([when, wraps]) => [Object.keys(wraps)[0] ?? '', when, 
 const wrapHooks = ['wrapAgent', 'wrapModel', 'wrapToolCall'] as const
 
 test.for(wrapHooks)('%s that gives back no flow is told to be an async generator (C17)', async (hook) => {
-  for (const given of [Promise.resolve(answer('mine')), undefined, answer('mine')]) {
-    const error = await failureOf({ [hook]: () => given })
+  const lost = async () => Promise.reject(new Error('lost'))
+  for (const give of [async () => answer('mine'), lost, () => undefined, () => answer('mine')]) {
+    const error = await failureOf({ [hook]: give })
     const message = `middleware faulty, ${hook}: the wrap gave back no flow; make it \`async *${hook}(…)\``
     expect(error).toMatchObject({ name: 'MiddlewareError', message })
   }
