@@ -32,7 +32,6 @@ export function attemptAttributes({ provider, id, server }: Model): Attributes {
 export function toolAttributes(tool: string | undefined, agent: string | undefined): Attributes {
   return {
     [names.TOOL_NAME]: tool ?? names.OTHER,
-    [names.TOOL_TYPE]: 'function',
     [names.AGENT_NAME]: agent,
   }
 }

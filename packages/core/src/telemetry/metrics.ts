@@ -69,7 +69,12 @@ export class Metrics {
     const { execution, lags, headStarts } = this.#instruments
     const attributes = toolAttributes(tool, this.#agent)
     const name = { [names.TOOL_NAME]: attributes[names.TOOL_NAME] }
-    execution(duration, { ...attributes, [names.ERROR_TYPE]: error, [names.OUTCOME]: outcome })
+    execution(duration, {
+      ...attributes,
+      [names.TOOL_TYPE]: 'function',
+      [names.ERROR_TYPE]: error,
+      [names.OUTCOME]: outcome,
+    })
     lags(lag, { ...name, [names.DISPATCH_EVIDENCE]: evidence })
     headStarts(headStart, { ...name, [names.AGENT_NAME]: this.#agent })
   }

@@ -13,7 +13,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { Model, ModelRequest } from '../model.ts'
-import { attemptAttributes, set } from './attributes.ts'
+import { attemptAttributes, set, toolAttributes } from './attributes.ts'
 import type { TelemetryOptions } from './options.ts'
 import * as names from './semconv.ts'
 import { untroubled } from './untroubled.ts'
@@ -161,8 +161,7 @@ export function startToolSpan(tracer: Tracer | undefined, parent: Context, descr
       kind: SpanKind.INTERNAL,
       attributes: {
         [names.OPERATION]: names.EXECUTE_TOOL,
-        [names.TOOL_NAME]: call.tool ?? names.OTHER,
-        [names.AGENT_NAME]: call.agent,
+        ...toolAttributes(call.tool, call.agent),
       },
       more: () => ({
         [names.TOOL_TYPE]: 'function',
