@@ -122,6 +122,25 @@ test.each(['idempotent', 'reversible', 'external'] as const)(
   },
 )
 
+test('a call that is aborted while its entry is saved does not start (L15, I4)', async () => {
+  const { store } = storeThat((save) => (save.includes('send started') ? sleep(500) : undefined))
+  const { agent } = agentOf([respond(call('send', {}, { id: 'c' })), respond(say('Done'))], {
+    checkpoints: store,
+    middleware: [
+      {
+        name: 'cancels',
+        async *wrapToolCall(call, next, run) {
+          setTimeout(() => run.cancelTool(call.id), 100)
+          return yield* next(call)
+        },
+      },
+    ],
+  })
+  const { result } = await settled(agent.stream('Go'))
+  expect(did).toEqual([])
+  expect(result).toMatchObject({ text: 'Done', messages: [{}, {}, { role: 'tool', isError: true }, {}] })
+})
+
 test('if that save fails the call does not start, and the run fails (L16)', async () => {
   const { store } = storeThat((save) => (save.includes('send started') ? saysNo() : undefined))
   const { agent, model } = agentOf([respond(call('read'), call('send'))], { checkpoints: store })
