@@ -33,10 +33,10 @@ ${inside(drawing)}
 }
 
 /** What one thing in a picture looks like, for a legend. */
-export function sampleOf(marks: Markish[]): Html {
+export function swatchOf(marks: Markish[]): Html {
   const [width, height] = [26, 12]
   const frame = { margin: 0, width, height, x: { ...PIXELS, axis: null }, y: { ...PIXELS, axis: null } }
-  return html`<svg class="sample" aria-hidden="true" width="${width}" height="${height}">${inside({ ...frame, marks })}</svg>`
+  return html`<svg class="swatch" aria-hidden="true" width="${width}" height="${height}">${inside({ ...frame, marks })}</svg>`
 }
 
 /** A scale of which one is one pixel. */

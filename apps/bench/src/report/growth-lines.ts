@@ -2,7 +2,7 @@
 
 import { dot, line, type Markish, type SymbolType } from '@observablehq/plot'
 import type { Way } from '../modes.ts'
-import { sampleOf } from './chart.ts'
+import { swatchOf } from './chart.ts'
 import { type Html, html } from './html.ts'
 import { wayTitle } from './names.ts'
 
@@ -27,10 +27,10 @@ export function lineOf<Point>(way: Way, { points, marked = points, ...where }: L
 }
 
 export function key(ways: readonly Way[]): Html {
-  return html`<ul class="legend">${ways.map((way) => html`<li>${sampleOf(lineOf(way, SAMPLE))} ${wayTitle(way)}</li>\n`)}</ul>`
+  return html`<ul class="legend">${ways.map((way) => html`<li>${swatchOf(lineOf(way, SWATCH))} ${wayTitle(way)}</li>\n`)}</ul>`
 }
 
-const SAMPLE: Line<{ readonly x: number; readonly y: number }> = {
+const SWATCH: Line<{ readonly x: number; readonly y: number }> = {
   points: [
     { x: 0, y: 6 },
     { x: 26, y: 6 },

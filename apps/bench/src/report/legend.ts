@@ -1,14 +1,14 @@
 /** What the things in the timelines mean. */
 
-import { sampleOf } from './chart.ts'
+import { swatchOf } from './chart.ts'
 import { type Html, html } from './html.ts'
 import { boundMark, marksOf } from './marks.ts'
 import type { Parts } from './parts.ts'
 
 export function legend(hasBound: boolean): Html {
   return html`<ul class="legend">
-${WORDS.map(([parts, words]) => html`<li>${sampleOf(marksOf(parts))} ${words}</li>\n`)}${
-  hasBound ? html`<li>${sampleOf([boundMark(13, 12)])} physical bound: no run can be shorter</li>` : undefined
+${WORDS.map(([parts, words]) => html`<li>${swatchOf(marksOf(parts))} ${words}</li>\n`)}${
+  hasBound ? html`<li>${swatchOf([boundMark(13, 12)])} physical bound: no run can be shorter</li>` : undefined
 }
 </ul>`
 }
