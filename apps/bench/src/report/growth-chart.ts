@@ -5,7 +5,7 @@ import { axisX, axisY, frame, gridY, type Markish, text } from '@observablehq/pl
 import { milliseconds } from '../format.ts'
 import { chartOf, type Drawing } from './chart.ts'
 import { key, lineOf } from './growth-lines.ts'
-import type { Growth } from './growth-points.ts'
+import { type Growth, sizesOf, wiresOf } from './growth-points.ts'
 import { type Html, html } from './html.ts'
 import { WIRE_TITLES, wayTitle } from './names.ts'
 
@@ -49,21 +49,16 @@ const COMMON = {
 type Panel = (wire: WireName) => { readonly [facet in 'fx' | 'fy']?: () => WireName }
 
 function marksOf(growths: readonly Growth[], panel: Panel): Markish[] {
-  const sizes = [...new Set(growths.flatMap(({ points }) => points.map(({ kilobytes }) => kilobytes)))]
   return [
     gridY({ ticks: 4, stroke: 'var(--line)', strokeOpacity: 1 }),
     axisY({ ticks: 4, tickFormat: (time: number) => `${milliseconds(time)} ms`, ...AXIS }),
-    axisX(sizes, { tickFormat: (kilobytes: number) => `${kilobytes} KB`, ...AXIS }),
+    axisX(sizesOf(growths), { tickFormat: (kilobytes: number) => `${kilobytes} KB`, ...AXIS }),
     frame({ anchor: 'bottom', stroke: 'var(--muted)' }),
     growths.flatMap(({ wire, way, points }) => lineOf(way, { points, x: 'kilobytes', y: 'cpuMs', ...panel(wire) })),
     wiresOf(growths).map((wire) =>
       text([WIRE_TITLES[wire]], { ...panel(wire), frameAnchor: 'top-left', dy: -20, ...HEADING }),
     ),
   ]
-}
-
-function wiresOf(growths: readonly Growth[]): WireName[] {
-  return [...new Set(growths.map(({ wire }) => wire))]
 }
 
 const AXIS = { tickSize: 0, label: null, fill: 'var(--muted)', fontSize: 12 } as const

@@ -27,6 +27,16 @@ export function growthOf(entries: readonly Entry[]): readonly Growth[] {
   ).filter((growth) => growth.points.length > 1)
 }
 
+export function wiresOf(growths: readonly Growth[]): WireName[] {
+  return [...new Set(growths.map(({ wire }) => wire))]
+}
+
+/** In kilobytes, the smallest first. */
+export function sizesOf(growths: readonly Growth[]): number[] {
+  const sizes = growths.flatMap(({ points }) => points.map(({ kilobytes }) => kilobytes))
+  return [...new Set(sizes)].sort((a, b) => a - b)
+}
+
 function pointsOf(entries: readonly Entry[]): readonly GrowthPoint[] {
   return Object.entries(ARGUMENT_KB).flatMap(([id, kilobytes]) =>
     entries.flatMap(({ scenario, wire, mode, cpuUserMs }) =>

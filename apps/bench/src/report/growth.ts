@@ -3,7 +3,7 @@
 import { milliseconds, NONE } from '../format.ts'
 import type { Entry } from '../results.ts'
 import { growthChart } from './growth-chart.ts'
-import { type Growth, growthOf } from './growth-points.ts'
+import { type Growth, growthOf, sizesOf, wiresOf } from './growth-points.ts'
 import { type Html, html } from './html.ts'
 import { WIRE_TITLES, wayTitle } from './names.ts'
 import { scrollingTable } from './scrolling-table.ts'
@@ -25,13 +25,12 @@ ${table(growths)}
 }
 
 function table(growths: readonly Growth[]): Html {
-  const sizes = [...new Set(growths.flatMap(({ points }) => points.map(({ kilobytes }) => kilobytes)))]
-  const wires = [...new Set(growths.map(({ wire }) => wire))]
+  const sizes = sizesOf(growths)
   return scrollingTable(
     'growth-table',
     'Median CPU time by the size of the arguments, in milliseconds',
     html`<thead><tr><th scope="col">Way</th>${sizes.map((size) => html`<th scope="col">${size} KB</th>`)}</tr></thead>
-${wires.map(
+${wiresOf(growths).map(
   (wire) => html`<tbody>
 <tr><th scope="rowgroup" colspan="${sizes.length + 1}">${WIRE_TITLES[wire]}</th></tr>
 ${growths.filter((growth) => growth.wire === wire).map((growth) => row(growth, sizes))}</tbody>`,

@@ -53,6 +53,14 @@ test('CPU time over the size of the arguments is drawn, told, and a table', () =
   expect(page).toContain('<tr><th scope="row">Eager</th><td>30</td><td>60</td></tr>')
 })
 
+test('sizes stand in order, also those at which one way failed', () => {
+  const all = grown({ d50: 30, d200: 120 }, { d50: 20, d100: 40, d200: 80 })
+  const page = reportOf(all)
+  expect(page).toContain('<th scope="col">50 KB</th><th scope="col">100 KB</th><th scope="col">200 KB</th>')
+  expect(page).toContain('<tr><th scope="row">Eager</th><td>30</td><td>–</td><td>120</td></tr>')
+  expect(page).toContain('<tr><th scope="row">Bare loop</th><td>20</td><td>40</td><td>80</td></tr>')
+})
+
 test('the ledger has a row for each step with calls, and a step is named where there are several', () => {
   const all = results()
   const cells = all.cells.map((cell) =>
@@ -175,13 +183,19 @@ function step(step: number, savedMs: number): StepSavings {
   }
 }
 
-/** Of two sizes. */
-function grown(): Results {
+/** CPU time by scenario. Default: two sizes. */
+function grown(
+  eager: Readonly<Record<string, number>> = { d50: 30, d100: 60 },
+  floor: Readonly<Record<string, number>> = { d50: 20, d100: 40 },
+): Results {
   const one = (scenario: string, mode: Mode, cpuUserMs: number): Cell => ({
     entry: { ...entry(mode, 70), scenario, timing: 'at-once', cpuUserMs },
     typical: timeline(70, 10),
   })
-  const cells = [one('d50', 'eager', 30), one('d50', 'floor', 20), one('d100', 'eager', 60), one('d100', 'floor', 40)]
+  const cells = [
+    ...Object.entries(eager).map(([scenario, ms]) => one(scenario, 'eager', ms)),
+    ...Object.entries(floor).map(([scenario, ms]) => one(scenario, 'floor', ms)),
+  ]
   return { ...results(), cells }
 }
 
