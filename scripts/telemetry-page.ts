@@ -24,8 +24,9 @@ const byConstant = new Map(names.map((one) => [one.constant, one]))
 const page = `# Telemetry
 
 Core describes what it does to OpenTelemetry: a span for each run, model attempt, tool execution and middleware hook or wrap, and metrics
-beside them. Without an SDK it costs about a microsecond for each span there would be. One that is registered after the import counts, too; \`telemetry: { tracerProvider,
-meterProvider }\` of \`createAgent\`, \`runTool\` and \`createToolExecutor\` names others than the global ones.
+beside them. Without an SDK it costs less than a microsecond for each span there would be, with one about ten ([why](decisions/0027-few-start-attributes.md)).
+One that is registered after the import counts, too; \`telemetry: { tracerProvider, meterProvider }\` of \`createAgent\`, \`runTool\` and
+\`createToolExecutor\` names others than the global ones.
 
 Parents are the same with early calls and without. Success has no status, and what was done on purpose is no error: a call that was
 let go of, a cancel, a question. An exception is recorded once in a trace, where it happened, without its message.
