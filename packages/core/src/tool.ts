@@ -40,7 +40,10 @@ export interface ToolContext<Warmed = unknown> {
   readonly attempt: number
   /** What this call has been answered, first to last: it starts from its top after each {@link interrupt} (L7). */
   readonly answers: readonly Json[]
-  /** Aborted with the run, with this call, or for this execution alone when the wrap that asked for it has left (C15). */
+  /**
+   * Aborted while the function works: with the run, with this call, or for this execution alone when the wrap that asked for it
+   * has left (C15). Never once that has settled.
+   */
   readonly signal: AbortSignal
   /** Absent in a stand-alone {@link runTool}. */
   readonly run?: Run

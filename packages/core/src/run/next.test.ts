@@ -148,6 +148,34 @@ function failing(failures: number) {
   return { flaky, contexts }
 }
 
+test('the signal of an execution is over with it: what aborts its call later does not reach it (C14)', async () => {
+  const stop = new AbortController()
+  const signals: AbortSignal[] = []
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    input: z.object({}),
+    execute: (_, { signal }) => void signals.push(signal),
+  })
+  const agent = createAgent({
+    model: scriptedModel([respond(call('look'))]),
+    tools: [look],
+    middleware: [
+      {
+        name: 'stops',
+        async *wrapToolCall(call, next, run) {
+          const message = yield* next(call)
+          stop.abort(new Error('enough'))
+          signals.push(run.signal)
+          return message
+        },
+      },
+    ],
+  })
+  await ran(collect(agent.stream('Go', { signal: stop.signal })))
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false, true])
+})
+
 test('a second next of wrapToolCall executes the tool again: attempt 2 of the same idempotencyKey (C14)', async () => {
   const { flaky, contexts } = failing(2)
   const agent = createAgent({
