@@ -61,6 +61,16 @@ test('map, left early or broken by its own function, closes the flow it reads', 
   expect(log).toEqual(['yields 1', 'ended', 'yields 1', 'ended'])
 })
 
+test('a flow that is no generator is disposed of like one', async () => {
+  const log: string[] = []
+  const source = counting(log)
+  {
+    await using doubled = map(source, (n) => n * 2)
+    expect(await doubled.next()).toEqual({ done: false, value: 2 })
+  }
+  expect(log).toEqual(['yields 1', 'ended'])
+})
+
 test('a wrap that takes its time is not overrun: the model is asked for more when what it said is taken', async () => {
   const log: string[] = []
   const slow: Middleware = {

@@ -90,6 +90,7 @@ export function byHand<Event, Result>(steps: Steps<Event, Result>): Flow<Event, 
 
 type Steps<Event, Result> = Pick<Flow<Event, Result>, 'next' | 'return' | 'throw'>
 
+// A class, so that the many that are made share all that is not theirs alone.
 class ByHand<Event, Result> implements Flow<Event, Result> {
   readonly next: Flow<Event, Result>['next']
   readonly return: Flow<Event, Result>['return']
