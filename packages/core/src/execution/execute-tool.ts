@@ -4,6 +4,7 @@ import type { Context } from '@opentelemetry/api'
 import { AgentError, RunStop } from '../errors.ts'
 import { cancelable, type Flow } from '../flow/flow.ts'
 import { timer } from '../flow/grace.ts'
+import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
 import type { ToolCall } from '../message.ts'
 import { record } from '../telemetry/content.ts'
@@ -51,7 +52,7 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
   signal.addEventListener('abort', left, { once: true })
   entry.signal.addEventListener('abort', follow, { once: true })
   try {
-    for (const stop of unstarted) stop.throwIfAborted()
+    throwIfAborted(unstarted)
     const result = yield* inSpan({ ...asked, slot, askedAt, early, queued: (performance.now() - came) / 1000 })
     host.came({ result })
     return result

@@ -3,6 +3,7 @@
 import type { Context } from '@opentelemetry/api'
 import { RunStop } from '../errors.ts'
 import type { Flow } from '../flow/flow.ts'
+import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import type { ToolCall } from '../message.ts'
 import { type Given, givenOf } from '../needs/needs.ts'
 import type { Slot } from '../slots/caller.ts'
@@ -97,7 +98,7 @@ async function saveEffect<Result>(
   record.effect = effect
   try {
     await save()
-    for (const stop of unstarted) stop.throwIfAborted()
+    throwIfAborted(unstarted)
   } catch (error) {
     record.effect = before
     throw error

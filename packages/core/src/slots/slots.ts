@@ -1,6 +1,7 @@
 /** Who executes when: so many calls of a run at once, so many of a tool, and in call order where they share a resource key. */
 
 import type { RunStop } from '../errors.ts'
+import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { CallOrder } from './call-order.ts'
 import { Caller, type Claim, type Slot, type Ticket } from './caller.ts'
 import { allKeys, namesNone, type ResourceKeys } from './resource-keys.ts'
@@ -191,8 +192,4 @@ function isAwaited({ ticket }: Caller): boolean {
 
 function stands({ ticket }: Caller): boolean {
   return !ticket.aside && !ticket.provisional
-}
-
-function throwIfAborted(signals: readonly AbortSignal[]): void {
-  for (const signal of signals) signal.throwIfAborted()
 }

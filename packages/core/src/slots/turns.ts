@@ -63,7 +63,7 @@ export class Turns {
         },
         leave: () => undefined,
       }
-      const abort = (event: Event) => waiter.fail((event.target as AbortSignal).reason)
+      const abort = () => waiter.fail(signals.find(({ aborted }) => aborted)?.reason)
       for (const signal of signals) signal.addEventListener('abort', abort, { once: true })
       waiting.add(waiter)
       this.#all.add(waiter)
