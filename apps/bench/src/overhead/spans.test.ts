@@ -22,6 +22,7 @@ test('a run is measured with an SDK and without, each in its own process, and no
   expect(spansPerRun).toBe(39)
   expect(without.median).toBeGreaterThan(0)
   expect(perSpan.median).toBeLessThan(without.median)
+  await expect.poll(() => process.getActiveResourcesInfo()).not.toContain('ProcessWrap')
 }, 30_000)
 
 test('measuring a run stops with its signal, and so do its processes', async () => {
@@ -29,6 +30,7 @@ test('measuring a run stops with its signal, and so do its processes', async () 
   const measured = pairs({ signal: stop.signal, execArgv: ['--conditions=@meanwhile/source'], warmUp: 1e9 })
   setTimeout(() => stop.abort(new Error('enough')), 500)
   await expect(measured).rejects.toThrow('a process that makes runs has ended')
+  await expect.poll(() => process.getActiveResourcesInfo()).not.toContain('ProcessWrap')
 }, 30_000)
 
 test('a profile finds what spans and deltas take; with an SDK spans take more, and neither a multiple of its bar', async () => {
