@@ -54,6 +54,7 @@ export class CallOrder<Call extends Spot> {
   add(spot: Call): void {
     if (!Number.isFinite(spot.number) && !spot.isAtWork) return
     this.#all.add(spot)
+    // Most calls name none, and pay for nothing.
     if (!spot.keys) this.#unknown.add(spot)
     else if (!namesNone(spot.keys)) {
       for (const [users, key] of this.#usesOf(spot.keys)) usersOf(users, key).add(spot)
