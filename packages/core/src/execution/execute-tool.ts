@@ -51,6 +51,7 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
   const follow = () => own.abort(entry.signal.reason)
   signal.addEventListener('abort', left, { once: true })
   entry.signal.addEventListener('abort', follow, { once: true })
+  if (entry.signal.aborted) follow()
   try {
     throwIfAborted(unstarted)
     const result = yield* inSpan({ ...asked, slot, askedAt, early, queued: (performance.now() - came) / 1000 })
