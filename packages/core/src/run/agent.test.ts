@@ -9,6 +9,7 @@ import {
   DEFAULT_INPUT_LIMITS,
   InputError,
   type Message,
+  type Middleware,
   type Model,
   type ModelRequest,
   type Run,
@@ -145,44 +146,22 @@ const wrongSetups: readonly (readonly [option: string, change: Partial<AgentSetu
   ['tools', { tools: [{ ...echo, effect: 'reversible' }] }],
 ]
 
-test.for(wrongSetups)(
-  'a wrong %s from beforeAgent ends that run alone, before its first model call (A3)',
-  async ([option, change]) => {
-    const model = scriptedModel([respond(say('fine'))])
-    let wrong = true
-    const agent = createAgent({
-      model,
-      middleware: [
-        {
-          name: 'changes',
-          beforeAgent: (setup) => (wrong ? { ...setup, ...change } : setup),
-        },
-      ],
-    })
-    await expect(agent.run('Hi')).rejects.toMatchObject({ name: 'ConfigError', option, messages: [{ content: 'Hi' }] })
-    expect(model.requests).toHaveLength(0)
-    wrong = false
-    expect((await agent.run('Hi')).text).toBe('fine')
-  },
-)
+const places = [
+  ['beforeAgent', (change: Change): Omit<Middleware, 'name'> => ({ beforeAgent: change })],
+  ['a wrapAgent', (change: Change): Omit<Middleware, 'name'> => ({ wrapAgent: (setup, next) => next(change(setup)) })],
+] as const
+type Change = (setup: AgentSetup) => AgentSetup
 
-test.for(wrongSetups)(
-  'a wrong %s from a wrapAgent ends that run alone, before its first model call (A3)',
-  async ([option, change]) => {
+test.for(places.flatMap(([place, by]) => wrongSetups.map(([option, wrong]) => [option, place, wrong, by] as const)))(
+  'a wrong %s from %s ends that run alone, before its first model call (A3)',
+  async ([option, , wrong, by]) => {
     const model = scriptedModel([respond(say('fine'))])
-    let wrong = true
-    const agent = createAgent({
-      model,
-      middleware: [
-        {
-          name: 'changes',
-          wrapAgent: (setup, next) => next(wrong ? { ...setup, ...change } : setup),
-        },
-      ],
-    })
+    let isWrong = true
+    const changes = by((setup) => (isWrong ? { ...setup, ...wrong } : setup))
+    const agent = createAgent({ model, middleware: [{ name: 'changes', ...changes }] })
     await expect(agent.run('Hi')).rejects.toMatchObject({ name: 'ConfigError', option, messages: [{ content: 'Hi' }] })
     expect(model.requests).toHaveLength(0)
-    wrong = false
+    isWrong = false
     expect((await agent.run('Hi')).text).toBe('fine')
   },
 )

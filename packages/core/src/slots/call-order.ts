@@ -1,7 +1,7 @@
 /** The calls of a run in call order, and which of them name which resource keys: who holds back whom. */
 
 import { Line } from './line.ts'
-import { namesNone, type ResourceKeys } from './resource-keys.ts'
+import type { ResourceKeys } from './resource-keys.ts'
 
 /** A call's place in the order. */
 export interface Spot {
@@ -56,20 +56,18 @@ export class CallOrder<Call extends Spot> {
     this.#all.add(spot)
     // Most calls name none, and pay for nothing.
     if (!spot.keys) this.#unknown.add(spot)
-    else if (!namesNone(spot.keys)) {
-      for (const [users, key] of this.#usesOf(spot.keys)) usersOf(users, key).add(spot)
-    }
+    else this.#eachUse(spot.keys, (users, key) => usersOf(users, key).add(spot))
   }
 
   delete(spot: Call): void {
     this.#all.delete(spot)
     this.#unknown.delete(spot)
-    if (!spot.keys || namesNone(spot.keys)) return
-    for (const [users, key] of this.#usesOf(spot.keys)) {
+    if (!spot.keys) return
+    this.#eachUse(spot.keys, (users, key) => {
       const those = usersOf(users, key)
       those.delete(spot)
       if (those.isEmpty) users.delete(key)
-    }
+    })
   }
 
   /**
@@ -96,13 +94,13 @@ export class CallOrder<Call extends Spot> {
     return undefined
   }
 
-  /** Among whom a call with these keys is. */
-  *#usesOf({ reads, writes }: ResourceKeys): Generator<readonly [users: Map<string, Users<Call>>, key: string]> {
+  /** Among whom a call with these keys is. No generator: most calls name none, and would pay for it at each change. */
+  #eachUse({ reads, writes }: ResourceKeys, visit: (users: Map<string, Users<Call>>, key: string) => void): void {
     for (const key of writes) {
-      yield [this.#writing, key]
-      yield [this.#naming, key]
+      visit(this.#writing, key)
+      visit(this.#naming, key)
     }
-    for (const key of reads) if (!writes.has(key)) yield [this.#naming, key]
+    for (const key of reads) if (!writes.has(key)) visit(this.#naming, key)
   }
 
   /** Among whom those are that come first. */
