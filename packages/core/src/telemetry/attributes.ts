@@ -5,9 +5,16 @@ import type { Model } from '../model.ts'
 import * as names from './semconv.ts'
 import { untroubled } from './untroubled.ts'
 
-/** Built only for a span that records them; one that is `undefined` is none, as the API has it. */
+/** Built only for a span that records them; one that is `undefined` is none, and not handed on. */
 export function set(span: Span, attributes: () => Attributes): void {
-  if (span.isRecording()) untroubled(() => span.setAttributes(attributes()))
+  if (!span.isRecording()) return
+  untroubled(() => {
+    const all = attributes()
+    for (const name in all) {
+      const value = all[name]
+      if (value !== undefined) span.setAttribute(name, value)
+    }
+  })
 }
 
 /** Without those that have no value. */

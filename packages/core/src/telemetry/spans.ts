@@ -44,25 +44,24 @@ interface Beginning {
   readonly kind: SpanKind
   /** What samplers decide on. An SDK checks and copies these twice as often as those it gets later: so they are few. */
   readonly attributes: Attributes
-  /** What else is known by then. Built only for a span that records it. */
-  readonly more?: () => Attributes
   readonly links?: Link[]
 }
 
 /** Nothing is built for nobody: without an SDK what runs in the span runs in its parent's context. */
-function open(tracer: Tracer | undefined, parent: Context, begin: () => Beginning): OpenSpan {
+function silentIn(parent: Context): OpenSpan {
+  return { span: silent(trace.getSpanContext(parent)), context: parent, started: performance.now() }
+}
+
+function open(tracer: Tracer, parent: Context, { name, kind, attributes, links = [] }: Beginning): OpenSpan {
   const started = performance.now()
-  if (!tracer) return { span: silent(trace.getSpanContext(parent)), context: parent, started }
-  const { name, kind, attributes, more, links } = begin()
   let span = silent()
   untroubled(() => {
-    const made = tracer.startSpan(name, { kind, attributes, ...(links && { links }), startTime: started }, parent)
+    const made = tracer.startSpan(name, { kind, attributes, links, startTime: started }, parent)
     // One that cannot be asked these is none: they are asked where nothing guards them.
     made.isRecording()
     made.spanContext()
     span = made
   })
-  if (more) set(span, more)
   return { span, context: trace.setSpan(parent, span), started }
 }
 
@@ -91,7 +90,8 @@ export interface RunSpan {
 
 /** `invoke_agent {agent}`: the run starts → its result is known. */
 export function startRunSpan(tracer: Tracer | undefined, parent: Context, run: RunSpan): OpenSpan {
-  return open(tracer, parent, () => ({
+  if (!tracer) return silentIn(parent)
+  return open(tracer, parent, {
     name: run.agent ? `${names.INVOKE_AGENT} ${run.agent}` : names.INVOKE_AGENT,
     kind: SpanKind.INTERNAL,
     attributes: {
@@ -105,7 +105,7 @@ export function startRunSpan(tracer: Tracer | undefined, parent: Context, run: R
       ...(run.agent !== undefined && { [names.AGENT_NAME]: run.agent }),
       ...(run.conversationId !== undefined && { [names.CONVERSATION_ID]: run.conversationId }),
     },
-  }))
+  })
 }
 
 /** `chat {model}`: request issued → stream fully received, failed or cancelled. */
@@ -115,7 +115,8 @@ export function startChatSpan(
   { model, settings }: ModelRequest,
   place: { readonly step: number; readonly attempt: number; readonly conversationId: string | undefined },
 ): OpenSpan {
-  return open(tracer, parent, () => ({
+  if (!tracer) return silentIn(parent)
+  const chat = open(tracer, parent, {
     name: `${names.CHAT} ${model.id}`,
     kind: model.inProcess ? SpanKind.INTERNAL : SpanKind.CLIENT,
     attributes: {
@@ -123,19 +124,20 @@ export function startChatSpan(
       [names.REQUEST_STREAM]: true,
       [names.CONVERSATION_ID]: place.conversationId,
     },
-    more: () => ({
-      [names.REQUEST_MAX_TOKENS]: settings.maxTokens,
-      [names.REQUEST_TEMPERATURE]: settings.temperature,
-      [names.REQUEST_TOP_P]: settings.topP,
-      [names.REQUEST_TOP_K]: settings.topK,
-      [names.REQUEST_FREQUENCY_PENALTY]: settings.frequencyPenalty,
-      [names.REQUEST_PRESENCE_PENALTY]: settings.presencePenalty,
-      [names.REQUEST_STOP_SEQUENCES]: settings.stopSequences && [...settings.stopSequences],
-      [names.REQUEST_SEED]: settings.seed,
-      [names.STEP_INDEX]: place.step || undefined,
-      [names.ATTEMPT]: place.attempt,
-    }),
+  })
+  set(chat.span, () => ({
+    [names.REQUEST_MAX_TOKENS]: settings.maxTokens,
+    [names.REQUEST_TEMPERATURE]: settings.temperature,
+    [names.REQUEST_TOP_P]: settings.topP,
+    [names.REQUEST_TOP_K]: settings.topK,
+    [names.REQUEST_FREQUENCY_PENALTY]: settings.frequencyPenalty,
+    [names.REQUEST_PRESENCE_PENALTY]: settings.presencePenalty,
+    [names.REQUEST_STOP_SEQUENCES]: settings.stopSequences && [...settings.stopSequences],
+    [names.REQUEST_SEED]: settings.seed,
+    [names.STEP_INDEX]: place.step || undefined,
+    [names.ATTEMPT]: place.attempt,
   }))
+  return chat
 }
 
 export interface ToolSpan {
@@ -154,29 +156,30 @@ export interface ToolSpan {
 
 /** `execute_tool {tool}`: slot taken, just before the input check → function settled. */
 export function startToolSpan(tracer: Tracer | undefined, parent: Context, describe: () => ToolSpan): OpenSpan {
-  return open(tracer, parent, () => {
-    const call = describe()
-    return {
-      name: call.tool ? `${names.EXECUTE_TOOL} ${call.tool}` : names.EXECUTE_TOOL,
-      kind: SpanKind.INTERNAL,
-      attributes: {
-        [names.OPERATION]: names.EXECUTE_TOOL,
-        ...toolAttributes(call.tool, call.agent),
-      },
-      more: () => ({
-        [names.TOOL_TYPE]: 'function',
-        [names.TOOL_CALL_ID]: call.callId,
-        [names.ATTEMPT]: call.attempt,
-        ...call.attributes,
-        ...(call.step > 0 && {
-          [names.STEP_INDEX]: call.step,
-          [names.DISPATCH_MODE]: call.early ? 'early' : 'after_model',
-          ...(!call.early && { [names.DISPATCH_EVIDENCE]: 'model_stood' }),
-        }),
-      }),
-      links: call.asked.map((context) => ({ context })),
-    }
+  if (!tracer) return silentIn(parent)
+  const call = describe()
+  const execution = open(tracer, parent, {
+    name: call.tool ? `${names.EXECUTE_TOOL} ${call.tool}` : names.EXECUTE_TOOL,
+    kind: SpanKind.INTERNAL,
+    attributes: {
+      [names.OPERATION]: names.EXECUTE_TOOL,
+      ...toolAttributes(call.tool, call.agent),
+    },
+    links: call.asked.map((context) => ({ context })),
   })
+  const inRun = call.step > 0
+  set(execution.span, () => ({
+    [names.TOOL_TYPE]: 'function',
+    [names.TOOL_CALL_ID]: call.callId,
+    [names.ATTEMPT]: call.attempt,
+    ...call.attributes,
+    ...(inRun && {
+      [names.STEP_INDEX]: call.step,
+      [names.DISPATCH_MODE]: call.early ? 'early' : 'after_model',
+      ...(!call.early && { [names.DISPATCH_EVIDENCE]: 'model_stood' }),
+    }),
+  }))
+  return execution
 }
 
 /** `middleware {name} {hook}`: its first step → its last. */
@@ -187,14 +190,16 @@ export function startMiddlewareSpan(
   hook: string,
   step: number,
 ): OpenSpan {
-  return open(tracer, parent, () => ({
+  if (!tracer) return silentIn(parent)
+  const of = open(tracer, parent, {
     name: `${names.MIDDLEWARE} ${name} ${hook}`,
     kind: SpanKind.INTERNAL,
     attributes: {},
-    more: () => ({
-      [names.MIDDLEWARE_NAME]: name,
-      [names.MIDDLEWARE_HOOK]: hook,
-      [names.STEP_INDEX]: step || undefined,
-    }),
+  })
+  set(of.span, () => ({
+    [names.MIDDLEWARE_NAME]: name,
+    [names.MIDDLEWARE_HOOK]: hook,
+    [names.STEP_INDEX]: step || undefined,
   }))
+  return of
 }
