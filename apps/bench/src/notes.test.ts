@@ -44,6 +44,16 @@ test('the notes name the baseline and what the transport takes by itself', () =>
   expect(text).toContain('from the server to a bare fetch, takes 0.11.')
 })
 
+test('beside the lag stands that of the bare loop, where it had not to wait for the next call', () => {
+  const floor = (p50: number): Entry => ({
+    ...entry,
+    mode: 'floor',
+    dispatchLagMs: { first: p50, p50, p99: p50, max: p50 },
+  })
+  const text = notesOf([entry, floor(20), floor(0.7), { ...floor(0), dispatchLagMs: null }], about()).join('\n')
+  expect(text).toContain('over all calls; the bare loop’s is 0.70 where it is least.')
+})
+
 test('late runs are counted, and many of them are the machine', () => {
   const busy = 'The machine was busy: measure again when it is not.'
   const notes = (late: Entry['late']) => notesOf([{ ...entry, late }], about())

@@ -18,7 +18,7 @@ export function notesOf(entries: readonly Entry[], about: Circumstances): readon
   return [
     isLive ? 'Medians, in milliseconds, by the clock of the client.' : MEDIANS,
     ...(entries.some(({ mode }) => mode === 'eager')
-      ? [SAVED, ...(isLive ? [] : [PREDICTED, lag(about.transportLagMs)])]
+      ? [SAVED, ...(isLive ? [] : [PREDICTED, lag(entries, about.transportLagMs)])]
       : []),
     ...(level.length > 0
       ? [
@@ -65,9 +65,15 @@ const NOT_MEASURED =
 const NOT_MEASURED_LIVE =
   'Not measured: whether answers are as good, what real tools do to each other, other times of day.'
 
-function lag(transport: TransportLag | null): string {
+/** Where a call is not sealed, a bare loop starts it when the next one begins: so its least counts. */
+function lag(entries: readonly Entry[], transport: TransportLag | null): string {
   const way = transport && `; the way alone, from the server to a bare fetch, takes ${precise(transport.p50)}`
-  return `lag: last argument byte written by the server → tool entered, over all calls${way ?? ''}.`
+  const bare = entries.flatMap(({ mode, dispatchLagMs }) =>
+    mode === 'floor' && dispatchLagMs ? dispatchLagMs.p50 : [],
+  )
+  const [least] = range(bare) ?? []
+  const loop = least === undefined ? '' : `; the bare loop’s is ${precise(least)} where it is least`
+  return `lag: last argument byte written by the server → tool entered, over all calls${way ?? ''}${loop}.`
 }
 
 /** How many there are of each, where they are as many everywhere. */

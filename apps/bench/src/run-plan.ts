@@ -3,6 +3,7 @@
 import type { WireName } from '@meanwhile/harness/server'
 import type { Subject } from './contestant.ts'
 import { isMode, type Mode, type Way } from './modes.ts'
+import { rotated } from './rotated.ts'
 import type { Scenario } from './scenario.ts'
 
 export interface PlanOptions {
@@ -48,10 +49,4 @@ export function runsOf(count: number): Readonly<Record<Mode, number>> {
 /** Whether other runs may go on at the same time: not where CPU time is what counts, nor where a real model is asked. */
 export function mayShare({ timing }: Pick<Scenario, 'timing'>): boolean {
   return timing === 'paced' || timing === 'recorded'
-}
-
-function rotated<Item>(items: readonly Item[], by: number): readonly Item[] {
-  if (items.length === 0) return items
-  const at = by % items.length
-  return [...items.slice(at), ...items.slice(0, at)]
 }

@@ -24,8 +24,8 @@ const run = promisify(execFile)
 export async function overhead(signal: AbortSignal): Promise<Figures> {
   let figures: Partial<Figures> = {}
   for (const work of WORKS) figures = { ...figures, ...(await inProcess(work, signal)) }
-  const { perSpan, ...pair } = await pairs({ signal, execArgv: EXEC_ARGV })
-  return { ...figures, ...pair, spanUs: perSpan, ...(await built(signal)) } as Figures
+  const { perSpan, sdkAlone, ...pair } = await pairs({ signal, execArgv: EXEC_ARGV })
+  return { ...figures, ...pair, spanUs: perSpan, sdkSpanUs: sdkAlone, ...(await built(signal)) } as Figures
 }
 
 /** Node strips the types itself: what loads TypeScript for the bench names every function anew, which takes time and memory. */

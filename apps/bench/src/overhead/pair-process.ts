@@ -1,8 +1,11 @@
-/** Makes runs for whoever asks, with an SDK or without, and says what they took. */
+/** Makes runs for whoever asks, and says what they took: with an SDK, without, or with what an SDK does for such a run after each. */
 
 import { cpuOf } from './cpu.ts'
 import { startSdk } from './sdk.ts'
+import { SpanCalls } from './span-calls.ts'
 import { manySpans } from './subjects.ts'
+
+export type PairMode = 'untraced' | 'traced' | 'repeated'
 
 export interface PairRequest {
   readonly runs: number
@@ -19,16 +22,31 @@ export interface PairAnswer {
 }
 
 const subject = manySpans()
-const sdk = process.argv[2] === 'traced' ? startSdk() : undefined
+const mode = process.argv[2] as PairMode
+const sdk = mode === 'untraced' ? undefined : startSdk()
+const calls = mode === 'repeated' ? await heard() : undefined
 
 process.on('message', (request: PairRequest) => {
   void answer(request)
 })
 
 async function answer({ runs, shutdown }: PairRequest): Promise<void> {
-  const cpuUs = await cpuOf(() =>
-    sdk ? sdk.inContexts(() => subject.runs(runs, sdk.tracerProvider)) : subject.runs(runs),
-  )
+  const cpuUs = await cpuOf(() => work(runs))
   const exported = shutdown && (await sdk?.shutdown())
   process.send?.({ spansPerRun: subject.spans, cpuUs, exported } satisfies PairAnswer)
+}
+
+function work(runs: number): Promise<void> {
+  if (!sdk) return subject.runs(runs)
+  const { tracerProvider, inContexts } = sdk
+  const tracer = tracerProvider.getTracer('repeated')
+  return inContexts(() =>
+    calls ? subject.runs(runs, undefined, () => calls.repeat(tracer)) : subject.runs(runs, tracerProvider),
+  )
+}
+
+async function heard(): Promise<SpanCalls> {
+  const calls = new SpanCalls()
+  await subject.runs(1, calls.provider)
+  return calls
 }

@@ -1,10 +1,14 @@
-/** The same runs without an SDK and with one, by turns, each in a process of its own, as an application has one or has none. */
+/**
+ * The same runs without an SDK and with one, by turns, each in a process of its own, as an application has one or has none; and in a
+ * third process what the SDK does for such a run, after each, to tell its part from ours.
+ */
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { rotated } from '../rotated.ts'
 import { spreadOf } from './cpu.ts'
-import type { PairAnswer, PairRequest } from './pair-process.ts'
+import type { PairAnswer, PairMode, PairRequest } from './pair-process.ts'
 import type { Spread } from './table.ts'
 
 export interface Pairs {
@@ -13,6 +17,8 @@ export interface Pairs {
   readonly without: Spread
   /** Microseconds of CPU that an SDK adds, of each span. */
   readonly perSpan: Spread
+  /** The same, of an SDK that is called as core calls it, by nobody but us. */
+  readonly sdkAlone: Spread
 }
 
 interface PairsOptions {
@@ -26,7 +32,7 @@ interface PairsOptions {
 
 const PROGRAM = fileURLToPath(new URL('./pair-process.ts', import.meta.url))
 
-/** Many short rounds, each with both, and the first in one is the second in the next: a busy second of the machine hits them alike. */
+/** Many short rounds, each with all, in another order: a busy second of the machine hits them alike. */
 export async function pairs({
   signal,
   execArgv,
@@ -34,25 +40,28 @@ export async function pairs({
   runs = 40,
   warmUp = 5_000,
 }: PairsOptions): Promise<Pairs> {
-  await using traced = start('traced')
   await using untraced = start('untraced')
-  const { spansPerRun } = await traced.ask({ runs: warmUp })
-  await untraced.ask({ runs: warmUp })
-  const without: number[] = []
-  const perSpan: number[] = []
+  await using traced = start('traced')
+  await using repeated = start('repeated')
+  const all = [untraced, traced, repeated]
+  for (const one of all) await one.ask({ runs: warmUp })
+  const { spansPerRun } = await untraced.ask({ runs: 0 })
+  const costs: Record<PairMode, number>[] = []
   for (let round = 0; round < rounds; round++) {
-    const costs = { traced: 0, untraced: 0 }
-    for (const one of round % 2 === 0 ? [traced, untraced] : [untraced, traced])
-      costs[one.mode] = (await one.ask({ runs })).cpuUs / runs
-    without.push(costs.untraced)
-    perSpan.push((costs.traced - costs.untraced) / spansPerRun)
+    const cost = { untraced: 0, traced: 0, repeated: 0 }
+    for (const one of rotated(all, round)) cost[one.mode] = (await one.ask({ runs })).cpuUs / runs
+    costs.push(cost)
   }
-  const { exported } = await traced.ask({ runs: 0, shutdown: true })
   const made = (warmUp + rounds * runs) * spansPerRun
-  if (exported !== made) throw new Error(`${exported} of ${made} spans were exported`)
-  return { spansPerRun, without: spreadOf(without), perSpan: spreadOf(perSpan) }
+  for (const one of [traced, repeated]) {
+    const { exported } = await one.ask({ runs: 0, shutdown: true })
+    if (exported !== made) throw new Error(`${exported} of ${made} spans were exported`)
+  }
+  const perSpan = (mode: PairMode) => spreadOf(costs.map((cost) => (cost[mode] - cost.untraced) / spansPerRun))
+  const without = spreadOf(costs.map(({ untraced }) => untraced))
+  return { spansPerRun, without, perSpan: perSpan('traced'), sdkAlone: perSpan('repeated') }
 
-  function start(mode: 'traced' | 'untraced') {
+  function start(mode: PairMode) {
     const child = fork(PROGRAM, [mode], { execArgv: [...execArgv], signal })
     const ended = once(child, 'exit')
     ended.catch(() => undefined)

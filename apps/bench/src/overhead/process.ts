@@ -1,6 +1,6 @@
 /** One measurement of core's own cost, in a process of its own, which sends its figures and ends. */
 
-import { type Agent, createAgent, type Model, tool } from '@meanwhile/core'
+import { type Agent, createAgent, type Message, type Model, type ModelRequest, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import type { Work } from './overhead.ts'
@@ -9,6 +9,32 @@ import type { Figures } from './table.ts'
 const RUNS = 10_000
 const AT_ONCE = 1_000
 const ROUNDS = 5
+
+const QUESTION = 'How is the weather?'
+
+const ASKS = respond(say(words(20)), call('look', { city: 'Turin', days: 3 }, { deltas: 5 }))
+const ANSWERS = respond(say(words(25)))
+
+const MODEL: Model = {
+  provider: 'none',
+  id: 'none',
+  stream: (request) => scriptedModel([request.messages.length === 1 ? ASKS : ANSWERS]).stream(request),
+}
+
+const HISTORY: readonly Message[] = [
+  { role: 'user', content: [{ type: 'text', text: QUESTION }] },
+  { role: 'assistant', content: [{ type: 'text', text: 'I look.' }], finishReason: 'stop' },
+]
+
+const REQUEST: Omit<ModelRequest, 'messages' | 'signal'> = {
+  model: MODEL,
+  instructions: '',
+  tools: [],
+  toolChoice: 'auto',
+  settings: {},
+  inputLimits: { characters: 1e6, depth: 100 },
+  takenIds: new Set(),
+}
 
 const works: Readonly<Record<Work, () => Promise<Partial<Figures>>>> = {
   speed,
@@ -25,31 +51,32 @@ process.disconnect()
 async function telemetry(sdk: boolean): Promise<Partial<Figures>> {
   const { shares } = await import('./share.ts')
   const { perSpan, perDelta } = await shares({ sdk })
-  if (!sdk) return { untracedSpanUs: perSpan, untracedDeltaUs: perDelta }
-  return { profiledSpanUs: perSpan, deltaUs: perDelta }
+  return sdk ? { deltaUs: perDelta } : { untracedSpanUs: perSpan, untracedDeltaUs: perDelta }
 }
 
 async function speed(): Promise<Partial<Figures>> {
   const agent = agentOf(() => 'ok')
-  await together(agent, AT_ONCE)
-  await inTurn(agent, AT_ONCE)
-  const alone: number[] = []
-  const atOnce: number[] = []
+  const runs = await rates(() => read(agent))
+  const model = await rates(readModel)
+  return { runsPerSecond: runs.inTurn, atOnce: runs.together / runs.inTurn, modelAtOnce: model.together / model.inTurn }
+}
+
+/** Per second. The best of each: what disturbs a round makes it slower, never faster. */
+async function rates(one: () => Promise<void>): Promise<{ readonly inTurn: number; readonly together: number }> {
+  const best = { inTurn: 0, together: 0 }
+  await together(one, AT_ONCE)
+  await inTurn(one, AT_ONCE)
   for (let round = 0; round < ROUNDS; round++) {
-    alone.push(await perSecond(() => inTurn(agent, AT_ONCE)))
-    atOnce.push(await perSecond(() => together(agent, AT_ONCE)))
+    best.inTurn = Math.max(best.inTurn, await perSecond(() => inTurn(one, AT_ONCE)))
+    best.together = Math.max(best.together, await perSecond(() => together(one, AT_ONCE)))
   }
-  // The best of each: what disturbs a round makes it slower, never faster.
-  const best = Math.max(...alone)
-  return { runsPerSecond: best, atOnce: Math.max(...atOnce) / best }
+  return best
 }
 
 /** Runs that all wait in the middle of their tool, each with its reader. */
 async function held(): Promise<Partial<Figures>> {
-  await inTurn(
-    agentOf(() => 'ok'),
-    200,
-  )
+  const other = agentOf(() => 'ok')
+  await inTurn(() => read(other), 200)
   let open = () => {}
   const gate = new Promise<void>((resolve) => {
     open = resolve
@@ -61,7 +88,7 @@ async function held(): Promise<Partial<Figures>> {
     return 'ok'
   })
   const before = await heap()
-  const done = together(agent, RUNS)
+  const done = together(() => read(agent), RUNS)
   while (waiting < RUNS) await turn()
   const heldKiB = ((await heap()) - before) / RUNS / 1_024
   open()
@@ -71,42 +98,46 @@ async function held(): Promise<Partial<Figures>> {
 
 async function growth(): Promise<Partial<Figures>> {
   const agent = agentOf(() => 'ok')
-  await inTurn(agent, AT_ONCE)
-  await together(agent, AT_ONCE)
+  const one = () => read(agent)
+  await inTurn(one, AT_ONCE)
+  await together(one, AT_ONCE)
   const before = await heap()
-  for (let runs = 0; runs < RUNS; runs += AT_ONCE) await together(agent, AT_ONCE)
+  for (let runs = 0; runs < RUNS; runs += AT_ONCE) await together(one, AT_ONCE)
   return { growthMb: ((await heap()) - before) / 1e6 }
 }
 
 /** Two steps, one tool, 50 deltas. */
 function agentOf(execute: () => unknown): Agent {
-  const asks = respond(say(words(20)), call('look', { city: 'Turin', days: 3 }, { deltas: 5 }))
-  const answers = respond(say(words(25)))
-  const model: Model = {
-    provider: 'none',
-    id: 'none',
-    stream: (request) => scriptedModel([request.messages.length === 1 ? asks : answers]).stream(request),
-  }
   const input = z.object({ city: z.string(), days: z.number() })
-  return createAgent({ model, tools: [tool({ name: 'look', description: 'Looks.', input, execute })] })
+  return createAgent({ model: MODEL, tools: [tool({ name: 'look', description: 'Looks.', input, execute })] })
 }
 
 function words(count: number): string {
   return Array.from({ length: count }, () => 'word').join(' ')
 }
 
-async function inTurn(agent: Agent, runs: number): Promise<void> {
-  for (let run = 0; run < runs; run++) await read(agent)
+async function inTurn(one: () => Promise<void>, times: number): Promise<void> {
+  for (let time = 0; time < times; time++) await one()
 }
 
-async function together(agent: Agent, runs: number): Promise<void> {
-  await Promise.all(Array.from({ length: runs }, () => read(agent)))
+async function together(one: () => Promise<void>, times: number): Promise<void> {
+  await Promise.all(Array.from({ length: times }, one))
 }
 
 /** With a reader, as an application has one. */
 async function read(agent: Agent): Promise<void> {
   let deltas = 0
-  for await (const event of agent.stream('How is the weather?')) if ('delta' in event) deltas++
+  for await (const event of agent.stream(QUESTION)) if ('delta' in event) deltas++
+  if (deltas !== 50) throw new Error(`${deltas} deltas`)
+}
+
+/** Both responses of such a run, read by nobody but us. */
+async function readModel(): Promise<void> {
+  let deltas = 0
+  for (const messages of [HISTORY.slice(0, 1), HISTORY]) {
+    const { signal } = new AbortController()
+    for await (const event of MODEL.stream({ ...REQUEST, messages, signal })) if ('delta' in event) deltas++
+  }
   if (deltas !== 50) throw new Error(`${deltas} deltas`)
 }
 

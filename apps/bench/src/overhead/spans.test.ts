@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { pairs } from './pairs.ts'
 import { partOf } from './profile.ts'
 import { shares } from './share.ts'
+import { SpanCalls } from './span-calls.ts'
 import { manyDeltas, manySpans } from './subjects.ts'
 
 test.each([
@@ -15,13 +16,25 @@ test.each([
   expect(exporter.getFinishedSpans()).toHaveLength(2 * subject.spans)
 })
 
+test('what a run calls an SDK for is done again: the same spans, under the same parents', async () => {
+  const calls = new SpanCalls()
+  await manySpans().runs(1, calls.provider)
+  const [first, again] = await Promise.all([
+    traced((provider) => manySpans().runs(1, provider)),
+    traced(async (provider) => calls.repeat(provider.getTracer('again'))),
+  ])
+  expect(again).toEqual(first)
+  expect(again).toHaveLength(39)
+})
+
 test('a run is measured with an SDK and without, each in its own process, and no span is lost', async () => {
   const signal = new AbortController().signal
   const options = { signal, execArgv: ['--conditions=@meanwhile/source'], rounds: 3, runs: 20, warmUp: 20 }
-  const { spansPerRun, without, perSpan } = await pairs(options)
+  const { spansPerRun, without, perSpan, sdkAlone } = await pairs(options)
   expect(spansPerRun).toBe(39)
   expect(without.median).toBeGreaterThan(0)
   expect(perSpan.median).toBeLessThan(without.median)
+  expect(sdkAlone.median).toBeLessThan(without.median)
   await expect.poll(() => process.getActiveResourcesInfo()).not.toContain('ProcessWrap')
 }, 30_000)
 
@@ -71,3 +84,16 @@ test('the engine’s own functions are on the account of who called them; collec
   expect(partOf(profile, ({ url }) => url.includes('telemetry'))).toBe(40 / 100)
   expect(partOf(profile, ({ url }) => url.includes('loop'))).toBe(60 / 100)
 })
+
+/** Each span's name, that of its parent, and its attributes, as they ended. */
+async function traced(work: (provider: TracerProvider) => Promise<void>): Promise<unknown> {
+  const exporter = new InMemorySpanExporter()
+  await work(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }))
+  const spans = exporter.getFinishedSpans()
+  const nameOf = (id: string | undefined) => spans.find((span) => span.spanContext().spanId === id)?.name
+  return spans.map(({ name, parentSpanContext, attributes }) => ({
+    name,
+    parent: nameOf(parentSpanContext?.spanId),
+    attributes: Object.keys(attributes),
+  }))
+}

@@ -11,8 +11,8 @@ export interface Subject {
   /** Of one run, each on its way up through so many layers: those of the middleware, and the model attempt. */
   readonly deltas: number
   readonly layers: number
-  /** Makes runs one after another; without a provider they have no SDK. */
-  runs(count: number, tracerProvider?: TracerProvider): Promise<void>
+  /** Makes runs one after another; without a provider they have no SDK. `after` is called after each. */
+  runs(count: number, tracerProvider?: TracerProvider, after?: () => void): Promise<void>
 }
 
 /** Six steps, in each but the last four tool calls, and in each two hooks. The model speaks whole calls: deltas have a bar of their own. */
@@ -56,11 +56,12 @@ function runsOf(model: Model, middleware: readonly Middleware[]): Subject['runs'
     input: z.object({ city: z.string() }),
     execute: () => 'ok',
   })
-  return async (count, tracerProvider) => {
+  return async (count, tracerProvider, after) => {
     const telemetry = tracerProvider && { telemetry: { tracerProvider } }
     const agent = createAgent({ model, tools: [look], middleware, ...telemetry })
     for (let run = 0; run < count; run++) {
       await agent.run('How is the weather?')
+      after?.()
     }
   }
 }

@@ -1,0 +1,6 @@
+/** The same items in the same circle, begun further on: who takes turns is first in turn, too. */
+export function rotated<Item>(items: readonly Item[], by: number): readonly Item[] {
+  if (items.length === 0) return items
+  const at = by % items.length
+  return [...items.slice(at), ...items.slice(0, at)]
+}
