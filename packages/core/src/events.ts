@@ -119,6 +119,7 @@ export interface AgentResult<Output = unknown> {
    */
   readonly messages: readonly Message[]
   readonly steps: number
+  /** All that the run has used, and warned of: what a `wrapAgent` says of either is left out (B17). */
   readonly usage: Usage
   readonly warnings: readonly Warning[]
   /** What waits for an answer, in call order (L1, L3). */

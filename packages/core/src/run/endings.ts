@@ -20,7 +20,8 @@ export async function completed(run: RunState, outcome: AgentResult): Promise<Ag
   run.steps.current = undefined
   end(run)
   const handed = background.length > 0 && { background }
-  const result = { ...outcome, warnings: [...run.events.warnings], ...handed, ...lost(run) }
+  const { usage, events } = run
+  const result = { ...outcome, usage, warnings: [...events.warnings], ...handed, ...lost(run) }
   const notSaved = await saved(run, () => completedAs(run, result))
   return Object.freeze({ ...result, ...notSaved })
 }

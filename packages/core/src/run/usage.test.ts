@@ -86,6 +86,22 @@ test('a figure nobody reported is absent, and one reported as 0 is 0 (B17)', asy
   expect((await agent.run('Go')).usage).toEqual({ outputTokens: 0 })
 })
 
+test('what a wrap asks a model once its run has its answer counts, too, whatever the wrap says of usage (B17)', async () => {
+  const judge: Middleware = {
+    name: 'judge',
+    async *wrapAgent(setup, next, run) {
+      const result = yield* next(setup)
+      await run.callModel({ messages: [{ role: 'user', content: 'Is it so?' }] })
+      return { ...result, usage: { inputTokens: 1_000 } }
+    },
+  }
+  const agent = createAgent({
+    model: modelOf(answer({ inputTokens: 2 }), answer({ inputTokens: 5 })),
+    middleware: [judge],
+  })
+  expect((await agent.run('Go')).usage).toEqual({ inputTokens: 7 })
+})
+
 test('a hook sees what had been used by then (B17)', async () => {
   const seen: Usage[] = []
   const watcher: Middleware = {
