@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createAgent } from '../agent.ts'
 import { settle } from '../flow/flow.ts'
 import { DEFAULT_INPUT_LIMITS, type Model, type ModelRequest } from '../model.ts'
 import { call, cut, end, fail, respond, ScriptError, say, scriptedModel, think, wait } from '../testing.ts'
@@ -95,6 +96,16 @@ test('a response is taken when its flow is first pulled, and the requests are ke
   expect(await settle(notYet)).toMatchObject({ content: [{ text: 'second' }] })
   expect(model.requests).toEqual([late, early])
   expect(model.requests[0]).toBe(late)
+})
+
+test('the requests can be written as JSON, though each holds the model that holds them', async () => {
+  const model = scriptedModel([respond(say('Hi.'))])
+  await createAgent({ model }).run('Hello')
+  const [request] = JSON.parse(JSON.stringify(model.requests))
+  expect(request).toMatchObject({
+    model: { provider: 'scripted', id: 'scripted-1' },
+    messages: [{ role: 'user', content: 'Hello' }],
+  })
 })
 
 test('a response may be made of the request', async () => {

@@ -24,6 +24,8 @@ export interface ScriptedModelOptions {
 export interface ScriptedModel extends Model {
   /** The requests so far, in the order in which their flows were first pulled. */
   readonly requests: readonly ModelRequest[]
+  /** Its name alone: each of its requests holds the model itself. */
+  toJSON(): { readonly provider: string; readonly id: string }
   /** @throws {ScriptError} Some response was never asked for. */
   assertComplete(): void
 }
@@ -43,6 +45,7 @@ export function scriptedModel(
     inProcess: true,
     structuredOutput: () => structuredOutput,
     requests,
+    toJSON: () => ({ provider, id }),
     stream(request) {
       const schedule = () => {
         const response = responses[requests.length]
