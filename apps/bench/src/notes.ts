@@ -1,5 +1,6 @@
 /** What a reader has to know to read the figures rightly. */
 
+import { isPaced } from './comparison.ts'
 import type { Environment } from './environment.ts'
 import { count, precise } from './format.ts'
 import type { Entry, Results } from './results.ts'
@@ -65,14 +66,14 @@ const NOT_MEASURED =
 const NOT_MEASURED_LIVE =
   'Not measured: whether answers are as good, what real tools do to each other, other times of day.'
 
-/** Where a call is not sealed, a bare loop starts it when the next one begins: so its least counts. */
+/** On Chat Completions nothing says that a call is complete, and a bare loop waits for the next: so only its smallest lag compares. */
 function lag(entries: readonly Entry[], transport: TransportLag | null): string {
   const way = transport && `; the way alone, from the server to a bare fetch, takes ${precise(transport.p50)}`
-  const bare = entries.flatMap(({ mode, dispatchLagMs }) =>
-    mode === 'floor' && dispatchLagMs ? dispatchLagMs.p50 : [],
-  )
+  const bare = entries
+    .filter((entry) => entry.mode === 'floor' && isPaced(entry))
+    .flatMap((entry) => entry.dispatchLagMs?.p50 ?? [])
   const [least] = range(bare) ?? []
-  const loop = least === undefined ? '' : `; the bare loop’s is ${precise(least)} where it is least`
+  const loop = least === undefined ? '' : `; the bare loop’s median is ${precise(least)} where it is smallest`
   return `lag: last argument byte written by the server → tool entered, over all calls${way ?? ''}${loop}.`
 }
 

@@ -1,4 +1,4 @@
-/** The same items in the same circle, begun further on: who takes turns is first in turn, too. */
+/** The same items in the same circle, begun so much further on: of those who take turns each is first once. */
 export function rotated<Item>(items: readonly Item[], by: number): readonly Item[] {
   if (items.length === 0) return items
   const at = by % items.length

@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'vite'
-import { pairs } from './pairs.ts'
+import { spanCost } from './span-cost.ts'
 import type { Figures } from './table.ts'
 
 export const WORKS = ['speed', 'held', 'growth', 'traced', 'untraced'] as const
@@ -24,8 +24,8 @@ const run = promisify(execFile)
 export async function overhead(signal: AbortSignal): Promise<Figures> {
   let figures: Partial<Figures> = {}
   for (const work of WORKS) figures = { ...figures, ...(await inProcess(work, signal)) }
-  const { perSpan, sdkAlone, ...pair } = await pairs({ signal, execArgv: EXEC_ARGV })
-  return { ...figures, ...pair, spanUs: perSpan, sdkSpanUs: sdkAlone, ...(await built(signal)) } as Figures
+  const { perSpan, sdkAlone, ...cost } = await spanCost({ signal, execArgv: EXEC_ARGV })
+  return { ...figures, ...cost, spanUs: perSpan, sdkSpanUs: sdkAlone, ...(await built(signal)) } as Figures
 }
 
 /** Node strips the types itself: what loads TypeScript for the bench names every function anew, which takes time and memory. */

@@ -1,6 +1,6 @@
 /** One measurement of core's own cost, in a process of its own, which sends its figures and ends. */
 
-import { type Agent, createAgent, type Message, type Model, type ModelRequest, tool } from '@meanwhile/core'
+import { type Agent, createAgent, type Model, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import type { Work } from './overhead.ts'
@@ -10,8 +10,6 @@ const RUNS = 10_000
 const AT_ONCE = 1_000
 const ROUNDS = 5
 
-const QUESTION = 'How is the weather?'
-
 const ASKS = respond(say(words(20)), call('look', { city: 'Turin', days: 3 }, { deltas: 5 }))
 const ANSWERS = respond(say(words(25)))
 
@@ -19,21 +17,6 @@ const MODEL: Model = {
   provider: 'none',
   id: 'none',
   stream: (request) => scriptedModel([request.messages.length === 1 ? ASKS : ANSWERS]).stream(request),
-}
-
-const HISTORY: readonly Message[] = [
-  { role: 'user', content: [{ type: 'text', text: QUESTION }] },
-  { role: 'assistant', content: [{ type: 'text', text: 'I look.' }], finishReason: 'stop' },
-]
-
-const REQUEST: Omit<ModelRequest, 'messages' | 'signal'> = {
-  model: MODEL,
-  instructions: '',
-  tools: [],
-  toolChoice: 'auto',
-  settings: {},
-  inputLimits: { characters: 1e6, depth: 100 },
-  takenIds: new Set(),
 }
 
 const works: Readonly<Record<Work, () => Promise<Partial<Figures>>>> = {
@@ -57,8 +40,8 @@ async function telemetry(sdk: boolean): Promise<Partial<Figures>> {
 async function speed(): Promise<Partial<Figures>> {
   const agent = agentOf(() => 'ok')
   const runs = await rates(() => read(agent))
-  const model = await rates(readModel)
-  return { runsPerSecond: runs.inTurn, atOnce: runs.together / runs.inTurn, modelAtOnce: model.together / model.inTurn }
+  const loops = await rates(readBare)
+  return { runsPerSecond: runs.inTurn, atOnce: runs.together / runs.inTurn, bareAtOnce: loops.together / loops.inTurn }
 }
 
 /** Per second. The best of each: what disturbs a round makes it slower, never faster. */
@@ -127,18 +110,17 @@ async function together(one: () => Promise<void>, times: number): Promise<void> 
 /** With a reader, as an application has one. */
 async function read(agent: Agent): Promise<void> {
   let deltas = 0
-  for await (const event of agent.stream(QUESTION)) if ('delta' in event) deltas++
+  for await (const event of agent.stream('How is the weather?')) if ('delta' in event) deltas++
   if (deltas !== 50) throw new Error(`${deltas} deltas`)
 }
 
-/** Both responses of such a run, read by nobody but us. */
-async function readModel(): Promise<void> {
-  let deltas = 0
-  for (const messages of [HISTORY.slice(0, 1), HISTORY]) {
-    const { signal } = new AbortController()
-    for await (const event of MODEL.stream({ ...REQUEST, messages, signal })) if ('delta' in event) deltas++
-  }
-  if (deltas !== 50) throw new Error(`${deltas} deltas`)
+/** As many deltas, with nothing of core. */
+async function readBare(): Promise<void> {
+  for await (const delta of bare()) if (delta !== 'word ') throw new Error(delta)
+}
+
+async function* bare(): AsyncGenerator<string> {
+  for (let delta = 0; delta < 50; delta++) yield 'word '
 }
 
 /** Per second of the processor's time: what else the machine does is no cost of ours. */

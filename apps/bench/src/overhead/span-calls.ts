@@ -13,7 +13,7 @@ type Call = (again: Again) => void
 
 export class SpanCalls {
   readonly #calls: Call[] = []
-  readonly #numbers = new Map<Span, number>()
+  readonly #numbers = new Map<Span | undefined, number>()
 
   /** Hears what is called, and passes nothing on. */
   readonly provider: TracerProvider = {
@@ -28,7 +28,7 @@ export class SpanCalls {
 
   readonly #start: Tracer['startSpan'] = (name, options, parent) => {
     const number = this.#numbers.size
-    const above = this.#numbers.get(trace.getSpan(parent ?? context.active()) as Span)
+    const above = this.#numbers.get(trace.getSpan(parent ?? context.active()))
     this.#calls.push(({ tracer, spans, contexts }) => {
       const within = (above === undefined ? undefined : contexts[above]) ?? context.active()
       const span = tracer.startSpan(name, { ...options, startTime: performance.now() }, within)

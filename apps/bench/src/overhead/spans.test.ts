@@ -1,9 +1,9 @@
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
-import { pairs } from './pairs.ts'
 import { partOf } from './profile.ts'
 import { shares } from './share.ts'
 import { SpanCalls } from './span-calls.ts'
+import { costOf, spanCost } from './span-cost.ts'
 import { manyDeltas, manySpans } from './subjects.ts'
 
 test.each([
@@ -27,10 +27,21 @@ test('what a run calls an SDK for is done again: the same spans, under the same 
   expect(again).toHaveLength(39)
 })
 
+test('what an SDK adds is told by rounds: of all, and of the SDK alone', () => {
+  const rounds = [100, 200, 300].map((untraced) => ({ untraced, traced: untraced + 40, repeated: untraced + 10 }))
+  const spread = (median: number) => ({ median, low: median, high: median })
+  expect(costOf(rounds, 10)).toMatchObject({
+    spansPerRun: 10,
+    perSpan: spread(4),
+    sdkAlone: spread(1),
+    without: { median: 200 },
+  })
+})
+
 test('a run is measured with an SDK and without, each in its own process, and no span is lost', async () => {
   const signal = new AbortController().signal
   const options = { signal, execArgv: ['--conditions=@meanwhile/source'], rounds: 3, runs: 20, warmUp: 20 }
-  const { spansPerRun, without, perSpan, sdkAlone } = await pairs(options)
+  const { spansPerRun, without, perSpan, sdkAlone } = await spanCost(options)
   expect(spansPerRun).toBe(39)
   expect(without.median).toBeGreaterThan(0)
   expect(perSpan.median).toBeLessThan(without.median)
@@ -40,7 +51,7 @@ test('a run is measured with an SDK and without, each in its own process, and no
 
 test('measuring a run stops with its signal, and so do its processes', async () => {
   const stop = new AbortController()
-  const measured = pairs({ signal: stop.signal, execArgv: ['--conditions=@meanwhile/source'], warmUp: 1e9 })
+  const measured = spanCost({ signal: stop.signal, execArgv: ['--conditions=@meanwhile/source'], warmUp: 1e9 })
   setTimeout(() => stop.abort(new Error('enough')), 500)
   await expect(measured).rejects.toThrow('a process that makes runs has ended')
   await expect.poll(() => process.getActiveResourcesInfo()).not.toContain('ProcessWrap')
@@ -85,15 +96,20 @@ test('the engine’s own functions are on the account of who called them; collec
   expect(partOf(profile, ({ url }) => url.includes('loop'))).toBe(60 / 100)
 })
 
-/** Each span's name, that of its parent, and its attributes, as they ended. */
+/** Each span as it ended, without what is its run's alone: ids and times. */
 async function traced(work: (provider: TracerProvider) => Promise<void>): Promise<unknown> {
   const exporter = new InMemorySpanExporter()
   await work(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }))
   const spans = exporter.getFinishedSpans()
   const nameOf = (id: string | undefined) => spans.find((span) => span.spanContext().spanId === id)?.name
-  return spans.map(({ name, parentSpanContext, attributes }) => ({
+  return spans.map(({ name, kind, status, links, parentSpanContext, attributes }) => ({
     name,
+    kind,
+    status,
+    links: links.length,
     parent: nameOf(parentSpanContext?.spanId),
-    attributes: Object.keys(attributes),
+    attributes: Object.entries(attributes).map(([name, value]) =>
+      typeof value === 'number' || name.endsWith('run.id') ? name : [name, value],
+    ),
   }))
 }

@@ -7,7 +7,7 @@ const spread = (median: number): Spread => ({ median, low: median / 2, high: med
 const figures = {
   runsPerSecond: 1_000,
   atOnce: 0.8,
-  modelAtOnce: 0.5,
+  bareAtOnce: 0.5,
   heldKiB: 40,
   growthMb: 5,
   bundleKb: 25,
@@ -43,15 +43,15 @@ test('the table has a line for each figure, with its bar, whether that is met, a
   const changed = { ...figures, runsPerSecond: 2_345.6, bundleKb: 31.5, deltaUs: spread(0.25) }
   const lines = stripVTControlCharacters(overheadTable(changed)).split('\n')
   expect(lines[3]).toBe('   runs one after another               2,346 /s  ≥ 1,000  ✓')
-  expect(lines[5]).toBe('     the scripted model alone            0.50')
-  expect(lines[8]).toBe('   core, bundled, minified, gzipped        32 KB  ≤ 25     ✗')
+  expect(lines[5]).toBe('     the same of 50 bare yields          0.50')
+  expect(lines[8]).toBe('   core, bundled, minified, gzipped        32 kB  ≤ 25     ✗')
   expect(lines.slice(14)).toEqual([
     'Overhead of spans, in CPU time',
     '   a run of 39 spans: 1,235 (617 to 2,469) µs without an SDK; medians, and where half of the rounds are',
     '   per span, no SDK                      1.00 µs  ≤ 1.00   ✓  0.50 to 2.00',
     '   per delta and layer, no SDK           0.05 µs  ≤ 0.05   ✓  0.03 to 0.10',
     '   per span, batch processor             8.00 µs  ≤ 8.00   ✓  4.00 to 16',
-    '     the SDK alone                       4.00 µs              2.00 to 8.00',
+    '     of that the SDK alone               4.00 µs              2.00 to 8.00',
     '   per delta and layer, with an SDK      0.25 µs  ≤ 0.50   ✓  0.13 to 0.50',
     '',
     '   ✓ the bar is met, ✗ it is missed; a busy machine misses more of them',

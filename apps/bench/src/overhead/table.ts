@@ -7,8 +7,8 @@ export interface Figures {
   readonly runsPerSecond: number
   /** Runs per second with 1,000 at once, as a part of those one after another. */
   readonly atOnce: number
-  /** The same of the model alone that these runs ask. */
-  readonly modelAtOnce: number
+  /** The same of loops that read a bare generator, without anything of core. */
+  readonly bareAtOnce: number
   readonly heldKiB: number
   readonly growthMb: number
   readonly bundleKb: number
@@ -22,7 +22,7 @@ export interface Figures {
   readonly without: Spread
   /** Microseconds of CPU, as all that follow: what an SDK adds to the same run, of each span. */
   readonly spanUs: Spread
-  /** The same, of an SDK that is called as core calls it, without core's part. */
+  /** The part of it that is there when the SDK is called as core calls it, but not by core. */
   readonly sdkSpanUs: Spread
   readonly untracedSpanUs: Spread
   readonly deltaUs: Spread
@@ -40,7 +40,7 @@ interface Line {
   readonly figure: Exclude<keyof Figures, 'spansPerRun' | 'without'>
   readonly title: string
   readonly unit: string
-  /** Absent: it says how much of the line above is not ours. */
+  /** Absent: it stands beside the line above it, and has nothing of core. */
   readonly limit?: number
   /** Whether more is better. */
   readonly atLeast?: true
@@ -49,11 +49,11 @@ interface Line {
 const CORE: readonly Line[] = [
   { figure: 'runsPerSecond', title: 'runs one after another', unit: '/s', limit: 1_000, atLeast: true },
   { figure: 'atOnce', title: '1,000 at once, as part of that rate', unit: '', limit: 0.8, atLeast: true },
-  { figure: 'modelAtOnce', title: '  the scripted model alone', unit: '' },
+  { figure: 'bareAtOnce', title: 'the same of 50 bare yields', unit: '' },
   { figure: 'heldKiB', title: 'heap per run, 10,000 held open', unit: 'KiB', limit: 40 },
   { figure: 'growthMb', title: 'heap growth after 10,000 runs', unit: 'MB', limit: 5 },
-  { figure: 'bundleKb', title: 'core, bundled, minified, gzipped', unit: 'KB', limit: 25 },
-  { figure: 'agentKb', title: 'createAgent and tool alone', unit: 'KB', limit: 25 },
+  { figure: 'bundleKb', title: 'core, bundled, minified, gzipped', unit: 'kB', limit: 25 },
+  { figure: 'agentKb', title: 'createAgent and tool alone', unit: 'kB', limit: 25 },
   { figure: 'importMs', title: 'import of core', unit: 'ms', limit: 40 },
   { figure: 'importOfAi', title: 'as part of the import of `ai`', unit: '', limit: 0.52 },
 ]
@@ -62,13 +62,13 @@ const SPANS: readonly Line[] = [
   { figure: 'untracedSpanUs', title: 'per span, no SDK', unit: 'µs', limit: 1 },
   { figure: 'untracedDeltaUs', title: 'per delta and layer, no SDK', unit: 'µs', limit: 0.05 },
   { figure: 'spanUs', title: 'per span, batch processor', unit: 'µs', limit: 8 },
-  { figure: 'sdkSpanUs', title: '  the SDK alone', unit: 'µs' },
+  { figure: 'sdkSpanUs', title: 'of that the SDK alone', unit: 'µs' },
   { figure: 'deltaUs', title: 'per delta and layer, with an SDK', unit: 'µs', limit: 0.5 },
 ]
 
 /** The titles of the bars that were missed. */
 export function missed(figures: Figures): readonly string[] {
-  return [...CORE, ...SPANS].filter((line) => isMet(line, figures) === false).map(({ title }) => title)
+  return [...CORE, ...SPANS].filter((line) => !isMet(line, figures)).map(({ title }) => title)
 }
 
 export function overheadTable(figures: Figures): string {
@@ -88,21 +88,21 @@ function block(title: string, about: string, lines: readonly Line[], figures: Fi
     const value = precise(medianOf(figure)).padStart(8)
     const spread =
       typeof figure === 'number' ? '' : styleText('dim', `  ${precise(figure.low)} to ${precise(figure.high)}`)
-    return `   ${line.title.padEnd(34)}${value} ${line.unit.padEnd(4)}${bar(line, figures)}${spread}`.trimEnd()
+    const title = line.limit === undefined ? `  ${line.title}` : line.title
+    return `   ${title.padEnd(34)}${value} ${line.unit.padEnd(4)}${barOf(line, figures)}${spread}`.trimEnd()
   })
   return ['', styleText('bold', title), `   ${styleText('dim', about)}`, ...written, '']
 }
 
-function bar(line: Line, figures: Figures): string {
-  const met = isMet(line, figures)
-  if (line.limit === undefined || met === undefined) return ' '.repeat(10)
+function barOf(line: Line, figures: Figures): string {
+  if (line.limit === undefined) return ' '.repeat(10)
   const limit = `${line.atLeast ? '≥' : '≤'} ${precise(line.limit)}`
-  return `${styleText('dim', limit.padEnd(9))}${met ? styleText('green', '✓') : styleText('red', '✗')}`
+  return `${styleText('dim', limit.padEnd(9))}${isMet(line, figures) ? styleText('green', '✓') : styleText('red', '✗')}`
 }
 
-/** `undefined` where there is no bar. */
-function isMet({ figure, limit, atLeast }: Line, figures: Figures): boolean | undefined {
-  if (limit === undefined) return undefined
+/** So is what has no bar. */
+function isMet({ figure, limit, atLeast }: Line, figures: Figures): boolean {
+  if (limit === undefined) return true
   const value = medianOf(figures[figure])
   return atLeast ? value >= limit : value <= limit
 }

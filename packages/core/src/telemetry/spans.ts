@@ -47,7 +47,7 @@ interface Beginning {
   readonly links?: Link[]
 }
 
-/** Nothing is built for nobody: without an SDK what runs in the span runs in its parent's context. */
+/** In the place of a span, without an SDK: nothing is built for nobody, and what runs in it runs in its parent's context. */
 function silentIn(parent: Context): OpenSpan {
   return { span: silent(trace.getSpanContext(parent)), context: parent, started: performance.now() }
 }
@@ -167,13 +167,12 @@ export function startToolSpan(tracer: Tracer | undefined, parent: Context, descr
     },
     links: call.asked.map((context) => ({ context })),
   })
-  const inRun = call.step > 0
   set(execution.span, () => ({
     [names.TOOL_TYPE]: 'function',
     [names.TOOL_CALL_ID]: call.callId,
     [names.ATTEMPT]: call.attempt,
     ...call.attributes,
-    ...(inRun && {
+    ...(call.step > 0 && {
       [names.STEP_INDEX]: call.step,
       [names.DISPATCH_MODE]: call.early ? 'early' : 'after_model',
       ...(!call.early && { [names.DISPATCH_EVIDENCE]: 'model_stood' }),
@@ -191,15 +190,15 @@ export function startMiddlewareSpan(
   step: number,
 ): OpenSpan {
   if (!tracer) return silentIn(parent)
-  const of = open(tracer, parent, {
+  const opened = open(tracer, parent, {
     name: `${names.MIDDLEWARE} ${name} ${hook}`,
     kind: SpanKind.INTERNAL,
     attributes: {},
   })
-  set(of.span, () => ({
+  set(opened.span, () => ({
     [names.MIDDLEWARE_NAME]: name,
     [names.MIDDLEWARE_HOOK]: hook,
     [names.STEP_INDEX]: step || undefined,
   }))
-  return of
+  return opened
 }

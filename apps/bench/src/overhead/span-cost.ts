@@ -1,6 +1,6 @@
 /**
- * The same runs without an SDK and with one, by turns, each in a process of its own, as an application has one or has none; and in a
- * third process what the SDK does for such a run, after each, to tell its part from ours.
+ * What an SDK adds to a run. The same runs are made without one, with one, and without one but for what it does for such a run after
+ * each: by turns, each in a process of its own, as an application has one or has none.
  */
 
 import { type ChildProcess, fork } from 'node:child_process'
@@ -8,20 +8,20 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { rotated } from '../rotated.ts'
 import { spreadOf } from './cpu.ts'
-import type { PairAnswer, PairMode, PairRequest } from './pair-process.ts'
+import type { Answer, Mode, Request } from './span-cost-process.ts'
 import type { Spread } from './table.ts'
 
-export interface Pairs {
+export interface SpanCost {
   readonly spansPerRun: number
   /** Microseconds of CPU of a run without an SDK. */
   readonly without: Spread
   /** Microseconds of CPU that an SDK adds, of each span. */
   readonly perSpan: Spread
-  /** The same, of an SDK that is called as core calls it, by nobody but us. */
+  /** The part of it that is there when the SDK is called as core calls it, but not by core. */
   readonly sdkAlone: Spread
 }
 
-interface PairsOptions {
+interface SpanCostOptions {
   readonly signal: AbortSignal
   readonly execArgv: readonly string[]
   readonly rounds?: number
@@ -30,23 +30,23 @@ interface PairsOptions {
   readonly warmUp?: number
 }
 
-const PROGRAM = fileURLToPath(new URL('./pair-process.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('./span-cost-process.ts', import.meta.url))
 
 /** Many short rounds, each with all, in another order: a busy second of the machine hits them alike. */
-export async function pairs({
+export async function spanCost({
   signal,
   execArgv,
   rounds = 80,
   runs = 40,
   warmUp = 5_000,
-}: PairsOptions): Promise<Pairs> {
+}: SpanCostOptions): Promise<SpanCost> {
   await using untraced = start('untraced')
   await using traced = start('traced')
   await using repeated = start('repeated')
   const all = [untraced, traced, repeated]
-  for (const one of all) await one.ask({ runs: warmUp })
-  const { spansPerRun } = await untraced.ask({ runs: 0 })
-  const costs: Record<PairMode, number>[] = []
+  let spansPerRun = 0
+  for (const one of all) ({ spansPerRun } = await one.ask({ runs: warmUp }))
+  const costs: Cost[] = []
   for (let round = 0; round < rounds; round++) {
     const cost = { untraced: 0, traced: 0, repeated: 0 }
     for (const one of rotated(all, round)) cost[one.mode] = (await one.ask({ runs })).cpuUs / runs
@@ -57,17 +57,15 @@ export async function pairs({
     const { exported } = await one.ask({ runs: 0, shutdown: true })
     if (exported !== made) throw new Error(`${exported} of ${made} spans were exported`)
   }
-  const perSpan = (mode: PairMode) => spreadOf(costs.map((cost) => (cost[mode] - cost.untraced) / spansPerRun))
-  const without = spreadOf(costs.map(({ untraced }) => untraced))
-  return { spansPerRun, without, perSpan: perSpan('traced'), sdkAlone: perSpan('repeated') }
+  return costOf(costs, spansPerRun)
 
-  function start(mode: PairMode) {
+  function start(mode: Mode) {
     const child = fork(PROGRAM, [mode], { execArgv: [...execArgv], signal })
     const ended = once(child, 'exit')
     ended.catch(() => undefined)
     return {
       mode,
-      ask: (request: PairRequest) => answerOf(child, request),
+      ask: (request: Request) => answerOf(child, request),
       async [Symbol.asyncDispose]() {
         child.kill()
         await ended.catch(() => undefined)
@@ -76,7 +74,17 @@ export async function pairs({
   }
 }
 
-function answerOf(child: ChildProcess, request: PairRequest): Promise<PairAnswer> {
+/** Microseconds of CPU of a run, in one round. */
+export type Cost = Readonly<Record<Mode, number>>
+
+/** Differences within a round: what is slow in one is slow in all. */
+export function costOf(costs: readonly Cost[], spansPerRun: number): SpanCost {
+  const added = (mode: Mode) => spreadOf(costs.map((cost) => (cost[mode] - cost.untraced) / spansPerRun))
+  const without = spreadOf(costs.map(({ untraced }) => untraced))
+  return { spansPerRun, without, perSpan: added('traced'), sdkAlone: added('repeated') }
+}
+
+function answerOf(child: ChildProcess, request: Request): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const failed = (cause: unknown) => reject(new Error('a process that makes runs has ended', { cause }))
     child.once('exit', failed)
@@ -84,7 +92,7 @@ function answerOf(child: ChildProcess, request: PairRequest): Promise<PairAnswer
     child.once('message', (answer) => {
       child.off('exit', failed)
       child.off('error', failed)
-      resolve(answer as PairAnswer)
+      resolve(answer as Answer)
     })
     child.send(request)
   })

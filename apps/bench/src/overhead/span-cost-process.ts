@@ -1,19 +1,20 @@
-/** Makes runs for whoever asks, and says what they took: with an SDK, without, or with what an SDK does for such a run after each. */
+/** Makes runs for whoever asks, and says what they took. */
 
 import { cpuOf } from './cpu.ts'
 import { startSdk } from './sdk.ts'
 import { SpanCalls } from './span-calls.ts'
 import { manySpans } from './subjects.ts'
 
-export type PairMode = 'untraced' | 'traced' | 'repeated'
+/** Without an SDK, with one, or with none but for what it does for such a run, after each. */
+export type Mode = 'untraced' | 'traced' | 'repeated'
 
-export interface PairRequest {
+export interface Request {
   readonly runs: number
   /** No more runs come: all spans are to be exported. */
   readonly shutdown?: true
 }
 
-export interface PairAnswer {
+export interface Answer {
   readonly spansPerRun: number
   /** Microseconds of CPU. */
   readonly cpuUs: number
@@ -22,18 +23,18 @@ export interface PairAnswer {
 }
 
 const subject = manySpans()
-const mode = process.argv[2] as PairMode
-const sdk = mode === 'untraced' ? undefined : startSdk()
+const [, , mode] = process.argv
+const sdk = mode === 'traced' || mode === 'repeated' ? startSdk() : undefined
 const calls = mode === 'repeated' ? await heard() : undefined
 
-process.on('message', (request: PairRequest) => {
+process.on('message', (request: Request) => {
   void answer(request)
 })
 
-async function answer({ runs, shutdown }: PairRequest): Promise<void> {
+async function answer({ runs, shutdown }: Request): Promise<void> {
   const cpuUs = await cpuOf(() => work(runs))
   const exported = shutdown && (await sdk?.shutdown())
-  process.send?.({ spansPerRun: subject.spans, cpuUs, exported } satisfies PairAnswer)
+  process.send?.({ spansPerRun: subject.spans, cpuUs, exported } satisfies Answer)
 }
 
 function work(runs: number): Promise<void> {
