@@ -34,7 +34,7 @@ const slow = tool({
   },
 })
 
-const methods = ['end', 'setAttribute', 'setStatus', 'recordException', 'addLink'] as const
+const methods = ['end', 'setAttributes', 'setStatus', 'recordException', 'addLink'] as const
 
 test.for(methods)('spans whose %s throws leave result, events and error of their run as they are', async (method) => {
   let throws = 0

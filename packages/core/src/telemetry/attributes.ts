@@ -5,13 +5,9 @@ import type { Model } from '../model.ts'
 import * as names from './semconv.ts'
 import { untroubled } from './untroubled.ts'
 
-/** Built only for a span that records them; one that is `undefined` is none. */
+/** Built only for a span that records them; one that is `undefined` is none, as the API has it. */
 export function set(span: Span, attributes: () => Attributes): void {
-  if (!span.isRecording()) return
-  untroubled(() => {
-    // Nearly half of them have no value, and an SDK takes its time to see that of each.
-    for (const [name, value] of Object.entries(attributes())) if (value !== undefined) span.setAttribute(name, value)
-  })
+  if (span.isRecording()) untroubled(() => span.setAttributes(attributes()))
 }
 
 /** Without those that have no value. */
