@@ -130,6 +130,7 @@ export {
   ToolCancelledError,
   ToolDiscardedError,
   ToolInputError,
+  ToolOutputError,
   ToolTimeoutError,
   UnknownCallError,
   UnknownToolError,

@@ -73,6 +73,17 @@ export class ToolTimeoutError extends Error {
   }
 }
 
+/** A tool has run, but the model cannot read what came of it (M12). It concerns that call alone. */
+export class ToolOutputError extends Error {
+  override readonly name = 'ToolOutputError'
+  readonly tool: string
+
+  constructor(tool: string, problem: string, options?: ErrorOptions) {
+    super(`${tool} has run, but ${problem}`, options)
+    this.tool = tool
+  }
+}
+
 /** A tool executes as many calls as it may, and does not let others wait (I8). It concerns that call alone. */
 export class ToolBusyError extends Error {
   override readonly name = 'ToolBusyError'

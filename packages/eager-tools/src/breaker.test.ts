@@ -125,6 +125,18 @@ test('members a call has started with that change later are a divergence, member
   expect((await run(tellingModel([prefixed('{"ms":0,"n":1}'), done]))).warnings).toEqual([])
 })
 
+test('arguments that break off behind the members a call has started with are no divergence (H35)', async () => {
+  const broken: Moment[] = [
+    [0, (to) => to.call(0, { name: 'open', delta: '{"n":1,' })],
+    [100, (to) => to.call(0, { delta: '"ms":' })],
+    [150, (to) => to.seal(0)],
+    [200, (to) => to.finish('tool-calls')],
+  ]
+  const { log, warnings } = await run(tellingModel([broken, done]))
+  expect(log).toEqual(['0 open 1'])
+  expect(warnings).toEqual([])
+})
+
 test('a member that comes after the arguments had closed is a divergence (H35)', async () => {
   const more: Said = { name: 'look', closed: '{"n":1}', sealed: '{"n":1,"ms":5}' }
   const { log, warnings } = await run(tellingModel([response(more), done]))

@@ -31,6 +31,8 @@ export class Breaker {
 /** Whether the sealed call is another than the one that was started: of a prefix, whether its members are other ones. */
 export function diverges(sealed: ToolCall, started: ToolCall, evidence: Evidence): boolean {
   if (evidence === 'closed') return !sameCall(sealed, started)
+  // What is broken off behind its first members has not changed them.
+  if (sealed.inputError !== undefined) return false
   const whole: Readonly<Record<string, unknown>> = Object(sealed.input)
   const members = Object.keys(Object(started.input)).map((key) => [key, whole[key]])
   return !sameCall({ ...sealed, input: Object.fromEntries(members) }, started)

@@ -232,6 +232,25 @@ test('a throw in the policy counts as external, with a warning, and hurts neithe
   expect(result.warnings).toEqual([warning, warning])
 })
 
+test('a word that the policy does not have starts nothing early, and is a warning (H4)', async () => {
+  for (const [word, text] of [
+    ['no', 'no'],
+    [Promise.resolve('wait'), '[object Promise]'],
+    [null, 'null'],
+  ]) {
+    const { log, tools } = workshop()
+    const policy = (() => word) as Policy
+    const model = closedThenSealed('look')
+    const result = await played(createAgent({ model, tools, middleware: [eagerTools({ policy })] }).run('Go'))
+    expect(log).toEqual(['300 look 1'])
+    expect(result.warnings[0]).toEqual({
+      code: 'policy-failed',
+      message: `the policy gave ${text} for look; it gives 'start', 'wait' or nothing, and no promise`,
+      source: 'eager-tools',
+    })
+  }
+})
+
 test('unknown tools and input that fails its schema do not start early, and end as when not eager (H5)', async () => {
   const script = respond(
     call('nobody', { n: 1 }, { id: 'c1', deltas: 1 }),

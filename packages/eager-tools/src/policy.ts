@@ -49,6 +49,12 @@ export function deferral(
     return 'policy'
   }
   if (word === 'wait') return 'policy'
+  // From JavaScript it may be anything, a promise of a word too: what is not understood starts nothing.
+  if (word !== undefined && word !== 'start') {
+    const message = `the policy gave ${String(word)} for ${tool.name}; it gives 'start', 'wait' or nothing, and no promise`
+    run.warn({ code: 'policy-failed', message })
+    return 'policy'
+  }
   const earliest = EARLIEST[effect] ?? (word === 'start' ? 'sealed' : undefined)
   return earliest === 'closed' || (earliest === 'sealed' && evidence === 'sealed') ? undefined : 'effect'
 }

@@ -156,6 +156,8 @@ test('the policy and the other options are those of eagerTools and createAgent (
   expect(log).toEqual(['100 look 1', '400 put 2', '410 send 3'])
   expect(new Set(models)).toEqual(new Set(['m-1']))
   expect(() => createToolExecutor({ tools, toolConcurrency: 0 })).toThrow(ConfigError)
+  const wire = Object(() => undefined)
+  expect(() => createToolExecutor({ tools, wire })).toThrow('wire: is none; did you mean to call it, chatWire()?')
 })
 
 test('a tool starts with the members it needs (H37, H31)', async () => {
@@ -301,9 +303,12 @@ test('push and retry after finish or abort throw; a second finish gives the same
   expect(await executor.finish()).toEqual(await finished)
 
   const aborted = createToolExecutor({ tools: [] })
-  await aborted.abort()
-  expect(() => aborted.push({ type: 'text-delta', delta: '!' })).toThrow(TypeError)
-  expect(() => aborted.retry()).toThrow(TypeError)
+  const left = new Error('the user left')
+  await aborted.abort(left)
+  // Where the stream is read on it ends the loop, with the reason.
+  const ended = expect.objectContaining({ name: 'AbortError', cause: left })
+  expect(() => aborted.push({ type: 'text-delta', delta: '!' })).toThrow(ended)
+  expect(() => aborted.retry()).toThrow(ended)
   expect(aborted.finish()).toBe(aborted.finish())
   await expect(aborted.finish()).rejects.toBeInstanceOf(RunAbortedError)
 })
@@ -359,7 +364,7 @@ test('a tool that ignores its signal holds abort up no longer than the grace tim
 test('a signal that has aborted already lets nothing start (H38)', async () => {
   const { log, tools } = workshop()
   const executor = createToolExecutor({ tools, signal: AbortSignal.abort('no') })
-  expect(() => executor.push({ type: 'text-delta', delta: 'x' })).toThrow(TypeError)
+  expect(() => executor.push({ type: 'text-delta', delta: 'x' })).toThrow(RunAbortedError)
   await expect(executor.finish()).rejects.toMatchObject({ cause: 'no' })
   expect(log).toEqual([])
 })

@@ -11,6 +11,7 @@ import {
   type Message,
   ModelError,
   type ModelEvent,
+  RunAbortedError,
   type RunOptions,
   type ToolMessage,
   type Wire,
@@ -47,7 +48,10 @@ export interface ToolExecutorOptions
 export interface ToolExecutor<Event, Item> extends AsyncDisposable {
   /** What happens, as in a run of an agent; can be read once. Need not be read; a reader that leaves before the end aborts. */
   readonly events: AsyncIterable<AgentEvent>
-  /** An event of the response's stream. Never waits. Throws `TypeError` once the response is finished or aborted (H38). */
+  /**
+   * An event of the response's stream. Never waits. Throws `TypeError` once the response is finished, and `RunAbortedError` once it
+   * is aborted (H38).
+   */
   push(event: Event): void
   /**
    * The response has ended: what started early is committed or discarded, what did not is run. Called again it gives the
@@ -64,8 +68,7 @@ export interface ToolExecutor<Event, Item> extends AsyncDisposable {
   finish(reason?: FinishReason): Promise<FinishedResponse<Item>>
   /**
    * This response failed, or is not wanted, and what is pushed from now on is another one: its calls join those that ask
-   * for the same, and are held until then (H22). `error`: what failed. Throws `TypeError` once the response is finished or
-   * aborted.
+   * for the same, and are held until then (H22). `error`: what failed. Throws like {@link push}.
    */
   retry(error?: unknown): void
   /** Discards everything. Resolves when nothing is at work any more, at the latest after the grace time. */
@@ -112,7 +115,9 @@ export function createToolExecutor<Event, Item>({
 }: ToolExecutorOptions & { readonly wire?: Wire<Event, Item> }):
   | ToolExecutor<Event, Item>
   | ToolExecutor<ModelEvent, Message> {
-  return wire ? executorOn(wire, options) : executorOn(modelEvents, options)
+  if (!wire) return executorOn(modelEvents, options)
+  if (typeof wire.reader !== 'function') throw new ConfigError('wire', 'is none; did you mean to call it, chatWire()?')
+  return executorOn(wire, options)
 }
 
 function executorOn<Event, Item>(wire: Wire<Event, Item>, options: ToolExecutorOptions): ToolExecutor<Event, Item> {
@@ -132,7 +137,8 @@ function executorOn<Event, Item>(wire: Wire<Event, Item>, options: ToolExecutorO
   let finished: Promise<FinishedResponse<Item>> | undefined
 
   const stillOpen = (what: string) => {
-    if (over) throw new TypeError(`${what}, but the response is ${over}`)
+    if (over === 'aborted') throw new RunAbortedError(controller.signal.reason)
+    if (over) throw new TypeError(`${what}, but the response is finished`)
   }
   const stop = (reason: unknown) => {
     over ??= 'aborted'

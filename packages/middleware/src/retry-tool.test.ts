@@ -122,6 +122,12 @@ test('invalid input, an unknown tool and an AgentError are not repeated, whateve
   expect(when).not.toHaveBeenCalled()
 })
 
+test('a tool that has done its work is not run again because its output cannot be read (N8, M12)', async () => {
+  const { tries, read } = await worked({ work: () => ({ paid: 12n }) })
+  expect(tries).toHaveLength(1)
+  expect(read[0]).toMatch(/^work has run, but returned what cannot be written/)
+})
+
 test('what may not be repeated goes up as it is, also from a later try (N8)', async () => {
   class Special extends AgentError {}
   const special = new Special('enough')

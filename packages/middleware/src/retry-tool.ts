@@ -8,6 +8,7 @@ import {
   type ToolCall,
   ToolDiscardedError,
   ToolInputError,
+  ToolOutputError,
   UnknownToolError,
 } from '@meanwhile/core'
 import { checkedInput, judgeCall } from '@meanwhile/core/calls'
@@ -35,7 +36,7 @@ export interface ToolAttempt {
  * Executes a tool again when it throws: the same call, with the same `idempotencyKey` and the next `attempt` (N7). After the last
  * try the model reads the last error and the number of tries (N9).
  *
- * Never repeated: what a try cannot mend (input that fails the schema, an unknown tool), what is meant to stop (an abort, a cancel, a
+ * Never repeated: what a try cannot mend (input that fails the schema, an unknown tool, an output that the model cannot read), what is meant to stop (an abort, a cancel, a
  * discard, an `AgentError`), what came back as a result, and calls that may act on the world twice: their tool must be named (N8).
  */
 export function retryTool(options: RetryToolOptions = {}): Middleware {
@@ -64,11 +65,12 @@ export function retryTool(options: RetryToolOptions = {}): Middleware {
   }
 }
 
-/** What ends the run or the call, or was wrong before the tool was entered. */
+/** What ends the run or the call, was wrong before the tool was entered, or is after it has done its work. */
 function isFinal(error: unknown): boolean {
   return (
     error instanceof AgentError ||
     error instanceof ToolInputError ||
+    error instanceof ToolOutputError ||
     error instanceof UnknownToolError ||
     error instanceof ToolDiscardedError
   )

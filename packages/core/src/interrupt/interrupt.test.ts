@@ -5,6 +5,7 @@ import {
   type AgentOptions,
   type AgentResult,
   type AgentRun,
+  ConfigError,
   createAgent,
   Interrupt,
   interrupt,
@@ -451,7 +452,7 @@ test('attempts go on counting after an interrupt between two of them (J10, L11)'
 })
 
 test('one Interrupt thrown by two tools is two questions (L3, L5)', async () => {
-  const shared = interrupt('both')
+  const shared = new Interrupt('both')
   const one: Tool = { ...book, name: 'one', execute: (_, { answers }) => answers[0] ?? raise(shared) }
   const two: Tool = { ...one, name: 'two' }
   const { agent } = agentOf([respond(call('one'), call('two')), respond(say('Done'))], { tools: [one, two] })
@@ -660,7 +661,7 @@ test.each<[string, () => unknown]>([
     },
   ],
 ])('a payload or answer of %s throws where it is set (L10)', async (_, make) => {
-  expect(() => Reflect.apply(interrupt, undefined, [make()])).toThrow(TypeError)
+  expect(() => interrupt(make())).toThrow(ConfigError)
   const { agent } = agentOf([respond(call('book'))])
   const { result } = await played(agent.stream('Go'))
   const answers = Object.fromEntries(idsOf(result).map((id) => [id, make()]))
@@ -670,13 +671,38 @@ test.each<[string, () => unknown]>([
 })
 
 test('512 levels are JSON, in a payload and in an answer; a key named __proto__ is a key (L10)', async () => {
-  const echo = tool({ ...book, execute: (_, { answers }) => answers[0] ?? raise(interrupt(nested(512))) })
+  const echo = tool({ ...book, execute: (_, { answers }) => answers[0] ?? interrupt(nested(512)) })
   for (const answer of [nested(512), JSON.parse('{"__proto__":{"a":1}}') as Json]) {
     const { agent } = agentOf([respond(call('book')), respond(say('Done'))], { tools: [echo] })
     const { result } = await played(agent.stream('Go'))
     expect(result.interrupts?.[0]?.payload).toEqual(nested(512))
     const resumed = await played(agent.resume(checkpointOf(result), answersTo(result, answer)))
     expect(textsOf(resumed.result)[1]).toBe(JSON.stringify(answer))
+  }
+})
+
+test('a question that cannot be asked ends the run: the model is not told of it in the place of whoever is to answer (L10)', async () => {
+  const when = tool({ ...book, execute: () => interrupt({ when: new Date(0) }) })
+  const { agent } = agentOf([respond(call('book'))], { tools: [when] })
+  await expect(agent.run('Go')).rejects.toMatchObject({
+    name: 'ConfigError',
+    option: 'interrupt',
+    message: 'interrupt: payload.when is no JSON: it has a toJSON',
+  })
+})
+
+test('interrupt asks by itself, with throw or without, awaited or not (L1)', async () => {
+  const executes: readonly (() => unknown)[] = [
+    () => interrupt('?'),
+    async () => ((await interrupt('?')) ? 'deleted' : 'kept'),
+    async () => {
+      throw interrupt('?')
+    },
+  ]
+  for (const execute of executes) {
+    const { agent } = agentOf([respond(call('book'))], { tools: [tool({ ...book, execute })] })
+    const { result } = await played(agent.stream('Go'))
+    expect(result).toMatchObject({ status: 'interrupted', interrupts: [{ payload: '?' }] })
   }
 })
 

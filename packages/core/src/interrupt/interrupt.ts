@@ -1,6 +1,6 @@
 /** A question to somebody outside of the run: the run ends with a checkpoint, and a resume brings the answer. */
 
-import { RunStop } from '../errors.ts'
+import { ConfigError, messageOf, RunStop } from '../errors.ts'
 import { asJson } from '../json.ts'
 import type { Json } from '../message.ts'
 
@@ -23,14 +23,23 @@ export class Interrupt extends RunStop {
 }
 
 /**
- * Thrown by a tool, hook or wrap, it ends the run with `status: 'interrupted'`: `throw interrupt({ question: 'Really?' })`
- * (L1). What asks starts from its top when the run is resumed, and finds its answers in `context.answers` or `run.answers`:
- * so ask before you act (L7, L8).
+ * Asks, in a tool, hook or wrap: it throws, and the run ends with `status: 'interrupted'` (L1). `throw interrupt({ question: 'Really?' })`
+ * shows whoever reads it that nothing comes after; without `throw` it is the same. What asks starts from its top when the run is
+ * resumed, and finds its answers in `context.answers` or `run.answers`: so ask before you act (L7, L8).
  *
- * @throws {TypeError} The payload is no JSON (L10).
+ * @throws {Interrupt} Always, but for
+ * @throws {ConfigError} The payload is no JSON: nobody can be asked that, and the run ends with it (L10).
  */
-export function interrupt(payload: unknown = null): Interrupt {
-  return new Interrupt(asJson(payload, 'the payload'))
+export function interrupt(payload: unknown = null): never {
+  throw new Interrupt(checked(payload))
+}
+
+function checked(payload: unknown): Json {
+  try {
+    return asJson(payload, 'payload')
+  } catch (error) {
+    throw new ConfigError('interrupt', messageOf(error))
+  }
 }
 
 /** A part of the path from the outermost agent to who asks (L4). */

@@ -44,7 +44,7 @@ test('calls of a response cut off at its length are not run; the model reads why
   ])
   const { events, result } = await collect(createAgent({ model, tools: [note] }).stream('Go'))
   expect(executed).toEqual([])
-  const text = 'Not run: the response was cut off at its token limit before it was complete.'
+  const text = 'No result: the response was cut off at its token limit before it was complete.'
   const refused = { role: 'tool', name: 'note', content: [{ type: 'text', text }], isError: true }
   expect(model.requests[1]?.messages.slice(2)).toEqual([
     { ...refused, callId: 'one' },
@@ -64,8 +64,8 @@ test('a response cut off at its length without calls is an answer whose finish r
 })
 
 const stopped: readonly (readonly [FinishReason, string])[] = [
-  ['content-filter', 'Not run: the response was stopped by a content filter.'],
-  ['other', 'Not run: the response ended for a reason that does not allow tool calls.'],
+  ['content-filter', 'No result: the response was stopped by a content filter.'],
+  ['other', 'No result: the response ended for a reason that does not allow tool calls.'],
 ]
 
 test.for(stopped)(

@@ -198,7 +198,7 @@ function celled(beforeModel: NonNullable<Middleware['beforeModel']>, more: Parti
     name: 'ask',
     description: 'Asks',
     input: z.object({}),
-    execute: (_, { answers }) => answers[0] ?? raise(interrupt()),
+    execute: (_, { answers }) => answers[0] ?? interrupt(),
   })
   return (...responses: readonly ReturnType<typeof respond>[]) =>
     createAgent({
@@ -206,10 +206,6 @@ function celled(beforeModel: NonNullable<Middleware['beforeModel']>, more: Parti
       tools: [ask],
       middleware: [{ name: 'celled', beforeModel, ...more }],
     })
-}
-
-function raise(error: unknown): never {
-  throw error
 }
 
 test('a cell reads its initial value until it is set, and again once it is deleted (D3)', async () => {

@@ -258,17 +258,17 @@ test('a function that goes on when it is no longer waited for has not settled; w
 const asks: readonly (readonly [string, Happening, readonly string[]])[] = [
   [
     'a tool',
-    { tools: [toolOf('ask', throwing(interrupt()))] },
+    { tools: [toolOf('ask', () => interrupt())] },
     [CHAT, 'execute_tool ask: interrupted', 'invoke_agent: interrupted'],
   ],
   [
     'a hook',
-    { middleware: [{ name: 'asking', afterModel: throwing(interrupt()) }] },
+    { middleware: [{ name: 'asking', afterModel: () => interrupt() }] },
     [CHAT, 'middleware asking afterModel:', 'invoke_agent: interrupted'],
   ],
   [
     'a wrap round a tool',
-    { middleware: [{ name: 'asking', wrapToolCall: throwing(interrupt()) }], tools: [toolOf('ask', () => 'ok')] },
+    { middleware: [{ name: 'asking', wrapToolCall: () => interrupt() }], tools: [toolOf('ask', () => 'ok')] },
     [CHAT, 'middleware asking wrapToolCall:', 'invoke_agent: interrupted'],
   ],
 ]
@@ -281,7 +281,11 @@ test.for(asks)('%s that asks is no error: it is interrupted, and so is the run',
 
 test('a stand-alone tool that asks is interrupted, too (L12)', async () => {
   const { telemetry, span } = observed()
-  const error = await runTool(toolOf('ask', throwing(interrupt())), {}, { telemetry }).result.catch((error) => error)
+  const error = await runTool(
+    toolOf('ask', () => interrupt()),
+    {},
+    { telemetry },
+  ).result.catch((error) => error)
   expect(error).toMatchObject({ name: 'Interrupt' })
   expect(said(span('execute_tool ask'))).toBe('execute_tool ask: interrupted')
 })

@@ -316,7 +316,7 @@ test('background work that asks has failed, and is told why: nobody can answer i
     description: 'Asks first.',
     input: anything,
     background: true,
-    execute: () => Promise.reject(interrupt('Really?')),
+    execute: async () => interrupt('Really?'),
   })
   const { agent } = agentOf([respond(call('build')), respond(say('Done.'))], [asks as Tool])
   const result = await settled(agent.run('Go'))

@@ -3,10 +3,11 @@
 import { messageOf } from '../errors.ts'
 import type { FinishReason, ToolCall, ToolMessage } from '../message.ts'
 import type { Tool } from '../tool.ts'
+import { ToolOutputError } from '../tool-errors.ts'
 
-/** The message of a call that went well. Throws when the model could not read its output (M12). */
+/** The message of a call that went well. Throws {@link ToolOutputError} when the model could not read its output (M12). */
 export function resultMessage(call: ToolCall, tool: Tool, output: unknown): ToolMessage {
-  const content = tool.toContent?.(output)
+  const content = readable(tool, output)
   const json = content ? jsonIfAny(output) : jsonOf(output, tool)
   return {
     role: 'tool',
@@ -17,10 +18,26 @@ export function resultMessage(call: ToolCall, tool: Tool, output: unknown): Tool
   }
 }
 
+function readable(tool: Tool, output: unknown): ToolMessage['content'] | undefined {
+  try {
+    return tool.toContent?.(output)
+  } catch (error) {
+    throw new ToolOutputError(tool.name, `its toContent threw: ${messageOf(error)}`, { cause: error })
+  }
+}
+
 function jsonOf(output: unknown, tool: Tool): string | undefined {
-  const json = JSON.stringify(output) as string | undefined
-  if (json !== undefined || output === undefined) return json
-  throw new TypeError(`${tool.name} returned a ${typeof output}, which is no JSON; give it a toContent`)
+  const refused = (why: string, cause?: unknown) =>
+    new ToolOutputError(tool.name, `returned ${why}, which is no JSON; give it a toContent`, { cause })
+  let json: string | undefined
+  try {
+    json = JSON.stringify(output) as string | undefined
+  } catch (error) {
+    // The engine's message goes on to name what is where.
+    throw refused(`what cannot be written (${messageOf(error).split('\n')[0]})`, error)
+  }
+  if (json === undefined && output !== undefined) throw refused(`a ${typeof output}`)
+  return json
 }
 
 /** What `toContent` makes readable need not be JSON itself. */
@@ -71,11 +88,14 @@ export function cancelledMessage(call: ToolCall, started: boolean): ToolMessage 
   return textMessage(call, text, true)
 }
 
-/** What the model reads of calls whose response must not be acted on (A17, A18). */
+/**
+ * What the model reads of calls whose response must not be acted on (A17, A18). It is the same whether one had started early by then
+ * or not, and so says neither (H16, H26).
+ */
 export function forbiddenText(reason: FinishReason): string {
-  if (reason === 'length') return 'Not run: the response was cut off at its token limit before it was complete.'
-  if (reason === 'content-filter') return 'Not run: the response was stopped by a content filter.'
-  return 'Not run: the response ended for a reason that does not allow tool calls.'
+  if (reason === 'length') return 'No result: the response was cut off at its token limit before it was complete.'
+  if (reason === 'content-filter') return 'No result: the response was stopped by a content filter.'
+  return 'No result: the response ended for a reason that does not allow tool calls.'
 }
 
 /** What the model would read of calls in the last permitted step (A10). */

@@ -305,11 +305,15 @@ test('an output is kept as the JSON the model read, whatever its tool does with 
 })
 
 const noJson: readonly (readonly [string, unknown, RegExp])[] = [
-  ['a function', () => 1, /^give returned a function, which is no JSON; give it a toContent$/],
-  ['a symbol', Symbol('s'), /^give returned a symbol, which is no JSON; give it a toContent$/],
-  ['a bigint', 1n, /BigInt/],
-  ['a circle', cyclic, /circular/],
-  ['an object whose toJSON throws', hostile, /^no JSON for you$/],
+  ['a function', () => 1, /^give has run, but returned a function, which is no JSON; give it a toContent$/],
+  ['a symbol', Symbol('s'), /^give has run, but returned a symbol, which is no JSON; give it a toContent$/],
+  [
+    'a bigint',
+    1n,
+    /^give has run, but returned what cannot be written \(.*BigInt\), which is no JSON; give it a toContent$/,
+  ],
+  ['a circle', cyclic, /^give has run, .*\(Converting circular structure to JSON\)/],
+  ['an object whose toJSON throws', hostile, /^give has run, .*\(no JSON for you\)/],
 ]
 
 test.for(noJson)('%s as output is an error result (M12)', async ([, output, text]) => {
@@ -359,7 +363,7 @@ test('a throw in toContent is an error result (M12)', async () => {
     tools: [returning(1, toContent), note],
   })
   expect(messages).toMatchObject([
-    { content: textContent('cannot say it'), isError: true },
+    { content: textContent('give has run, but its toContent threw: cannot say it'), isError: true },
     { content: textContent('noted a') },
   ])
 })
