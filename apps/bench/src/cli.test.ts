@@ -148,6 +148,8 @@ test.each([
   [['--record', 'nowhere'], 'It takes a URL'],
   [['--record', API, '--runs', '3'], "cannot be used with option '--runs <n>'"],
   [['--recording', 'x.json'], '--recording goes with --record'],
+  [['--json', 'report.html'], 'two things would be written to'],
+  [['--json', './x.otlp.json', '--scenario', 'a', '--traces', 'x.json'], 'two things would be written to'],
   [['--base-url', API, '--wire', 'anthropic'], '--base-url needs a --model'],
   [['--base-url', API, '--model', 'gpt'], '--base-url needs one --wire, of openai-chat,'],
   [['--base-url', API, '--model', 'gpt', '--wire', 'anthropic', '--scenario', 'a'], 'cannot be used with option'],

@@ -1,5 +1,6 @@
 /** The options there are, and which of them contradict one another. */
 
+import { resolve } from 'node:path'
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
 import { Command, Option, type OutputConfiguration } from 'commander'
 import { MODES, type Mode } from '../modes.ts'
@@ -136,7 +137,15 @@ export function contradictionIn(given: Given): string | undefined {
   if (alone && (given.otlp !== undefined || given.traces !== undefined)) {
     return 'spans are those of measured runs, and the fault matrix alone has none: name a --scenario'
   }
-  return undefined
+  return sharedFile(given)
+}
+
+function sharedFile({ json = FILES.json, report = FILES.report, traces }: Given): string | undefined {
+  const files = [json, report, ...(traces === undefined ? [] : [traces, otlpPathOf(traces)])].map((file) =>
+    resolve(file),
+  )
+  const twice = files.find((file, index) => files.indexOf(file) < index)
+  return twice && `two things would be written to ${twice}: name another file for one of them`
 }
 
 /** `d` means all of d50, d100 and d200. */
