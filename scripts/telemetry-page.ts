@@ -29,10 +29,13 @@ One that is registered after the import counts, too; \`telemetry: { tracerProvid
 \`createToolExecutor\` names others than the global ones.
 
 Parents are the same with early calls and without. Success has no status, and what was done on purpose is no error: a call that was
-let go of, a cancel, a question. An exception is recorded once in a trace, where it happened, without its message.
+let go of, a cancel, a question. An exception is recorded once in a trace, where it happened, as OpenTelemetry's event \`exception\`: with
+\`exception.type\`, and the frames of \`exception.stacktrace\`, which name files, but without its message. A span's status has a message where
+that is made of names and numbers alone, such as \`the run took longer than 60 ms\`.
 
 No prompt, argument, result or error text is recorded unless \`telemetry: { captureContent }\` says so, or
-\`OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT\`; below, that is what is called content.
+\`OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT\`; below, that is what is called content. \`captureContent\` may be a function: it
+is given the name of each attribute and its value, and gives what to record instead, or \`undefined\` for nothing.
 
 \`gen_ai.*\` are the names of OpenTelemetry's conventions, which are still changing; \`meanwhile.*\` are ours. Durations are in seconds.
 

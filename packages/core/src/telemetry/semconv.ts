@@ -111,8 +111,8 @@ export const SERVER_ADDRESS = 'server.address'
 /** chat · int · The port there. */
 export const SERVER_PORT = 'server.port'
 /**
- * run, chat, tool, middleware · string, later · Why the span's status is ERROR: the class of the error, or `_OTHER` for a thrown
- * thing that is none. Of a chat first the HTTP status or the provider's code; `stream_truncated` if the stream ended without
+ * run, chat, tool, middleware · string, later · Why the span's status is ERROR: the `name` of the error, or `_OTHER` where
+ * that is no name, or no error. Of a chat first the HTTP status or the provider's code; `stream_truncated` if the stream ended without
  * a finish reason. Of a tool `invalid_input`, `unknown_tool`, `compensation_failed`. Of both `timeout` past a limit of their own: of a
  * model call, of its silence, of the tool.
  */
