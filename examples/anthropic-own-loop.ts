@@ -38,7 +38,6 @@ const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'What is kn
 const start = performance.now()
 const at = () => `${(performance.now() - start).toFixed(0).padStart(5)} ms`
 
-// #region loop
 for (let isAnswer = false; !isAnswer; ) {
   await using executor = createToolExecutor({ tools: [search], wire: messagesWire() })
   for (let triesLeft = 2; triesLeft > 0; triesLeft--) {
@@ -57,6 +56,5 @@ for (let isAnswer = false; !isAnswer; ) {
   messages.push(...finished.response, ...finished.results)
   isAnswer = finished.isAnswer
 }
-// #endregion loop
 console.log(messages.at(-1)?.content)
 await server?.close()

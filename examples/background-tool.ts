@@ -7,7 +7,6 @@ import { call, respond, say } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'
 
-// #region tool
 const build = tool({
   name: 'build',
   description: 'Builds the project. Takes long.',
@@ -21,7 +20,6 @@ const build = tool({
     return `${target} is built.`
   },
 })
-// #endregion tool
 
 const agent = createAgent({
   model: modelOr([

@@ -22,7 +22,6 @@ const model = modelOr([
 ])
 const agent = createAgent({ name: 'tidier', model, tools: [tidy], checkpoints: memoryStore() })
 
-// #region cancel
 const run = agent.stream('Tidy up the folder src.')
 for await (const event of run) {
   // Or 'after-model', or 'now'. If the step takes longer than ten seconds it is 'now' after all.
@@ -34,4 +33,3 @@ console.log(status, (await run.result).steps)
 const resumed = agent.resume(checkpoint ?? run.id)
 resumed.send('And keep the tests.') // a user message for the next safe point
 console.log((await resumed.result).text)
-// #endregion cancel

@@ -7,7 +7,6 @@ import { earlyStop, retryModel } from '@meanwhile/middleware'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'
 
-// #region middleware
 /** Tells the model the date, once, and counts how long the tools of a run took together. */
 function timekeeper(): Middleware {
   const spent = runLocal(() => ({ ms: 0 }))
@@ -25,7 +24,6 @@ function timekeeper(): Middleware {
     },
   }
 }
-// #endregion middleware
 
 const lookUp = tool({
   name: 'look_up',

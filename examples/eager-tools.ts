@@ -7,7 +7,6 @@ import { eagerTools } from '@meanwhile/eager-tools'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'
 
-// #region tool
 const search = tool({
   name: 'search',
   description: 'Searches the documentation.',
@@ -18,14 +17,12 @@ const search = tool({
     return `Three pages about ${query}.`
   },
 })
-// #endregion tool
 
 const script = [
   respond(call('search', { query: 'checkpoints' }), say('Let me look that up for you, this may take a moment …')),
   respond(say('There are three pages.')),
 ]
 
-// #region agents
 for (const middleware of [[], [eagerTools()]]) {
   const model = modelOr(script, { firstToken: 200, betweenTokens: 50 })
   const instructions =
@@ -42,4 +39,3 @@ for (const middleware of [[], [eagerTools()]]) {
     if (event.type === 'step-end') console.log(`${at()}  step ${event.step} is complete`)
   }
 }
-// #endregion agents

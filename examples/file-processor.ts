@@ -30,7 +30,6 @@ const countWords = tool({
   },
 })
 
-// #region run
 const directory = await mkdtemp(join(tmpdir(), 'meanwhile-'))
 try {
   for (const [n, name] of ['harbour', 'lighthouse', 'tide'].entries())
@@ -46,4 +45,3 @@ try {
 } finally {
   await rm(directory, { recursive: true })
 }
-// #endregion run

@@ -15,7 +15,6 @@ const mock = mockModels({
 })
 const client = process.env.OPENAI_API_KEY ? new OpenAI() : new OpenAI({ apiKey: 'none', fetch: mock.fetch })
 
-// #region agent
 const weather = tool({
   name: 'weather',
   description: 'The weather in a city.',
@@ -29,9 +28,7 @@ const agent = createAgent({
   instructions: 'Answer in one sentence.',
   tools: [weather],
 })
-// #endregion agent
 
-// #region run
 const run = agent.stream('What is the weather in Oslo?')
 for await (const event of run) {
   if (event.type === 'text-delta') process.stdout.write(event.delta)
@@ -39,4 +36,3 @@ for await (const event of run) {
 }
 const { steps, usage } = await run.result
 console.log(`\n${steps} steps`, usage)
-// #endregion run

@@ -23,7 +23,6 @@ const seats = tool({
   },
 })
 
-// #region ask
 const book = tool({
   name: 'book',
   description: 'Books a seat.',
@@ -35,7 +34,6 @@ const book = tool({
     return answers[0] === 'yes' ? `Booked ${seat}.` : 'The user said no.'
   },
 })
-// #endregion ask
 
 /** The same agent in whatever process; a scripted model says what is left of its script. */
 function travelAgent(...script: readonly ScriptResponse[]): Agent {

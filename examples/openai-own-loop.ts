@@ -38,7 +38,6 @@ const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content }
 const start = performance.now()
 const at = () => `${(performance.now() - start).toFixed(0).padStart(5)} ms`
 
-// #region loop
 for (let isAnswer = false; !isAnswer; ) {
   await using executor = createToolExecutor({ tools: [weather], wire: chatWire() })
   const stream = await client.chat.completions.create({ model: 'gpt-5.1', messages, tools, stream: true })
@@ -49,6 +48,5 @@ for (let isAnswer = false; !isAnswer; ) {
   messages.push(...finished.response, ...finished.results)
   isAnswer = finished.isAnswer
 }
-// #endregion loop
 console.log(messages.at(-1)?.content)
 await server?.close()

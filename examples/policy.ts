@@ -20,7 +20,6 @@ const notify = tool({
   execute: ({ text }, { signal }) => wait(200, `Told: ${text}`, { signal }), // external: nobody can take it back
 })
 
-// #region policy
 const eager = eagerTools({
   independent: ['notify'], // no other call depends on what it does
   policy(call, { tool, effect, evidence, model, run }) {
@@ -30,7 +29,6 @@ const eager = eagerTools({
     return undefined // its effect decides
   },
 })
-// #endregion policy
 
 const calls = [call('notify', { text: 'I am on it.' }), call('search', { query: 'checkpoints' })]
 const pace = { firstToken: 50, betweenTokens: 20 }
@@ -40,10 +38,8 @@ const script = [
 ]
 const agent = createAgent({ model: scriptedModel(script, { pace }), tools: [search, notify], middleware: [eager] })
 
-// #region savings
 const { savings } = await agent.run('Tell them, and look up what is known of checkpoints.')
 console.log(savings?.savedMs, savings?.wastedMs)
 for (const { step, actualMs, parallelMs, savedMs } of savings?.steps ?? []) {
   console.log(step, actualMs, parallelMs, savedMs)
 }
-// #endregion savings

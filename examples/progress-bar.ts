@@ -8,7 +8,6 @@ import { MultiBar, Presets, type SingleBar } from 'cli-progress'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'
 
-// #region tool
 const download = tool({
   name: 'download',
   description: 'Downloads a file.',
@@ -23,7 +22,6 @@ const download = tool({
     return `${file}: ${parts} MB`
   },
 })
-// #endregion tool
 
 const model = modelOr([
   respond(call('download', { file: 'maps.zip' }), call('download', { file: 'pictures-of-the-sea.zip' })),
@@ -31,7 +29,6 @@ const model = modelOr([
 ])
 const agent = createAgent({ model, tools: [download] })
 
-// #region bars
 const stop = new AbortController()
 process.once('SIGINT', () => stop.abort())
 const bars = new MultiBar({ format: '{bar} {percentage} % {file}', noTTYOutput: true }, Presets.shades_classic)
@@ -44,4 +41,3 @@ for await (const event of run) {
 }
 bars.stop()
 console.log((await run.result).text)
-// #endregion bars

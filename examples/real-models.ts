@@ -7,7 +7,6 @@ import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'
 import OpenAI from 'openai'
 
-// #region models
 const gpt = () => openai({ client: new OpenAI(), model: 'gpt-5.1' }) // the Responses API
 
 const claude = () => anthropic({ client: new Anthropic(), model: 'claude-sonnet-4-6', maxTokens: 8_000 })
@@ -19,14 +18,11 @@ const local = (): Model =>
     api: 'chat', // what most hosts speak
     provider: 'lm-studio', // whose options and metadata are meant
   })
-// #endregion models
 
 const model = process.env.OPENAI_API_KEY ? gpt() : process.env.ANTHROPIC_API_KEY ? claude() : undefined
 if (model) {
-  // #region options
   const settings = { maxTokens: 2_000, providerOptions: { openai: { reasoning: { effort: 'low' } } } }
   const agent = createAgent({ model, settings })
-  // #endregion options
   console.log((await agent.run('Say hello.')).text)
 } else {
   const { provider, id } = local()

@@ -14,7 +14,6 @@ const orders = tool({
   execute: ({ customer }) => `${customer}: 2 lamps at 40 EUR each, 1 table at 120 EUR`,
 })
 
-// #region output
 const invoice = z.object({
   customer: z.string(),
   lines: z.array(z.object({ article: z.string(), amount: z.number(), price: z.number() })),
@@ -39,4 +38,3 @@ for await (const event of run) {
 const { output } = await run.result // typed as the schema's output
 for (const { article, amount, price } of output?.lines ?? []) console.log(`${amount} × ${article} at ${price} EUR`)
 console.log(`${output?.total} EUR for ${output?.customer}`)
-// #endregion output

@@ -13,7 +13,6 @@ import { openai } from '@meanwhile/models/openai'
 import OpenAI from 'openai'
 import { z } from 'zod'
 
-// #region agent
 const weather = tool({
   name: 'weather',
   description: 'The weather in a city.',
@@ -27,9 +26,7 @@ function weatherAgent(client: OpenAI, tools: readonly Tool[] = [weather]): Agent
   const middleware = [retryModel({ baseDelay: 1 }), eagerTools()]
   return createAgent({ model: openai({ client, model: 'gpt-5.1' }), tools, middleware })
 }
-// #endregion agent
 
-// #region test
 await test('a busy provider is asked again, and the weather is looked up once', async () => {
   const asking = respond(call('weather', { city: 'Oslo' }), say('One moment.'))
   const mock = mockModels({
@@ -47,4 +44,3 @@ await test('a busy provider is asked again, and the weather is looked up once', 
   assert.equal(mock.requests.length, 3)
   mock.assertComplete()
 })
-// #endregion test

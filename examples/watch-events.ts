@@ -5,7 +5,6 @@ import { createAgent, type Middleware, map } from '@meanwhile/core'
 import { respond, say } from '@meanwhile/core/testing'
 import { modelOr } from './shared/model.ts'
 
-// #region wrap
 const stopwatch: Middleware = {
   name: 'stopwatch',
   async *wrapModel(request, next) {
@@ -19,7 +18,6 @@ const stopwatch: Middleware = {
     return message
   },
 }
-// #endregion wrap
 
 const model = modelOr([respond(say('As short as that.'))], { firstToken: 50, betweenTokens: 10 })
 console.log((await createAgent({ model, middleware: [stopwatch] }).run('Be short.')).text)

@@ -3,11 +3,10 @@ import { globSync, readFileSync } from 'node:fs'
 
 const PAGES = ['README.md', 'packages/*/README.md', 'docs/*.md', 'docs/{examples,migration,middleware,packages}/*.md']
 
-/** Indentation and region marks are not part of what is said. */
+/** Indentation and empty lines are not part of what is said. */
 const plain = (code: string): string =>
   code
     .split('\n')
-    .filter((line) => !/^\s*\/\/ #(end)?region/.test(line))
     .map((line) => line.trim())
     .filter((line) => line !== '')
     .join('\n')

@@ -18,8 +18,7 @@ export default defineRoutes({
 
 /** What a file says of itself on top stands above its code. */
 function page(file: string, source: string): string {
-  const code = source.replaceAll(/^[ \t]*\/\/ #(end)?region.*\n/gm, '')
-  const [top = ''] = code.match(/^(\/\/ .*\n)+/) ?? []
+  const [top = ''] = source.match(/^(\/\/ .*\n)+/) ?? []
   const about = top.replaceAll(/^\/\/ /gm, '')
-  return `${about}\n\`\`\`${file.endsWith('.ts') ? 'ts' : 'yaml'}\n${code.slice(top.length).trimStart()}\`\`\`\n`
+  return `${about}\n\`\`\`${file.endsWith('.ts') ? 'ts' : 'yaml'}\n${source.slice(top.length).trimStart()}\`\`\`\n`
 }

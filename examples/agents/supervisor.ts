@@ -25,7 +25,6 @@ const translator = createAgent({
   model: modelOr([respond(say('Drei Bücher sagen: Lies bis zum Ende.'))]),
 })
 
-// #region supervisor
 const supervisor = createAgent({
   name: 'supervisor',
   model: modelOr([
@@ -42,4 +41,3 @@ for await (const event of run) {
   if (event.type === 'tool-start') console.log(`${depth}${event.call.name} ${JSON.stringify(event.call.input)}`)
   if (event.type === 'run-end') console.log(`${depth}→ ${event.result.text}`)
 }
-// #endregion supervisor

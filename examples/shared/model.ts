@@ -8,7 +8,6 @@ import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'
 import OpenAI from 'openai'
 
-// #region choice
 /** Reads `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`; `OPENAI_MODEL` and `ANTHROPIC_MODEL` name other models than the usual ones. */
 export function modelOr(script: readonly ScriptResponse[], pace?: Pace): Model {
   const { OPENAI_API_KEY, OPENAI_MODEL, ANTHROPIC_API_KEY, ANTHROPIC_MODEL } = process.env
@@ -17,4 +16,3 @@ export function modelOr(script: readonly ScriptResponse[], pace?: Pace): Model {
   const { fetch } = mockModels({ script, ...(pace && { pace }) })
   return openai({ client: new OpenAI({ apiKey: 'none', fetch }), model: 'scripted-1' })
 }
-// #endregion choice
