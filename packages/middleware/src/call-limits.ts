@@ -50,7 +50,7 @@ export class CallLimitError extends AgentError {
 
 /**
  * With `onLimit: 'error'` the run ends with {@link CallLimitError} where a call would go beyond a limit. With `'answer'` such a tool
- * call gets an error result and is not run, and at a model limit one last call is made, without tools: its answer ends the run with
+ * call gets an error result and is not run, and at a model limit one last call is made, without tool calls: its answer ends the run with
  * `stopReason: 'early-stop'` (N13).
  *
  * What passes through it counts: inside `retryModel` each attempt, outside each model call; a call that eager tools made counts once,

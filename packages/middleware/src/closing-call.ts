@@ -1,4 +1,4 @@
-/** The last model call of a run: it must answer, without tools. */
+/** The last model call of a run: it must answer, without tool calls. */
 
 import {
   type AssistantMessage,

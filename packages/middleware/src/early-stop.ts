@@ -1,4 +1,4 @@
-/** One last answer, without tools, where the step limit would end the run with an error. */
+/** One last answer, without tool calls, where the step limit would end the run with an error. */
 
 import {
   type AgentResult,
@@ -22,10 +22,10 @@ export interface EarlyStopOptions {
 const isClosing = (run: Run) => run.step === run.setup.maxSteps
 
 /**
- * Adds one model call after step `maxSteps`, without tools, so that the run ends with an answer: at most `maxSteps + 1` model
- * calls, `stopReason: 'early-stop'` (N16). A run that ends sooner is not touched (F6). If the closing answer has no text the run ends
- * with `MaxStepsError`, which names the limit as the user set it (N17). The final-answer gate sees that answer, and can only warn: one
- * that it rejects is the result all the same, with the feedback in `warnings` (O12).
+ * Adds one model call after step `maxSteps` that may call no tool (`toolChoice` is `none`), so that the run ends with an answer: at
+ * most `maxSteps + 1` model calls, `stopReason: 'early-stop'` (N16). A run that ends sooner is not touched (F6). If the closing answer
+ * has no text the run ends with `MaxStepsError`, which names the limit as the user set it (N17). The final-answer gate sees that answer,
+ * and can only warn: one that it rejects is the result all the same, with the feedback in `warnings` (O12).
  *
  * An agent with an `output` schema gets its output: where the model gives it through a call, that call alone is allowed. What does
  * not fit fails with `OutputError` (O13).
