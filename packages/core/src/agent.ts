@@ -20,7 +20,7 @@ export interface Agent<Output = unknown> {
    *
    * The result rejects, before anything runs, with {@link CheckpointCorruptError}, {@link CheckpointVersionError},
    * {@link CheckpointMismatchError}, {@link CheckpointMissingError}, {@link UnknownInterruptError}, or, if somebody else has
-   * resumed what is stored, with {@link CheckpointConflictError}.
+   * resumed what is stored, with {@link CheckpointConflictError}. An answer that is no JSON is a `TypeError` (L10).
    */
   resume(checkpoint: Checkpoint | string, answers?: Answers, options?: ResumeOptions): AgentRun<Output>
 }

@@ -31,7 +31,10 @@ export interface AgentOptions<Output = unknown> {
    */
   readonly output?: ToolSchema<Output>
   readonly settings?: ModelSettings
-  /** Default `auto`. */
+  /**
+   * Default `auto`. It holds in every step: with `required`, or a tool, a model calls each time and gets to no text. A `wrapModel` asks for
+   * it in some steps alone, by `run.step`.
+   */
   readonly toolChoice?: ToolChoice
   /** Model calls, with the calls each asks for, at the most. Default 20; a positive integer or `Infinity`. */
   readonly maxSteps?: number

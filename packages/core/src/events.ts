@@ -1,4 +1,4 @@
-/** What a run tells its reader, and what it comes to. Every event is JSON (B2). */
+/** What a run tells its reader, and what it comes to. Every event is JSON, if what is emitted as `custom` is (B2). */
 
 import type { Checkpoint } from './checkpoint/checkpoint.ts'
 import type { AgentError } from './errors.ts'
@@ -44,7 +44,7 @@ export type AgentEventBody =
     }
   | (AttemptFailed & { readonly attempt: number })
   | (ModelEvent & { readonly attempt: number })
-  /** `rerun`: it was cut off by the end of a process, and is made again (L20). */
+  /** The call begins, and may have to wait for its turn. `rerun`: it was cut off by the end of a process, and is made again (L20). */
   | {
       readonly type: 'tool-start'
       readonly callId: string
@@ -57,6 +57,7 @@ export type AgentEventBody =
   | { readonly type: 'tool-committed'; readonly callId: string; readonly startedAs?: string }
   | { readonly type: 'tool-discarded'; readonly callId: string; readonly cause: DiscardCause }
   | { readonly type: 'tool-end'; readonly callId: string; readonly message: ToolMessage }
+  /** `middleware`: whose `beforeFinalAnswer` rejected it, or `output`, the agent's schema (M14). */
   | { readonly type: 'answer-rejected'; readonly middleware: string; readonly feedback: string | readonly Message[] }
   | ({ readonly type: 'warning' } & Warning)
   | CustomEvent
@@ -78,7 +79,10 @@ export interface ToolProgress extends Progress {
   readonly provisional?: true
 }
 
-/** An event of the user's own: `source` is the middleware or tool it came from (D6). */
+/**
+ * An event of the user's own: `source` is the middleware or tool it came from (D6). `data` is what was emitted, as it is: whoever sends
+ * events elsewhere keeps it JSON.
+ */
 export interface CustomEvent {
   readonly type: 'custom'
   readonly name: string

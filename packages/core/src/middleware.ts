@@ -130,7 +130,7 @@ export interface Run {
    * abort.
    */
   callModel(request: SideRequest): Promise<AssistantMessage>
-  /** A `custom` event. Never waits, never throws (D7). */
+  /** A `custom` event, with `data` as it is: keep it JSON. Never waits, never throws (D7). */
   emit(event: { readonly name: string; readonly data: unknown }): void
   /** A warning: in the result, and as an event (B15). */
   warn(warning: { readonly code: string; readonly message: string }): void

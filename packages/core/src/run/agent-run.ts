@@ -53,7 +53,12 @@ export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
    * @throws {ConfigError} An option is wrong.
    */
   cancel(options?: CancelOptions): Promise<{ readonly status: 'cancelled' | 'ended' | 'aborted' }>
-  /** Puts a user message into the history at the next safe point (K18, K19). Gives false once the run has ended. */
+  /**
+   * Puts a user message into the history at the next safe point, before the next model call; an answer that is being given is then not
+   * the last. Gives false once the end of the run is decided (K18, K19).
+   *
+   * @throws {InputError} It is no user message, or empty.
+   */
   send(message: string | UserMessage): boolean
   /** As {@link Run.cancelTool}. */
   cancelTool(callId: string): boolean

@@ -1,4 +1,4 @@
-/** Checkpoints in a folder, each a JSON file, for the processes of one machine. */
+/** Checkpoints in a folder, each a JSON file in a folder of its own, for the processes of one machine. */
 
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'

@@ -1,0 +1,24 @@
+// `toolChoice` of an agent holds in every step. This model must look something up first and is free after that: a wrap asks for it in
+// the first step alone.
+
+import { createAgent, type Middleware, tool } from '@meanwhile/core'
+import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { z } from 'zod'
+
+const search = tool({
+  name: 'search',
+  description: 'Searches the documentation.',
+  input: z.object({ query: z.string() }),
+  effect: 'read',
+  execute: ({ query }) => `Three pages about ${query}.`,
+})
+
+const searchFirst: Middleware = {
+  name: 'search-first',
+  wrapModel: (request, next, run) => next(run.step === 1 ? { ...request, toolChoice: { tool: 'search' } } : request),
+}
+
+const model = scriptedModel([respond(call('search', { query: 'checkpoints' })), respond(say('There are three pages.'))])
+const agent = createAgent({ model, tools: [search], middleware: [searchFirst] })
+console.log((await agent.run('What is known about checkpoints?')).text)
+console.log(model.requests.map(({ toolChoice }) => toolChoice)) // [ { tool: 'search' }, 'auto' ]
