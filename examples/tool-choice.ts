@@ -15,7 +15,9 @@ const search = tool({
 
 const searchFirst: Middleware = {
   name: 'search-first',
-  wrapModel: (request, next, run) => next(run.step === 1 ? { ...request, toolChoice: { tool: 'search' } } : request),
+  wrapModel(request, next, run) {
+    return next(run.step === 1 ? { ...request, toolChoice: { tool: 'search' } } : request)
+  },
 }
 
 const model = scriptedModel([respond(call('search', { query: 'checkpoints' })), respond(say('There are three pages.'))])
