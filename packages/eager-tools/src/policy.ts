@@ -41,7 +41,8 @@ export function deferral(
   if (tool.background) return 'background'
   // Its caller executes it (M15).
   if (!tool.execute) return 'effect'
-  let word: ReturnType<Policy>
+  // From JavaScript it may be anything, a promise of a word too.
+  let word: unknown
   try {
     word = policy?.(call, context)
   } catch (error) {
@@ -49,10 +50,13 @@ export function deferral(
     return 'policy'
   }
   if (word === 'wait') return 'policy'
-  // From JavaScript it may be anything, a promise of a word too: what is not understood starts nothing.
+  // What is not understood starts nothing.
   if (word !== undefined && word !== 'start') {
-    const message = `the policy gave ${String(word)} for ${tool.name}; it gives 'start', 'wait' or nothing, and no promise`
-    run.warn({ code: 'policy-failed', message })
+    const given = typeof word === 'string' ? `'${word}'` : `a value of type ${typeof word}`
+    run.warn({
+      code: 'policy-failed',
+      message: `the policy gave ${given} for ${tool.name}, not 'start', 'wait' or nothing`,
+    })
     return 'policy'
   }
   const earliest = EARLIEST[effect] ?? (word === 'start' ? 'sealed' : undefined)

@@ -694,7 +694,10 @@ test('a question that cannot be asked ends the run: the model is not told of it 
 test('interrupt asks by itself, with throw or without, awaited or not (L1)', async () => {
   const executes: readonly (() => unknown)[] = [
     () => interrupt('?'),
-    async () => ((await interrupt('?')) ? 'deleted' : 'kept'),
+    async () => {
+      const answer: unknown = await Promise.resolve(interrupt('?'))
+      return answer ? 'deleted' : 'kept'
+    },
     async () => {
       throw interrupt('?')
     },
