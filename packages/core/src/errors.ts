@@ -3,6 +3,7 @@
  * checkpoints and tools have files of their own.
  */
 
+import { isRecord } from './json.ts'
 import type { Message, Usage } from './message.ts'
 
 export interface Cause {
@@ -74,8 +75,10 @@ export class InputError extends AgentError {
   /** Of the first member that is no message, where a list was given. */
   declare readonly index?: number
 
-  constructor(given: InputError['given'], problem: InputError['problem'], index?: number) {
-    super(inputProblem(given, problem, index))
+  /** `wrong`: what stands in the place of a message. */
+  constructor(given: InputError['given'], problem: InputError['problem'], index?: number, wrong?: unknown) {
+    const hint = isRecord(wrong) && wrong.role === 'system' ? '; a system prompt is the option instructions' : ''
+    super(inputProblem(given, problem, index) + hint)
     this.given = given
     this.problem = problem
     if (index !== undefined) this.index = index
@@ -104,7 +107,7 @@ export class MaxStepsError extends AgentError {
   declare readonly feedback?: string
 
   constructor(maxSteps: number, feedback?: string, options?: Cause) {
-    super(`no final answer within ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'}`, options)
+    super(`${atLimit(maxSteps)}${feedback === undefined ? '' : `; the last was not accepted: ${feedback}`}`, options)
     this.maxSteps = maxSteps
     if (feedback !== undefined) this.feedback = feedback
   }
@@ -197,6 +200,11 @@ export function messageOf(thrown: unknown): string {
   } catch {
     return 'unknown error'
   }
+}
+
+/** What a {@link MaxStepsError} says without what the gate said. */
+export function atLimit(maxSteps: number): string {
+  return `no final answer within ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'}`
 }
 
 function inputProblem(given: InputError['given'], problem: InputError['problem'], index?: number): string {

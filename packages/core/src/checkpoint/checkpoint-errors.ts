@@ -24,8 +24,11 @@ export class CheckpointConflictError extends CheckpointError {
 
   constructor(id: string, expected: number, found?: number) {
     const asked = expected === 0 ? 'nothing' : `revision ${expected}`
-    const stored = found === undefined ? 'nothing is' : `revision ${found} is`
-    super(id, `${asked} was to be saved over, but ${stored} stored`)
+    const stored =
+      found === undefined
+        ? 'nothing is stored'
+        : `revision ${found} is stored: somebody else has saved or resumed this run since`
+    super(id, `${asked} was to be saved over, but ${stored}`)
     this.expected = expected
     if (found !== undefined) this.found = found
   }

@@ -428,6 +428,9 @@ test('of two resumes of one stored checkpoint one wins; the other runs nothing (
   const ends = await Promise.all(runs.map(settled))
   expect(ends.map(({ result }) => result?.text).filter(Boolean)).toEqual(['Done'])
   expect(ends.map(({ error }) => error).filter(Boolean)).toEqual([expect.any(CheckpointConflictError)])
+  expect(ends.find(({ error }) => error)?.error).toMatchObject({
+    message: expect.stringMatching(/is stored: somebody else has saved or resumed this run since$/),
+  })
   expect(did).toEqual(['book 2 ["yes"]'])
   expect(model.requests).toHaveLength(2)
 })

@@ -15,7 +15,7 @@ export function verdictProblem(verdict: Unchecked<Verdict>): string | undefined 
     const isAnswer = message === undefined || (isMessage(message) && message.role === 'assistant')
     return isAnswer ? undefined : 'an accepted message must be an assistant message'
   }
-  if (verdict.accept !== false) return 'the verdict must accept or not'
+  if (verdict.accept !== false) return "the verdict must be { accept: true } or { accept: false, feedback: '…' }"
   const { feedback = '' } = verdict as { readonly feedback?: unknown }
   return typeof feedback === 'string' || isHistory(feedback)
     ? undefined

@@ -60,6 +60,16 @@ test('what is thrown need not be an Error (C17)', async () => {
   expect(error).toMatchObject({ name: 'MiddlewareError', middleware: 'faulty', hook: 'beforeModel', cause: 'a text' })
 })
 
+test('a verdict that is none is told of the two there are (C9)', async () => {
+  for (const verdict of JSON.parse('[true, {}, { "accept": "yes" }]')) {
+    const error = await failureOf({ beforeFinalAnswer: () => verdict })
+    expect(error).toMatchObject({
+      name: 'MiddlewareError',
+      message: expect.stringMatching(/must be { accept: true } or { accept: false, feedback: '…' }$/),
+    })
+  }
+})
+
 const faultyWraps: readonly (readonly [string, Omit<Middleware, 'name'>])[] = [
   ['when it is called', { wrapModel: throws }],
   [

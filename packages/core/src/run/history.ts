@@ -38,7 +38,7 @@ function checkInput(input: unknown): void {
   if (typeof input !== 'string' && !Array.isArray(input)) throw new InputError('input', 'malformed')
   if (input.length === 0) throw new InputError('input', 'empty')
   const wrong = typeof input === 'string' ? -1 : input.findIndex((message) => !isMessage(message))
-  if (wrong >= 0) throw new InputError('input', 'malformed', wrong)
+  if (wrong >= 0) throw new InputError('input', 'malformed', wrong, input[wrong])
 }
 
 /** Whether a value from outside has the shape of a message. */

@@ -20,7 +20,7 @@ export class Inbox {
     const said: UserMessage =
       typeof message === 'string' ? { role: 'user', content: message } : structuredClone(message)
     if (message === '') throw new InputError('message', 'empty')
-    if (!isMessage(said) || said.role !== 'user') throw new InputError('message', 'malformed')
+    if (!isMessage(said) || said.role !== 'user') throw new InputError('message', 'malformed', undefined, said)
     this.#messages = [...this.#messages, freeze(said)]
     return true
   }

@@ -263,6 +263,7 @@ test('what is no user message is refused, and what was sent is the run’s own (
     const problem = message === '' ? 'empty' : 'malformed'
     expect(() => run.send(message as string)).toThrow(new InputError('message', problem))
   }
+  expect(() => run.send(JSON.parse('{"role":"system","content":"Be kind."}'))).toThrow(/the option instructions$/)
   const message = { role: 'user' as const, content: 'Mine' }
   run.send(message)
   message.content = 'changed'

@@ -374,6 +374,13 @@ test('a run that comes to no answer is an error, and so is one that a tool ends'
   })
   expect(atLimit.said).toEqual([CHAT, 'invoke_agent: ERROR MaxStepsError failed "no final answer within 1 step"'])
   expect(atLimit.exceptions).toEqual(['invoke_agent: exception MaxStepsError'])
+  // What a gate said may be what the model had said.
+  const rejected = await happened({
+    middleware: [{ name: 'gate', beforeFinalAnswer: () => ({ accept: false, feedback: 'secret' }) }],
+    maxSteps: 1,
+  })
+  expect(rejected.said.at(-1)).toBe(atLimit.said.at(-1))
+  expect(JSON.stringify(rejected.spans.flatMap(({ events, status }) => [events, status]))).not.toContain('secret')
   class Fatal extends AgentError {
     override readonly name = 'Fatal'
   }
