@@ -69,6 +69,15 @@ test.each([
   })
 })
 
+test('what is no agent, and a depth in which it never runs, are a ConfigError (A2, M5)', () => {
+  const agent = createAgent({ name: 'n', description: 'd', model: scriptedModel([]) })
+  for (const none of [undefined, {}, { ...agent }])
+    expect(() => agentTool(none as never)).toThrow(new ConfigError('agent', 'is no agent that createAgent made'))
+  for (const maxDepth of [0, -1, 1.5, Number.NaN])
+    expect(() => agentTool(agent, { maxDepth })).toThrow(expect.objectContaining({ option: 'maxDepth' }))
+  expect(agentTool(agent, { maxDepth: Number.POSITIVE_INFINITY }).name).toBe('n')
+})
+
 test('any other input reaches the agent as JSON (M1)', async () => {
   const model = scriptedModel([respond(say('Sunny.'))])
   const expert = createAgent({ name: 'expert', description: 'knows', model })

@@ -1,9 +1,10 @@
 /** An agent as a tool of another. */
 
-import type { Agent } from './agent.ts'
+import { type Agent, configBehind } from './agent.ts'
 import { CheckpointError } from './checkpoint/checkpoint-errors.ts'
 import { AgentError, ConfigError, messageOf, RunStop } from './errors.ts'
 import type { AgentResult } from './events.ts'
+import { checkCount } from './option-checks.ts'
 import { runWithin } from './run/nested-run.ts'
 import type { Effect, Tool, ToolContext, ToolSchema } from './tool.ts'
 import { textInput } from './tool-call/text-input.ts'
@@ -19,7 +20,7 @@ export interface AgentToolOptions<Input = AgentRequest> {
   readonly effect?: Effect
   /** Whether the reader of the calling run sees the agent's events, tagged with their `path`. Default true (M4). */
   readonly events?: boolean
-  /** How deep agents may call agents: a call beyond it is an error result, not run. Default 5 (M5). */
+  /** How deep agents may call agents, from 1 on: a call beyond it is an error result, not run. Default 5 (M5). */
   readonly maxDepth?: number
 }
 
@@ -32,7 +33,7 @@ export interface AgentRequest {
  * (M2). What fails in it is an error result of the call (M3). Cancels and interrupts go through: its state is in the
  * calling run's checkpoint (K16, L9). What it uses counts in the calling run's usage (M5).
  *
- * @throws {ConfigError} Neither the agent nor the options have a name, or a description (M1).
+ * @throws {ConfigError} It is no agent, or neither it nor the options have a name, or a description (M1).
  */
 export function agentTool(agent: Agent, options?: AgentToolOptions): Tool<AgentRequest>
 export function agentTool<Input>(
@@ -40,11 +41,11 @@ export function agentTool<Input>(
   options: AgentToolOptions<Input> & { readonly input: ToolSchema<Input> },
 ): Tool<Input>
 export function agentTool(agent: Agent, options: AgentToolOptions<unknown> = {}): Tool {
+  configBehind(agent)
   const { name = agent.name, description = agent.description, events = true, maxDepth = 5 } = options
   if (!name) throw new ConfigError('name', 'an agent without a name needs one as a tool')
   if (!description) throw new ConfigError('description', `${name}: an agent without a description needs one as a tool`)
-  if (!(Number.isInteger(maxDepth) && maxDepth >= 0) && maxDepth !== Number.POSITIVE_INFINITY)
-    throw new ConfigError('maxDepth', `must be a whole number from 0 on, or Infinity, not ${maxDepth}`)
+  checkCount('maxDepth', maxDepth)
   return {
     name,
     description,

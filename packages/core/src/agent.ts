@@ -3,6 +3,7 @@
 import type { Checkpoint } from './checkpoint/checkpoint.ts'
 import type { Answers } from './checkpoint/restore.ts'
 import { type AgentConfig, type AgentOptions, configOf } from './config.ts'
+import { ConfigError } from './errors.ts'
 import type { AgentResult } from './events.ts'
 import { type AgentRun, type ResumeOptions, type RunInput, type RunOptions, startRun } from './run/agent-run.ts'
 
@@ -46,10 +47,10 @@ export function createAgent<Output = unknown>(options: AgentOptions<Output>): Ag
 
 const configs = new WeakMap<Agent, AgentConfig>()
 
-/** Of an agent that {@link createAgent} made. Throws `TypeError` for anything else. */
+/** Of an agent that {@link createAgent} made. Throws {@link ConfigError} for anything else. */
 export function configBehind(agent: Agent): AgentConfig {
   const config = configs.get(agent)
-  if (!config) throw new TypeError('not an agent that createAgent made')
+  if (!config) throw new ConfigError('agent', 'is no agent that createAgent made')
   return config
 }
 

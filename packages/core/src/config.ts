@@ -8,11 +8,15 @@ import type { ToolCall } from './message.ts'
 import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
 import { type Output, outputOf } from './model-call/output.ts'
+import { checkCount, checkLimit, checkSignal, checkTime, checkTypes } from './option-checks.ts'
+import type { ResumeOptions } from './run/agent-run.ts'
 import { freeze } from './run/history.ts'
 import { captureOf } from './telemetry/content.ts'
 import type { TelemetryOptions } from './telemetry/options.ts'
-import { definitionOf, type Effect, isEffect, type Tool, type ToolSchema } from './tool.ts'
+import { isEffect, type Tool, type ToolSchema } from './tool.ts'
 import { checkAliases, findTool } from './tool-call/aliases.ts'
+import { withStatusTool } from './tool-call/status-tool.ts'
+import { checkTool, toolList } from './tool-checks.ts'
 
 export interface AgentOptions<Output = unknown> {
   readonly model: Model
@@ -78,6 +82,7 @@ export interface AgentConfig {
 
 /** Throws {@link ConfigError} naming the option (A2). */
 export function configOf(options: AgentOptions): AgentConfig {
+  checkModel(options?.model)
   const setup: AgentSetup = {
     model: options.model,
     instructions: options.instructions ?? '',
@@ -87,72 +92,56 @@ export function configOf(options: AgentOptions): AgentConfig {
     captureContent: captureOf(options.telemetry?.captureContent),
   }
   const output = options.output && outputOf(options.output)
-  checkSetup(setup, output)
+  const tools = withStatusTool(setup.tools)
+  checkSetup({ ...setup, tools }, output)
   const middleware = middlewareList(options.middleware ?? [])
+  const toolChoice = freeze(structuredClone(options.toolChoice ?? 'auto'))
+  const mayAddTools = middleware.some(({ beforeAgent, wrapAgent }) => beforeAgent ?? wrapAgent)
+  checkToolChoice({ toolChoice, output }, mayAddTools ? undefined : tools)
+  const { name, description, prepareInput, unknownTool, checkpoints } = options
+  checkTypes('string', { name, description })
+  checkTypes('function', { prepareInput, unknownTool })
+  checkStore(checkpoints)
   const inputLimits = { ...DEFAULT_INPUT_LIMITS, ...options.inputLimits }
   for (const [name, limit] of Object.entries(inputLimits)) checkLimit(`inputLimits.${name}`, limit)
   const { grace = 1_000, statusFor = 60_000 } = options
   checkTime('grace', grace)
   checkTime('statusFor', statusFor)
   return {
-    name: options.name,
-    description: options.description,
+    name,
+    description,
     setup: Object.freeze(setup),
     middleware,
     output,
     settings: freeze(structuredClone(options.settings ?? {})),
-    toolChoice: freeze(structuredClone(options.toolChoice ?? 'auto')),
+    toolChoice,
     inputLimits,
-    checkpoints: options.checkpoints,
+    checkpoints,
     grace,
     statusFor,
     telemetry: options.telemetry,
-    prepareInput: options.prepareInput,
-    unknownTool: options.unknownTool,
+    prepareInput,
+    unknownTool,
   }
 }
 
 /** Throws {@link ConfigError} naming the option of a run. */
-export function checkRunOptions(options: { readonly eventBuffer?: number; readonly rerun?: readonly Effect[] }): void {
-  const { eventBuffer, rerun } = options
+export function checkRunOptions({ signal, eventBuffer, rerun }: ResumeOptions): void {
+  checkSignal('signal', signal)
   if (eventBuffer !== undefined) checkLimit('eventBuffer', eventBuffer)
   if (rerun !== undefined && !(Array.isArray(rerun) && rerun.every(isEffect)))
     throw new ConfigError('rerun', 'must be a list of effects')
 }
 
-/** Throws {@link ConfigError} unless these are a list of tools, by their shape: types do not hold everybody. */
-export function toolList(tools: readonly Tool[]): readonly Tool[] {
-  if (!Array.isArray(tools)) throw new ConfigError('tools', 'is no list')
-  if (tools.some((one) => !isRecord(one))) throw new ConfigError('tools', 'one of them is no tool')
-  return tools
-}
-
 /** The same checks for what a hook or wrap made of the set-up (A3). Its tools are a {@link toolList}. */
 export function checkSetup(setup: AgentSetup, output: Output | undefined): AgentSetup {
-  if (typeof setup.model?.stream !== 'function') throw new ConfigError('model', 'is missing, or is no model')
+  checkModel(setup.model)
+  checkTypes('string', { instructions: setup.instructions })
   checkCount('maxSteps', setup.maxSteps)
   checkCount('toolConcurrency', setup.toolConcurrency)
   if (typeof setup.captureContent !== 'boolean' && typeof setup.captureContent !== 'function')
     throw new ConfigError('telemetry.captureContent', 'must be true, false or a function')
-  for (const tool of setup.tools) {
-    if (!/^[A-Za-z0-9_-]{1,64}$/.test(tool.name))
-      throw new ConfigError('tools', `"${tool.name}" is no tool name: [A-Za-z0-9_-]{1,64}`)
-    if (tool.effect !== undefined && typeof tool.effect !== 'function' && !isEffect(tool.effect))
-      throw new ConfigError('tools', `${tool.name} has an effect there is not: ${String(tool.effect)}`)
-    if (!isBackground(tool.background))
-      throw new ConfigError(
-        'tools',
-        `${tool.name}: background must be a boolean, or { atEnd: 'wait' | 'cancel' | 'detach' }`,
-      )
-    if (tool.background && !tool.execute)
-      throw new ConfigError('tools', `${tool.name} is declared background and has no execute to work there`)
-    if (tool.effect === 'reversible' && !tool.compensate) {
-      throw new ConfigError('tools', `${tool.name} is declared reversible and has no compensate`)
-    }
-    checkEarly(tool)
-    definitionOf(tool)
-    checkLimits(`tools.${tool.name}`, tool)
-  }
+  for (const tool of setup.tools) checkTool(tool)
   checkAliases(setup.tools)
   const taken = output && findTool(setup.tools, output.format.name)
   if (taken) {
@@ -164,59 +153,24 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
   return setup
 }
 
-function isBackground(background: unknown): boolean {
-  if (background === undefined || typeof background === 'boolean') return true
-  if (typeof background !== 'object' || background === null) return false
-  const { atEnd = 'wait' } = background as { readonly atEnd?: unknown }
-  return ['wait', 'cancel', 'detach'].some((known) => known === atEnd)
+/** Throws {@link ConfigError} if the model must call a tool there is not. Without the tools its form alone is checked. */
+export function checkToolChoice(
+  { toolChoice, output }: Pick<AgentConfig, 'toolChoice' | 'output'>,
+  tools?: readonly Tool[],
+): void {
+  if (['auto', 'none', 'required'].some((word) => word === toolChoice)) return
+  const name: unknown = isRecord(toolChoice) ? toolChoice.tool : undefined
+  if (typeof name !== 'string')
+    throw new ConfigError('toolChoice', "must be 'auto', 'none', 'required' or { tool: name }")
+  if (tools && name !== output?.format.name && !tools.some((tool) => tool.name === name))
+    throw new ConfigError('toolChoice', `there is no tool "${name}"`)
 }
 
-/** Work before the input is whole, or known, is for tools that change nothing (H33). */
-function checkEarly({ name, needs, warm, effect }: Tool): void {
-  for (const [option, given] of Object.entries({ needs, warm })) {
-    if (given !== undefined && effect !== 'read')
-      throw new ConfigError('tools', `${name} has ${option} and is not declared read`)
-  }
-  if (
-    needs === undefined ||
-    (Array.isArray(needs) && needs.length > 0 && needs.every((key) => typeof key === 'string'))
-  )
-    return
-  throw new ConfigError('tools', `the needs of ${name} are no list of members of its input`)
+function checkModel(model: Model | undefined): void {
+  if (typeof model?.stream !== 'function') throw new ConfigError('model', 'is missing, or is no model')
 }
 
-/** Throws {@link ConfigError} naming what of a tool's own limits cannot work (A2). */
-export function checkLimits(option: string, limits: Pick<Tool, 'timeout' | 'cancelable' | 'concurrency'>): void {
-  const { timeout, cancelable, concurrency } = limits
-  if (timeout !== undefined) mustBe('a number above 0', `${option}.timeout`, timeout, timeout > 0)
-  if (cancelable !== undefined && typeof cancelable !== 'boolean')
-    throw new ConfigError(`${option}.cancelable`, `must be true or false, not ${String(cancelable)}`)
-  if (concurrency === undefined) return
-  const { limit, whenFull = 'wait' } =
-    typeof concurrency === 'object' && concurrency !== null ? concurrency : { limit: concurrency }
-  checkCount(`${option}.concurrency`, limit)
-  if (whenFull !== 'wait' && whenFull !== 'fail')
-    throw new ConfigError(`${option}.concurrency.whenFull`, `must be 'wait' or 'fail', not ${String(whenFull)}`)
-}
-
-/** Throws {@link ConfigError} unless it is a time that can be waited. */
-export function checkTime(option: string, value: number): void {
-  mustBe('a number from 0 on', option, value, value >= 0)
-}
-
-function checkCount(option: string, value: number): void {
-  mustBe('a positive integer', option, value, isWhole(value) && value > 0)
-}
-
-function checkLimit(option: string, value: number): void {
-  mustBe('a whole number from 0 on', option, value, isWhole(value) && value >= 0)
-}
-
-function isWhole(value: number): boolean {
-  return value === Number.POSITIVE_INFINITY || Number.isInteger(value)
-}
-
-function mustBe(what: string, option: string, value: number, holds: boolean): void {
-  if (typeof value !== 'number' || !holds)
-    throw new ConfigError(option, `must be ${what}, or Infinity, not ${String(value)}`)
+function checkStore(store: CheckpointStore | undefined): void {
+  if (store !== undefined && (typeof store?.load !== 'function' || typeof store.save !== 'function'))
+    throw new ConfigError('checkpoints', 'must be a store, such as memoryStore() gives: with load and save')
 }

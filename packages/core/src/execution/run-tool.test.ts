@@ -314,10 +314,19 @@ test.for([
   [{ concurrency: 0 }, {}, 'tool.concurrency'],
   [{}, { timeout: Number.NaN }, 'options.timeout'],
   [{}, { grace: -1 }, 'options.grace'],
-] as const)('a limit that cannot work is a ConfigError: %o, %o (I11)', async ([more, options, option]) => {
+  [{}, { signal: JSON.parse('"x"') as AbortSignal }, 'options.signal'],
+  [{ execute: JSON.parse('"x"') as () => string }, {}, 'tool.execute'],
+] as const)('an option that cannot work is a ConfigError: %o, %o (I11)', async ([more, options, option]) => {
   const execute = vi.fn(() => 'done')
   const run = runTool({ ...made(execute), ...more }, {}, options)
   await expect(run).rejects.toBeInstanceOf(ConfigError)
   await expect(run).rejects.toMatchObject({ option })
   expect(execute).not.toHaveBeenCalled()
+})
+
+test('what is no tool is refused at once (A2)', () => {
+  for (const none of [undefined, null, 'look']) {
+    const start = () => runTool(none as never, {})
+    expect(start).toThrow(expect.objectContaining({ name: 'ConfigError', option: 'tool' }))
+  }
 })

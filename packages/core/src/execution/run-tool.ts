@@ -1,9 +1,11 @@
 /** A tool outside of any run, by the same path: input check, limits, span. */
 
 import { context } from '@opentelemetry/api'
-import { checkLimits, checkTime } from '../config.ts'
+import { ConfigError } from '../errors.ts'
 import { drive } from '../flow/flow.ts'
+import { isRecord } from '../json.ts'
 import type { ToolCall } from '../message.ts'
+import { checkSignal, checkTime, checkTypes } from '../option-checks.ts'
 import { Slots } from '../slots/slots.ts'
 import { captureOf } from '../telemetry/content.ts'
 import { metricsOf } from '../telemetry/metrics.ts'
@@ -12,6 +14,7 @@ import { tracerOf } from '../telemetry/spans.ts'
 import type { Progress, Tool } from '../tool.ts'
 import { CallEntry } from '../tool-call/call-entry.ts'
 import { endSpans } from '../tool-call/call-spans.ts'
+import { checkLimits } from '../tool-checks.ts'
 import { UnknownToolError } from '../tool-errors.ts'
 import { executeTool } from './execute-tool.ts'
 import { Latest } from './latest.ts'
@@ -47,12 +50,17 @@ export interface ToolRun<Output> extends PromiseLike<Output> {
   status(): ToolStatus
 }
 
-/** Starts a tool with this input, as its schema takes it (I11). */
+/**
+ * Starts a tool with this input, as its schema takes it (I11).
+ *
+ * @throws {ConfigError} It is no tool.
+ */
 export function runTool<Input, Output>(
   tool: Tool<Input, Output>,
   input: unknown,
   options: RunToolOptions = {},
 ): ToolRun<Output> {
+  if (!isRecord(tool)) throw new ConfigError('tool', 'is missing, or is no tool')
   const { grace = 1_000 } = options
   const entry = entryOf(tool, input)
   const latest = new Latest<Progress>()
@@ -95,9 +103,11 @@ async function work<Output>(
   const abort = () => entry.abort(signal?.reason, grace)
   let ok = false
   try {
+    checkTypes('function', { execute: tool.execute }, 'tool.')
     checkLimits('tool', tool)
     checkLimits('options', options)
     checkTime('options.grace', grace)
+    checkSignal('options.signal', signal)
     signal?.addEventListener('abort', abort, { once: true })
     if (signal?.aborted) abort()
     const flow = executeTool(hostOf<Output>(tool, options), entry, entry.call, entry.parent)
@@ -115,7 +125,7 @@ async function work<Output>(
   } catch (error) {
     throw entry.signal.aborted ? entry.signal.reason : error
   } finally {
-    signal?.removeEventListener('abort', abort)
+    signal?.removeEventListener?.('abort', abort) // it may have been refused
     entry.settle({})
     entry.status.end(endState(entry, ok))
     endSpans(entry, metrics)

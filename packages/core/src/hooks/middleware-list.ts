@@ -27,7 +27,24 @@ function checkMember(one: unknown): void {
   if (Array.isArray(one)) throw refused('one of them is a list: spread it, [...list]')
   if (!isRecord(one)) throw refused(`one of them is no middleware: ${String(one)}`)
   if (typeof one.name !== 'string' || one.name === '') throw refused('one of them has no name: a middleware needs one')
+  const given = METHODS.filter((method) => (one[method] ?? undefined) !== undefined)
+  const wrong = given.find((method) => typeof one[method] !== 'function')
+  if (wrong) throw refused(`"${one.name}" has a ${wrong} that is no function`)
+  if (given.length > 0) return
+  // With a name alone one is a middleware (C1); with another method it is one that was misspelt.
+  const [unknown] = Object.keys(one).filter((key) => typeof one[key] === 'function')
+  if (unknown) throw refused(`"${one.name}" has ${unknown}, and none of the methods there are: ${METHODS.join(', ')}`)
 }
+
+const METHODS = [
+  'beforeAgent',
+  'beforeModel',
+  'afterModel',
+  'beforeFinalAnswer',
+  'wrapAgent',
+  'wrapModel',
+  'wrapToolCall',
+] as const satisfies readonly (keyof Middleware)[]
 
 function checkNames(list: readonly Middleware[]): void {
   const names = new Set<string>()

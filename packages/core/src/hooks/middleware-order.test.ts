@@ -423,6 +423,13 @@ test('what is no middleware is refused, with a word on what to do: a factory tha
     ['retry-model', 'one of them is no middleware: retry-model'],
     [Promise.resolve(retryModel()), 'one of them has no name: a middleware needs one'],
     [{ name: '' }, 'one of them has no name: a middleware needs one'],
+    [{ name: 'm', beforeModel: 5 }, '"m" has a beforeModel that is no function'],
+    [{ name: 'm', wrapModel: false }, '"m" has a wrapModel that is no function'],
+    [
+      { name: 'm', wrapTool: () => undefined },
+      '"m" has wrapTool, and none of the methods there are: beforeAgent, beforeModel, afterModel, beforeFinalAnswer, wrapAgent, ' +
+        'wrapModel, wrapToolCall',
+    ],
   ] as const) {
     expect(make({ name: 'other' }, wrong)).toThrow(new ConfigError('middleware', problem))
   }

@@ -258,6 +258,12 @@ test('a schema that throws is a misfit, not the end of the run (M14)', async () 
   expect(model.requests[1]?.messages.at(-1)).toMatchObject({ content: expect.stringContaining('not today') })
 })
 
+test('the tool that gives the output may be the one that must be called (M14, A2)', async () => {
+  const { model, result } = await ran([respond(call('final_answer', paris))], { toolChoice: { tool: 'final_answer' } })
+  expect(model.requests[0]?.toolChoice).toEqual({ tool: 'final_answer' })
+  expect(result?.output).toEqual({ city: 'Paris', days: 3 })
+})
+
 test('without an output schema there is no output, and final_answer is a name like any other (M14)', async () => {
   const own = { ...look([]), name: 'final_answer' }
   const model = scriptedModel([respond(call('final_answer', { n: 1 })), respond(say('{"n":1}'))])

@@ -12,6 +12,7 @@ import {
   type Middleware,
   type Model,
   type ModelRequest,
+  memoryStore,
   type Run,
   runLocal,
   type Tool,
@@ -81,6 +82,7 @@ const named = (name: string): Tool => ({ ...echo, name })
 const drops: Tool = { ...echo, ...JSON.parse('{"concurrency":{"limit":1,"whenFull":"drop"}}') }
 
 const wrongOptions: readonly (readonly [problem: string, option: string, options: AgentOptions])[] = [
+  ['no options', 'model', undefined as never],
   ['no model', 'model', noModel],
   ['a model that cannot stream', 'model', { model: cannotStream }],
   ['maxSteps 0', 'maxSteps', { model, maxSteps: 0 }],
@@ -116,6 +118,24 @@ const wrongOptions: readonly (readonly [problem: string, option: string, options
     { model, tools: [{ ...echo, ...JSON.parse('{"cancelable":"no"}') }] },
   ],
   ['a negative statusFor', 'statusFor', { model, statusFor: -1 }],
+  ['a choice of a tool there is not', 'toolChoice', { model, tools: [echo], toolChoice: { tool: 'nope' } }],
+  ['a choice of another word', 'toolChoice', { model, ...JSON.parse('{"toolChoice":"echo"}') }],
+  ['a name that is no text', 'name', { model, ...JSON.parse('{"name":5}') }],
+  ['instructions that are no text', 'instructions', { model, ...JSON.parse('{"instructions":["Be kind."]}') }],
+  ['a prepareInput that is no function', 'prepareInput', { model, ...JSON.parse('{"prepareInput":{}}') }],
+  ['an unknownTool that is no function', 'unknownTool', { model, ...JSON.parse('{"unknownTool":"none"}') }],
+  ['a store that is none', 'checkpoints', { model, ...JSON.parse('{"checkpoints":{}}') }],
+  ['a store that was not made', 'checkpoints', { model, checkpoints: memoryStore as never }],
+  [
+    'an execute that is no function',
+    'tools.echo.execute',
+    { model, tools: [{ ...echo, ...JSON.parse('{"execute":"x"}') }] },
+  ],
+  [
+    'a tool without a description',
+    'tools.echo.description',
+    { model, tools: [{ ...echo, description: undefined as never }] },
+  ],
   ['a reversible tool that cannot be undone', 'tools', { model, tools: [{ ...echo, effect: 'reversible' }] }],
 ]
 
@@ -132,6 +152,8 @@ test('the bounds of what construction takes are taken (A2)', () => {
   const tools = [named('n'.repeat(64)), named('A-z_09'), undone, limited, { ...limited, name: 'l', timeout: endless }]
   expect(createAgent({ model, tools, maxSteps: 1, toolConcurrency: 1 }).name).toBeUndefined()
   expect(createAgent({ model, name: 'any', maxSteps: endless, toolConcurrency: endless }).name).toBe('any')
+  for (const toolChoice of ['auto', 'none', 'required', { tool: 'n'.repeat(64) }] as const)
+    expect(() => createAgent({ model, tools, toolChoice })).not.toThrow()
 })
 
 const wrongSetups: readonly (readonly [option: string, change: Partial<AgentSetup>])[] = [
@@ -144,6 +166,7 @@ const wrongSetups: readonly (readonly [option: string, change: Partial<AgentSetu
   ['tools', { tools: [named('no name')] }],
   ['tools', { tools: [named('twice'), named('twice')] }],
   ['tools', { tools: [{ ...echo, effect: 'reversible' }] }],
+  ['instructions', JSON.parse('{"instructions":5}')],
 ]
 
 const places = [
@@ -163,6 +186,21 @@ test.for(places.flatMap(([place, by]) => wrongSetups.map(([option, wrong]) => [o
     expect(model.requests).toHaveLength(0)
     isWrong = false
     expect((await agent.run('Hi')).text).toBe('fine')
+  },
+)
+
+test.for(places)(
+  'a tool that must be called may come from %s; if nobody adds it, that run alone ends before its first model call (A2, A3)',
+  async ([, by]) => {
+    const model = scriptedModel([respond(say('fine'))])
+    let isThere = false
+    const adds = by((setup) => (isThere ? { ...setup, tools: [echo] } : setup))
+    const agent = createAgent({ model, toolChoice: { tool: 'echo' }, middleware: [{ name: 'adds', ...adds }] })
+    await expect(agent.run('Hi')).rejects.toThrow(new ConfigError('toolChoice', 'there is no tool "echo"'))
+    expect(model.requests).toHaveLength(0)
+    isThere = true
+    expect((await agent.run('Hi')).text).toBe('fine')
+    expect(model.requests[0]?.toolChoice).toEqual({ tool: 'echo' })
   },
 )
 
@@ -317,6 +355,11 @@ const wrongInputs: readonly (readonly [string, string | readonly Message[], obje
     JSON.parse('[{"role":"user","content":"Hi"},{"role":"user"}]') as Message[],
     { problem: 'malformed', index: 1 },
   ],
+  [
+    'a system message',
+    JSON.parse('[{"role":"system","content":"Be kind."}]') as Message[],
+    { problem: 'malformed', index: 0, message: expect.stringMatching(/index 0 is none; .*instructions$/) },
+  ],
 ]
 
 test.for(wrongInputs)(
@@ -435,6 +478,9 @@ test.each([
 test('a tool of the name that background tools bring along is refused by that name (M11, I16)', async () => {
   const taken = tool({ name: 'tool_status', description: 't', input: z.object({}), execute: () => 'mine' })
   const build = tool({ name: 'build', description: 'b', input: z.object({}), background: true, execute: () => 'built' })
-  const agent = createAgent({ model: scriptedModel([]), tools: [taken as Tool, build as Tool] })
-  await expect(agent.run('Go')).rejects.toThrow(/tool_status.*background/)
+  const model = scriptedModel([])
+  const tools = [taken as Tool, build as Tool]
+  expect(() => createAgent({ model, tools })).toThrow(/tool_status.*background/)
+  const adds: Middleware = { name: 'adds', beforeAgent: (setup) => ({ ...setup, tools }) }
+  await expect(createAgent({ model, middleware: [adds] }).run('Go')).rejects.toThrow(/tool_status.*background/)
 })

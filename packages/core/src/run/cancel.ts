@@ -1,8 +1,8 @@
 /** The wish to stop a run at a safe point: how strong it is, and what no longer starts because of it. */
 
-import { checkTime } from '../config.ts'
 import { ConfigError, RunCancelled } from '../errors.ts'
 import { timer } from '../flow/grace.ts'
+import { checkTime } from '../option-checks.ts'
 
 /**
  * When a cancelled run stops: `after-tools` at the next complete step, `after-model` without starting anything new, `now`

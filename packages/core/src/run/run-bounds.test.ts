@@ -205,6 +205,14 @@ test.for([-1, 0.5, Number.NaN])('a run with an eventBuffer of %d rejects with Co
   expect(error).toBeInstanceOf(ConfigError)
 })
 
+test('a run with a signal that is none rejects with a ConfigError that names it (A2)', async () => {
+  const agent = createAgent({ model: scriptedModel([]) })
+  for (const signal of JSON.parse('["x", {}]') as AbortSignal[]) {
+    await expect(agent.run('Hi', { signal })).rejects.toMatchObject({ name: 'ConfigError', option: 'signal' })
+    expect((await collect(agent.stream('Hi', { signal }))).error).toMatchObject({ option: 'signal' })
+  }
+})
+
 test.for([Number.POSITIVE_INFINITY, 1e12])(
   'with a grace of %d an aborted tool is waited for until it is out (K12)',
   async (grace) => {

@@ -2,7 +2,17 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { type AgentRun, createAgent, interrupt, type Middleware, map, type Run, runLocal, tool } from '../index.ts'
+import {
+  type AgentRun,
+  type CellOptions,
+  createAgent,
+  interrupt,
+  type Middleware,
+  map,
+  type Run,
+  runLocal,
+  tool,
+} from '../index.ts'
 import { call, collect, respond, say, scriptedModel } from '../testing.ts'
 
 /** Notes the value in each of its hooks and wraps. */
@@ -187,6 +197,7 @@ test('an accessor called with anything but a run throws a TypeError (D5)', async
   for (const no of [undefined, null, 'run', {}, { id: run.id }, run, Object.create(null)]) {
     expect(() => Reflect.apply(own, undefined, [no])).toThrow(TypeError)
   }
+  expect(() => Reflect.apply(own, undefined, [])).toThrow(/there is no run here.*runTool/)
   await run.result
 })
 
@@ -233,6 +244,15 @@ test('a cell may begin as undefined (D3)', async () => {
   let value: string | undefined = 'x'
   await celled((_, run) => void (value = cell(run).value))(respond(say('Hi'))).run('go')
   expect(value).toBeUndefined()
+})
+
+test('an initial value that the schema refuses is a ConfigError; one that it checks with a promise is not known (A2)', () => {
+  const make = (schema: CellOptions<string>['schema']) => () => runLocal({ key: 'name', schema, initial: '' })
+  expect(make(z.string().min(1))).toThrow(expect.objectContaining({ name: 'ConfigError', option: 'initial' }))
+  expect(make(z.string().min(1))).toThrow(/"name"/)
+  expect(make(z.string().refine(async () => false))).not.toThrow()
+  const validate = () => Promise.reject(new Error('lost'))
+  expect(make({ '~standard': { version: 1, vendor: 'late', validate } })).not.toThrow()
 })
 
 test('neither the value of a cell nor its initial one can be changed in place, so no run changes another’s (D2, D3)', async () => {

@@ -35,6 +35,8 @@ export interface CellOptions<Value> {
  * instead, the accessor gives a {@link Cell}, whose value is in the checkpoint.
  *
  * The accessor throws `TypeError` when called with anything but a `Run`.
+ *
+ * @throws {ConfigError} The schema refuses the initial value.
  */
 export function runLocal<Value>(options: CellOptions<Value>): (run: Run) => Cell<Value>
 export function runLocal<Value>(create: () => Value): (run: Run) => Value
@@ -54,6 +56,7 @@ export function runLocal<Value>(given: CellOptions<Value> | (() => Value)): (run
 
 function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Value> {
   const { key } = options
+  checkInitial(options)
   // The same in all runs: what one of them did to it, another would read (D2).
   const initial = freeze(structuredClone(options.initial))
   const owner = {}
@@ -75,11 +78,22 @@ function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Va
   }
 }
 
+/** One that checks with a promise is refused where a value is set. */
+function checkInitial<Value>({ key, schema, initial }: CellOptions<Value>): void {
+  const result = schema['~standard'].validate(initial)
+  if (result instanceof Promise) result.catch(() => undefined)
+  else if (result.issues) throw new ConfigError('initial', `the schema of "${key}" refuses it: ${problemOf(result)}`)
+}
+
 function checked<Value>({ key, schema }: CellOptions<Value>, value: unknown, refused: (why: string) => Error): Value {
   const result = schema['~standard'].validate(value)
   if (result instanceof Promise) throw new TypeError(`${key}: its schema must check at once, without a promise`)
-  if (result.issues) throw refused(result.issues.map(({ message }) => message).join('; '))
+  if (result.issues) throw refused(problemOf(result))
   return result.value
+}
+
+function problemOf({ issues }: StandardSchemaV1.FailureResult): string {
+  return issues.map(({ message }) => message).join('; ')
 }
 
 /** The cells of a run, by key: what a checkpoint has of them. Once it is over it keeps none (D5). */

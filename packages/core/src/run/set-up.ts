@@ -1,8 +1,9 @@
 /** The set-up of a run: its agent's, as hooks and wraps leave it, checked (A3). */
 
-import { checkSetup, toolList } from '../config.ts'
+import { checkSetup } from '../config.ts'
 import type { AgentSetup } from '../middleware.ts'
 import { withStatusTool } from '../tool-call/status-tool.ts'
+import { toolList } from '../tool-checks.ts'
 import type { RunState } from './run.ts'
 
 /**

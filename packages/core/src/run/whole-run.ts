@@ -19,10 +19,10 @@ import { wrappedLoop } from './wrapped-loop.ts'
 export async function wholeRun(run: RunState, beginning: Beginning, options: ResumeOptions): Promise<AgentResult> {
   const { signal } = options
   const abort = () => run.stopping.abort(signal?.reason)
-  signal?.addEventListener('abort', abort, { once: true })
   const waiting = new RunWait(run)
   try {
     checkRunOptions(options)
+    signal?.addEventListener('abort', abort, { once: true })
     if ('input' in beginning) run.history.remember({ messages: inputMessages(beginning.input) })
     if (signal?.aborted) abort()
     run.signal.throwIfAborted()
@@ -42,7 +42,7 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
   } finally {
     waiting.over()
     run.cancel.over()
-    signal?.removeEventListener('abort', abort)
+    signal?.removeEventListener?.('abort', abort) // it may have been refused
   }
 }
 

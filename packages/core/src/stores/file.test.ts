@@ -48,6 +48,12 @@ for (const { name, run } of contract) {
   })
 }
 
+test('file: without a folder no store is made (A2)', () => {
+  expect(() => fileStore(undefined as never)).toThrow(
+    expect.objectContaining({ name: 'ConfigError', option: 'directory' }),
+  )
+})
+
 test('file: no id leaves its folder, and what is in it is for its user alone (L17)', async () => {
   const store = fileStore(root)
   const ids = ['../x', '../../x', '/etc/x', '..', '.', '', 'a/../../b', '..\\x', 'x\0', '\ud800', 'É'.repeat(5_000)]

@@ -5,14 +5,18 @@ import { mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'no
 import { dirname, join, resolve } from 'node:path'
 import { CheckpointConflictError, CheckpointCorruptError } from '../checkpoint/checkpoint-errors.ts'
 import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../checkpoint/checkpoint-store.ts'
+import { ConfigError } from '../errors.ts'
 
 /**
  * Keeps checkpoints in the folder, which is made when it is first written to, for this user alone. What is written is
  * synced beside the old and renamed over it, so that a kill or a loss of power leaves the old or the new (L17). Between
  * processes, too, one of several savers over one revision wins, without a lock that a killed one could leave
  * (docs/decisions/0008). It needs the atomic renames of a local POSIX file system.
+ *
+ * @throws {ConfigError} The directory is no path.
  */
 export function fileStore(directory: string): CheckpointStore {
+  if (typeof directory !== 'string') throw new ConfigError('directory', 'must be the path of a folder')
   const root = resolve(directory) // a later `chdir` does not move it
   return {
     async load(id) {

@@ -96,3 +96,9 @@ test('sqlite: a Node without node:sqlite says so when a store is made (L17)', ()
   expect(() => sqliteStore(path)).toThrow(ConfigError)
   expect(() => sqliteStore(path)).toThrow(`Node ${process.version} has no node:sqlite`)
 })
+
+test('sqlite: without a path no store is made (A2)', () => {
+  expect(() => sqliteStore(undefined as never)).toThrow(
+    expect.objectContaining({ name: 'ConfigError', option: 'path' }),
+  )
+})

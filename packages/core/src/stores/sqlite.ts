@@ -18,7 +18,7 @@ export interface SqliteStore extends CheckpointStore {
  * Opens the database, and makes it if there is none; `:memory:` is one of its own. Every save is one statement, so that of
  * two processes saving over one revision one wins, and on the disk when it resolves (L17). `node:sqlite` is synchronous: a
  * save takes the thread for a write to the disk, and for at most 5 s while another process writes.
- * @throws {ConfigError} This Node has no `node:sqlite`: before 22.5, and before 22.13 without `--experimental-sqlite`.
+ * @throws {ConfigError} The path is none, or this Node has no `node:sqlite`: before 22.5, and before 22.13 without `--experimental-sqlite`.
  * @throws {CheckpointStoreError} The file cannot be opened, or is no database; `cause` is SQLite's error.
  */
 export function sqliteStore(path: string): SqliteStore {
@@ -68,6 +68,7 @@ interface Opened {
 }
 
 function open(path: string): Opened {
+  if (typeof path !== 'string') throw new ConfigError('path', 'must be the path of a file, or :memory:')
   // Not imported: where there is none, only the use of it may fail.
   const sqlite = process.getBuiltinModule('node:sqlite') as typeof import('node:sqlite') | undefined
   if (!sqlite) {

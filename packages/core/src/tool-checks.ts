@@ -1,0 +1,70 @@
+/** What is wrong with a tool, if anything is: types do not hold everybody. */
+
+import { ConfigError } from './errors.ts'
+import { isRecord } from './json.ts'
+import { checkCount, checkTypes, mustBe } from './option-checks.ts'
+import { definitionOf, isEffect, type Tool } from './tool.ts'
+
+/** Throws {@link ConfigError} unless these are a list of tools. */
+export function toolList(tools: readonly Tool[]): readonly Tool[] {
+  if (!Array.isArray(tools)) throw new ConfigError('tools', 'is no list')
+  if (tools.some((one) => !isRecord(one))) throw new ConfigError('tools', 'one of them is no tool')
+  return tools
+}
+
+/** Throws {@link ConfigError} naming what of the tool cannot work (A2). */
+export function checkTool(tool: Tool): void {
+  const { name, description, effect, background, execute, compensate, reads, writes, warm, toContent } = tool
+  if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name))
+    throw new ConfigError('tools', `"${String(name)}" is no tool name: [A-Za-z0-9_-]{1,64}`)
+  const option = `tools.${name}`
+  if (typeof description !== 'string')
+    throw new ConfigError(`${option}.description`, 'must be a string: the model reads it')
+  checkTypes('function', { execute, compensate, reads, writes, warm, toContent }, `${option}.`)
+  if (effect !== undefined && typeof effect !== 'function' && !isEffect(effect))
+    throw new ConfigError('tools', `${name} has an effect there is not: ${String(effect)}`)
+  if (!isBackground(background))
+    throw new ConfigError('tools', `${name}: background must be a boolean, or { atEnd: 'wait' | 'cancel' | 'detach' }`)
+  if (background && !execute)
+    throw new ConfigError('tools', `${name} is declared background and has no execute to work there`)
+  if (effect === 'reversible' && !compensate)
+    throw new ConfigError('tools', `${name} is declared reversible and has no compensate`)
+  checkEarly(tool)
+  definitionOf(tool)
+  checkLimits(option, tool)
+}
+
+function isBackground(background: unknown): boolean {
+  if (background === undefined || typeof background === 'boolean') return true
+  if (typeof background !== 'object' || background === null) return false
+  const { atEnd = 'wait' } = background as { readonly atEnd?: unknown }
+  return ['wait', 'cancel', 'detach'].some((known) => known === atEnd)
+}
+
+/** Work before the input is whole, or known, is for tools that change nothing (H33). */
+function checkEarly({ name, needs, warm, effect }: Tool): void {
+  for (const [option, given] of Object.entries({ needs, warm })) {
+    if (given !== undefined && effect !== 'read')
+      throw new ConfigError('tools', `${name} has ${option} and is not declared read`)
+  }
+  if (
+    needs === undefined ||
+    (Array.isArray(needs) && needs.length > 0 && needs.every((key) => typeof key === 'string'))
+  )
+    return
+  throw new ConfigError('tools', `the needs of ${name} are no list of members of its input`)
+}
+
+/** Throws {@link ConfigError} naming what of a tool's own limits cannot work (A2). */
+export function checkLimits(option: string, limits: Pick<Tool, 'timeout' | 'cancelable' | 'concurrency'>): void {
+  const { timeout, cancelable, concurrency } = limits
+  if (timeout !== undefined) mustBe('a number above 0', `${option}.timeout`, timeout, timeout > 0)
+  if (cancelable !== undefined && typeof cancelable !== 'boolean')
+    throw new ConfigError(`${option}.cancelable`, `must be true or false, not ${String(cancelable)}`)
+  if (concurrency === undefined) return
+  const { limit, whenFull = 'wait' } =
+    typeof concurrency === 'object' && concurrency !== null ? concurrency : { limit: concurrency }
+  checkCount(`${option}.concurrency`, limit)
+  if (whenFull !== 'wait' && whenFull !== 'fail')
+    throw new ConfigError(`${option}.concurrency.whenFull`, `must be 'wait' or 'fail', not ${String(whenFull)}`)
+}
