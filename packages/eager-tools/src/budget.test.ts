@@ -92,7 +92,8 @@ test('calls that their user aborts count for nothing (H36)', async () => {
   expect(await run(model, middleware)).toEqual(['early'])
 })
 
-test('options out of range are told of (H36)', () => {
+test('options out of range, and a policy that is no function, are told of (A2, H36)', () => {
+  expect(() => eagerTools({ policy: 5 as never })).toThrow(new ConfigError('policy', 'must be a function'))
   for (const toleranceMs of [-1, Number.NaN, Number.POSITIVE_INFINITY])
     expect(() => eagerTools({ budget: { toleranceMs } })).toThrow(ConfigError)
   for (const halfLifeMs of [0, Number.NaN, Number.POSITIVE_INFINITY])

@@ -1,6 +1,6 @@
 /** Starts tool calls while the model still streams: as early as their arguments are certain and their effect allows. */
 
-import { type Middleware, runLocal } from '@meanwhile/core'
+import { ConfigError, type Middleware, runLocal } from '@meanwhile/core'
 import { Breaker } from './breaker.ts'
 import { Budget, type EagerBudget } from './budget.ts'
 import type { Policy } from './policy.ts'
@@ -37,9 +37,11 @@ export interface EagerToolsOptions {
  * that had closed, the calls of that tool wait for their seals for the rest of the run, at the second time those of all
  * tools (H35).
  *
- * @throws {ConfigError} A member of `budget` is out of range.
+ * @throws {ConfigError} `policy` is no function, or a member of `budget` is out of range.
  */
 export function eagerTools(options: EagerToolsOptions = {}): Middleware {
+  if (options.policy !== undefined && typeof options.policy !== 'function')
+    throw new ConfigError('policy', 'must be a function')
   const independent = new Set(options.independent)
   const budget = options.budget ? new Budget(options.budget === true ? {} : options.budget) : undefined
   const ledgerOf = runLocal(() => new SavingsLedger(budget))

@@ -217,6 +217,7 @@ test('a summary neither loses nor doubles them (N53)', async () => {
 test('options of another kind are a ConfigError (A2, N40)', () => {
   const backend = memoryBackend()
   for (const [options, option] of [
+    [undefined, 'backend'],
     [{}, 'backend'],
     [{ backend, folder: '../x' }, 'folder'],
     [{ backend, files: ['/etc/passwd'] }, 'files'],

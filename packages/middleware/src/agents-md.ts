@@ -29,8 +29,8 @@ const NAME = 'agents-md'
  * an include that leads out of the root, ends the run (N54).
  */
 export function agentsMd(options: AgentsMdOptions): Middleware {
+  checkBackend(options?.backend)
   const { backend, files = ['AGENTS.md'], importDepth = 5, maxBytes = 65_536 } = options
-  checkBackend(backend)
   checkCounts({ importDepth, maxBytes })
   if (!Array.isArray(files)) throw new ConfigError('files', 'must be a list of file names')
   const names = files.map((name: string) => checkPath('files', name))

@@ -427,7 +427,8 @@ test('the span of a call that was asked about says what it waited for (N22, H28)
 })
 
 test('options of another kind are a ConfigError (A2)', () => {
-  expect(() => approve({ tools: 'send' as never })).toThrow(expect.objectContaining({ option: 'tools' }))
+  for (const options of [undefined, { tools: 'send' }])
+    expect(() => approve(options as never)).toThrow(expect.objectContaining({ option: 'tools' }))
   expect(() => approve({ tools: [], remember: 'always' as never })).toThrow(
     expect.objectContaining({ option: 'remember' }),
   )

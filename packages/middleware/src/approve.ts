@@ -55,9 +55,10 @@ export type Approval =
  * start (O10). Whatever goes wrong lets nothing through: a throw, or an answer of another form, is an error result. A throw is a
  * warning, `approval-failed`, too, and the model does not read what was thrown. Nobody is asked about unknown tools and about input that the schema refuses (N24).
  */
-export function approve({ tools, ask, remember = 'never' }: ApproveOptions): Middleware {
-  if (typeof tools !== 'function' && !Array.isArray(tools))
+export function approve(options: ApproveOptions): Middleware {
+  if (typeof options?.tools !== 'function' && !Array.isArray(options?.tools))
     throw new ConfigError('tools', 'must be a list of tool names, or a function')
+  const { tools, ask, remember = 'never' } = options
   if (remember !== 'never' && remember !== 'run')
     throw new ConfigError('remember', `must be never or run, not ${String(remember)}`)
   const allowed = runLocal({ key: 'approve/allowed', schema: cellSchema(isAllowed), initial: [] })

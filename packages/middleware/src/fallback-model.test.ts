@@ -277,10 +277,11 @@ test('prepare may change the request for a model; the agent’s own and the hist
   expect(result.messages).toHaveLength(2)
 })
 
-test('an empty list is a ConfigError, and so is a retryModel outside (N4, O20)', () => {
-  expect(() => fallbackModel({ models: [] })).toThrow(
-    expect.objectContaining({ name: 'ConfigError', option: 'models' }),
-  )
+test('an empty list, or none, is a ConfigError, and so is a retryModel outside (A2, N4, O20)', () => {
+  for (const options of [undefined, { models: [] }])
+    expect(() => fallbackModel(options as never)).toThrow(
+      expect.objectContaining({ name: 'ConfigError', option: 'models' }),
+    )
   const middleware = [retryModel(), fallbackModel({ models: [model('b')] })]
   expect(() => createAgent({ model: model('a'), middleware })).toThrow(
     new ConfigError('middleware', '"fallback-model" goes outside "retry-model": put it before it in the list'),

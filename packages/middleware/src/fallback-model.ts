@@ -48,8 +48,10 @@ export class ModelsExhaustedError extends AgentError {
  * When all have failed the run fails with {@link ModelsExhaustedError}; an error that is no reason to ask another model, such as an
  * abort or HTTP 400, surfaces as itself (J14).
  */
-export function fallbackModel({ models, when = mayPass, prepare }: FallbackModelOptions): Middleware {
-  if (!Array.isArray(models) || models.length === 0) throw new ConfigError('models', 'must hold one model or more')
+export function fallbackModel(options: FallbackModelOptions): Middleware {
+  if (!Array.isArray(options?.models) || options.models.length === 0)
+    throw new ConfigError('models', 'must hold one model or more')
+  const { models, when = mayPass, prepare } = options
   const fallbacks: readonly Model[] = [...models]
   /** 0 is the agent's own model, n the n-th listed. */
   const standing = runLocal({ key: 'fallback-model', schema: cellSchema(isCount), initial: 0 })

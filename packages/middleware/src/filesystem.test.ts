@@ -448,6 +448,7 @@ test('readOnly leaves out what writes, tools chooses, and wrong options are a Co
     expect(wrong).toThrow(ConfigError)
     expect(wrong).toThrow(expect.objectContaining({ option }))
   }
+  expect(() => filesystem(undefined as never)).toThrow(expect.objectContaining({ option: 'backend' }))
 })
 
 test('an aborted run stops a search between two files', async () => {

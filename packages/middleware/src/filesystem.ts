@@ -42,8 +42,8 @@ const WRITING: readonly FileToolName[] = ['write_file', 'edit_file']
  * @throws {ConfigError} `backend` is missing, `maxBytes` is no whole number, or `tools` names one there is not.
  */
 export function filesystem(options: FilesystemOptions): Middleware {
+  checkBackend(options?.backend)
   const { backend, readOnly = false, maxBytes = 1_000_000 } = options
-  checkBackend(backend)
   if (!Number.isSafeInteger(maxBytes) || maxBytes < 0)
     throw new ConfigError('maxBytes', `must be a whole number from 0 on, not ${maxBytes}`)
   const names = options.tools ?? (Object.keys(MAKERS) as FileToolName[])

@@ -203,6 +203,7 @@ test('excluded tools, and errors that end the run, are left as they are (N33)', 
 
 test('wrong options are a ConfigError that names them', () => {
   const backend = memoryBackend()
+  expect(() => offloadToolResults(undefined as never)).toThrow(expect.objectContaining({ option: 'backend' }))
   for (const [option, options] of [
     ['backend', { backend: undefined }],
     ['maxBytes', { maxBytes: 1.5 }],

@@ -39,8 +39,8 @@ export interface OffloadToolResultsOptions {
  * It stands inside `filesystem`: `[filesystem({ backend }), offloadToolResults({ backend })]`.
  */
 export function offloadToolResults(options: OffloadToolResultsOptions): Middleware {
+  checkBackend(options?.backend)
   const { backend, maxBytes = 50_000, preview = 2_000, exclude = [] } = options
-  checkBackend(backend)
   for (const [option, value] of Object.entries({ maxBytes, preview })) {
     if (!Number.isSafeInteger(value) || value < 0)
       throw new ConfigError(option, `must be a whole number from 0 on, not ${value}`)

@@ -176,7 +176,8 @@ test('a plain skill only reads; one that forks may do anything (N43)', async () 
 })
 
 test('options of another kind are a ConfigError, and no folder leads out (A2, N40)', () => {
-  expect(() => skills({} as never)).toThrow(expect.objectContaining({ option: 'backend' }))
+  for (const options of [undefined, {}])
+    expect(() => skills(options as never)).toThrow(expect.objectContaining({ option: 'backend' }))
   expect(() => skills({ backend: memoryBackend(), folders: [] })).toThrow(
     expect.objectContaining({ option: 'folders' }),
   )

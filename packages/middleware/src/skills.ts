@@ -38,13 +38,9 @@ export interface SkillsOptions {
  *
  * What cannot be read as a skill, and the second of a name, is left out with a warning `skill-skipped` (N42).
  */
-export function skills({
-  backend,
-  folders = ['skills'],
-  toolName = 'skill',
-  fork = plainFork,
-}: SkillsOptions): Middleware {
-  checkBackend(backend)
+export function skills(options: SkillsOptions): Middleware {
+  checkBackend(options?.backend)
+  const { backend, folders = ['skills'], toolName = 'skill', fork = plainFork } = options
   if (!Array.isArray(folders) || folders.length === 0) throw new ConfigError('folders', 'must name one folder or more')
   const paths = folders.map((folder: string) => checkPath('folders', folder))
   return {

@@ -198,7 +198,8 @@ test('what the search tool of somebody else says finds nothing, and neither do n
 })
 
 test('options of another kind, and a name that is taken, are a ConfigError (A2, M11)', async () => {
-  expect(() => toolSearch({ tools: 'add' as never })).toThrow(expect.objectContaining({ option: 'tools' }))
+  for (const options of [undefined, { tools: 'add' }])
+    expect(() => toolSearch(options as never)).toThrow(expect.objectContaining({ option: 'tools' }))
   for (const maxResults of [0, 1.5, Number.NaN])
     expect(() => toolSearch({ tools: [], maxResults })).toThrow(expect.objectContaining({ option: 'maxResults' }))
   await expect(searched([], { own: [make('add', 'Mine.')] })).rejects.toMatchObject({ name: 'ConfigError' })

@@ -34,8 +34,9 @@ const NAME = 'tool-search'
  * A query of plain words ranks tools by how many are in the name, then in the description, then by name; `+word` must be in one of them;
  * `select:a,b` names tools (N47).
  */
-export function toolSearch({ tools, toolName = 'tool_search', maxResults = 5 }: ToolSearchOptions): Middleware {
-  if (!Array.isArray(tools)) throw new ConfigError('tools', 'must be a list of tools')
+export function toolSearch(options: ToolSearchOptions): Middleware {
+  if (!Array.isArray(options?.tools)) throw new ConfigError('tools', 'must be a list of tools')
+  const { tools, toolName = 'tool_search', maxResults = 5 } = options
   if (!Number.isInteger(maxResults) || maxResults < 1)
     throw new ConfigError('maxResults', `must be a positive integer, not ${maxResults}`)
   const hidden: ReadonlyMap<string, Tool> = new Map(tools.map((one: Tool) => [one.name, one]))
