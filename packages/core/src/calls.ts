@@ -6,6 +6,7 @@
  */
 
 export { checkedInput } from './execution/checked-input.ts'
+export { asJson } from './json.ts'
 export { checkedNeeds } from './needs/needs.ts'
 export { keysMeet, NO_KEYS, namesNone } from './slots/resource-keys.ts'
 export { findTool, resolveAliases } from './tool-call/aliases.ts'

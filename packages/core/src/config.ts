@@ -95,9 +95,8 @@ export function configOf(options: AgentOptions): AgentConfig {
   const tools = withStatusTool(setup.tools)
   checkSetup({ ...setup, tools }, output)
   const middleware = middlewareList(options.middleware ?? [])
-  const toolChoice = freeze(structuredClone(options.toolChoice ?? 'auto'))
-  const mayAddTools = middleware.some(({ beforeAgent, wrapAgent }) => beforeAgent ?? wrapAgent)
-  checkToolChoice({ toolChoice, output }, mayAddTools ? undefined : tools)
+  const { toolChoice = 'auto' } = options
+  checkToolChoice({ toolChoice, output, middleware }, tools)
   const { name, description, prepareInput, unknownTool, checkpoints } = options
   checkTypes('string', { name, description })
   checkTypes('function', { prepareInput, unknownTool })
@@ -114,7 +113,7 @@ export function configOf(options: AgentOptions): AgentConfig {
     middleware,
     output,
     settings: freeze(structuredClone(options.settings ?? {})),
-    toolChoice,
+    toolChoice: freeze(structuredClone(toolChoice)),
     inputLimits,
     checkpoints,
     grace,
@@ -153,17 +152,18 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
   return setup
 }
 
-/** Throws {@link ConfigError} if the model must call a tool there is not. Without the tools its form alone is checked. */
-export function checkToolChoice(
-  { toolChoice, output }: Pick<AgentConfig, 'toolChoice' | 'output'>,
-  tools?: readonly Tool[],
+/** Throws {@link ConfigError} if the model must call a tool there is not, nor could be: a hook or wrap may add it. */
+function checkToolChoice(
+  { toolChoice, output, middleware }: Pick<AgentConfig, 'toolChoice' | 'output' | 'middleware'>,
+  tools: readonly Tool[],
 ): void {
   if (['auto', 'none', 'required'].some((word) => word === toolChoice)) return
   const name: unknown = isRecord(toolChoice) ? toolChoice.tool : undefined
   if (typeof name !== 'string')
     throw new ConfigError('toolChoice', "must be 'auto', 'none', 'required' or { tool: name }")
-  if (tools && name !== output?.format.name && !tools.some((tool) => tool.name === name))
-    throw new ConfigError('toolChoice', `there is no tool "${name}"`)
+  if (name === output?.format.name || tools.some((tool) => tool.name === name)) return
+  const isFixed = middleware.every(({ beforeAgent, wrapAgent, wrapModel }) => !(beforeAgent || wrapAgent || wrapModel))
+  if (isFixed) throw new ConfigError('toolChoice', `there is no tool "${name}"`)
 }
 
 function checkModel(model: Model | undefined): void {
@@ -171,6 +171,6 @@ function checkModel(model: Model | undefined): void {
 }
 
 function checkStore(store: CheckpointStore | undefined): void {
-  if (store !== undefined && (typeof store?.load !== 'function' || typeof store.save !== 'function'))
+  if (store && (typeof store.load !== 'function' || typeof store.save !== 'function'))
     throw new ConfigError('checkpoints', 'must be a store, such as memoryStore() gives: with load and save')
 }

@@ -107,7 +107,7 @@ export class MaxStepsError extends AgentError {
   declare readonly feedback?: string
 
   constructor(maxSteps: number, feedback?: string, options?: Cause) {
-    super(`${atLimit(maxSteps)}${feedback === undefined ? '' : `; the last was not accepted: ${feedback}`}`, options)
+    super(`no final answer within ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'}`, options)
     this.maxSteps = maxSteps
     if (feedback !== undefined) this.feedback = feedback
   }
@@ -200,11 +200,6 @@ export function messageOf(thrown: unknown): string {
   } catch {
     return 'unknown error'
   }
-}
-
-/** What a {@link MaxStepsError} says without what the gate said. */
-export function atLimit(maxSteps: number): string {
-  return `no final answer within ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'}`
 }
 
 function inputProblem(given: InputError['given'], problem: InputError['problem'], index?: number): string {

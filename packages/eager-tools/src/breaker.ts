@@ -31,7 +31,7 @@ export class Breaker {
 /** Whether the sealed call is another than the one that was started: of a prefix, whether its members are other ones. */
 export function diverges(sealed: ToolCall, started: ToolCall, evidence: Evidence): boolean {
   if (evidence === 'closed') return !sameCall(sealed, started)
-  // What is broken off behind its first members has not changed them.
+  // What is broken off has no members to compare.
   if (sealed.inputError !== undefined) return false
   const whole: Readonly<Record<string, unknown>> = Object(sealed.input)
   const members = Object.keys(Object(started.input)).map((key) => [key, whole[key]])

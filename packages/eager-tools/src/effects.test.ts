@@ -233,19 +233,27 @@ test('a throw in the policy counts as external, with a warning, and hurts neithe
 })
 
 test('a word that the policy does not have starts nothing early, and is a warning (H4)', async () => {
-  const words: readonly (readonly [unknown, string])[] = [
-    ['no', `'no'`],
-    [Promise.resolve('wait'), 'a value of type object'],
-    [Object.create(null), 'a value of type object'],
+  const words: readonly (readonly [() => unknown, string])[] = [
+    [() => 'no', `'no'`],
+    [() => Promise.resolve('wait'), 'a value of type object'],
+    [() => Object.create(null), 'a value of type object'],
+    [() => Promise.reject(new Error('late')), 'a value of type object'],
   ]
+  // What counts as false is nothing, as `condition && 'wait'` gives it.
+  const nothing = workshop()
+  const unsaid = eagerTools({ policy: (() => false) as never })
+  const agent = createAgent({ model: closedThenSealed('look'), tools: nothing.tools, middleware: [unsaid] })
+  expect((await played(agent.run('Go'))).warnings).toEqual([])
+  expect(nothing.log).toEqual(['100 look 1'])
   for (const [word, given] of words) {
     const { log, tools } = workshop()
-    const policy = (() => word) as Policy
+    const policy = word as Policy
     const model = closedThenSealed('look')
     const result = await played(createAgent({ model, tools, middleware: [eagerTools({ policy })] }).run('Go'))
     expect(log).toEqual(['300 look 1'])
     const message = `the policy gave ${given} for look, not 'start', 'wait' or nothing`
-    expect(result.warnings[0]).toEqual({ code: 'policy-failed', message, source: 'eager-tools' })
+    const warning = { code: 'policy-failed', message, source: 'eager-tools' }
+    expect(result.warnings).toEqual([warning, warning])
   }
 })
 

@@ -19,7 +19,7 @@ export interface PolicyContext {
 
 /**
  * The user's word on one call: `'start'` (an `external` call only at `sealed`), `'wait'`, or nothing: then its effect decides. A
- * throw counts as `external` with nothing said, and is a warning (H4).
+ * throw counts as `external` with nothing said, and is a warning; so is another word, which starts nothing early (H4).
  */
 export type Policy = (call: ToolCall, context: PolicyContext) => 'start' | 'wait' | undefined
 
@@ -50,8 +50,10 @@ export function deferral(
     return 'policy'
   }
   if (word === 'wait') return 'policy'
-  // What is not understood starts nothing.
-  if (word !== undefined && word !== 'start') {
+  // What is not understood starts nothing; nothing is whatever counts as false.
+  if (word && word !== 'start') {
+    // A promise of a word may be one that rejects.
+    Promise.resolve(word).catch(() => undefined)
     const given = typeof word === 'string' ? `'${word}'` : `a value of type ${typeof word}`
     run.warn({
       code: 'policy-failed',

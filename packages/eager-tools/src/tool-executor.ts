@@ -49,8 +49,8 @@ export interface ToolExecutor<Event, Item> extends AsyncDisposable {
   /** What happens, as in a run of an agent; can be read once. Need not be read; a reader that leaves before the end aborts. */
   readonly events: AsyncIterable<AgentEvent>
   /**
-   * An event of the response's stream. Never waits. Throws `TypeError` once the response is finished, and `RunAbortedError` once it
-   * is aborted (H38).
+   * An event of the response's stream. Never waits. Throws `TypeError` once the response is finished, and `RunAbortedError` once
+   * {@link abort} or the signal has ended it (H38). What comes after a reader of the events has left is dropped; `finish` says so.
    */
   push(event: Event): void
   /**

@@ -300,6 +300,16 @@ test('unknown tools and invalid input are not asked about (N24)', async () => {
   expect(ran).toEqual([])
 })
 
+test('an input that is no JSON cannot be asked about: the call gets an error result, and the run goes on (N24)', async () => {
+  const dated: Middleware = {
+    name: 'dated',
+    wrapToolCall: (call, next) => next({ ...call, input: { n: 1, when: new Date(0) } }),
+  }
+  const { agent, ran } = sender([[call('send', { n: 1 })]], { tools: ['send'], before: [dated] })
+  expect(resultsOf(await agent.run('Go'))).toEqual([expect.stringContaining('error: ')])
+  expect(ran).toEqual([])
+})
+
 test('remember: run covers the same tool with canonically equal input only, also after resume (N25)', async () => {
   const steps = [
     [call('send', '{"n":1}')],

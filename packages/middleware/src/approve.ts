@@ -15,7 +15,7 @@ import {
   type Tool,
   type ToolCall,
 } from '@meanwhile/core'
-import { checkedInput, errorMessage, findTool, sameCall } from '@meanwhile/core/calls'
+import { asJson, checkedInput, errorMessage, findTool, sameCall } from '@meanwhile/core/calls'
 import { ApprovalError } from './approval-error.ts'
 import { cellSchema } from './cell-schema.ts'
 import { isRecord } from './is-record.ts'
@@ -79,7 +79,7 @@ export function approve(options: ApproveOptions): Middleware {
     const [answer = earlierAnswer(call, run)] = run.answers
     if (answer !== undefined) return answer
     const callId = await run.stood(call.id)
-    const question = { tool: call.name, input: call.input as Json, callId }
+    const question = { tool: call.name, input: asJson(call.input, 'input'), callId }
     if (!ask) throw interrupt(question)
     return asking(call, run, () => ask(question, { signal: run.signal }))
   }

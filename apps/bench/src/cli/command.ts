@@ -1,5 +1,6 @@
 /** The options there are, and which of them contradict one another. */
 
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
 import { Command, Option, type OutputConfiguration } from 'commander'
@@ -140,10 +141,13 @@ export function contradictionIn(given: Given): string | undefined {
   return sharedFile(given)
 }
 
-function sharedFile({ json = FILES.json, report = FILES.report, traces }: Given): string | undefined {
-  const files = [json, report, ...(traces === undefined ? [] : [traces, otlpPathOf(traces)])].map((file) =>
-    resolve(file),
-  )
+function sharedFile({ json = FILES.json, report = FILES.report, traces, overhead }: Given): string | undefined {
+  if (overhead) return undefined
+  const named = [json, report, ...(traces === undefined ? [] : [traces, otlpPathOf(traces)])]
+  // A device takes whatever comes.
+  const files = named
+    .map((file) => resolve(file))
+    .filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile() ?? true)
   const twice = files.find((file, index) => files.indexOf(file) < index)
   return twice && `two things would be written to ${twice}: name another file for one of them`
 }

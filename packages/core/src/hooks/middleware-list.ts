@@ -31,20 +31,24 @@ function checkMember(one: unknown): void {
   const wrong = given.find((method) => typeof one[method] !== 'function')
   if (wrong) throw refused(`"${one.name}" has a ${wrong} that is no function`)
   if (given.length > 0) return
-  // With a name alone one is a middleware (C1); with another method it is one that was misspelt.
-  const [unknown] = Object.keys(one).filter((key) => typeof one[key] === 'function')
+  // With a name alone one is a middleware (C1), and it may have methods of its own; one that sounds like ours is misspelt.
+  const [unknown] = Object.keys(one).filter((key) => /^(before|after|wrap)[A-Z]/.test(key) && !(key in NAMES))
   if (unknown) throw refused(`"${one.name}" has ${unknown}, and none of the methods there are: ${METHODS.join(', ')}`)
 }
 
-const METHODS = [
-  'beforeAgent',
-  'beforeModel',
-  'afterModel',
-  'beforeFinalAnswer',
-  'wrapAgent',
-  'wrapModel',
-  'wrapToolCall',
-] as const satisfies readonly (keyof Middleware)[]
+type Method = Extract<keyof Middleware, `${'before' | 'after' | 'wrap'}${string}`>
+
+const NAMES: Readonly<Record<Method, true>> = {
+  beforeAgent: true,
+  beforeModel: true,
+  afterModel: true,
+  beforeFinalAnswer: true,
+  wrapAgent: true,
+  wrapModel: true,
+  wrapToolCall: true,
+}
+
+const METHODS = Object.keys(NAMES)
 
 function checkNames(list: readonly Middleware[]): void {
   const names = new Set<string>()

@@ -433,6 +433,8 @@ test('what is no middleware is refused, with a word on what to do: a factory tha
   ] as const) {
     expect(make({ name: 'other' }, wrong)).toThrow(new ConfigError('middleware', problem))
   }
+  // It may have methods of its own, and hooks that are off.
+  expect(make({ name: 'quiet', report: () => undefined } as never)).not.toThrow()
   const alone = { model: scriptedModel([]), middleware: retryModel() as never }
   expect(() => createAgent(alone)).toThrow(new ConfigError('middleware', 'must be a list'))
 })

@@ -25,9 +25,9 @@ export class Interrupt extends RunStop {
 /**
  * Asks, in a tool, hook or wrap: it throws, and the run ends with `status: 'interrupted'` (L1). `throw interrupt({ question: 'Really?' })`
  * shows whoever reads it that nothing comes after; without `throw` it is the same. What asks starts from its top when the run is
- * resumed, and finds its answers in `context.answers` or `run.answers`: so ask before you act (L7, L8).
+ * resumed, and finds its answers in `context.answers` or `run.answers`: so ask before you act (L7, L8). A `catch` round it that does
+ * not throw on swallows the question.
  *
- * @throws {Interrupt} Always, but for
  * @throws {ConfigError} The payload is no JSON: nobody can be asked that, and the run ends with it (L10).
  */
 export function interrupt(payload: unknown = null): never {

@@ -119,6 +119,7 @@ const wrongOptions: readonly (readonly [problem: string, option: string, options
   ],
   ['a negative statusFor', 'statusFor', { model, statusFor: -1 }],
   ['a choice of a tool there is not', 'toolChoice', { model, tools: [echo], toolChoice: { tool: 'nope' } }],
+  ['a tool itself as the choice', 'toolChoice', { model, tools: [echo], toolChoice: { tool: echo as never } }],
   ['a choice of another word', 'toolChoice', { model, ...JSON.parse('{"toolChoice":"echo"}') }],
   ['a name that is no text', 'name', { model, ...JSON.parse('{"name":5}') }],
   ['instructions that are no text', 'instructions', { model, ...JSON.parse('{"instructions":["Be kind."]}') }],
@@ -189,20 +190,24 @@ test.for(places.flatMap(([place, by]) => wrongSetups.map(([option, wrong]) => [o
   },
 )
 
-test.for(places)(
-  'a tool that must be called may come from %s; if nobody adds it, that run alone ends before its first model call (A2, A3)',
-  async ([, by]) => {
-    const model = scriptedModel([respond(say('fine'))])
-    let isThere = false
-    const adds = by((setup) => (isThere ? { ...setup, tools: [echo] } : setup))
-    const agent = createAgent({ model, toolChoice: { tool: 'echo' }, middleware: [{ name: 'adds', ...adds }] })
-    await expect(agent.run('Hi')).rejects.toThrow(new ConfigError('toolChoice', 'there is no tool "echo"'))
-    expect(model.requests).toHaveLength(0)
-    isThere = true
-    expect((await agent.run('Hi')).text).toBe('fine')
-    expect(model.requests[0]?.toolChoice).toEqual({ tool: 'echo' })
-  },
-)
+test.for(places)('a tool that must be called may come from %s (A2, A3)', async ([, by]) => {
+  const model = scriptedModel([respond(say('fine'))])
+  const adds = by((setup) => ({ ...setup, tools: [echo] }))
+  const agent = createAgent({ model, toolChoice: { tool: 'echo' }, middleware: [{ name: 'adds', ...adds }] })
+  expect((await agent.run('Hi')).text).toBe('fine')
+  expect(model.requests[0]?.toolChoice).toEqual({ tool: 'echo' })
+})
+
+test('a tool that must be called may be known to a wrapModel alone (A2)', async () => {
+  const model = scriptedModel([respond(say('fine'))])
+  const definition = { name: 'own', description: 'o', inputSchema: { type: 'object' } }
+  const adds: Middleware = {
+    name: 'adds',
+    wrapModel: (request, next) => next({ ...request, tools: [...request.tools, definition] }),
+  }
+  const agent = createAgent({ model, toolChoice: { tool: 'own' }, middleware: [adds] })
+  expect((await agent.run('Hi')).text).toBe('fine')
+})
 
 test('changing the options afterwards changes nothing (A4)', async () => {
   const model = scriptedModel([respond(say('one')), respond(say('two'))])

@@ -1,7 +1,6 @@
 /** How far a run has come: the step at work, and whether another may begin. */
 
 import type { Context } from '@opentelemetry/api'
-import { checkToolChoice } from '../config.ts'
 import { MaxStepsError, MiddlewareError, type OutputError } from '../errors.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
 import type { AgentSetup } from '../middleware.ts'
@@ -32,14 +31,9 @@ export class RunSteps {
     this.#repeater = middleware
   }
 
-  /**
-   * The set-up and the place of steps that begin. They share one history, so that those before must be out.
-   *
-   * @throws {ConfigError} The model must call a tool that nobody has added.
-   */
+  /** The set-up and the place of steps that begin. They share one history, so that those before must be out. */
   enter(setup: AgentSetup, context: Context): void {
     const run = this.#run
-    checkToolChoice(run.config, setup.tools)
     if (this.#areAtWork)
       throw new MiddlewareError(this.#repeater, 'wrapAgent', 'the steps of an earlier next are not out yet')
     // Called again, the steps go on with a new one.

@@ -1,7 +1,7 @@
 /** An error on its span: the span has failed, and the exception is recorded once in a trace. */
 
 import { type Span, SpanStatusCode } from '@opentelemetry/api'
-import { AgentError, atLimit, MaxStepsError, messageOf, TimeoutError } from '../errors.ts'
+import { AgentError, MaxStepsError, messageOf, TimeoutError } from '../errors.ts'
 import { ToolBusyError, ToolTimeoutError } from '../tool-errors.ts'
 import { set } from './attributes.ts'
 import { type CaptureContent, textToRecord } from './content.ts'
@@ -36,10 +36,9 @@ export function setFailed(span: Span, type: string, message?: string): void {
   untroubled(() => span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) }))
 }
 
-/** The messages of these are made of names and numbers: what a gate said is none. */
+/** The messages of these are made of names and numbers. */
 function ownWords(error: unknown): string | undefined {
-  if (error instanceof MaxStepsError) return atLimit(error.maxSteps)
-  const isOurs = [TimeoutError, ToolTimeoutError, ToolBusyError].some((kind) => error instanceof kind)
+  const isOurs = [MaxStepsError, TimeoutError, ToolTimeoutError, ToolBusyError].some((kind) => error instanceof kind)
   return isOurs ? messageOf(error) : undefined
 }
 

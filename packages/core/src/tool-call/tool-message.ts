@@ -1,6 +1,6 @@
 /** From what a tool gave, or threw, to the message the model reads. */
 
-import { messageOf } from '../errors.ts'
+import { AgentError, messageOf } from '../errors.ts'
 import type { FinishReason, ToolCall, ToolMessage } from '../message.ts'
 import type { Tool } from '../tool.ts'
 import { ToolOutputError } from '../tool-errors.ts'
@@ -19,25 +19,38 @@ export function resultMessage(call: ToolCall, tool: Tool, output: unknown): Tool
 }
 
 function readable(tool: Tool, output: unknown): ToolMessage['content'] | undefined {
+  if (!tool.toContent) return undefined
+  let content: unknown
   try {
-    return tool.toContent?.(output)
+    content = tool.toContent(output)
   } catch (error) {
-    throw new ToolOutputError(tool.name, `its toContent threw: ${messageOf(error)}`, { cause: error })
+    throw unreadable(tool, `its toContent threw: ${messageOf(error)}`, error)
   }
+  if (Array.isArray(content)) return content
+  // Its function may be an async one, in JavaScript: what comes of that is nobody's.
+  Promise.resolve(content).catch(() => undefined)
+  throw unreadable(tool, `its toContent gave no list of parts`)
 }
 
 function jsonOf(output: unknown, tool: Tool): string | undefined {
-  const refused = (why: string, cause?: unknown) =>
-    new ToolOutputError(tool.name, `returned ${why}, which is no JSON; give it a toContent`, { cause })
   let json: string | undefined
   try {
     json = JSON.stringify(output) as string | undefined
   } catch (error) {
     // The engine's message goes on to name what is where.
-    throw refused(`what cannot be written (${messageOf(error).split('\n')[0]})`, error)
+    throw unreadable(tool, noJson(`what cannot be written (${messageOf(error).split('\n')[0]})`), error)
   }
-  if (json === undefined && output !== undefined) throw refused(`a ${typeof output}`)
+  if (json === undefined && output !== undefined) throw unreadable(tool, noJson(`a ${typeof output}`))
   return json
+}
+
+function noJson(what: string): string {
+  return `returned ${what}, which is no JSON; give it a toContent`
+}
+
+/** What ends the run ends it wherever it is thrown (A12). */
+function unreadable({ name }: Tool, problem: string, cause?: unknown): Error {
+  return cause instanceof AgentError ? cause : new ToolOutputError(name, problem, { cause })
 }
 
 /** What `toContent` makes readable need not be JSON itself. */

@@ -2,12 +2,15 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@open
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import {
+  AgentError,
   type AgentOptions,
   type AssistantMessage,
   type ContentPart,
   createAgent,
+  interrupt,
   type Middleware,
   type Model,
+  type Tool,
   type ToolCall,
   type ToolMessage,
   tool,
@@ -353,6 +356,27 @@ test('content that is no JSON is an error result (M12)', async () => {
   const give = returning(1, () => [Object.assign({ ...part }, { data: new Uint8Array([1]) })])
   const { messages } = await resultsOf([call('give')], { tools: [give] })
   expect(messages).toMatchObject([{ callId: 'call_1_1', isError: true }])
+})
+
+test('an AgentError or a question in toContent, or in a toJSON, is what it is anywhere (A12, L1)', async () => {
+  class Fatal extends AgentError {}
+  const fatal = new Fatal('enough')
+  const throws = (error?: Error) => () => {
+    throw error ?? interrupt('?')
+  }
+  const run = (give: Tool) => createAgent({ model: scriptedModel([respond(call('give'))]), tools: [give] }).run('Go')
+  await expect(run(returning(1, throws(fatal)))).rejects.toBe(fatal)
+  await expect(run(returning({ toJSON: throws(fatal) }))).rejects.toBe(fatal)
+  expect(await run(returning(1, throws()))).toMatchObject({ status: 'interrupted' })
+})
+
+test('a toContent that gives no list of parts is an error result (M12)', async () => {
+  for (const given of [() => 'text', () => Promise.reject(new Error('late'))]) {
+    const { messages } = await resultsOf([call('give')], { tools: [returning(1, given as never)] })
+    expect(messages).toMatchObject([
+      { content: textContent('give has run, but its toContent gave no list of parts'), isError: true },
+    ])
+  }
 })
 
 test('a throw in toContent is an error result (M12)', async () => {
