@@ -126,6 +126,13 @@ test('--record records, to a file that may be named, and writes no results', () 
 
 test('--overhead measures what core itself costs', () => {
   expect(parseOptions(['--overhead'])).toMatchObject({ overhead: true })
+  // It writes none.
+  expect(parseOptions(['--overhead', '--json', 'report.html'])).toMatchObject({ overhead: true })
+})
+
+test('a device takes both the results and the report', () => {
+  const nowhere = { json: '/dev/null', report: '/dev/null' }
+  expect(parseOptions(['--json', nowhere.json, '--report', nowhere.report])).toMatchObject(nowhere)
 })
 
 test.each([

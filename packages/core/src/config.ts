@@ -95,7 +95,7 @@ export function configOf(options: AgentOptions): AgentConfig {
   const tools = withStatusTool(setup.tools)
   checkSetup({ ...setup, tools }, output)
   const middleware = middlewareList(options.middleware ?? [])
-  const { toolChoice = 'auto' } = options
+  const toolChoice = options.toolChoice ?? 'auto'
   checkToolChoice({ toolChoice, output, middleware }, tools)
   const { name, description, prepareInput, unknownTool, checkpoints } = options
   checkTypes('string', { name, description })

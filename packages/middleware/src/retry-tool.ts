@@ -36,8 +36,9 @@ export interface ToolAttempt {
  * Executes a tool again when it throws: the same call, with the same `idempotencyKey` and the next `attempt` (N7). After the last
  * try the model reads the last error and the number of tries (N9).
  *
- * Never repeated: what a try cannot mend (input that fails the schema, an unknown tool, an output that the model cannot read), what is meant to stop (an abort, a cancel, a
- * discard, an `AgentError`), what came back as a result, and calls that may act on the world twice: their tool must be named (N8).
+ * Never repeated: what a try cannot mend (input that fails the schema, an unknown tool, an output that the model cannot read), what is
+ * meant to stop (an abort, a cancel, a discard, an `AgentError`), what came back as a result, and calls that may act on
+ * the world twice: their tool must be named (N8).
  */
 export function retryTool(options: RetryToolOptions = {}): Middleware {
   const { tools, maxRetries = 2, when = () => true } = options

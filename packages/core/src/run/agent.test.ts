@@ -153,7 +153,7 @@ test('the bounds of what construction takes are taken (A2)', () => {
   const tools = [named('n'.repeat(64)), named('A-z_09'), undone, limited, { ...limited, name: 'l', timeout: endless }]
   expect(createAgent({ model, tools, maxSteps: 1, toolConcurrency: 1 }).name).toBeUndefined()
   expect(createAgent({ model, name: 'any', maxSteps: endless, toolConcurrency: endless }).name).toBe('any')
-  for (const toolChoice of ['auto', 'none', 'required', { tool: 'n'.repeat(64) }] as const)
+  for (const toolChoice of ['auto', 'none', 'required', { tool: 'n'.repeat(64) }, JSON.parse('null')] as const)
     expect(() => createAgent({ model, tools, toolChoice })).not.toThrow()
 })
 

@@ -10,7 +10,8 @@ import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
 import { UnknownToolError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
-import { resultMessage, textMessage } from './tool-message.ts'
+import { textMessage } from './tool-message.ts'
+import { resultMessage } from './tool-output.ts'
 
 export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
   const { tool, call } = entry
