@@ -7,19 +7,26 @@ const PAGE = 'docs/telemetry.md'
 const SOURCE = 'packages/core/src/telemetry/semconv.ts'
 
 interface Name {
-  readonly constant: string
   readonly name: string
   /** What its comment says, between the dots. */
   readonly said: readonly string[]
 }
 
-const names = [
-  ...readFileSync(SOURCE, 'utf8').matchAll(/(?:\/\*\* ?((?:(?!\*\/)[\s\S])*?)\*\/\n)?export const (\w+) = '(.+)'/g),
-].map(([, comment = '', constant = '', name = '']): Name => ({ constant, name, said: saidIn(comment) }))
+interface Attribute extends Name {
+  readonly type: string
+}
+
+const source = readFileSync(SOURCE, 'utf8')
+const COMMENT = String.raw`(?:/\*\* ?((?:(?!\*/)[\s\S])*?)\*/\n)?`
+const names = [...source.matchAll(new RegExp(`${COMMENT}export const \\w+ = '(.+)'`, 'g'))].map(
+  ([, comment = '', name = '']): Name => ({ name, said: saidIn(comment) }),
+)
+const attributes = [...source.matchAll(new RegExp(`${COMMENT} +'(.+)': (.+)`, 'g'))].map(
+  ([, comment = '', name = '', type = '']): Attribute => ({ name, type: type.toLowerCase(), said: saidIn(comment) }),
+)
 const spans = names.filter(({ said }) => said[0] === 'span')
 const metrics = names.filter(({ said }) => /^(histogram|counter)$/.test(said[0] ?? ''))
-const attributes = names.filter((one) => one.name.includes('.') && !metrics.includes(one) && one.constant !== 'VERSION')
-const byConstant = new Map(names.map((one) => [one.constant, one]))
+const known = new Set(attributes.map(({ name }) => name))
 
 const page = `# Telemetry
 
@@ -70,30 +77,24 @@ generatedPage(PAGE, page, 'docs:telemetry')
 
 function saidIn(comment: string): string[] {
   return comment
-    .replaceAll(/\s*\n \* ?/g, ' ')
+    .replaceAll(/\s*\n *\* ?/g, ' ')
     .trim()
     .split(' · ')
 }
 
-function attributeRow({ constant, name, said }: Name): string {
-  const [on = '', type = '', what = ''] = said
-  if (said.length !== 3 || !/^(string|int|double|boolean)(\[\])?(, later)?$/.test(type))
-    throw new Error(
-      `${SOURCE}: ${constant} says "${said.join(' · ')}", and not on which spans, of what type, and what for`,
-    )
-  return row(`\`${name}\``, on, type.replace(', later', ''), type.endsWith(', later') ? '' : 'yes', what)
+function attributeRow({ name, type, said }: Attribute): string {
+  const [on = '', what = ''] = said
+  if (said.length !== 2)
+    throw new Error(`${SOURCE}: ${name} says "${said.join(' · ')}", and not on which spans, and what`)
+  return row(`\`${name}\``, on.replace(', later', ''), type, on.endsWith(', later') ? '' : 'yes', what)
 }
 
-function metricRow({ constant, name, said }: Name): string {
+function metricRow({ name, said }: Name): string {
   const [kind = '', unit = '', given = '', what = ''] = said
-  if (said.length !== 4)
-    throw new Error(`${SOURCE}: ${constant} does not say its unit, attributes and what it measures`)
-  const attributes = given.split(', ').map((of) => {
-    const attribute = byConstant.get(of)
-    if (!attribute) throw new Error(`${SOURCE}: ${constant} has an attribute there is not: ${of}`)
-    return `\`${attribute.name}\``
-  })
-  return row(`\`${name}\``, kind, unit, attributes.join(', '), what)
+  if (said.length !== 4) throw new Error(`${SOURCE}: ${name} does not say its unit, attributes and what it measures`)
+  const on = given.split(', ')
+  for (const of of on) if (!known.has(of)) throw new Error(`${SOURCE}: ${name} has an attribute there is not: ${of}`)
+  return row(`\`${name}\``, kind, unit, on.map((of) => `\`${of}\``).join(', '), what)
 }
 
 function part(said: readonly string[], from: number, to: number): readonly string[] {

@@ -109,7 +109,7 @@ export { type Cell, type CellOptions, runLocal } from './run/run-local.ts'
 export type { ResourceKeys } from './slots/resource-keys.ts'
 export type { CaptureContent } from './telemetry/content.ts'
 export type { TelemetryOptions } from './telemetry/options.ts'
-export { DEFERRAL_REASON, DISPATCH_EVIDENCE, TIME_SAVED, TIME_WASTED } from './telemetry/semconv.ts'
+export type { SemanticAttributes } from './telemetry/semconv.ts'
 export {
   type Effect,
   type ExecutedTool,

@@ -1,14 +1,6 @@
 /** The calls of one response while it streams, in the order in which they began: which may start now, and why the others wait. */
 
-import {
-  type CallOptions,
-  DEFERRAL_REASON,
-  DISPATCH_EVIDENCE,
-  type Model,
-  type Run,
-  type Tool,
-  type ToolCall,
-} from '@meanwhile/core'
+import type { CallOptions, Model, Run, SemanticAttributes, Tool, ToolCall } from '@meanwhile/core'
 import { findTool, judgeCall, resolveAliases } from '@meanwhile/core/calls'
 import { type Breaker, diverges } from './breaker.ts'
 import { deferral, type Evidence, type Policy } from './policy.ts'
@@ -60,7 +52,9 @@ export class StreamedResponse {
   /** The stream is over: what did not start early starts when the loop asks, and its span says why. */
   ended(): void {
     for (const { id, state, reason } of this.#calls.values()) {
-      if (state !== 'started') this.#options.run.annotate({ [DEFERRAL_REASON]: reason }, id)
+      if (state === 'started') continue
+      const why: SemanticAttributes = { 'meanwhile.dispatch.deferral_reason': reason }
+      this.#options.run.annotate(why, id)
     }
   }
 
@@ -162,10 +156,10 @@ export class StreamedResponse {
       ceiling: effect,
       keys,
       attributes: {
-        [DISPATCH_EVIDENCE]: evidence,
+        'meanwhile.dispatch.evidence': evidence,
         // It would have started sooner.
-        ...(streamed.reason === 'breaker' && { [DEFERRAL_REASON]: 'breaker' }),
-      },
+        ...(streamed.reason === 'breaker' && { 'meanwhile.dispatch.deferral_reason': 'breaker' }),
+      } satisfies SemanticAttributes,
       started: (status) => ledger.started(call.id, tool.name, evidence, status),
     }
     const rest = evidence === 'prefix' && new Promise<ToolCall>((resolve) => (streamed.complete = resolve))

@@ -1,6 +1,6 @@
 /** Notes when the calls of a run were certain, started and settled: what its savings are made of (H34), and its budget. */
 
-import { type AgentEvent, type Run, TIME_SAVED, TIME_WASTED, type Tool, type ToolStatus } from '@meanwhile/core'
+import type { AgentEvent, Run, SemanticAttributes, Tool, ToolStatus } from '@meanwhile/core'
 import type { Budget } from './budget.ts'
 import type { Place } from './makespan.ts'
 import type { Evidence } from './policy.ts'
@@ -114,7 +114,8 @@ export class SavingsLedger {
   /** The steps of the run are out: what it has come to goes on its span. */
   over(run: Run): void {
     const { savedMs, wastedMs } = this.savings
-    run.annotate({ [TIME_SAVED]: savedMs / 1000, [TIME_WASTED]: wastedMs / 1000 })
+    const figures = { 'meanwhile.time_saved': savedMs / 1000, 'meanwhile.time_wasted': wastedMs / 1000 }
+    run.annotate(figures satisfies SemanticAttributes)
     this.#charge(run, () => true)
   }
 

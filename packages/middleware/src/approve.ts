@@ -5,13 +5,13 @@ import {
   type AgentState,
   type Awaitable,
   ConfigError,
-  DEFERRAL_REASON,
   interrupt,
   type Json,
   type Middleware,
   messageOf,
   type Run,
   runLocal,
+  type SemanticAttributes,
   type Tool,
   type ToolCall,
 } from '@meanwhile/core'
@@ -108,7 +108,7 @@ export function approve(options: ApproveOptions): Middleware {
     }),
     async *wrapToolCall(call, next, run) {
       if (!(await concerns(call, run))) return yield* next(call)
-      run.annotate({ [DEFERRAL_REASON]: 'approval' }, call.id)
+      run.annotate({ 'meanwhile.dispatch.deferral_reason': 'approval' } satisfies SemanticAttributes, call.id)
       const answer = await answerTo(call, run)
       if (!isApproval(answer)) throw new Error(`Not run: the answer to whether ${call.name} may run is no approval.`)
       if (answer.decision === 'deny')

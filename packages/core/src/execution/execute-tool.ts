@@ -8,7 +8,6 @@ import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
 import type { ToolCall } from '../message.ts'
 import { record } from '../telemetry/content.ts'
-import { TOOL_ARGUMENTS, TOOL_RESULT } from '../telemetry/semconv.ts'
 import { type OpenSpan, startToolSpan } from '../telemetry/spans.ts'
 import { traced } from '../telemetry/traced.ts'
 import type { Progress } from '../tool.ts'
@@ -84,12 +83,12 @@ function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
     },
     make: () => runFunction(place, execution),
     done: ({ span }, result) => {
-      record(span, capture, () => ({ [TOOL_RESULT]: () => entry.record.done?.output }))
+      record(span, capture, () => ({ 'gen_ai.tool.call.result': () => entry.record.done?.output }))
       return result
     },
     failed: (error) => error,
     ended: ({ span }, error) => {
-      if (entry.rest) record(span, capture, () => ({ [TOOL_ARGUMENTS]: () => entry.call.input }))
+      if (entry.rest) record(span, capture, () => ({ 'gen_ai.tool.call.arguments': () => entry.call.input }))
       execution.ended = performance.now()
       execution.aborted = signal.aborted
       if (error !== undefined) execution.error = error
@@ -109,6 +108,6 @@ function startSpan<Result>(place: InSlot<Result>, attempt: number): OpenSpan {
     asked: entry.askers.flatMap(({ span }) => span?.spanContext() ?? []),
     attributes: { ...host.attributes(), ...entry.attributes },
   }))
-  record(open.span, host.capture, () => ({ [TOOL_ARGUMENTS]: () => call.input }))
+  record(open.span, host.capture, () => ({ 'gen_ai.tool.call.arguments': () => call.input }))
   return open
 }

@@ -12,7 +12,6 @@ import { viewOf } from '../run/run-view.ts'
 import { set } from '../telemetry/attributes.ts'
 import { failureOf } from '../telemetry/error-type.ts'
 import { setError } from '../telemetry/exception.ts'
-import { MIDDLEWARE_NEXT_CALLS, OUTCOME } from '../telemetry/semconv.ts'
 import { endSpan, startMiddlewareSpan } from '../telemetry/spans.ts'
 import { traced } from '../telemetry/traced.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
@@ -126,8 +125,8 @@ function layer<Request, Event extends Typed, Result>(
         await within(run.config.grace, leave())
         if (!run.spans.delete(span)) return
         set(span, () => ({
-          [MIDDLEWARE_NEXT_CALLS]: made.length,
-          [OUTCOME]: answered && !call ? 'completed' : undefined,
+          'meanwhile.middleware.next_calls': made.length,
+          'meanwhile.outcome': answered && !call ? 'completed' : undefined,
         }))
         // What is thrown once it or its call was aborted answers the abort.
         if (!own.aborted && !call?.signal.aborted && failureOf(error)) setError(span, thrown, run.capture)

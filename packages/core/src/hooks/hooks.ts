@@ -9,7 +9,6 @@ import type { Step } from '../run/step.ts'
 import { set } from '../telemetry/attributes.ts'
 import { failureOf } from '../telemetry/error-type.ts'
 import { setError } from '../telemetry/exception.ts'
-import { MIDDLEWARE_VERDICT } from '../telemetry/semconv.ts'
 import { endSpan, startMiddlewareSpan } from '../telemetry/spans.ts'
 import { blame } from './compose.ts'
 import { verdictProblem } from './hook-problems.ts'
@@ -78,7 +77,7 @@ async function runHook<Data, Result>(
     const wrong = result && problem?.(result as NonNullable<Exclude<Result, void>>)
     if (wrong) throw new MiddlewareError(name, hook, wrong)
     if (hook === 'beforeFinalAnswer')
-      set(open.span, () => ({ [MIDDLEWARE_VERDICT]: rejects(result) ? 'reject' : 'accept' }))
+      set(open.span, () => ({ 'meanwhile.middleware.verdict': rejects(result) ? 'reject' : 'accept' }))
     return result
   } catch (thrown) {
     run.threw(thrown, place)

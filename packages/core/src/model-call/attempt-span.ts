@@ -11,7 +11,6 @@ import { setError } from '../telemetry/exception.ts'
 import { contentsOfAnswer } from '../telemetry/message-json.ts'
 import { outcomeOf } from '../telemetry/outcome.ts'
 import { setResponse } from '../telemetry/response.ts'
-import { CALLS_EARLY, FINISH_REASONS, OUTCOME, TIME_TO_FIRST_CHUNK } from '../telemetry/semconv.ts'
 import { endSpan, type OpenSpan } from '../telemetry/spans.ts'
 
 export interface AttemptEnd {
@@ -31,16 +30,16 @@ export function endAttemptSpan(run: RunState, { span, started }: OpenSpan, end: 
   const failure = left ? undefined : failureOf(error, typeOf)
   const message = answer ?? (left ? undefined : partialOf(error))
   const firstChunk = firstEvent === undefined ? undefined : (firstEvent - started) / 1000
-  if (failure) set(span, () => ({ [FINISH_REASONS]: ['error'] }))
+  if (failure) set(span, () => ({ 'gen_ai.response.finish_reasons': ['error'] }))
   if (message) {
     setResponse(span, message)
     record(span, run.capture, () => contentsOfAnswer(message))
   }
   if (failure) setError(span, error, run.capture, failure)
   set(span, () => ({
-    [TIME_TO_FIRST_CHUNK]: firstChunk,
-    [CALLS_EARLY]: early,
-    [OUTCOME]: left ? 'cancelled' : outcomeOf(error),
+    'gen_ai.response.time_to_first_chunk': firstChunk,
+    'meanwhile.tool_calls.early': early,
+    'meanwhile.outcome': left ? 'cancelled' : outcomeOf(error),
   }))
   const ended = performance.now()
   endSpan(span, ended)

@@ -2,23 +2,13 @@
 
 import type { AgentResult } from '../events.ts'
 import { ModelError } from '../model-errors.ts'
-import { set } from '../telemetry/attributes.ts'
+import { annotate, set } from '../telemetry/attributes.ts'
 import { record } from '../telemetry/content.ts'
 import { failureOf } from '../telemetry/error-type.ts'
 import { setError } from '../telemetry/exception.ts'
 import { contentsOfAnswer } from '../telemetry/message-json.ts'
 import { outcomeOf } from '../telemetry/outcome.ts'
 import { setUsage } from '../telemetry/response.ts'
-import {
-  CALLS_COMMITTED,
-  CALLS_DISCARDED,
-  CALLS_EARLY,
-  CALLS_REUSED,
-  CALLS_UNKNOWN,
-  FINISH_REASONS,
-  OUTCOME,
-  STEP_COUNT,
-} from '../telemetry/semconv.ts'
 import { endSpan, type OpenSpan } from '../telemetry/spans.ts'
 import type { RunState } from './run.ts'
 
@@ -27,16 +17,16 @@ export function endRunSpan(run: RunState, { span, started }: OpenSpan, error: un
   const { counts, wanted } = run.calls
   const failure = failureOf(error)
   const reason = failure && error instanceof ModelError ? 'error' : finishReasonOf(result)
+  annotate(span, () => run.annotations.of())
   set(span, () => ({
-    ...run.annotations.of(),
-    [OUTCOME]: result?.status ?? outcomeOf(error),
-    [STEP_COUNT]: run.steps.begun,
-    [CALLS_EARLY]: counts.early,
-    [CALLS_COMMITTED]: counts.committed,
-    [CALLS_DISCARDED]: counts.discarded,
-    [CALLS_REUSED]: counts.reused,
-    [CALLS_UNKNOWN]: run.unknown.length,
-    [FINISH_REASONS]: reason && [reason],
+    'meanwhile.outcome': result?.status ?? outcomeOf(error),
+    'meanwhile.step.count': run.steps.begun,
+    'meanwhile.tool_calls.early': counts.early,
+    'meanwhile.tool_calls.committed': counts.committed,
+    'meanwhile.tool_calls.discarded': counts.discarded,
+    'meanwhile.tool_calls.reused': counts.reused,
+    'meanwhile.tool_calls.unknown': run.unknown.length,
+    'gen_ai.response.finish_reasons': reason ? [reason] : undefined,
   }))
   if (run.config.telemetry?.usageOnRun !== false) setUsage(span, run.usage)
   const { message, finishReason } = result ?? {}

@@ -2,36 +2,44 @@
 
 import type { Attributes, Span } from '@opentelemetry/api'
 import type { Model } from '../model.ts'
-import * as names from './semconv.ts'
+import { CHAT, OTHER, type SemanticAttributes } from './semconv.ts'
 import { untroubled } from './untroubled.ts'
 
-/** Built only for a span that records them; one that is `undefined` is none, as the API has it. */
-export function set(span: Span, attributes: () => Attributes): void {
+/** Built only for a span that records them. */
+export function set<Given extends SemanticAttributes>(span: Span, attributes: () => Given & Known<Given>): void {
+  annotate(span, attributes)
+}
+
+/** What a function gives is not looked through for names there are not. */
+type Known<Given> = { readonly [Name in Exclude<keyof Given, keyof SemanticAttributes>]: never }
+
+/** What others say of what the span stands for, under names of their own. */
+export function annotate(span: Span, attributes: () => Attributes): void {
   if (span.isRecording()) untroubled(() => span.setAttributes(attributes()))
 }
 
 /** Without those that have no value. */
-export function present(attributes: Attributes): Attributes {
+export function present(attributes: SemanticAttributes): Attributes {
   const some: Attributes = {}
   for (const [name, value] of Object.entries(attributes)) if (value !== undefined) some[name] = value
   return some
 }
 
 /** Of an attempt: what is asked, and where. */
-export function attemptAttributes({ provider, id, server }: Model): Attributes {
+export function attemptAttributes({ provider, id, server }: Model): SemanticAttributes {
   return {
-    [names.OPERATION]: names.CHAT,
-    [names.PROVIDER]: provider,
-    [names.REQUEST_MODEL]: id,
-    [names.SERVER_ADDRESS]: server?.address,
-    [names.SERVER_PORT]: server?.port,
+    'gen_ai.operation.name': CHAT,
+    'gen_ai.provider.name': provider,
+    'gen_ai.request.model': id,
+    'server.address': server?.address,
+    'server.port': server?.port,
   }
 }
 
 /** `tool`: absent if there is no such tool; the word is the model's, and so content. */
-export function toolAttributes(tool: string | undefined, agent: string | undefined): Attributes {
+export function toolAttributes(tool: string | undefined, agent: string | undefined): SemanticAttributes {
   return {
-    [names.TOOL_NAME]: tool ?? names.OTHER,
-    [names.AGENT_NAME]: agent,
+    'gen_ai.tool.name': tool ?? OTHER,
+    'gen_ai.agent.name': agent,
   }
 }

@@ -2,10 +2,10 @@
 
 import { diag, type Span } from '@opentelemetry/api'
 import { messageOf } from '../errors.ts'
-import { set } from './attributes.ts'
 import { boundedJson, boundedList, boundedText } from './bounded-json.ts'
 import { earlierJson } from './message-json.ts'
-import { INPUT_MESSAGES } from './semconv.ts'
+import type { SemanticAttributes } from './semconv.ts'
+import { untroubled } from './untroubled.ts'
 
 /**
  * Whether spans hold messages, arguments, results and error texts. A function is asked for each: it is given the attribute's
@@ -15,7 +15,7 @@ import { INPUT_MESSAGES } from './semconv.ts'
 export type CaptureContent = boolean | ((attribute: string, value: unknown) => unknown)
 
 /** Attributes, and what each is to hold; of `undefined` there is none. */
-export type Contents = { readonly [attribute: string]: () => unknown }
+export type Contents = { readonly [Name in keyof SemanticAttributes]?: () => unknown }
 
 const VARIABLE = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'
 
@@ -58,14 +58,20 @@ export function record(span: Span, capture: CaptureContent, contents: () => Cont
   if (!capture || !span.isRecording()) return
   for (const [attribute, build] of Object.entries(contents())) {
     const json = captured(capture, attribute, build, (value) =>
-      attribute === INPUT_MESSAGES && Array.isArray(value) ? boundedList(value, earlierJson) : boundedJson(value),
+      attribute === 'gen_ai.input.messages' && Array.isArray(value)
+        ? boundedList(value, earlierJson)
+        : boundedJson(value),
     )
-    if (json !== undefined) set(span, () => ({ [attribute]: json }))
+    if (json !== undefined) untroubled(() => span.setAttribute(attribute, json))
   }
 }
 
 /** A text as it may be recorded, if it may. */
-export function textToRecord(capture: CaptureContent, attribute: string, text: string): string | undefined {
+export function textToRecord(
+  capture: CaptureContent,
+  attribute: keyof SemanticAttributes,
+  text: string,
+): string | undefined {
   return captured(
     capture,
     attribute,

@@ -4,7 +4,7 @@ import { TimeoutError } from '../errors.ts'
 import { ModelError } from '../model-errors.ts'
 import { ToolInputError, ToolTimeoutError, UnknownToolError } from '../tool-errors.ts'
 import { isOnPurpose } from './outcome.ts'
-import * as names from './semconv.ts'
+import { OTHER } from './semconv.ts'
 import { textOf } from './thrown.ts'
 
 /** The `error.type` of what was thrown, if that is an error: what was done on purpose is none, as an abort or a discard. */
@@ -27,5 +27,5 @@ export function typeOf(error: unknown): string {
 export function classOf(error: unknown): string {
   const name = error instanceof Error ? textOf(error, 'name') : ''
   // Whoever throws may name it as they like; a class has a name of this kind.
-  return /^[A-Za-z_$][\w$.]{0,63}$/.test(name) ? name : names.OTHER
+  return /^[A-Za-z_$][\w$.]{0,63}$/.test(name) ? name : OTHER
 }

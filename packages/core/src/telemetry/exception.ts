@@ -6,7 +6,6 @@ import { ToolBusyError, ToolTimeoutError } from '../tool-errors.ts'
 import { set } from './attributes.ts'
 import { type CaptureContent, textToRecord } from './content.ts'
 import { classOf } from './error-type.ts'
-import * as names from './semconv.ts'
 import { memberOf, textOf } from './thrown.ts'
 import { untroubled } from './untroubled.ts'
 
@@ -19,7 +18,7 @@ const recorded = new WeakMap<object, string>()
  */
 export function setError(span: Span, error: unknown, capture: CaptureContent, type: string = classOf(error)): void {
   if (!span.isRecording()) return
-  const message = textToRecord(capture, names.EXCEPTION_MESSAGE, messageOf(error))
+  const message = textToRecord(capture, 'exception.message', messageOf(error))
   setFailed(span, type, message ?? ownWords(error))
   const { traceId } = span.spanContext()
   if (!(error instanceof Error) || wasRecorded(error, traceId)) return
@@ -32,7 +31,7 @@ export function setError(span: Span, error: unknown, capture: CaptureContent, ty
 
 /** Without an exception. */
 export function setFailed(span: Span, type: string, message?: string): void {
-  set(span, () => ({ [names.ERROR_TYPE]: type }))
+  set(span, () => ({ 'error.type': type }))
   untroubled(() => span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) }))
 }
 

@@ -10,7 +10,6 @@ import {
   agentTool,
   type CancelOptions,
   createAgent,
-  DISPATCH_EVIDENCE,
   interrupt,
   type Middleware,
   type Model,
@@ -41,7 +40,7 @@ const work = (name: string, ms: number) =>
   }) as Tool
 
 /** Starts each call as soon as it is sealed. */
-const early = startingEarly({ attributes: { [DISPATCH_EVIDENCE]: 'sealed' } })
+const early = startingEarly({ attributes: { 'meanwhile.dispatch.evidence': 'sealed' } })
 
 /** A resume that asks anew gets the same response. */
 function modelOf(...responses: readonly ScriptResponse[]): Model {

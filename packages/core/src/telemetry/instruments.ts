@@ -3,11 +3,12 @@
 import { type Attributes, createNoopMeter, type Meter, type MeterProvider } from '@opentelemetry/api'
 import type { Usage } from '../message.ts'
 import { present } from './attributes.ts'
+import type { SemanticAttributes } from './semconv.ts'
 import * as names from './semconv.ts'
 import { untroubled } from './untroubled.ts'
 
 /** Records a value, if there is one, with those of the attributes that have one. */
-type Instrument = (value: number | undefined, attributes: Attributes) => void
+type Instrument = (value: number | undefined, attributes: SemanticAttributes) => void
 
 export interface Instruments {
   readonly attempt: Instrument

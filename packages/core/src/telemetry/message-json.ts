@@ -15,14 +15,13 @@ import type {
 } from '../message.ts'
 import type { ModelRequest, ToolDefinition } from '../model.ts'
 import type { Contents } from './content.ts'
-import { INPUT_MESSAGES, OUTPUT_MESSAGES, SYSTEM_INSTRUCTIONS, TOOL_DEFINITIONS } from './semconv.ts'
 
 /** What a model is asked, or a run begins with. */
 export function contentsOfRequest({ instructions, messages, tools = [] }: Asked): Contents {
   return {
-    [SYSTEM_INSTRUCTIONS]: () => (instructions ? [text(instructions)] : undefined),
-    [INPUT_MESSAGES]: () => messages.map((message) => ({ role: message.role, parts: partsOf(message) })),
-    [TOOL_DEFINITIONS]: () => (tools.length > 0 ? tools.map(toolJson) : undefined),
+    'gen_ai.system_instructions': () => (instructions ? [text(instructions)] : undefined),
+    'gen_ai.input.messages': () => messages.map((message) => ({ role: message.role, parts: partsOf(message) })),
+    'gen_ai.tool.definitions': () => (tools.length > 0 ? tools.map(toolJson) : undefined),
   }
 }
 
@@ -35,7 +34,7 @@ export function contentsOfAnswer(
 ): Contents {
   const finish_reason = FINISH_REASONS[reason] ?? reason
   const output = () => [{ role: message.role, parts: partsOf(message), finish_reason }]
-  return { [OUTPUT_MESSAGES]: () => (message.content.length > 0 ? output() : undefined) }
+  return { 'gen_ai.output.messages': () => (message.content.length > 0 ? output() : undefined) }
 }
 
 /** Stands for messages that were too many. */

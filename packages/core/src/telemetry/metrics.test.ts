@@ -6,17 +6,7 @@ import { sleep } from '../../test/clock.ts'
 import { startingEarly, withdrawing } from '../../test/early-calls.ts'
 import { durationOf, observed, type Point } from '../../test/observed.ts'
 import { pause } from '../../test/tools.ts'
-import {
-  agentTool,
-  createAgent,
-  DISPATCH_EVIDENCE,
-  interrupt,
-  type Middleware,
-  runTool,
-  settle,
-  type Tool,
-  tool,
-} from '../index.ts'
+import { agentTool, createAgent, interrupt, type Middleware, runTool, settle, type Tool, tool } from '../index.ts'
 import { call, cut, end, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
@@ -31,7 +21,7 @@ async function played<Result>(work: Promise<Result>): Promise<Result | undefined
 }
 
 /** Starts each call as soon as it is sealed. */
-const early = startingEarly({ attributes: { [DISPATCH_EVIDENCE]: 'sealed' } })
+const early = startingEarly({ attributes: { 'meanwhile.dispatch.evidence': 'sealed' } })
 
 const retry: Middleware = {
   name: 'retry',

@@ -7,7 +7,7 @@ import { attemptAttributes, toolAttributes } from './attributes.ts'
 import { type Instruments, instrumentsOf } from './instruments.ts'
 import type { TelemetryOptions } from './options.ts'
 import type { Outcome } from './outcome.ts'
-import * as names from './semconv.ts'
+import { OTHER } from './semconv.ts'
 import { untroubled } from './untroubled.ts'
 
 /** Times in seconds. */
@@ -56,42 +56,46 @@ export class Metrics {
 
   attempt({ model, duration, firstChunk, message, error }: AttemptRecord): void {
     const { attempt, first, tokens } = this.#instruments
-    const attributes = { ...attemptAttributes(model), [names.RESPONSE_MODEL]: message?.response?.model }
+    const attributes = { ...attemptAttributes(model), 'gen_ai.response.model': message?.response?.model }
     this.#attempts++
     this.#models.add(model.id)
-    attempt(duration, { ...attributes, [names.ERROR_TYPE]: error })
+    attempt(duration, { ...attributes, 'error.type': error })
     first(firstChunk, attributes)
     for (const [figure, count] of tokens)
-      count(message?.usage?.[figure] ?? 0, { ...attributes, [names.TOKEN_MODALITY]: 'unknown' })
+      count(message?.usage?.[figure] ?? 0, { ...attributes, 'gen_ai.token.modality': 'unknown' })
   }
 
   execution({ tool, duration, outcome, error, evidence, lag, headStart }: ExecutionRecord): void {
     const { execution, lags, headStarts } = this.#instruments
     const attributes = toolAttributes(tool, this.#agent)
-    const name = { [names.TOOL_NAME]: attributes[names.TOOL_NAME] }
+    const name = { 'gen_ai.tool.name': tool ?? OTHER }
     execution(duration, {
       ...attributes,
-      [names.TOOL_TYPE]: 'function',
-      [names.ERROR_TYPE]: error,
-      [names.OUTCOME]: outcome,
+      'gen_ai.tool.type': 'function',
+      'error.type': error,
+      'meanwhile.outcome': outcome,
     })
-    lags(lag, { ...name, [names.DISPATCH_EVIDENCE]: evidence })
-    headStarts(headStart, { ...name, [names.AGENT_NAME]: this.#agent })
+    lags(lag, { ...name, 'meanwhile.dispatch.evidence': evidence })
+    headStarts(headStart, { ...name, 'gen_ai.agent.name': this.#agent })
   }
 
   /** A call's fate is known. It has no mode outside of a run. */
   call(tool: string | undefined, mode: 'early' | 'after_model' | undefined, outcome: Outcome): void {
-    const name = tool ?? names.OTHER
-    this.#instruments.calls(1, { [names.TOOL_NAME]: name, [names.DISPATCH_MODE]: mode, [names.OUTCOME]: outcome })
+    const name = tool ?? OTHER
+    this.#instruments.calls(1, {
+      'gen_ai.tool.name': name,
+      'meanwhile.dispatch.mode': mode,
+      'meanwhile.outcome': outcome,
+    })
   }
 
   /** `calls`: those of the responses that stood. */
   run(duration: number, calls: number, error: string | undefined): void {
     const { run, runAttempts, runCalls } = this.#instruments
-    const agent = { [names.AGENT_NAME]: this.#agent }
+    const agent = { 'gen_ai.agent.name': this.#agent }
     const [model, another] = this.#models
     const only = another === undefined ? model : undefined
-    run(duration, { ...agent, [names.REQUEST_MODEL]: only, [names.ERROR_TYPE]: error })
+    run(duration, { ...agent, 'gen_ai.request.model': only, 'error.type': error })
     runAttempts(this.#attempts, agent)
     runCalls(calls, agent)
   }

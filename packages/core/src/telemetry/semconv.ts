@@ -4,8 +4,8 @@
  * metrics as they are named since October 2026; copied, because the published package has them only under `/incubating`,
  * which is not for libraries. `meanwhile.*`: ours; durations are in seconds.
  *
- * Of a span: `span · kind · parent · from when to when`. Of an attribute: `spans · type · meaning`, with `later` behind the
- * type where the span does not start with it, so that samplers do not see it. Of a metric: `kind · unit · attributes · meaning`.
+ * Of a span: `span · kind · parent · from when to when`. Of an attribute: `spans · meaning`, with `later` behind the spans that do
+ * not start with it, so that samplers do not see it. Of a metric: `kind · unit · attributes · meaning`.
  */
 
 export const SCOPE = '@meanwhile/core'
@@ -38,215 +38,245 @@ export const EXECUTE_TOOL = 'execute_tool'
  */
 export const MIDDLEWARE = 'middleware'
 
-/** run, chat, tool · string · The first word of the span's name. */
-export const OPERATION = 'gen_ai.operation.name'
-/** run, tool · string · The agent's name, if it has one. */
-export const AGENT_NAME = 'gen_ai.agent.name'
-/** run, chat · string · The conversation, if the caller named one. */
-export const CONVERSATION_ID = 'gen_ai.conversation.id'
-/** run, chat · string · The model's provider; of a run that of the model it was made with. */
-export const PROVIDER = 'gen_ai.provider.name'
-/** run, chat · string · The model that is asked; of a run the one it was made with. */
-export const REQUEST_MODEL = 'gen_ai.request.model'
-/** chat · boolean · Always `true`. */
-export const REQUEST_STREAM = 'gen_ai.request.stream'
-/** chat · int, later · The setting `maxTokens`. */
-export const REQUEST_MAX_TOKENS = 'gen_ai.request.max_tokens'
-/** chat · double, later · The setting `temperature`. */
-export const REQUEST_TEMPERATURE = 'gen_ai.request.temperature'
-/** chat · double, later · The setting `topP`. */
-export const REQUEST_TOP_P = 'gen_ai.request.top_p'
-/** chat · int, later · The setting `topK`. */
-export const REQUEST_TOP_K = 'gen_ai.request.top_k'
-/** chat · double, later · The setting `frequencyPenalty`. */
-export const REQUEST_FREQUENCY_PENALTY = 'gen_ai.request.frequency_penalty'
-/** chat · double, later · The setting `presencePenalty`. */
-export const REQUEST_PRESENCE_PENALTY = 'gen_ai.request.presence_penalty'
-/** chat · string[], later · The setting `stopSequences`. */
-export const REQUEST_STOP_SEQUENCES = 'gen_ai.request.stop_sequences'
-/** chat · int, later · The setting `seed`. */
-export const REQUEST_SEED = 'gen_ai.request.seed'
-/** chat · string, later · The provider's id of the response. */
-export const RESPONSE_ID = 'gen_ai.response.id'
-/** chat · string, later · The model that answered, as the provider names it. */
-export const RESPONSE_MODEL = 'gen_ai.response.model'
-/**
- * run, chat · string[], later · Why the model stopped, in the provider's own word if it is known; `error` if a reason was due
- * and none came. Of a run: of its answer.
- */
-export const FINISH_REASONS = 'gen_ai.response.finish_reasons'
-/** chat · double, later · From the request to the first event, in seconds. */
-export const TIME_TO_FIRST_CHUNK = 'gen_ai.response.time_to_first_chunk'
-/** run, chat · int, later · Tokens read; of a run the sum, that before a resume included, which `usageOnRun: false` leaves out. */
-export const INPUT_TOKENS = 'gen_ai.usage.input_tokens'
-/** run, chat · int, later · Tokens written; of a run the sum. */
-export const OUTPUT_TOKENS = 'gen_ai.usage.output_tokens'
-/** run, chat · int, later · Tokens read from the provider's cache; of a run the sum. */
-export const CACHE_READ_TOKENS = 'gen_ai.usage.cache_read.input_tokens'
-/** run, chat · int, later · Tokens written to the provider's cache; of a run the sum. */
-export const CACHE_CREATION_TOKENS = 'gen_ai.usage.cache_creation.input_tokens'
-/** run, chat · int, later · Tokens written while reasoning; of a run the sum. */
-export const REASONING_TOKENS = 'gen_ai.usage.reasoning.output_tokens'
-/** run, chat · string, later · Content: the instructions, as JSON. */
-export const SYSTEM_INSTRUCTIONS = 'gen_ai.system_instructions'
-/** run, chat · string, later · Content: the messages that are sent, as JSON; of a run its input. */
-export const INPUT_MESSAGES = 'gen_ai.input.messages'
-/** run, chat · string, later · Content: what the model says, as JSON; of a run its answer. */
-export const OUTPUT_MESSAGES = 'gen_ai.output.messages'
-/** chat · string, later · Content: the tools the model is told of, as JSON. */
-export const TOOL_DEFINITIONS = 'gen_ai.tool.definitions'
-/** tool · string · The tool's name; `_OTHER` if there is no such tool, as the word is the model's. */
-export const TOOL_NAME = 'gen_ai.tool.name'
-/** tool · string, later · The id of the call. */
-export const TOOL_CALL_ID = 'gen_ai.tool.call.id'
-/** tool · string, later · Always `function`. */
-export const TOOL_TYPE = 'gen_ai.tool.type'
-/** tool · string, later · Content: the arguments, as JSON. */
-export const TOOL_ARGUMENTS = 'gen_ai.tool.call.arguments'
-/** tool · string, later · Content: the result, as JSON. */
-export const TOOL_RESULT = 'gen_ai.tool.call.result'
+type Int = number
+type Double = number
 
-/** chat · string · Where the request goes, if the adapter knows. */
-export const SERVER_ADDRESS = 'server.address'
-/** chat · int · The port there. */
-export const SERVER_PORT = 'server.port'
-/**
- * run, chat, tool, middleware · string, later · Why the span's status is ERROR: the `name` of the error, or `_OTHER` where
- * that is no name, or no error. Of a chat first the HTTP status or the provider's code; `stream_truncated` if the stream ended without
- * a finish reason. Of a tool `invalid_input`, `unknown_tool`, `compensation_failed`. Of both `timeout` past a limit of their own: of a
- * model call, of its silence, of the tool.
- */
-export const ERROR_TYPE = 'error.type'
-/** event · string · Content: the message of an exception. */
-export const EXCEPTION_MESSAGE = 'exception.message'
+/** What may be on a span or a metric. Written out where it is used: an object whose keys are constants is built ten times as slowly. */
+interface AttributeTypes {
+  /** run, chat, tool · The first word of the span's name. */
+  'gen_ai.operation.name': string
+  /** run, tool · The agent's name, if it has one. */
+  'gen_ai.agent.name': string
+  /** run, chat · The conversation, if the caller named one. */
+  'gen_ai.conversation.id': string
+  /** run, chat · The model's provider; of a run that of the model it was made with. */
+  'gen_ai.provider.name': string
+  /** run, chat · The model that is asked; of a run the one it was made with. */
+  'gen_ai.request.model': string
+  /** chat · Always `true`. */
+  'gen_ai.request.stream': boolean
+  /** chat, later · The setting `maxTokens`. */
+  'gen_ai.request.max_tokens': Int
+  /** chat, later · The setting `temperature`. */
+  'gen_ai.request.temperature': Double
+  /** chat, later · The setting `topP`. */
+  'gen_ai.request.top_p': Double
+  /** chat, later · The setting `topK`. */
+  'gen_ai.request.top_k': Int
+  /** chat, later · The setting `frequencyPenalty`. */
+  'gen_ai.request.frequency_penalty': Double
+  /** chat, later · The setting `presencePenalty`. */
+  'gen_ai.request.presence_penalty': Double
+  /** chat, later · The setting `stopSequences`. */
+  'gen_ai.request.stop_sequences': string[]
+  /** chat, later · The setting `seed`. */
+  'gen_ai.request.seed': Int
+  /** chat, later · The provider's id of the response. */
+  'gen_ai.response.id': string
+  /** chat, later · The model that answered, as the provider names it. */
+  'gen_ai.response.model': string
+  /**
+   * run, chat, later · Why the model stopped, in the provider's own word if it is known; `error` if a reason was due and none
+   * came. Of a run: of its answer.
+   */
+  'gen_ai.response.finish_reasons': string[]
+  /** chat, later · From the request to the first event, in seconds. */
+  'gen_ai.response.time_to_first_chunk': Double
+  /**
+   * run, chat, later · Tokens read; of a run the sum, that before a resume included, which `usageOnRun: false` leaves out.
+   */
+  'gen_ai.usage.input_tokens': Int
+  /** run, chat, later · Tokens written; of a run the sum. */
+  'gen_ai.usage.output_tokens': Int
+  /** run, chat, later · Tokens read from the provider's cache; of a run the sum. */
+  'gen_ai.usage.cache_read.input_tokens': Int
+  /** run, chat, later · Tokens written to the provider's cache; of a run the sum. */
+  'gen_ai.usage.cache_creation.input_tokens': Int
+  /** run, chat, later · Tokens written while reasoning; of a run the sum. */
+  'gen_ai.usage.reasoning.output_tokens': Int
+  /** run, chat, later · Content: the instructions, as JSON. */
+  'gen_ai.system_instructions': string
+  /** run, chat, later · Content: the messages that are sent, as JSON; of a run its input. */
+  'gen_ai.input.messages': string
+  /** run, chat, later · Content: what the model says, as JSON; of a run its answer. */
+  'gen_ai.output.messages': string
+  /** chat, later · Content: the tools the model is told of, as JSON. */
+  'gen_ai.tool.definitions': string
+  /** tool · The tool's name; `_OTHER` if there is no such tool, as the word is the model's. */
+  'gen_ai.tool.name': string
+  /** tool, later · The id of the call. */
+  'gen_ai.tool.call.id': string
+  /** tool, later · Always `function`. */
+  'gen_ai.tool.type': string
+  /** tool, later · Content: the arguments, as JSON. */
+  'gen_ai.tool.call.arguments': string
+  /** tool, later · Content: the result, as JSON. */
+  'gen_ai.tool.call.result': string
+  /** chat · Where the request goes, if the adapter knows. */
+  'server.address': string
+  /** chat · The port there. */
+  'server.port': Int
+  /**
+   * run, chat, tool, middleware, later · Why the span's status is ERROR: the `name` of the error, or `_OTHER` where that is no
+   * name, or no error. Of a chat first the HTTP status or the provider's code; `stream_truncated` if the stream ended without a
+   * finish reason. Of a tool `invalid_input`, `unknown_tool`, `compensation_failed`. Of both `timeout` past a limit of their own:
+   * of a model call, of its silence, of the tool.
+   */
+  'error.type': string
+  /** event · Content: the message of an exception. */
+  'exception.message': string
+  /** run · The id of the run. A resumed run keeps it. */
+  'meanwhile.run.id': string
+  /** run · Whether it goes on from a checkpoint. */
+  'meanwhile.run.resumed': boolean
+  /** run · The names of its middleware, outermost first. */
+  'meanwhile.middleware.order': string[]
+  /**
+   * run, chat, tool, middleware, later · What came of it. Of a run and a chat `completed`, `failed`, `cancelled`, `interrupted`;
+   * of a tool `committed` (its call's result stands), `failed`, `discarded`, `cancelled`, `interrupted`, `abandoned` (its
+   * function went on when it was no longer waited for). Of a wrap only if it answered without `next`.
+   */
+  'meanwhile.outcome': string
+  /** chat, tool, middleware, later · The step, from 1. */
+  'meanwhile.step.index': Int
+  /** run, later · How many steps there were, before a resume, too. */
+  'meanwhile.step.count': Int
+  /** chat, tool, later · The how-manieth attempt of its step, or execution of its call, from 1. */
+  'meanwhile.attempt': Int
+  /**
+   * tool, later · What the call does: `read`, `idempotent`, `reversible`, `external`. Known once its input is checked.
+   */
+  'meanwhile.tool.effect': string
+  /**
+   * tool, later · `early`: asked for before its model call had stood. `after_model`: when the loop asks for the calls.
+   */
+  'meanwhile.dispatch.mode': string
+  /**
+   * tool, later · What its start stood on: `prefix` (the arguments its tool needs), `closed` (all, but they may yet change),
+   * `sealed` (they cannot change), `model_stood`.
+   */
+  'meanwhile.dispatch.evidence': string
+  /**
+   * tool, later · Why it did not start early, or not sooner: `effect`, `approval`, `conflict`, `order` (one slot), `invalid`,
+   * `background`, `last_step`, `breaker`, `budget`, `policy`, `off`.
+   */
+  'meanwhile.dispatch.deferral_reason': string
+  /** tool, later · From the evidence to the function's start, in seconds. Of a call's first execution. */
+  'meanwhile.dispatch.lag': Double
+  /** tool, later · How long it waited for a slot, in seconds. */
+  'meanwhile.dispatch.queued': Double
+  /** tool, later · Of an early one: from its start to the end of the model's stream, in seconds; never below 0. */
+  'meanwhile.head_start': Double
+  /**
+   * tool, later · Of an early one: how long it worked while the model streamed, in seconds. Of a lone call the time saved.
+   */
+  'meanwhile.overlap': Double
+  /**
+   * tool, middleware, later · Why its call was discarded: `arguments_changed`, `call_withdrawn`, `stream_error`,
+   * `stream_truncated` (no finish reason, or one that forbids calls), `run_aborted`.
+   */
+  'meanwhile.discard.reason': string
+  /** tool, later · Only `false`: the span was closed while the function still ran. */
+  'meanwhile.settled': boolean
+  /** tool, later · Whether a discarded call that had happened was undone. */
+  'meanwhile.compensated': boolean
+  /** run, chat, later · Calls that were made before their model call had stood. */
+  'meanwhile.tool_calls.early': Int
+  /** run, later · Those of them that the loop asked for in the end. */
+  'meanwhile.tool_calls.committed': Int
+  /** run, later · Those of them that were let go of. */
+  'meanwhile.tool_calls.discarded': Int
+  /** run, later · Calls of the checkpoint whose results were taken from it. */
+  'meanwhile.tool_calls.reused': Int
+  /** run, later · Calls that an earlier process had started and that may have happened. */
+  'meanwhile.tool_calls.unknown': Int
+  /**
+   * run, later · What early starts have saved, by the savings of `@meanwhile/eager-tools`, in seconds; may be below 0.
+   */
+  'meanwhile.time_saved': Double
+  /** run, later · How long discarded calls have run, by the same, in seconds. */
+  'meanwhile.time_wasted': Double
+  /** middleware, later · Its name. */
+  'meanwhile.middleware.name': string
+  /** middleware, later · The hook or wrap: `beforeModel`, `wrapModel` … */
+  'meanwhile.middleware.hook': string
+  /** middleware, later · Of a wrap: how often it called `next`; 0 if it answered itself, 2 and more if it tried again. */
+  'meanwhile.middleware.next_calls': Int
+  /** middleware, later · Of `beforeFinalAnswer`: `accept` or `reject`. */
+  'meanwhile.middleware.verdict': string
+  /** metrics · Always `unknown`: no provider's counts are split by it here. */
+  'gen_ai.token.modality': string
+}
 
-/** run · string · The id of the run. A resumed run keeps it. */
-export const RUN_ID = 'meanwhile.run.id'
-/** run · boolean · Whether it goes on from a checkpoint. */
-export const RUN_RESUMED = 'meanwhile.run.resumed'
-/** run · string[] · The names of its middleware, outermost first. */
-export const MIDDLEWARE_ORDER = 'meanwhile.middleware.order'
-/**
- * run, chat, tool, middleware · string, later · What came of it. Of a run and a chat `completed`, `failed`, `cancelled`,
- * `interrupted`; of a tool `committed` (its call's result stands), `failed`, `discarded`, `cancelled`, `interrupted`, `abandoned`
- * (its function went on when it was no longer waited for). Of a wrap only if it answered without `next`.
- */
-export const OUTCOME = 'meanwhile.outcome'
-/** chat, tool, middleware · int, later · The step, from 1. */
-export const STEP_INDEX = 'meanwhile.step.index'
-/** run · int, later · How many steps there were, before a resume, too. */
-export const STEP_COUNT = 'meanwhile.step.count'
-/** chat, tool · int, later · The how-manieth attempt of its step, or execution of its call, from 1. */
-export const ATTEMPT = 'meanwhile.attempt'
-/** tool · string, later · What the call does: `read`, `idempotent`, `reversible`, `external`. Known once its input is checked. */
-export const TOOL_EFFECT = 'meanwhile.tool.effect'
-/** tool · string, later · `early`: asked for before its model call had stood. `after_model`: when the loop asks for the calls. */
-export const DISPATCH_MODE = 'meanwhile.dispatch.mode'
-/**
- * tool · string, later · What its start stood on: `prefix` (the arguments its tool needs), `closed` (all, but they may yet change),
- * `sealed` (they cannot change), `model_stood`.
- */
-export const DISPATCH_EVIDENCE = 'meanwhile.dispatch.evidence'
-/**
- * tool · string, later · Why it did not start early, or not sooner: `effect`, `approval`, `conflict`, `order` (one slot), `invalid`,
- * `background`, `last_step`, `breaker`, `budget`, `policy`, `off`.
- */
-export const DEFERRAL_REASON = 'meanwhile.dispatch.deferral_reason'
-/** tool · double, later · From the evidence to the function's start, in seconds. Of a call's first execution. */
-export const DISPATCH_LAG = 'meanwhile.dispatch.lag'
-/** tool · double, later · How long it waited for a slot, in seconds. */
-export const DISPATCH_QUEUED = 'meanwhile.dispatch.queued'
-/** tool · double, later · Of an early one: from its start to the end of the model's stream, in seconds; never below 0. */
-export const HEAD_START = 'meanwhile.head_start'
-/** tool · double, later · Of an early one: how long it worked while the model streamed, in seconds. Of a lone call the time saved. */
-export const OVERLAP = 'meanwhile.overlap'
-/**
- * tool, middleware · string, later · Why its call was discarded: `arguments_changed`, `call_withdrawn`, `stream_error`, `stream_truncated` (no finish
- * reason, or one that forbids calls), `run_aborted`.
- */
-export const DISCARD_REASON = 'meanwhile.discard.reason'
-/** tool · boolean, later · Only `false`: the span was closed while the function still ran. */
-export const SETTLED = 'meanwhile.settled'
-/** tool · boolean, later · Whether a discarded call that had happened was undone. */
-export const COMPENSATED = 'meanwhile.compensated'
-/** run, chat · int, later · Calls that were made before their model call had stood. */
-export const CALLS_EARLY = 'meanwhile.tool_calls.early'
-/** run · int, later · Those of them that the loop asked for in the end. */
-export const CALLS_COMMITTED = 'meanwhile.tool_calls.committed'
-/** run · int, later · Those of them that were let go of. */
-export const CALLS_DISCARDED = 'meanwhile.tool_calls.discarded'
-/** run · int, later · Calls of the checkpoint whose results were taken from it. */
-export const CALLS_REUSED = 'meanwhile.tool_calls.reused'
-/** run · int, later · Calls that an earlier process had started and that may have happened. */
-export const CALLS_UNKNOWN = 'meanwhile.tool_calls.unknown'
-/** run · double, later · What early starts have saved, by the savings of `@meanwhile/eager-tools`, in seconds; may be below 0. */
-export const TIME_SAVED = 'meanwhile.time_saved'
-/** run · double, later · How long discarded calls have run, by the same, in seconds. */
-export const TIME_WASTED = 'meanwhile.time_wasted'
-/** middleware · string, later · Its name. */
-export const MIDDLEWARE_NAME = 'meanwhile.middleware.name'
-/** middleware · string, later · The hook or wrap: `beforeModel`, `wrapModel` … */
-export const MIDDLEWARE_HOOK = 'meanwhile.middleware.hook'
-/** middleware · int, later · Of a wrap: how often it called `next`; 0 if it answered itself, 2 and more if it tried again. */
-export const MIDDLEWARE_NEXT_CALLS = 'meanwhile.middleware.next_calls'
-/** middleware · string, later · Of `beforeFinalAnswer`: `accept` or `reject`. */
-export const MIDDLEWARE_VERDICT = 'meanwhile.middleware.verdict'
-
-/** metrics · string · Always `unknown`: no provider's counts are split by it here. */
-export const TOKEN_MODALITY = 'gen_ai.token.modality'
+/** Any of them; one that is `undefined` is none, as the API has it. */
+export type SemanticAttributes = { readonly [Name in keyof AttributeTypes]?: AttributeTypes[Name] | undefined }
 
 /**
- * histogram · s · OPERATION, PROVIDER, REQUEST_MODEL, RESPONSE_MODEL, SERVER_ADDRESS, SERVER_PORT, ERROR_TYPE · How long a
- * `chat` span lasted.
+ * histogram · s · gen_ai.operation.name, gen_ai.provider.name, gen_ai.request.model, gen_ai.response.model, server.address,
+ * server.port, error.type · How long a `chat` span lasted.
  */
 export const INFERENCE_DURATION = 'gen_ai.client.inference.duration'
 /**
- * histogram · s · OPERATION, PROVIDER, REQUEST_MODEL, RESPONSE_MODEL, SERVER_ADDRESS, SERVER_PORT · From the request to the
- * first event.
+ * histogram · s · gen_ai.operation.name, gen_ai.provider.name, gen_ai.request.model, gen_ai.response.model, server.address,
+ * server.port · From the request to the first event.
  */
 export const INFERENCE_FIRST_CHUNK = 'gen_ai.client.inference.time_to_first_chunk'
 /**
- * counter · {token} · OPERATION, PROVIDER, REQUEST_MODEL, RESPONSE_MODEL, SERVER_ADDRESS, SERVER_PORT, TOKEN_MODALITY · Tokens
- * read. An attempt that reports none adds 0.
+ * counter · {token} · gen_ai.operation.name, gen_ai.provider.name, gen_ai.request.model, gen_ai.response.model, server.address,
+ * server.port, gen_ai.token.modality · Tokens read. An attempt that reports none adds 0.
  */
 export const INFERENCE_INPUT_TOKENS = 'gen_ai.client.inference.usage.input_tokens'
 /**
- * counter · {token} · OPERATION, PROVIDER, REQUEST_MODEL, RESPONSE_MODEL, SERVER_ADDRESS, SERVER_PORT, TOKEN_MODALITY · Tokens
- * written.
+ * counter · {token} · gen_ai.operation.name, gen_ai.provider.name, gen_ai.request.model, gen_ai.response.model, server.address,
+ * server.port, gen_ai.token.modality · Tokens written.
  */
 export const INFERENCE_OUTPUT_TOKENS = 'gen_ai.client.inference.usage.output_tokens'
 /**
- * counter · {token} · OPERATION, PROVIDER, REQUEST_MODEL, RESPONSE_MODEL, SERVER_ADDRESS, SERVER_PORT, TOKEN_MODALITY · Those
- * of the tokens read that came from the provider's cache.
+ * counter · {token} · gen_ai.operation.name, gen_ai.provider.name, gen_ai.request.model, gen_ai.response.model, server.address,
+ * server.port, gen_ai.token.modality · Those of the tokens read that came from the provider's cache.
  */
 export const INFERENCE_CACHE_READ_TOKENS = 'gen_ai.client.inference.usage.cache_read.input_tokens'
 /**
- * counter · {token} · OPERATION, PROVIDER, REQUEST_MODEL, RESPONSE_MODEL, SERVER_ADDRESS, SERVER_PORT, TOKEN_MODALITY · Those
- * of the tokens read that went into the provider's cache.
+ * counter · {token} · gen_ai.operation.name, gen_ai.provider.name, gen_ai.request.model, gen_ai.response.model, server.address,
+ * server.port, gen_ai.token.modality · Those of the tokens read that went into the provider's cache.
  */
 export const INFERENCE_CACHE_WRITE_TOKENS = 'gen_ai.client.inference.usage.cache_write.input_tokens'
 /**
- * counter · {token} · OPERATION, PROVIDER, REQUEST_MODEL, RESPONSE_MODEL, SERVER_ADDRESS, SERVER_PORT, TOKEN_MODALITY · Those
- * of the tokens written that are reasoning.
+ * counter · {token} · gen_ai.operation.name, gen_ai.provider.name, gen_ai.request.model, gen_ai.response.model, server.address,
+ * server.port, gen_ai.token.modality · Those of the tokens written that are reasoning.
  */
 export const INFERENCE_REASONING_TOKENS = 'gen_ai.client.inference.usage.reasoning.output_tokens'
-/** histogram · s · TOOL_NAME, TOOL_TYPE, AGENT_NAME, ERROR_TYPE, OUTCOME · How long an `execute_tool` span lasted. */
+/**
+ * histogram · s · gen_ai.tool.name, gen_ai.tool.type, gen_ai.agent.name, error.type, meanwhile.outcome · How long an
+ * `execute_tool` span lasted.
+ */
 export const EXECUTE_TOOL_DURATION = 'gen_ai.execute_tool.duration'
 /**
- * histogram · s · AGENT_NAME, REQUEST_MODEL, ERROR_TYPE · How long an `invoke_agent` span lasted. The model is there if the run
- * asked only one.
+ * histogram · s · gen_ai.agent.name, gen_ai.request.model, error.type · How long an `invoke_agent` span lasted. The model is
+ * there if the run asked only one.
  */
 export const INVOKE_AGENT_DURATION = 'gen_ai.invoke_agent.duration'
-/** histogram · {inference_call} · AGENT_NAME · The run's model attempts, failed ones and those on the side included. */
+/**
+ * histogram · {inference_call} · gen_ai.agent.name · The run's model attempts, failed ones and those on the side included.
+ */
 export const INVOKE_AGENT_INFERENCE_CALLS = 'gen_ai.invoke_agent.inference_calls'
 /**
- * histogram · {tool_call} · AGENT_NAME · The tool calls of the responses that stood, failed ones included; so it is the same with
- * early starts and without.
+ * histogram · {tool_call} · gen_ai.agent.name · The tool calls of the responses that stood, failed ones included; so it is the
+ * same with early starts and without.
  */
 export const INVOKE_AGENT_TOOL_CALLS = 'gen_ai.invoke_agent.tool_calls'
-/** counter · {tool_call} · TOOL_NAME, DISPATCH_MODE, OUTCOME · Calls that were executed, or answered by a wrap, once each. */
+/**
+ * counter · {tool_call} · gen_ai.tool.name, meanwhile.dispatch.mode, meanwhile.outcome · Calls that were executed, or answered by
+ * a wrap, once each.
+ */
 export const TOOL_CALLS = 'meanwhile.tool_calls'
-/** histogram · s · TOOL_NAME, AGENT_NAME · The head start of calls that started early and were not discarded, by their first execution. */
+/**
+ * histogram · s · gen_ai.tool.name, gen_ai.agent.name · The head start of calls that started early and were not discarded, by
+ * their first execution.
+ */
 export const HEAD_STARTS = 'meanwhile.head_start'
-/** histogram · s · TOOL_NAME, DISPATCH_EVIDENCE · From the evidence for a call to the start of its function, its first time. */
+/**
+ * histogram · s · gen_ai.tool.name, meanwhile.dispatch.evidence · From the evidence for a call to the start of its function, its
+ * first time.
+ */
 export const DISPATCH_LAGS = 'meanwhile.dispatch.lag'

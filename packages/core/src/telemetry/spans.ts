@@ -13,8 +13,9 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { Model, ModelRequest } from '../model.ts'
-import { attemptAttributes, set, toolAttributes } from './attributes.ts'
+import { annotate, attemptAttributes, set, toolAttributes } from './attributes.ts'
 import type { TelemetryOptions } from './options.ts'
+import type { SemanticAttributes } from './semconv.ts'
 import * as names from './semconv.ts'
 import { untroubled } from './untroubled.ts'
 
@@ -91,20 +92,20 @@ export interface RunSpan {
 /** `invoke_agent {agent}`: the run starts → its result is known. */
 export function startRunSpan(tracer: Tracer | undefined, parent: Context, run: RunSpan): OpenSpan {
   if (!tracer) return silentIn(parent)
+  const attributes: SemanticAttributes = {
+    'gen_ai.operation.name': names.INVOKE_AGENT,
+    'gen_ai.provider.name': run.model.provider,
+    'gen_ai.request.model': run.model.id,
+    'meanwhile.run.id': run.runId,
+    'meanwhile.run.resumed': run.resumed,
+    'meanwhile.middleware.order': [...run.middleware],
+    ...(run.agent !== undefined && { 'gen_ai.agent.name': run.agent }),
+    ...(run.conversationId !== undefined && { 'gen_ai.conversation.id': run.conversationId }),
+  }
   return open(tracer, parent, {
     name: run.agent ? `${names.INVOKE_AGENT} ${run.agent}` : names.INVOKE_AGENT,
     kind: SpanKind.INTERNAL,
-    attributes: {
-      ...run.attributes,
-      [names.OPERATION]: names.INVOKE_AGENT,
-      [names.PROVIDER]: run.model.provider,
-      [names.REQUEST_MODEL]: run.model.id,
-      [names.RUN_ID]: run.runId,
-      [names.RUN_RESUMED]: run.resumed,
-      [names.MIDDLEWARE_ORDER]: [...run.middleware],
-      ...(run.agent !== undefined && { [names.AGENT_NAME]: run.agent }),
-      ...(run.conversationId !== undefined && { [names.CONVERSATION_ID]: run.conversationId }),
-    },
+    attributes: { ...run.attributes, ...attributes },
   })
 }
 
@@ -121,21 +122,21 @@ export function startChatSpan(
     kind: model.inProcess ? SpanKind.INTERNAL : SpanKind.CLIENT,
     attributes: {
       ...attemptAttributes(model),
-      [names.REQUEST_STREAM]: true,
-      [names.CONVERSATION_ID]: place.conversationId,
-    },
+      'gen_ai.request.stream': true,
+      'gen_ai.conversation.id': place.conversationId,
+    } satisfies SemanticAttributes,
   })
   set(chat.span, () => ({
-    [names.REQUEST_MAX_TOKENS]: settings.maxTokens,
-    [names.REQUEST_TEMPERATURE]: settings.temperature,
-    [names.REQUEST_TOP_P]: settings.topP,
-    [names.REQUEST_TOP_K]: settings.topK,
-    [names.REQUEST_FREQUENCY_PENALTY]: settings.frequencyPenalty,
-    [names.REQUEST_PRESENCE_PENALTY]: settings.presencePenalty,
-    [names.REQUEST_STOP_SEQUENCES]: settings.stopSequences && [...settings.stopSequences],
-    [names.REQUEST_SEED]: settings.seed,
-    [names.STEP_INDEX]: place.step || undefined,
-    [names.ATTEMPT]: place.attempt,
+    'gen_ai.request.max_tokens': settings.maxTokens,
+    'gen_ai.request.temperature': settings.temperature,
+    'gen_ai.request.top_p': settings.topP,
+    'gen_ai.request.top_k': settings.topK,
+    'gen_ai.request.frequency_penalty': settings.frequencyPenalty,
+    'gen_ai.request.presence_penalty': settings.presencePenalty,
+    'gen_ai.request.stop_sequences': settings.stopSequences && [...settings.stopSequences],
+    'gen_ai.request.seed': settings.seed,
+    'meanwhile.step.index': place.step || undefined,
+    'meanwhile.attempt': place.attempt,
   }))
   return chat
 }
@@ -162,21 +163,21 @@ export function startToolSpan(tracer: Tracer | undefined, parent: Context, descr
     name: call.tool ? `${names.EXECUTE_TOOL} ${call.tool}` : names.EXECUTE_TOOL,
     kind: SpanKind.INTERNAL,
     attributes: {
-      [names.OPERATION]: names.EXECUTE_TOOL,
       ...toolAttributes(call.tool, call.agent),
-    },
+      'gen_ai.operation.name': names.EXECUTE_TOOL,
+    } satisfies SemanticAttributes,
     links: call.asked.map((context) => ({ context })),
   })
+  const { step, early } = call
+  const mode = early ? 'early' : 'after_model'
+  annotate(execution.span, () => call.attributes)
   set(execution.span, () => ({
-    [names.TOOL_TYPE]: 'function',
-    [names.TOOL_CALL_ID]: call.callId,
-    [names.ATTEMPT]: call.attempt,
-    ...call.attributes,
-    ...(call.step > 0 && {
-      [names.STEP_INDEX]: call.step,
-      [names.DISPATCH_MODE]: call.early ? 'early' : 'after_model',
-      ...(!call.early && { [names.DISPATCH_EVIDENCE]: 'model_stood' }),
-    }),
+    'gen_ai.tool.type': 'function',
+    'gen_ai.tool.call.id': call.callId,
+    'meanwhile.attempt': call.attempt,
+    'meanwhile.step.index': step || undefined,
+    'meanwhile.dispatch.mode': step ? mode : undefined,
+    'meanwhile.dispatch.evidence': step && !early ? 'model_stood' : undefined,
   }))
   return execution
 }
@@ -196,9 +197,9 @@ export function startMiddlewareSpan(
     attributes: {},
   })
   set(opened.span, () => ({
-    [names.MIDDLEWARE_NAME]: name,
-    [names.MIDDLEWARE_HOOK]: hook,
-    [names.STEP_INDEX]: step || undefined,
+    'meanwhile.middleware.name': name,
+    'meanwhile.middleware.hook': hook,
+    'meanwhile.step.index': step || undefined,
   }))
   return opened
 }

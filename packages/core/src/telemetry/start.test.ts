@@ -3,7 +3,7 @@ import { type Sampler, SamplingDecision } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { observed } from '../../test/observed.ts'
-import { createAgent, DISPATCH_EVIDENCE, type Middleware, map, type Tool, tool } from '../index.ts'
+import { createAgent, type Middleware, map, type Tool, tool } from '../index.ts'
 import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
@@ -45,7 +45,7 @@ const early: Middleware = {
       if (event.type !== 'tool-call') return event
       const { call } = event
       if (call.name === 'send') run.annotate({ 'meanwhile.dispatch.deferral_reason': 'effect' }, call.id)
-      else run.callTool(call, { attributes: { [DISPATCH_EVIDENCE]: 'sealed' } }).catch(() => undefined)
+      else run.callTool(call, { attributes: { 'meanwhile.dispatch.evidence': 'sealed' } }).catch(() => undefined)
       return event
     }),
 }

@@ -8,18 +8,6 @@ import { failureOf, typeOf } from '../telemetry/error-type.ts'
 import { setError, setFailed } from '../telemetry/exception.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type Outcome, outcomeOf } from '../telemetry/outcome.ts'
-import {
-  COMPENSATED,
-  DISCARD_REASON,
-  DISPATCH_EVIDENCE,
-  DISPATCH_LAG,
-  DISPATCH_QUEUED,
-  HEAD_START,
-  OUTCOME,
-  OVERLAP,
-  SETTLED,
-  TOOL_EFFECT,
-} from '../telemetry/semconv.ts'
 import { endSpan } from '../telemetry/spans.ts'
 import { ToolTimeoutError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
@@ -35,7 +23,7 @@ export function endSpans(entry: CallEntry, metrics: Metrics | undefined, compens
   const fates = executions.map((execution) => endExecution(entry, execution, metrics, compensated))
   const fate = fates.at(-1) ?? fateOf(entry, entry.message?.isError)
   for (const { span, ended } of answers) {
-    set(span, () => ({ [OUTCOME]: fate, [DISCARD_REASON]: reasonOf(entry) }))
+    set(span, () => ({ 'meanwhile.outcome': fate, 'meanwhile.discard.reason': reasonOf(entry) }))
     endSpan(span, ended)
   }
   const early = executions.length > 0 ? executions.some((execution) => execution.early) : entry.startedEarly
@@ -62,15 +50,15 @@ function endExecution(
   const outcome = execution.ended === undefined ? 'abandoned' : fateOf(entry, failure !== undefined, execution)
   const headStart = aheadOf(entry, execution)
   set(span, () => ({
-    [DISPATCH_QUEUED]: queued,
-    [TOOL_EFFECT]: effect,
-    [DISPATCH_LAG]: lag,
-    [OUTCOME]: outcome,
-    [SETTLED]: execution.ended === undefined || abandoned ? false : undefined,
-    [DISCARD_REASON]: reasonOf(entry),
-    [HEAD_START]: headStart,
-    [OVERLAP]: headStart && Math.min(headStart, (ended - execution.started) / 1000),
-    [COMPENSATED]: undone,
+    'meanwhile.dispatch.queued': queued,
+    'meanwhile.tool.effect': effect,
+    'meanwhile.dispatch.lag': lag,
+    'meanwhile.outcome': outcome,
+    'meanwhile.settled': execution.ended === undefined || abandoned ? false : undefined,
+    'meanwhile.discard.reason': reasonOf(entry),
+    'meanwhile.head_start': headStart,
+    'meanwhile.overlap': headStart && Math.min(headStart, (ended - execution.started) / 1000),
+    'meanwhile.compensated': undone,
   }))
   if (failure) setError(span, error, capture, failure)
   if (stays) setFailed(span, stays)
@@ -99,7 +87,7 @@ function aheadOf({ fate: { modelEnded } }: CallEntry, { early, started }: Execut
 
 /** As it stands on the span; outside of a run there is none. */
 function evidenceFor({ step, attributes }: CallEntry, early: boolean): string | undefined {
-  const given = early ? attributes[DISPATCH_EVIDENCE] : step > 0 && 'model_stood'
+  const given = early ? attributes['meanwhile.dispatch.evidence'] : step > 0 && 'model_stood'
   return typeof given === 'string' ? given : undefined
 }
 
