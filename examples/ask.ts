@@ -1,6 +1,6 @@
 // A tool that asks, in its shortest: the run ends with the question, and goes on with the answer.
 
-import { createAgent, interrupt, memoryStore, tool } from '@meanwhile/core'
+import { createAgent, interrupt, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 
@@ -14,11 +14,11 @@ const book = tool({
   },
 })
 const model = scriptedModel([respond(call('book', { seat: '12A' })), respond(say('Done.'))])
-const agent = createAgent({ name: 'travel', model, tools: [book], checkpoints: memoryStore() })
+const agent = createAgent({ model, tools: [book] })
 
-const first = await agent.run('Book me a seat.')
-const [question] = first.interrupts ?? []
-if (!first.checkpoint || !question) throw new Error('it did not ask')
-
-const { result } = agent.resume(first.checkpoint.runId, { [question.id]: 'yes' })
-console.log((await result).text) // Done.
+let result = await agent.run('Book me a seat.')
+while (result.status === 'interrupted') {
+  const answers = Object.fromEntries(result.interrupts.map(({ id }) => [id, 'yes']))
+  result = await agent.resume(result.checkpoint, answers).result
+}
+console.log(result.text) // Done.

@@ -1,6 +1,6 @@
 // A tool without `execute` is made elsewhere: in a browser, by a person. The run ends with the call as its question.
 
-import { createAgent, tool } from '@meanwhile/core'
+import { createAgent, type Json, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 
@@ -13,8 +13,13 @@ const choose = tool({
 const model = scriptedModel([respond(call('choose', { of: ['a', 'b'] })), respond(say('Then b.'))])
 const agent = createAgent({ model, tools: [choose] })
 
-const { interrupts, checkpoint } = await agent.run('Which one?')
-const [question] = interrupts ?? []
-if (!question || !checkpoint) throw new Error('it did not ask')
-console.log(JSON.stringify(question.payload)) // {"type":"tool-call","id":"call_1_1","name":"choose","input":{"of":["a","b"]}}
-console.log((await agent.resume(checkpoint, { [question.id]: { chosen: 'b' } }).result).text) // Then b.
+let result = await agent.run('Which one?')
+while (result.status === 'interrupted') {
+  const answers: Record<string, Json> = {}
+  for (const { id, payload } of result.interrupts) {
+    console.log(JSON.stringify(payload)) // {"type":"tool-call","id":"call_1_1","name":"choose","input":{"of":["a","b"]}}
+    answers[id] = { chosen: 'b' }
+  }
+  result = await agent.resume(result.checkpoint, answers).result
+}
+console.log(result.text) // Then b.

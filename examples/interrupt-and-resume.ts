@@ -43,12 +43,11 @@ function travelAgent(...script: readonly ScriptResponse[]): Agent {
 try {
   const both = respond(call('free_seats', { flight: 'LH 1' }), call('book', { seat: '12A' }))
   const first = await travelAgent(both).run('Which seats are free on LH 1? And book 12A, at once.')
-  const [question] = first.interrupts ?? []
-  if (!first.checkpoint || !question) throw new Error(`it did not ask: ${first.text}`)
-  console.log(first.status, question.payload, question.address)
+  if (first.status !== 'interrupted') throw new Error(`it did not ask: ${first.text}`)
+  for (const { payload, address } of first.interrupts) console.log(first.status, payload, address)
 
-  // Later, elsewhere: the id of the run and the id of the question are all one needs.
-  const answers = { [question.id]: 'yes' }
+  // Later, elsewhere: the ids of the run and of its questions are all one needs.
+  const answers = Object.fromEntries(first.interrupts.map(({ id }) => [id, 'yes']))
   const { result } = travelAgent(respond(say('You are on 12A.'))).resume(first.checkpoint.runId, answers)
   const { status, text } = await result
   console.log(status, text)

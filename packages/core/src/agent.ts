@@ -4,7 +4,7 @@ import type { Checkpoint } from './checkpoint/checkpoint.ts'
 import type { Answers } from './checkpoint/restore.ts'
 import { type AgentConfig, type AgentOptions, configOf } from './config.ts'
 import { ConfigError } from './errors.ts'
-import type { AgentResult } from './events.ts'
+import type { AgentResult } from './result.ts'
 import { type AgentRun, type ResumeOptions, type RunInput, type RunOptions, startRun } from './run/agent-run.ts'
 
 /** `Output`: what its `output` schema gives back. */

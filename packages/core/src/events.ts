@@ -1,13 +1,9 @@
-/** What a run tells its reader, and what it comes to. Every event is JSON, if what is emitted as `custom` is (B2). */
+/** What a run tells its reader. Every event is JSON, if what is emitted as `custom` is (B2). */
 
-import type { Checkpoint } from './checkpoint/checkpoint.ts'
-import type { AgentError } from './errors.ts'
-import type { PendingInterrupt } from './interrupt/interrupt.ts'
-import type { AssistantMessage, FinishReason, Message, ToolCall, ToolMessage, Usage } from './message.ts'
+import type { Message, ToolCall, ToolMessage } from './message.ts'
 import type { ModelEvent } from './model.ts'
-import type { CancelMode } from './run/cancel.ts'
+import type { AgentResult } from './result.ts'
 import type { Progress } from './tool.ts'
-import type { BackgroundHandle } from './tool-call/background.ts'
 
 export type AgentEvent = Stamp & AgentEventBody
 
@@ -101,46 +97,3 @@ export interface Warning {
 
 /** Why a call that had started early was let go of. */
 export type DiscardCause = 'arguments_changed' | 'call_withdrawn' | 'stream_error' | 'stream_truncated' | 'run_aborted'
-
-export interface AgentResult<Output = unknown> {
-  /** `interrupted` and `cancelled` runs go on when their checkpoint is resumed. */
-  readonly status: 'completed' | 'interrupted' | 'cancelled'
-  /** Of a completed run: what it came to. */
-  readonly stopReason?: 'answer' | 'return-direct' | 'early-stop'
-  /**
-   * Of a completed run: the accepted answer, the model's message, or for `return-direct`, and an output that came through a
-   * call, the tool's.
-   */
-  readonly message?: AssistantMessage | ToolMessage
-  /** Its text; empty unless the run has completed. */
-  readonly text: string
-  /** The answer as the agent's `output` schema gives it back; absent without one (M14). */
-  readonly output?: Output
-  readonly finishReason?: FinishReason
-  /**
-   * The whole history, the input first. With a further user message it is the input of a next run (B18); but an interrupted run's
-   * open calls have no results yet.
-   */
-  readonly messages: readonly Message[]
-  readonly steps: number
-  /** All that the run has used, and warned of: what a `wrapAgent` says of either is left out (B17). */
-  readonly usage: Usage
-  readonly warnings: readonly Warning[]
-  /** What waits for an answer, in call order (L1, L3). */
-  readonly interrupts?: readonly PendingInterrupt[]
-  /** Where a cancelled run was to stop, and whether a time limit made that `now` (K9). */
-  readonly cancelled?: { readonly at: CancelMode; readonly escalated?: true }
-  /** For `agent.resume`: of every interrupted or cancelled run. */
-  readonly checkpoint?: Checkpoint
-  /** Why the checkpoint could not be stored (L16). */
-  readonly checkpointError?: AgentError
-  /** Background work that went on, and what of it the model has not read (I17, I18). */
-  readonly background?: readonly BackgroundHandle[]
-  /** Ids of calls that went on when the run no longer waited for them (K12). */
-  readonly abandoned?: readonly string[]
-  /**
-   * Ids of calls that had been started before a resume: they may have happened, and were not made again (L21). Those of an agent that a
-   * call runs have that call's id in front: `outer/inner`.
-   */
-  readonly unknown?: readonly string[]
-}

@@ -44,7 +44,6 @@ export {
 export type {
   AgentEvent,
   AgentEventBody,
-  AgentResult,
   AttemptFailed,
   CustomEvent,
   DiscardCause,
@@ -103,6 +102,13 @@ export {
   type ToolDefinition,
 } from './model.ts'
 export { ModelError, type ModelErrorCode, type ModelErrorData, RetriesExhaustedError } from './model-errors.ts'
+export type {
+  AgentResult,
+  CancelledResult,
+  CompletedResult,
+  InterruptedResult,
+  ResultBase,
+} from './result.ts'
 export type { AgentRun, ResumeOptions, RunInput, RunOptions } from './run/agent-run.ts'
 export type { CancelMode, CancelOptions } from './run/cancel.ts'
 export { type Cell, type CellOptions, runLocal } from './run/run-local.ts'

@@ -1,11 +1,12 @@
 /** What a middleware is, and the run it is handed. */
 
 import type { Attributes } from '@opentelemetry/api'
-import type { AgentEvent, AgentResult, AttemptFailed, CustomEvent } from './events.ts'
+import type { AgentEvent, AttemptFailed, CustomEvent } from './events.ts'
 import type { ToolStatus } from './execution/tool-status.ts'
 import type { Flow } from './flow/flow.ts'
 import type { AssistantMessage, FinishReason, Json, Message, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
+import type { CompletedResult } from './result.ts'
 import type { ResourceKeys } from './slots/resource-keys.ts'
 import type { CaptureContent } from './telemetry/content.ts'
 import type { Effect, Progress, Tool } from './tool.ts'
@@ -16,7 +17,7 @@ export type Awaitable<T> = T | Promise<T>
 export type ModelFlow = Flow<(ModelEvent & { readonly attempt?: number }) | AttemptFailed | WrapEvent, AssistantMessage>
 export type ToolEvent = (Progress & { readonly type?: undefined }) | WrapEvent
 export type ToolFlow = Flow<ToolEvent, ToolMessage>
-export type AgentFlow = Flow<AgentEvent, AgentResult>
+export type AgentFlow = Flow<AgentEvent, CompletedResult>
 
 /** A custom event as a wrap yields it: `source` defaults to the wrap's name. */
 export type WrapEvent = Omit<CustomEvent, 'source'> & { readonly source?: string }

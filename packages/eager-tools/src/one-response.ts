@@ -1,8 +1,8 @@
 /** Lets a run be one step long: the calls of a response that somebody else asks for are all there is to do. */
 
 import {
-  type AgentResult,
   type AssistantMessage,
+  type CompletedResult,
   type Message,
   type Middleware,
   type Run,
@@ -51,7 +51,7 @@ export function oneResponse(model: Pick<PushedModel<unknown>, 'isRetried' | 'abo
 }
 
 /** What an agent would go on from. */
-function callsMade(messages: readonly Message[], { step, usage }: Run): AgentResult {
+function callsMade(messages: readonly Message[], { step, usage }: Run): CompletedResult {
   const message = answerOf(messages)
   const { finishReason } = message
   return {

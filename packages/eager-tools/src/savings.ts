@@ -4,7 +4,7 @@ import type { DiscardCause } from '@meanwhile/core'
 import type { Evidence } from './policy.ts'
 
 declare module '@meanwhile/core' {
-  interface AgentResult {
+  interface ResultBase {
     /** Of a run with `eagerTools()`, resumed ones from the resume on. */
     readonly savings?: Savings
   }

@@ -1,9 +1,9 @@
 /** One last answer, without tool calls, where the step limit would end the run with an error. */
 
 import {
-  type AgentResult,
   type AgentState,
   type AssistantMessage,
+  type CompletedResult,
   ConfigError,
   MaxStepsError,
   type Middleware,
@@ -67,7 +67,7 @@ export function earlyStop({ instruction = DEFAULT_INSTRUCTION }: EarlyStopOption
 }
 
 /** The last answer stands, though the gate rejected it (O12). */
-function resultOf({ messages }: AgentState, run: Run): AgentResult {
+function resultOf({ messages }: AgentState, run: Run): CompletedResult {
   const message = messages.at(-1) as AssistantMessage
   return {
     status: 'completed',

@@ -1,11 +1,12 @@
 /** What a run is saved as: versioned, plain JSON. */
 
-import type { AgentResult, Warning } from '../events.ts'
+import type { Warning } from '../events.ts'
 import { hashOf } from '../hash.ts'
 import type { PendingInterrupt } from '../interrupt/interrupt.ts'
 import type { SavedQuestions } from '../interrupt/questions.ts'
 import { isRecord } from '../json.ts'
 import type { Json, Message, ToolCall, ToolMessage, Usage, UserMessage } from '../message.ts'
+import type { CompletedResult } from '../result.ts'
 import { freeze, isMessage } from '../run/history.ts'
 import { PHASES, type Phase } from '../run/step.ts'
 import type { Effect } from '../tool.ts'
@@ -52,7 +53,7 @@ export interface Checkpoint {
   /** The run's span, for the link of the resumed one (L12). */
   readonly trace?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
   /** Of a completed run: its result, but for the members above. */
-  readonly result?: Omit<AgentResult, 'messages' | 'usage' | 'warnings' | 'steps'>
+  readonly result?: Omit<CompletedResult, 'messages' | 'usage' | 'warnings' | 'steps'>
   /** Of all members but the revision: tells damage, not malice. */
   readonly checksum: string
 }
@@ -63,7 +64,7 @@ export interface SavedStep {
   readonly done: readonly string[]
   readonly attempts: number
   readonly attempt?: number
-  readonly finishReason?: AgentResult['finishReason']
+  readonly finishReason?: CompletedResult['finishReason']
   /** Places in the history of the messages the step has added. */
   readonly added: readonly number[]
   /** Place in the history of the candidate for the final answer. */

@@ -4,15 +4,15 @@ import type { Checkpoint } from '../checkpoint/checkpoint.ts'
 import { restoreCalls } from '../checkpoint/restore-calls.ts'
 import { checkpointOf } from '../checkpoint/snapshot.ts'
 import { AgentError, HistoryError, type RunStop } from '../errors.ts'
-import type { AgentResult } from '../events.ts'
 import { within } from '../flow/grace.ts'
+import type { CancelledResult, CompletedResult, InterruptedResult, ResultBase } from '../result.ts'
 import { endSpan } from '../telemetry/spans.ts'
 import { answersTo, outcomesOf } from '../tool-call/call-results.ts'
 import { freeze, openCalls } from './history.ts'
 import type { RunState } from './run.ts'
 
 /** What the caller gets: the outcome of the outermost wrap, and what is known when nothing is at work any more. */
-export async function completed(run: RunState, outcome: AgentResult): Promise<AgentResult> {
+export async function completed(run: RunState, outcome: CompletedResult): Promise<CompletedResult> {
   const background = run.background.handOver()
   // What was called on the side and nobody waits for.
   await quiet(run, new TypeError('the run is over'))
@@ -28,14 +28,14 @@ export async function completed(run: RunState, outcome: AgentResult): Promise<Ag
 
 function completedAs(
   run: RunState,
-  { messages, usage: _, warnings: __, steps: ___, background: ____, ...result }: AgentResult,
+  { messages, usage: _, warnings: __, steps: ___, background: ____, ...result }: CompletedResult,
 ): Checkpoint {
   run.steps.current = undefined
   return checkpointOf(run, 'completed', { messages, result })
 }
 
 /** The result that the checkpoint of a completed run holds (L19). */
-export function resultIn({ result, messages, usage, warnings, steps }: Checkpoint): AgentResult | undefined {
+export function resultIn({ result, messages, usage, warnings, steps }: Checkpoint): CompletedResult | undefined {
   return result && Object.freeze({ ...result, messages, usage, warnings, steps })
 }
 
@@ -43,7 +43,7 @@ export function resultIn({ result, messages, usage, warnings, steps }: Checkpoin
  * The run was interrupted or cancelled: what is at work comes to its end, nothing new starts, and a resume goes on from
  * there.
  */
-export async function stopped(run: RunState, reason: RunStop): Promise<AgentResult> {
+export async function stopped(run: RunState, reason: RunStop): Promise<InterruptedResult | CancelledResult> {
   const { cancel, calls, background, config, history, stopping } = run
   if (!run.signal.aborted) {
     cancel.halt(reason)
@@ -55,26 +55,26 @@ export async function stopped(run: RunState, reason: RunStop): Promise<AgentResu
   const { checkpoint } = run
   const { interrupts } = checkpoint
   const cancelled = checkpoint.status === 'cancelled' ? cancel.mode : undefined
-  const escalated = cancel.escalated && { escalated: true as const }
   await quiet(run, cancelled ? cancel.error : reason)
   if (stopping.failure) return failed(run, stopping.failure)
   run.events.showRest()
   const messages = cancelled ? [...history.messages, ...outcomesOf(run, openCalls(history.messages))] : history.messages
   end(run)
   const notSaved = await saved(run, () => checkpoint)
-  return Object.freeze({
-    status: cancelled ? 'cancelled' : 'interrupted',
+  const rest = {
     text: '',
     messages,
     steps: run.steps.begun,
     usage: run.usage,
     warnings: [...run.events.warnings],
-    ...(interrupts.length > 0 && { interrupts }),
-    ...(cancelled && { cancelled: { at: cancelled, ...escalated } }),
     checkpoint: freeze({ ...checkpoint, revision: run.saver.revision }),
     ...notSaved,
     ...lost(run),
-  })
+  }
+  if (!cancelled) return Object.freeze({ status: 'interrupted', interrupts, ...rest })
+  const asked = interrupts.length > 0 && { interrupts }
+  const escalated = cancel.escalated && { escalated: true as const }
+  return Object.freeze({ status: 'cancelled', cancelled: { at: cancelled, ...escalated }, ...asked, ...rest })
 }
 
 /** What a caller needs to go on after an error (A24): every call answered, unless it is the history itself that is wrong. */
@@ -113,7 +113,7 @@ export function end(run: RunState): void {
   run.close()
 }
 
-function lost({ calls: { abandoned }, unknown }: RunState): Pick<AgentResult, 'abandoned' | 'unknown'> {
+function lost({ calls: { abandoned }, unknown }: RunState): Pick<ResultBase, 'abandoned' | 'unknown'> {
   return { ...(abandoned.length > 0 && { abandoned }), ...(unknown.length > 0 && { unknown }) }
 }
 
@@ -121,7 +121,7 @@ function lost({ calls: { abandoned }, unknown }: RunState): Pick<AgentResult, 'a
  * Whoever has the result has the checkpoint: that it could not be stored is no reason to lose both (L16). A store that
  * hangs can be left by an abort (K1).
  */
-async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<AgentResult, 'checkpointError'>> {
+async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<ResultBase, 'checkpointError'>> {
   if (!run.saver.isOn && (run.isOutermost || !run.isReady)) return {}
   try {
     run.checkpoint = checkpoint()

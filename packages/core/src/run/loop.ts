@@ -1,7 +1,6 @@
 /** The ReAct loop: ask the model, make the calls it asks for, until an answer stands. */
 
 import type { Context } from '@opentelemetry/api'
-import type { AgentResult } from '../events.ts'
 import { type Accepted, askGate } from '../hooks/gate.ts'
 import { stateProblem } from '../hooks/hook-problems.ts'
 import { runStateHooks } from '../hooks/hooks.ts'
@@ -10,13 +9,14 @@ import type { AgentSetup, AgentState } from '../middleware.ts'
 import { callModel } from '../model-call/model-call.ts'
 import { checkOutput, isOutputCall, withOutputs } from '../model-call/output.ts'
 import { requestOf } from '../model-call/request.ts'
+import type { CompletedResult } from '../result.ts'
 import { refusalOf, refuseAll } from '../tool-call/refusal.ts'
 import { isDirect } from '../tool-call/return-direct.ts'
 import type { RunState } from './run.ts'
 import type { Answer, Step } from './step.ts'
 
 /** Steps with this set-up, whose spans stand in this context. */
-export async function loop(run: RunState, setup: AgentSetup, context: Context): Promise<AgentResult> {
+export async function loop(run: RunState, setup: AgentSetup, context: Context): Promise<CompletedResult> {
   run.steps.enter(setup, context)
   try {
     for (;;) {
@@ -150,12 +150,12 @@ function answerProblem(state: AgentState): string | undefined {
 }
 
 /** Of a run that was resumed when its answer had been accepted. */
-async function resultAgain(run: RunState, step: Step, message: Answer): Promise<AgentResult> {
+async function resultAgain(run: RunState, step: Step, message: Answer): Promise<CompletedResult> {
   const { value } = await checkOutput(run.config.output, message)
   return resultOf(run, step, { message, output: value })
 }
 
-function resultOf(run: RunState, step: Step, { message, output }: Accepted): AgentResult {
+function resultOf(run: RunState, step: Step, { message, output }: Accepted): CompletedResult {
   return {
     status: 'completed',
     stopReason: step.direct ? 'return-direct' : 'answer',

@@ -1,8 +1,9 @@
 /** A run inside a call of another: saved, cancelled and aborted with it. */
 
 import { type Agent, configBehind } from '../agent.ts'
-import type { AgentEvent, AgentResult } from '../events.ts'
+import type { AgentEvent } from '../events.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
+import type { AgentResult } from '../result.ts'
 import type { ToolContext } from '../tool.ts'
 import { type Beginning, startRun } from './agent-run.ts'
 import { actorOf } from './run-view.ts'

@@ -1,7 +1,7 @@
 /** The end of a run's span, and of what is measured of the run. */
 
-import type { AgentResult } from '../events.ts'
 import { ModelError } from '../model-errors.ts'
+import type { AgentResult } from '../result.ts'
 import { annotate, set } from '../telemetry/attributes.ts'
 import { record } from '../telemetry/content.ts'
 import { failureOf } from '../telemetry/error-type.ts'

@@ -3,8 +3,8 @@
 import { claim, type Resumption, restore } from '../checkpoint/restore.ts'
 import { checkRunOptions } from '../config.ts'
 import { RunStop } from '../errors.ts'
-import type { AgentResult } from '../events.ts'
 import { runSetupHooks } from '../hooks/hooks.ts'
+import type { AgentResult, CompletedResult } from '../result.ts'
 import { record } from '../telemetry/content.ts'
 import { contentsOfRequest } from '../telemetry/message-json.ts'
 import { link } from '../telemetry/spans.ts'
@@ -47,14 +47,14 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
 }
 
 /** Puts the run where it goes on. Gives the result of one that has come to its end already (L19). */
-async function restored(run: RunState, resume: Resumption): Promise<AgentResult | undefined> {
+async function restored(run: RunState, resume: Resumption): Promise<CompletedResult | undefined> {
   const checkpoint = await restore(run, resume)
   if (checkpoint.trace && run.span) link(run.span, { ...checkpoint.trace, isRemote: true })
   return resultIn(checkpoint)
 }
 
 /** The set-up, then step by step. */
-async function work(run: RunState): Promise<AgentResult> {
+async function work(run: RunState): Promise<CompletedResult> {
   run.setup = checkedSetup(run, await runSetupHooks(run))
   if (run.resumed) await claim(run, run.resumed)
   else recordTask(run)

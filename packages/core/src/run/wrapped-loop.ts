@@ -1,16 +1,17 @@
 /** The loop inside all `wrapAgent`s. */
 
-import type { AgentEvent, AgentResult } from '../events.ts'
+import type { AgentEvent } from '../events.ts'
 import { drive } from '../flow/flow.ts'
 import { pull } from '../flow/pull.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
 import type { AgentFlow, AgentSetup } from '../middleware.ts'
+import type { CompletedResult } from '../result.ts'
 import { loop } from './loop.ts'
 import type { RunState } from './run.ts'
 import { checkedSetup } from './set-up.ts'
 
 /** Works with the run's set-up, or with what a wrap makes of it. */
-export function wrappedLoop(run: RunState): Promise<AgentResult> {
+export function wrappedLoop(run: RunState): Promise<CompletedResult> {
   const { middleware, setup, context, events } = run
   // Where nobody stands between the steps and the reader their events need no flow.
   if (!middleware.some(({ wrapAgent }) => wrapAgent)) return loop(run, setup, context)
@@ -24,7 +25,7 @@ export function wrappedLoop(run: RunState): Promise<AgentResult> {
   })
 }
 
-function wrapAgent({ steps }: RunState): WrapKind<AgentSetup, AgentEvent, AgentResult> {
+function wrapAgent({ steps }: RunState): WrapKind<AgentSetup, AgentEvent, CompletedResult> {
   return {
     hook: 'wrapAgent',
     of: (middleware) => {
