@@ -34,6 +34,7 @@ const run = agent.stream('Build the app.')
 for await (const event of run) {
   if (event.type === 'tool-end') console.log('answered with', event.message.output)
   if (event.type === 'tool-progress') console.log(`\n  ${event.message}`)
+  if (event.type === 'background-end') console.log('ended with', event.message.output)
   if (event.type === 'text-delta') process.stdout.write(event.delta)
 }
 console.log(`\n${(await run.result).steps} steps`)

@@ -53,6 +53,8 @@ export type AgentEventBody =
   | { readonly type: 'tool-committed'; readonly callId: string; readonly startedAs?: string }
   | { readonly type: 'tool-discarded'; readonly callId: string; readonly cause: DiscardCause }
   | { readonly type: 'tool-end'; readonly callId: string; readonly message: ToolMessage }
+  /** The work behind a background call, whose `tool-end` came long before. Of work that goes on beyond its run `result.background` tells. */
+  | { readonly type: 'background-end'; readonly callId: string; readonly message: ToolMessage }
   /** `middleware`: whose `beforeFinalAnswer` rejected it, or `output`, the agent's schema (M14). */
   | { readonly type: 'answer-rejected'; readonly middleware: string; readonly feedback: string | readonly Message[] }
   | ({ readonly type: 'warning' } & Warning)

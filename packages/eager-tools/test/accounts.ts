@@ -51,7 +51,8 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
     } else if ('callId' in event && event.callId !== undefined) {
       const story = latest(event.callId)
       if (event.type === 'tool-end' && story?.open) throw new Error(`${event.callId} ends before it is committed`)
-      if (story && event.type !== 'tool-end' && story.open !== (event.provisional === true)) {
+      const provisional = 'provisional' in event && event.provisional === true
+      if (story && event.type !== 'tool-end' && story.open !== provisional) {
         throw new Error(`${event.callId} is ${story.open ? '' : 'not '}open, but ${event.type} says otherwise`)
       }
       // A call that was not run has its end alone.

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
+  type AgentEvent,
   type AgentRun,
   type Checkpoint,
   createAgent,
@@ -65,6 +66,7 @@ async function settled<Result>(work: Promise<Result>): Promise<Result> {
 }
 
 const text = (message: Message | undefined) => JSON.stringify(message?.content)
+const endText = (event: AgentEvent) => (event.type === 'background-end' ? text(event.message) : undefined)
 
 test('a background call is answered at once, and its result reaches the model at the next safe point (I15, B19)', async () => {
   const pause = tool({
@@ -104,6 +106,27 @@ test('an answer waits for open work by default, and the model gets one more step
   expect(result.text).toBe('It is built.')
   expect(result.steps).toBe(3)
   expect(result.background).toBeUndefined()
+})
+
+test('the reader is told when the work behind a call ends: what it gave, or that it was aborted, and nothing of what goes on beyond the run (I15, I17)', async () => {
+  const told = async (atEnd: Build['atEnd']) => {
+    const { agent } = agentOf(
+      [respond(call('build')), respond(say('It is being built.')), respond(say('It is built.'))],
+      [build({ ms: 5_000, ...(atEnd && { atEnd }) })],
+    )
+    const { events } = await settled(collect(agent.stream('Go')))
+    return events.flatMap((event) => {
+      if (event.type === 'tool-end') return `tool-end ${event.callId}: ${text(event.message)}`
+      if (event.type === 'background-end') return `background-end ${event.callId}: ${text(event.message)}`
+      return ['step-end', 'run-end'].includes(event.type) ? event.type : []
+    })
+  }
+  const answered = `tool-end call_1_1: [{"type":"text","text":"{\\"callId\\":\\"call_1_1\\",\\"state\\":\\"running\\"}"}]`
+  const built = 'background-end call_1_1: [{"type":"text","text":"built"}]'
+  const aborted = expect.stringMatching(/^background-end call_1_1: .*cut off/)
+  expect(await told('wait')).toEqual([answered, 'step-end', built, 'step-end', 'step-end', 'run-end'])
+  expect(await told('cancel')).toEqual([answered, 'step-end', 'step-end', aborted, 'run-end'])
+  expect(await told('detach')).toEqual([answered, 'step-end', 'step-end', 'run-end'])
 })
 
 test('with `cancel` open work is aborted when the model answers (I17)', async () => {
@@ -219,10 +242,13 @@ test.each([
     const run = agent.stream('Go')
     await vi.advanceTimersByTimeAsync(5)
     const cancelled = run.cancel({ at: 'after-tools' })
-    const first = await settled(run.result)
+    const first = await settled(collect(run))
     expect(await cancelled).toEqual({ status: 'cancelled' })
     expect(log).toEqual(['started', 'aborted'])
-    const { result } = await settled(collect(agent.resume(first.checkpoint ?? '')))
+    const { result, events } = await settled(collect(agent.resume(first.result?.checkpoint ?? '')))
+    // What is open in the checkpoint ends in the resumed run.
+    const ends = [first.events, events].map((all) => all.filter(({ type }) => type === 'background-end').map(endText))
+    expect(ends).toEqual([[], [expect.stringContaining(said)]])
     expect(result?.text).toBe(answer)
     const told = result?.messages.find((message) => message.role === 'user' && message.origin === 'background')
     expect(text(told)).toContain(said)

@@ -144,6 +144,7 @@ export class Background {
       else {
         const text = mayHaveHappenedText(this.#run.resumed?.checkpoint.status === 'cancelled')
         work.entry.settleAs(textMessage(call, text, true))
+        this.#run.calls.events.workEnded(work.entry)
         this.#run.mayHaveHappened(call.id)
       }
     }
@@ -163,6 +164,7 @@ export class Background {
 
   #begin({ entry }: Work): void {
     entry.promise = makeWork(this.#run, entry).then((message) => {
+      this.#run.calls.events.workEnded(entry)
       this.#run.saver.soon()
       return message
     })

@@ -101,6 +101,11 @@ export class CallEvents {
     this.#run.events.push({ type: 'tool-end', callId: entry.id, message: entry.message })
   }
 
+  /** Of the work behind its call. */
+  workEnded({ id, message }: CallEntry): void {
+    if (message && !this.#run.checkpoint) this.#run.events.push({ type: 'background-end', callId: id, message })
+  }
+
   /** A call that another makes is told of with it. */
   #isTold({ call, maker }: CallEntry): boolean {
     if (maker) return !this.#hidden.has(maker)
