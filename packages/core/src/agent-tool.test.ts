@@ -11,6 +11,7 @@ import {
   type Tool,
   type ToolSchema,
   tool,
+  UnknownCallError,
 } from './index.ts'
 import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from './testing.ts'
 
@@ -164,6 +165,36 @@ test('agents call agents no deeper than they may (M5)', async () => {
     { path: [{ agent: 'expert' }], message: { content: [{ text: expect.stringContaining('1 deep') as string }] } },
   ])
   expect(result.result?.text).toBe('It is sunny.')
+})
+
+test('a call inside an agent is cancelled and asked about by the path of its events, while that is at work (I4, I6, M4)', async () => {
+  const slow = tool({
+    name: 'slow',
+    description: 's',
+    input: anything,
+    execute: () => new Promise((resolve) => setTimeout(() => resolve('never'), 60_000)),
+  })
+  const inner = expertOf([respond(call('slow')), respond(say('Given up.'))], [slow as Tool], 'inner')
+  const middle = expertOf([respond(call('inner', { request: 'x' })), respond(say('Sunny.'))], [agentTool(inner)])
+  const run = caller([agentTool(middle)]).stream('Hi')
+  const told: unknown[] = []
+  for await (const event of run) {
+    if (event.type !== 'tool-start' || event.call.name !== 'slow') continue
+    const { callId, path = [] } = event
+    await vi.advanceTimersByTimeAsync(10)
+    told.push(
+      path.map(({ agent }) => agent),
+      run.toolStatus(callId, path)?.state,
+    )
+    told.push(run.toolStatus('nobody', path), run.toolStatus(callId, [{ agent: 'expert', callId: 'nobody' }]))
+    expect(() => run.cancelTool('nobody', path)).toThrow(new UnknownCallError('nobody'))
+    expect(() => run.cancelTool(callId, [{ agent: 'expert', callId: 'nobody' }])).toThrow(UnknownCallError)
+    told.push(run.cancelTool(callId, path))
+    await vi.runAllTimersAsync()
+    told.push(run.cancelTool(callId, path), run.toolStatus(callId, path))
+  }
+  expect(told).toEqual([['expert', 'inner'], 'running', undefined, undefined, true, false, undefined])
+  expect((await run.result).text).toBe('It is sunny.')
 })
 
 test('one agent serves many callers at once (M5)', async () => {

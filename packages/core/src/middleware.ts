@@ -1,7 +1,7 @@
 /** What a middleware is, and the run it is handed. */
 
 import type { Attributes } from '@opentelemetry/api'
-import type { AgentEvent, AttemptFailed, CustomEvent } from './events.ts'
+import type { AgentEvent, AttemptFailed, CustomEvent, PathPart } from './events.ts'
 import type { ToolStatus } from './execution/tool-status.ts'
 import type { Flow } from './flow/flow.ts'
 import type { AssistantMessage, FinishReason, Json, Message, ToolCall, ToolMessage, Usage } from './message.ts'
@@ -115,11 +115,15 @@ export interface Run {
   /**
    * Aborts a call alone: it gets an error result that says so, and the run goes on. Gives `true`, or `false` if the call
    * had settled or was discarded. Throws {@link UnknownCallError} for a call the run has not made,
-   * {@link NotCancelableError} for one whose tool forbids it (I4, I5).
+   * {@link NotCancelableError} for one whose tool forbids it (I4, I5). `path`, as the call's events have it, leads to a call of a run
+   * inside one of this run's; `false` if that run is over.
    */
-  cancelTool(callId: string): boolean
-  /** How a call is doing; nothing of one that was not made, or that is forgotten: the agent's `statusFor` after its end (I6). */
-  toolStatus(callId: string): ToolStatus | undefined
+  cancelTool(callId: string, path?: readonly PathPart[]): boolean
+  /**
+   * How a call is doing; nothing of one that was not made, or that is forgotten: the agent's `statusFor` after its end, and of a call
+   * at the end of a `path` when its run is over (I6).
+   */
+  toolStatus(callId: string, path?: readonly PathPart[]): ToolStatus | undefined
   /**
    * Lets the tool of this name warm up for a call of the response that is coming: at most once per call, and only before it has
    * started. What `warm` throws is a warning (H33).

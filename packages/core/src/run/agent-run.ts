@@ -4,7 +4,7 @@ import { context } from '@opentelemetry/api'
 import type { Resumption } from '../checkpoint/restore.ts'
 import type { AgentConfig } from '../config.ts'
 import { RunAbortedError } from '../errors.ts'
-import type { AgentEvent } from '../events.ts'
+import type { AgentEvent, PathPart } from '../events.ts'
 import type { ToolStatus } from '../execution/tool-status.ts'
 import { EventBuffer } from '../flow/event-buffer.ts'
 import type { Message, UserMessage } from '../message.ts'
@@ -62,9 +62,9 @@ export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
    */
   send(message: string | UserMessage): boolean
   /** As {@link Run.cancelTool}. */
-  cancelTool(callId: string): boolean
+  cancelTool(callId: string, path?: readonly PathPart[]): boolean
   /** As {@link Run.toolStatus}; answers after the run's end, too. */
-  toolStatus(callId: string): ToolStatus | undefined
+  toolStatus(callId: string, path?: readonly PathPart[]): ToolStatus | undefined
 }
 
 export type RunInput = string | readonly Message[]
@@ -116,8 +116,8 @@ export function startRun(
       )
     },
     send: (message) => run.inbox.send(message),
-    cancelTool: (callId) => run.calls.known.cancel(callId),
-    toolStatus: (callId) => run.calls.known.status(callId),
+    cancelTool: (callId, path) => run.calls.known.cancel(callId, path),
+    toolStatus: (callId, path) => run.calls.known.status(callId, path),
     [Symbol.asyncIterator]: readOnce(buffer, async () => {
       run.stopping.abort(new Error('the reader of its events left'))
       await result.catch(() => undefined)

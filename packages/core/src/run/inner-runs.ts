@@ -7,7 +7,8 @@ import type { RunState } from './run.ts'
 
 export class InnerRuns {
   readonly #run: RunState
-  #atWork: readonly RunState[] = []
+  /** With the calls that make them. */
+  readonly #atWork: Map<RunState, CallEntry> = new Map()
 
   constructor(run: RunState) {
     this.#run = run
@@ -15,7 +16,7 @@ export class InnerRuns {
 
   /** The run is ready to begin. */
   add(inner: RunState, entry: CallEntry): void {
-    this.#atWork = [...this.#atWork, inner]
+    this.#atWork.set(inner, entry)
     entry.nested = {
       get saved() {
         return inner.checkpoint ?? checkpointOf(inner, inner.isCancelledNow ? 'cancelled' : 'running')
@@ -27,10 +28,15 @@ export class InnerRuns {
 
   /** The run is over. */
   delete(inner: RunState): void {
-    this.#atWork = this.#atWork.filter((one) => one !== inner)
+    this.#atWork.delete(inner)
+  }
+
+  /** The one at work in a call: the newest, if an execution before this one still goes on. */
+  of(entry: CallEntry): RunState | undefined {
+    return [...this.#atWork].findLast(([, caller]) => caller === entry)?.[0]
   }
 
   cancel(mode: CancelMode): void {
-    for (const inner of this.#atWork) inner.cancel.request({ at: mode })
+    for (const inner of [...this.#atWork.keys()]) inner.cancel.request({ at: mode })
   }
 }

@@ -1,6 +1,7 @@
 /** The run as hooks, wraps and tools see it. What each does carries its name, and nests under its span. */
 
 import type { Attributes, Context } from '@opentelemetry/api'
+import type { PathPart } from '../events.ts'
 import type { Execution } from '../execution/execution.ts'
 import type { ToolStatus } from '../execution/tool-status.ts'
 import type { LazyController } from '../flow/lazy-controller.ts'
@@ -89,12 +90,12 @@ class RunView implements Run {
     return this.#state.calls.known.stood(callId)
   }
 
-  cancelTool(callId: string): boolean {
-    return this.#state.calls.known.cancel(callId)
+  cancelTool(callId: string, path?: readonly PathPart[]): boolean {
+    return this.#state.calls.known.cancel(callId, path)
   }
 
-  toolStatus(callId: string): ToolStatus | undefined {
-    return this.#state.calls.known.status(callId)
+  toolStatus(callId: string, path?: readonly PathPart[]): ToolStatus | undefined {
+    return this.#state.calls.known.status(callId, path)
   }
 
   warm(callId: string, name: string): void {

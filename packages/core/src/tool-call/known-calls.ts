@@ -1,8 +1,10 @@
 /** What a run is asked about a call by its id, whatever step made it: {@link Run.stood}, `cancelTool`, `toolStatus`. */
 
+import type { PathPart } from '../events.ts'
 import type { ToolStatus } from '../execution/tool-status.ts'
 import type { RunState } from '../run/run.ts'
 import { ToolDiscardedError, UnknownCallError } from '../tool-errors.ts'
+import type { CallEntry } from './call-entry.ts'
 import type { CallsAtWork } from './calls-at-work.ts'
 import type { Ledger } from './ledger.ts'
 
@@ -32,18 +34,28 @@ export class KnownCalls {
   }
 
   /** {@link Run.cancelTool} */
-  cancel(callId: string): boolean {
+  cancel(callId: string, [caller, ...rest]: readonly PathPart[] = []): boolean {
     const { run, ledger } = this.#parts
-    const entry = run.background.get(callId) ?? ledger.get(callId)
-    if (!entry && ledger.past(callId)) return false
-    if (!entry) throw new UnknownCallError(callId)
+    const id = caller?.callId ?? callId
+    const entry = this.#get(id)
+    if (!entry && ledger.past(id)) return false
+    if (!entry) throw new UnknownCallError(id)
+    if (caller) return run.innerRuns.of(entry)?.calls.known.cancel(callId, rest) ?? false
     return entry.cancel(run.config.grace)
   }
 
   /** {@link Run.toolStatus} */
-  status(callId: string): ToolStatus | undefined {
+  status(callId: string, [caller, ...rest]: readonly PathPart[] = []): ToolStatus | undefined {
     const { run, ledger, atWork } = this.#parts
-    const made = run.background.get(callId) ?? ledger.get(callId) ?? ledger.past(callId)
+    const entry = this.#get(caller?.callId ?? callId)
+    if (caller) return entry && run.innerRuns.of(entry)?.calls.known.status(callId, rest)
+    const made = entry ?? ledger.past(callId)
     return made && atWork.remembered(made.status)
+  }
+
+  /** One of this step, or whose work goes on behind it. */
+  #get(callId: string): CallEntry | undefined {
+    const { run, ledger } = this.#parts
+    return run.background.get(callId) ?? ledger.get(callId)
   }
 }
