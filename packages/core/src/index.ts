@@ -124,8 +124,8 @@ export {
   type Tool,
   type ToolAliases,
   type ToolContext,
+  type ToolOptions,
   type ToolSchema,
-  type ToolWithNeeds,
   tool,
   type WarmContext,
 } from './tool.ts'

@@ -168,13 +168,13 @@ export function exceeds(effect: Effect, ceiling: Effect): boolean {
 /** A function member that, like a method, lets tools of different inputs stand in one list. */
 type Method<Input, Result> = { method(input: Input): Result }['method']
 
-/** A tool that may start with some members of its input. */
-export interface ToolWithNeeds<Input, Output, Need extends keyof Input, Warmed = unknown>
+/** What {@link tool} is given of a tool that we execute. With `needs` a call may start with those members of its input. */
+export interface ToolOptions<Input, Output, Need extends keyof Input = never, Warmed = unknown>
   extends Omit<Tool<Input, Output, Warmed>, 'needs' | 'execute'> {
-  readonly needs: readonly (Need & string)[]
+  readonly needs?: readonly (Need & string)[] | undefined
   execute(
-    input: Pick<Input, Need>,
-    context: NeedsContext<Input, Warmed>,
+    input: [Need] extends [never] ? Input : Pick<Input, Need>,
+    context: [Need] extends [never] ? ToolContext<Warmed> : NeedsContext<Input, Warmed>,
   ): Output | Promise<Output> | AsyncGenerator<Progress, Output>
 }
 
@@ -188,16 +188,14 @@ export type ExecutedTool<Input = unknown, Output = unknown, Warmed = unknown> = 
 type NoExecute = { readonly execute?: undefined }
 
 /** A tool, its input and output inferred. Gives back the definition itself. */
-export function tool<Input, Output, const Need extends keyof Input, Warmed = unknown>(
-  definition: ToolWithNeeds<Input, Output, Need, Warmed>,
-): ExecutedTool<Input, Output, Warmed>
-export function tool<Input, Output, Warmed = unknown>(
-  definition: ExecutedTool<Input, Output, Warmed> & NoNeeds,
-): ExecutedTool<Input, Output, Warmed> & NoNeeds
 export function tool<Input, Output = unknown>(
   definition: Tool<Input, Output> & NoNeeds & NoExecute,
 ): Tool<Input, Output> & NoNeeds & NoExecute
-export function tool(definition: Tool): Tool {
+// The last, as it is the one by which the compiler says what is wrong.
+export function tool<Input, Output, const Need extends keyof Input = never, Warmed = unknown>(
+  definition: ToolOptions<Input, Output, Need, Warmed>,
+): ExecutedTool<Input, Output, Warmed> & ([Need] extends [never] ? NoNeeds : unknown)
+export function tool<Definition>(definition: Definition): Definition {
   return definition
 }
 

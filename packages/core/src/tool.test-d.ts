@@ -1,0 +1,51 @@
+import { expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import { tool } from './index.ts'
+
+const input = z.object({ city: z.string(), days: z.number().optional() })
+
+test('what is wrong with a tool is told where it is', () => {
+  // @ts-expect-error It has no description.
+  tool({
+    name: 'weather',
+    input,
+    execute: ({ city }) => city,
+  })
+  tool({
+    name: 'weather',
+    description: 'd',
+    input,
+    // @ts-expect-error There is no such member.
+    needs: ['town'],
+    execute: () => 'sunny',
+  })
+  tool({
+    name: 'weather',
+    description: 'd',
+    input,
+    // @ts-expect-error There is no such effect.
+    effect: 'write',
+    execute: ({ city }) => city,
+  })
+  tool({
+    name: 'weather',
+    description: 'd',
+    input,
+    output: z.number(),
+    // @ts-expect-error It is to be a number.
+    execute: ({ city }) => city,
+  })
+})
+
+test('a tool that is made of another may do something else, with what that is given', () => {
+  const first = tool({ name: 'weather', description: 'd', input, execute: ({ city }) => city })
+  const second = tool({
+    ...first,
+    name: 'forecast',
+    execute({ city, days = 1 }) {
+      expectTypeOf(days).toEqualTypeOf<number>()
+      return city.repeat(days)
+    },
+  })
+  expectTypeOf(second.execute).returns.toEqualTypeOf<ReturnType<typeof first.execute>>()
+})
