@@ -1,6 +1,6 @@
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import { tool } from './index.ts'
+import { type Tool, tool } from './index.ts'
 
 const input = z.object({ city: z.string(), days: z.number().optional() })
 
@@ -35,6 +35,8 @@ test('what is wrong with a tool is told where it is', () => {
     // @ts-expect-error It is to be a number.
     execute: ({ city }) => city,
   })
+  const right = tool({ name: 'weather', description: 'd', input, execute: ({ city }) => city.length })
+  expectTypeOf(right).toExtend<Tool<{ city: string; days?: number | undefined }, number>>()
 })
 
 test('a tool that is made of another may do something else, with what that is given', () => {

@@ -37,6 +37,6 @@ export class InnerRuns {
   }
 
   cancel(mode: CancelMode): void {
-    for (const inner of [...this.#atWork.keys()]) inner.cancel.request({ at: mode })
+    for (const inner of this.#atWork.keys()) inner.cancel.request({ at: mode })
   }
 }
