@@ -29,9 +29,10 @@ function decide({ tool, input }: ApprovalQuestion): Approval {
   return plates < 10 ? { decision: 'allow' } : { decision: 'deny', reason: 'that is too many' }
 }
 
-const { interrupts = [], checkpoint, text } = await agent.run('Order two soups and forty lobsters, both at once.')
-if (!checkpoint) throw new Error(`it did not ask: ${text}`)
-const answers = interrupts.map(({ id, payload }) => [id, decide(payload as ApprovalQuestion)] as const)
-const result = await agent.resume(checkpoint, Object.fromEntries(answers)).result
+let result = await agent.run('Order two soups and forty lobsters, both at once.')
+while (result.status === 'interrupted') {
+  const answers = result.interrupts.map(({ id, payload }) => [id, decide(payload as ApprovalQuestion)] as const)
+  result = await agent.resume(result.checkpoint, Object.fromEntries(answers)).result
+}
 for (const message of result.messages) if (message.role === 'tool') console.log(message.content)
 console.log(result.text)
