@@ -1,6 +1,6 @@
 /** What a tool is, and what its author promises of it. */
 
-import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { ConfigError, messageOf } from './errors.ts'
 import type { ContentPart, Json } from './message.ts'
 import type { Run } from './middleware.ts'
@@ -17,9 +17,17 @@ import type { ToolDefinition } from './model.ts'
  */
 export type Effect = 'read' | 'idempotent' | 'reversible' | 'external'
 
-/** A Standard Schema that also gives its JSON Schema. Zod 4 schemas are both. */
+/** A Standard Schema that also gives its JSON Schema. Zod 4 schemas are both, and so is what MCP's `fromJsonSchema` gives. */
 export interface ToolSchema<Input = unknown> {
-  readonly '~standard': StandardSchemaV1.Props<unknown, Input> & StandardJSONSchemaV1.Props<unknown, Input>
+  readonly '~standard': StandardSchemaV1.Props<unknown, Input> & GivesJsonSchema
+}
+
+/** Of the Standard JSON Schema what is asked for: some declare targets of their own. */
+interface GivesJsonSchema {
+  readonly jsonSchema: {
+    readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>
+    readonly output?: unknown
+  }
 }
 
 /** What a working tool reports: `progress` from 0 to 1. */
