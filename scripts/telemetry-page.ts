@@ -38,7 +38,7 @@ One that is registered after the import counts, too; \`telemetry: { tracerProvid
 Parents are the same with early calls and without. Success has no status, and what was done on purpose is no error: a call that was
 let go of, a cancel, a question. An exception is recorded once in a trace, where it happened, as OpenTelemetry's event \`exception\`: with
 \`exception.type\`, and the frames of \`exception.stacktrace\`, which name files, but without its message. A span's status has a message where
-that is made of names and numbers alone, such as \`the run took longer than 60 ms\`.
+that is made of words of ours and numbers alone, such as \`the run took longer than 60 ms\`.
 
 No prompt, argument, result or error text is recorded unless \`telemetry: { captureContent }\` says so, or
 \`OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT\`; below, that is what is called content. \`captureContent\` may be a function: it

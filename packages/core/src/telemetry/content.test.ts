@@ -13,7 +13,9 @@ import {
   ModelError,
   map,
   runTool,
+  ToolBusyError,
   type ToolCall,
+  ToolTimeoutError,
   tool,
 } from '../index.ts'
 import { call, collect, end, fail, respond, say, scriptedModel, think } from '../testing.ts'
@@ -99,6 +101,30 @@ test('by default no span holds what was said, what failed, or what a model made 
   expect(spans().length).toBeGreaterThan(8)
   expect(spans().flatMap(({ events }) => events).length).toBeGreaterThan(2)
   expect(payload()).not.toContain(canary)
+})
+
+test('by default no status names a tool that a model made up, as a limit of its time or number does', async () => {
+  const made = 'canary_tool'
+  for (const error of [
+    new ToolTimeoutError(made, 20),
+    new ToolTimeoutError(made, 20, false),
+    new ToolBusyError(made, 1),
+  ]) {
+    const limiting: Middleware = {
+      name: 'limiting',
+      async *wrapToolCall() {
+        throw error
+      },
+    }
+    const model = scriptedModel([respond(call(made)), respond(say('Oh.'))])
+    await asking(undefined, { model, middleware: [limiting] }).run('Go')
+  }
+  expect(named('middleware limiting wrapToolCall').map(({ status }) => status.message)).toEqual([
+    'the tool took longer than 20 ms',
+    'the tool took longer than 20 ms',
+    'the tool is busy with 1, as many as it allows at once',
+  ])
+  expect(payload()).not.toContain(made)
 })
 
 test('switched on, each span holds what passed through it, in the form of the conventions', async () => {

@@ -35,10 +35,11 @@ export function setFailed(span: Span, type: string, message?: string): void {
   untroubled(() => span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) }))
 }
 
-/** The messages of these are made of names and numbers. */
+/** Words of ours and numbers. No name of a tool: the model may have made it up. */
 function ownWords(error: unknown): string | undefined {
-  const isOurs = [MaxStepsError, TimeoutError, ToolTimeoutError, ToolBusyError].some((kind) => error instanceof kind)
-  return isOurs ? messageOf(error) : undefined
+  if (error instanceof ToolTimeoutError) return `the tool took longer than ${error.timeout} ms`
+  if (error instanceof ToolBusyError) return `the tool is busy with ${error.limit}, as many as it allows at once`
+  return error instanceof MaxStepsError || error instanceof TimeoutError ? messageOf(error) : undefined
 }
 
 /** It, or what it stands for: an error of ours may be made of another's. */
