@@ -4,6 +4,8 @@
 const STRING = 8_192
 /** Characters of JSON in all, but for the last string. */
 const WHOLE = 65_536
+/** What an item that must keep its form has at the least, so that all but its text is there. */
+const ITEM = 256
 const DEPTH = 32
 const CUT = '…'
 
@@ -11,34 +13,64 @@ interface Room {
   left: number
 }
 
+/** A list whose readers know the form of its items: none is cut but in its texts, and one more stands for what is left out. */
+export interface ListForm {
+  /** Which are kept: the last, as of a history, else the first. */
+  readonly keeps: 'first' | 'last'
+  /** Members of an item that are such lists themselves. */
+  readonly lists?: ReadonlyMap<string, ListForm>
+  omitted(count: number): unknown
+  /** Stands for an item that does not fit as it is; without it such a one is cut. */
+  brief?(item: unknown): unknown
+}
+
 /** Absent if JSON has nothing for it. May throw what a getter or `toJSON` of the value throws. */
 export function boundedJson(value: unknown): string | undefined {
   return JSON.stringify(bounded(value, { left: WHOLE }, 0))
 }
 
-/** As many of a list as fit, the last first; `omitted` stands for those before them. */
-export function boundedList(list: readonly unknown[], omitted: (count: number) => unknown): string {
-  const room = { left: WHOLE }
-  const kept: unknown[] = []
-  let first = list.length
-  while (first > 0 && room.left > 0) kept.push(bounded(list[--first], room, 1))
-  if (first > 0) kept.push(omitted(first))
-  return JSON.stringify(kept.reverse())
+export function boundedList(list: readonly unknown[], form: ListForm): string {
+  return JSON.stringify(formed(list, form, { left: WHOLE }, 0))
 }
 
 export function boundedText(text: string): string {
   return cut(text, { left: STRING })
 }
 
-function bounded(value: unknown, room: Room, depth: number): unknown {
+function formed(list: readonly unknown[], form: ListForm, room: Room, depth: number): unknown[] {
+  const isLast = form.keeps === 'last'
+  const kept: unknown[] = []
+  while (kept.length < list.length && room.left > 0) {
+    const item = list[isLast ? list.length - 1 - kept.length : kept.length]
+    kept.push(inForm(item, form, room, depth + 1))
+  }
+  if (kept.length < list.length) kept.push(form.omitted(list.length - kept.length))
+  return isLast ? kept.reverse() : kept
+}
+
+function inForm(item: unknown, { lists, brief }: ListForm, room: Room, depth: number): unknown {
+  const most = Math.max(room.left, ITEM)
+  const own = { left: most }
+  const whole = bounded(item, own, depth, lists)
+  if (!brief || own.left > 0) {
+    room.left -= most - own.left
+    return whole
+  }
+  const short = { left: ITEM }
+  const instead = bounded(brief(item), short, depth)
+  room.left -= ITEM - short.left
+  return instead
+}
+
+function bounded(value: unknown, room: Room, depth: number, lists?: ReadonlyMap<string, ListForm>): unknown {
   if (typeof value === 'string') return cut(value, room)
   if (typeof value === 'bigint') return cut(String(value), room)
   if (typeof value !== 'object' || value === null) return charged(value, room)
-  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `${value.byteLength} bytes`
-  if (depth > DEPTH) return CUT
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return charged(`${value.byteLength} bytes`, room)
+  if (depth > DEPTH) return charged(CUT, room)
   room.left -= 3
   if ('toJSON' in value && typeof value.toJSON === 'function') return bounded(value.toJSON(), room, depth + 1)
-  return Array.isArray(value) ? items(value, room, depth + 1) : members(value, room, depth + 1)
+  return Array.isArray(value) ? items(value, room, depth + 1) : members(value, room, depth + 1, lists)
 }
 
 function items(list: readonly unknown[], room: Room, depth: number): unknown[] {
@@ -50,7 +82,12 @@ function items(list: readonly unknown[], room: Room, depth: number): unknown[] {
   return kept
 }
 
-function members(object: object, room: Room, depth: number): Record<string, unknown> {
+function members(
+  object: object,
+  room: Room,
+  depth: number,
+  lists?: ReadonlyMap<string, ListForm>,
+): Record<string, unknown> {
   // Without a prototype `__proto__` is a member like any other.
   const kept: Record<string, unknown> = Object.create(null)
   for (const [key, value] of Object.entries(object)) {
@@ -58,7 +95,8 @@ function members(object: object, room: Room, depth: number): Record<string, unkn
       kept[CUT] = CUT
       break
     }
-    kept[cut(key, room)] = bounded(value, room, depth)
+    const form = lists?.get(key)
+    kept[cut(key, room)] = form && Array.isArray(value) ? formed(value, form, room, depth) : bounded(value, room, depth)
   }
   return kept
 }
@@ -70,8 +108,8 @@ function cut(text: string, room: Room): string {
   return charged(kept, room)
 }
 
-/** What it takes in JSON, escapes and all, and what stands beside it. */
+/** What it takes in JSON, escapes and all, and what stands beside it; in a list `null` stands for what JSON has nothing for. */
 function charged<Value>(value: Value, room: Room): Value {
-  room.left -= (JSON.stringify(value)?.length ?? 0) + 1
+  room.left -= (JSON.stringify(value)?.length ?? 'null'.length) + 1
   return value
 }

@@ -422,6 +422,9 @@ test.each<[string, unknown]>([
   ['lone halves', Array(1_000).fill('\uD800'.repeat(50))],
   ['keys', Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`key ${i}`, null]))],
   ['lists', Array(100_000).fill([])],
+  ['holes', Array(100_000).fill(undefined)],
+  ['what is too deep', deep(Array(100_000).fill({}))],
+  ['bytes', Array(100_000).fill(new Uint8Array(1))],
 ])('the bound holds for %s', async (_, output) => {
   const giving = tool({
     name: 'giving',
@@ -435,6 +438,61 @@ test.each<[string, unknown]>([
   expect(json.length).toBeLessThan(66_000)
   expect(json.length).toBeGreaterThan(50_000)
   expect(() => JSON.parse(json)).not.toThrow()
+})
+
+function deep(value: unknown, levels = 32): unknown {
+  return levels === 0 ? value : [deep(value, levels - 1)]
+}
+
+test('a message that is too long keeps the form of the conventions: whole parts, its finish reason, and a part that says so', async () => {
+  const write = tool({
+    name: 'write',
+    description: 'w',
+    input: z.object({ text: z.string() }),
+    execute: () => 'written',
+  })
+  const texts = Array.from({ length: 20 }, (_, i) => `${i} ${'z'.repeat(8_000)}`)
+  const model = scriptedModel([respond(...texts.map((text) => call('write', { text }))), respond(say('Done.'))])
+  const user: Message = { role: 'user', content: texts.map((text) => ({ type: 'text', text })) }
+  await asking(true, { model, tools: [write] }).run([user])
+
+  const [first, second] = named('chat scripted-1').map(contentOf)
+  const asked = { type: 'text', content: expect.stringMatching(/^\d+ z+…?$/) }
+  const more = { type: 'text', content: '11 further parts left out' }
+  expect(first?.['input.messages']).toEqual([{ role: 'user', parts: [...Array(9).fill(asked), more] }])
+  const called = { type: 'tool_call', id: expect.any(String), name: 'write', arguments: { text: asked.content } }
+  expect(first?.['output.messages']).toEqual([
+    { role: 'assistant', finish_reason: 'tool_call', parts: [...Array(9).fill(called), more] },
+  ])
+  // Of the second request's that answer is the earliest that fits, in part.
+  const messages = second?.['input.messages'] as readonly { readonly parts: readonly { readonly type: string }[] }[]
+  expect(messages.map(({ parts }) => parts.map(({ type }) => type))).toEqual([
+    ['text'],
+    [...Array(8).fill('tool_call'), 'text'],
+    ...Array(20).fill(['tool_call_response']),
+  ])
+})
+
+test('definitions of tools that do not fit have their names alone: half a schema is none', async () => {
+  const members = Object.fromEntries(
+    Array.from({ length: 50 }, (_, i) => [`m${i}`, z.string().describe('d'.repeat(100))]),
+  )
+  const tools = Array.from({ length: 20 }, (_, i) =>
+    tool({ name: `tool_${i}`, description: 'One of many.', input: z.object(members), execute: () => i }),
+  )
+  await asking(true, { model: scriptedModel([respond(say('Yes.'))]), tools }).run('Go')
+  const definitions = contentOf(named('chat scripted-1')[0])['tool.definitions']
+  const properties = Object.fromEntries(
+    Object.keys(members).map((name) => [name, { type: 'string', description: 'd'.repeat(100) }]),
+  )
+  const parameters = expect.objectContaining({ type: 'object', properties, required: Object.keys(members) })
+  expect(definitions).toEqual(
+    tools.map(({ name, description }, i) => ({
+      type: 'function',
+      name,
+      ...(i < 8 && { description, parameters }),
+    })),
+  )
 })
 
 test('of a history that is too long the newest messages are recorded', async () => {

@@ -3,14 +3,15 @@
 import { diag, type Span } from '@opentelemetry/api'
 import { messageOf } from '../errors.ts'
 import { boundedJson, boundedList, boundedText } from './bounded-json.ts'
-import { earlierJson } from './message-json.ts'
+import { LIST_FORMS } from './message-json.ts'
 import type { SemanticAttributes } from './semconv.ts'
 import { untroubled } from './untroubled.ts'
 
 /**
  * Whether spans hold messages, arguments, results and error texts. A function is asked for each: it is given the attribute's
  * name and the value before it becomes JSON, and gives what to record instead, or `undefined` for nothing; if it throws,
- * nothing is recorded. An attribute holds at most some 64 KiB, a string in it 8 KiB.
+ * nothing is recorded. An attribute holds at most some 64 KiB, a string in it 8 KiB; what is left out is so by whole messages,
+ * parts and tools, in the form of the conventions.
  */
 export type CaptureContent = boolean | ((attribute: string, value: unknown) => unknown)
 
@@ -57,10 +58,9 @@ export function through(inner: CaptureContent, outer: CaptureContent | undefined
 export function record(span: Span, capture: CaptureContent, contents: () => Contents): void {
   if (!capture || !span.isRecording()) return
   for (const [attribute, build] of Object.entries(contents())) {
+    const form = LIST_FORMS.get(attribute)
     const json = captured(capture, attribute, build, (value) =>
-      attribute === 'gen_ai.input.messages' && Array.isArray(value)
-        ? boundedList(value, earlierJson)
-        : boundedJson(value),
+      form && Array.isArray(value) ? boundedList(value, form) : boundedJson(value),
     )
     if (json !== undefined) untroubled(() => span.setAttribute(attribute, json))
   }

@@ -14,7 +14,9 @@ import type {
   ToolMessage,
 } from '../message.ts'
 import type { ModelRequest, ToolDefinition } from '../model.ts'
+import type { ListForm } from './bounded-json.ts'
 import type { Contents } from './content.ts'
+import type { SemanticAttributes } from './semconv.ts'
 
 /** What a model is asked, or a run begins with. */
 export function contentsOfRequest({ instructions, messages, tools = [] }: Asked): Contents {
@@ -33,14 +35,35 @@ export function contentsOfAnswer(
   reason: FinishReason = message.role === 'tool' ? 'other' : message.finishReason,
 ): Contents {
   const finish_reason = FINISH_REASONS[reason] ?? reason
-  const output = () => [{ role: message.role, parts: partsOf(message), finish_reason }]
+  // What may have to be cut stands last.
+  const output = () => [{ role: message.role, finish_reason, parts: partsOf(message) }]
   return { 'gen_ai.output.messages': () => (message.content.length > 0 ? output() : undefined) }
 }
 
-/** Stands for messages that were too many. */
-export function earlierJson(count: number): unknown {
-  return { role: 'system', parts: [text(`${count} earlier messages left out`)] }
+const PARTS: ListForm = { keeps: 'first', omitted: (count) => text(`${count} further parts left out`) }
+
+const MESSAGES: ListForm = {
+  keeps: 'last',
+  lists: new Map([['parts', PARTS]]),
+  omitted: (count) => ({ role: 'system', parts: [text(`${count} earlier messages left out`)] }),
 }
+
+/** What does not fit has its name alone: half a schema is none. */
+const DEFINITIONS: ListForm = {
+  keeps: 'first',
+  omitted: (count) => ({ type: 'omitted', name: `${count} further tools left out` }),
+  brief: (tool) => {
+    const { type, name } = Object(tool)
+    return { type, name }
+  },
+}
+
+/** How these stay in the form of the conventions where they do not fit. */
+export const LIST_FORMS: ReadonlyMap<string, ListForm> = new Map([
+  ['gen_ai.input.messages', MESSAGES],
+  ['gen_ai.output.messages', MESSAGES],
+  ['gen_ai.tool.definitions', DEFINITIONS],
+] satisfies [keyof SemanticAttributes, ListForm][])
 
 function toolJson({ name, description, inputSchema }: ToolDefinition): unknown {
   return { type: 'function', name, description, parameters: inputSchema }
