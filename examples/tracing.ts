@@ -18,8 +18,7 @@ process.env.OTEL_NODE_RESOURCE_DETECTORS ??= 'env' // no host name, no command l
 // All of the set-up.
 const sdk = new NodeSDK()
 sdk.start()
-const flush = () =>
-  sdk.shutdown().catch(({ name, message }: Error) => console.error(`traces not sent: ${message || name}`))
+const flush = () => sdk.shutdown().catch(({ message, code }) => console.error('traces not sent:', message || code))
 
 const weather = tool({
   name: 'weather',

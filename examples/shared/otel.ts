@@ -3,4 +3,5 @@ import { NodeSDK } from '@opentelemetry/sdk-node'
 
 const sdk = new NodeSDK()
 sdk.start()
-export const flush = () => sdk.shutdown().catch((error: Error) => console.error(`traces not sent: ${error.message}`))
+export const flush = () =>
+  sdk.shutdown().catch(({ message, code }) => console.error('traces not sent:', message || code))

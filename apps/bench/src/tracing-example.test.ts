@@ -125,6 +125,22 @@ test.each([
   expect(performance.now() - began).toBeLessThan(IN_TIME)
 })
 
+/** Where `localhost` has an address of each family, nobody at either is an error without words. */
+const BOTH_FAMILIES = `
+import dns from 'node:dns'
+const addresses = [{ address: '::1', family: 6 }, { address: '127.0.0.1', family: 4 }]
+dns.lookup = (name, options, done) => process.nextTick(done, null, addresses)`
+
+test('with two addresses at which no collector is, it is said why as well', async () => {
+  const receiver = await setup()
+  await receiver.close()
+  const { ended } = start(receiver, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url.replace('127.0.0.1', 'localhost'),
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(BOTH_FAMILIES)}`,
+  })
+  expect(await ended).toMatchObject({ code: 0, stderr: 'traces not sent: ECONNREFUSED\n' })
+})
+
 test('a collector that takes no protobuf is not silent about it', async () => {
   const receiver = await setup()
   const { ended } = start(receiver, { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' })
