@@ -98,7 +98,7 @@ function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
 
 function startSpan<Result>(place: InSlot<Result>, attempt: number): OpenSpan {
   const { host, entry, call, parent, early } = place
-  const open = startToolSpan(host.tracer, parent, () => ({
+  const open = startToolSpan(host.tracing, parent, () => ({
     tool: entry.tool?.name,
     callId: entry.id,
     agent: host.agent,

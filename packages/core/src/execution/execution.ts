@@ -1,6 +1,5 @@
 /** One execution of a tool's function, as it is known until its span ends. Times: `performance.now()`. */
 
-import type { Span } from '@opentelemetry/api'
 import type { CaptureContent } from '../telemetry/content.ts'
 import type { OpenSpan } from '../telemetry/spans.ts'
 import type { Effect } from '../tool.ts'
@@ -37,6 +36,6 @@ export interface Execution {
 
 /** The span of a wrap that answered a call itself, and when. */
 export interface Answer {
-  readonly span: Span
+  readonly open: OpenSpan
   readonly ended: number
 }

@@ -10,7 +10,7 @@ import { Slots } from '../slots/slots.ts'
 import { captureOf } from '../telemetry/content.ts'
 import { metricsOf } from '../telemetry/metrics.ts'
 import type { TelemetryOptions } from '../telemetry/options.ts'
-import { tracerOf } from '../telemetry/spans.ts'
+import { tracingOf } from '../telemetry/spans.ts'
 import type { Progress, Tool } from '../tool.ts'
 import { CallEntry } from '../tool-call/call-entry.ts'
 import { endSpans } from '../tool-call/call-spans.ts'
@@ -135,7 +135,7 @@ async function work<Output>(
 /** What a tool gives alone is its output, as it is. */
 function hostOf<Output>(tool: Tool, { timeout, grace, telemetry }: Options): Host<Output> {
   return {
-    tracer: tracerOf(telemetry),
+    tracing: tracingOf(telemetry),
     capture: captureOf(telemetry?.captureContent),
     agent: undefined,
     grace,

@@ -1,15 +1,16 @@
 /** Where a tool is executed: in a run, or alone. What differs between the two is all here. */
 
-import type { Attributes, Tracer } from '@opentelemetry/api'
+import type { Attributes } from '@opentelemetry/api'
 import type { Json, ToolCall } from '../message.ts'
 import type { Awaitable, Run } from '../middleware.ts'
 import type { Given } from '../needs/needs.ts'
 import type { Actor } from '../run/run-view.ts'
 import type { CaptureContent } from '../telemetry/content.ts'
+import type { Tracing } from '../telemetry/spans.ts'
 import type { Tool } from '../tool.ts'
 
 export interface Host<Result> {
-  readonly tracer: Tracer | undefined
+  readonly tracing: Tracing | undefined
   /** What the spans hold of inputs, results and errors. */
   readonly capture: CaptureContent
   /** The agent's name. */

@@ -81,8 +81,8 @@ function layer<Request, Event extends Typed, Result>(
     }
     return traced({
       open: () => {
-        const open = startMiddlewareSpan(run.tracer, parent, name, kind.hook, run.steps.begun)
-        run.spans.add(open.span)
+        const open = startMiddlewareSpan(run.tracing, parent, name, kind.hook, run.steps.begun)
+        run.spans.add(open)
         return open
       },
       make: ({ context }) => {
@@ -121,18 +121,18 @@ function layer<Request, Event extends Typed, Result>(
         run.threw(error, place, call)
         return kind.ownsThrows ? blame(run, name, kind.hook, error) : error
       },
-      async ended({ span }, error) {
+      async ended(open, error) {
         await within(run.config.grace, leave())
-        if (!run.spans.delete(span)) return
-        set(span, () => ({
+        if (!run.spans.delete(open)) return
+        set(open.span, () => ({
           'meanwhile.middleware.next_calls': made.length,
           'meanwhile.outcome': answered && !call ? 'completed' : undefined,
         }))
         // What is thrown once it or its call was aborted answers the abort.
-        if (!own.aborted && !call?.signal.aborted && failureOf(error)) setError(span, thrown, run.capture)
+        if (!own.aborted && !call?.signal.aborted && failureOf(error)) setError(open, thrown, run.capture)
         // What became of the answer is known when the fate of its call is, unless nobody waits for it any more.
-        if (answered && call && !call.settled) call.answers.push({ span, ended: performance.now() })
-        else endSpan(span)
+        if (answered && call && !call.settled) call.answers.push({ open, ended: performance.now() })
+        else endSpan(open)
       },
     })
   }

@@ -66,8 +66,8 @@ async function runHook<Data, Result>(
 ): Promise<Result | undefined> {
   run.signal.throwIfAborted()
   const place = { middleware: name, hook }
-  const open = startMiddlewareSpan(run.tracer, run.context, name, hook, run.steps.begun)
-  run.spans.add(open.span)
+  const open = startMiddlewareSpan(run.tracing, run.context, name, hook, run.steps.begun)
+  run.spans.add(open)
   const view = viewOf(run, { context: open.context, source: name, hook })
   try {
     const result = await context.with(open.context, () => call(data, view))
@@ -82,10 +82,10 @@ async function runHook<Data, Result>(
   } catch (thrown) {
     run.threw(thrown, place)
     const error = blame(run, name, hook, thrown)
-    if (failureOf(error)) setError(open.span, thrown, run.capture)
+    if (failureOf(error)) setError(open, thrown, run.capture)
     throw error
   } finally {
-    if (run.spans.delete(open.span)) endSpan(open.span)
+    if (run.spans.delete(open)) endSpan(open)
   }
 }
 

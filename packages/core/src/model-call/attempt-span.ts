@@ -25,7 +25,8 @@ export interface AttemptEnd {
   readonly early: number
 }
 
-export function endAttemptSpan(run: RunState, { span, started }: OpenSpan, end: AttemptEnd): void {
+export function endAttemptSpan(run: RunState, open: OpenSpan, end: AttemptEnd): void {
+  const { span, started } = open
   const { model, answer, error, left, firstEvent, early } = end
   const failure = left ? undefined : failureOf(error, typeOf)
   const message = answer ?? (left ? undefined : partialOf(error))
@@ -35,14 +36,14 @@ export function endAttemptSpan(run: RunState, { span, started }: OpenSpan, end: 
     setResponse(span, message)
     record(span, run.capture, () => contentsOfAnswer(message))
   }
-  if (failure) setError(span, error, run.capture, failure)
+  if (failure) setError(open, error, run.capture, failure)
   set(span, () => ({
     'gen_ai.response.time_to_first_chunk': firstChunk,
     'meanwhile.tool_calls.early': early,
     'meanwhile.outcome': left ? 'cancelled' : outcomeOf(error),
   }))
   const ended = performance.now()
-  endSpan(span, ended)
+  endSpan(open, ended)
   run.metrics?.attempt({ model, duration: (ended - started) / 1000, firstChunk, message, error: failure })
 }
 

@@ -60,7 +60,7 @@ export function attemptFlow(
     open: () => {
       attempt = observer.started(request)
       const place = { step: run.steps.begun, attempt, conversationId: run.conversationId }
-      const open = startChatSpan(run.tracer, parent, request, place)
+      const open = startChatSpan(run.tracing, parent, request, place)
       record(open.span, run.capture, () => contentsOfRequest(request))
       return open
     },

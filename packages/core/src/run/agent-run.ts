@@ -10,7 +10,7 @@ import { EventBuffer } from '../flow/event-buffer.ts'
 import type { Message, UserMessage } from '../message.ts'
 import type { AgentResult } from '../result.ts'
 import { metricsOf } from '../telemetry/metrics.ts'
-import { type OpenSpan, startRunSpan, tracerOf } from '../telemetry/spans.ts'
+import { type OpenSpan, startRunSpan, tracingOf } from '../telemetry/spans.ts'
 import { untroubled } from '../telemetry/untroubled.ts'
 import type { Effect } from '../tool.ts'
 import type { CancelOptions } from './cancel.ts'
@@ -135,9 +135,9 @@ function openRun(
 ): { readonly run: RunState; readonly span: OpenSpan } {
   const { name, setup, middleware, telemetry } = config
   const id = 'resume' in beginning ? resumedId(beginning.resume) : crypto.randomUUID()
-  const tracer = tracerOf(telemetry)
-  const run = new RunState(config, { id, tracer, metrics: metricsOf(telemetry, name), conversationId, nesting, show })
-  const span = startRunSpan(tracer, nesting?.context ?? context.active(), {
+  const tracing = tracingOf(telemetry)
+  const run = new RunState(config, { id, tracing, metrics: metricsOf(telemetry, name), conversationId, nesting, show })
+  const span = startRunSpan(tracing, nesting?.context ?? context.active(), {
     runId: id,
     agent: name,
     model: setup.model,

@@ -108,7 +108,7 @@ async function quiet(run: RunState, reason: unknown): Promise<void> {
 export function end(run: RunState): void {
   run.events.showRest()
   run.calls.over()
-  for (const span of run.spans) endSpan(span)
+  for (const open of run.spans) endSpan(open)
   run.spans.clear()
   run.close()
 }

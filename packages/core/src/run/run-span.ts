@@ -13,7 +13,8 @@ import { endSpan, type OpenSpan } from '../telemetry/spans.ts'
 import type { RunState } from './run.ts'
 
 /** What the run came to: a result, or what it threw. */
-export function endRunSpan(run: RunState, { span, started }: OpenSpan, error: unknown, result?: AgentResult): void {
+export function endRunSpan(run: RunState, open: OpenSpan, error: unknown, result?: AgentResult): void {
+  const { span, started } = open
   const { counts, wanted } = run.calls
   const failure = failureOf(error)
   const reason = failure && error instanceof ModelError ? 'error' : finishReasonOf(result)
@@ -31,9 +32,9 @@ export function endRunSpan(run: RunState, { span, started }: OpenSpan, error: un
   if (run.config.telemetry?.usageOnRun !== false) setUsage(span, run.usage)
   const { message, finishReason } = result ?? {}
   if (message) record(span, run.capture, () => contentsOfAnswer(message, finishReason))
-  if (failure) setError(span, error, run.capture)
+  if (failure) setError(open, error, run.capture)
   const ended = performance.now()
-  endSpan(span, ended)
+  endSpan(open, ended)
   run.metrics?.run((ended - started) / 1000, wanted, failure)
 }
 

@@ -1,6 +1,6 @@
 /** The state of one run: everything that changes lives here, the agent itself never does (A4). */
 
-import { type Context, isSpanContextValid, ROOT_CONTEXT, type Span, type Tracer } from '@opentelemetry/api'
+import { type Context, isSpanContextValid, ROOT_CONTEXT, type Span } from '@opentelemetry/api'
 import type { Checkpoint } from '../checkpoint/checkpoint.ts'
 import type { Resumed } from '../checkpoint/restore.ts'
 import { Saver } from '../checkpoint/saver.ts'
@@ -16,6 +16,7 @@ import { RequestStop } from '../model-call/request-stop.ts'
 import { SideCalls } from '../model-call/side-calls.ts'
 import { type CaptureContent, through } from '../telemetry/content.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { OpenSpan, Tracing } from '../telemetry/spans.ts'
 import type { Effect } from '../tool.ts'
 import { Background } from '../tool-call/background.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
@@ -40,7 +41,7 @@ export interface Nesting {
 
 export interface RunStateOptions {
   readonly id: string
-  readonly tracer: Tracer | undefined
+  readonly tracing: Tracing | undefined
   readonly metrics: Metrics | undefined
   readonly conversationId: string | undefined
   readonly nesting: Nesting | undefined
@@ -56,7 +57,7 @@ export interface Asking {
 export class RunState {
   readonly id: string
   readonly config: AgentConfig
-  readonly tracer: Tracer | undefined
+  readonly tracing: Tracing | undefined
   /** Absent if nothing measures. */
   readonly metrics: Metrics | undefined
   readonly conversationId: string | undefined
@@ -74,7 +75,7 @@ export class RunState {
   readonly request: RequestStop = new RequestStop(this)
   readonly annotations: Annotations = new Annotations()
   /** Of hooks and wraps that are not out: those that never come out end with the run. */
-  readonly spans: Set<Span> = new Set()
+  readonly spans: Set<OpenSpan> = new Set()
   readonly questions: Questions = new Questions()
   setup: AgentSetup
   /** What the loop works in: the context of the run's span, or of the innermost `wrapAgent`'s. */
@@ -105,7 +106,7 @@ export class RunState {
   constructor(config: AgentConfig, options: RunStateOptions) {
     this.id = options.id
     this.config = config
-    this.tracer = options.tracer
+    this.tracing = options.tracing
     this.metrics = options.metrics
     this.conversationId = options.conversationId
     this.events = new RunEvents(this, options.show)

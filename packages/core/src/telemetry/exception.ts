@@ -6,7 +6,9 @@ import { ToolBusyError, ToolTimeoutError } from '../tool-errors.ts'
 import { set } from './attributes.ts'
 import { type CaptureContent, textToRecord } from './content.ts'
 import { classOf } from './error-type.ts'
+import type { OpenSpan } from './spans.ts'
 import { memberOf, textOf } from './thrown.ts'
+import { timeOfDay } from './time-of-day.ts'
 import { untroubled } from './untroubled.ts'
 
 /** The trace in which an error was recorded last: one object may be thrown in many. */
@@ -14,9 +16,15 @@ const recorded = new WeakMap<object, string>()
 
 /**
  * Marks the span as failed. The exception is recorded once in a trace, where it happened. Its message holds user data: it is
- * recorded with the content.
+ * recorded with the content. `at`: when it happened, in `performance.now()`.
  */
-export function setError(span: Span, error: unknown, capture: CaptureContent, type: string = classOf(error)): void {
+export function setError(
+  { span, epoch }: OpenSpan,
+  error: unknown,
+  capture: CaptureContent,
+  type: string = classOf(error),
+  at: number = performance.now(),
+): void {
   if (!span.isRecording()) return
   const message = textToRecord(capture, 'exception.message', messageOf(error))
   setFailed(span, type, message ?? ownWords(error))
@@ -26,7 +34,7 @@ export function setError(span: Span, error: unknown, capture: CaptureContent, ty
   const name = classOf(error)
   const frames = framesOf(error)
   const stack = message ? `${name}: ${message}\n${frames}` : frames
-  untroubled(() => span.recordException({ name, message: message ?? '', stack }))
+  untroubled(() => span.recordException({ name, message: message ?? '', stack }, timeOfDay(epoch, at)))
 }
 
 /** Without an exception. */

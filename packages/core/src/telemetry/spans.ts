@@ -17,6 +17,7 @@ import { annotate, attemptAttributes, set, toolAttributes } from './attributes.t
 import type { TelemetryOptions } from './options.ts'
 import type { SemanticAttributes } from './semconv.ts'
 import * as names from './semconv.ts'
+import { epochNow, timeOfDay } from './time-of-day.ts'
 import { untroubled } from './untroubled.ts'
 
 export interface OpenSpan {
@@ -25,10 +26,19 @@ export interface OpenSpan {
   readonly context: Context
   /** When it began, in `performance.now()`. */
   readonly started: number
+  /** As {@link Tracing.epoch}. */
+  readonly epoch: number
+}
+
+/** What the spans of a run are made with. */
+export interface Tracing {
+  readonly tracer: Tracer
+  /** By {@link epochNow}: the same for all of them. */
+  readonly epoch: number
 }
 
 /** `undefined` without an SDK, asked when a run begins: one that comes later serves the next. */
-export function tracerOf(options: TelemetryOptions | undefined): Tracer | undefined {
+export function tracingOf(options: TelemetryOptions | undefined): Tracing | undefined {
   let tracer: Tracer | undefined
   untroubled(() => {
     const provider = options?.tracerProvider ?? trace.getTracerProvider()
@@ -37,7 +47,7 @@ export function tracerOf(options: TelemetryOptions | undefined): Tracer | undefi
     tracer =
       provider instanceof ProxyTracerProvider ? provider.getDelegateTracer(...scope) : provider.getTracer(...scope)
   })
-  return tracer
+  return tracer && { tracer, epoch: epochNow() }
 }
 
 interface Beginning {
@@ -50,20 +60,21 @@ interface Beginning {
 
 /** In the place of a span, without an SDK: nothing is built for nobody, and what runs in it runs in its parent's context. */
 function silentIn(parent: Context): OpenSpan {
-  return { span: silent(trace.getSpanContext(parent)), context: parent, started: performance.now() }
+  return { span: silent(trace.getSpanContext(parent)), context: parent, started: performance.now(), epoch: 0 }
 }
 
-function open(tracer: Tracer, parent: Context, { name, kind, attributes, links = [] }: Beginning): OpenSpan {
+function open(tracing: Tracing, parent: Context, { name, kind, attributes, links = [] }: Beginning): OpenSpan {
+  const { tracer, epoch } = tracing
   const started = performance.now()
   let span = silent()
   untroubled(() => {
-    const made = tracer.startSpan(name, { kind, attributes, links, startTime: started }, parent)
+    const made = tracer.startSpan(name, { kind, attributes, links, startTime: timeOfDay(epoch, started) }, parent)
     // One that cannot be asked these is none: they are asked where nothing guards them.
     made.isRecording()
     made.spanContext()
     span = made
   })
-  return { span, context: trace.setSpan(parent, span), started }
+  return { span, context: trace.setSpan(parent, span), started, epoch }
 }
 
 function silent(context: SpanContext = INVALID_SPAN_CONTEXT): Span {
@@ -74,9 +85,9 @@ export function link(span: Span, to: SpanContext): void {
   untroubled(() => span.addLink({ context: to }))
 }
 
-/** Without a time of ours it would end at a whole millisecond, perhaps before it began. */
-export function endSpan(span: Span, at: number = performance.now()): void {
-  untroubled(() => span.end(at))
+/** `at`: in `performance.now()`. */
+export function endSpan({ span, epoch }: OpenSpan, at: number = performance.now()): void {
+  untroubled(() => span.end(timeOfDay(epoch, at)))
 }
 
 export interface RunSpan {
@@ -90,8 +101,8 @@ export interface RunSpan {
 }
 
 /** `invoke_agent {agent}`: the run starts → its result is known. */
-export function startRunSpan(tracer: Tracer | undefined, parent: Context, run: RunSpan): OpenSpan {
-  if (!tracer) return silentIn(parent)
+export function startRunSpan(tracing: Tracing | undefined, parent: Context, run: RunSpan): OpenSpan {
+  if (!tracing) return silentIn(parent)
   const attributes: SemanticAttributes = {
     'gen_ai.operation.name': names.INVOKE_AGENT,
     'gen_ai.provider.name': run.model.provider,
@@ -102,7 +113,7 @@ export function startRunSpan(tracer: Tracer | undefined, parent: Context, run: R
     ...(run.agent !== undefined && { 'gen_ai.agent.name': run.agent }),
     ...(run.conversationId !== undefined && { 'gen_ai.conversation.id': run.conversationId }),
   }
-  return open(tracer, parent, {
+  return open(tracing, parent, {
     name: run.agent ? `${names.INVOKE_AGENT} ${run.agent}` : names.INVOKE_AGENT,
     kind: SpanKind.INTERNAL,
     attributes: { ...run.attributes, ...attributes },
@@ -111,13 +122,13 @@ export function startRunSpan(tracer: Tracer | undefined, parent: Context, run: R
 
 /** `chat {model}`: request issued → stream fully received, failed or cancelled. */
 export function startChatSpan(
-  tracer: Tracer | undefined,
+  tracing: Tracing | undefined,
   parent: Context,
   { model, settings }: ModelRequest,
   place: { readonly step: number; readonly attempt: number; readonly conversationId: string | undefined },
 ): OpenSpan {
-  if (!tracer) return silentIn(parent)
-  const chat = open(tracer, parent, {
+  if (!tracing) return silentIn(parent)
+  const chat = open(tracing, parent, {
     name: `${names.CHAT} ${model.id}`,
     kind: model.inProcess ? SpanKind.INTERNAL : SpanKind.CLIENT,
     attributes: {
@@ -156,10 +167,10 @@ export interface ToolSpan {
 }
 
 /** `execute_tool {tool}`: slot taken, just before the input check → function settled. */
-export function startToolSpan(tracer: Tracer | undefined, parent: Context, describe: () => ToolSpan): OpenSpan {
-  if (!tracer) return silentIn(parent)
+export function startToolSpan(tracing: Tracing | undefined, parent: Context, describe: () => ToolSpan): OpenSpan {
+  if (!tracing) return silentIn(parent)
   const call = describe()
-  const execution = open(tracer, parent, {
+  const execution = open(tracing, parent, {
     name: call.tool ? `${names.EXECUTE_TOOL} ${call.tool}` : names.EXECUTE_TOOL,
     kind: SpanKind.INTERNAL,
     attributes: {
@@ -184,14 +195,14 @@ export function startToolSpan(tracer: Tracer | undefined, parent: Context, descr
 
 /** `middleware {name} {hook}`: its first step → its last. */
 export function startMiddlewareSpan(
-  tracer: Tracer | undefined,
+  tracing: Tracing | undefined,
   parent: Context,
   name: string,
   hook: string,
   step: number,
 ): OpenSpan {
-  if (!tracer) return silentIn(parent)
-  const opened = open(tracer, parent, {
+  if (!tracing) return silentIn(parent)
+  const opened = open(tracing, parent, {
     name: `${names.MIDDLEWARE} ${name} ${hook}`,
     kind: SpanKind.INTERNAL,
     attributes: {},

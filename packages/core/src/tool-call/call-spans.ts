@@ -22,9 +22,9 @@ export function endSpans(entry: CallEntry, metrics: Metrics | undefined, compens
   if (answers.length + executions.length === 0) return
   const fates = executions.map((execution) => endExecution(entry, execution, metrics, compensated))
   const fate = fates.at(-1) ?? fateOf(entry, entry.message?.isError)
-  for (const { span, ended } of answers) {
-    set(span, () => ({ 'meanwhile.outcome': fate, 'meanwhile.discard.reason': reasonOf(entry) }))
-    endSpan(span, ended)
+  for (const { open, ended } of answers) {
+    set(open.span, () => ({ 'meanwhile.outcome': fate, 'meanwhile.discard.reason': reasonOf(entry) }))
+    endSpan(open, ended)
   }
   const early = executions.length > 0 ? executions.some((execution) => execution.early) : entry.startedEarly
   metrics?.call(entry.tool?.name, entry.step > 0 ? (early ? 'early' : 'after_model') : undefined, fate)
@@ -60,9 +60,9 @@ function endExecution(
     'meanwhile.overlap': headStart && Math.min(headStart, (ended - execution.started) / 1000),
     'meanwhile.compensated': undone,
   }))
-  if (failure) setError(span, error, capture, failure)
+  if (failure) setError(open, error, capture, failure, ended)
   if (stays) setFailed(span, stays)
-  endSpan(span, ended)
+  endSpan(open, ended)
   metrics?.execution({
     tool: entry.tool?.name,
     duration: (ended - started) / 1000,

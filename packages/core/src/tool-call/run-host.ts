@@ -16,7 +16,7 @@ import { resultMessage } from './tool-output.ts'
 export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
   const { tool, call } = entry
   return {
-    tracer: run.tracer,
+    tracing: run.tracing,
     capture: run.capture,
     agent: run.config.name,
     grace: run.config.grace,
