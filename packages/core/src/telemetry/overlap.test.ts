@@ -166,3 +166,33 @@ test('each execution of a call that is tried again has its own times; lag is the
     { name: 'execute_tool look', from: 200, to: 300, head: 0.2, overlap: 0.1, queued: 0 },
   ])
 })
+
+test('what an early tool calls stands on the evidence that its own call stands on, and later on that the model stood', async () => {
+  const calling = tool({
+    name: 'calling',
+    description: 'c',
+    input: z.object({}),
+    effect: 'read',
+    async execute(_, { callId, run }) {
+      await run?.callTool({ type: 'tool-call', id: `${callId}-1`, name: 'look', input: {} })
+      await sleep(200)
+      await run?.callTool({ type: 'tool-call', id: `${callId}-2`, name: 'look', input: {} })
+    },
+  }) as Tool
+  const { telemetry, spans } = observed()
+  const attributes = { 'meanwhile.dispatch.evidence': 'sealed' }
+  const run = createAgent({
+    model: scriptedModel([respond(call('calling'), wait(100), say('.')), respond(say('Done.'))]),
+    tools: [calling, pause('look', 10)],
+    middleware: [startingEarly({ attributes })],
+    telemetry,
+  }).run('Go')
+  await vi.runAllTimersAsync()
+  await run
+  const evidence = spans().filter(({ name }) => name.startsWith('execute_tool'))
+  expect(evidence.map(({ name, attributes }) => [name, attributes['meanwhile.dispatch.evidence']])).toEqual([
+    ['execute_tool look', 'sealed'],
+    ['execute_tool look', 'model_stood'],
+    ['execute_tool calling', 'sealed'],
+  ])
+})

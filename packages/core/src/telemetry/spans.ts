@@ -116,8 +116,17 @@ export function startRunSpan(tracing: Tracing | undefined, parent: Context, run:
   return open(tracing, parent, {
     name: run.agent ? `${names.INVOKE_AGENT} ${run.agent}` : names.INVOKE_AGENT,
     kind: SpanKind.INTERNAL,
-    attributes: { ...run.attributes, ...attributes },
+    attributes: { ...labels(run.attributes), ...attributes },
   })
+}
+
+/** Those of whoever made the agent: they may throw when they are read. */
+function labels(given: Attributes = {}): Attributes {
+  let read: Attributes = {}
+  untroubled(() => {
+    read = { ...given }
+  })
+  return read
 }
 
 /** `chat {model}`: request issued → stream fully received, failed or cancelled. */

@@ -1,5 +1,5 @@
 import { type SpanNode, spanTree } from '@meanwhile/harness/otlp'
-import { context, type TracerProvider as Provider, type Span, trace } from '@opentelemetry/api'
+import { type Attributes, context, type TracerProvider as Provider, type Span, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
@@ -352,6 +352,32 @@ test('a stand-alone tool has one span, a child of what is active, that says noth
   expect(Object.keys(attributes).filter((name) => /step|dispatch.mode|evidence|agent/.test(name))).toEqual([])
   expect(attributes).toMatchObject({ 'gen_ai.operation.name': 'execute_tool', 'meanwhile.outcome': 'committed' })
   expect(named(spans, 'execute_tool slow').attributes).toMatchObject({ 'error.type': 'timeout' })
+})
+
+test('labels are read when a run begins, and those that cannot be read are none', async () => {
+  const labelled = (attributes: Attributes) =>
+    createAgent({ model: scriptedModel([respond(say('Sunny.'))]), telemetry: { tracerProvider, attributes } })
+  let tenant = 'early'
+  const agent = labelled({
+    get tenant() {
+      return tenant
+    },
+  })
+  tenant = 'late'
+  const broken = labelled({
+    get tenant(): string {
+      throw new Error('no tenant today')
+    },
+  })
+  const spans = await spansOf(async () => {
+    await agent.run('Where to?')
+    expect((await broken.run('Where to?')).text).toBe('Sunny.')
+  })
+  const runs = spans.filter(({ name }) => name === 'invoke_agent')
+  expect(runs.map(({ attributes }) => [attributes.tenant, attributes['meanwhile.outcome']])).toEqual([
+    ['late', 'completed'],
+    [undefined, 'completed'],
+  ])
 })
 
 test('the version on the scope is the one of the package', async () => {

@@ -50,7 +50,11 @@ export class CallStarts {
       tool: findTool(setup.tools, call.name),
       step: steps.begun,
       parent: actor && maker ? actor.context : context,
-      attributes: options.attributes ?? {},
+      // What a tool calls stands on what its own call stands on.
+      attributes: {
+        'meanwhile.dispatch.evidence': maker?.attributes['meanwhile.dispatch.evidence'],
+        ...options.attributes,
+      },
       asker,
       maker,
       provisional: maker ? maker.provisional : asker !== undefined && askers.open,
