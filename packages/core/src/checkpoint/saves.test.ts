@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import {
   type AgentOptions,
+  type AgentResult,
   type AgentRun,
   type Checkpoint,
   CheckpointConflictError,
@@ -86,6 +87,12 @@ async function settled(run: AgentRun) {
   return await reading
 }
 
+/** What the model reads of the first call. */
+function textOf(result: AgentResult | undefined): string | undefined {
+  const part = result?.messages.find(({ role }) => role === 'tool')?.content[0]
+  return typeof part === 'object' && part.type === 'text' ? part.text : undefined
+}
+
 const saysNo = () => {
   throw new Error('disk full')
 }
@@ -140,6 +147,27 @@ test('a call that is aborted while its entry is saved does not start (L15, I4)',
   expect(did).toEqual([])
   expect(result).toMatchObject({ text: 'Done', messages: [{}, {}, { role: 'tool', isError: true }, {}] })
 })
+
+test.each(['now', 'after-model'] as const)(
+  'a call whose entry is being saved as the run is cancelled %s has not started: its resume makes it, as its first attempt (L15, L20, C14, K14)',
+  async (at) => {
+    const { store } = storeThat((save) => (save.includes('send started') ? sleep(500) : undefined))
+    const { agent } = agentOf([respond(call('send')), respond(say('Done'))], { checkpoints: store })
+    const run = agent.stream('Go')
+    const reading = collect(run)
+    await vi.advanceTimersByTimeAsync(100)
+    void run.cancel({ at })
+    await vi.runAllTimersAsync()
+    const { result } = await reading
+    expect(textOf(result)).toBe('Not run: the run ended before this call was started.')
+    expect(result?.checkpoint?.calls).toMatchObject([{ call: { name: 'send' }, attempts: 0 }])
+
+    const resumed = await settled(agent.resume(run.id))
+    expect(did).toEqual(['send'])
+    expect(resumed.result).toMatchObject({ text: 'Done', messages: [{}, {}, { output: 'send done' }, {}] })
+    expect(resumed.result).not.toHaveProperty('unknown')
+  },
+)
 
 test('if that save fails the call does not start, and the run fails (L16)', async () => {
   const { store } = storeThat((save) => (save.includes('send started') ? saysNo() : undefined))

@@ -33,6 +33,7 @@ export function checkpointOf(
 function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 'checksum'> {
   const { saver, trace, unclaimed } = run
   const { current, feedback } = run.steps
+  const isLast = status !== 'running'
   return {
     format: CHECKPOINT_FORMAT,
     runId: run.id,
@@ -44,8 +45,8 @@ function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 
     warnings: run.events.warnings,
     steps: run.steps.begun,
     ...(current && { step: savedStep(run, current) }),
-    calls: unclaimed?.calls ?? savedCalls(run),
-    background: unclaimed?.background ?? run.background.save(),
+    calls: unclaimed?.calls ?? savedCalls(run, isLast),
+    background: unclaimed?.background ?? run.background.save(isLast),
     tools: unclaimed?.tools ?? run.setup.tools.map(({ name }) => name),
     interrupts: interruptsOf(run),
     questions: run.questions.save(),
@@ -88,11 +89,9 @@ function pending(run: RunState, address: Address, { payload }: Interrupt): Pendi
   return { id: run.questions.nextId(run.id, address), address, payload }
 }
 
-function savedCalls(run: RunState): SavedCall[] {
-  return run.calls
-    .entries()
-    .filter((entry) => isNeeded(run, entry))
-    .map(savedCall)
+function savedCalls(run: RunState, isLast: boolean): SavedCall[] {
+  const needed = run.calls.entries().filter((entry) => isNeeded(run, entry))
+  return needed.map((entry) => savedCall(entry, isLast))
 }
 
 /** Of steps that are over the history has it all; but a call that no response asked for is never made again. */
@@ -117,9 +116,10 @@ function savedStep({ history }: RunState, step: Step): SavedStep {
   }
 }
 
-function savedCall(entry: CallEntry): SavedCall {
+function savedCall(entry: CallEntry, isLast: boolean): SavedCall {
   const { key, id, call, step, asked, provisional, maker, record, told, stopped } = entry
-  const { attempts, effect, outcomes } = record
+  const { outcomes } = record
+  const { attempts, effect } = record.tries(isLast)
   const message = entry.course.end?.isCutOff ? undefined : entry.message
   const done = entry.tool?.compensate && record.done
   const undoing = done && doneAsJson(done)

@@ -7,7 +7,7 @@ import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import type { ToolCall } from '../message.ts'
 import { type Given, givenOf } from '../needs/needs.ts'
 import type { Slot } from '../slots/caller.ts'
-import type { Effect, NeedsContext, Progress, Tool, ToolContext } from '../tool.ts'
+import type { NeedsContext, Progress, Tool, ToolContext } from '../tool.ts'
 import { type CallEffect, isWithin, judgeCall } from '../tool-call/call-effect.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import { checkedInput } from './checked-input.ts'
@@ -46,18 +46,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   signal.throwIfAborted()
   // What has started with the members its tool needs is declared a `read`, and names no keys.
   const does = judged(place, execution, tool, whole)
-  const checked = performance.now()
-  try {
-    const ready = () => !entry.provisional || isWithin(does, entry.most)
-    await entry.slots.begin(place.slot, { keys: does.keys, ready }, place.unstarted)
-  } catch (error) {
-    // Made after a resume, it is the same attempt.
-    if (error instanceof RunStop) entry.record.attempts--
-    throw error
-  }
-  begun(execution, checked)
-  if (host.save && does.effect !== 'read') await saveEffect(place, does.effect, host.save)
-  else entry.record.effect = does.effect
+  await mayEnter(place, execution, does)
   entered(place, execution)
   const context = contextOf(place, execution, tool, given)
   const limit = timeLimit(place, execution, tool)
@@ -82,25 +71,25 @@ function judged<Result>({ host }: InSlot<Result>, execution: Execution, tool: To
   return does
 }
 
-/** It may begin. `checked`: since when it has waited for that, in `performance.now()`. */
-function begun(execution: Execution, checked: number): void {
-  execution.started = performance.now()
-  execution.queued += (execution.started - checked) / 1000
-}
-
-/** From here on the call may have happened, whatever comes: unless that cannot be kept (L15). */
-async function saveEffect<Result>(
-  { entry: { record }, unstarted }: InSlot<Result>,
-  effect: Effect,
-  save: () => Promise<void>,
-): Promise<void> {
-  const before = record.effect
-  record.effect = effect
+/** Resolves when it has its turn, and it is saved that it has: from there on the call may have happened, whatever comes (L15). */
+async function mayEnter<Result>(place: InSlot<Result>, execution: Execution, does: CallEffect): Promise<void> {
+  const { host, entry, slot, unstarted } = place
+  const { record, slots } = entry
+  const checked = performance.now()
+  record.wait()
   try {
-    await save()
-    throwIfAborted(unstarted)
+    const ready = () => !entry.provisional || isWithin(does, entry.most)
+    await slots.begin(slot, { keys: does.keys, ready }, unstarted)
+    execution.started = performance.now()
+    execution.queued += (execution.started - checked) / 1000
+    if (host.save && does.effect !== 'read') {
+      record.announce(does.effect)
+      await host.save()
+      throwIfAborted(unstarted)
+    }
+    record.enter(does.effect)
   } catch (error) {
-    record.effect = before
+    record.leave(error instanceof RunStop)
     throw error
   }
 }

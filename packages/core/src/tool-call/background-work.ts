@@ -13,6 +13,7 @@ import type { Tool } from '../tool.ts'
 import type { CallEntry } from './call-entry.ts'
 import { cutOff } from './call-results.ts'
 import { endSpans } from './call-spans.ts'
+import type { Result } from './call-state.ts'
 import { hostOf } from './run-host.ts'
 import { errorMessage, NO_ANSWER, textMessage } from './tool-message.ts'
 
@@ -29,20 +30,24 @@ export async function* startWork(run: RunState, entry: CallEntry, tool: Tool, ca
 
 /** The work of a background call: its input was checked, its wraps are out, and whatever comes of it is a message. */
 export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
-  const message = freeze(await workOf(run, entry))
-  entry.settle({ message })
+  const result = await workOf(run, entry)
+  const message = freeze(result.message)
+  entry.settle({ ...result, message })
   entry.status.end(endState(entry, !message.isError))
   endSpans(entry, run.metrics)
   return message
 }
 
-async function workOf(run: RunState, entry: CallEntry): Promise<ToolMessage> {
+async function workOf(run: RunState, entry: CallEntry): Promise<Result> {
   const flow = executeTool(hostOf(run, entry), entry, entry.call, entry.parent)
   const given = drive(flow, (event) => run.calls.events.yielded(entry, event))
   try {
-    return await Promise.race([given, entry.abandoned.then(() => Promise.reject(entry.signal.reason as Error))])
+    const abandoned = entry.abandoned.then(() => Promise.reject(entry.signal.reason as Error))
+    return { message: await Promise.race([given, abandoned]) }
   } catch (error) {
-    if (error instanceof Interrupt) return textMessage(entry.call, NO_ANSWER, true)
-    return entry.signal.aborted ? cutOff(entry).message : errorMessage(entry.call, error)
+    // Its run has stopped before its turn came: it stays to be begun after a resume.
+    if (entry.signal.aborted || error === run.cancel.halted.reason) return cutOff(entry)
+    if (error instanceof Interrupt) return { message: textMessage(entry.call, NO_ANSWER, true) }
+    return { message: errorMessage(entry.call, error) }
   }
 }

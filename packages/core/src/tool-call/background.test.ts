@@ -336,6 +336,76 @@ test.each(['after-tools', 'after-model'] as const)(
   },
 )
 
+/** Of two calls the second waits for its turn. */
+const oneByOne = (log: string[]): Tool => ({ ...build({ ms: 1_000, log }), concurrency: 1 })
+
+test('work that waits for its turn as the run is interrupted begins after the resume (I15, L2, L20)', async () => {
+  const log: string[] = []
+  const asks = tool({
+    name: 'asks',
+    description: 'Asks.',
+    input: anything,
+    execute: (_, { answers }) => answers[0] ?? interrupt('Really?'),
+  })
+  const { agent } = agentOf(
+    [respond(call('build'), call('build'), call('asks')), respond(say('Hm.')), respond(say('Done.'))],
+    [oneByOne(log), asks as Tool],
+  )
+  const first = await settled(collect(agent.stream('Go')))
+  expect(log).toEqual(['started', 'built'])
+  const id = first.result?.interrupts?.[0]?.id ?? ''
+  const second = await settled(collect(agent.resume(first.result?.checkpoint ?? '', { [id]: 'yes' })))
+  expect(log).toEqual(['started', 'built', 'started', 'built'])
+  const ends = [first, second].map(({ events }) => events.filter(({ type }) => type === 'background-end').map(endText))
+  expect(ends).toEqual([[expect.stringContaining('built')], [expect.stringContaining('built')]])
+  const messages = second.result?.messages ?? []
+  expect(messages.filter((message) => message.role === 'user' && message.origin === 'background').map(text)).toEqual([
+    expect.stringContaining('built'),
+    expect.stringContaining('built'),
+  ])
+})
+
+test('work whose turn never came ends with its run, if that comes to its answer all the same (I17, K6)', async () => {
+  const log: string[] = []
+  const works = { ...build({ ms: 1_000, atEnd: 'cancel', log }), concurrency: 1 }
+  const { agent } = agentOf([respond(call('build'), call('build')), respond(wait(100), say('Done.'))], [works])
+  const run = agent.stream('Go')
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(50)
+  void run.cancel({ at: 'after-model' })
+  const { events, result } = await settled(reading)
+  expect([result?.status, log]).toEqual(['completed', ['started', 'aborted']])
+  const ends = events.filter(({ type }) => type === 'background-end').map(endText)
+  expect(ends).toEqual([expect.stringContaining('Not run'), expect.stringContaining('cut off')])
+})
+
+test.each(['now', 'after-model'] as const)(
+  'work that waits for its turn as the run is cancelled %s begins after the resume (O18, L20)',
+  async (at) => {
+    const log: string[] = []
+    const { agent } = agentOf(
+      [
+        respond(call('build'), call('build')),
+        respond(wait(100), say('Hm.')),
+        respond(say('Hm.')),
+        respond(say('Done.')),
+      ],
+      [oneByOne(log)],
+    )
+    const run = agent.stream('Go')
+    await vi.advanceTimersByTimeAsync(50)
+    void run.cancel({ at })
+    const first = await settled(run.result)
+    expect(log).toEqual(['started', 'aborted'])
+    const { unknown, messages } = await settled(agent.resume(first.checkpoint ?? '').result)
+    expect([unknown, log]).toEqual([['call_1_1'], ['started', 'aborted', 'started', 'built']])
+    expect(messages.filter((message) => message.role === 'user' && message.origin === 'background').map(text)).toEqual([
+      expect.stringContaining('it may have happened'),
+      expect.stringContaining('built'),
+    ])
+  },
+)
+
 test('background work that asks has failed, and is told why: nobody can answer it (I15, L1)', async () => {
   const asks = tool({
     name: 'build',

@@ -58,8 +58,9 @@ export class Background {
   /** The result of a call, if there is one; the model has read it then. */
   read(callId: string): ToolMessage | undefined {
     const work = this.#works.get(callId)
-    if (work?.entry.message) work.delivered = true
-    return work?.entry.message
+    const message = work && resultOf(work)
+    if (message) work.delivered = true
+    return message
   }
 
   /** Whether there are results the model has not read. */
@@ -70,7 +71,7 @@ export class Background {
   /** The results the model has not read, as messages of their own: their calls were answered when they began. */
   deliver(): UserMessage[] {
     return this.#all().flatMap((work) => {
-      const { message } = work.entry
+      const message = resultOf(work)
       if (!message || work.delivered) return []
       work.delivered = true
       return [told(message)]
@@ -99,7 +100,10 @@ export class Background {
 
   /** The run has its answer: open work that its tool detaches goes on, and what the model has not read is the caller's. */
   handOver(): BackgroundHandle[] {
-    for (const work of this.#open()) if (atEndOf(work.entry.tool) === 'detach') work.handedOver = true
+    for (const work of this.#open()) {
+      if (atEndOf(work.entry.tool) === 'detach') work.handedOver = true
+      else if (isKept(work)) this.#run.calls.events.workEnded(work.entry)
+    }
     const kept = this.#all().filter((work) => work.handedOver || isNews(work))
     return kept.map(({ entry }) => handleOf(entry.id, entry.call.name, entry.promise))
   }
@@ -119,16 +123,13 @@ export class Background {
     await Promise.all(this.#open().flatMap(({ entry, handedOver }) => (handedOver ? [] : [entry.promise])))
   }
 
-  save(): SavedWork[] {
-    return this.#all().map(({ entry: { key, call, step, record, message }, delivered }) => ({
-      key,
-      call,
-      step,
-      attempts: record.attempts,
-      ...(record.effect && { effect: record.effect }),
-      ...(message && { message }),
-      delivered,
-    }))
+  /** `isLast`: what has not begun will not begin any more. */
+  save(isLast: boolean): SavedWork[] {
+    return this.#all().map((work) => {
+      const { key, call, step, record } = work.entry
+      const message = resultOf(work)
+      return { key, call, step, ...record.tries(isLast), ...(message && { message }), delivered: work.delivered }
+    })
   }
 
   /** Work that was cut off is begun again or may have happened, like any call (L20, L21). */
@@ -162,9 +163,10 @@ export class Background {
     return work
   }
 
-  #begin({ entry }: Work): void {
+  #begin(work: Work): void {
+    const { entry } = work
     entry.promise = makeWork(this.#run, entry).then((message) => {
-      this.#run.calls.events.workEnded(entry)
+      if (!isKept(work)) this.#run.calls.events.workEnded(entry)
       this.#run.saver.soon()
       return message
     })
@@ -175,12 +177,22 @@ export class Background {
   }
 
   #open(): Work[] {
-    return this.#all().filter(({ entry }) => !entry.settled)
+    return this.#all().filter((work) => !resultOf(work))
   }
 }
 
-function isNews({ entry, delivered }: Work): boolean {
-  return entry.settled && !delivered
+/** Not what only says that the end of its run cut it off: a resume goes on with it. */
+function resultOf({ entry: { course } }: Work): ToolMessage | undefined {
+  return course.end?.isCutOff ? undefined : course.end?.message
+}
+
+/** Its turn had not come when its run was told to stop: a resume begins it, if the run does stop. */
+function isKept({ entry: { course, signal } }: Work): boolean {
+  return course.end?.isCutOff === true && !signal.aborted
+}
+
+function isNews(work: Work): boolean {
+  return resultOf(work) !== undefined && !work.delivered
 }
 
 function atEndOf(tool: Tool | undefined): 'wait' | 'cancel' | 'detach' {
