@@ -3,8 +3,8 @@
  * checkpoints and tools have files of their own.
  */
 
-import { isRecord } from './json.ts'
 import type { Message, Usage } from './message.ts'
+import { shapeHint } from './message-shape.ts'
 
 export interface Cause {
   readonly cause?: unknown
@@ -76,9 +76,14 @@ export class InputError extends AgentError {
   declare readonly index?: number
 
   /** `wrong`: what stands in the place of a message. */
-  constructor(given: InputError['given'], problem: InputError['problem'], index?: number, wrong?: unknown) {
-    const hint = isRecord(wrong) && wrong.role === 'system' ? '; a system prompt is the option instructions' : ''
-    super(inputProblem(given, problem, index) + hint)
+  constructor(
+    given: InputError['given'],
+    problem: InputError['problem'],
+    index?: number,
+    wrong?: unknown,
+    options?: Cause,
+  ) {
+    super(inputProblem(given, problem, index) + shapeHint(wrong), options)
     this.given = given
     this.problem = problem
     if (index !== undefined) this.index = index

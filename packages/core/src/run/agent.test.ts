@@ -5,6 +5,7 @@ import {
   type AgentOptions,
   type AgentSetup,
   ConfigError,
+  type ContentPart,
   createAgent,
   DEFAULT_INPUT_LIMITS,
   InputError,
@@ -348,6 +349,19 @@ test('a frozen message is taken without being changed below its surface (A5, A16
   expect(result.messages[0]).toEqual({ role: 'user', content: [{ type: 'text', text: 'Hi' }] })
 })
 
+/** As types would not let it be. */
+function said(content: readonly unknown[], more: object = {}): readonly Message[] {
+  return [{ role: 'user', content: content as ContentPart[], ...more }]
+}
+
+const noPart = {
+  problem: 'malformed',
+  index: 0,
+  message: expect.stringMatching(
+    /is none; a part of its content is .* or \{ type: 'file', mediaType, data \}/,
+  ) as string,
+}
+
 const wrongInputs: readonly (readonly [string, string | readonly Message[], object])[] = [
   ['an empty text', '', { problem: 'empty' }],
   ['an empty list', [], { problem: 'empty' }],
@@ -364,6 +378,23 @@ const wrongInputs: readonly (readonly [string, string | readonly Message[], obje
     'a system message',
     JSON.parse('[{"role":"system","content":"Be kind."}]') as Message[],
     { problem: 'malformed', index: 0, message: expect.stringMatching(/index 0 is none; .*instructions$/) },
+  ],
+  ['an image as other libraries have it', said([{ type: 'image', image: 'aGk=' }]), noPart],
+  ['a text without text', said([{ type: 'text' }]), noPart],
+  ['a part that is a text', said(['Hi']), noPart],
+  ['a file without a media type', said([{ type: 'file', data: 'aGk=' }]), noPart],
+  ['a file of bytes', said([{ type: 'file', mediaType: 'image/png', data: new Uint8Array([1]) }]), noPart],
+  ['bytes beside the parts', said([], { extra: new Uint8Array([1]) }), { problem: 'malformed', index: 0 }],
+  ['a function in a message', said([], { extra: () => undefined }), { problem: 'malformed', index: 0 }],
+  [
+    'a model’s message that is a text',
+    JSON.parse('[{"role":"assistant","content":"Hi"}]') as Message[],
+    { problem: 'malformed', index: 0, message: expect.stringMatching(/none; .*: text, reasoning and tool-call$/) },
+  ],
+  [
+    'a call without an id',
+    JSON.parse('[{"role":"assistant","content":[{"type":"tool-call","name":"echo"}]}]') as Message[],
+    { problem: 'malformed', index: 0 },
   ],
 ]
 

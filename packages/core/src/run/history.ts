@@ -2,6 +2,7 @@
 
 import { InputError } from '../errors.ts'
 import { callsOf, type Message, type ToolCall } from '../message.ts'
+import { hasParts } from '../message-shape.ts'
 
 /**
  * Messages known to be frozen to their leaves; a frozen surface proves nothing. No more than they: each object remembered so costs
@@ -31,14 +32,23 @@ function freezeLeaves(value: unknown, met?: Set<object>): Set<object> | undefine
 export function inputMessages(input: string | readonly Message[]): readonly Message[] {
   checkInput(input)
   if (typeof input === 'string') return freeze([{ role: 'user', content: input }])
-  return freeze(input.map((message) => (frozen.has(message) ? message : structuredClone(message))))
+  return freeze(input.map((message, index) => (frozen.has(message) ? message : ownMessage(message, 'input', index))))
+}
+
+/** A message from outside as one of the run's own. Throws {@link InputError} unless it is one, to its parts, and JSON. */
+export function ownMessage(message: Message, given: InputError['given'], index?: number): Message {
+  if (!isMessage(message) || !hasParts(message)) throw new InputError(given, 'malformed', index, message)
+  try {
+    return freeze(structuredClone(message))
+  } catch (cause) {
+    // It holds a function, or bytes: what is no JSON.
+    throw new InputError(given, 'malformed', index, undefined, { cause })
+  }
 }
 
 function checkInput(input: unknown): void {
   if (typeof input !== 'string' && !Array.isArray(input)) throw new InputError('input', 'malformed')
   if (input.length === 0) throw new InputError('input', 'empty')
-  const wrong = typeof input === 'string' ? -1 : input.findIndex((message) => !isMessage(message))
-  if (wrong >= 0) throw new InputError('input', 'malformed', wrong, input[wrong])
 }
 
 /** Whether a value from outside has the shape of a message. */

@@ -2,7 +2,7 @@
 
 import { InputError } from '../errors.ts'
 import type { UserMessage } from '../message.ts'
-import { freeze, isMessage } from './history.ts'
+import { ownMessage } from './history.ts'
 
 export class Inbox {
   /** Nothing that is sent enters the history any more. */
@@ -17,11 +17,10 @@ export class Inbox {
   /** Queues a user message; false once no step can follow that would read it. */
   send(message: string | UserMessage): boolean {
     if (this.isClosed) return false
-    const said: UserMessage =
-      typeof message === 'string' ? { role: 'user', content: message } : structuredClone(message)
     if (message === '') throw new InputError('message', 'empty')
-    if (!isMessage(said) || said.role !== 'user') throw new InputError('message', 'malformed', undefined, said)
-    this.#messages = [...this.#messages, freeze(said)]
+    const said = ownMessage(typeof message === 'string' ? { role: 'user', content: message } : message, 'message')
+    if (said.role !== 'user') throw new InputError('message', 'malformed')
+    this.#messages = [...this.#messages, said]
     return true
   }
 

@@ -6,7 +6,6 @@ import {
   type AgentOptions,
   type Checkpoint,
   createAgent,
-  InputError,
   MaxStepsError,
   type Message,
   type Middleware,
@@ -261,9 +260,10 @@ test('what is no user message is refused, and what was sent is the run’s own (
   const wrong = ['', 7, null, { role: 'assistant', content: [] }, { role: 'user' }] as unknown[]
   for (const message of wrong) {
     const problem = message === '' ? 'empty' : 'malformed'
-    expect(() => run.send(message as string)).toThrow(new InputError('message', problem))
+    expect(() => run.send(message as string)).toThrow(expect.objectContaining({ given: 'message', problem }))
   }
   expect(() => run.send(JSON.parse('{"role":"system","content":"Be kind."}'))).toThrow(/the option instructions$/)
+  expect(() => run.send(JSON.parse('{"role":"user","content":[{"type":"image"}]}'))).toThrow(/a part of its content is/)
   const message = { role: 'user' as const, content: 'Mine' }
   run.send(message)
   message.content = 'changed'

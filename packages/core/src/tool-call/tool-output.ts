@@ -2,6 +2,7 @@
 
 import { AgentError, messageOf } from '../errors.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
+import { CONTENT_PARTS, isContentPart } from '../message-shape.ts'
 import type { Tool } from '../tool.ts'
 import { ToolOutputError } from '../tool-errors.ts'
 
@@ -26,7 +27,10 @@ function readable(tool: Tool, output: unknown): ToolMessage['content'] | undefin
   } catch (error) {
     throw unreadable(tool, `its toContent threw: ${messageOf(error)}`, error)
   }
-  if (Array.isArray(content)) return content
+  if (Array.isArray(content)) {
+    if (content.every(isContentPart)) return content
+    throw unreadable(tool, `its toContent gave what is no part: one is ${CONTENT_PARTS}`)
+  }
   // Its function may be an async one, in JavaScript: what comes of that is nobody's.
   Promise.resolve(content).catch(() => undefined)
   throw unreadable(tool, `its toContent gave no list of parts`)

@@ -379,6 +379,15 @@ test('a toContent that gives no list of parts is an error result (M12)', async (
   }
 })
 
+test('a toContent that gives what is no part is an error result, which says what a part is (M12)', async () => {
+  const toContent = () => [{ type: 'image', image: 'AAAA' }]
+  const { messages } = await resultsOf([call('give')], { tools: [returning(1, toContent as never)] })
+  const text = expect.stringMatching(
+    /^give has run, but its toContent gave what is no part: one is \{ type: 'text', text \}/,
+  )
+  expect(messages).toMatchObject([{ content: [{ text }], isError: true }])
+})
+
 test('a throw in toContent is an error result (M12)', async () => {
   const toContent = () => {
     throw new Error('cannot say it')

@@ -1,0 +1,36 @@
+/** Whether a value from outside is a message that a model can be sent, to its parts, and what to say of one that is not. */
+
+import { isRecord } from './json.ts'
+import type { ContentPart, Message } from './message.ts'
+
+/** Whether all that a message consists of is what it can consist of. */
+export function hasParts({ role, content }: Message): boolean {
+  if (typeof content === 'string') return true
+  return content.every(role === 'assistant' ? isAssistantPart : isContentPart)
+}
+
+export function isContentPart(part: unknown): part is ContentPart {
+  if (!isRecord(part)) return false
+  if (part.type === 'text') return typeof part.text === 'string'
+  const { data } = part
+  const isData = typeof data === 'string' || (isRecord(data) && typeof data.url === 'string')
+  return part.type === 'file' && typeof part.mediaType === 'string' && isData
+}
+
+function isAssistantPart(part: unknown): boolean {
+  if (!isRecord(part)) return false
+  if (part.type === 'tool-call') return typeof part.id === 'string' && typeof part.name === 'string'
+  return (part.type === 'text' || part.type === 'reasoning') && typeof part.text === 'string'
+}
+
+export const CONTENT_PARTS =
+  "{ type: 'text', text } or { type: 'file', mediaType, data }, its data as base64 or { url }"
+
+/** What a value in the place of a message seems to be meant as; empty if there is no guess. */
+export function shapeHint(value: unknown): string {
+  if (!isRecord(value)) return ''
+  if (value.role === 'system') return '; a system prompt is the option instructions'
+  if (value.role === 'assistant') return '; what a model has said is a list of parts: text, reasoning and tool-call'
+  if (value.role === 'user' || value.role === 'tool') return `; a part of its content is ${CONTENT_PARTS}`
+  return ''
+}
