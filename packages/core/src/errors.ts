@@ -197,10 +197,15 @@ export class TimeoutError extends AgentError {
   }
 }
 
-/** The message of whatever was thrown: a thing that is no Error, or has a hostile `message`, does no harm. */
+/**
+ * The message of whatever was thrown: a thing that is no Error, or has a hostile `message`, does no harm. Of an Error without one
+ * those of its `errors`, such as Node's sockets throw, or its name.
+ */
 export function messageOf(thrown: unknown): string {
   try {
-    if (thrown instanceof Error) return String(thrown.message)
+    if (thrown instanceof AggregateError && thrown.message === '')
+      return thrown.errors.map(messageOf).join('; ') || thrown.name
+    if (thrown instanceof Error) return String(thrown.message) || String(thrown.name)
     return typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? typeof thrown)
   } catch {
     return 'unknown error'

@@ -78,10 +78,15 @@ const hostile = {
 }
 const cyclic: { self?: unknown } = {}
 cyclic.self = cyclic
+const ownMember = new AggregateError([])
+ownMember.errors.push(ownMember)
 
 const throws: readonly (readonly [string, unknown, string])[] = [
   ['an Error', new TypeError('no such file'), 'no such file'],
-  ['an Error without message', new Error(), ''],
+  ['an Error without message', new RangeError(), 'RangeError'],
+  ['several Errors', new AggregateError([new Error('no IPv6'), new Error('no IPv4')]), 'no IPv6; no IPv4'],
+  ['several Errors with a message', new AggregateError([new Error('no IPv6')], 'no network'), 'no network'],
+  ['none of several Errors', new AggregateError([]), 'AggregateError'],
   ['a text', 'just words', 'just words'],
   ['an object', { code: 7 }, '{"code":7}'],
   ['a number', 404, '404'],
@@ -96,6 +101,7 @@ const throws: readonly (readonly [string, unknown, string])[] = [
   ],
   ['an object that has no text', hostile, 'unknown error'],
   ['an object in a circle', cyclic, 'unknown error'],
+  ['several Errors in a circle', ownMember, 'unknown error'],
 ]
 
 test.for(throws)(
