@@ -5,7 +5,7 @@ import { played } from '../test/clock.ts'
 import { type Moment, tellingModel } from '../test/telling-model.ts'
 import { workshop } from '../test/workshop.ts'
 import { Budget } from './budget.ts'
-import { eagerTools } from './index.ts'
+import { type EagerToolsOptions, eagerTools } from './index.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -90,6 +90,23 @@ test('calls that their user aborts count for nothing (H36)', async () => {
   controller.abort()
   await expect(played(work)).rejects.toThrow(RunAbortedError)
   expect(await run(model, middleware)).toEqual(['early'])
+})
+
+const refused: readonly (readonly [option: string, options: unknown])[] = [
+  ['polcy', { polcy: () => 'wait' }],
+  ['options', 'start'],
+  ['options', null],
+  ['policy', { policy: 'start' }],
+  ['independent', { independent: 'send_mail' }],
+  ['independent', { independent: [7] }],
+  ['budget', { budget: 5 }],
+  ['budget.halfLife', { budget: { halfLife: 60_000 } }],
+]
+
+test.for(refused)('a wrong %s is refused by a ConfigError that names it (A2)', ([option, options]) => {
+  expect(() => eagerTools(options as EagerToolsOptions)).toThrow(
+    expect.objectContaining({ name: 'ConfigError', option }),
+  )
 })
 
 test('options out of range, and a policy that is no function, are told of (A2, H36)', () => {

@@ -3,6 +3,7 @@
 import { ConfigError, type Middleware, runLocal } from '@meanwhile/core'
 import { Breaker } from './breaker.ts'
 import { Budget, type EagerBudget } from './budget.ts'
+import { checkList, checkNames } from './option-checks.ts'
 import type { Policy } from './policy.ts'
 import { StreamedResponse } from './response.ts'
 import { SavingsLedger } from './savings-ledger.ts'
@@ -23,6 +24,13 @@ export interface EagerToolsOptions {
   readonly budget?: boolean | EagerBudget
 }
 
+/** What options there are. */
+export const EAGER_OPTIONS: Readonly<Record<keyof EagerToolsOptions, true>> = {
+  policy: true,
+  independent: true,
+  budget: true,
+}
+
 /**
  * Eager may change when a tool runs, never whether, how often, or with what.
  *
@@ -37,11 +45,19 @@ export interface EagerToolsOptions {
  * that had closed, the calls of that tool wait for their seals for the rest of the run, at the second time those of all
  * tools (H35).
  *
- * @throws {ConfigError} `policy` is no function, or a member of `budget` is out of range.
+ * @throws {ConfigError} There is no such option, `policy` is no function, `independent` no list of names, or a member of `budget`
+ *   is out of range.
  */
 export function eagerTools(options: EagerToolsOptions = {}): Middleware {
+  checkNames(options, EAGER_OPTIONS)
+  return startsEarly(options)
+}
+
+/** The same, of options that have others beside them. */
+export function startsEarly(options: EagerToolsOptions): Middleware {
   if (options.policy !== undefined && typeof options.policy !== 'function')
     throw new ConfigError('policy', 'must be a function')
+  checkList('independent', options.independent)
   const independent = new Set(options.independent)
   const budget = options.budget ? new Budget(options.budget === true ? {} : options.budget) : undefined
   const ledgerOf = runLocal(() => new SavingsLedger(budget))

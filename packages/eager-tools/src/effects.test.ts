@@ -16,7 +16,11 @@ const done = respond(say('Done.'))
 /** What was made when, in a run of this response and a last answer. */
 async function made(
   response: ScriptResponse,
-  { tools = [], ...options }: EagerToolsOptions & { readonly tools?: readonly Tool[]; readonly maxSteps?: number } = {},
+  {
+    tools = [],
+    maxSteps,
+    ...options
+  }: EagerToolsOptions & { readonly tools?: readonly Tool[]; readonly maxSteps?: number } = {},
   middleware: readonly Middleware[] = [eagerTools(options)],
 ) {
   const { log, tools: standard } = workshop()
@@ -24,7 +28,7 @@ async function made(
     model: scriptedModel([response, done]),
     tools: [...standard, ...tools],
     middleware,
-    ...(options.maxSteps !== undefined && { maxSteps: options.maxSteps }),
+    ...(maxSteps !== undefined && { maxSteps }),
   })
   const { events, result, error } = await played(collect(agent.stream('Go')))
   return { log, events, result, error }

@@ -24,7 +24,13 @@ import { toolOutline } from '../test/outline.ts'
 import { pushed } from '../test/pushed.ts'
 import { unhandledRejections } from '../test/rejections.ts'
 import { workshop } from '../test/workshop.ts'
-import { createToolExecutor, eagerTools, type FinishedResponse, type ToolExecutor } from './index.ts'
+import {
+  createToolExecutor,
+  eagerTools,
+  type FinishedResponse,
+  type ToolExecutor,
+  type ToolExecutorOptions,
+} from './index.ts'
 
 unhandledRejections()
 
@@ -158,6 +164,22 @@ test('the policy and the other options are those of eagerTools and createAgent (
   expect(() => createToolExecutor({ tools, toolConcurrency: 0 })).toThrow(ConfigError)
   const wire = Object(() => undefined)
   expect(() => createToolExecutor({ tools, wire })).toThrow('wire: is none; did you mean to call it, chatWire()?')
+})
+
+const refused: readonly (readonly [option: string, options: unknown])[] = [
+  ['options', undefined],
+  ['options', null],
+  ['polcy', { tools: [], polcy: () => 'wait' }],
+  ['maxSteps', { tools: [], maxSteps: 3 }],
+  ['independent', { tools: [], independent: 'send_mail' }],
+  ['model', { tools: [], model: scriptedModel([]) }],
+  ['signal', { tools: [], signal: new AbortController() }],
+]
+
+test.for(refused)('a wrong %s is refused by a ConfigError that names it (H37, A2)', ([option, options]) => {
+  expect(() => createToolExecutor(options as ToolExecutorOptions)).toThrow(
+    expect.objectContaining({ name: 'ConfigError', option }),
+  )
 })
 
 test('a tool starts with the members it needs (H37, H31)', async () => {

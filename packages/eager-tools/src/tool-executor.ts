@@ -16,9 +16,10 @@ import {
   type ToolMessage,
   type Wire,
 } from '@meanwhile/core'
-import { type EagerToolsOptions, eagerTools } from './eager-tools.ts'
+import { EAGER_OPTIONS, type EagerToolsOptions, startsEarly } from './eager-tools.ts'
 import { modelEvents } from './model-events.ts'
 import { answerOf, oneResponse } from './one-response.ts'
+import { checkNames } from './option-checks.ts'
 import { PushedModel } from './pushed-model.ts'
 
 type FromAgent =
@@ -96,7 +97,7 @@ export interface FinishedResponse<Item> {
 }
 
 /**
- * Starts the tool calls of one response while its stream is pushed, by the rules of {@link eagerTools}, and runs the others
+ * Starts the tool calls of one response while its stream is pushed, by the rules of `eagerTools`, and runs the others
  * when it is finished (H37). Each response has an executor of its own; what is tried again is the same response.
  *
  * `wire` says what is pushed and what goes back: `chatWire()`, `responsesWire()`, `messagesWire()` of `@meanwhile/models`.
@@ -109,15 +110,38 @@ export function createToolExecutor<Event, Item>(
   options: ToolExecutorOptions & { readonly wire: Wire<Event, Item> },
 ): ToolExecutor<Event, Item>
 export function createToolExecutor(options: ToolExecutorOptions): ToolExecutor<ModelEvent, Message>
-export function createToolExecutor<Event, Item>({
-  wire,
-  ...options
-}: ToolExecutorOptions & { readonly wire?: Wire<Event, Item> }):
-  | ToolExecutor<Event, Item>
-  | ToolExecutor<ModelEvent, Message> {
+export function createToolExecutor<Event, Item>(
+  given: ToolExecutorOptions & { readonly wire?: Wire<Event, Item> },
+): ToolExecutor<Event, Item> | ToolExecutor<ModelEvent, Message> {
+  checkOptions(given)
+  const { wire, ...options } = given
   if (!wire) return executorOn(modelEvents, options)
   if (typeof wire.reader !== 'function') throw new ConfigError('wire', 'is none; did you mean to call it, chatWire()?')
   return executorOn(wire, options)
+}
+
+function checkOptions(options: ToolExecutorOptions): void {
+  checkNames(options, OPTIONS)
+  const { model, signal } = options
+  if (model !== undefined && typeof model !== 'string') throw new ConfigError('model', 'must be the name of a model')
+  if (signal && typeof signal.addEventListener !== 'function') throw new ConfigError('signal', 'must be an AbortSignal')
+}
+
+const OPTIONS: Readonly<Record<keyof ToolExecutorOptions | 'wire', true>> = {
+  wire: true,
+  model: true,
+  ...EAGER_OPTIONS,
+  name: true,
+  tools: true,
+  middleware: true,
+  toolConcurrency: true,
+  prepareInput: true,
+  unknownTool: true,
+  inputLimits: true,
+  grace: true,
+  telemetry: true,
+  signal: true,
+  conversationId: true,
 }
 
 function executorOn<Event, Item>(wire: Wire<Event, Item>, options: ToolExecutorOptions): ToolExecutor<Event, Item> {
@@ -126,7 +150,7 @@ function executorOn<Event, Item>(wire: Wire<Event, Item>, options: ToolExecutorO
   const agent = createAgent({
     ...options,
     model,
-    middleware: [...middleware, eagerTools(options), oneResponse(model)],
+    middleware: [...middleware, startsEarly(options), oneResponse(model)],
   })
   const controller = new AbortController()
   const run = agent.stream(NOTHING, {
