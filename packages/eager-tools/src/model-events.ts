@@ -1,6 +1,14 @@
 /** Core's own model events as a wire: for a loop that has a model of core's, or reads its stream itself. */
 
-import type { FinishReason, Message, ModelEvent, ReadChunk, ToolCall, Wire } from '@meanwhile/core'
+import {
+  ConfigError,
+  type FinishReason,
+  type Message,
+  type ModelEvent,
+  type ReadChunk,
+  type ToolCall,
+  type Wire,
+} from '@meanwhile/core'
 
 /**
  * The events do not say how the response ended. Unless whoever pushes them does, it is `tool-calls` or `stop` as long as
@@ -16,7 +24,8 @@ function reader(): ReadChunk<ModelEvent> {
   const open = new Set<string>()
   let usual: FinishReason = 'stop'
   return (event, to) => {
-    switch (event.type) {
+    // Of a client it may be anything.
+    switch (event?.type) {
       case 'text-delta':
         to.text(event.delta)
         break
@@ -38,7 +47,15 @@ function reader(): ReadChunk<ModelEvent> {
         to.seal(id, argumentsOf(event.call))
         break
       }
-      // What is ready or closed the assembler finds by itself.
+      // The assembler finds by itself what is ready or closed.
+      case 'tool-input-ready':
+      case 'tool-input-closed':
+        break
+      default:
+        throw new ConfigError(
+          'wire',
+          "is none, and what is pushed is no event of core's: a client's needs chatWire(), …",
+        )
     }
     to.finish(open.size === 0 ? usual : 'other')
   }

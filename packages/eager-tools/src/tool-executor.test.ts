@@ -182,6 +182,16 @@ test.for(refused)('a wrong %s is refused by a ConfigError that names it (H37, A2
   )
 })
 
+test.for<{ readonly pushed: unknown }>([
+  { pushed: { choices: [{ index: 0, delta: { content: 'Hello' } }] } },
+  { pushed: { type: 'response.output_text.delta', delta: 'Hello' } },
+  { pushed: null },
+])('a client’s event without a wire is no empty answer: $pushed (H37, A2)', async ({ pushed }) => {
+  const executor = createToolExecutor({ tools: [] })
+  executor.push(pushed as ModelEvent)
+  await expect(executor.finish()).rejects.toMatchObject({ name: 'ConfigError', option: 'wire' })
+})
+
 test('a tool starts with the members it needs (H37, H31)', async () => {
   const { log, read } = library()
   const executor = createToolExecutor({ tools: [read] })
