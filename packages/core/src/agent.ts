@@ -34,9 +34,10 @@ export function createAgent<Output = unknown>(options: AgentOptions<Output>): Ag
   const agent: Agent<Output> = Object.freeze({
     name: config.name,
     description: config.description,
-    run: (input: RunInput, options: RunOptions = {}) => start(config, { input }, options, 'dropped').result,
-    stream: (input: RunInput, options: RunOptions = {}) => start(config, { input }, options, 'kept'),
-    resume: (from: Checkpoint | string, answers: Answers = {}, options: ResumeOptions = {}) => {
+    run: (input: RunInput, options?: RunOptions) => start(config, { input }, options ?? {}, 'dropped').result,
+    stream: (input: RunInput, options?: RunOptions) => start(config, { input }, options ?? {}, 'kept'),
+    resume: (from: Checkpoint | string, answers: Answers = {}, given?: ResumeOptions) => {
+      const options = given ?? {}
       const { rerun } = options
       return start(config, { resume: { from, answers, ...(rerun && { rerun }) } }, options, 'kept')
     },

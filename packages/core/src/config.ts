@@ -8,11 +8,11 @@ import type { ToolCall } from './message.ts'
 import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
 import { type Output, outputOf } from './model-call/output.ts'
-import { checkCount, checkLimit, checkSignal, checkTime, checkTypes } from './option-checks.ts'
+import { checkCount, checkLimit, checkRecord, checkSignal, checkTime, checkTypes } from './option-checks.ts'
 import type { ResumeOptions } from './run/agent-run.ts'
 import { freeze } from './run/history.ts'
 import { captureOf } from './telemetry/content.ts'
-import type { TelemetryOptions } from './telemetry/options.ts'
+import { checkTelemetry, type TelemetryOptions } from './telemetry/options.ts'
 import { isEffect, type Tool, type ToolSchema } from './tool.ts'
 import { checkAliases, findTool } from './tool-call/aliases.ts'
 import { withStatusTool } from './tool-call/status-tool.ts'
@@ -83,6 +83,9 @@ export interface AgentConfig {
 /** Throws {@link ConfigError} naming the option (A2). */
 export function configOf(options: AgentOptions): AgentConfig {
   checkModel(options?.model)
+  checkTelemetry(options.telemetry)
+  checkRecord('settings', options.settings)
+  checkRecord('inputLimits', options.inputLimits)
   const setup: AgentSetup = {
     model: options.model,
     instructions: options.instructions ?? '',
@@ -102,7 +105,10 @@ export function configOf(options: AgentOptions): AgentConfig {
   checkTypes('function', { prepareInput, unknownTool })
   checkStore(checkpoints)
   const inputLimits = { ...DEFAULT_INPUT_LIMITS, ...options.inputLimits }
-  for (const [name, limit] of Object.entries(inputLimits)) checkLimit(`inputLimits.${name}`, limit)
+  for (const [name, limit] of Object.entries(inputLimits)) {
+    if (!Object.hasOwn(DEFAULT_INPUT_LIMITS, name)) throw new ConfigError(`inputLimits.${name}`, 'is no limit there is')
+    checkLimit(`inputLimits.${name}`, limit)
+  }
   const { grace = 1_000, statusFor = 60_000 } = options
   checkTime('grace', grace)
   checkTime('statusFor', statusFor)
@@ -125,7 +131,10 @@ export function configOf(options: AgentOptions): AgentConfig {
 }
 
 /** Throws {@link ConfigError} naming the option of a run. */
-export function checkRunOptions({ signal, eventBuffer, rerun }: ResumeOptions): void {
+export function checkRunOptions(options: ResumeOptions): void {
+  if (options instanceof AbortSignal) throw new ConfigError('signal', 'goes into an object: { signal }')
+  checkRecord('options', options)
+  const { signal, eventBuffer, rerun } = options
   checkSignal('signal', signal)
   if (eventBuffer !== undefined) checkLimit('eventBuffer', eventBuffer)
   if (rerun !== undefined && !(Array.isArray(rerun) && rerun.every(isEffect)))

@@ -1,6 +1,7 @@
 /** What an option must be: for what types cannot say, and for those whom they do not hold. */
 
 import { ConfigError } from './errors.ts'
+import { isRecord } from './json.ts'
 
 /** Throws {@link ConfigError} naming the first that is given and is of another type; `of` goes before its name. */
 export function checkTypes(type: 'string' | 'function', options: Readonly<Record<string, unknown>>, of = ''): void {
@@ -12,6 +13,11 @@ export function checkTypes(type: 'string' | 'function', options: Readonly<Record
 /** Throws {@link ConfigError} unless it is a signal, or none. */
 export function checkSignal(option: string, signal: AbortSignal | undefined): void {
   if (signal && typeof signal.addEventListener !== 'function') throw new ConfigError(option, 'must be an AbortSignal')
+}
+
+/** Throws {@link ConfigError} unless it is an object, or none is given: that, and not a list, is what has members with names. */
+export function checkRecord(option: string, value: unknown): void {
+  if (value !== undefined && value !== null && !isRecord(value)) throw new ConfigError(option, 'must be an object')
 }
 
 /** Throws {@link ConfigError} unless it is a time that can be waited. */

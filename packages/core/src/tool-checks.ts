@@ -14,17 +14,21 @@ export function toolList(tools: readonly Tool[]): readonly Tool[] {
 
 /** Throws {@link ConfigError} naming what of the tool cannot work (A2). */
 export function checkTool(tool: Tool): void {
-  const { name, description, effect, background, execute, compensate, reads, writes, warm, toContent } = tool
+  const { name, description, effect, background, execute, compensate, reads, writes, warm, toContent, returnDirect } =
+    tool
   if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name))
     throw new ConfigError('tools', `"${String(name)}" is no tool name: [A-Za-z0-9_-]{1,64}`)
   const option = `tools.${name}`
   if (typeof description !== 'string')
     throw new ConfigError(`${option}.description`, 'must be a string: the model reads it')
-  checkTypes('function', { execute, compensate, reads, writes, warm, toContent }, `${option}.`)
+  checkTypes('function', { compensate, reads, writes, warm, toContent }, `${option}.`)
+  checkExecute(option, execute)
   if (effect !== undefined && typeof effect !== 'function' && !isEffect(effect))
     throw new ConfigError('tools', `${name} has an effect there is not: ${String(effect)}`)
   if (!isBackground(background))
     throw new ConfigError('tools', `${name}: background must be a boolean, or { atEnd: 'wait' | 'cancel' | 'detach' }`)
+  if (!['undefined', 'boolean', 'function'].includes(typeof (returnDirect ?? undefined)))
+    throw new ConfigError(`${option}.returnDirect`, 'must be true, false or a function')
   if (background && !execute)
     throw new ConfigError('tools', `${name} is declared background and has no execute to work there`)
   if (effect === 'reversible' && !compensate)
@@ -32,6 +36,13 @@ export function checkTool(tool: Tool): void {
   checkEarly(tool)
   definitionOf(tool)
   checkLimits(option, tool)
+}
+
+/** Throws {@link ConfigError} unless it is a function, or none. One that is a generator must be async: else its output is the generator. */
+export function checkExecute(option: string, execute: Tool['execute']): void {
+  checkTypes('function', { execute }, `${option}.`)
+  if (Object.prototype.toString.call(execute) === '[object GeneratorFunction]')
+    throw new ConfigError(`${option}.execute`, 'must be an async generator, if it is one: async *execute')
 }
 
 function isBackground(background: unknown): boolean {

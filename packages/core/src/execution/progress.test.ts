@@ -113,6 +113,32 @@ test('a yield may carry a message alone, and before any number nothing is made u
   expect(shown).toEqual([{ message: 'first' }, { message: 'second' }, { progress: 0.4 }, { message: 'last' }])
 })
 
+test.for([undefined, null, 'half of it', 0.5, [1]])(
+  'a tool that yields %s, which is no progress, has failed, and is closed; the model reads what it may yield (I1, I14)',
+  async (report) => {
+    let closed = false
+    const work = tool({
+      name: 'work',
+      description: 'Works',
+      input,
+      async *execute() {
+        try {
+          yield report as Progress
+        } finally {
+          closed = true
+        }
+      },
+    })
+    const run = start([work], 'work')
+    const reading = collect(run)
+    await vi.runAllTimersAsync()
+    const { events, result } = await reading
+    expect([closed, progressOf(events)]).toEqual([true, []])
+    const text = 'work yielded what is no progress: { progress, message, metadata }, each if there is something to say'
+    expect(resultsOf(result?.messages ?? [])).toEqual([['work', true, [{ type: 'text', text }]]])
+  },
+)
+
 test('calls of one tool have each their own progress (I1, I2)', async () => {
   const reading = collect(start([reporting([{ progress: 0.8 }, { progress: 0.3 }])], 'work', 'work'))
   await vi.runAllTimersAsync()

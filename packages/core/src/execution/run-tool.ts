@@ -5,7 +5,7 @@ import { ConfigError } from '../errors.ts'
 import { drive } from '../flow/flow.ts'
 import { isRecord } from '../json.ts'
 import type { ToolCall } from '../message.ts'
-import { checkSignal, checkTime, checkTypes } from '../option-checks.ts'
+import { checkSignal, checkTime } from '../option-checks.ts'
 import { Slots } from '../slots/slots.ts'
 import { captureOf } from '../telemetry/content.ts'
 import { metricsOf } from '../telemetry/metrics.ts'
@@ -14,7 +14,7 @@ import { tracingOf } from '../telemetry/spans.ts'
 import type { Progress, Tool } from '../tool.ts'
 import { CallEntry } from '../tool-call/call-entry.ts'
 import { endSpans } from '../tool-call/call-spans.ts'
-import { checkLimits } from '../tool-checks.ts'
+import { checkExecute, checkLimits } from '../tool-checks.ts'
 import { UnknownToolError } from '../tool-errors.ts'
 import { executeTool } from './execute-tool.ts'
 import { Latest } from './latest.ts'
@@ -103,7 +103,7 @@ async function work<Output>(
   const abort = () => entry.abort(signal?.reason, grace)
   let ok = false
   try {
-    checkTypes('function', { execute: tool.execute }, 'tool.')
+    checkExecute('tool', tool.execute)
     checkLimits('tool', tool)
     checkLimits('options', options)
     checkTime('options.grace', grace)

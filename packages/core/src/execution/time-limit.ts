@@ -2,6 +2,7 @@
 
 import type { Flow } from '../flow/flow.ts'
 import { timer } from '../flow/grace.ts'
+import { isRecord } from '../json.ts'
 import type { Progress } from '../tool.ts'
 import { ToolTimeoutError } from '../tool-errors.ts'
 
@@ -46,6 +47,7 @@ export class TimeLimit {
           closed = true
           return step.value
         }
+        if (!isRecord(step.value)) throw new TypeError(`${this.#options.tool} ${NO_PROGRESS}`)
         yield step.value
       }
     } finally {
@@ -87,6 +89,8 @@ export class TimeLimit {
     }
   }
 }
+
+const NO_PROGRESS = 'yielded what is no progress: { progress, message, metadata }, each if there is something to say'
 
 function isGenerator(value: unknown): value is AsyncGenerator<Progress, unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value

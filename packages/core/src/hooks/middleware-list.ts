@@ -27,6 +27,7 @@ function checkMember(one: unknown): void {
   if (Array.isArray(one)) throw refused('one of them is a list: spread it, [...list]')
   if (!isRecord(one)) throw refused(`one of them is no middleware: ${String(one)}`)
   if (typeof one.name !== 'string' || one.name === '') throw refused('one of them has no name: a middleware needs one')
+  checkSides(one.name, one.order)
   const given = METHODS.filter((method) => (one[method] ?? undefined) !== undefined)
   const wrong = given.find((method) => typeof one[method] !== 'function')
   if (wrong) throw refused(`"${one.name}" has a ${wrong} that is no function`)
@@ -34,6 +35,14 @@ function checkMember(one: unknown): void {
   // With a name alone one is a middleware (C1), and it may have methods of its own; one that sounds like ours is misspelt.
   const [unknown] = Object.keys(one).filter((key) => /^(before|after|wrap)[A-Z]/.test(key) && !(key in NAMES))
   if (unknown) throw refused(`"${one.name}" has ${unknown}, and none of the methods there are: ${METHODS.join(', ')}`)
+}
+
+/** Names of others, in lists. */
+function checkSides(name: string, order: unknown): void {
+  if (order === undefined || order === null) return
+  const sides = isRecord(order) ? [order.outside ?? [], order.inside ?? []] : [undefined]
+  const areLists = sides.every((side) => Array.isArray(side) && side.every((other) => typeof other === 'string'))
+  if (!areLists) throw refused(`"${name}" has an order that is not { outside?, inside? }, each a list of names`)
 }
 
 type Method = Extract<keyof Middleware, `${'before' | 'after' | 'wrap'}${string}`>

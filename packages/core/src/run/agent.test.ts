@@ -138,6 +138,50 @@ const wrongOptions: readonly (readonly [problem: string, option: string, options
     'tools.echo.description',
     { model, tools: [{ ...echo, description: undefined as never }] },
   ],
+  [
+    'a generator that is not async',
+    'tools.echo.execute',
+    {
+      model,
+      tools: [
+        {
+          ...echo,
+          *execute() {
+            yield { progress: 1 }
+          },
+        } as Tool,
+      ],
+    },
+  ],
+  [
+    'a returnDirect that is a text',
+    'tools.echo.returnDirect',
+    { model, tools: [{ ...echo, ...JSON.parse('{"returnDirect":"yes"}') }] },
+  ],
+  ['aliases that are no object', 'tools', { model, tools: [{ ...echo, ...JSON.parse('{"aliases":["say"]}') }] }],
+  ['an alias that is no list', 'tools', { model, tools: [{ ...echo, aliases: { names: 'say' as never } }] }],
+  [
+    'a key’s alias that is no list',
+    'tools',
+    { model, tools: [{ ...echo, aliases: { input: { text: 'said' as never } } }] },
+  ],
+  ['telemetry that is off', 'telemetry', { model, ...JSON.parse('{"telemetry":false}') }],
+  ['a tracer provider that is none', 'telemetry.tracerProvider', { model, telemetry: { tracerProvider: {} as never } }],
+  ['a meter provider that is none', 'telemetry.meterProvider', { model, telemetry: { meterProvider: {} as never } }],
+  [
+    'attributes that are a list',
+    'telemetry.attributes',
+    { model, ...JSON.parse('{"telemetry":{"attributes":["a"]}}') },
+  ],
+  ['settings that are no object', 'settings', { model, ...JSON.parse('{"settings":"fast"}') }],
+  ['inputLimits that are no object', 'inputLimits', { model, ...JSON.parse('{"inputLimits":1000}') }],
+  ['an input limit there is not', 'inputLimits.chars', { model, ...JSON.parse('{"inputLimits":{"chars":3}}') }],
+  ['an order that is no object', 'middleware', { model, middleware: [{ name: 'a', order: 'outside' as never }] }],
+  [
+    'an order with a name alone',
+    'middleware',
+    { model, middleware: [{ name: 'a', order: { outside: 'b' as never } }] },
+  ],
   ['a reversible tool that cannot be undone', 'tools', { model, tools: [{ ...echo, effect: 'reversible' }] }],
 ]
 

@@ -606,9 +606,16 @@ test('a limit that passes while a run is stopping now says nothing more, and one
 
 test('options that make no sense are refused, and stop nothing (K9)', async () => {
   const started = start([answer])
-  const bad = [{ at: 'soon' }, { escalateAfter: -1 }, { escalateAfter: Number.NaN }] as unknown[]
-  for (const options of bad) {
-    await expect(started.run.cancel(options as { at: 'now' })).rejects.toMatchObject({ name: 'ConfigError' })
+  const bad: readonly (readonly [option: string, options: unknown])[] = [
+    ['at', { at: 'soon' }],
+    ['escalateAfter', { escalateAfter: -1 }],
+    ['escalateAfter', { escalateAfter: Number.NaN }],
+    ['options', 'now'],
+    ['options', null],
+  ]
+  for (const [option, options] of bad) {
+    const refused = started.run.cancel(options as { at: 'now' })
+    await expect(refused).rejects.toMatchObject({ name: 'ConfigError', option })
   }
   expect((await ended(started)).result?.status).toBe('completed')
 })

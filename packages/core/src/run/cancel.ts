@@ -2,6 +2,7 @@
 
 import { ConfigError, RunCancelled } from '../errors.ts'
 import { timer } from '../flow/grace.ts'
+import { isRecord } from '../json.ts'
 import { checkTime } from '../option-checks.ts'
 
 /**
@@ -82,6 +83,8 @@ export class Cancel {
 }
 
 function checked(options: CancelOptions): CancelOptions {
+  const given: unknown = options
+  if (!isRecord(given)) throw new ConfigError('options', "must be an object, such as { at: 'after-tools' }")
   const { at = 'now', escalateAfter } = options
   if (!STRENGTH.includes(at)) throw new ConfigError('at', `must be one of ${STRENGTH.join(', ')}, not ${String(at)}`)
   if (escalateAfter !== undefined) checkTime('escalateAfter', escalateAfter)

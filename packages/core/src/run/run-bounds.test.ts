@@ -198,6 +198,20 @@ test.for([
   expect(make).toThrow(option)
 })
 
+test.for<readonly [option: string, options: unknown]>([
+  ['signal', new AbortController().signal],
+  ['options', 'now'],
+  ['options', [1]],
+])('a run whose options are wrong rejects with a ConfigError that names %s (A2)', async ([option, options]) => {
+  const agent = createAgent({ model: scriptedModel([]) })
+  await expect(agent.run('Hi', options as object)).rejects.toMatchObject({ name: 'ConfigError', option })
+})
+
+test('no options are none (A2)', async () => {
+  const agent = createAgent({ model: scriptedModel([respond(say('Hello.'))]) })
+  expect(await agent.run('Hi', JSON.parse('null'))).toMatchObject({ text: 'Hello.' })
+})
+
 test.for([-1, 0.5, Number.NaN])('a run with an eventBuffer of %d rejects with ConfigError', async (eventBuffer) => {
   const agent = createAgent({ model: scriptedModel([]) })
   await expect(agent.run('Hi', { eventBuffer })).rejects.toMatchObject({ name: 'ConfigError', option: 'eventBuffer' })

@@ -255,6 +255,20 @@ test('an initial value that the schema refuses is a ConfigError; one that it che
   expect(make({ '~standard': { version: 1, vendor: 'late', validate } })).not.toThrow()
 })
 
+test.for<readonly [option: string, options: unknown]>([
+  ['options', undefined],
+  ['options', null],
+  ['options', 'seen'],
+  ['key', {}],
+  ['key', { key: 7, schema: z.string(), initial: '' }],
+  ['key', { key: '', schema: z.string(), initial: '' }],
+  ['schema', { key: 'seen' }],
+  ['schema', { key: 'seen', schema: { type: 'string' }, initial: '' }],
+])('a wrong %s is refused by a ConfigError that names it: %j (A2)', ([option, options]) => {
+  const make = () => runLocal(options as CellOptions<string>)
+  expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
+})
+
 test('neither the value of a cell nor its initial one can be changed in place, so no run changes another’s (D2, D3)', async () => {
   const initial = ['start']
   const cell = runLocal({ key: 'seen', schema: seen, initial })

@@ -3,7 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { CheckpointMismatchError } from '../checkpoint/checkpoint-errors.ts'
 import { ConfigError } from '../errors.ts'
-import { asJson } from '../json.ts'
+import { asJson, isRecord } from '../json.ts'
 import type { Json } from '../message.ts'
 import type { Run } from '../middleware.ts'
 import { freeze } from './history.ts'
@@ -36,12 +36,12 @@ export interface CellOptions<Value> {
  *
  * The accessor throws `TypeError` when called with anything but a `Run`.
  *
- * @throws {ConfigError} The schema refuses the initial value.
+ * @throws {ConfigError} It is given neither, or the schema refuses the initial value.
  */
 export function runLocal<Value>(options: CellOptions<Value>): (run: Run) => Cell<Value>
 export function runLocal<Value>(create: () => Value): (run: Run) => Value
 export function runLocal<Value>(given: CellOptions<Value> | (() => Value)): (run: Run) => Value | Cell<Value> {
-  if (typeof given !== 'function') return cellAccessor(given)
+  if (typeof given !== 'function') return cellAccessor(checkedOptions(given))
   const values = new WeakMap<object, { readonly value: Value }>()
   return (run) => {
     const { scope } = stateOf(run)
@@ -52,6 +52,17 @@ export function runLocal<Value>(given: CellOptions<Value> | (() => Value)): (run
     }
     return kept.value
   }
+}
+
+function checkedOptions<Value>(options: CellOptions<Value>): CellOptions<Value> {
+  if (!isRecord(options))
+    throw new ConfigError('options', 'are missing: a function that makes the value, or { key, schema, initial }')
+  const { key, schema } = options
+  if (typeof key !== 'string' || key === '')
+    throw new ConfigError('key', 'must be a text: it names the value in checkpoints')
+  if (typeof schema?.['~standard']?.validate !== 'function')
+    throw new ConfigError('schema', 'must be a Standard Schema, as zod schemas are')
+  return options
 }
 
 function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Value> {

@@ -1,6 +1,8 @@
 /** What an agent, or a tool alone, is told of its telemetry. */
 
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
+import { ConfigError } from '../errors.ts'
+import { checkRecord } from '../option-checks.ts'
 import type { CaptureContent } from './content.ts'
 
 export interface TelemetryOptions {
@@ -17,4 +19,15 @@ export interface TelemetryOptions {
   readonly captureContent?: CaptureContent
   /** Put on the run's span at its start: an experiment's label, a tenant. */
   readonly attributes?: Attributes
+}
+
+/** Throws {@link ConfigError} naming what cannot work. `false` would switch nothing off: without an SDK there is nothing on. */
+export function checkTelemetry(telemetry: TelemetryOptions | undefined): void {
+  checkRecord('telemetry', telemetry)
+  const { tracerProvider, meterProvider, attributes } = telemetry ?? {}
+  checkRecord('telemetry.attributes', attributes)
+  if (tracerProvider && typeof tracerProvider.getTracer !== 'function')
+    throw new ConfigError('telemetry.tracerProvider', 'must be a tracer provider of OpenTelemetry')
+  if (meterProvider && typeof meterProvider.getMeter !== 'function')
+    throw new ConfigError('telemetry.meterProvider', 'must be a meter provider of OpenTelemetry')
 }

@@ -26,12 +26,21 @@ export function resolveAliases(call: ToolCall, tools: readonly Tool[]): ToolCall
 export function checkAliases(tools: readonly Tool[]): void {
   const names = new Map<string, string>()
   for (const tool of tools) {
+    checkLists(tool)
     claim(names, tool.name, tool.name, (other) => `two tools are called "${tool.name}": ${other} and ${tool.name}`)
     for (const alias of tool.aliases?.names ?? []) {
       claim(names, alias, tool.name, (other) => `two tools are called "${alias}": ${other} and ${tool.name}`)
     }
     checkKeys(tool)
   }
+}
+
+/** A text, too, is a list of words, each a character. */
+function checkLists({ name, aliases }: Tool): void {
+  if ((aliases ?? undefined) === undefined) return
+  const lists: unknown[] = [aliases?.names ?? [], ...Object.values(aliases?.input ?? {})]
+  if (!isRecord(aliases) || !lists.every((one) => Array.isArray(one)))
+    throw new ConfigError('tools', `the aliases of ${name} must be { names?: [], input?: { key: [] } }`)
 }
 
 function checkKeys(tool: Tool): void {
