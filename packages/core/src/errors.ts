@@ -199,17 +199,20 @@ export class TimeoutError extends AgentError {
 
 /**
  * The message of whatever was thrown: a thing that is no Error, or has a hostile `message`, does no harm. Of an Error without one
- * those of its `errors`, such as Node's sockets throw, or its name.
+ * those of its `errors`, such as Node's sockets throw, or its code, or its name.
  */
 export function messageOf(thrown: unknown): string {
   try {
-    if (thrown instanceof AggregateError && thrown.message === '')
-      return thrown.errors.map(messageOf).join('; ') || thrown.name
-    if (thrown instanceof Error) return String(thrown.message) || String(thrown.name)
+    if (thrown instanceof Error) return String(thrown.message) || substitute(thrown)
     return typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? typeof thrown)
   } catch {
     return 'unknown error'
   }
+}
+
+function substitute(error: Error): string {
+  const within = error instanceof AggregateError ? error.errors.map(messageOf).join('; ') : ''
+  return within || String(('code' in error && error.code) || error.name)
 }
 
 function inputProblem(given: InputError['given'], problem: InputError['problem'], index?: number): string {

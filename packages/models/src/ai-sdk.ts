@@ -1,7 +1,8 @@
 /** The models of the AI SDK, and with them all of its providers. */
 
 import type { Model, ModelRequest } from '@meanwhile/core'
-import { assemble } from '@meanwhile/core'
+import { assemble, ConfigError } from '@meanwhile/core'
+import { checkIdleTimeout } from './adapter-checks.ts'
 import { v2, v3, v4 } from './ai-sdk-content.ts'
 import { explainAiSdk, refused } from './ai-sdk-errors.ts'
 import { keeper } from './ai-sdk-kept.ts'
@@ -12,6 +13,7 @@ import { callOptions } from './ai-sdk-request.ts'
 import { partReader } from './ai-sdk-stream.ts'
 import { checkUrls } from './ai-sdk-urls.ts'
 import { IDLE_TIMEOUT } from './idle-limit.ts'
+import { isRecord } from './is-record.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
 import { filesAfterResults } from './result-files.ts'
 
@@ -36,8 +38,13 @@ export interface AiSdkOptions {
  *
  * `provider` is the name `gen_ai.provider.name` has for it. `providerOptions` of the settings go to the AI SDK's provider as
  * they are: their names and members are the AI SDK's. `clientRetries` has no meaning: below its own loop the AI SDK tries once.
+ *
+ * @throws {ConfigError} It is no model of these versions: a name alone, as the AI SDK's gateway takes it, is none.
  */
 export function aiSdk(model: AiSdkModel, { idleTimeout = IDLE_TIMEOUT, structuredOutput }: AiSdkOptions = {}): Model {
+  checkIdleTimeout(idleTimeout)
+  if (!isRecord(model) || typeof model.doStream !== 'function' || typeof model.provider !== 'string')
+    throw new ConfigError('model', 'must be a language model of the AI SDK 5, 6 or 7, as its providers make them')
   const kept = keeper(model.provider)
   // The names of that wire's providers end so. Files in results they would write as JSON text.
   const onChat = model.provider.endsWith('.chat')

@@ -1,7 +1,8 @@
 /** Anthropic's models, through the Messages API. */
 
 import type Anthropic from '@anthropic-ai/sdk'
-import type { Model } from '@meanwhile/core'
+import { ConfigError, type Model } from '@meanwhile/core'
+import { checkAdapter } from './adapter-checks.ts'
 import { answer } from './answer.ts'
 import type { Asked, RequestOptions } from './client-chunks.ts'
 import { messagesRequest } from './messages-request.ts'
@@ -52,15 +53,17 @@ export interface AnthropicClient {
   }
 }
 
-/** A model that is asked through Anthropic's official client. */
-export function anthropic({
-  client,
-  model,
-  maxTokens = 16_384,
-  provider = 'anthropic',
-  idleTimeout,
-  structuredOutput = provider === 'anthropic' && !NO_SCHEMA.test(model),
-}: AnthropicOptions): Model {
+/**
+ * A model that is asked through Anthropic's official client.
+ *
+ * @throws {ConfigError} An option is missing, or cannot work.
+ */
+export function anthropic(options: AnthropicOptions): Model {
+  checkAdapter(options, 'messages.create', 'new Anthropic()')
+  const { client, model, maxTokens = 16_384, provider = 'anthropic', idleTimeout } = options
+  const { structuredOutput = provider === 'anthropic' && !NO_SCHEMA.test(model) } = options
+  if (!Number.isInteger(maxTokens) || maxTokens < 1)
+    throw new ConfigError('maxTokens', `must be a positive integer, not ${String(maxTokens)}`)
   return {
     provider,
     id: model,

@@ -101,12 +101,13 @@ function ofConnection(thrown: unknown): Explanation {
   return { ...told, message: `${told.message.replace(/\.$/, '')}: ${root}` }
 }
 
-/** What the innermost cause says; one that says nothing, as of several addresses none of which answers, has a code. */
+/** What the innermost cause says that says more than its name. */
 function rootOf(thrown: unknown): string {
   let root = ''
   let cause = thrown
   for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth += 1) {
-    root = messageOf(cause) || ('code' in cause ? String(cause.code) : root)
+    const said = messageOf(cause)
+    if (root === '' || said !== cause.name) root = said
     cause = cause.cause
   }
   return root

@@ -1,6 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI, { AzureOpenAI } from 'openai'
 import { expect, test } from 'vitest'
+import { aiSdk } from './ai-sdk.ts'
 import { anthropic } from './anthropic.ts'
 import { openai } from './openai.ts'
 
@@ -32,4 +33,26 @@ test('the sisters of the official clients fit as well', () => {
     provider: 'azure.ai.openai',
     server: { address: 'me.openai.azure.com', port: 443 },
   })
+})
+
+const gpt = new OpenAI({ apiKey: 'none' })
+const claude = new Anthropic({ apiKey: 'none' })
+
+test.for<readonly [what: string, option: string, make: () => unknown]>([
+  ['no options', 'client', () => openai(undefined as never)],
+  ['a name alone', 'client', () => openai('gpt-5.1' as never)],
+  ['no client', 'client', () => openai({ model: 'gpt-5.1' } as never)],
+  ['a client of Anthropic’s', 'client', () => openai({ client: claude as never, model: 'gpt-5.1' })],
+  ['no model', 'model', () => openai({ client: gpt } as never)],
+  ['an API there is not', 'api', () => openai({ client: gpt, model: 'gpt-5.1', api: 'completions' as never })],
+  ['no time', 'idleTimeout', () => openai({ client: gpt, model: 'gpt-5.1', idleTimeout: 0 })],
+  ['no options for Claude', 'client', () => anthropic(undefined as never)],
+  ['a client of OpenAI’s', 'client', () => anthropic({ client: gpt as never, model: 'claude' })],
+  ['no model of Claude’s', 'model', () => anthropic({ client: claude } as never)],
+  ['no tokens', 'maxTokens', () => anthropic({ client: claude, model: 'claude', maxTokens: 0 })],
+  ['no model of the AI SDK', 'model', () => aiSdk(undefined as never)],
+  ['a name for its gateway', 'model', () => aiSdk('openai/gpt-5.1' as never)],
+  ['no time for it', 'idleTimeout', () => aiSdk({ doStream() {}, provider: 'x' } as never, { idleTimeout: -1 })],
+])('%s is refused by a ConfigError that names %s (A2)', ([, option, make]) => {
+  expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
 })

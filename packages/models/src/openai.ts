@@ -1,7 +1,15 @@
 /** OpenAI's models, and those of every host that speaks one of OpenAI's two wires. */
 
-import type { AssistantMessage, Flow, Model, ModelEvent, ModelRequest } from '@meanwhile/core'
+import {
+  type AssistantMessage,
+  ConfigError,
+  type Flow,
+  type Model,
+  type ModelEvent,
+  type ModelRequest,
+} from '@meanwhile/core'
 import type OpenAI from 'openai'
+import { checkAdapter } from './adapter-checks.ts'
 import { answer } from './answer.ts'
 import { chatRequest } from './chat-request.ts'
 import { chatReader, isSilentChunk } from './chat-stream.ts'
@@ -59,15 +67,18 @@ export interface OpenAIClient {
   }
 }
 
-/** A model that is asked through OpenAI's official client. */
-export function openai({
-  client,
-  model,
-  api = 'responses',
-  provider = 'openai',
-  idleTimeout,
-  structuredOutput = /^(openai|azure)/.test(provider) && !NO_SCHEMA.test(model),
-}: OpenAIOptions): Model {
+/**
+ * A model that is asked through OpenAI's official client.
+ *
+ * @throws {ConfigError} An option is missing, or cannot work.
+ */
+export function openai(options: OpenAIOptions): Model {
+  const api = options?.api ?? 'responses'
+  if (api !== 'responses' && api !== 'chat')
+    throw new ConfigError('api', `must be 'responses' or 'chat', not ${String(api)}`)
+  checkAdapter(options, api === 'chat' ? 'chat.completions.create' : 'responses.create', 'new OpenAI()')
+  const { client, model, provider = 'openai', idleTimeout } = options
+  const { structuredOutput = /^(openai|azure)/.test(provider) && !NO_SCHEMA.test(model) } = options
   return {
     provider,
     id: model,

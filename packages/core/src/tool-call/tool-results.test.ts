@@ -86,6 +86,7 @@ const throws: readonly (readonly [string, unknown, string])[] = [
   ['an Error without message', new RangeError(), 'RangeError'],
   ['several Errors', new AggregateError([new Error('no IPv6'), new Error('no IPv4')]), 'no IPv6; no IPv4'],
   ['several Errors with a message', new AggregateError([new Error('no IPv6')], 'no network'), 'no network'],
+  ['an Error with a code alone', Object.assign(new Error(), { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
   ['none of several Errors', new AggregateError([]), 'AggregateError'],
   ['a text', 'just words', 'just words'],
   ['an object', { code: 7 }, '{"code":7}'],
