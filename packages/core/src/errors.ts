@@ -212,7 +212,8 @@ export function messageOf(thrown: unknown): string {
 
 function substitute(error: Error): string {
   const within = error instanceof AggregateError ? error.errors.map(messageOf).join('; ') : ''
-  return within || String(('code' in error && error.code) || error.name)
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return within || code || String(error.name)
 }
 
 function inputProblem(given: InputError['given'], problem: InputError['problem'], index?: number): string {

@@ -14,7 +14,7 @@ import {
   textOf,
 } from '@meanwhile/core'
 import { cellSchema, isCount } from './cell-schema.ts'
-import { checkCounts } from './check-options.ts'
+import { checkCounts, checkFunctions } from './check-options.ts'
 
 export interface AnswerGuardOptions {
   /** Refuse an answer of white space alone. Default true. */
@@ -56,6 +56,7 @@ export const GO_ON = 'Your answer was cut off. Go on exactly where it ends, with
 export function answerGuard(options: AnswerGuardOptions = {}): Middleware {
   const { empty = true, length = true, check, maxRejections = 2, then = 'accept' } = options
   checkCounts({ maxRejections })
+  checkFunctions({ check })
   if (then !== 'accept' && then !== 'error')
     throw new ConfigError('then', `must be accept or error, not ${String(then)}`)
   const rejected = runLocal({ key: 'answer-guard', schema: cellSchema(isCount), initial: 0 })

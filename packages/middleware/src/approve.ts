@@ -18,6 +18,7 @@ import {
 import { asJson, checkedInput, errorMessage, findTool, sameCall } from '@meanwhile/core/calls'
 import { ApprovalError } from './approval-error.ts'
 import { cellSchema } from './cell-schema.ts'
+import { checkFunctions, checkToolNames } from './check-options.ts'
 import { isRecord } from './is-record.ts'
 
 export interface ApproveOptions {
@@ -59,6 +60,8 @@ export function approve(options: ApproveOptions): Middleware {
   if (typeof options?.tools !== 'function' && !Array.isArray(options?.tools))
     throw new ConfigError('tools', 'must be a list of tool names, or a function')
   const { tools, ask, remember = 'never' } = options
+  if (typeof tools !== 'function') checkToolNames('tools', tools)
+  checkFunctions({ ask })
   if (remember !== 'never' && remember !== 'run')
     throw new ConfigError('remember', `must be never or run, not ${String(remember)}`)
   const allowed = runLocal({ key: 'approve/allowed', schema: cellSchema(isAllowed), initial: [] })

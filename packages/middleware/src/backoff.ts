@@ -1,6 +1,6 @@
 /** How long to wait before a repeat, and the wait itself. */
 
-import { checkNumbers } from './check-options.ts'
+import { checkFunctions, checkNumbers } from './check-options.ts'
 
 export interface BackoffOptions {
   /** Milliseconds before the first repeat; doubled for each further one. Default 100. */
@@ -15,11 +15,12 @@ export interface BackoffOptions {
 
 /**
  * Milliseconds before the n-th repeat: `baseDelay × 2^(n-1)`, at most `maxDelay`, plus a random part of it up to `jitter` (J4).
- * Throws `ConfigError` naming the option that is no number from 0 on.
+ * Throws `ConfigError` naming the option that is no number from 0 on, or no function.
  */
 export function backoff(options: BackoffOptions): (repeat: number) => number {
   const { baseDelay = 100, maxDelay = 10_000, jitter = 0.5, random = Math.random } = options
   checkNumbers({ baseDelay, maxDelay, jitter })
+  checkFunctions({ random })
   return (repeat) => Math.min(baseDelay * 2 ** (repeat - 1), maxDelay) * (1 + random() * jitter)
 }
 

@@ -57,8 +57,8 @@ export class CallLimitError extends AgentError {
  * joined or discarded (N15). Of the calls of one response the first in call order are made (N14).
  */
 export function callLimits(options: CallLimitsOptions): Middleware {
-  const { modelCalls, toolCalls, perTool, tokens, onLimit = 'error' } = options
   checkOptions(options)
+  const { modelCalls, toolCalls, perTool, tokens, onLimit = 'error' } = options
   const limitsModel = modelCalls !== undefined || tokens !== undefined
   const limitsTools = toolCalls !== undefined || perTool !== undefined
   const ofTool = (name: string) => (typeof perTool === 'object' ? own(perTool, name) : perTool)
@@ -185,7 +185,9 @@ function tokensOf({ inputTokens = 0, outputTokens = 0 }: Usage): number {
   return inputTokens + outputTokens
 }
 
-function checkOptions({ perTool, onLimit = 'error', ...limits }: CallLimitsOptions): void {
+function checkOptions(options: CallLimitsOptions): void {
+  if (!isRecord(options)) throw new ConfigError('options', 'are missing: name a limit, such as { modelCalls: 20 }')
+  const { perTool, onLimit = 'error', ...limits }: CallLimitsOptions = options
   const given = typeof perTool === 'object' ? perTool : { perTool }
   for (const [option, max] of Object.entries({ ...limits, ...given }))
     if (max !== undefined) checkCounts({ [option]: max })

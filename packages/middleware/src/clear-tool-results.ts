@@ -1,7 +1,7 @@
 /** Empties old tool results when the history has grown too long. */
 
-import { ConfigError, type Message, type Middleware, type ToolMessage } from '@meanwhile/core'
-import { checkCounts } from './check-options.ts'
+import type { Message, Middleware, ToolMessage } from '@meanwhile/core'
+import { checkCounts, checkFunctions, checkToolNames } from './check-options.ts'
 import { type CountTokens, countTokens } from './count-tokens.ts'
 import { startOfLast } from './last-steps.ts'
 import { isStoredNote, storedNoteOf } from './stored-note.ts'
@@ -35,7 +35,8 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Middlew
     countTokens: count = countTokens,
   } = options
   checkCounts({ 'at.tokens': at.tokens, keepSteps, atLeastTokens })
-  if (!Array.isArray(exclude)) throw new ConfigError('exclude', 'must be a list of tool names')
+  checkFunctions({ countTokens: count })
+  checkToolNames('exclude', exclude)
   return {
     name: 'clear-tool-results',
     async beforeModel(state) {

@@ -15,6 +15,7 @@ import {
   TimeoutError,
 } from '@meanwhile/core'
 import { cellSchema, isCount } from './cell-schema.ts'
+import { checkFunctions, isModel } from './check-options.ts'
 
 export interface FallbackModelOptions {
   /** Whom to ask, in this order, when the agent's own model fails. */
@@ -49,9 +50,10 @@ export class ModelsExhaustedError extends AgentError {
  * abort or HTTP 400, surfaces as itself (J14).
  */
 export function fallbackModel(options: FallbackModelOptions): Middleware {
-  if (!Array.isArray(options?.models) || options.models.length === 0)
-    throw new ConfigError('models', 'must hold one model or more')
+  if (!Array.isArray(options?.models) || options.models.length === 0 || !options.models.every(isModel))
+    throw new ConfigError('models', 'must hold one model or more, and nothing else')
   const { models, when = mayPass, prepare } = options
+  checkFunctions({ when, prepare })
   const fallbacks: readonly Model[] = [...models]
   /** 0 is the agent's own model, n the n-th listed. */
   const standing = runLocal({ key: 'fallback-model', schema: cellSchema(isCount), initial: 0 })

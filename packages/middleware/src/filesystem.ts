@@ -1,6 +1,7 @@
 /** File tools for an agent, over a backend of the user's choice. */
 
 import { ConfigError, type Middleware, type Tool } from '@meanwhile/core'
+import { checkToolNames } from './check-options.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
 import { editFile } from './filesystem/edit-file.ts'
 import type { FileTools } from './filesystem/file-tools.ts'
@@ -47,6 +48,7 @@ export function filesystem(options: FilesystemOptions): Middleware {
   if (!Number.isSafeInteger(maxBytes) || maxBytes < 0)
     throw new ConfigError('maxBytes', `must be a whole number from 0 on, not ${maxBytes}`)
   const names = options.tools ?? (Object.keys(MAKERS) as FileToolName[])
+  checkToolNames('tools', names)
   for (const name of names) if (!Object.hasOwn(MAKERS, name)) throw new ConfigError('tools', `there is no ${name}`)
   const seen = seenFiles()
   const tools = names

@@ -10,7 +10,7 @@ import {
   TimeoutError,
 } from '@meanwhile/core'
 import { type BackoffOptions, backoff, wait } from './backoff.ts'
-import { checkCounts, checkNumbers } from './check-options.ts'
+import { checkCounts, checkFunctions, checkNumbers } from './check-options.ts'
 
 export interface RetryModelOptions extends BackoffOptions {
   /** Further tries after the first. Default 2. */
@@ -41,6 +41,7 @@ export function retryModel(options: RetryModelOptions = {}): Middleware {
   const { maxRetries = 2, maxRetryAfter = 60_000, when = isRetryable } = options
   checkCounts({ maxRetries })
   checkNumbers({ maxRetryAfter })
+  checkFunctions({ when })
   const delay = backoff(options)
   return {
     name: 'retry-model',

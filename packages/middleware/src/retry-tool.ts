@@ -13,7 +13,7 @@ import {
 } from '@meanwhile/core'
 import { checkedInput, judgeCall } from '@meanwhile/core/calls'
 import { type BackoffOptions, backoff, wait } from './backoff.ts'
-import { checkCounts } from './check-options.ts'
+import { checkCounts, checkFunctions, checkToolNames } from './check-options.ts'
 
 export interface RetryToolOptions extends BackoffOptions {
   /** Names of the tools to repeat. Default: calls whose effect is `read` or `idempotent`. */
@@ -43,6 +43,8 @@ export interface ToolAttempt {
 export function retryTool(options: RetryToolOptions = {}): Middleware {
   const { tools, maxRetries = 2, when = () => true } = options
   checkCounts({ maxRetries })
+  checkFunctions({ when })
+  if (tools !== undefined) checkToolNames('tools', tools)
   const delay = backoff(options)
   return {
     name: 'retry-tool',

@@ -14,7 +14,7 @@ import {
   textOf,
   type UserMessage,
 } from '@meanwhile/core'
-import { checkCounts } from './check-options.ts'
+import { checkCounts, checkFunctions, isModel } from './check-options.ts'
 import { type CountTokens, countTokens } from './count-tokens.ts'
 import { startOfLast } from './last-steps.ts'
 import { transcript } from './transcript.ts'
@@ -57,6 +57,8 @@ export function summarize(options: SummarizeOptions = {}): Middleware {
     ...(tokens !== undefined && { 'at.tokens': tokens }),
     ...(most !== undefined && { 'at.messages': most }),
   })
+  checkFunctions({ countTokens: count })
+  if (model !== undefined && !isModel(model)) throw new ConfigError('model', 'is no model')
   if (steps === 0) throw new ConfigError('keep.steps', 'must be 1 or more: the model has not read the last results')
 
   async function isTooLong(messages: readonly Message[]): Promise<boolean> {

@@ -1,0 +1,46 @@
+import { scriptedModel } from '@meanwhile/core/testing'
+import { expect, test } from 'vitest'
+import {
+  answerGuard,
+  approve,
+  callLimits,
+  clearToolResults,
+  fallbackModel,
+  filesystem,
+  memoryBackend,
+  retryModel,
+  retryTool,
+  summarize,
+} from './index.ts'
+
+// What types would not let be. Ranges of numbers are in the tests of each.
+
+const backend = memoryBackend()
+const models = [scriptedModel([])]
+
+const refused: readonly (readonly [option: string, make: (options: never) => unknown, options: unknown])[] = [
+  ['options', callLimits, undefined],
+  ['options', callLimits, null],
+  ['options', callLimits, [20]],
+  ['when', retryModel, { when: 'always' }],
+  ['random', retryModel, { random: 0.5 }],
+  ['when', retryTool, { when: true }],
+  ['tools', retryTool, { tools: 'send_mail' }],
+  ['tools', retryTool, { tools: [7] }],
+  ['models', fallbackModel, { models: ['gpt-5.1'] }],
+  ['when', fallbackModel, { models, when: 429 }],
+  ['prepare', fallbackModel, { models, prepare: {} }],
+  ['tools', approve, { tools: [{ name: 'send_mail' }] }],
+  ['ask', approve, { tools: ['send_mail'], ask: 'me' }],
+  ['check', answerGuard, { check: /sorry/ }],
+  ['tools', filesystem, { backend, tools: 4 }],
+  ['tools', filesystem, { backend, tools: 'ls' }],
+  ['model', summarize, { model: 'gpt-5.1-mini' }],
+  ['countTokens', summarize, { countTokens: 4 }],
+  ['countTokens', clearToolResults, { countTokens: 4 }],
+  ['exclude', clearToolResults, { exclude: [/read/] }],
+]
+
+test.for(refused)('a wrong %s of %o is refused by a ConfigError that names it (A2)', ([option, make, options]) => {
+  expect(() => make(options as never)).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
+})
