@@ -8,6 +8,7 @@ import { Bounded, type JournalEntry, journalEntry, type ReceivedRequest } from '
 import type { ResponseLog } from './log.ts'
 import type { Answer } from './play.ts'
 import { prompter, type Script } from './script.ts'
+import { checkScript } from './script-checks.ts'
 import type { Wire } from './wires/wire.ts'
 
 export interface EndpointOptions extends Delivery {
@@ -31,7 +32,9 @@ const MOST_ENTRIES = 1_000
 const MOST_BYTES = 64 * 1024 * 1024
 
 export function modelEndpoint(options: EndpointOptions): Endpoint {
-  const replies = prompter(options.script ?? [])
+  const { script = [] } = options
+  checkScript(script)
+  const replies = prompter(script)
   const requests = new Bounded<JournalEntry>(MOST_ENTRIES, MOST_BYTES)
   const responses = new Bounded<ResponseLog>(MOST_ENTRIES, MOST_BYTES)
   let count = 0

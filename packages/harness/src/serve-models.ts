@@ -11,6 +11,7 @@ import { type Answer, play } from './play.ts'
 import type { Broken } from './raw.ts'
 import { bodyOfRequest } from './request-body.ts'
 import type { ScriptedReply } from './script.ts'
+import { checkEndpointOptions, checkScript } from './script-checks.ts'
 import { type Clock, preciseClock, systemClock } from './time.ts'
 import { WIRE_NAMES, WIRES } from './wires/wires.ts'
 
@@ -51,6 +52,8 @@ const COALESCE = 16 * 1024
 
 /** Serves scripts on 127.0.0.1, at a free port. */
 export async function serveModels(options: ServeModelsOptions = {}): Promise<ModelServer> {
+  checkEndpointOptions(options)
+  checkScript(options.script ?? [])
   const endpoints = new Map<string, Endpoint>()
   const server = createServer({ noDelay: true, keepAlive: true, keepAliveTimeout: 60_000 }, (request, response) => {
     handle(request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined))

@@ -185,3 +185,12 @@ test('an abort ends a script that does not wait as well', async () => {
   await expect(reading).rejects.toThrow('enough')
   expect(seen).toEqual(['text-delta'])
 })
+
+test.for<readonly [what: string, script: unknown, message: RegExp]>([
+  ['a text', 'Hello', /^a script is a list of responses/],
+  ['what mockModels takes', { script: [] }, /^a script is a list of responses/],
+  ['a step for a response', [respond(say('a')), say('b')], /^response 2 of the script is none/],
+])('%s is no script, which a named error says at once', ([, script, message]) => {
+  const make = () => scriptedModel(script as [])
+  expect(make).toThrow(expect.objectContaining({ name: 'ScriptError', message: expect.stringMatching(message) }))
+})

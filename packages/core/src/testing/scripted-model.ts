@@ -1,6 +1,7 @@
 /** A model that says what a script says. */
 
 import { type Assembler, assemble } from '../assemble/assemble.ts'
+import { isRecord } from '../json.ts'
 import type { Model, ModelRequest } from '../model.ts'
 import type { ModelErrorData } from '../model-errors.ts'
 import { AT_ONCE, type Beat, beats, type Pace } from './beats.ts'
@@ -33,11 +34,14 @@ export interface ScriptedModel extends Model {
 /**
  * Each request gets the next response, when its flow is first pulled; one too many throws a {@link ScriptError}. It runs on real
  * timers, or on your test runner's fake ones.
+ *
+ * @throws {ScriptError} It is no list of responses.
  */
 export function scriptedModel(
   responses: readonly ScriptedResponse[],
   { pace = AT_ONCE, provider = 'scripted', id = 'scripted-1', structuredOutput = false }: ScriptedModelOptions = {},
 ): ScriptedModel {
+  checkScript(responses)
   const requests: ModelRequest[] = []
   return {
     provider,
@@ -65,6 +69,13 @@ export function scriptedModel(
       }
     },
   }
+}
+
+/** Types do not hold everybody: a step alone, or what `mockModels` takes, would fail at a request, and say nothing of this. */
+function checkScript(responses: readonly ScriptedResponse[]): void {
+  if (!Array.isArray(responses)) throw new ScriptError('a script is a list of responses: scriptedModel([respond(…)])')
+  const wrong = responses.findIndex((one: unknown) => typeof one !== 'function' && !(isRecord(one) && 'steps' in one))
+  if (wrong >= 0) throw new ScriptError(`response ${wrong + 1} of the script is none: it is made by respond(…)`)
 }
 
 function count(responses: number): string {
