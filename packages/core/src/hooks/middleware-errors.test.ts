@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { echo } from '../../test/tools.ts'
 import {
   AgentError,
+  type AgentState,
   type AssistantMessage,
   createAgent,
   type Flow,
@@ -50,6 +51,20 @@ test.for(hooks)('a throw in %s ends the run as MiddlewareError (C17, E5)', async
     expect(error).toHaveProperty('cause', oops)
   }
 })
+
+const image = { role: 'user', content: [{ type: 'file', mediaType: 'image/png', data: new Uint8Array([1]) }] }
+
+test.for<readonly [hook: string, middleware: object]>([
+  ['beforeModel', { beforeModel: ({ messages }: AgentState) => ({ messages: [...messages, image] }) }],
+  ['afterModel', { afterModel: ({ messages }: AgentState) => ({ messages: [image, ...messages] }) }],
+  ['beforeFinalAnswer', { beforeFinalAnswer: () => ({ accept: false, feedback: [image] }) }],
+])(
+  'a message of a %s whose part is none is a MiddlewareError that says what one is (C17)',
+  async ([hook, middleware]) => {
+    const message = expect.stringMatching(/a part of its content is .*, its data as base64 or \{ url \}$/)
+    expect(await failureOf(middleware)).toMatchObject({ name: 'MiddlewareError', middleware: 'faulty', hook, message })
+  },
+)
 
 test('what is thrown need not be an Error (C17)', async () => {
   const error = await failureOf({
