@@ -1,7 +1,7 @@
 /** The options of an agent, checked. */
 
 import type { CheckpointStore } from './checkpoint/checkpoint-store.ts'
-import { ConfigError } from './errors.ts'
+import { ConfigError, messageOf } from './errors.ts'
 import { middlewareList } from './hooks/middleware-list.ts'
 import { isRecord } from './json.ts'
 import type { ToolCall } from './message.ts'
@@ -118,7 +118,7 @@ export function configOf(options: AgentOptions): AgentConfig {
     setup: Object.freeze(setup),
     middleware,
     output,
-    settings: freeze(structuredClone(options.settings ?? {})),
+    settings: copyOf(options.settings ?? {}),
     toolChoice: freeze(structuredClone(toolChoice)),
     inputLimits,
     checkpoints,
@@ -159,6 +159,15 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
     )
   }
   return setup
+}
+
+/** Requests are JSON, and the caller's own object is the caller's. */
+function copyOf(settings: ModelSettings): ModelSettings {
+  try {
+    return freeze(structuredClone(settings))
+  } catch (error) {
+    throw new ConfigError('settings', `hold what is no JSON: ${messageOf(error)}`)
+  }
 }
 
 /** Throws {@link ConfigError} if the model must call a tool there is not, nor could be: a hook or wrap may add it. */

@@ -173,6 +173,12 @@ const wrongOptions: readonly (readonly [problem: string, option: string, options
     'telemetry.attributes',
     { model, ...JSON.parse('{"telemetry":{"attributes":["a"]}}') },
   ],
+  ['settings that hold a function', 'settings', { model, settings: { providerOptions: { own: { sign: () => '' } } } }],
+  [
+    'settings that hold bytes',
+    'settings',
+    { model, settings: { providerOptions: { own: { key: new Uint8Array(1) } } } },
+  ],
   ['settings that are no object', 'settings', { model, ...JSON.parse('{"settings":"fast"}') }],
   ['inputLimits that are no object', 'inputLimits', { model, ...JSON.parse('{"inputLimits":1000}') }],
   ['an input limit there is not', 'inputLimits.chars', { model, ...JSON.parse('{"inputLimits":{"chars":3}}') }],

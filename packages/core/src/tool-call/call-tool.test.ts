@@ -62,6 +62,27 @@ test('the same id with canonically equal input gives the same promise, before an
   expect(executed).toEqual(['x'])
 })
 
+test('what is no call is refused: two without an id would be one (A23)', async () => {
+  const { executed, note, asking } = setup()
+  const problems: unknown[] = []
+  const ask = asking(async (run) => {
+    for (const one of [
+      'note',
+      null,
+      { name: 'note', input: { text: 'a' } },
+      noteCall('', {}),
+      { id: 'x' },
+    ] as ToolCall[])
+      problems.push(await run.callTool(one).catch((error: unknown) => error))
+  })
+  await createAgent({ model: scriptedModel([respond(call('ask')), respond(say('done'))]), tools: [ask, note] }).run(
+    'Go',
+  )
+  const message = expect.stringMatching(/^callTool takes /)
+  expect(problems).toEqual(Array.from({ length: 5 }, () => expect.objectContaining({ name: 'TypeError', message })))
+  expect(executed).toEqual([])
+})
+
 test('a call starts at once: nobody needs to await it (A23)', async () => {
   vi.useFakeTimers()
   const { executed, note } = setup()

@@ -1,5 +1,6 @@
 /** What {@link Run.callTool} does: a call of the response that is coming, or one that a tool or wrap makes on the side. */
 
+import { isRecord } from '../json.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import type { CallOptions } from '../middleware.ts'
 import type { NeedsStarts } from '../needs/needs-starts.ts'
@@ -34,6 +35,7 @@ export class CalledTools {
   /** The result of the call, which is made at most once. Never throws: it rejects. */
   call(written: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
     try {
+      checkCall(written)
       const call = resolveAliases(written, this.#parts.run.setup.tools)
       this.#checkOpen(actor)
       const { rest, ...others } = options
@@ -81,4 +83,13 @@ export class CalledTools {
     made.catch(() => undefined)
     return made
   }
+}
+
+/** Two calls without an id would be one. */
+function checkCall(call: ToolCall): void {
+  const given: unknown = call
+  if (isRecord(given) && typeof given.id === 'string' && given.id !== '' && typeof given.name === 'string') return
+  throw new TypeError(
+    "callTool takes { type: 'tool-call', id, name, input }, with an id that no other call of the run has",
+  )
 }
