@@ -210,6 +210,33 @@ test('with nothing older to drop a custom event is itself dropped (B12)', async 
   expect(events.at(-1)).toMatchObject({ dropped: 1 })
 })
 
+test('an event that waits is looked at as often, however many wait with it (B12)', async () => {
+  const looksAt = async (count: number) => {
+    let looks = 0
+    const heard = (runId: string): AgentEvent => ({
+      runId,
+      get type() {
+        looks++
+        return 'warning' as const
+      },
+      code: 'heard',
+      message: 'heard',
+      source: 'talking',
+    })
+    const talking: Middleware = {
+      name: 'talking',
+      async *wrapAgent(setup, next, run) {
+        for (let i = 0; i < count; i++) yield heard(run.id)
+        return yield* next(setup)
+      },
+    }
+    await readLate({ model: scriptedModel([respond(say('Hi'))]), middleware: [talking] }, { eventBuffer: 10 })
+    return looks
+  }
+  const [some, more, most] = [await looksAt(1_000), await looksAt(2_000), await looksAt(3_000)]
+  expect(most - more).toBe(more - some)
+})
+
 test('by default 1,024 events may wait (B12)', async () => {
   const words = Array.from({ length: 2_000 }, (_, index) => `${index} `)
   const model = scriptedModel([respond(say(words.join(''), { deltas: words }))])
