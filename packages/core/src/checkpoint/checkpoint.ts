@@ -104,8 +104,8 @@ export interface SavedWork extends Pick<SavedCall, 'key' | 'call' | 'step' | 'at
   readonly delivered: boolean
 }
 
-/** What an execution gave, or what it threw: the message of the error. */
-export type SavedOutcome = { readonly message: ToolMessage } | { readonly error: string }
+/** What an execution gave, or what it threw: the message of the error, and of its time limit how long that was. */
+export type SavedOutcome = { readonly message: ToolMessage } | { readonly error: string; readonly timeout?: number }
 
 /** Whatever the order of its members is by now. */
 export function checksumOf(checkpoint: Omit<Checkpoint, 'checksum'>): string {
@@ -222,7 +222,9 @@ function isWork(saved: unknown): saved is SavedWork {
 }
 
 function isOutcome(outcome: unknown): outcome is SavedOutcome {
-  return isRecord(outcome) && (isText(outcome.error) || isMessage(outcome.message))
+  if (!isRecord(outcome)) return false
+  const { error, timeout, message } = outcome
+  return (isText(error) && isOptional(timeout, (ms) => typeof ms === 'number')) || isMessage(message)
 }
 
 function isPending(pending: unknown): pending is PendingInterrupt {

@@ -12,7 +12,7 @@ import { type OpenSpan, startToolSpan } from '../telemetry/spans.ts'
 import { traced } from '../telemetry/traced.ts'
 import type { Progress } from '../tool.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
-import type { Execution } from './execution.ts'
+import { answersAbort, type Execution } from './execution.ts'
 import { type InSlot, runFunction } from './tool-function.ts'
 import type { Host } from './tool-host.ts'
 
@@ -57,7 +57,7 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
     host.came({ result })
     return result
   } catch (error) {
-    if (!signal.aborted) host.came({ error })
+    if (!answersAbort(error, signal.aborted)) host.came({ error })
     if (error instanceof AgentError && !(error instanceof RunStop)) slots.keep(slot)
     throw error
   } finally {

@@ -4,6 +4,7 @@ import type { CaptureContent } from '../telemetry/content.ts'
 import type { OpenSpan } from '../telemetry/spans.ts'
 import type { Effect } from '../tool.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
+import { ToolTimeoutError } from '../tool-errors.ts'
 
 export interface Execution {
   readonly open: OpenSpan
@@ -32,6 +33,11 @@ export interface Execution {
   aborted?: boolean
   /** Its time was over, and it went on beyond its grace time. */
   abandoned?: boolean
+}
+
+/** Whether what an execution threw answers its abort: all does, once its signal has aborted, but the error of its own time limit. */
+export function answersAbort(error: unknown, aborted: boolean): boolean {
+  return aborted && !(error instanceof ToolTimeoutError)
 }
 
 /** The span of a wrap that answered a call itself, and when. */

@@ -15,6 +15,7 @@ import {
   map,
   type Run,
   type Tool,
+  ToolTimeoutError,
   tool,
 } from '../index.ts'
 import { call, collect, fail, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
@@ -301,6 +302,36 @@ test('a wrap that asks behind its tool finds the result again: the tool is not e
     'audit "sent" ["yes","yes"]',
   ])
   expect(textsOf(result)).toEqual(['Go', 'sent', 'Done'])
+})
+
+test('a wrap that asks what to do about a time limit finds that again: the tool is not executed twice (L7, L8, I10)', async () => {
+  const send = tool({
+    name: 'send',
+    description: 's',
+    input: anything,
+    timeout: 100,
+    async execute(_, { attempt, signal }) {
+      did.push(`send ${attempt}`)
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    },
+  })
+  const supervise: Middleware = {
+    name: 'supervise',
+    async *wrapToolCall(call, next, run) {
+      try {
+        return yield* next(call)
+      } catch (error) {
+        did.push(`${error instanceof ToolTimeoutError && error.timeout} ${JSON.stringify(run.answers)}`)
+        if (run.answers.length === 0) throw interrupt('it may have been sent; and now?')
+        throw error
+      }
+    },
+  }
+  const { agent } = agentOf([respond(call('send')), respond(say('Done'))], { tools: [send], middleware: [supervise] })
+  const first = await played(agent.stream('Go'))
+  const { result } = await played(agent.resume(checkpointOf(first.result), answersTo(first.result, 'leave it')))
+  expect(did).toEqual(['send 1', '100 []', '100 ["leave it"]'])
+  expect(textsOf(result)).toEqual(['Go', new ToolTimeoutError('send', 100).message, 'Done'])
 })
 
 test('a wrapAgent that asks behind the answer finds it again, without a model call, hook or gate (L8, L11)', async () => {

@@ -2,14 +2,13 @@
 
 import { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
-import type { Execution } from '../execution/execution.ts'
+import { answersAbort, type Execution } from '../execution/execution.ts'
 import { set } from '../telemetry/attributes.ts'
 import { failureOf, typeOf } from '../telemetry/error-type.ts'
 import { setError, setFailed } from '../telemetry/exception.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type Outcome, outcomeOf } from '../telemetry/outcome.ts'
 import { endSpan } from '../telemetry/spans.ts'
-import { ToolTimeoutError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
 
 /**
@@ -75,9 +74,8 @@ function endExecution(
   return outcome
 }
 
-/** What a tool throws once we have aborted it answers the abort. */
 function failureIn({ error, aborted }: Execution): string | undefined {
-  return aborted && !(error instanceof ToolTimeoutError) ? undefined : failureOf(error, typeOf)
+  return answersAbort(error, aborted ?? false) ? undefined : failureOf(error, typeOf)
 }
 
 /** Seconds from the start of an early one to the end of the model's stream, if that stood with its call. */

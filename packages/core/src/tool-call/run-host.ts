@@ -8,7 +8,7 @@ import { Interrupt } from '../interrupt/interrupt.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
-import { UnknownToolError } from '../tool-errors.ts'
+import { ToolTimeoutError, UnknownToolError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
 import { textMessage } from './tool-message.ts'
 import { resultMessage } from './tool-output.ts'
@@ -32,11 +32,11 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     save: run.saver.isOn ? () => run.saver.now() : undefined,
     known() {
       const known = entry.record.again()
-      return known && (() => again(known))
+      return known && (() => again(known, call.name))
     },
     came(outcome) {
       if ('result' in outcome) entry.record.add({ message: outcome.result })
-      else if (!(outcome.error instanceof AgentError)) entry.record.add({ error: messageOf(outcome.error) })
+      else if (!(outcome.error instanceof AgentError)) entry.record.add(thrown(outcome.error, call.name))
     },
     threw(error) {
       if (error instanceof Interrupt && !entry.asks(error)) entry.asking = { interrupt: error }
@@ -48,9 +48,14 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
   }
 }
 
-function again(known: SavedOutcome): ToolMessage {
-  if ('error' in known) throw new Error(known.error)
-  return known.message
+function thrown(error: unknown, tool: string): SavedOutcome {
+  const isLimit = error instanceof ToolTimeoutError && error.tool === tool
+  return { error: messageOf(error), ...(isLimit && { timeout: error.timeout }) }
+}
+
+function again(known: SavedOutcome, tool: string): ToolMessage {
+  if ('message' in known) return known.message
+  throw known.timeout === undefined ? new Error(known.error) : new ToolTimeoutError(tool, known.timeout)
 }
 
 async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {
