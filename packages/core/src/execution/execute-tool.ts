@@ -12,7 +12,8 @@ import { type OpenSpan, startToolSpan } from '../telemetry/spans.ts'
 import { traced } from '../telemetry/traced.ts'
 import type { Progress } from '../tool.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
-import { answersAbort, type Execution } from './execution.ts'
+import type { Execution } from './execution.ts'
+import { Outcome } from './outcome.ts'
 import { type InSlot, runFunction } from './tool-function.ts'
 import type { Host } from './tool-host.ts'
 
@@ -40,11 +41,17 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
   const known = host.known()
   if (known) return known()
   const { slots, askedAt, provisional: early } = entry
-  const came = performance.now()
+  const asksSince = performance.now()
   const slot = await slots.take(entry, unstarted)
+  const queued = (performance.now() - asksSince) / 1000
+  const outcome = new Outcome(host, entry.signal, signal)
   let late: ReturnType<typeof timer>
   const left = () => {
-    if (!entry.signal.aborted) late = timer(host.grace, () => slots.free(slot))
+    if (entry.signal.aborted) return
+    late = timer(host.grace, () => {
+      outcome.over()
+      slots.free(slot)
+    })
   }
   // `AbortSignal.any` would leave a finalizer for each execution to the garbage collector.
   const follow = () => own.abort(entry.signal.reason)
@@ -53,23 +60,24 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
   if (entry.signal.aborted) follow()
   try {
     throwIfAborted(unstarted)
-    const result = yield* inSpan({ ...asked, slot, askedAt, early, queued: (performance.now() - came) / 1000 })
-    host.came({ result })
+    const result = yield* inSpan({ ...asked, slot, askedAt, early, queued }, outcome)
+    outcome.gave(result)
     return result
   } catch (error) {
-    if (!answersAbort(error, signal.aborted)) host.came({ error })
+    outcome.threw(error)
     if (error instanceof AgentError && !(error instanceof RunStop)) slots.keep(slot)
     throw error
   } finally {
     entry.signal.removeEventListener('abort', follow)
     signal.removeEventListener('abort', left)
     clearTimeout(late)
+    outcome.over()
     slots.free(slot)
   }
 }
 
 /** The span ends later, when the call is committed or discarded, but with the time at which the function settled. */
-function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
+function inSpan<Result>(place: InSlot<Result>, outcome: Outcome<Result>): Flow<Progress, Result> {
   const { host, entry, signal, early, queued } = place
   const { capture } = host
   let execution: Execution
@@ -79,6 +87,7 @@ function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
       const open = startSpan(place, attempt)
       execution = { open, early, capture, attempt, signal, started: open.started, queued, children: [] }
       entry.executions.push(execution)
+      outcome.execution = execution
       return open
     },
     make: () => runFunction(place, execution),

@@ -4,7 +4,6 @@ import type { CaptureContent } from '../telemetry/content.ts'
 import type { OpenSpan } from '../telemetry/spans.ts'
 import type { Effect } from '../tool.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
-import { ToolTimeoutError } from '../tool-errors.ts'
 
 export interface Execution {
   readonly open: OpenSpan
@@ -22,6 +21,8 @@ export interface Execution {
   queued: number
   /** Known once its input is checked. */
   effect?: Effect
+  /** Its function was called: from then on it may have happened. */
+  entered?: boolean
   /** The calls its function made. */
   readonly children: CallEntry[]
   /** Of the call's first: seconds from the evidence for it to the function. */
@@ -33,11 +34,6 @@ export interface Execution {
   aborted?: boolean
   /** Its time was over, and it went on beyond its grace time. */
   abandoned?: boolean
-}
-
-/** Whether what an execution threw answers its abort: all does, once its signal has aborted, but the error of its own time limit. */
-export function answersAbort(error: unknown, aborted: boolean): boolean {
-  return aborted && !(error instanceof ToolTimeoutError)
 }
 
 /** The span of a wrap that answered a call itself, and when. */

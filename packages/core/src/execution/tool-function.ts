@@ -95,6 +95,7 @@ async function mayEnter<Result>(place: InSlot<Result>, execution: Execution, doe
 }
 
 function entered<Result>({ entry, askedAt }: InSlot<Result>, execution: Execution): void {
+  execution.entered = true
   if (execution.attempt === 1) execution.lag = (performance.now() - askedAt) / 1000
   entry.status.begin()
 }

@@ -31,7 +31,7 @@ export interface Host<Result> {
   readonly save: (() => Promise<void>) | undefined
   /** What an execution of a run before this one came to, given or thrown: it is not made again (L8). */
   known(): (() => Result) | undefined
-  /** What this one came to, unless it was aborted. */
+  /** What this one came to, unless its call was aborted. */
   came(outcome: { readonly result: Result } | { readonly error: unknown }): void
   /** What the function threw. */
   threw(error: unknown): void

@@ -13,6 +13,7 @@ import {
   type Middleware,
   ModelError,
   map,
+  messageOf,
   type Run,
   type Tool,
   ToolTimeoutError,
@@ -333,6 +334,46 @@ test('a wrap that asks what to do about a time limit finds that again: the tool 
   expect(did).toEqual(['send 1', '100 []', '100 ["leave it"]'])
   expect(textsOf(result)).toEqual(['Go', new ToolTimeoutError('send', 100).message, 'Done'])
 })
+
+test.each(['heeds its signal', 'heeds nothing', 'is at a yield'])(
+  'a wrap that leaves its tool and asks finds that it was cut off: one that %s is not executed twice (L7, L8, C15)',
+  async (how) => {
+    const send = tool({
+      name: 'send',
+      description: 's',
+      input: anything,
+      async *execute(_, { attempt, signal }) {
+        did.push(`send ${attempt}`)
+        if (how === 'is at a yield') yield { message: 'sending' }
+        const heed = how === 'heeds its signal' ? signal : undefined
+        await new Promise((_, reject) => heed?.addEventListener('abort', () => reject(heed.reason)))
+      },
+    })
+    const impatient: Middleware = {
+      name: 'impatient',
+      async *wrapToolCall(call, next, run) {
+        const flow = next(call)
+        const late = new Promise((resolve) => setTimeout(resolve, 100))
+        try {
+          const step = flow.next()
+          step.catch(() => undefined)
+          await Promise.race([step, late])
+        } catch (error) {
+          did.push(`${messageOf(error)} ${JSON.stringify(run.answers)}`)
+        }
+        if (run.answers.length === 0) throw interrupt('it may have been sent; and now?')
+        return { role: 'tool', callId: call.id, name: call.name, content: [] }
+      },
+    }
+    const { agent } = agentOf([respond(call('send')), respond(say('Done'))], { tools: [send], middleware: [impatient] })
+    const first = await played(agent.stream('Go'))
+    await played(agent.resume(checkpointOf(first.result), answersTo(first.result, 'leave it')))
+    expect(did).toEqual([
+      'send 1',
+      'The call was cut off before its result was known: its effect may have happened. ["leave it"]',
+    ])
+  },
+)
 
 test('a wrapAgent that asks behind the answer finds it again, without a model call, hook or gate (L8, L11)', async () => {
   const sign: Middleware = {

@@ -2,7 +2,8 @@
 
 import { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
-import { answersAbort, type Execution } from '../execution/execution.ts'
+import type { Execution } from '../execution/execution.ts'
+import { answersAbort } from '../execution/outcome.ts'
 import { set } from '../telemetry/attributes.ts'
 import { failureOf, typeOf } from '../telemetry/error-type.ts'
 import { setError, setFailed } from '../telemetry/exception.ts'

@@ -1,0 +1,48 @@
+/** What an execution came to, told once: a wrap that is entered again after a resume gets it again (L8). */
+
+import { ToolTimeoutError } from '../tool-errors.ts'
+import type { Execution } from './execution.ts'
+import type { Host } from './tool-host.ts'
+
+/** Of one that the wrap that asked has left. */
+const CUT_OFF = 'The call was cut off before its result was known: its effect may have happened.'
+
+export class Outcome<Result> {
+  /** Set when it begins. */
+  execution: Execution | undefined
+  readonly #host: Host<Result>
+  /** The call's: if that aborts, it is the call that was cut off. */
+  readonly #call: AbortSignal
+  /** The execution's. */
+  readonly #own: AbortSignal
+  #isTold = false
+
+  constructor(host: Host<Result>, call: AbortSignal, own: AbortSignal) {
+    this.#host = host
+    this.#call = call
+    this.#own = own
+  }
+
+  gave(result: Result): void {
+    this.#tell({ result })
+  }
+
+  threw(error: unknown): void {
+    if (!answersAbort(error, this.#own.aborted)) this.#tell({ error })
+  }
+
+  /** Nobody waits for it any more. If it had not come to anything by then, and its wrap has left it, it may have happened. */
+  over(): void {
+    if (this.#own.aborted && !this.#call.aborted && this.execution?.entered) this.#tell({ error: new Error(CUT_OFF) })
+  }
+
+  #tell(outcome: Parameters<Host<Result>['came']>[0]): void {
+    if (!this.#isTold) this.#host.came(outcome)
+    this.#isTold = true
+  }
+}
+
+/** Whether what an execution threw answers its abort: all does, once its signal has aborted, but the error of its own time limit. */
+export function answersAbort(error: unknown, aborted: boolean): boolean {
+  return aborted && !(error instanceof ToolTimeoutError)
+}
