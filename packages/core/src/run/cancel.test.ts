@@ -8,6 +8,7 @@ import {
   type AgentResult,
   type CancelMode,
   type Checkpoint,
+  CheckpointStoreError,
   createAgent,
   type Effect,
   interrupt,
@@ -603,6 +604,27 @@ test('a limit that passes while a run is stopping now says nothing more, and one
   expect((await over.run.result).status).toBe('cancelled')
   expect(vi.getTimerCount()).toBe(0)
 })
+
+test.each(['by a time limit', 'by a call'])(
+  'a run that holds what JSON cannot is stopped all the same, %s, and fails with why (K4, K9, L16)',
+  async (how) => {
+    const tools = [work('slow', 500)]
+    const input: Message[] = [
+      { role: 'user', content: [{ type: 'text', text: 'Go', providerMetadata: { p: { big: 1n } } }] },
+    ]
+    const run = createAgent({ model: modelOf([respond(...named('slow'))]), tools }).stream(input)
+    const reading = collect(run)
+    await at(100)
+    const cancelling = run.cancel(how === 'by a call' ? {} : { at: 'after-tools', escalateAfter: 10 })
+    await at(10)
+    expect(await Promise.allSettled([cancelling, run.result])).toMatchObject([
+      { status: 'fulfilled', value: { status: 'ended' } },
+      { status: 'rejected', reason: { name: 'CheckpointStoreError', operation: 'take' } },
+    ])
+    expect((await reading).error).toBeInstanceOf(CheckpointStoreError)
+    expect(log).toEqual(['slow 1 slow'])
+  },
+)
 
 test('options that make no sense are refused, and stop nothing (K9)', async () => {
   const started = start([answer])

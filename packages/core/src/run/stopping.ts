@@ -1,5 +1,6 @@
 /** How a run is stopped at once, by an abort or a cancel: why, and how long what it has at work is still waited for. */
 
+import type { CheckpointStoreError } from '../checkpoint/checkpoint-errors.ts'
 import { checkpointOf } from '../checkpoint/snapshot.ts'
 import { type AgentError, RunAbortedError, RunStop } from '../errors.ts'
 import type { CancelMode } from './cancel.ts'
@@ -65,12 +66,22 @@ export class Stopping {
     if (!isReady || over) return
     background.wake()
     if (mode === 'now') {
-      this.#run.checkpoint ??= checkpointOf(this.#run, 'cancelled')
-      this.stop(cancel.error)
+      this.stop(this.#keepForResume() ?? cancel.error)
       return
     }
     request.cancelled()
     innerRuns.cancel(mode)
+  }
+
+  /** Takes the checkpoint, before anything is torn down. Gives why not, if the run cannot be saved: nothing goes on from there then. */
+  #keepForResume(): AgentError | undefined {
+    try {
+      this.#run.checkpoint ??= checkpointOf(this.#run, 'cancelled')
+      return undefined
+    } catch (error) {
+      // Told by the run's result: a time limit that makes a cancel `now` has nobody to throw to.
+      return error as CheckpointStoreError
+    }
   }
 
   /** Milliseconds that what it has at work is still waited for. */
