@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { early } from '../../test/early-calls.ts'
 import { unhandledRejections } from '../../test/rejections.ts'
 import {
   type AgentEvent,
@@ -712,6 +713,50 @@ test.each(['now', 'after-model', 'after-tools'] as const)(
     expect(briefly(events).filter((line) => line.startsWith('tool-end'))).toEqual(['tool-end stubborn'])
   },
 )
+
+test('what a cancel leaves to the resume is undone when an abort wins over it (K11, H23)', async () => {
+  const hold = tool({
+    name: 'hold',
+    description: 'hold',
+    input: z.object({}),
+    effect: 'reversible',
+    execute: () => void log.push('held'),
+    compensate: () => void log.push('undone'),
+  })
+  const stubborn = toolOf('stubborn', 'read', () => new Promise((resolve) => setTimeout(resolve, 500)))
+  const response = respond(...named('stubborn', 'hold'), wait(1_000))
+  const started = start([response], { tools: [stubborn, hold], middleware: [early] })
+  await at(100)
+  void started.run.cancel()
+  await at(100)
+  expect(log).toEqual(['held'])
+  started.controller.abort()
+  const { error } = await ended(started)
+  expect(error).toBeInstanceOf(RunAbortedError)
+  expect(log).toEqual(['held', 'undone'])
+})
+
+test('an abort whose listener cancels undoes what it discards, as any abort does (K11, H23)', async () => {
+  const hold = tool({
+    name: 'hold',
+    description: 'hold',
+    input: z.object({}),
+    effect: 'reversible',
+    execute: () => void log.push('held'),
+    compensate: () => void log.push('undone'),
+  })
+  const response = respond(...named('hold'), wait(1_000))
+  const cancelling: Middleware = {
+    name: 'cancelling',
+    beforeModel: (_, run) => run.signal.addEventListener('abort', () => void started.run.cancel()),
+  }
+  const started = start([response], { tools: [hold], middleware: [cancelling, early] })
+  await at(100)
+  started.controller.abort()
+  const { error } = await ended(started)
+  expect(error).toBeInstanceOf(RunAbortedError)
+  expect(log).toEqual(['held', 'undone'])
+})
 
 test('a cancel during an abort changes nothing (K11)', async () => {
   const stubborn = toolOf('stubborn', 'read', () => sleep(700))

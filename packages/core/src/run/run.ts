@@ -161,9 +161,10 @@ export class RunState {
     return this.#nesting === undefined
   }
 
-  /** Whether it is cancelled at once, or a run that it is inside of is. */
+  /** Whether it is cancelled at once, or a run that it is inside of is: a resume goes on from there, unless an abort has won (K11). */
   get isCancelledNow(): boolean {
-    return this.cancel.mode === 'now' || (this.#nesting?.run.isCancelledNow ?? false)
+    const isOwn = this.cancel.mode === 'now' && !this.stopping.failure
+    return isOwn || (this.#nesting?.run.isCancelledNow ?? false)
   }
 
   /** How many runs it is inside of. */

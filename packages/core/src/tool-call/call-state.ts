@@ -140,4 +140,11 @@ export class Fate {
   keep(stop: RunStop | undefined): void {
     if (this.isProvisional) this.#kept = stop
   }
+
+  /** Its checkpoint has come to nothing. Gives whether a resume was to decide. */
+  forsake(): boolean {
+    const wasKept = this.#kept !== undefined
+    this.#kept = undefined
+    return wasKept
+  }
 }

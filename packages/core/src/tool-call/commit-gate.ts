@@ -64,6 +64,20 @@ export class CommitGate {
     for (const entry of entries) if (isWhole(entry)) entry.fate.keep(stop)
     const stay = stop && !this.#run.signal.aborted ? entries.filter(({ message }) => message) : []
     this.discardAll('run_aborted', new Set(stay), !stop)
+    if (!stop) this.#forsakeKept()
+  }
+
+  /** An abort has won over the cancel that let go of them: no resume decides on them any more (K11, H23). */
+  #forsakeKept(): void {
+    for (const entry of this.#ledger.entries()) {
+      if (!entry.fate.forsake() || entry.course.isAsleep) continue
+      if (!entry.maker) this.counts.discarded++
+      this.#atWork.keep(entry.promise.catch(() => undefined).then(() => this.#undo(entry)))
+    }
+  }
+
+  #undo(entry: CallEntry): Promise<boolean | undefined> {
+    return compensate(this.#run, entry, this.#atWork.abandoned.includes(entry.id))
   }
 
   /** Lets go of all provisional calls but these. */
@@ -88,9 +102,7 @@ export class CommitGate {
     // Nobody sees what it reads.
     if (entry.keys) entry.keys = { ...entry.keys, reads: NO_KEYS.reads }
     entry.slots.changed(entry)
-    const isAbandoned = () => this.#atWork.abandoned.includes(entry.id)
-    const undone = async () => (undo ? await compensate(this.#run, entry, isAbandoned()) : undefined)
-    const ended = async () => endSpans(entry, this.#run.metrics, await undone())
+    const ended = async () => endSpans(entry, this.#run.metrics, undo ? await this.#undo(entry) : undefined)
     this.#atWork.keep(entry.promise.catch(() => undefined).then(ended))
   }
 
