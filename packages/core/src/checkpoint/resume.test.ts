@@ -451,6 +451,20 @@ test('a run that somebody else has resumed in the meantime stops (L19, L14)', as
   expect(did).not.toContain('send 1')
 })
 
+test('a run that somebody else has resumed undoes none of its early calls: they are in what that one goes on from (L19, H23)', async () => {
+  const checkpoints = memoryStore()
+  const responses = (ms: number) => [respond(call('hold'), wait(ms), say('late')), respond(say('Done'))]
+  const first = agentOf(responses(500), { checkpoints, middleware: [early] }).agent.stream('Go')
+  const reading = collect(first)
+  await vi.advanceTimersByTimeAsync(50)
+  const second = collect(agentOf(responses(20), { checkpoints, middleware: [early] }).agent.resume(first.id))
+  await vi.runAllTimersAsync()
+  expect((await reading).error).toBeInstanceOf(CheckpointConflictError)
+  const { result } = await second
+  expect(result && textsOf(result)).toEqual(['Go', 'late', 'hold done', 'Done'])
+  expect(did).toEqual(['hold 1'])
+})
+
 test('a completed run gives its result again, without any call (L19)', async () => {
   const checkpoints = memoryStore()
   const noting: Middleware = { name: 'noting', beforeAgent: () => void did.push('beforeAgent') }

@@ -57,14 +57,15 @@ export class CommitGate {
 
   /**
    * The run stops, with `stop` if it goes on after a resume: what is undecided stays so in its checkpoint, though the reader is told
-   * that it is discarded. What has settled when the response is not lost is not let go of at all (O8, O9).
+   * that it is discarded. What has settled when the response is not lost is not let go of at all (O8, O9). `undo`: whether what it
+   * lets go of is nobody else's.
    */
-  stop(stop: RunStop | undefined): void {
+  stop(stop: RunStop | undefined, undo: boolean): void {
     const entries = this.#ledger.entries()
     for (const entry of entries) if (isWhole(entry)) entry.fate.keep(stop)
     const stay = stop && !this.#run.signal.aborted ? entries.filter(({ message }) => message) : []
-    this.discardAll('run_aborted', new Set(stay), !stop)
-    if (!stop) this.#forsakeKept()
+    this.discardAll('run_aborted', new Set(stay), undo)
+    if (undo) this.#forsakeKept()
   }
 
   /** An abort has won over the cancel that let go of them: no resume decides on them any more (K11, H23). */

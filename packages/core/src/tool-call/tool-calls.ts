@@ -6,6 +6,7 @@
  * joins it.
  */
 
+import { CheckpointConflictError } from '../checkpoint/checkpoint-errors.ts'
 import { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import type { Interrupt } from '../interrupt/interrupt.ts'
@@ -141,7 +142,9 @@ export class ToolCalls {
   abort(reason: unknown): void {
     this.#askers.open = false
     this.#warmUps.drop(new Error('the run is over'))
-    this.#gate.stop(this.#stopFor(reason))
+    const stop = this.#stopFor(reason)
+    // Whoever has saved this run since has its calls, and decides on them.
+    this.#gate.stop(stop, !stop && !(reason instanceof CheckpointConflictError))
     this.slots.advance()
     for (const entry of this.#ledger.entries()) entry.abort(reason, this.#run.config.grace)
   }
