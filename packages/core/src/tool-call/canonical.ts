@@ -3,9 +3,11 @@
 import { hash } from '../hash.ts'
 import type { ToolCall } from '../message.ts'
 
-/** JSON with sorted keys, without members that are undefined. A value JSON cannot hold counts as `null`. */
+/** JSON with sorted keys, without members that are undefined. A value JSON cannot hold counts as `null`, but for numbers beyond its range. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  // As which `1e400` is read.
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return String(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   const members = Object.entries(value).filter(([, member]) => member !== undefined)
   members.sort(([a], [b]) => (a < b ? -1 : 1))

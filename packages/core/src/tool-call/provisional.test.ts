@@ -271,6 +271,25 @@ test('a call the next attempt does not repeat is discarded when that has stood (
   ])
 })
 
+test('a number beyond the range of numbers is not the null that JSON would write for it: the call is another (H22)', async () => {
+  const given: unknown[] = []
+  const weigh = tool({
+    name: 'weigh',
+    description: 'Weighs',
+    effect: 'read',
+    input: z.record(z.string(), z.unknown()),
+    execute: ({ grams }) => void given.push(grams),
+  })
+  const model = scriptedModel([
+    respond(call('weigh', '{"grams":1e400}', { id: 'a' }), wait(10), fail()),
+    respond(call('weigh', '{"grams":null}', { id: 'b' })),
+    respond(say('Done')),
+  ])
+  const events = await eventsOf({ model, tools: [weigh], middleware: [askAgain, early] })
+  expect(given).toEqual([Number.POSITIVE_INFINITY, null])
+  expect(ofCalls(events)).toEqual(expect.arrayContaining(['tool-discarded a call_withdrawn', 'tool-end b']))
+})
+
 test('no event of a call comes before the one that announced it, though a wrap holds that back (B7)', async () => {
   const holding: Middleware = {
     name: 'holding',
