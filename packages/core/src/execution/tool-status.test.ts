@@ -205,6 +205,28 @@ test('a call is forgotten when 1,000 more have ended (I6)', async () => {
   expect(run.toolStatus('c1000')).toEqual({ state: 'ok', startedAt: EPOCH, endedAt: EPOCH })
 })
 
+test('work in the background is remembered from its end on, however many calls ended before that (I6, I15)', async () => {
+  const input = z.object({})
+  const quick = tool({ name: 'quick', description: 'Q', input, execute: () => 'done' })
+  const build = tool({
+    name: 'build',
+    description: 'B',
+    input,
+    background: true,
+    execute: () => new Promise((resolve) => setTimeout(resolve, 100, 'built')),
+  })
+  const calls = Array.from({ length: 1_000 }, () => call('quick'))
+  const model = scriptedModel([
+    respond(call('build', {}, { id: 'b' }), ...calls),
+    respond(say('Soon.')),
+    respond(say('Done.')),
+  ])
+  const run = createAgent({ model, tools: [quick, build] }).stream('Go')
+  await vi.runAllTimersAsync()
+  await run.result
+  expect(run.toolStatus('b')).toEqual({ state: 'ok', startedAt: EPOCH, endedAt: EPOCH + 100 })
+})
+
 test('whoever makes a call is told, and can ask how it is doing for ever; whoever joins it is not (I6, A23)', async () => {
   const model = scriptedModel([respond(call('download', {}, { id: 'a' })), respond(say('Done.'))])
   const told: [string, () => ToolStatus][] = []

@@ -2,7 +2,6 @@
 
 import { checkedInput } from '../execution/checked-input.ts'
 import { executeTool } from '../execution/execute-tool.ts'
-import { endState } from '../execution/tool-status.ts'
 import { drive } from '../flow/flow.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
@@ -33,7 +32,7 @@ export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMes
   const result = await workOf(run, entry)
   const message = freeze(result.message)
   entry.settle({ ...result, message })
-  entry.status.end(endState(entry, !message.isError))
+  run.calls.ended(entry, !message.isError)
   endSpans(entry, run.metrics)
   return message
 }

@@ -65,7 +65,12 @@ export class CallsAtWork {
     if (entry.isAbandoned) this.abandoned.push(entry.id)
     entry.settle(end)
     const { message } = end
-    entry.status.end(endState(entry, message !== undefined && !message.isError), this.#ended.next())
+    this.ended(entry, message !== undefined && !message.isError)
+  }
+
+  /** How a call has ended is told from now on, as long as it is {@link remembered}. */
+  ended(entry: CallEntry, ok: boolean): void {
+    entry.status.end(endState(entry, ok), this.#ended.next())
   }
 
   /** A call that was made is over, and the reader is told. */

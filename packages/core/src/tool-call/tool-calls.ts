@@ -159,6 +159,11 @@ export class ToolCalls {
     for (const entry of this.#ledger.entries()) endSpans(entry, this.#run.metrics)
   }
 
+  /** A call is over, or the work behind one. */
+  ended(entry: CallEntry, ok: boolean): void {
+    this.#atWork.ended(entry, ok)
+  }
+
   /** A call that a run before this one has made. */
   add(entry: CallEntry): void {
     this.#ledger.add(entry)
