@@ -2,6 +2,7 @@
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { ConfigError, messageOf } from './errors.ts'
+import { unheard } from './flow/unheard.ts'
 import type { ContentPart, Json } from './message.ts'
 import type { Run } from './middleware.ts'
 import type { ToolDefinition } from './model.ts'
@@ -163,7 +164,7 @@ export function isEffect(value: unknown): value is Effect {
  * tool's own function throws.
  */
 export function effectOf(tool: Tool, input: unknown): Effect {
-  const effect = typeof tool.effect === 'function' ? tool.effect(input) : (tool.effect ?? 'external')
+  const effect = typeof tool.effect === 'function' ? unheard(tool.effect(input)) : (tool.effect ?? 'external')
   const known = isEffect(effect) && (effect !== 'reversible' || tool.compensate !== undefined)
   return known ? effect : 'external'
 }

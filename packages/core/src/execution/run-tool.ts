@@ -3,6 +3,7 @@
 import { context } from '@opentelemetry/api'
 import { ConfigError } from '../errors.ts'
 import { drive } from '../flow/flow.ts'
+import { unheard } from '../flow/unheard.ts'
 import { isRecord } from '../json.ts'
 import type { ToolCall } from '../message.ts'
 import { checkSignal, checkTime } from '../option-checks.ts'
@@ -64,10 +65,8 @@ export function runTool<Input, Output>(
   const { grace = 1_000 } = options
   const entry = entryOf(tool, input)
   const latest = new Latest<Progress>()
-  const result = work<Output>(tool, entry, { ...options, grace }, (progress) =>
-    latest.set(entry.status.report(progress)),
-  ).finally(() => latest.end())
-  result.catch(() => undefined)
+  const report = (progress: Progress) => latest.set(entry.status.report(progress))
+  const result = unheard(work<Output>(tool, entry, { ...options, grace }, report).finally(() => latest.end()))
   return {
     callId: entry.id,
     progress: latest,

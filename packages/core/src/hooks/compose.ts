@@ -5,6 +5,7 @@ import { AgentError, MiddlewareError, messageOf } from '../errors.ts'
 import { close, type Flow } from '../flow/flow.ts'
 import { within } from '../flow/grace.ts'
 import { LazyController } from '../flow/lazy-controller.ts'
+import { unheard } from '../flow/unheard.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
 import type { Middleware, Run } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
@@ -97,7 +98,7 @@ function layer<Request, Event extends Typed, Result>(
         const flow = wrap(request, next, view)
         if (isFlow(flow)) return flow
         // What an async function throws later would be nobody's.
-        Promise.resolve(flow).catch(() => undefined)
+        unheard(flow)
         throw new MiddlewareError(name, kind.hook, `the wrap gave back no flow; make it \`async *${kind.hook}(…)\``)
       },
       event: (event) => {

@@ -2,6 +2,7 @@
 
 import { RunAbortedError } from '../errors.ts'
 import { within } from '../flow/grace.ts'
+import { unheard } from '../flow/unheard.ts'
 import type { AssistantMessage } from '../message.ts'
 import type { SideRequest } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
@@ -26,7 +27,7 @@ export class SideCalls {
 
   /** {@link Run.callModel}. Whoever does not wait for it need not handle what it throws. */
   call(request: SideRequest, actor: Actor, signal: AbortSignal): Promise<AssistantMessage> {
-    if (this.#over && !this.#isDetached(actor)) return Promise.reject(this.#over)
+    if (this.#over && !this.#isDetached(actor)) return unheard(Promise.reject(this.#over))
     const controller = new AbortController()
     const stop = AbortSignal.any([signal, controller.signal])
     const message = callModelOnSide(this.#run, actor.context, stop, request)

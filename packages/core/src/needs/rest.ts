@@ -1,6 +1,7 @@
 /** What a call that has started with the members its tool needs still waits for: its whole input (H31, H32). */
 
 import { checkedInput } from '../execution/checked-input.ts'
+import { unheard } from '../flow/unheard.ts'
 import type { ToolCall } from '../message.ts'
 import type { Tool } from '../tool.ts'
 import { sameInput } from '../tool-call/canonical.ts'
@@ -86,6 +87,5 @@ function coming<T>(): Coming<T> {
   const promise = new Promise<T>((...settle) => {
     ;[resolve, reject] = settle
   })
-  promise.catch(() => undefined)
-  return { promise, resolve, reject }
+  return { promise: unheard(promise), resolve, reject }
 }

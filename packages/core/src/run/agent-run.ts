@@ -7,6 +7,7 @@ import { RunAbortedError } from '../errors.ts'
 import type { AgentEvent, PathPart } from '../events.ts'
 import type { ToolStatus } from '../execution/tool-status.ts'
 import { EventBuffer } from '../flow/event-buffer.ts'
+import { unheard } from '../flow/unheard.ts'
 import type { Message, UserMessage } from '../message.ts'
 import type { AgentResult } from '../result.ts'
 import { metricsOf } from '../telemetry/metrics.ts'
@@ -85,24 +86,26 @@ export function startRun(
   const { run, span } = openRun(config, beginning, options, nesting, show)
   let ended = false
   // What the run does beside its hooks, models and tools, as to save itself, nests under its span, too.
-  const result = context.with(span.context, wholeRun, undefined, run, beginning, options).then(
-    (result) => {
-      ended = true
-      closeSpan(run, span, undefined, result)
-      const dropped = buffer?.dropped ?? 0
-      const event: AgentEvent = { runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) }
-      nesting?.show(event)
-      buffer?.end({ event })
-      return result
-    },
-    (error: unknown) => {
-      ended = true
-      closeSpan(run, span, error)
-      buffer?.end({ error })
-      throw error
-    },
+  const running = context.with(span.context, wholeRun, undefined, run, beginning, options)
+  const result = unheard(
+    running.then(
+      (result) => {
+        ended = true
+        closeSpan(run, span, undefined, result)
+        const dropped = buffer?.dropped ?? 0
+        const event: AgentEvent = { runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) }
+        nesting?.show(event)
+        buffer?.end({ event })
+        return result
+      },
+      (error: unknown) => {
+        ended = true
+        closeSpan(run, span, error)
+        buffer?.end({ error })
+        throw error
+      },
+    ),
   )
-  result.catch(() => undefined)
   return {
     id: run.id,
     result,

@@ -3,6 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { CheckpointMismatchError } from '../checkpoint/checkpoint-errors.ts'
 import { ConfigError } from '../errors.ts'
+import { unheard } from '../flow/unheard.ts'
 import { asJson, isRecord } from '../json.ts'
 import type { Json } from '../message.ts'
 import type { Run } from '../middleware.ts'
@@ -91,13 +92,13 @@ function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Va
 
 /** One that checks with a promise is refused where a value is set. */
 function checkInitial<Value>({ key, schema, initial }: CellOptions<Value>): void {
-  const result = schema['~standard'].validate(initial)
-  if (result instanceof Promise) result.catch(() => undefined)
-  else if (result.issues) throw new ConfigError('initial', `the schema of "${key}" refuses it: ${problemOf(result)}`)
+  const result = unheard(schema['~standard'].validate(initial))
+  if (!(result instanceof Promise) && result.issues)
+    throw new ConfigError('initial', `the schema of "${key}" refuses it: ${problemOf(result)}`)
 }
 
 function checked<Value>({ key, schema }: CellOptions<Value>, value: unknown, refused: (why: string) => Error): Value {
-  const result = schema['~standard'].validate(value)
+  const result = unheard(schema['~standard'].validate(value))
   if (result instanceof Promise) throw new TypeError(`${key}: its schema must check at once, without a promise`)
   if (result.issues) throw refused(problemOf(result))
   return result.value

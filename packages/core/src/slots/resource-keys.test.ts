@@ -2,8 +2,11 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
+import { unhandledRejections } from '../../test/rejections.ts'
 import { AgentError, createAgent, interrupt, type Middleware, type Tool, type ToolContext, tool } from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
+
+unhandledRejections()
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -215,6 +218,11 @@ test.for([
   ],
   ['gives no list', () => 'file:a' as never, 'resource keys must be a list of strings'],
   ['gives a promise', () => Promise.resolve(['a']) as never, 'resource keys must be a list of strings'],
+  [
+    'gives a promise that rejects',
+    () => Promise.reject(new Error('nobody hears it')) as never,
+    'resource keys must be a list of strings',
+  ],
   ['gives a list of something else', () => ['a', 1] as never, 'resource keys must be a list of strings'],
 ] as const)(
   'a tool whose reads or writes %s has external calls without keys, with a warning (H4)',
@@ -228,6 +236,13 @@ test.for([
     }
   },
 )
+
+test('an effect that is a promise counts as external, and nobody need hear what it rejects with (H4)', async () => {
+  const { log, tools } = workshop({ effect: () => Promise.reject(new Error('nobody hears it')) as never })
+  const { text } = await run([at('w1', {})], tools)
+  expect(log).toEqual(['0 start w1', '10 end w1'])
+  expect(text).toBe('done')
+})
 
 test('a call aborted while it waits for its key never starts, and says so (H14, K14)', async () => {
   const { log, tools } = workshop()

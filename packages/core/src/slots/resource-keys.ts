@@ -1,5 +1,6 @@
 /** What calls touch, by name: of calls that name the same key readers overlap and a writer runs alone, in call order (H14). */
 
+import { unheard } from '../flow/unheard.ts'
 import type { Tool } from '../tool.ts'
 
 export interface ResourceKeys {
@@ -47,6 +48,7 @@ export function allKeys(one: ResourceKeys, other: ResourceKeys): ResourceKeys {
 
 function listed(keys: unknown): ReadonlySet<string> {
   if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'string')) {
+    unheard(keys)
     throw new TypeError('resource keys must be a list of strings')
   }
   return new Set(keys)

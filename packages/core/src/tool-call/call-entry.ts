@@ -8,6 +8,7 @@ import type { DiscardCause } from '../events.ts'
 import type { Answer, Execution } from '../execution/execution.ts'
 import { Patience } from '../execution/patience.ts'
 import { CallStatus } from '../execution/tool-status.ts'
+import { unheard } from '../flow/unheard.ts'
 import type { Place } from '../interrupt/address.ts'
 import type { Interrupt } from '../interrupt/interrupt.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
@@ -233,8 +234,7 @@ export class CallEntry implements Ticket {
   /** It stays open, as a checkpoint says: its question has no answer yet. */
   stayOpen(stopped: RunStop): void {
     this.settle({ stopped })
-    this.promise = Promise.reject(stopped)
-    this.promise.catch(() => undefined)
+    this.promise = unheard(Promise.reject(stopped))
   }
 }
 

@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { early, startingEarly } from '../../test/early-calls.ts'
+import { unhandledRejections } from '../../test/rejections.ts'
 import {
   type AgentEvent,
   callsOf,
@@ -15,6 +16,8 @@ import {
   tool,
 } from '../index.ts'
 import { call, collect, respond, say, scriptedModel, wait } from '../testing.ts'
+
+unhandledRejections()
 
 afterEach(() => {
   vi.useRealTimers()
@@ -231,6 +234,32 @@ test('a call whose step is over is let go of, and its id still answers for it (A
   await createAgent({ model, tools: [note], middleware: [early] }).run('Go')
   expect(executed).toEqual(['x', 'y'])
   expect(asked).toEqual([false, 'ok', 'x', true, new ToolDiscardedError('x', 'call_withdrawn'), [false, false]])
+})
+
+test('what is done to a call when it has been made changes nothing of it (A23)', async () => {
+  const { note, asking } = setup()
+  const ask = asking(async (run) => {
+    const input = { text: 'before' }
+    const made = run.callTool(noteCall('x', input))
+    input.text = 'after'
+    return (await made).output
+  })
+  const model = scriptedModel([respond(call('ask')), respond(say('done'))])
+  const { events, result } = await collect(createAgent({ model, tools: [ask, note] }).stream('Go'))
+  expect(result?.messages[2]).toMatchObject({ output: 'noted before' })
+  expect(events.flatMap((event) => (event.type === 'tool-start' ? [event.call.input] : []))).toEqual([
+    {},
+    { text: 'before' },
+  ])
+})
+
+test('a call that cannot be made any more is refused, and nobody need hear of it (A23, K13)', async () => {
+  const { executed, note } = setup()
+  let kept: Run | undefined
+  const keep: Middleware = { name: 'keep', beforeAgent: (_, run) => void (kept = run) }
+  await createAgent({ model: scriptedModel([respond(say('done'))]), tools: [note], middleware: [keep] }).run('Go')
+  void kept?.callTool(noteCall('x', { text: 'a' }))
+  expect(executed).toEqual([])
 })
 
 test('a run that has ended starts no call any more (A23)', async () => {

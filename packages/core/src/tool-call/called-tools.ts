@@ -1,9 +1,11 @@
 /** What {@link Run.callTool} does: a call of the response that is coming, or one that a tool or wrap makes on the side. */
 
+import { unheard } from '../flow/unheard.ts'
 import { isRecord } from '../json.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import type { CallOptions } from '../middleware.ts'
 import type { NeedsStarts } from '../needs/needs-starts.ts'
+import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import type { Actor } from '../run/run-view.ts'
 import type { Slots } from '../slots/slots.ts'
@@ -32,17 +34,22 @@ export class CalledTools {
     this.#parts = parts
   }
 
-  /** The result of the call, which is made at most once. Never throws: it rejects. */
+  /** The result of the call, which is made at most once. Never throws: it rejects, and nobody need wait for it (K13). */
   call(written: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
     try {
       checkCall(written)
-      const call = resolveAliases(written, this.#parts.run.setup.tools)
+      const call = resolveAliases(this.#own(written), this.#parts.run.setup.tools)
       this.#checkOpen(actor)
       const { rest, ...others } = options
       return rest ? this.#onNeeds(call, rest, actor, others) : this.#called(call, actor, options)
     } catch (error) {
-      return Promise.reject(error)
+      return unheard(Promise.reject(error))
     }
+  }
+
+  /** What a response asks for is frozen. What somebody makes up is copied: nothing that is done to it later reaches the call. */
+  #own(call: ToolCall): ToolCall {
+    return this.#parts.askers.of(call.id) && Object.isFrozen(call) ? call : freeze(structuredClone(call))
   }
 
   #checkOpen({ execution, call }: Actor): void {
@@ -79,9 +86,7 @@ export class CalledTools {
     const mayStart = tool && asker && askers.mayStart(asker) && !actor.call
     const rest = mayStart ? needs.restOf(call, tool, asker) : undefined
     if (rest) needs.follow(starts.start(call, { actor, asker, options, rest }), rest, whole)
-    const made = (rest?.whole ?? whole).then((whole) => this.call(whole, actor, options))
-    made.catch(() => undefined)
-    return made
+    return unheard((rest?.whole ?? whole).then((whole) => this.call(whole, actor, options)))
   }
 }
 

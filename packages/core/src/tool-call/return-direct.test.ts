@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { unhandledRejections } from '../../test/rejections.ts'
 import { type ContentPart, createAgent, type Middleware, type Tool, tool } from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
+
+unhandledRejections()
 
 const text = (text: string): readonly ContentPart[] => [{ type: 'text', text }]
 
@@ -87,6 +90,29 @@ test('a returnDirect that throws does not count, and there is a warning (M6)', a
   expect(result).toMatchObject({ stopReason: 'answer', text: 'It is 1.' })
   expect(result.warnings).toEqual([{ code: 'return-direct-failed', message: 'get: no idea', source: 'core' }])
 })
+
+const promises: readonly (readonly [string, () => Promise<boolean>])[] = [
+  ['gives false', async () => false],
+  ['rejects', () => Promise.reject(new Error('no idea'))],
+]
+
+test.for(promises)(
+  'a returnDirect whose promise %s does not count, and there is a warning (M6)',
+  async ([, promising]) => {
+    // What JavaScript may pass.
+    const get = { ...direct('get', true), returnDirect: promising as never }
+    const model = scriptedModel([respond(call('get', { n: 1 })), respond(say('It is 1.'))])
+    const result = await createAgent({ model, tools: [get] }).run('Go')
+    expect(result).toMatchObject({ stopReason: 'answer', text: 'It is 1.' })
+    expect(result.warnings).toEqual([
+      {
+        code: 'return-direct-failed',
+        message: 'get: its returnDirect gave a promise, not true or false',
+        source: 'core',
+      },
+    ])
+  },
+)
 
 test('with a direct call among others all run and are answered (M7)', async () => {
   const model = scriptedModel([respond(call('plain', { n: 1 }), call('get', { n: 2 }), call('plain', { n: -3 }))])

@@ -1,6 +1,7 @@
 /** Tools whose result is the answer (M6). */
 
 import { messageOf } from '../errors.ts'
+import { unheard } from '../flow/unheard.ts'
 import type { ToolMessage } from '../message.ts'
 import type { RunState } from '../run/run.ts'
 
@@ -12,7 +13,9 @@ export function isDirect(run: RunState, { callId, isError, output }: ToolMessage
   if (typeof direct === 'boolean') return direct
   try {
     const done = entry?.record.done
-    return direct(done ? done.output : output)
+    const word: unknown = unheard(direct(done ? done.output : output))
+    if (word instanceof Promise) throw new TypeError('its returnDirect gave a promise, not true or false')
+    return Boolean(word)
   } catch (error) {
     const message = `${entry?.call.name}: ${messageOf(error)}`
     run.events.warn({ code: 'return-direct-failed', message, source: 'core' })
