@@ -14,6 +14,12 @@ export function asJson(value: unknown, what: string): Json {
   return value as Json
 }
 
+/** Whether a value is nested no deeper than what {@link asJson} lets pass: what reads it recursively can. */
+export function isShallow(value: unknown, levels: number = DEEPEST): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1))
+}
+
 /** An object that is no list. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -29,7 +29,7 @@ export interface ToolMessage {
   readonly callId: string
   readonly name: string
   readonly content: readonly ContentPart[]
-  /** What the tool returned, if it is JSON: for the caller; the model reads `content`. */
+  /** What the tool returned, if it is JSON, nested no deeper than 512 levels: for the caller; the model reads `content`. */
   readonly output?: unknown
   readonly isError?: boolean
 }

@@ -44,6 +44,14 @@ test('a number, a word or broken JSON in a string is not taken out of it (A13, q
   await expect(check(z.object({ x: z.unknown().refine((x) => x === 1) }), { x: '1' })).rejects.toThrow(ToolInputError)
 })
 
+test('what is nested deeper than arguments may be is not taken out of a string (G14, qC34)', async () => {
+  const list = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+  const schema = z.object({ list: z.array(z.unknown()) })
+  expect(await check(schema, { list: list(512) })).toEqual({ list: JSON.parse(list(512)) })
+  await expect(check(schema, { list: list(513) })).rejects.toThrow(ToolInputError)
+  await expect(check(schema, { list: list(100_000) })).rejects.toThrow(ToolInputError)
+})
+
 test('an input that fits is checked once (qC34)', async () => {
   const fits = vi.fn(() => true)
   await check(z.object({ x: z.number() }).refine(fits), { x: 1 })

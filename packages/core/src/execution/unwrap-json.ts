@@ -1,6 +1,6 @@
 /** Values that a model wrote as JSON text where the values themselves belong (qC34). */
 
-import { isRecord } from '../json.ts'
+import { isRecord, isShallow } from '../json.ts'
 
 type Path = readonly string[]
 
@@ -18,11 +18,11 @@ function unwrapAt(value: unknown, [key, ...rest]: Path): unknown {
   return Array.isArray(value) ? value.with(Number(key), unwrapped) : { ...value, [key]: unwrapped }
 }
 
-/** What the text holds, if that is an object or a list. */
+/** What the text holds, if that is an object or a list, and no deeper than arguments may be (G14). */
 function contained(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : text
+    return typeof value === 'object' && value !== null && isShallow(value) ? value : text
   } catch {
     return text
   }

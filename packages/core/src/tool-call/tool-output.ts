@@ -1,6 +1,8 @@
 /** From what a tool gave to the message the model reads (M12). */
 
 import { AgentError, messageOf } from '../errors.ts'
+import { unheard } from '../flow/unheard.ts'
+import { isShallow } from '../json.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import { CONTENT_PARTS, isContentPart } from '../message-shape.ts'
 import type { Tool } from '../tool.ts'
@@ -15,8 +17,13 @@ export function resultMessage(call: ToolCall, tool: Tool, output: unknown): Tool
     callId: call.id,
     name: call.name,
     content: content ?? [{ type: 'text', text: typeof output === 'string' ? output : (json ?? '') }],
-    ...(json !== undefined && { output: JSON.parse(json) as unknown }),
+    ...(json !== undefined && kept(JSON.parse(json))),
   }
+}
+
+/** The model can read what is nested too deep to be checked and saved. */
+function kept(output: unknown): Pick<ToolMessage, 'output'> {
+  return isShallow(output) ? { output } : {}
 }
 
 function readable(tool: Tool, output: unknown): ToolMessage['content'] | undefined {
@@ -32,7 +39,7 @@ function readable(tool: Tool, output: unknown): ToolMessage['content'] | undefin
     throw unreadable(tool, `its toContent gave what is no part: one is ${CONTENT_PARTS}`)
   }
   // Its function may be an async one, in JavaScript: what comes of that is nobody's.
-  Promise.resolve(content).catch(() => undefined)
+  unheard(content)
   throw unreadable(tool, `its toContent gave no list of parts`)
 }
 

@@ -314,6 +314,19 @@ test('an output is kept as the JSON the model read, whatever its tool does with 
   expect(messages).toEqual([{ role: 'tool', callId: 'call_1_1', name: 'give', content: textContent(text), output }])
 })
 
+test.each([600, 2_500])(
+  'an output of %i levels is read by the model, and its run can be saved (M12, L13)',
+  async (levels) => {
+    const text = '['.repeat(levels) + ']'.repeat(levels)
+    const ask = tool({ name: 'ask', description: 'Asks.', input: z.object({}), execute: () => interrupt('go on?') })
+    const model = scriptedModel([respond(call('give')), respond(call('ask')), respond(say('done'))])
+    const agent = createAgent({ model, tools: [returning(JSON.parse(text)), ask] })
+    const { status, messages } = await agent.run('Go')
+    expect(status).toBe('interrupted')
+    expect(messages[2]).toEqual({ role: 'tool', callId: 'call_1_1', name: 'give', content: textContent(text) })
+  },
+)
+
 const noJson: readonly (readonly [string, unknown, RegExp])[] = [
   ['a function', () => 1, /^give has run, but returned a function, which is no JSON; give it a toContent$/],
   ['a symbol', Symbol('s'), /^give has run, but returned a symbol, which is no JSON; give it a toContent$/],
