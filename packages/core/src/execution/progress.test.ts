@@ -187,6 +187,9 @@ test('a tool fails the same way however it fails (I14)', async () => {
       },
     }),
   ]
+  // Made by hand, and without the `return` that a generator has.
+  const byHand = { next: () => Promise.reject(new Error('broken')), [Symbol.asyncIterator]: () => byHand }
+  failing.push(tool({ name: 'by-hand', description: 'Rejects', input, execute: () => byHand }) as never)
   const names = failing.map(({ name }) => name)
   const { result } = await collect(start(failing, ...names))
   expect(resultsOf(result?.messages ?? [])).toEqual(

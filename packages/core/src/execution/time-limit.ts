@@ -52,7 +52,7 @@ export class TimeLimit {
       }
     } finally {
       // It comes to its `finally` blocks: one that is late at its next yield (I14).
-      if (!closed) await this.#wait(given.return(undefined))
+      if (!closed) await this.#wait(given.return?.())
     }
   }
 
@@ -92,6 +92,6 @@ export class TimeLimit {
 
 const NO_PROGRESS = 'yielded what is no progress: { progress, message, metadata }, each if there is something to say'
 
-function isGenerator(value: unknown): value is AsyncGenerator<Progress, unknown> {
+function isGenerator(value: unknown): value is AsyncIterator<Progress, unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value
 }

@@ -17,9 +17,9 @@ export class Inbox {
   /** Queues a user message; false once no step can follow that would read it. */
   send(message: string | UserMessage): boolean {
     if (this.isClosed) return false
-    if (message === '') throw new InputError('message', 'empty')
     const said = ownMessage(typeof message === 'string' ? { role: 'user', content: message } : message, 'message')
     if (said.role !== 'user') throw new InputError('message', 'malformed')
+    if (said.content.length === 0) throw new InputError('message', 'empty')
     this.#messages = [...this.#messages, said]
     return true
   }

@@ -257,6 +257,8 @@ test('a wrapAgent that asks for further steps may be sent to again (K18)', async
 test('what is no user message is refused, and what was sent is the run’s own (K18, A16)', async () => {
   const { run, reading } = start([respond(say('One two', { deltas: 2 })), respond(say('Three.'))])
   await at(5)
+  for (const content of ['', []])
+    expect(() => run.send({ role: 'user', content })).toThrow(new InputError('message', 'empty'))
   const wrong = ['', 7, null, { role: 'assistant', content: [] }, { role: 'user' }] as unknown[]
   for (const message of wrong) {
     const problem = message === '' ? 'empty' : 'malformed'
