@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
-import { early, withdrawing } from '../../test/early-calls.ts'
+import { early, startingEarly, withdrawing } from '../../test/early-calls.ts'
 import {
   AgentError,
   type AgentOptions,
@@ -768,6 +768,27 @@ test('a stop with a checkpoint undoes none of the early calls that it holds; a l
   await played(other.agent.resume(first.checkpoint as Checkpoint, answersTo(first.result)))
   expect(did).toEqual(['hold 1', 'undid hold'])
 })
+
+test.each(['a', 'b'])(
+  'of two equal calls of a response that was cancelled each is made, and once, though %s was made early (H11, H27, K15)',
+  async (made) => {
+    const both = ['a', 'b'].map((id) => call('hold', {}, { id }))
+    const first = agentOf([respond(...both, wait(100))], {
+      middleware: [startingEarly({ only: ({ id }) => id === made })],
+    })
+    const run = first.agent.stream('Go')
+    const reading = collect(run)
+    await vi.advanceTimersByTimeAsync(50)
+    void run.cancel({ at: 'after-model' })
+    await vi.runAllTimersAsync()
+    const { result } = await reading
+    expect(result?.checkpoint?.calls).toMatchObject([{ id: made, provisional: true, message: { callId: made } }])
+    const { agent } = agentOf([respond(say('Done'))])
+    const { result: resumed } = await played(agent.resume(result?.checkpoint as Checkpoint))
+    expect(did).toEqual(['hold 1', 'hold 1'])
+    expect(resumed.messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []))).toEqual(['a', 'b'])
+  },
+)
 
 test('an early call cut off is made again if it is a read and asked for, else unknown (O9)', async () => {
   const responses = [respond(call('read', { ms: 500 }), call('put', { ms: 500 }), wait(100), say('late'))]

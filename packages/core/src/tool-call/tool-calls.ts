@@ -104,7 +104,12 @@ export class ToolCalls {
   /** A resumed step has its response already: the calls it asks for, and those a run before this one has made for it. */
   reopen(answer: AssistantMessage, attempt: number | undefined): void {
     this.open()
-    for (const { id } of callsOf(answer)) this.streamed.announced(id, attempt ?? 0)
+    for (const { id } of callsOf(answer)) {
+      this.streamed.announced(id, attempt ?? 0)
+      // It is this response's own: an equal call of it is another one, and joins none of these (H11).
+      const asker = this.#askers.of(id)
+      if (asker) this.#ledger.get(id)?.askers.push(asker)
+    }
   }
 
   /** {@link Run.callTool}: a call of the response that is coming, or one that a tool or wrap makes on the side. */
