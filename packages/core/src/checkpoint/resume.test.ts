@@ -728,6 +728,31 @@ test('a call that is cancelled after the model makes what it makes on the side, 
   expect(textsOf(done.result)).toEqual(['Go', 'send done', 'read done', 'Done'])
 })
 
+test('a call that goes on though one it made asks is cut off like any other, and not made again (L21, H26)', async () => {
+  const plan = tool({
+    name: 'plan',
+    description: 'Plans, with or without a booking',
+    input: anything,
+    async execute(_, { run }) {
+      did.push('plan')
+      await run?.callTool({ type: 'tool-call', id: 'side', name: 'book', input: {} }).catch(() => undefined)
+      await sleep(500)
+    },
+  })
+  const tools = [plan, ...all]
+  const run = agentOf([respond(call('plan'))], { tools }).agent.stream('Go')
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(50)
+  void run.cancel()
+  await vi.runAllTimersAsync()
+  const { result } = await reading
+  expect(result).toMatchObject({ status: 'cancelled' })
+  const next = agentOf([respond(say('Done'))], { tools })
+  const done = await played(next.agent.resume(result?.checkpoint as Checkpoint))
+  expect(did).toEqual(['plan', 'book 1 []'])
+  expect(done.result.unknown).toEqual(['call_1_1'])
+})
+
 test('a checkpoint holds the early calls: what settled is joined, not made again, and not undone by the stop (H27, O9)', async () => {
   const { checkpoints, id } = await killed([respond(call('read'), call('hold'), wait(100), say('late'))], 50, {
     middleware: [early],

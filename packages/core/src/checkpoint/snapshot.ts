@@ -117,7 +117,7 @@ function savedStep({ history }: RunState, step: Step): SavedStep {
 }
 
 function savedCall(entry: CallEntry, isLast: boolean): SavedCall {
-  const { key, id, call, step, asked, provisional, maker, record, told, stopped } = entry
+  const { key, id, call, step, asked, provisional, maker, record, told, stopped, asking } = entry
   const { outcomes } = record
   const { attempts, effect } = record.tries(isLast)
   const message = entry.course.end?.isCutOff ? undefined : entry.message
@@ -133,17 +133,13 @@ function savedCall(entry: CallEntry, isLast: boolean): SavedCall {
     provisional,
     ...(maker && { maker: maker.key }),
     attempts,
-    ...(effect && !stopped && !asks(entry) && !nested && { effect }),
+    // What asks starts from its top when it is answered (L7). What it has made may ask, and be caught: that says nothing of it.
+    ...(effect && !stopped && !asking && !nested && { effect }),
     ...(!message && outcomes.length > 0 && { outcomes }),
     ...(message && { message, told }),
     ...(undoing && { done: undoing }),
     ...(nested && !message && { nested }),
   }
-}
-
-/** What asks starts from its top when it is answered (L7). */
-function asks({ asking, children }: CallEntry): boolean {
-  return asking !== undefined || children.some(asks)
 }
 
 /** What is no JSON cannot be undone after a resume. */
