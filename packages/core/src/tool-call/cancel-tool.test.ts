@@ -99,6 +99,34 @@ test('whatever a cancelled call still gives, its result says that it was cancell
   expect(resultsOf((await run.result).messages)).toEqual([['a', AT_WORK]])
 })
 
+test('a call that asks when it has been cancelled is cancelled: nobody is asked, and its siblings go on (I4, L3)', async () => {
+  const log: string[] = []
+  const ask = tool({
+    name: 'ask',
+    description: 'Asks after a while',
+    input: z.object({}),
+    async execute() {
+      await sleep(300)
+      throw interrupt('still?')
+    },
+  })
+  const model = scriptedModel([
+    respond(call('ask', {}, { id: 'a' }), call('work', {}, { id: 'b' })),
+    respond(say('Done.')),
+  ])
+  const run = createAgent({ model, tools: [ask, heeding(log)] }).stream('Go')
+  await vi.advanceTimersByTimeAsync(100)
+  expect(run.cancelTool('a')).toBe(true)
+  await vi.runAllTimersAsync()
+  const result = await run.result
+  expect(log).toEqual(['start b', 'end b'])
+  expect(result.status).toBe('completed')
+  expect(resultsOf(result.messages)).toEqual([
+    ['a', AT_WORK],
+    ['b', 'b'],
+  ])
+})
+
 test('a cancelled call is over: a resume has its result, does not make it again, and tells of it no second time (I4, L3, B6)', async () => {
   const log: string[] = []
   const asks = tool({

@@ -2,7 +2,7 @@
 
 import { context } from '@opentelemetry/api'
 import type { AgentConfig } from '../config.ts'
-import { AgentError } from '../errors.ts'
+import { AgentError, RunStop } from '../errors.ts'
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
@@ -30,7 +30,9 @@ export async function makeCall(run: RunState, entry: CallEntry): Promise<Result>
     const message = await drive(onion(call, entry.parent), (event) => run.calls.events.yielded(entry, event))
     return { message: freeze(message) }
   } catch (error) {
-    if (error instanceof AgentError) throw error
+    // A call that was cancelled asks nothing any more, and stops no run (I4).
+    const isOver = error instanceof RunStop && entry.cancelled
+    if (error instanceof AgentError && !isOver) throw error
     return entry.signal.aborted ? cutOff(entry) : { message: errorMessage(entry.call, error) }
   }
 }
