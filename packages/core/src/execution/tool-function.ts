@@ -46,7 +46,17 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   signal.throwIfAborted()
   // What has started with the members its tool needs is declared a `read`, and names no keys.
   const does = judged(place, execution, tool, whole)
-  await mayEnter(place, execution, does)
+  const { record } = entry
+  record.wait()
+  try {
+    await admitted(place, execution, does)
+    // At the last moment: another call may have stopped the run since this one was let go.
+    throwIfAborted(place.unstarted)
+    record.enter(does.effect)
+  } catch (error) {
+    record.leave(error instanceof RunStop)
+    throw error
+  }
   entered(place, execution)
   const context = contextOf(place, execution, tool, given)
   const limit = timeLimit(place, execution, tool)
@@ -72,26 +82,16 @@ function judged<Result>({ host }: InSlot<Result>, execution: Execution, tool: To
 }
 
 /** Resolves when it has its turn, and it is saved that it has: from there on the call may have happened, whatever comes (L15). */
-async function mayEnter<Result>(place: InSlot<Result>, execution: Execution, does: CallEffect): Promise<void> {
+async function admitted<Result>(place: InSlot<Result>, execution: Execution, does: CallEffect): Promise<void> {
   const { host, entry, slot, unstarted } = place
-  const { record, slots } = entry
   const checked = performance.now()
-  record.wait()
-  try {
-    const ready = () => !entry.provisional || isWithin(does, entry.most)
-    await slots.begin(slot, { keys: does.keys, ready }, unstarted)
-    execution.started = performance.now()
-    execution.queued += (execution.started - checked) / 1000
-    if (host.save && does.effect !== 'read') {
-      record.announce(does.effect)
-      await host.save()
-      throwIfAborted(unstarted)
-    }
-    record.enter(does.effect)
-  } catch (error) {
-    record.leave(error instanceof RunStop)
-    throw error
-  }
+  const ready = () => !entry.provisional || isWithin(does, entry.most)
+  await entry.slots.begin(slot, { keys: does.keys, ready }, unstarted)
+  execution.started = performance.now()
+  execution.queued += (execution.started - checked) / 1000
+  if (!host.save || does.effect === 'read') return
+  entry.record.announce(does.effect)
+  await host.save()
 }
 
 function entered<Result>({ entry, askedAt }: InSlot<Result>, execution: Execution): void {

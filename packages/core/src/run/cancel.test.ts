@@ -259,6 +259,21 @@ test('the checkpoint of now is taken before anything is torn down; each call is 
   ])
 })
 
+test('what a call cancels in the turn in which the next is let go does not start: a resume makes it, once (K4, L20, H26)', async () => {
+  const stop = toolOf('stop', 'external', () => {
+    log.push('stop')
+    void started.run.cancel()
+  })
+  const tools = [stop, work('send', 100)]
+  const started = start([respond(...named('stop', 'send')), respond(say('Done.'))], { tools })
+  const { result } = await ended(started)
+  expect(result?.status).toBe('cancelled')
+  expect(log).toEqual(['stop'])
+  const { result: final } = await resumed(started, result)
+  expect(final?.status).toBe('completed')
+  expect(log).toEqual(['stop', expect.stringMatching(/^send/)])
+})
+
 test('after-tools stops at the next complete step, and a resume goes on with the next model call (K5, K15)', async () => {
   const responses = [respond(...named('a', 'b')), answer]
   const options = { tools: [work('a', 50), work('b', 100)] }
