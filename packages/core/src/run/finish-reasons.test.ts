@@ -10,6 +10,8 @@ import {
   type Model,
   ModelError,
   type ModelEvent,
+  map,
+  RunAbortedError,
   tool,
 } from '../index.ts'
 import { call, collect, cut, end, fail, respond, say, scriptedModel, think } from '../testing.ts'
@@ -273,4 +275,28 @@ test.for(empties)('%s and stop is an empty answer with a warning (A20)', async (
 test('an answer with text has no warning (A20)', async () => {
   const result = await createAgent({ model: scriptedModel([respond(say('So.'))]) }).run('Well?')
   expect(result.warnings).toEqual([])
+})
+
+test.each([
+  ['was refused', respond(call('note', { text: 'a' }), end({ finishReason: 'length' }))],
+  ['gave the output', respond(call('final_answer', { text: 'a' }))],
+])('a call that %s has one end, though the run is aborted while a wrap has that (A14, B6)', async (_, response) => {
+  const controller = new AbortController()
+  const stopping: Middleware = {
+    name: 'stopping',
+    async *wrapAgent(setup, next) {
+      return yield* map(next(setup), (event) => {
+        if (event.type === 'tool-end') controller.abort()
+        return event
+      })
+    },
+  }
+  const model = scriptedModel([response, respond(say('Done'))])
+  const output = z.object({ text: z.string() })
+  const agent = createAgent({ model, tools: [setup().note], output, middleware: [stopping] })
+  const { events, error } = await collect(agent.stream('Go', { signal: controller.signal }))
+  const ends = events.flatMap((event) => (event.type === 'tool-end' ? [event.message] : []))
+  expect(error).toBeInstanceOf(RunAbortedError)
+  expect(ends).toHaveLength(1)
+  expect(error instanceof RunAbortedError && error.messages?.slice(2)).toEqual(ends)
 })

@@ -79,14 +79,17 @@ async function act(run: RunState, step: Step, answer: AssistantMessage): Promise
   if (calls.length > 0 && !refusal) run.cancel.stopAt('after-model')
   // A wrap that has left wants none made, and none in the history.
   await run.events.taken()
-  const results = refusal ? refuseAll(run, calls, refusal) : await make(run, step, calls)
+  const made = refusal ? [] : await make(run, step, calls)
   await run.events.taken()
   run.signal.throwIfAborted()
+  // In one turn: whatever stops the run finds both in the history and told, or neither.
+  const results = refusal ? refuseAll(run, calls, refusal) : told(run, made)
   for (const message of results) run.history.append(message)
   const isAnswer = refusal?.isAnswer ?? calls.length === 0
   const candidate = isAnswer ? answer : refusal ? undefined : results.find((message) => isFinal(run, message))
   const direct = candidate?.role === 'tool' && !isOutputCall(run.config.output, candidate)
   step.offer(candidate, direct, answer.finishReason)
+  await run.events.taken()
   return step.candidate
 }
 
@@ -94,10 +97,13 @@ async function act(run: RunState, step: Step, answer: AssistantMessage): Promise
 async function make(run: RunState, step: Step, calls: readonly ToolCall[]): Promise<readonly ToolMessage[]> {
   const { output } = run.config
   const made = await run.calls.commit(toMake(run, calls), step.attempt)
-  if (!output) return made
-  const messages = withOutputs(calls, made)
+  return output ? withOutputs(calls, made) : made
+}
+
+/** The reader is told of those that were not made: the others told of themselves. */
+function told({ config, events }: RunState, messages: readonly ToolMessage[]): readonly ToolMessage[] {
   for (const message of messages) {
-    if (isOutputCall(output, message)) run.events.push({ type: 'tool-end', callId: message.callId, message })
+    if (isOutputCall(config.output, message)) events.push({ type: 'tool-end', callId: message.callId, message })
   }
   return messages
 }
