@@ -1,6 +1,7 @@
 /** The input of a call, checked by its tool's schema. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Issue } from '../errors.ts'
 import type { ToolCall } from '../message.ts'
 import type { Awaitable } from '../middleware.ts'
 import type { Tool } from '../tool.ts'
@@ -33,10 +34,11 @@ function validate(tool: Pick<Tool, 'input'>, input: unknown): Awaitable<Standard
   return tool.input['~standard'].validate(input)
 }
 
-function described(issue: StandardSchemaV1.Issue): { readonly path: string; readonly message: string } {
+export function described(issue: StandardSchemaV1.Issue): Issue {
   return { path: pathOf(issue).join('.'), message: issue.message }
 }
 
-function pathOf({ path = [] }: StandardSchemaV1.Issue): string[] {
+/** The members that lead to what an issue is about; none for the whole. */
+export function pathOf({ path = [] }: StandardSchemaV1.Issue): string[] {
   return path.map((part) => String(typeof part === 'object' ? part.key : part))
 }

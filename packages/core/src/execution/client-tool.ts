@@ -1,9 +1,11 @@
 /** A tool that the caller of a run executes: it asks for its result (M15). */
 
+import { inWords } from '../errors.ts'
 import { interrupt } from '../interrupt/interrupt.ts'
 import { asJson } from '../json.ts'
 import type { Json, ToolCall } from '../message.ts'
 import type { Tool } from '../tool.ts'
+import { described } from './checked-input.ts'
 
 /**
  * What the caller has answered, as the tool's `output` schema gives it back.
@@ -21,9 +23,7 @@ export async function answerOf(
   if (!tool.output) return answer
   const checked = await tool.output['~standard'].validate(answer)
   if (!checked.issues) return checked.value
-  const issues = checked.issues.map(({ message, path = [] }) => {
-    const where = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
-    return where ? `${where}: ${message}` : message
-  })
-  throw new TypeError(`the answer given for ${tool.name} does not fit its output: ${issues.join('; ')}`)
+  throw new TypeError(
+    `the answer given for ${tool.name} does not fit its output: ${inWords(checked.issues.map(described))}`,
+  )
 }

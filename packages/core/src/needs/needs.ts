@@ -2,6 +2,7 @@
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AgentConfig } from '../config.ts'
+import { pathOf } from '../execution/checked-input.ts'
 import { isRecord } from '../json.ts'
 import type { ToolCall } from '../message.ts'
 import type { ToolDefinition } from '../model.ts'
@@ -58,8 +59,7 @@ export function neededOf(needs: readonly string[], input: unknown): object {
 }
 
 /** One that names no member may concern any. */
-function mayConcern(needs: readonly string[], { path = [] }: StandardSchemaV1.Issue): boolean {
-  const [first] = path
-  const key = typeof first === 'object' ? first.key : first
-  return key === undefined || needs.includes(String(key))
+function mayConcern(needs: readonly string[], issue: StandardSchemaV1.Issue): boolean {
+  const [key] = pathOf(issue)
+  return key === undefined || needs.includes(key)
 }
