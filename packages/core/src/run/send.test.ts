@@ -6,6 +6,7 @@ import {
   type AgentOptions,
   type Checkpoint,
   createAgent,
+  InputError,
   MaxStepsError,
   type Message,
   type Middleware,
