@@ -87,10 +87,26 @@ function choiceOf({ toolChoice, settings }: ModelRequest): Anthropic.ToolChoice 
 }
 
 function blocksOf(message: Message, provider: string): Block[] {
-  if (message.role === 'assistant') return message.content.flatMap((part) => assistantBlock(part, provider))
+  if (message.role === 'assistant') {
+    return standing(message.content, provider).flatMap((part) => assistantBlock(part, provider))
+  }
   if (message.role === 'tool') return [resultBlock(message, provider)]
   const { content } = message
   return contentBlocks(typeof content === 'string' ? [{ type: 'text', text: content }] : content, provider)
+}
+
+/** Where a further model went on, the API takes back no thoughts and open calls of the one before it: qA11. */
+function standing(content: readonly AssistantPart[], provider: string): readonly AssistantPart[] {
+  const last = content.findLastIndex((part) => blockOf(part, provider)?.type === 'fallback')
+  return content.filter((part, i) => {
+    if (i >= last || part.type === 'text') return true
+    return part.type === 'tool-call' ? isRecord(part.providerResult) : blockOf(part, provider) !== undefined
+  })
+}
+
+function blockOf(part: AssistantPart, provider: string): Readonly<Record<string, unknown>> | undefined {
+  const { block } = metadataFor(provider, part)
+  return isRecord(block) ? block : undefined
 }
 
 function assistantBlock(part: AssistantPart, provider: string): Block[] {
@@ -100,7 +116,7 @@ function assistantBlock(part: AssistantPart, provider: string): Block[] {
     if (part.providerResult !== undefined) return providerBlocks(part, own)
     return [{ ...own, type: 'tool_use', id: part.id, name: nameOf(part), input: inputOf(part) }]
   }
-  // A result whose call stands in an earlier message.
+  // Of no meaning here, or a result whose call stands in an earlier message.
   if (isRecord(own.block)) return [opaque(own.block)]
   if (typeof own.data === 'string') return [{ type: 'redacted_thinking', data: own.data }]
   // Unsigned reasoning is not Anthropic's, or was cut off: the API takes none of it back.

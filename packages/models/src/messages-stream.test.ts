@@ -1,6 +1,6 @@
 import type { AssistantMessage } from '@meanwhile/core'
 import { expect, test } from 'vitest'
-import { read } from '../test/ask.ts'
+import { bodyOf, read } from '../test/ask.ts'
 import { claude } from '../test/wires.ts'
 
 const begin = {
@@ -119,9 +119,86 @@ test.each([
   ['stop_sequence', 'stop'],
   ['tool_use', 'tool-calls'],
   ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
   ['refusal', 'content-filter'],
   ['pause_turn', 'other'],
 ])('stop reason %s is %s', async (word, reason) => {
   const { message } = await read(claude, [begin, ...end(word)])
   expect([message.finishReason, message.response?.finishReason]).toEqual([reason, word])
+})
+
+test.each([
+  ['max_tokens', 'length'],
+  ['tool_use', 'tool-calls'],
+])('a stop seals no call of whose input nothing was said: %s may follow (G4, qA10)', async (word, reason) => {
+  const { events, message } = await read(claude, [
+    begin,
+    start(0, { type: 'tool_use', id: 'a', name: 'f', input: {} }),
+    delta(0, { type: 'input_json_delta', partial_json: '' }),
+    stop(0),
+    ...end(word),
+  ])
+  const call = { type: 'tool-call', id: 'a', name: 'f', input: {} }
+  const sealed = reason === 'tool-calls' ? [{ type: 'tool-call', call }] : []
+  expect(events).toEqual([{ type: 'tool-input-start', id: 'a', name: 'f' }, ...sealed])
+  expect(message).toMatchObject({ content: [call], finishReason: reason })
+})
+
+test('blocks that have one index are blocks of their own, a call that starts again is one (G9, qA9)', async () => {
+  const call = start(0, { type: 'tool_use', id: 'a', name: 'f', input: {} })
+  const piece = delta(0, { type: 'input_json_delta', partial_json: '{"x":1}' })
+  const { content } = await messageOf(
+    start(0, { type: 'thinking', thinking: 'One', signature: 's1' }),
+    stop(0),
+    start(0, { type: 'thinking', thinking: 'Two', signature: 's2' }),
+    stop(0),
+    call,
+    call,
+    piece,
+    stop(0),
+    call,
+    piece,
+    stop(0),
+  )
+  expect(content).toEqual([
+    { type: 'reasoning', text: 'One', providerMetadata: { anthropic: { signature: 's1' } } },
+    { type: 'reasoning', text: 'Two', providerMetadata: { anthropic: { signature: 's2' } } },
+    { type: 'tool-call', id: 'a', name: 'f', input: { x: 1 } },
+  ])
+})
+
+test('citations, who called, and blocks without meaning go back as they came (G12)', async () => {
+  const compaction = { type: 'compaction', content: 'So far.', encrypted_content: 'g', signature: 's' }
+  const citation = { type: 'web_search_result_location', url: 'u', title: null, cited_text: 'c', encrypted_index: 'e' }
+  const caller = { type: 'code_execution_20260120', tool_id: 'srv_1' }
+  const message = await messageOf(
+    start(0, { ...compaction, content: null, encrypted_content: null }),
+    delta(0, { type: 'compaction_delta', content: 'So far.', encrypted_content: 'g' }),
+    stop(0),
+    start(1, { type: 'container_upload', file_id: 'file_1' }),
+    stop(1),
+    start(2, { type: 'text', text: '', citations: [] }),
+    delta(2, { type: 'citations_delta', citation }),
+    delta(2, { type: 'text_delta', text: 'Found.' }),
+    stop(2),
+    start(3, { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 }, caller }),
+    stop(3),
+    start(4, { type: 'tool_use', id: 'b', name: 'f', input: { x: 2 }, caller: { type: 'direct' } }),
+    stop(4),
+  )
+  expect(await bodyOf(claude, { messages: [{ role: 'user', content: 'Go' }, message] })).toMatchObject({
+    messages: [
+      {},
+      {
+        content: [
+          compaction,
+          { type: 'container_upload', file_id: 'file_1' },
+          { type: 'text', text: 'Found.', citations: [citation] },
+          { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 }, caller },
+          { type: 'tool_use', id: 'b', name: 'f', input: { x: 2 } },
+        ],
+      },
+    ],
+  })
+  expect(message.content.at(-1)).not.toHaveProperty('providerMetadata')
 })

@@ -1,78 +1,134 @@
 /** What is answered, as Anthropic's Messages API streams it. */
 
 import type Anthropic from '@anthropic-ai/sdk'
-import type { Assembler, FinishReason, PartOptions, ReadChunk, Usage } from '@meanwhile/core'
+import type { Assembler, FinishReason, Label, ReadChunk, Usage } from '@meanwhile/core'
 import { defined } from './defined.ts'
 import { isRecord } from './is-record.ts'
+import {
+  type Content,
+  type Delta,
+  isOpaque,
+  type OpaqueContent,
+  type OwnCall,
+  type ProviderCall,
+  type ProviderResult,
+} from './messages-content.ts'
 
-type Start = Anthropic.RawContentBlockStartEvent
-type Delta = Anthropic.RawContentBlockDeltaEvent
-type ProviderCall = Anthropic.ServerToolUseBlock
-type ProviderResult = Extract<Start['content_block'], { tool_use_id: string }>
 type Counts = Partial<Anthropic.MessageDeltaUsage>
 
-/** A call is sealed by its block's stop; the response ends with `message_stop` and nothing before it (qA7). */
+/** A block of the answer. What has its label is one part, or one call. */
+interface Block {
+  readonly label: number
+  readonly id: string | undefined
+  /** Of a call: the input its start brought, a placeholder if a piece of it follows (qA2, qA3). */
+  input?: unknown
+  /** Whether anything was said of the input. */
+  told?: boolean
+  citations?: object[]
+  opaque?: object
+}
+
+/**
+ * A call is sealed by its block's stop, unless nothing was said of its input: an answer that is cut off stops its last block as well,
+ * and gateways stop blocks too soon (qA10). The response ends with `message_stop` and nothing before it (qA7).
+ */
 export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessageStreamEvent> {
-  let block: PartOptions = {}
-  // Of each open call the input its start brought, as long as no delta has: a placeholder, or all there is (qA2, qA3).
-  const inputs = new Map<number, unknown>()
+  let begun = 0
+  const blocks = new Map<number, Block>()
+  const ours: Label[] = []
   // The calls that the provider runs, by their ids; they are sealed with their results, which are blocks of their own (G16).
-  const running = new Map<string, number>()
+  const running = new Map<string, Label>()
   let counts: Counts = {}
   let stopReason: string | undefined
 
-  function start({ index, content_block: content }: Start, to: Assembler): void {
-    block = { label: index }
+  /** A start begins a new block, also at an index that another had (qA9), unless the same call starts again. */
+  function begin(index: number, id?: string): Block {
+    const known = blocks.get(index)
+    if (id && known?.id === id) return known
+    const block: Block = { label: begun++, id }
+    blocks.set(index, block)
+    return block
+  }
+
+  function start(index: number, content: Content, to: Assembler): void {
+    const block = begin(index, 'id' in content ? content.id : undefined)
     if (content.type === 'text') to.text(content.text, block)
     else if (content.type === 'thinking') {
       to.reasoning(content.thinking, block)
-      if (content.signature) to.reasoning('', marked({ signature: content.signature }))
-    } else if (content.type === 'redacted_thinking') to.reasoning('', marked({ data: content.data }))
-    else if (content.type === 'tool_use') {
-      inputs.set(index, content.input)
-      to.call(index, { id: content.id, name: content.name })
-    } else if ('tool_use_id' in content) end(index, content, to)
-    else if ('input' in content) run(index, content, to)
+      if (content.signature) mark(block, { signature: content.signature }, to)
+    } else if (content.type === 'redacted_thinking') mark(block, { data: content.data }, to)
+    else if (content.type === 'tool_use') call(block, content, to)
+    else if ('tool_use_id' in content) end(block, content, to)
+    else if ('input' in content) run(block, content, to)
+    else if (isOpaque(content)) {
+      if (content.type === 'fallback') takeOver(content, to)
+      keep(block, content, to)
+    }
   }
 
-  function run(index: number, block: ProviderCall, to: Assembler): void {
-    const { id, name, input, ...rest } = block
-    inputs.set(index, input)
-    running.set(id, index)
-    to.call(index, { id, name, providerResult: null, metadata: { [provider]: rest } })
+  function call(block: Block, { id, name, input, caller, toolset_name }: OwnCall, to: Assembler): void {
+    block.input = input
+    ours.push(block.label)
+    const own = defined({ caller: caller?.type === 'direct' ? undefined : caller, toolset_name })
+    to.call(block.label, { id, name, ...(isFilled(own) && { metadata: { [provider]: own } }) })
   }
 
-  function end(index: number, result: ProviderResult, to: Assembler): void {
+  function run(block: Block, { id, name, input, ...rest }: ProviderCall, to: Assembler): void {
+    block.input = input
+    running.set(id, block.label)
+    to.call(block.label, { id, name, providerResult: null, metadata: { [provider]: rest } })
+  }
+
+  function end(block: Block, result: ProviderResult, to: Assembler): void {
     const call = running.get(result.tool_use_id)
     // The call stands in an earlier message (`pause_turn`): the block goes back as it is.
-    if (call === undefined) to.reasoning('', { label: index, metadata: { [provider]: { block: result } } })
+    if (call === undefined) keep(block, result, to)
     else {
       to.call(call, { providerResult: result })
       to.seal(call)
     }
   }
 
-  function add({ index, delta }: Delta, to: Assembler): void {
-    // The block is a label, not a position, and its start may be missing (qA8).
-    if (block.label !== index) block = { label: index }
+  /** What the model that declined wanted to call is not to be called, sealed or not (qA11). */
+  function takeOver({ to: next }: OpaqueContent, to: Assembler): void {
+    for (const label of ours) to.call(label, { providerResult: null })
+    to.response(defined({ model: next?.model }))
+  }
+
+  function add(index: number, delta: Delta, to: Assembler): void {
+    // Its start may be missing (qA8).
+    const block = blocks.get(index) ?? begin(index)
     if (delta.type === 'text_delta') to.text(delta.text, block)
     else if (delta.type === 'thinking_delta') to.reasoning(delta.thinking, block)
-    else if (delta.type === 'signature_delta') to.reasoning('', marked({ signature: delta.signature }))
-    else if (delta.type === 'input_json_delta' && delta.partial_json !== '' && inputs.has(index)) {
-      inputs.set(index, undefined)
-      to.call(index, { delta: delta.partial_json })
+    else if (delta.type === 'signature_delta') mark(block, { signature: delta.signature }, to)
+    else if (delta.type === 'citations_delta') (block.citations ??= []).push(delta.citation)
+    else if (delta.type === 'compaction_delta') keep(block, { ...block.opaque, ...delta, type: 'compaction' }, to)
+    else if (delta.type === 'input_json_delta' && delta.partial_json !== '' && 'input' in block) {
+      block.told = true
+      to.call(block.label, { delta: delta.partial_json })
     }
   }
 
   function stop(index: number, to: Assembler): void {
-    if (!inputs.has(index)) return
-    const input = inputs.get(index)
-    if (isFilled(input)) to.call(index, { delta: JSON.stringify(input) })
-    if (![...running.values()].includes(index)) to.seal(index)
+    const block = blocks.get(index)
+    if (!block) return
+    const { label, id, input, citations } = block
+    if (citations) to.text('', { label, metadata: { [provider]: { citations } } })
+    if (!('input' in block)) return
+    if (!block.told && isFilled(input)) {
+      block.told = true
+      to.call(label, { delta: JSON.stringify(input) })
+    }
+    if (block.told && !running.has(id ?? '')) to.seal(label)
   }
 
-  function marked(data: object): PartOptions {
-    return { ...block, metadata: { [provider]: data } }
+  function keep(block: Block, content: object, to: Assembler): void {
+    block.opaque = content
+    mark(block, { block: content }, to)
+  }
+
+  function mark({ label }: Block, data: object, to: Assembler): void {
+    to.reasoning('', { label, metadata: { [provider]: data } })
   }
 
   function count(usage: Counts, to: Assembler): void {
@@ -87,10 +143,10 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
         if (event.message.usage) count(event.message.usage, to)
         break
       case 'content_block_start':
-        start(event, to)
+        start(event.index, event.content_block, to)
         break
       case 'content_block_delta':
-        add(event, to)
+        add(event.index, event.delta, to)
         break
       case 'content_block_stop':
         stop(event.index, to)
@@ -118,6 +174,7 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['stop_sequence', 'stop'],
   ['tool_use', 'tool-calls'],
   ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
   ['refusal', 'content-filter'],
 ])
 

@@ -44,7 +44,8 @@ function said({ content }: AssistantMessage, expected: readonly ExpectedCall[]) 
   const textOf = (type: 'text' | 'reasoning') => content.map((part) => (part.type === type ? part.text : '')).join('')
   const text = textOf('text')
   const reasoning = textOf('reasoning')
-  const calls = content.filter((part) => part.type === 'tool-call')
+  // Those that are ours to run.
+  const calls = content.filter((part) => part.type === 'tool-call').filter((call) => call.providerResult === undefined)
   return {
     ...(text !== '' && { text }),
     ...(reasoning !== '' && { reasoning }),

@@ -57,13 +57,14 @@ export function toolUse(
 ): readonly object[] {
   return [
     { type: 'content_block_start', index, content_block: { type: 'tool_use', input: {}, ...call } },
-    ...deltas.map((delta) => ({
-      type: 'content_block_delta',
-      index,
-      delta: { type: 'input_json_delta', partial_json: delta },
-    })),
+    ...deltas.map((delta) => inputDelta(index, delta)),
     stop(index),
   ]
+}
+
+/** A piece of the arguments of the call in this block. */
+export function inputDelta(index: number, delta: string): object {
+  return { type: 'content_block_delta', index, delta: { type: 'input_json_delta', partial_json: delta } }
 }
 
 export function stop(index: number): object {

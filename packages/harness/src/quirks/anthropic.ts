@@ -1,6 +1,6 @@
 /** What Anthropic Messages, and hosts that imitate it, do to a reader. */
 
-import { end, messageDelta, start, text, thinking, toolUse } from './anthropic-events.ts'
+import { end, inputDelta, messageDelta, start, stop, text, thinking, toolUse } from './anthropic-events.ts'
 import type { Quirk } from './quirk.ts'
 
 const wire = 'anthropic'
@@ -104,6 +104,85 @@ export const anthropicQuirks: readonly Quirk[] = [
     title: 'the first block has index 1',
     source: 'as C5',
     events: [start, ...toolUse(1, f, '{"x":1}'), ...end('tool_use')],
+    expected: { calls: [{ ...f, input: { x: 1 } }], finishReason: 'tool-calls' },
+  },
+  {
+    id: 'A9',
+    wire,
+    title: 'every block has index 0',
+    source: 'as C5',
+    events: [
+      start,
+      ...text(0, 'Look'),
+      ...toolUse(0, f, '{"x":1}'),
+      ...toolUse(0, { id: 'toolu_b', name: 'g' }, '{"y":2}'),
+      ...end('tool_use'),
+    ],
+    expected: {
+      text: 'Look',
+      calls: [
+        { ...f, input: { x: 1 } },
+        { id: 'toolu_b', name: 'g', input: { y: 2 } },
+      ],
+      finishReason: 'tool-calls',
+    },
+  },
+  {
+    id: 'A10',
+    wire,
+    title: 'the token limit cuts a call before its input: its block stops all the same',
+    source: "the official client's tool runner; llama.cpp server-task.cpp",
+    events: [start, ...toolUse(0, f), ...end('max_tokens')],
+    expected: { calls: [{ ...f, input: {} }], finishReason: 'length' },
+  },
+  {
+    id: 'A10',
+    wire,
+    title: 'the block of a call stops before its input comes',
+    source: 'agentgateway#2147',
+    events: [start, ...toolUse(0, f), ...text(1, ''), inputDelta(0, '{"x":'), inputDelta(0, '1}'), ...end('tool_use')],
+    expected: { calls: [{ ...f, input: { x: 1 } }], finishReason: 'tool-calls' },
+  },
+  {
+    id: 'A11',
+    wire,
+    title: 'a model declines after a whole call, another one goes on',
+    source: "Anthropic's documentation of refusals and fallback (beta); senpi#1493",
+    events: [
+      start,
+      ...thinking(0, 'Hm.'),
+      ...text(1, 'Look: '),
+      ...toolUse(2, f, '{"x":1}'),
+      {
+        type: 'content_block_start',
+        index: 3,
+        content_block: { type: 'fallback', from: { model: 'm' }, to: { model: 'n' }, trigger: { type: 'refusal' } },
+      },
+      stop(3),
+      ...toolUse(4, { id: 'toolu_b', name: 'g' }, '{"y":2}'),
+      ...end('tool_use'),
+    ],
+    expected: {
+      reasoning: 'Hm.',
+      text: 'Look: ',
+      calls: [{ id: 'toolu_b', name: 'g', input: { y: 2 } }],
+      finishReason: 'tool-calls',
+    },
+  },
+  {
+    id: 'A12',
+    wire,
+    title: 'the inputs of three calls come in the block of the first',
+    source: 'sglang#39782',
+    events: [start, ...toolUse(0, f, '{"x":1}', '{"y":2}', '{"z":3}'), ...end('tool_use')],
+    expected: { calls: [{ ...f, invalid: true }], finishReason: 'tool-calls' },
+  },
+  {
+    id: 'A13',
+    wire,
+    title: 'the block of a call stops twice',
+    source: 'litellm#37273 (the tool was run twice)',
+    events: [start, ...toolUse(0, f, '{"x":1}'), stop(0), ...end('tool_use')],
     expected: { calls: [{ ...f, input: { x: 1 } }], finishReason: 'tool-calls' },
   },
 ]
