@@ -7,6 +7,7 @@ import { chatTextQuirks } from './quirks/chat-text.ts'
 import { errorQuirks } from './quirks/errors.ts'
 import type { Quirk } from './quirks/quirk.ts'
 import { responsesQuirks } from './quirks/responses.ts'
+import { responsesHostQuirks } from './quirks/responses-hosts.ts'
 import { transportQuirks } from './quirks/transport.ts'
 import type { RawResponse } from './raw.ts'
 
@@ -21,6 +22,7 @@ export const quirks: readonly Quirk[] = [
   ...chatGatewayQuirks,
   ...anthropicQuirks,
   ...responsesQuirks,
+  ...responsesHostQuirks,
 ]
 
 /**

@@ -6,6 +6,7 @@ import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from 
 import { defined } from './defined.ts'
 import { isRecord } from './is-record.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
+import { isOpaque } from './responses-content.ts'
 
 type Body = OpenAI.Responses.ResponseCreateParamsStreaming
 type Item = OpenAI.Responses.ResponseInputItem
@@ -81,10 +82,12 @@ function assistantItems({ content }: AssistantMessage, provider: string): Item[]
     }
     if (part.type === 'reasoning') {
       const item = metadataFor(provider, part)
-      return isReasoningItem(item) ? [item] : []
+      return goesBack(item) ? [item] : []
     }
     if (part.providerResult !== undefined) return ownItem(part, provider)
-    return [{ type: 'function_call', call_id: part.id, name: nameOf(part), arguments: argumentsOf(part) }]
+    const { namespace, caller } = metadataFor(provider, part)
+    const own: Readonly<Record<string, unknown>> = defined({ namespace, caller })
+    return [{ ...own, type: 'function_call', call_id: part.id, name: nameOf(part), arguments: argumentsOf(part) }]
   })
 }
 
@@ -95,8 +98,9 @@ function ownItem(call: ToolCall, provider: string): Item[] {
   return type !== undefined && isRecord(item) && item.type === type ? [item as object as Item] : []
 }
 
-/** A reasoning item goes back as it came, if it holds more than an id, which nobody knows where nothing is stored. */
-function isReasoningItem(item: object): item is OpenAI.Responses.ResponseReasoningItem {
+/** As it came; a reasoning item if it holds more than an id, which nobody knows where nothing is stored. */
+function goesBack(item: object): item is Item {
+  if (isOpaque(item)) return true
   if (!('type' in item && item.type === 'reasoning')) return false
   return ('encrypted_content' in item && !!item.encrypted_content) || ('content' in item && !!item.content)
 }

@@ -1,6 +1,6 @@
 import type { AssistantMessage } from '@meanwhile/core'
 import { expect, test } from 'vitest'
-import { read } from '../test/ask.ts'
+import { bodyOf, read } from '../test/ask.ts'
 import { responses } from '../test/wires.ts'
 
 const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f' }
@@ -121,4 +121,96 @@ test('reasoning that is all encrypted is a part without text (G12)', async () =>
   const item = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'gAAA' }
   const { content } = await messageOf(added(0, { ...item, encrypted_content: 'draft' }), done(0, item), completed)
   expect(content).toEqual([{ type: 'reasoning', text: '', providerMetadata: { openai: item } }])
+})
+
+test('arguments of which nothing was said are not sealed: the response may be cut off (G4, qR8)', async () => {
+  const { events } = await read(responses, [
+    added(0, { ...call, arguments: '', status: 'in_progress' }),
+    { type: 'response.function_call_arguments.done', output_index: 0, item_id: 'fc_1', arguments: '' },
+    done(0, { ...call, arguments: '', status: 'completed' }),
+    { type: 'response.incomplete', response: { incomplete_details: { reason: 'max_output_tokens' } } },
+  ])
+  expect(events).toEqual([{ type: 'tool-input-start', id: 'call_1', name: 'f' }])
+})
+
+test.each([
+  ['undefined', undefined],
+  ['null', null],
+  ['in_progress', 'in_progress'],
+])(
+  'a finished item whose status is %s says its arguments once, and the end of the response seals (G4, qR9)',
+  async (_, status) => {
+    const item = { ...call, arguments: '{"x":1}', status }
+    const { events } = await read(responses, [
+      added(0, { ...call, arguments: '' }),
+      done(0, item),
+      done(0, item),
+      completed,
+    ])
+    const sealed = { type: 'tool-call', id: 'call_1', name: 'f', input: { x: 1 } }
+    expect(events).toEqual([
+      { type: 'tool-input-start', id: 'call_1', name: 'f' },
+      { type: 'tool-input-delta', id: 'call_1', delta: '{"x":1}' },
+      { type: 'tool-input-closed', call: sealed },
+      { type: 'tool-call', call: sealed },
+    ])
+  },
+)
+
+test('arguments that only the end of the response repeats are taken from there (qR10)', async () => {
+  const output = [{ ...call, arguments: '{"x":1}', status: 'completed' }]
+  const { content } = await messageOf(added(0, { ...call, arguments: '' }), {
+    type: 'response.completed',
+    response: { status: 'completed', output },
+  })
+  expect(content).toEqual([{ type: 'tool-call', id: 'call_1', name: 'f', input: { x: 1 } }])
+})
+
+test('a refusal that comes when it is done, or with its item, is one (qR10)', async () => {
+  const refusal = { type: 'refusal', refusal: 'No.' }
+  const item = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [refusal] }
+  for (const event of [
+    { type: 'response.refusal.done', output_index: 0, item_id: 'msg_1', refusal: 'No.' },
+    done(0, item),
+  ]) {
+    expect(await messageOf(event, completed)).toMatchObject({
+      content: [{ type: 'text', text: 'No.' }],
+      finishReason: 'content-filter',
+    })
+  }
+})
+
+test('calls whose finished items have another place than their pieces are told apart by their ids (G9, qR7)', async () => {
+  const other = { type: 'function_call', id: 'fc_2', call_id: 'call_2', name: 'g' }
+  const { content } = await messageOf(
+    added(0, { ...call, arguments: '' }),
+    added(0, { ...other, arguments: '' }),
+    { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_1', delta: '{"x":1}' },
+    { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_2', delta: '{"y":2}' },
+    done(0, { ...call, arguments: '{"x":1}', status: 'completed' }),
+    done(0, { ...other, arguments: '{"y":2}', status: 'completed' }),
+    completed,
+  )
+  expect(content).toEqual([
+    { type: 'tool-call', id: 'call_1', name: 'f', input: { x: 1 } },
+    { type: 'tool-call', id: 'call_2', name: 'g', input: { y: 2 } },
+  ])
+})
+
+test('the namespace of a call, who made it, and items without meaning go back as they came (G12)', async () => {
+  const own = { namespace: 'crm', caller: { type: 'program', caller_id: 'p_1' } }
+  const kept = [
+    { type: 'compaction', id: 'cmp_1', encrypted_content: 'g' },
+    { type: 'tool_search_call', id: 'ts_1', call_id: null, execution: 'server', arguments: {}, status: 'completed' },
+    { type: 'tool_search_output', id: 'to_1', call_id: null, execution: 'server', tools: [], status: 'completed' },
+  ]
+  const message = await messageOf(
+    ...kept.map((item, i) => done(i, item)),
+    done(3, { type: 'tool_search_call', id: 'ts_2', call_id: 'call_9', execution: 'client', arguments: {} }),
+    done(4, { ...call, ...own, arguments: '{}', status: 'completed' }),
+    completed,
+  )
+  expect(await bodyOf(responses, { messages: [{ role: 'user', content: 'Go' }, message] })).toMatchObject({
+    input: [{}, ...kept, { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}', ...own }],
+  })
 })

@@ -1,49 +1,67 @@
 /** What is answered, as OpenAI's Responses API streams it. */
 
-import type { Assembler, FinishReason, Label, ReadChunk, ToolDefinition, Usage } from '@meanwhile/core'
+import type { Assembler, FinishReason, PartOptions, ReadChunk, ToolDefinition, Usage } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { defined } from './defined.ts'
 import { StreamedError } from './explain.ts'
 import { parallelCalls } from './parallel-calls.ts'
+import {
+  type FunctionCall,
+  inputOf,
+  isOpaque,
+  isProviderCall,
+  type OutputItem,
+  PROVIDER_CALLS,
+  type ProviderCall,
+  textOf,
+} from './responses-content.ts'
+import { type Item, OutputItems } from './responses-items.ts'
 
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent
-type OutputItem = OpenAI.Responses.ResponseOutputItem
-type ProviderCall = Extract<OutputItem, { type: keyof typeof PROVIDER_CALLS }>
-type FunctionCall = OpenAI.Responses.ResponseFunctionToolCall
 type Response = OpenAI.Responses.Response
 
-/** An output item: what tells its part, or its call, from the others. */
-interface Item {
-  readonly label: Label
-}
-
-/** A call is sealed by its own `done` or by its item's with status `completed`, whichever comes first (qR1, qR4). */
+/**
+ * A call is sealed by its own `done` or by its item's with status `completed`, whichever comes first (qR1, qR4), unless nothing was
+ * said of its arguments: what was cut off may be over, too (qR8).
+ */
 export function responsesReader(provider: string, tools: readonly ToolDefinition[]): ReadChunk<StreamEvent> {
   const expand = parallelCalls(tools)
-  // By place in the output: hosts change an item's id from event to event, or send none (qR3).
-  const items = new Map<number, Item>()
+  const items = new OutputItems()
   let calls = false
   let refused = false
 
-  function begin(index: number, item: OutputItem): Item {
-    const label = ('call_id' in item && item.call_id) || item.id || index
-    const known = items.get(index)
-    return known?.label === label ? known : place(index, label)
-  }
-
-  function at(index: number, id: string): Item {
-    return items.get(index) ?? place(index, id || index)
-  }
-
-  function place(index: number, label: Label): Item {
-    const item = { label }
-    items.set(index, item)
-    return item
-  }
-
-  function call({ label }: Item, { call_id: id, name }: FunctionCall, to: Assembler): void {
+  function call({ label }: Item, { call_id: id, name, namespace, caller }: FunctionCall, to: Assembler): void {
     calls = true
-    to.call(label, { id, name, expand: expand(name) })
+    const own = defined({ namespace, caller: caller?.type === 'direct' ? undefined : caller })
+    const isPlain = Object.keys(own).length === 0
+    to.call(label, { id, name, expand: expand(name), ...(!isPlain && { metadata: { [provider]: own } }) })
+  }
+
+  function seal(item: Item, text: string, to: Assembler): void {
+    item.ended = true
+    if (!text && !item.told) return
+    item.told = true
+    to.seal(item.label, text)
+  }
+
+  // Not every host says of a call that it is completed (qR9): then the end of the response does.
+  function called(item: Item, carried: FunctionCall, to: Assembler): void {
+    call(item, carried, to)
+    if (carried.status === 'completed') seal(item, carried.arguments, to)
+    else if (carried.arguments && !item.told) {
+      item.told = true
+      to.call(item.label, { delta: carried.arguments })
+    }
+  }
+
+  function say(item: Item, text: string, to: Assembler): void {
+    item.told = true
+    to.text(text, item)
+  }
+
+  // Hosts that have all of it at once may leave the deltas out (qR10).
+  function said(item: Item, text: string | undefined, to: Assembler): void {
+    if (text && !item.told) say(item, text, to)
   }
 
   // Whole from the start: that it is over is all its stream says of it (G16).
@@ -58,17 +76,18 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
     to.seal(known.label)
   }
 
-  function done(index: number, item: OutputItem, to: Assembler): void {
-    const known = items.get(index) ?? begin(index, item)
-    if (item.type === 'function_call') {
-      call(known, item, to)
-      if (item.status === 'completed') to.seal(known.label, item.arguments)
-    } else if (isProviderCall(item)) ran(known, item, to)
-    else if (item.type === 'reasoning') {
-      to.reasoning('', { ...known, metadata: { [provider]: item } })
-    } else if (item.type === 'message' && item.phase) {
-      to.text('', { ...known, metadata: { [provider]: { phase: item.phase } } })
-    }
+  function done(item: Item, carried: OutputItem, to: Assembler): void {
+    if (carried.type === 'function_call') called(item, carried, to)
+    else if (isProviderCall(carried)) ran(item, carried, to)
+    else if (carried.type === 'message') {
+      for (const { type } of carried.content ?? []) if (type === 'refusal') refused = true
+      said(item, textOf(carried), to)
+      if (carried.phase) to.text('', marked(item, { phase: carried.phase }))
+    } else if (carried.type === 'reasoning' || isOpaque(carried)) to.reasoning('', marked(item, carried))
+  }
+
+  function marked({ label }: Item, data: object): PartOptions {
+    return { label, metadata: { [provider]: data } }
   }
 
   function ended({ usage }: Response, word: string, reason: FinishReason, to: Assembler): void {
@@ -77,33 +96,51 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
     to.finish(reason)
   }
 
+  // What no event of its own told (qR10).
+  function recover(output: readonly OutputItem[], to: Assembler): void {
+    const all = items.none
+    for (const [place, carried] of output.entries()) {
+      const untold = carried.type === 'function_call' && items.call(carried.call_id)?.told === false
+      if (all || untold) done(items.whole(place, carried), carried, to)
+    }
+  }
+
   return (event, to) => {
     switch (event.type) {
       case 'response.refusal.delta':
         refused = true
-        return to.text(event.delta, at(event.output_index, event.item_id))
+        return say(items.of('message', event), event.delta, to)
+      case 'response.refusal.done':
+        refused = true
+        return said(items.of('message', event), event.refusal, to)
       case 'response.output_text.delta':
-        return to.text(event.delta, at(event.output_index, event.item_id))
-      case 'response.function_call_arguments.delta':
-        return to.call(at(event.output_index, event.item_id).label, { delta: event.delta })
+        return say(items.of('message', event), event.delta, to)
+      case 'response.output_text.done':
+        return said(items.of('message', event), event.text, to)
+      case 'response.function_call_arguments.delta': {
+        const item = items.of('function_call', event)
+        if (event.delta) item.told = true
+        return to.call(item.label, { delta: event.delta })
+      }
+      case 'response.function_call_arguments.done':
+        return seal(items.ending(event), event.arguments, to)
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        return to.reasoning(event.delta, at(event.output_index, event.item_id))
+        return to.reasoning(event.delta, items.of('reasoning', event))
       case 'response.reasoning_summary_part.added':
-        return event.summary_index > 0 ? to.reasoning('\n\n', at(event.output_index, event.item_id)) : undefined
-      case 'response.function_call_arguments.done':
-        return to.seal(at(event.output_index, event.item_id).label, event.arguments)
+        return event.summary_index > 0 ? to.reasoning('\n\n', items.of('reasoning', event)) : undefined
       case 'response.output_item.added': {
-        const item = begin(event.output_index, event.item)
+        const item = items.begin(event.output_index, event.item)
         if (event.item.type === 'function_call') call(item, event.item, to)
         else if (isProviderCall(event.item)) run(item, event.item, to)
         return
       }
       case 'response.output_item.done':
-        return done(event.output_index, event.item, to)
+        return done(items.whole(event.output_index, event.item), event.item, to)
       case 'response.created':
         return to.response(defined({ id: event.response.id, model: event.response.model }))
       case 'response.completed':
+        recover(event.response.output ?? [], to)
         return ended(event.response, 'completed', refused ? 'content-filter' : calls ? 'tool-calls' : 'stop', to)
       case 'response.incomplete': {
         const word = event.response.incomplete_details?.reason ?? 'incomplete'
@@ -121,27 +158,6 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
 /** `keepalive` is in no list of the wire's events. */
 export function isSilentEvent(event: StreamEvent | { readonly type: 'keepalive' }): boolean {
   return event.type === 'keepalive' || ('delta' in event && event.delta === '')
-}
-
-/** The items that are calls of the provider's own tools, and the names of these. Those that its client is to run are not here. */
-const PROVIDER_CALLS = {
-  web_search_call: 'web_search',
-  file_search_call: 'file_search',
-  code_interpreter_call: 'code_interpreter',
-  image_generation_call: 'image_generation',
-  mcp_call: 'mcp',
-} as const
-
-function isProviderCall(item: OutputItem): item is ProviderCall {
-  return Object.hasOwn(PROVIDER_CALLS, item.type)
-}
-
-/** What the item tells of the arguments. */
-function inputOf(item: ProviderCall): string {
-  if (item.type === 'mcp_call') return item.arguments
-  if (item.type === 'web_search_call') return JSON.stringify(item.action ?? {})
-  if (item.type === 'file_search_call') return JSON.stringify({ queries: item.queries })
-  return item.type === 'code_interpreter_call' ? JSON.stringify({ code: item.code }) : ''
 }
 
 const INCOMPLETE: ReadonlyMap<string, FinishReason> = new Map([

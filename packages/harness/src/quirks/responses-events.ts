@@ -33,6 +33,16 @@ export function message(...deltas: readonly string[]): readonly object[] {
   ]
 }
 
+/** A piece of the message. */
+export function textDelta(delta: string): object {
+  return { type: 'response.output_text.delta', output_index: 0, item_id: 'msg_1', content_index: 0, delta }
+}
+
+/** All of its text, at its end. */
+export function textDone(text: string): object {
+  return { type: 'response.output_text.done', output_index: 0, item_id: 'msg_1', content_index: 0, text }
+}
+
 /** The finished item of a message. */
 export function messageItem(text: string): object {
   return { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [textPart(text)] }
@@ -52,9 +62,10 @@ export interface CallEvents {
   item(text: string, status?: string): object
 }
 
-/** `itemId` is the item's own id, absent where a host sends none. */
-export function call(index: number, id: string, name: string, itemId?: string): CallEvents {
-  const at = { output_index: index, ...(itemId !== undefined && { item_id: itemId }) }
+/** `index` is the item's place in the output and `itemId` its own id, absent where a host sends none. */
+export function call(index: number | undefined, id: string, name: string, itemId?: string): CallEvents {
+  const place = index === undefined ? {} : { output_index: index }
+  const at = { ...place, ...(itemId !== undefined && { item_id: itemId }) }
   const item = (text: string, status = 'completed'): object => ({
     ...(itemId !== undefined && { id: itemId }),
     type: 'function_call',
@@ -64,10 +75,10 @@ export function call(index: number, id: string, name: string, itemId?: string): 
     status,
   })
   return {
-    added: { type: 'response.output_item.added', output_index: index, item: item('', 'in_progress') },
+    added: { type: 'response.output_item.added', ...place, item: item('', 'in_progress') },
     delta: (delta) => ({ type: 'response.function_call_arguments.delta', ...at, delta }),
     done: (text) => ({ type: 'response.function_call_arguments.done', ...at, arguments: text }),
-    itemDone: (text, status) => ({ type: 'response.output_item.done', output_index: index, item: item(text, status) }),
+    itemDone: (text, status) => ({ type: 'response.output_item.done', ...place, item: item(text, status) }),
     item,
   }
 }

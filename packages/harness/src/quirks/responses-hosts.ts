@@ -1,0 +1,125 @@
+/** What hosts that imitate OpenAI Responses do to a reader: items that cannot be told apart, and events that do not come. */
+
+import type { Outcome, Quirk } from './quirk.ts'
+import { call, completed, created, incomplete, message, messageItem, textDelta, textDone } from './responses-events.ts'
+
+const wire = 'openai-responses'
+const f = { id: 'call_a', name: 'f' }
+const called: Outcome = { calls: [{ ...f, input: { x: 1 } }], finishReason: 'tool-calls' }
+
+const whole = call(0, 'call_a', 'f', 'fc_1')
+const second = call(1, 'call_b', 'g', 'fc_2')
+const bare = call(undefined, 'call_a', 'f')
+const bareSecond = call(undefined, 'call_b', 'g')
+const calledBoth: Outcome = {
+  calls: [
+    { ...f, input: { x: 1 } },
+    { id: 'call_b', name: 'g', input: { y: 2 } },
+  ],
+  finishReason: 'tool-calls',
+}
+
+export const responsesHostQuirks: readonly Quirk[] = [
+  {
+    id: 'R7',
+    wire,
+    title: 'no item has an id or a place, and all of them are done at the end',
+    source: 'oh-my-pi#1880, #2016 (llama.cpp server-task.cpp)',
+    events: [
+      created,
+      bare.added,
+      { ...bare.delta('{"x":'), item_id: 'call_a' },
+      { ...bare.delta('1}'), item_id: 'call_a' },
+      bareSecond.added,
+      { ...bareSecond.delta('{"y":2}'), item_id: 'call_b' },
+      bare.itemDone('{"x":1}'),
+      bareSecond.itemDone('{"y":2}'),
+      completed(bare.item('{"x":1}'), bareSecond.item('{"y":2}')),
+    ],
+    expected: calledBoth,
+  },
+  {
+    id: 'R7',
+    wire,
+    title: 'nothing says which calls the ends of the arguments are of',
+    source: 'oh-my-pi#1970, #1971 (llama.cpp)',
+    events: [
+      created,
+      whole.added,
+      second.added,
+      bare.done('{"x":1}'),
+      bareSecond.done('{"y":2}'),
+      whole.itemDone(''),
+      second.itemDone(''),
+      completed(whole.item(''), second.item('')),
+    ],
+    expected: calledBoth,
+  },
+  {
+    id: 'R7',
+    wire,
+    title: 'a call and the text after it have one place in the output',
+    source: 'freellmapi#846, open-responses-server#63',
+    events: [
+      created,
+      whole.added,
+      whole.delta('{"x":1}'),
+      ...message('Wait.'),
+      whole.done('{"x":1}'),
+      whole.itemDone('{"x":1}'),
+      completed(whole.item('{"x":1}'), messageItem('Wait.')),
+    ],
+    expected: { ...called, text: 'Wait.' },
+  },
+  {
+    id: 'R8',
+    wire,
+    title: 'the token limit cuts a call before its arguments: they are done all the same',
+    source: 'as A10',
+    events: [
+      created,
+      whole.added,
+      whole.done(''),
+      whole.itemDone('', 'incomplete'),
+      incomplete('max_output_tokens', whole.item('', 'incomplete')),
+    ],
+    expected: { calls: [{ ...f, input: {} }], finishReason: 'length' },
+  },
+  {
+    id: 'R9',
+    wire,
+    title: 'items say nothing of their status, and no deltas come',
+    source: 'CLIProxyAPI#5851, vllm#46945, praxis-proxy/ai#955',
+    events: [
+      created,
+      whole.added,
+      { type: 'response.output_item.done', output_index: 0, item: { ...whole.item('{"x":1}'), status: null } },
+      completed({ ...whole.item('{"x":1}'), status: null }),
+    ],
+    expected: called,
+  },
+  {
+    id: 'R10',
+    wire,
+    title: 'the text comes when it is done, and not before',
+    source: 'gemini-web2api#57',
+    events: [created, textDone('Hello'), completed(messageItem('Hello'))],
+    expected: { text: 'Hello', calls: [], finishReason: 'stop' },
+  },
+  {
+    id: 'R10',
+    wire,
+    title: 'all there is comes with the end of the response',
+    source: 'Switchyard#777',
+    events: [created, completed(messageItem('Hello'), whole.item('{"x":1}'))],
+    expected: { ...called, text: 'Hello' },
+  },
+  {
+    id: 'R10',
+    wire,
+    title: 'text goes on after it was done',
+    source: 'OmniRoute#13693',
+    events: [created, textDelta('Hel'), textDone('Hel'), textDelta('lo'), completed(messageItem('Hello'))],
+    expected: { text: 'Hello', calls: [], finishReason: 'stop' },
+  },
+]

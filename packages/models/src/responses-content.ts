@@ -1,0 +1,48 @@
+/** What the items of an output may be, as OpenAI's Responses API has it, and what is read of them. */
+
+import type OpenAI from 'openai'
+
+export type OutputItem = OpenAI.Responses.ResponseOutputItem
+export type FunctionCall = OpenAI.Responses.ResponseFunctionToolCall
+export type ProviderCall = Extract<OutputItem, { type: keyof typeof PROVIDER_CALLS }>
+
+/** The items that are calls of the provider's own tools, and the names of these. Those that its client is to run are not here. */
+export const PROVIDER_CALLS = {
+  web_search_call: 'web_search',
+  file_search_call: 'file_search',
+  code_interpreter_call: 'code_interpreter',
+  image_generation_call: 'image_generation',
+  mcp_call: 'mcp',
+} as const
+
+export function isProviderCall(item: OutputItem): item is ProviderCall {
+  return Object.hasOwn(PROVIDER_CALLS, item.type)
+}
+
+/** What the item tells of the arguments. */
+export function inputOf(item: ProviderCall): string {
+  if (item.type === 'mcp_call') return item.arguments
+  if (item.type === 'web_search_call') return JSON.stringify(item.action ?? {})
+  if (item.type === 'file_search_call') return JSON.stringify({ queries: item.queries })
+  return item.type === 'code_interpreter_call' ? JSON.stringify({ code: item.code }) : ''
+}
+
+/** The whole text of a message. */
+export function textOf({ content }: OpenAI.Responses.ResponseOutputMessage): string {
+  return (content ?? []).map((part) => (part.type === 'refusal' ? part.refusal : (part.text ?? ''))).join('')
+}
+
+const OPAQUE: ReadonlySet<string> = new Set<OutputItem['type']>([
+  'additional_tools',
+  'compaction',
+  'mcp_list_tools',
+  'program',
+  'program_output',
+  'tool_search_call',
+  'tool_search_output',
+])
+
+/** Whether the item says nothing to us and goes back as it came. A search for tools that the client is to make is none of these. */
+export function isOpaque(item: { readonly type?: unknown; readonly execution?: unknown }): boolean {
+  return typeof item.type === 'string' && OPAQUE.has(item.type) && item.execution !== 'client'
+}

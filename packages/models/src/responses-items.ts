@@ -1,0 +1,122 @@
+/** Which item of the output an event of a Responses stream is of. */
+
+import type { Label } from '@meanwhile/core'
+
+/** What is read of an item that an event carries, to know it by. */
+interface Carried {
+  readonly type: string
+  readonly id?: string | null | undefined
+  readonly call_id?: string | null | undefined
+}
+
+/** What an event says of the item it is of. */
+interface Reference {
+  readonly item_id?: string | null
+  readonly output_index?: Place
+}
+
+type Place = number | null | undefined
+
+export interface Item {
+  /** What tells its part, or its call, from the others. */
+  readonly label: Label
+  /** None if it was not announced. */
+  type?: string
+  callId?: string
+  /** Whether any of its text, or of its arguments, has come. */
+  told: boolean
+  /** Whether its arguments have ended. */
+  ended: boolean
+}
+
+/**
+ * An item is known by its own id or its call's, or else by its place in the output. Hosts send items without an id, ids that
+ * change from event to event (qR3), one place for several items, or none at all (qR7).
+ */
+export class OutputItems {
+  readonly #all: Item[] = []
+  readonly #byId = new Map<string, Item>()
+  readonly #byPlace = new Map<number, Item>()
+
+  get none(): boolean {
+    return this.#all.length === 0
+  }
+
+  /** The item that begins here. */
+  begin(place: Place, carried: Carried): Item {
+    const here = this.#at(place)
+    return this.#announce(this.#named(carried) ?? (here?.type === undefined ? here : undefined), place, carried)
+  }
+
+  /** The item that is carried whole, begun or not. */
+  whole(place: Place, carried: Carried): Item {
+    const here = this.#at(place)
+    return this.#announce(this.#named(carried) ?? (here && fits(here, carried) ? here : undefined), place, carried)
+  }
+
+  /** The item of this type that something is said of: the latest, if nothing is said of which. */
+  of(type: string, { item_id: id, output_index: place }: Reference): Item {
+    const known = this.#named({ type, id }) ?? this.#fitting(this.#at(place), type)
+    if (known) return known
+    const latest = id || isPlace(place) ? undefined : this.#fitting(this.#all.at(-1), type)
+    return latest ?? this.#add(place, id)
+  }
+
+  /** The call whose arguments end: the first that is open, if nothing is said of which (qR7). */
+  ending(reference: Reference): Item {
+    const isNamed = reference.item_id || isPlace(reference.output_index)
+    const open = isNamed ? undefined : this.#all.find(({ type, ended }) => type === 'function_call' && !ended)
+    return open ?? this.of('function_call', reference)
+  }
+
+  /** The call of this id, if it was announced. */
+  call(id: string): Item | undefined {
+    const item = this.#byId.get(id)
+    return item?.callId === id ? item : undefined
+  }
+
+  #named(carried: Carried): Item | undefined {
+    for (const id of [carried.call_id, carried.id]) {
+      const item = id ? this.#byId.get(id) : undefined
+      if (item && fits(item, carried)) return item
+    }
+    return undefined
+  }
+
+  #fitting(item: Item | undefined, type: string): Item | undefined {
+    return item && fits(item, { type }) ? item : undefined
+  }
+
+  #at(place: Place): Item | undefined {
+    return isPlace(place) ? this.#byPlace.get(place) : undefined
+  }
+
+  #announce(known: Item | undefined, place: Place, { type, id, call_id }: Carried): Item {
+    const item = this.#add(place, id, call_id, known)
+    item.type = type
+    if (call_id) item.callId = call_id
+    return item
+  }
+
+  #add(
+    place: Place,
+    id?: string | null,
+    callId?: string | null,
+    item: Item = { label: this.#all.length, told: false, ended: false },
+  ): Item {
+    if (item.label === this.#all.length) this.#all.push(item)
+    if (isPlace(place)) this.#byPlace.set(place, item)
+    if (id) this.#byId.set(id, item)
+    if (callId) this.#byId.set(callId, item)
+    return item
+  }
+}
+
+function isPlace(place: Place): place is number {
+  return typeof place === 'number'
+}
+
+function fits(item: Item, { type, call_id: callId }: Carried): boolean {
+  const otherCall = item.callId !== undefined && !!callId && item.callId !== callId
+  return !otherCall && (item.type === undefined || item.type === type)
+}
