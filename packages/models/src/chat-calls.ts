@@ -14,12 +14,15 @@ export interface CallDelta {
 interface Call {
   readonly label: number
   id: string | undefined
+  name: string | undefined
+  /** Whether any of its arguments have come. */
+  told: boolean
 }
 
 /**
  * The call with the piece's index (qC1, qC5), or where there is none with its id (qC2), or else the latest one (qC3). A piece with
- * a name begins a call if its index is in use under another id, or if it has neither index nor id. Empty ids and names say
- * nothing (qC8), a repeated id or name nothing new (qC6, qC9).
+ * a name begins a call if its index is in use under another id, or without ids under another name with arguments (qC44), or if it
+ * has neither index nor id. Empty ids and names say nothing (qC8), a repeated id or name nothing new (qC6, qC9).
  */
 export function callLabels(): (piece: CallDelta) => Label {
   const known = new Map<number | string, Call>()
@@ -29,21 +32,28 @@ export function callLabels(): (piece: CallDelta) => Label {
   function find(index: number | undefined, id: string | undefined, name: string | undefined): Call | undefined {
     if (index === undefined && id === undefined) return name === undefined ? latest : undefined
     const call = known.get(index ?? id ?? '')
-    const reused = call?.id !== undefined && id !== undefined && id !== call.id && name !== undefined
-    return reused ? undefined : call
+    return call && name !== undefined && isAnother(call, id, name) ? undefined : call
   }
 
   return (piece) => {
     const index = piece.index ?? undefined
     const id = piece.id || undefined
-    let call = find(index, id, piece.function?.name || undefined)
+    const name = piece.function?.name || undefined
+    let call = find(index, id, name)
     if (!call) {
-      call = { label: count++, id }
+      call = { label: count++, id, name, told: false }
       if (index !== undefined) known.set(index, call)
       if (id !== undefined) known.set(id, call)
     }
     call.id ??= id
+    call.name ??= name
+    call.told ||= !!piece.function?.arguments
     latest = call
     return call.label
   }
+}
+
+function isAnother(call: Call, id: string | undefined, name: string): boolean {
+  if (call.id !== undefined && id !== undefined) return id !== call.id
+  return call.told && call.id === id && call.name !== undefined && call.name !== name
 }

@@ -85,7 +85,7 @@ function userParam({ content }: UserMessage, provider: string): Param {
 function assistantParam({ content }: AssistantMessage, provider: string): Param {
   let text = ''
   const reasoning: Record<string, string> = {}
-  const extra: { extra_content?: unknown } = {}
+  const extra: { extra_content?: unknown; reasoning_details?: unknown } = {}
   const calls: OpenAI.ChatCompletionMessageFunctionToolCall[] = []
   for (const part of content) {
     if (part.type === 'text') {
@@ -96,7 +96,8 @@ function assistantParam({ content }: AssistantMessage, provider: string): Param 
       if (part.providerResult === undefined) calls.push(callParam(part, provider))
     } else {
       // Under the name it came with: hosts that think between calls want their thoughts back.
-      const { field } = metadataFor(provider, part)
+      const { field, reasoning_details } = metadataFor(provider, part)
+      if (reasoning_details !== undefined) extra.reasoning_details = reasoning_details
       if (typeof field === 'string') reasoning[field] = (reasoning[field] ?? '') + part.text
     }
   }

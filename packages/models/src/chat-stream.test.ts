@@ -90,6 +90,20 @@ test.each<[string, number[]]>([
   ])
 })
 
+test('without ids another name begins a call where arguments have come, and only there (G9, qC9, qC44)', async () => {
+  const calls = await callsOf(
+    { index: 0, n: 'f', a: '' },
+    { index: 0, n: 'f', a: '{"x":1}' },
+    { index: 0, n: 'g', a: '{"y":' },
+    { index: 0, n: 'g', a: '2}' },
+  )
+  expect(calls).toEqual([
+    ['call_1', 'f', { x: 1 }],
+    ['call_2', 'g', { y: 2 }],
+  ])
+  expect(await callsOf({ index: 0, n: 'get_' }, { index: 0, n: 'weather', a: '{}' })).toEqual([['call_1', 'get_', {}]])
+})
+
 test('an id and a name in every piece are said once (qC6, qC9)', async () => {
   const calls = await callsOf(
     { index: 0, id: 'a', n: 'read_file', a: '{"x":' },
@@ -133,6 +147,11 @@ test.each([
   ['length', 'length'],
   ['content_filter', 'content-filter'],
   ['end_turn', 'stop'],
+  ['eos', 'stop'],
+  ['tool_use', 'tool-calls'],
+  ['model_length', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['sensitive', 'content-filter'],
   ['a_new_word', 'other'],
 ])('finish reason %s is %s', async (word, reason) => {
   const { finishReason, response } = await messageOf(chatChunk({ content: 'Hi' }), chatChunk({}, word))
@@ -244,6 +263,40 @@ test('a signature that no call carries goes back with the message (qC38, G12)', 
   expect(await bodyOf(chat, { messages: [{ role: 'user', content: 'Hello' }, message] })).toMatchObject({
     messages: [{}, { role: 'assistant', content: 'Hi', ...signed }],
   })
+})
+
+test('details of the reasoning are put together and go back whole (G12, qC41)', async () => {
+  const text = { type: 'reasoning.text', index: 0, format: 'anthropic-claude-v1' }
+  const summary = { type: 'reasoning.summary', index: 1 }
+  const secret = { type: 'reasoning.encrypted', index: 2, data: 'c2ln' }
+  const message = await messageOf(
+    chatChunk({ reasoning: 'H', reasoning_details: [{ ...text, text: 'H', signature: null }] }),
+    chatChunk({ reasoning: 'm.', reasoning_details: [{ ...text, text: 'm.' }] }),
+    chatChunk({ reasoning_details: [{ ...text, text: '', signature: 's' }, { ...summary, summary: 'On' }, null] }),
+    chatChunk({ content: 'Hi', reasoning_details: [{ ...summary, summary: 'e' }] }),
+    chatChunk({ reasoning_details: [secret, secret] }),
+    chatChunk({}, 'stop'),
+  )
+  const reasoning_details = [{ ...text, text: 'Hm.', signature: 's' }, { ...summary, summary: 'One' }, secret, secret]
+  expect(message.content).toEqual([
+    { type: 'reasoning', text: 'Hm.', providerMetadata: { openai: { field: 'reasoning', reasoning_details } } },
+    { type: 'text', text: 'Hi' },
+  ])
+  expect(await bodyOf(chat, { messages: [{ role: 'user', content: 'Hello' }, message] })).toMatchObject({
+    messages: [{}, { role: 'assistant', content: 'Hi', reasoning: 'Hm.', reasoning_details }],
+  })
+})
+
+test('what stopped the response before its end is not taken back by a later finish reason (G4, qC42)', async () => {
+  const call = pieces({ index: 0, id: 'a', n: 'f', a: '{"x":1}' })
+  const { events, message } = await read(chat, [...call, chatChunk({}, 'length'), chatChunk({}, 'tool_calls')])
+  expect(events.map(({ type }) => type)).not.toContain('tool-call')
+  expect([message.finishReason, message.response?.finishReason]).toEqual(['length', 'length'])
+})
+
+test('an error that is a sentence is told (qT11)', async () => {
+  const failure = await failureOf(read(chat, [chatChunk({ content: 'Hm' }), { error: 'model crashed' }]))
+  expect(failure).toMatchObject({ name: 'ModelError', code: 'unknown', message: 'model crashed', retryable: false })
 })
 
 test('a call `parallel` is a call like any other if it is declared, or if one of its calls is not (qC37)', async () => {

@@ -1,11 +1,12 @@
 /** What is answered, as OpenAI's Chat Completions and the many hosts compatible with them stream it. */
 
-import type { Assembler, FinishReason, ReadChunk, ToolDefinition, Usage } from '@meanwhile/core'
+import type { Assembler, FinishReason, PartOptions, ReadChunk, ToolDefinition, Usage } from '@meanwhile/core'
 import { allowsCalls } from '@meanwhile/core'
 import { type CallDelta, callLabels } from './chat-calls.ts'
 import { defined } from './defined.ts'
 import { isRecord } from './is-record.ts'
 import { parallelCalls } from './parallel-calls.ts'
+import { ReasoningDetails } from './reasoning-details.ts'
 
 /** What is read of a chunk. Hosts leave out, set to null and add what they like, so nothing is taken for granted. */
 export interface ChatChunk {
@@ -26,6 +27,7 @@ interface ChatDelta {
   readonly refusal?: unknown
   readonly reasoning_content?: unknown
   readonly reasoning?: unknown
+  readonly reasoning_details?: unknown
   readonly tool_calls?: readonly CallDelta[] | null
   readonly function_call?: CallDelta['function']
   readonly extra_content?: unknown
@@ -42,14 +44,19 @@ interface ChatUsage {
 export function chatReader(provider: string, tools: readonly ToolDefinition[]): ReadChunk<ChatChunk> {
   const labelOf = callLabels()
   const expand = parallelCalls(tools)
+  const details = new ReasoningDetails()
   let refused = false
   let identified = false
-  // The field the reasoning comes in, while the latest part is reasoning.
+  let ended: FinishReason | undefined
+  // The field the reasoning comes in, while the latest part is reasoning, and that part.
   let thinkingIn: string | undefined
+  let thoughts = 0
+  let thinking: PartOptions = {}
 
   function readDelta(delta: ChatDelta, to: Assembler): void {
     // Some hosts send the same thought in both fields.
     if (!think('reasoning_content', delta.reasoning_content, to)) think('reasoning', delta.reasoning, to)
+    details.add(delta.reasoning_details)
     say(delta.content, to)
     if (delta.refusal) refused = true
     say(delta.refusal, to)
@@ -61,9 +68,13 @@ export function chatReader(provider: string, tools: readonly ToolDefinition[]): 
 
   function think(field: string, thought: unknown, to: Assembler): boolean {
     if (typeof thought !== 'string' || thought === '') return false
-    // The request puts it back into the field it came in.
-    to.reasoning(thought, thinkingIn === field ? undefined : { metadata: { [provider]: { field } } })
-    thinkingIn = field
+    if (thinkingIn === field) to.reasoning(thought, thinking)
+    else {
+      thinking = { label: thoughts++ }
+      // The request puts it back into the field it came in.
+      to.reasoning(thought, { ...thinking, metadata: { [provider]: { field } } })
+      thinkingIn = field
+    }
     return true
   }
 
@@ -98,6 +109,17 @@ export function chatReader(provider: string, tools: readonly ToolDefinition[]): 
     })
   }
 
+  function finish(word: string, to: Assembler): void {
+    // Hosts may give two reasons, the first of them the true one (qC42).
+    if (ended && CUT_OFF.has(ended)) return
+    ended = finishReasonOf(word, refused)
+    if (details.all.length > 0) {
+      to.reasoning('', { label: 0, metadata: { [provider]: { reasoning_details: details.all } } })
+    }
+    to.response({ finishReason: word })
+    to.finish(ended)
+  }
+
   return (chunk, to) => {
     if (!identified && chunk.id) {
       identified = true
@@ -109,9 +131,7 @@ export function chatReader(provider: string, tools: readonly ToolDefinition[]): 
       // Further choices (`n` above 1) are answers of their own, which one message cannot hold (qC29).
       if (index) continue
       if (delta) readDelta(delta, to)
-      if (!reason) continue
-      to.response({ finishReason: reason })
-      to.finish(finishReasonOf(reason, refused))
+      if (reason) finish(reason, to)
     }
   }
 }
@@ -136,16 +156,31 @@ function finishReasonOf(word: string, refused: boolean): FinishReason {
   return refused && allowsCalls(reason) ? 'content-filter' : reason
 }
 
+/** The words of the wire, and those of hosts that put another one behind it (qC19, qC43). */
 const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['stop', 'stop'],
-  // Of hosts that put another wire behind this one (qC19).
   ['end_turn', 'stop'],
+  ['eos', 'stop'],
+  ['eos_token', 'stop'],
+  ['stop_sequence', 'stop'],
   ['tool_calls', 'tool-calls'],
+  ['tool_call', 'tool-calls'],
+  ['tool_use', 'tool-calls'],
   ['function_call', 'tool-calls'],
   ['length', 'length'],
+  ['max_tokens', 'length'],
+  ['model_length', 'length'],
+  ['model_context_window_exceeded', 'length'],
   ['content_filter', 'content-filter'],
+  ['refusal', 'content-filter'],
+  ['sensitive', 'content-filter'],
   ['error', 'error'],
+  ['insufficient_system_resource', 'error'],
+  ['network_error', 'error'],
 ])
+
+/** After these nothing can have come right. */
+const CUT_OFF: ReadonlySet<FinishReason> = new Set(['length', 'content-filter', 'error'])
 
 function usageOf(usage: ChatUsage): Usage {
   return defined({

@@ -126,7 +126,8 @@ interface ErrorBody {
 /** OpenAI's client has unwrapped the body's `error`, Anthropic's has not. */
 function bodyOf({ error }: ApiError): ErrorBody {
   const body = isRecord(error) && isRecord(error.error) ? error.error : error
-  if (!isRecord(body)) return {}
+  // A sentence, and no more (qT11).
+  if (!isRecord(body)) return defined({ message: wordOf(body) })
   return defined({
     code: wordOf(body.code),
     type: body.type === 'error' ? undefined : wordOf(body.type),

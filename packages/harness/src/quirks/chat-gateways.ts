@@ -13,6 +13,7 @@ const calledBoth: Answered = {
   ],
   finishReason: 'tool-calls',
 }
+const called: Answered = { calls: [{ id: 'call_a', name: 'f', input: { x: 1 } }], finishReason: 'tool-calls' }
 const calledEmpty: Answered = { calls: [{ id: 'call_a', name: 'f', input: {} }], finishReason: 'tool-calls' }
 
 export const chatGatewayQuirks: readonly Quirk[] = [
@@ -64,6 +65,74 @@ export const chatGatewayQuirks: readonly Quirk[] = [
       chunk({ role: 'assistant', content: '' }, 'tool_calls'),
       DONE,
     ],
-    expected: { calls: [{ id: 'call_a', name: 'f', input: { x: 1 } }], finishReason: 'tool-calls' },
+    expected: called,
+  },
+  {
+    id: 'C41',
+    wire,
+    title: 'the reasoning comes in details as well, the last of them signed',
+    source: 'agent-framework#2947, LibreChat-AI/agents#37, req_llm#300 (OpenRouter)',
+    events: [
+      begin,
+      chunk({ reasoning: 'H', reasoning_details: [detail({ text: 'H' })] }),
+      chunk({ reasoning: 'm.', reasoning_details: [detail({ text: 'm.' })] }),
+      chunk({ reasoning: '', reasoning_details: [detail({ text: '', signature: 'c2lnbmF0dXJl' })] }),
+      pieces({ i: 0, id: 'call_a', n: 'f', a: '{"x":1}' }),
+      ...end('tool_calls'),
+    ],
+    expected: { ...called, reasoning: 'Hm.', parts: ['reasoning', 'call'] },
+  },
+  {
+    id: 'C42',
+    wire,
+    title: 'a second finish reason comes after that of a call',
+    source: 'ChatMock#114, sglang#8417',
+    events: [begin, pieces({ i: 0, id: 'call_a', n: 'f', a: '{"x":1}' }), chunk({}, 'tool_calls'), ...end('stop')],
+    expected: { ...called, finishReason: 'stop' },
+  },
+  {
+    id: 'C42',
+    wire,
+    title: 'a second finish reason comes after that of the token limit',
+    source: 'dynamo#4154',
+    events: [begin, pieces({ i: 0, id: 'call_a', n: 'f', a: '{"x":1}' }), chunk({}, 'length'), ...end('stop')],
+    expected: { ...called, finishReason: 'length' },
+  },
+  ...worded('eos', 'stop', 'openai-dotnet#267, ragas#1548 (Together)'),
+  ...worded('eos_token', 'stop', 'spring-ai#4900, ragas#1548 (watsonx)'),
+  ...worded('tool_use', 'tool-calls', 'bifrost#617 (Bedrock)'),
+  ...worded('tool_call', 'tool-calls', 'mlx-lm#782'),
+  {
+    id: 'C43',
+    wire,
+    title: 'the finish reason is insufficient_system_resource',
+    source: "DeepSeek's documentation",
+    events: [begin, chunk({ content: 'Hel' }), ...end('insufficient_system_resource')],
+    expected: { error: { retryable: true }, text: 'Hel' },
+  },
+  {
+    id: 'C44',
+    wire,
+    title: 'two whole calls have one index and no ids',
+    source: 'hermes-agent#62937 (Gemini compatibility endpoint)',
+    events: [
+      begin,
+      pieces({ i: 0, id: '', n: 'f', a: '{"x":1}' }),
+      pieces({ i: 0, id: '', n: 'g', a: '{"y":2}' }),
+      ...end('tool_calls'),
+    ],
+    expected: calledBoth,
   },
 ]
+
+function detail(said: object): object {
+  return { type: 'reasoning.text', index: 0, format: 'anthropic-claude-v1', ...said }
+}
+
+/** C43: a finish reason in the words of what stands behind the host. */
+function worded(word: string, finishReason: 'stop' | 'tool-calls', source: string): readonly Quirk[] {
+  const events = [begin, pieces({ i: 0, id: 'call_a', n: 'f', a: '{"x":1}' }), ...end(word)]
+  return [
+    { id: 'C43', wire, title: `the finish reason is ${word}`, source, events, expected: { ...called, finishReason } },
+  ]
+}

@@ -108,6 +108,14 @@ export const errorQuirks: readonly Quirk[] = [
     expected: { error: { code: 'tool_use_failed', status: 400, retryable: false } },
   },
   {
+    id: 'T11',
+    wire: 'openai-chat',
+    title: 'the error is a sentence, and no more',
+    source: "Ollama's documentation of errors; text-generation-inference",
+    events: [...hello, { error: 'an error was encountered while running the model' }],
+    expected: { error: { code: 'unknown', retryable: false }, text: 'Hello' },
+  },
+  {
     id: 'G4',
     wire: 'openai-chat',
     title: 'the finish reason is a malformed function call, and there is no content',

@@ -1,0 +1,41 @@
+/** The reasoning as OpenRouter, and hosts like it, tell of it in detail: signed or encrypted, and wanted back whole (qC41). */
+
+import { defined } from './defined.ts'
+import { isRecord } from './is-record.ts'
+
+type Detail = Readonly<Record<string, unknown>>
+
+/** The details of a response. They come in pieces. */
+export class ReasoningDetails {
+  readonly #details: Detail[] = []
+
+  get all(): readonly Detail[] {
+    return this.#details
+  }
+
+  add(pieces: unknown): void {
+    if (!Array.isArray(pieces)) return
+    for (const piece of pieces) if (isRecord(piece)) this.#add(piece)
+  }
+
+  #add(piece: Detail): void {
+    const last = this.#details.at(-1)
+    if (last && goesOn(last, piece)) this.#details[this.#details.length - 1] = joined(last, piece)
+    else this.#details.push(piece)
+  }
+}
+
+/** What is encrypted comes whole. */
+function goesOn(last: Detail, { type, index }: Detail): boolean {
+  return last.type === type && last.index === index && (type === 'reasoning.text' || type === 'reasoning.summary')
+}
+
+function joined(last: Detail, piece: Detail): Detail {
+  const { text, summary } = last
+  return {
+    ...last,
+    ...defined(piece),
+    ...(typeof text === 'string' && { text: text + (piece.text ?? '') }),
+    ...(typeof summary === 'string' && { summary: summary + (piece.summary ?? '') }),
+  }
+}
