@@ -25,6 +25,9 @@ export interface Keeper {
   of(part: { readonly providerMetadata?: ProviderMetadata }): Kept | undefined
 }
 
+/** The part where another model goes on, because the one before it declined (qA11). */
+export const FALLBACK = 'anthropic.fallback'
+
 const PREFIX = 'ai-sdk.'
 
 export function keeper(provider: string): Keeper {

@@ -1,6 +1,7 @@
 /** What is asked, as the AI SDK's specification has it. */
 
 import type {
+  AssistantMessage,
   AssistantPart,
   Message,
   ModelRequest,
@@ -12,7 +13,7 @@ import type {
   UserMessage,
 } from '@meanwhile/core'
 import type { Dialect } from './ai-sdk-content.ts'
-import { type Keeper, type Kept, optionsOf } from './ai-sdk-kept.ts'
+import { FALLBACK, type Keeper, type Kept, optionsOf } from './ai-sdk-kept.ts'
 import type {
   AssistantContent,
   CallOptions,
@@ -96,10 +97,22 @@ function promptMessage<V extends Version>(message: Message, kept: Keeper, dialec
     case 'user':
       return { role: 'user', content: userContent(message, dialect) }
     case 'assistant':
-      return { role: 'assistant', content: message.content.flatMap((part) => assistantContent(part, kept, dialect)) }
+      return {
+        role: 'assistant',
+        content: standing(message, kept).flatMap((part) => assistantContent(part, kept, dialect)),
+      }
     case 'tool':
       return { role: 'tool', content: [resultContent(message, dialect)] }
   }
+}
+
+/** Where another model went on, no thoughts and open calls of the one before it are taken back (qA11). */
+function standing({ content }: AssistantMessage, kept: Keeper): readonly AssistantPart[] {
+  const last = content.findLastIndex((part) => kept.of(part)?.custom === FALLBACK)
+  return content.filter((part, i) => {
+    if (i >= last) return true
+    return part.type === 'tool-call' ? isRecord(part.providerResult) : part.type === 'text'
+  })
 }
 
 function userContent<V extends Version>({ content }: UserMessage, dialect: Dialect<V>): (TextContent | V['file'])[] {

@@ -39,6 +39,22 @@ test.each(VERSIONS)(
   },
 )
 
+test('an empty input that came in no pieces is sealed by the end alone (G4, qA10)', async () => {
+  const parts = [
+    { type: 'tool-input-start', id: 'c1', toolName: 'f' },
+    { type: 'tool-input-end', id: 'c1' },
+    { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{}' },
+  ] as const
+  const begun = { type: 'tool-input-start', id: 'c1', name: 'f' }
+  const cut = await readParts([...parts, { type: 'finish', finishReason: 'length', usage }])
+  expect(cut.events).toEqual([begun])
+  const { events } = await readParts([...parts, calls])
+  expect(events).toEqual([begun, { type: 'tool-call', call: { ...sealed, input: {} } }])
+  const told = [parts[0], { type: 'tool-input-delta', id: 'c1', delta: '{}' }, ...parts.slice(1)] as const
+  const early = await readParts([...told, { type: 'finish', finishReason: 'length', usage }])
+  expect(early.events.at(-1)).toEqual({ type: 'tool-call', call: { ...sealed, input: {} } })
+})
+
 test('a call that comes whole, with its input as text or as an object, is there once (qG1)', async () => {
   const { message } = await readParts([
     { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{"x":1}' },

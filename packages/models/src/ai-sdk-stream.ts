@@ -3,7 +3,7 @@
 import type { Assembler, FinishReason, Label, PartOptions, ReadChunk, Usage } from '@meanwhile/core'
 import { ConfigError } from '@meanwhile/core'
 import { filePart } from './ai-sdk-files.ts'
-import type { Keeper } from './ai-sdk-kept.ts'
+import { FALLBACK, type Keeper } from './ai-sdk-kept.ts'
 import type {
   CallPart,
   CustomPart,
@@ -32,7 +32,8 @@ interface OpenCall {
 /**
  * A call is sealed by its `tool-call` part, which repeats the whole input; the end of its input states nothing. But `onChat`,
  * where the wire states no seal, the part does not either: AI SDK 5, and 6 for a while, sends it as soon as the input parses.
- * There the end of the response seals.
+ * Nor does an input that is empty and came in no pieces: the answer may have been cut off before it (qA10). There the end of the
+ * response seals.
  */
 export function partReader(kept: Keeper, onChat: boolean): ReadChunk<StreamPart> {
   // Ids come again, for the text after a call say, so a start always begins something new.
@@ -42,6 +43,7 @@ export function partReader(kept: Keeper, onChat: boolean): ReadChunk<StreamPart>
   // By id, each in the order of its start: two calls of one id stay two (G9).
   const open = new Map<string, OpenCall[]>()
   const sealed = new Map<string, Label>()
+  const ours: Label[] = []
 
   function options(parts: Map<string, PartOptions>, { type, id, providerMetadata: metadata }: SpokenPart): PartOptions {
     let part = type === 'text-start' || type === 'reasoning-start' ? undefined : parts.get(id)
@@ -74,6 +76,7 @@ export function partReader(kept: Keeper, onChat: boolean): ReadChunk<StreamPart>
     const text = typeof part.input === 'string' ? part.input : JSON.stringify(part.input)
     sealed.set(part.toolCallId, label)
     announce(label, part.toolCallId, part, to)
+    if (!call?.isFed && EMPTY.test(text)) return
     if (!onChat) to.seal(label, text)
     else if (!call?.isFed) to.call(label, { delta: text })
   }
@@ -83,6 +86,7 @@ export function partReader(kept: Keeper, onChat: boolean): ReadChunk<StreamPart>
     to.call(label, { id, name, ...(metadata && { metadata }) })
     // Not ours to run, even if its result comes late or in another response (G16).
     if (part.providerExecuted) to.call(label, { providerResult: null, metadata: kept.keep({ executed: true }) })
+    else ours.push(label)
   }
 
   function result(part: ResultPart, to: Assembler): void {
@@ -103,6 +107,8 @@ export function partReader(kept: Keeper, onChat: boolean): ReadChunk<StreamPart>
   function custom({ kind, providerMetadata }: CustomPart, to: Assembler): void {
     // A report on the response, in every one of them: nothing to send back.
     if (kind === 'anthropic.message_start') return
+    // What the model that declined wanted to call is not to be called, sealed or not (qA11).
+    if (kind === FALLBACK) for (const label of ours) to.call(label, { providerResult: null })
     to.text('', { label: begun++, metadata: { ...providerMetadata, ...kept.keep({ custom: kind }) } })
   }
 
@@ -157,6 +163,8 @@ function refuseDropped({ warnings }: StreamStart): void {
     if (message && /^unsupported\b.*\btool content part\b/.test(message)) throw new ConfigError('messages', message)
   }
 }
+
+const EMPTY = /^\s*(\{\s*\})?\s*$/
 
 const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['stop', 'stop'],

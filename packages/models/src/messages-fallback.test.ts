@@ -1,10 +1,12 @@
-import { createAgent, type Middleware, map, tool } from '@meanwhile/core'
+import { createAgent, type Middleware, type Model, map, tool } from '@meanwhile/core'
 import { respond, say } from '@meanwhile/core/testing'
-import { mockModels, recordedResponse } from '@meanwhile/harness'
+import { type MockModels, mockModels, recordedResponse } from '@meanwhile/harness'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { bodyOf, read } from '../test/ask.ts'
+import { realModels } from '../test/ai-sdk.ts'
+import { ask } from '../test/ask.ts'
 import { claude } from '../test/wires.ts'
+import { aiSdk } from './ai-sdk.ts'
 
 // Anthropic's fallback of the server's side: a model declines in the middle of its answer, and another one goes on in the same stream.
 
@@ -16,15 +18,34 @@ function stop(index: number): object {
   return { type: 'content_block_stop', index }
 }
 
+function thought(index: number, thinking: string, signature: string): object[] {
+  return [
+    start(index, { type: 'thinking', thinking: '', signature: '' }),
+    { type: 'content_block_delta', index, delta: { type: 'thinking_delta', thinking } },
+    { type: 'content_block_delta', index, delta: { type: 'signature_delta', signature } },
+    stop(index),
+  ]
+}
+
 const search = { type: 'server_tool_use', name: 'web_search', input: { query: 'x' } }
 const found = { type: 'web_search_tool_result', tool_use_id: 'srv_1', content: [] }
 const fallback = { type: 'fallback', from: { model: 'm' }, to: { model: 'n' }, trigger: { type: 'refusal' } }
 
 const answer = [
-  { type: 'message_start', message: { id: 'msg_1', model: 'm' } },
-  start(0, { type: 'thinking', thinking: 'Hm.', signature: 's1' }),
-  stop(0),
-  start(1, { type: 'text', text: 'Look: ' }),
+  {
+    type: 'message_start',
+    message: {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      content: [],
+      usage: { input_tokens: 3, output_tokens: 1 },
+    },
+  },
+  ...thought(0, 'Hm.', 's1'),
+  start(1, { type: 'text', text: '' }),
+  { type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text: 'Look: ' } },
   stop(1),
   start(2, { ...search, id: 'srv_1' }),
   stop(2),
@@ -36,18 +57,33 @@ const answer = [
   stop(5),
   start(6, fallback),
   stop(6),
-  start(7, { type: 'thinking', thinking: 'Well.', signature: 's2' }),
-  stop(7),
+  ...thought(7, 'Well.', 's2'),
   start(8, { type: 'tool_use', id: 'b', name: 'f', input: { x: 2 } }),
   stop(8),
-  { type: 'message_delta', delta: { stop_reason: 'tool_use' } },
+  { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 9 } },
   { type: 'message_stop' },
 ]
 
-test('of a model that declined its text and what was run of its calls goes back, with where the next goes on (qA11)', async () => {
-  const { message } = await read(claude, answer)
-  expect(message.response).toEqual({ id: 'msg_1', model: 'n', finishReason: 'tool_use' })
-  expect(await bodyOf(claude, { messages: [{ role: 'user', content: 'Go' }, message] })).toMatchObject({
+const ways: readonly (readonly [string, (fetch: typeof globalThis.fetch) => Model])[] = [
+  ['our own adapter', claude.model],
+  ...realModels.flatMap(({ wire, title, model }) =>
+    wire === 'anthropic'
+      ? [[`the AI SDK, ${title}`, (fetch: typeof globalThis.fetch) => aiSdk(model(fetch))] as const]
+      : [],
+  ),
+]
+
+function mocked(): MockModels {
+  const lines = answer.map((event) => JSON.stringify(event))
+  return mockModels({ script: [recordedResponse('anthropic', lines), respond(say('Done.'))] })
+}
+
+test.each(ways)('%s: of a model that declined its text and what was run for it go back (qA11)', async (_, model) => {
+  const mock = mocked()
+  const asked = model(mock.fetch)
+  const { message } = await ask(asked)
+  await ask(asked, { messages: [{ role: 'user', content: 'Go' }, message] })
+  expect(mock.requests[1]?.body).toMatchObject({
     messages: [
       {},
       {
@@ -55,13 +91,18 @@ test('of a model that declined its text and what was run of its calls goes back,
           { type: 'text', text: 'Look: ' },
           { ...search, id: 'srv_1' },
           found,
-          fallback,
+          { type: 'fallback', from: { model: 'm' }, to: { model: 'n' } },
           { type: 'thinking', thinking: 'Well.', signature: 's2' },
           { type: 'tool_use', id: 'b', name: 'f', input: { x: 2 } },
         ],
       },
     ],
   })
+})
+
+test('the response is of the model that ended it (qA11)', async () => {
+  const { message } = await ask(claude.model(mocked().fetch))
+  expect(message.response).toEqual({ id: 'msg_1', model: 'n', finishReason: 'tool_use' })
 })
 
 /** Starts every call as soon as it is sealed. */
@@ -74,28 +115,33 @@ const early: Middleware = {
     }),
 }
 
-test.each([
+const starts = [
   ['when the model call stood', [], [2], []],
   ['early', [early], [1, 2], [{ callId: 'a', cause: 'call_withdrawn' }]],
-])('a call of a model that declined never counts: started %s (qA11)', async (_, middleware, made, discarded) => {
-  const lines = answer.map((event) => JSON.stringify(event))
-  const mock = mockModels({ script: [recordedResponse('anthropic', lines), respond(say('Done.'))] })
-  const inputs: number[] = []
-  const f = tool({
-    name: 'f',
-    description: 'f',
-    input: z.object({ x: z.number() }),
-    execute({ x }) {
-      inputs.push(x)
-    },
-  })
-  const agent = createAgent({ model: claude.model(mock.fetch), tools: [f], middleware })
-  const gone: object[] = []
-  const run = agent.stream('Go')
-  for await (const event of run) {
-    if (event.type === 'tool-discarded') gone.push({ callId: event.callId, cause: event.cause })
-  }
-  const { text, messages } = await run.result
-  expect({ text, inputs, gone }).toEqual({ text: 'Done.', inputs: made, gone: discarded })
-  expect(messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []))).toEqual(['b'])
-})
+] as const
+
+test.each(ways.flatMap(([way, model]) => starts.map(([when, ...rest]) => [way, when, model, ...rest] as const)))(
+  '%s: a call of a model that declined never counts, started %s (qA11)',
+  async (...row) => {
+    const [, , model, middleware, made, discarded] = row
+    const mock = mocked()
+    const inputs: number[] = []
+    const f = tool({
+      name: 'f',
+      description: 'f',
+      input: z.object({ x: z.number() }),
+      execute({ x }) {
+        inputs.push(x)
+      },
+    })
+    const agent = createAgent({ model: model(mock.fetch), tools: [f], middleware })
+    const gone: object[] = []
+    const run = agent.stream('Go')
+    for await (const event of run) {
+      if (event.type === 'tool-discarded') gone.push({ callId: event.callId, cause: event.cause })
+    }
+    const { text, messages } = await run.result
+    expect({ text, inputs, gone }).toEqual({ text: 'Done.', inputs: made, gone: discarded })
+    expect(messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []))).toEqual(['b'])
+  },
+)
