@@ -4,7 +4,7 @@ import type { ModelRequest } from '@meanwhile/core'
 import type { EventSourceMessage } from 'eventsource-parser'
 import { defined } from './defined.ts'
 import { IdleLimit, readsWithin } from './idle-limit.ts'
-import { eventDecoder, parseEvent } from './server-sent-events.ts'
+import { eventDecoder, isDone, isHeartbeat, parseEvent } from './server-sent-events.ts'
 
 /** The options the official clients take beside a request's body. */
 export interface RequestOptions {
@@ -61,7 +61,7 @@ export function clientChunks<Chunk extends object>(
       for (let ended = false; !ended; ) {
         const { done, value } = await read()
         const brought = events(value)
-        const end = brought.findIndex(({ data }) => data === '[DONE]')
+        const end = brought.findIndex(isDone)
         yield parsed<Chunk>(end < 0 ? brought : brought.slice(0, end), done)
         ended = done || end >= 0
       }
@@ -79,7 +79,7 @@ export function clientChunks<Chunk extends object>(
 function* parsed<Chunk>(events: readonly EventSourceMessage[], last: boolean): Generator<Chunk, void, undefined> {
   for (const event of events) {
     // What a client says of its chunks is what it expects of the events.
-    if (event.data !== '') yield parseEvent(event, last) as Chunk
+    if (!isHeartbeat(event)) yield parseEvent(event, last) as Chunk
   }
 }
 

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { ModelError } from '@meanwhile/core'
 import type { ScriptResponse } from '@meanwhile/core/testing'
-import { mockModels } from '@meanwhile/harness'
+import { mockModels, rawResponse } from '@meanwhile/harness'
 import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { ask, failureOf, read, requestTo } from '../test/ask.ts'
@@ -206,6 +206,30 @@ test('an error code that is a word nobody knows is passed on, and not retried (q
 test('an account without credit is not asked again', async () => {
   const { fetch } = mockModels({ script: [failing(429, 'insufficient_quota')] })
   expect(await failureOf(ask(chat.model(fetch)))).toMatchObject({ status: 429, retryable: false })
+})
+
+test.each([
+  ['a page', '<html>\n<body>Bad gateway: try later</body>\n</html>\n'],
+  [
+    'an answer that does not stream',
+    JSON.stringify({ choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] }),
+  ],
+])('%s under status 200 is no answer (qT12)', async (_, body) => {
+  const { fetch } = mockModels({ script: [rawResponse([{ bytes: body }], { wire: chat.name })] })
+  expect(await failureOf(ask(chat.model(fetch)))).toMatchObject({
+    name: 'ModelError',
+    code: 'invalid_chunk',
+    retryable: true,
+    partial: { content: [] },
+  })
+})
+
+test('what hangs on the end of the protocol, and what a heartbeat says, is nothing (qT4)', async () => {
+  const [first, ...others] = [...chat.hello].map((event) => ({ event }))
+  const beats = ['event: ping\ndata: alive\n\n', 'data:  \n\n'].map((bytes) => ({ bytes }))
+  const raw = [first, ...beats, ...others, { bytes: 'data: [DONE] \n\n' }].filter((step) => step !== undefined)
+  const { message } = await ask(chat.model(mockModels({ script: [rawResponse(raw, { wire: chat.name })] }).fetch))
+  expect(message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], finishReason: 'stop' })
 })
 
 test('an error event without a name is an error as well', async () => {

@@ -111,9 +111,17 @@ export const errorQuirks: readonly Quirk[] = [
     id: 'T11',
     wire: 'openai-chat',
     title: 'the error is a sentence, and no more',
-    source: "Ollama's documentation of errors; text-generation-inference",
+    source: "Ollama's documentation of errors; nativ#195, huggingface_hub#2558",
     events: [...hello, { error: 'an error was encountered while running the model' }],
     expected: { error: { code: 'unknown', retryable: false }, text: 'Hello' },
+  },
+  {
+    id: 'T12',
+    wire: 'openai-chat',
+    title: 'the error comes as where nothing streams: it is the whole body, under status 200',
+    source: 'llm_wiki#628, Codewhale#1717',
+    events: ['{\n  "error": { "message": "No credit", "code": "insufficient_quota" }\n}\n'],
+    expected: { error: { code: 'insufficient_quota', status: 429, retryable: false } },
   },
   {
     id: 'G4',
