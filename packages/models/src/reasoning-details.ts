@@ -31,11 +31,10 @@ function goesOn(last: Detail, { type, index }: Detail): boolean {
 }
 
 function joined(last: Detail, piece: Detail): Detail {
-  const { text, summary } = last
-  return {
-    ...last,
-    ...defined(piece),
-    ...(typeof text === 'string' && { text: text + (piece.text ?? '') }),
-    ...(typeof summary === 'string' && { summary: summary + (piece.summary ?? '') }),
+  const spoken: Record<string, string> = {}
+  for (const name of ['text', 'summary']) {
+    const [before, more] = [last[name], piece[name]]
+    if (typeof before === 'string') spoken[name] = typeof more === 'string' ? before + more : before
   }
+  return { ...last, ...defined(piece), ...spoken }
 }
