@@ -131,6 +131,11 @@ test('the whole input decides over the pieces it came in (G6)', async () => {
   expect(message.content).toEqual([sealed])
 })
 
+test('what came in pieces stands against an empty input (qR11)', async () => {
+  const { message } = await readParts([...partial, rest, { ...whole, input: '{}' }, calls])
+  expect(message.content).toEqual([sealed])
+})
+
 test('pieces that are no JSON are not read as such', async () => {
   const { events, message } = await readParts([
     { type: 'tool-input-start', id: 'c1', toolName: 'f', inputEncoding: 'text' },

@@ -19,6 +19,7 @@ import type {
   TotalUsage,
 } from './ai-sdk-model.ts'
 import { defined } from './defined.ts'
+import { isEmptyInput } from './empty-input.ts'
 import { StreamedError } from './explain.ts'
 
 /** A call whose input streams. */
@@ -76,9 +77,14 @@ export function partReader(kept: Keeper, onChat: boolean): ReadChunk<StreamPart>
     const text = typeof part.input === 'string' ? part.input : JSON.stringify(part.input)
     sealed.set(part.toolCallId, label)
     announce(label, part.toolCallId, part, to)
-    if (!call?.isFed && EMPTY.test(text)) return
-    if (!onChat) to.seal(label, text)
-    else if (!call?.isFed) to.call(label, { delta: text })
+    const isEmpty = isEmptyInput(text)
+    if (call?.isFed) {
+      // What came in pieces stands against nothing (qR11).
+      if (!onChat) to.seal(label, isEmpty ? undefined : text)
+    } else if (!isEmpty) {
+      if (onChat) to.call(label, { delta: text })
+      else to.seal(label, text)
+    }
   }
 
   function announce(label: Label, id: string, part: InputStart | CallPart, to: Assembler): void {
@@ -163,8 +169,6 @@ function refuseDropped({ warnings }: StreamStart): void {
     if (message && /^unsupported\b.*\btool content part\b/.test(message)) throw new ConfigError('messages', message)
   }
 }
-
-const EMPTY = /^\s*(\{\s*\})?\s*$/
 
 const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['stop', 'stop'],

@@ -27,6 +27,8 @@ export interface Item {
   told: boolean
   /** Whether its arguments have ended. */
   ended: boolean
+  /** The arguments it began with: nothing as a rule, and all of them where no others come (qR10). */
+  given?: string
 }
 
 /**
@@ -40,6 +42,10 @@ export class OutputItems {
 
   get none(): boolean {
     return this.#all.length === 0
+  }
+
+  get untold(): readonly Item[] {
+    return this.#all.filter(({ told, given }) => !told && given)
   }
 
   /** The item that begins here. */

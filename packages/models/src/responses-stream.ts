@@ -3,6 +3,7 @@
 import type { Assembler, FinishReason, PartOptions, ReadChunk, ToolDefinition, Usage } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { defined } from './defined.ts'
+import { isEmptyInput } from './empty-input.ts'
 import { StreamedError } from './explain.ts'
 import { parallelCalls } from './parallel-calls.ts'
 import {
@@ -40,8 +41,9 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
   function seal(item: Item, text: string, to: Assembler): void {
     item.ended = true
     if (!text && !item.told) return
+    // What came in pieces stands against nothing (qR11).
+    to.seal(item.label, item.told && isEmptyInput(text) ? undefined : text)
     item.told = true
-    to.seal(item.label, text)
   }
 
   // Not every host says of a call that it is completed (qR9): then the end of the response does.
@@ -103,6 +105,7 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
       const untold = carried.type === 'function_call' && items.call(carried.call_id)?.told === false
       if (all || untold) done(items.whole(place, carried), carried, to)
     }
+    for (const { label, given } of items.untold) to.call(label, { delta: given })
   }
 
   return (event, to) => {
@@ -131,8 +134,10 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
         return event.summary_index > 0 ? to.reasoning('\n\n', items.of('reasoning', event)) : undefined
       case 'response.output_item.added': {
         const item = items.begin(event.output_index, event.item)
-        if (event.item.type === 'function_call') call(item, event.item, to)
-        else if (isProviderCall(event.item)) run(item, event.item, to)
+        if (event.item.type === 'function_call') {
+          call(item, event.item, to)
+          item.given = event.item.arguments
+        } else if (isProviderCall(event.item)) run(item, event.item, to)
         return
       }
       case 'response.output_item.done':

@@ -122,4 +122,25 @@ export const responsesHostQuirks: readonly Quirk[] = [
     events: [created, textDelta('Hel'), textDone('Hel'), textDelta('lo'), completed(messageItem('Hello'))],
     expected: { text: 'Hello', calls: [], finishReason: 'stop' },
   },
+  {
+    id: 'R10',
+    wire,
+    title: 'the arguments come with the beginning of the call alone',
+    source: 'openclaude#1262, kwwk#12',
+    events: [
+      created,
+      { type: 'response.output_item.added', output_index: 0, item: whole.item('{"x":1}', 'in_progress') },
+      whole.itemDone(''),
+      completed(),
+    ],
+    expected: called,
+  },
+  {
+    id: 'R11',
+    wire,
+    title: 'the finished item has {} for the arguments that came in pieces',
+    source: 'llm-interactive-proxy test_executor_streaming.py (Codex over WebSocket)',
+    events: [created, whole.added, whole.delta('{"x":'), whole.delta('1}'), whole.itemDone('{}'), completed()],
+    expected: called,
+  },
 ]
