@@ -10,6 +10,7 @@ import { filesAfterResults } from './result-files.ts'
 type Body = OpenAI.ChatCompletionCreateParamsStreaming
 type Param = OpenAI.ChatCompletionMessageParam
 type Part = OpenAI.ChatCompletionContentPart
+type TextParam = OpenAI.ChatCompletionContentPartText
 
 /**
  * Sampling by `topK` is not on this wire. `maxTokens` is `max_completion_tokens` where OpenAI's own models answer and the older
@@ -84,6 +85,7 @@ function userParam({ content }: UserMessage, provider: string): Param {
 /** The order of text and calls is lost here: a message has one text and one list of calls. */
 function assistantParam({ content }: AssistantMessage, provider: string): Param {
   let text = ''
+  let thought = ''
   const reasoning: Record<string, string> = {}
   const extra: { extra_content?: unknown; reasoning_details?: unknown } = {}
   const calls: OpenAI.ChatCompletionMessageFunctionToolCall[] = []
@@ -98,11 +100,22 @@ function assistantParam({ content }: AssistantMessage, provider: string): Param 
       // Under the name it came with: hosts that think between calls want their thoughts back.
       const { field, reasoning_details } = metadataFor(provider, part)
       if (reasoning_details !== undefined) extra.reasoning_details = reasoning_details
-      if (typeof field === 'string') reasoning[field] = (reasoning[field] ?? '') + part.text
+      if (field === 'content') thought += part.text
+      else if (typeof field === 'string') reasoning[field] = (reasoning[field] ?? '') + part.text
     }
   }
-  if (calls.length === 0) return { ...reasoning, ...extra, role: 'assistant', content: text }
-  return { ...reasoning, ...extra, role: 'assistant', content: text || null, tool_calls: calls }
+  const param = { ...reasoning, ...extra, role: 'assistant' as const }
+  const spoken = thought === '' ? text : [thinkingPart(thought), ...textParts(text)]
+  return calls.length === 0 ? { ...param, content: spoken } : { ...param, content: spoken || null, tool_calls: calls }
+}
+
+/** Mistral's, which takes its thoughts back in no other form (qC26); OpenAI's client does not know it. */
+function thinkingPart(text: string): TextParam {
+  return { type: 'thinking', thinking: textParts(text) } as object as TextParam
+}
+
+function textParts(text: string): TextParam[] {
+  return text === '' ? [] : [{ type: 'text', text }]
 }
 
 function callParam(call: ToolCall, provider: string): OpenAI.ChatCompletionMessageFunctionToolCall {

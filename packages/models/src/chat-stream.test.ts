@@ -202,16 +202,22 @@ test('chunks without choices, choices without delta and a late usage chunk are i
   })
 })
 
-test('a list of content parts is thinking and text (qC26)', async () => {
-  const { content } = await messageOf(
-    chatChunk({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] }] }),
+test('a list of content parts is thinking and text, and goes back as one (G12, qC26)', async () => {
+  const thinking = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
+  const message = await messageOf(
+    chatChunk({ content: [thinking('H')] }),
+    chatChunk({ content: [thinking('m.')] }),
     chatChunk({ content: [{ type: 'text', text: 'Hi' }] }),
     chatChunk({}, 'stop'),
   )
-  expect(content).toMatchObject([
+  expect(message.content).toMatchObject([
     { type: 'reasoning', text: 'Hm.' },
     { type: 'text', text: 'Hi' },
   ])
+  expect(await bodyOf(chat, { messages: [{ role: 'user', content: 'Hello' }, message] })).toHaveProperty('messages.1', {
+    role: 'assistant',
+    content: [thinking('Hm.'), { type: 'text', text: 'Hi' }],
+  })
 })
 
 test('text, a call and text keep their order (G12, qC27)', async () => {

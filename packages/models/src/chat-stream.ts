@@ -90,7 +90,7 @@ export function chatReader(provider: string, tools: readonly ToolDefinition[]): 
     if (!isRecord(part)) return
     if (part.type === 'text') say(part.text, to)
     if (!Array.isArray(part.thinking)) return
-    for (const thought of part.thinking) if (isRecord(thought)) think('reasoning_content', thought.text, to)
+    for (const thought of part.thinking) if (isRecord(thought)) think('content', thought.text, to)
   }
 
   function call(piece: CallDelta, to: Assembler): void {
