@@ -35,6 +35,7 @@ export const helperLosses: readonly Loss[] = [
   { id: 'C17', wire: 'openai-chat', throws: 'in JSON at position 5' },
   { id: 'C26', wire: 'openai-chat', gives: { text: '[object Object][object Object][object Object]lo' } },
   { id: 'C28', wire: 'openai-chat', gives: { calls: [] } },
+  { id: 'C44', wire: 'openai-chat', throws: 'missing `type`' },
   { id: 'G1', wire: 'openai-chat', throws: NO_INDEX },
   // Arguments that stay empty are no JSON to it.
   { id: 'G5', wire: 'openai-chat', throws: 'Unexpected end of JSON input' },
@@ -52,7 +53,19 @@ export const helperLosses: readonly Loss[] = [
     gives: { calls: [{ input: {} }] },
   },
   { id: 'A8', wire: 'anthropic', title: 'the first block has index 1', gives: { calls: [{ input: {} }] } },
+  { id: 'A9', wire: 'anthropic', gives: { calls: [{ input: {} }, { input: {} }] } },
+  // The call of the model that declined is there as well.
+  { id: 'A11', wire: 'anthropic', gives: { calls: [{ id: 'toolu_a' }, { id: 'toolu_b' }] } },
   { id: 'R3', wire: 'openai-responses', throws: 'expected a non-empty item_id' },
+  { id: 'R7', wire: 'openai-responses', title: 'no item has an id', throws: 'missing output at index undefined' },
+  { id: 'R7', wire: 'openai-responses', title: 'nothing says which', throws: 'expected a non-empty item_id' },
+  { id: 'R7', wire: 'openai-responses', title: 'a call and the text', throws: 'Duplicate response output index 0' },
+  { id: 'R8', wire: 'openai-responses', throws: 'Unexpected end of JSON input' },
+  { id: 'R10', wire: 'openai-responses', title: 'the text comes', throws: 'missing output at index 0' },
+  { id: 'R10', wire: 'openai-responses', title: 'text goes on', throws: 'missing output at index 0' },
+  // What the end of the response leaves out is not there.
+  { id: 'R10', wire: 'openai-responses', title: 'the arguments come with the beginning', gives: { calls: [] } },
+  { id: 'R11', wire: 'openai-responses', gives: { calls: [] } },
 ]
 
 export function lostBy(losses: readonly Loss[], { id, wire, title }: Quirk): Loss | undefined {
