@@ -181,6 +181,22 @@ test('on the Chat wire an end that does not allow calls seals none (G4, qC22)', 
   expect(message).toMatchObject({ content: [sealed, { input: { x: 2 } }, {}], finishReason: 'length' })
 })
 
+const piece = (delta: string) => ({ type: 'tool-input-delta', id: 'c1', delta }) as const
+const said = (input: string) => ({ type: 'tool-call', toolCallId: 'c1', toolName: 'f', input }) as const
+
+// OpenRouter's provider sends a call as soon as its input parses, each time it does, and says `{}` of one that never did.
+test.each([
+  ['a placeholder came first', [piece('{}'), said('{}'), piece('{"x":1}')], { input: { x: 1 } }],
+  ['the input parses twice', [piece('{"x":1}'), said('{"x":1}'), piece(' '), said('{"x":1} ')], { input: { x: 1 } }],
+  ['the input is cut off', [piece('{"x":'), said('{}')], { input: '{"x":', inputError: expect.any(String) }],
+])('a provider that is not known to state it seals nothing: %s (G4, G7, qC13)', async (_, parts, expected) => {
+  const begun = { type: 'tool-input-start', id: 'c1', toolName: 'f' } as const
+  const { model } = handMade('v3', [begun, ...parts, calls], { provider: 'openrouter' })
+  const { events, message } = await ask(aiSdk(model))
+  expect(message.content).toMatchObject([expected])
+  expect(events.filter(({ type }) => type === 'tool-call')).toEqual([{ type: 'tool-call', call: message.content[0] }])
+})
+
 test('two calls with one id stay two, at once and one after the other (G9, G10)', async () => {
   const { message } = await readParts([
     { type: 'tool-input-start', id: 'c1', toolName: 'f' },

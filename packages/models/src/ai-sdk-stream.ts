@@ -1,13 +1,12 @@
 /** What is answered, as the AI SDK's specification streams it. */
 
-import type { Assembler, FinishReason, Label, PartOptions, ReadChunk, Usage } from '@meanwhile/core'
+import type { Assembler, FinishReason, Label, PartOptions, ReadChunk } from '@meanwhile/core'
 import { ConfigError } from '@meanwhile/core'
 import { filePart } from './ai-sdk-files.ts'
 import { FALLBACK, type Keeper } from './ai-sdk-kept.ts'
 import type {
   CallPart,
   CustomPart,
-  DetailedUsage,
   FilePiece,
   FinishPart,
   InputPiece,
@@ -16,8 +15,8 @@ import type {
   SpokenPart,
   StreamPart,
   StreamStart,
-  TotalUsage,
 } from './ai-sdk-model.ts'
+import { usageOf } from './ai-sdk-usage.ts'
 import { defined } from './defined.ts'
 import { isEmptyInput } from './empty-input.ts'
 import { StreamedError } from './explain.ts'
@@ -28,15 +27,17 @@ interface OpenCall {
   /** Its deltas are not pieces of JSON. */
   readonly isText: boolean
   isFed: boolean
+  /** Its `tool-call` part has come. */
+  isStated: boolean
 }
 
 /**
- * A call is sealed by its `tool-call` part, which repeats the whole input; the end of its input states nothing. But `onChat`,
- * where the wire states no seal, the part does not either: AI SDK 5, and 6 for a while, sends it as soon as the input parses.
- * Nor does an input that is empty and came in no pieces: the answer may have been cut off before it (qA10). There the end of the
- * response seals.
+ * A call is sealed by its `tool-call` part, which repeats the whole input, if its provider is `sealing`; the end of its input states
+ * nothing. Where the wire states no seal the part does not either: AI SDK 5, 6 for a while, and OpenRouter's provider send it as soon
+ * as the input parses. Nor does an input that is empty and came in no pieces: the answer may have been cut off before it (qA10).
+ * There the end of the response seals.
  */
-export function partReader(kept: Keeper, onChat: boolean): ReadChunk<StreamPart> {
+export function partReader(kept: Keeper, sealing: boolean): ReadChunk<StreamPart> {
   // Ids come again, for the text after a call say, so a start always begins something new.
   let begun = 0
   const texts = new Map<string, PartOptions>()
@@ -56,7 +57,7 @@ export function partReader(kept: Keeper, onChat: boolean): ReadChunk<StreamPart>
   }
 
   function start(part: InputStart, to: Assembler): void {
-    const call = { label: begun++, isText: part.inputEncoding === 'text', isFed: false }
+    const call = { label: begun++, isText: part.inputEncoding === 'text', isFed: false, isStated: false }
     const others = open.get(part.id)
     if (others) others.push(call)
     else open.set(part.id, [call])
@@ -71,8 +72,16 @@ export function partReader(kept: Keeper, onChat: boolean): ReadChunk<StreamPart>
     if (delta) call.isFed = true
   }
 
+  function stated(id: string): OpenCall | undefined {
+    const calls = open.get(id) ?? []
+    // A part that came because the input parsed comes again when it does so again.
+    const repeated = sealing || !calls.at(-1)?.isFed ? undefined : calls.at(-1)
+    return calls.find(({ isStated }) => !isStated) ?? repeated
+  }
+
   function seal(part: CallPart, to: Assembler): void {
-    const call = open.get(part.toolCallId)?.shift()
+    const call = stated(part.toolCallId)
+    if (call) call.isStated = true
     const label = call?.label ?? begun++
     const text = typeof part.input === 'string' ? part.input : JSON.stringify(part.input)
     sealed.set(part.toolCallId, label)
@@ -80,10 +89,10 @@ export function partReader(kept: Keeper, onChat: boolean): ReadChunk<StreamPart>
     const isEmpty = isEmptyInput(text)
     if (call?.isFed) {
       // What came in pieces stands against nothing (qR11).
-      if (!onChat) to.seal(label, isEmpty ? undefined : text)
+      if (sealing) to.seal(label, isEmpty ? undefined : text)
     } else if (!isEmpty) {
-      if (onChat) to.call(label, { delta: text })
-      else to.seal(label, text)
+      if (sealing) to.seal(label, text)
+      else to.call(label, { delta: text })
     }
   }
 
@@ -177,25 +186,3 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['content-filter', 'content-filter'],
   ['error', 'error'],
 ])
-
-function usageOf(usage: TotalUsage | DetailedUsage): Usage {
-  if (isDetailed(usage)) {
-    return defined({
-      inputTokens: usage.inputTokens.total,
-      outputTokens: usage.outputTokens.total,
-      cacheReadTokens: usage.inputTokens.cacheRead,
-      cacheWriteTokens: usage.inputTokens.cacheWrite,
-      reasoningTokens: usage.outputTokens.reasoning,
-    })
-  }
-  return defined({
-    inputTokens: usage.inputTokens,
-    outputTokens: usage.outputTokens,
-    cacheReadTokens: usage.cachedInputTokens,
-    reasoningTokens: usage.reasoningTokens,
-  })
-}
-
-function isDetailed(usage: TotalUsage | DetailedUsage): usage is DetailedUsage {
-  return typeof usage.inputTokens === 'object'
-}

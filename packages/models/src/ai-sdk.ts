@@ -33,6 +33,12 @@ export interface AiSdkOptions {
 }
 
 /**
+ * The providers whose `tool-call` part says that the call is finished: their wires do. Of others, OpenRouter's among them, it may say no
+ * more than that the input parses.
+ */
+const SEALING = /\.(responses|messages)$|^(amazon-bedrock|gateway|google\.generative-ai)$/
+
+/**
  * A model that is asked through the AI SDK: `aiSdk(mistral('mistral-large-latest'))`. Any provider of AI SDK 5, 6 or 7 will
  * do; no package of the AI SDK is imported here.
  *
@@ -56,7 +62,7 @@ export function aiSdk(model: AiSdkModel, { idleTimeout = IDLE_TIMEOUT, structure
     stream(request) {
       const messages = onChat ? filesAfterResults(request.messages) : request.messages
       const answer = parts({ ...request, messages }, ask, idleTimeout)
-      return assemble(request, answer, partReader(kept, onChat), explainAiSdk)
+      return assemble(request, answer, partReader(kept, SEALING.test(model.provider)), explainAiSdk)
     },
   }
 
