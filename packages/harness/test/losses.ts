@@ -66,6 +66,7 @@ export const helperLosses: readonly Loss[] = [
   // What the end of the response leaves out is not there.
   { id: 'R10', wire: 'openai-responses', title: 'the arguments come with the beginning', gives: { calls: [] } },
   { id: 'R11', wire: 'openai-responses', gives: { calls: [] } },
+  { id: 'R12', wire: 'openai-responses', throws: 'Unhandled response stream event' },
 ]
 
 export function lostBy(losses: readonly Loss[], { id, wire, title }: Quirk): Loss | undefined {

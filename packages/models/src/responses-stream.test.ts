@@ -1,6 +1,6 @@
 import type { AssistantMessage } from '@meanwhile/core'
 import { expect, test } from 'vitest'
-import { bodyOf, read } from '../test/ask.ts'
+import { bodyOf, failureOf, read } from '../test/ask.ts'
 import { responses } from '../test/wires.ts'
 
 const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f' }
@@ -88,6 +88,19 @@ test.each([
     response: { incomplete_details: { reason } },
   })
   expect(finishReason).toBe(expected)
+})
+
+test.each([
+  [undefined, 'stop', 'completed'],
+  ['queued', 'other', 'queued'],
+])('a response that is done with status %s ends with %s (qR12)', async (status, reason, word) => {
+  const { finishReason, response } = await messageOf({ type: 'response.done', response: { status } })
+  expect([finishReason, response?.finishReason]).toEqual([reason, word])
+})
+
+test('a response that is done because it was cancelled is an error (qR12)', async () => {
+  const failure = await failureOf(messageOf({ type: 'response.done', response: { status: 'cancelled', error: null } }))
+  expect(failure).toMatchObject({ name: 'ModelError', code: 'unknown', retryable: false })
 })
 
 test('parts of a summary are paragraphs of one reasoning part, a phase stays with its text (G12)', async () => {

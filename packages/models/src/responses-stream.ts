@@ -18,8 +18,14 @@ import {
 } from './responses-content.ts'
 import { type Item, OutputItems } from './responses-items.ts'
 
-type StreamEvent = OpenAI.Responses.ResponseStreamEvent
+type StreamEvent = OpenAI.Responses.ResponseStreamEvent | Done
 type Response = OpenAI.Responses.Response
+
+/** In no list of the wire's events: the end of the response, however it ended (qR12). */
+interface Done {
+  readonly type: 'response.done'
+  readonly response: Response
+}
 
 /**
  * A call is sealed by its own `done` or by its item's with status `completed`, whichever comes first (qR1, qR4), unless nothing was
@@ -92,10 +98,17 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
     return { label, metadata: { [provider]: data } }
   }
 
-  function ended({ usage }: Response, word: string, reason: FinishReason, to: Assembler): void {
-    if (usage) to.usage(usageOf(usage))
+  function ended(response: Response, status: string, to: Assembler): void {
+    if (response.usage) to.usage(usageOf(response.usage))
+    if (status === 'failed' || status === 'cancelled') throw new StreamedError(response.error ?? {})
+    if (status === 'completed') recover(response.output ?? [], to)
+    const word = status === 'incomplete' ? (response.incomplete_details?.reason ?? status) : status
     to.response({ finishReason: word })
-    to.finish(reason)
+    to.finish(status === 'completed' ? completed() : (INCOMPLETE.get(word) ?? 'other'))
+  }
+
+  function completed(): FinishReason {
+    return refused ? 'content-filter' : calls ? 'tool-calls' : 'stop'
   }
 
   // What no event of its own told (qR10).
@@ -145,15 +158,13 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
       case 'response.created':
         return to.response(defined({ id: event.response.id, model: event.response.model }))
       case 'response.completed':
-        recover(event.response.output ?? [], to)
-        return ended(event.response, 'completed', refused ? 'content-filter' : calls ? 'tool-calls' : 'stop', to)
-      case 'response.incomplete': {
-        const word = event.response.incomplete_details?.reason ?? 'incomplete'
-        return ended(event.response, word, INCOMPLETE.get(word) ?? 'other', to)
-      }
+        return ended(event.response, 'completed', to)
+      case 'response.incomplete':
+        return ended(event.response, 'incomplete', to)
       case 'response.failed':
-        if (event.response.usage) to.usage(usageOf(event.response.usage))
-        throw new StreamedError(event.response.error ?? {})
+        return ended(event.response, 'failed', to)
+      case 'response.done':
+        return ended(event.response, event.response.status ?? 'completed', to)
       case 'error':
         throw new StreamedError(event)
     }

@@ -143,4 +143,32 @@ export const responsesHostQuirks: readonly Quirk[] = [
     events: [created, whole.added, whole.delta('{"x":'), whole.delta('1}'), whole.itemDone('{}'), completed()],
     expected: called,
   },
+  {
+    id: 'R12',
+    wire,
+    title: 'the response ends with response.done',
+    source: 'oh-my-pi#4692, 9router#2142',
+    events: [
+      created,
+      whole.added,
+      whole.delta('{"x":1}'),
+      whole.itemDone('{"x":1}'),
+      { ...completed(whole.item('{"x":1}')), type: 'response.done' },
+    ],
+    expected: called,
+  },
+  {
+    id: 'R12',
+    wire,
+    title: 'the response ends with response.done, and is incomplete',
+    source: 'oh-my-pi#4692, 9router#2142',
+    events: [
+      created,
+      whole.added,
+      whole.delta('{"x":1}'),
+      whole.itemDone('{"x":1}'),
+      { ...incomplete('max_output_tokens', whole.item('{"x":1}')), type: 'response.done' },
+    ],
+    expected: { ...called, finishReason: 'length' },
+  },
 ]
