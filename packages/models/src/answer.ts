@@ -11,18 +11,21 @@ export interface AnswerOptions<Chunk> {
   readonly read: ReadChunk<Chunk>
   /** Whether the chunk shows only that the connection is still there. */
   readonly isSilent: (chunk: Chunk) => boolean
+  /** Whether the protocol ends with this chunk. */
+  readonly isLast?: (chunk: Chunk) => boolean
   readonly idleTimeout: number | undefined
 }
 
 /** Asks when the first event is; whatever goes wrong on the way is a `ModelError`, with what had come. */
 export function answer<Chunk extends object>(
   request: ModelRequest,
-  { open, read, isSilent, idleTimeout = IDLE_TIMEOUT }: AnswerOptions<Chunk>,
+  { open, read, isSilent, isLast, idleTimeout = IDLE_TIMEOUT }: AnswerOptions<Chunk>,
 ): Flow<ModelEvent, AssistantMessage> {
   const chunks = clientChunks(request, open, idleTimeout)
   const heard = readSafely<Chunk>((chunk, to) => {
     if (!isSilent(chunk)) chunks.said()
     read(chunk, to)
+    if (isLast?.(chunk)) chunks.over()
   })
   const readAll: ReadChunk<Iterable<Chunk>> = (brought, to) => {
     for (const chunk of brought) heard(chunk, to)

@@ -77,6 +77,7 @@ export function anthropic(options: AnthropicOptions): Model {
         open: (options) => client.messages.create(messagesRequest(model, provider, maxTokens, request), options),
         read: messagesReader(provider),
         isSilent: isSilentEvent,
+        isLast: ({ type }) => type === 'message_stop',
         idleTimeout,
       }),
   }

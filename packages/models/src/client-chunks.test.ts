@@ -40,6 +40,32 @@ test.each(wires)('$name: a stream that falls silent is ended when its time is ov
   })
 })
 
+/** The events of an answer, and what its protocol ends with. */
+function whole(wire: TestWire) {
+  const events = wire.hello.map((event) => ({ event }))
+  return wire === chat ? [...events, { bytes: 'data: [DONE]\n\n' }] : events
+}
+
+test.each(wires)('$name: a body that outlasts its protocol is left after half a second (qT13)', async (wire) => {
+  const raw = [...whole(wire), { end: 'stall' as const }]
+  const { fetch } = mockModels({ script: [rawResponse(raw, { wire: wire.name })] })
+  let message: unknown
+  const asked = ask(wire.model(fetch, { idleTimeout: 10_000 })).then((answer) => {
+    message = answer.message
+  })
+  await vi.advanceTimersByTimeAsync(490)
+  expect(message).toBeUndefined()
+  await vi.advanceTimersByTimeAsync(20)
+  await asked
+  expect(message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], finishReason: 'stop' })
+})
+
+test.each(wires)('$name: what breaks after the protocol has ended breaks nothing (qT13)', async (wire) => {
+  const raw = [...whole(wire), { end: 'reset' as const }]
+  const { fetch } = mockModels({ script: [rawResponse(raw, { wire: wire.name })] })
+  expect((await ask(wire.model(fetch))).message).toMatchObject({ finishReason: 'stop' })
+})
+
 test.each([
   ['pings', claude, { type: 'ping' }],
   ['empty deltas', chat, chatChunk({ content: '', tool_calls: [] })],

@@ -19,7 +19,7 @@ const LONGEST = 2 ** 31 - 1
  * the next is the reader's own.
  */
 export class IdleLimit {
-  readonly #limit: number
+  #limit: number
   readonly #end: (error: IdleError) => void
   #left: number
   #since: number | undefined
@@ -35,6 +35,12 @@ export class IdleLimit {
     this.#left = this.#limit
   }
 
+  /** From now on no more than so many ms are waited. */
+  shorten(limit: number): void {
+    this.#limit = this.#left = Math.min(limit, this.#limit)
+    this.stop()
+  }
+
   /** Somebody waits, until {@link came}. */
   waits(): void {
     this.#since = performance.now()
@@ -48,6 +54,7 @@ export class IdleLimit {
 
   stop(): void {
     clearTimeout(this.#timer)
+    this.#timer = undefined
   }
 
   readonly #look = (): void => {

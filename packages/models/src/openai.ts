@@ -15,7 +15,7 @@ import { chatRequest } from './chat-request.ts'
 import { chatReader, isSilentChunk } from './chat-stream.ts'
 import type { Asked, RequestOptions } from './client-chunks.ts'
 import { responsesRequest } from './responses-request.ts'
-import { isSilentEvent, responsesReader } from './responses-stream.ts'
+import { isLastEvent, isSilentEvent, responsesReader } from './responses-stream.ts'
 import { serverOf } from './server.ts'
 
 export { chatWire } from './chat-wire.ts'
@@ -101,6 +101,7 @@ export function openai(options: OpenAIOptions): Model {
       open: (options) => client.responses.create(responsesRequest(model, provider, request), options),
       read: responsesReader(provider, request.tools),
       isSilent: isSilentEvent,
+      isLast: isLastEvent,
       idleTimeout,
     })
   }

@@ -171,6 +171,11 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
   }
 }
 
+/** `response.failed` is an error. */
+export function isLastEvent({ type }: StreamEvent): boolean {
+  return type === 'response.completed' || type === 'response.incomplete' || type === 'response.done'
+}
+
 /** `keepalive` is in no list of the wire's events. */
 export function isSilentEvent(event: StreamEvent | { readonly type: 'keepalive' }): boolean {
   return event.type === 'keepalive' || ('delta' in event && event.delta === '')

@@ -92,6 +92,15 @@ export const transportQuirks: readonly Quirk[] = ANSWERS.flatMap(({ wire, begin,
       ending: { end: 'stall' },
       expected: silent,
     },
+    {
+      id: 'T13',
+      wire,
+      title: 'the protocol has ended, and the connection stays open',
+      source: 'ccLoad#81, confidential-model-router#446',
+      events,
+      ending: { end: 'stall' },
+      expected: answered,
+    },
   ]
 })
 
