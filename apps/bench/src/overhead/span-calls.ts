@@ -1,6 +1,14 @@
 /** What a run calls an SDK for, heard once and done again without the run: what an SDK takes by itself. */
 
-import { type Context, context, type Span, type Tracer, type TracerProvider, trace } from '@opentelemetry/api'
+import {
+  type Context,
+  context,
+  type HrTime,
+  type Span,
+  type Tracer,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api'
 
 /** Spans that were started again, and their contexts, in the order of the first time. */
 interface Again {
@@ -31,7 +39,7 @@ export class SpanCalls {
     const above = this.#numbers.get(trace.getSpan(parent ?? context.active()))
     this.#calls.push(({ tracer, spans, contexts }) => {
       const within = (above === undefined ? undefined : contexts[above]) ?? context.active()
-      const span = tracer.startSpan(name, { ...options, startTime: performance.now() }, within)
+      const span = tracer.startSpan(name, { ...options, startTime: timeOfDay() }, within)
       spans.push(span)
       contexts.push(trace.setSpan(within, span))
     })
@@ -60,10 +68,16 @@ export class SpanCalls {
       setStatus: (...given) => hear((span) => span.setStatus(...given)),
       updateName: (...given) => hear((span) => span.updateName(...given)),
       recordException: (...given) => void hear((span) => span.recordException(...given)),
-      end: () => void hear((span) => span.end(performance.now())),
+      end: () => void hear((span) => span.end(timeOfDay())),
     }
     return span
   }
+}
+
+/** In the form in which core gives it. */
+function timeOfDay(): HrTime {
+  const now = performance.timeOrigin + performance.now()
+  return [Math.floor(now / 1000), Math.floor((now % 1000) * 1e6)]
 }
 
 function nobody(): never {
