@@ -13,7 +13,7 @@ import { traced } from '../telemetry/traced.ts'
 import type { Progress } from '../tool.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import type { Execution } from './execution.ts'
-import { Outcome } from './outcome.ts'
+import { ExecutionOutcome } from './execution-outcome.ts'
 import { type InSlot, runFunction } from './tool-function.ts'
 import type { Host } from './tool-host.ts'
 
@@ -44,7 +44,7 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
   const asksSince = performance.now()
   const slot = await slots.take(entry, unstarted)
   const queued = (performance.now() - asksSince) / 1000
-  const outcome = new Outcome(host, entry.signal, signal)
+  const outcome = new ExecutionOutcome(host, entry.signal, signal)
   let late: ReturnType<typeof timer>
   const left = () => {
     if (entry.signal.aborted) return
@@ -77,7 +77,7 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
 }
 
 /** The span ends later, when the call is committed or discarded, but with the time at which the function settled. */
-function inSpan<Result>(place: InSlot<Result>, outcome: Outcome<Result>): Flow<Progress, Result> {
+function inSpan<Result>(place: InSlot<Result>, outcome: ExecutionOutcome<Result>): Flow<Progress, Result> {
   const { host, entry, signal, early, queued } = place
   const { capture } = host
   let execution: Execution

@@ -3,7 +3,7 @@
 import { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import type { Execution } from '../execution/execution.ts'
-import { answersAbort } from '../execution/outcome.ts'
+import { answersAbort } from '../execution/execution-outcome.ts'
 import { set } from '../telemetry/attributes.ts'
 import { failureOf, typeOf } from '../telemetry/error-type.ts'
 import { setError, setFailed } from '../telemetry/exception.ts'

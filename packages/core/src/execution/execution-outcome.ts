@@ -7,7 +7,7 @@ import type { Host } from './tool-host.ts'
 /** Of one that the wrap that asked has left. */
 const CUT_OFF = 'The call was cut off before its result was known: its effect may have happened.'
 
-export class Outcome<Result> {
+export class ExecutionOutcome<Result> {
   /** Set when it begins. */
   execution: Execution | undefined
   readonly #host: Host<Result>
