@@ -1,7 +1,7 @@
 /** What is answered, as Anthropic's Messages API streams it. */
 
 import type Anthropic from '@anthropic-ai/sdk'
-import type { Assembler, FinishReason, Label, ReadChunk, Usage } from '@meanwhile/core'
+import type { Assembler, FinishReason, Label, ReadChunk } from '@meanwhile/core'
 import { defined } from './defined.ts'
 import { isRecord } from './is-record.ts'
 import {
@@ -13,8 +13,7 @@ import {
   type ProviderCall,
   type ProviderResult,
 } from './messages-content.ts'
-
-type Counts = Partial<Anthropic.MessageDeltaUsage>
+import { type Counts, usageOf } from './messages-usage.ts'
 
 /** A block of the answer. What has its label is one part, or one call. */
 interface Block {
@@ -180,16 +179,4 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
 
 function isFilled(input: unknown): boolean {
   return isRecord(input) && Object.keys(input).length > 0
-}
-
-/** The wire counts cached input apart; the vocabulary counts it in. */
-function usageOf(counts: Counts): Usage {
-  const { input_tokens: input, cache_read_input_tokens: read, cache_creation_input_tokens: written } = counts
-  return defined({
-    inputTokens: typeof input === 'number' ? input + (read ?? 0) + (written ?? 0) : undefined,
-    outputTokens: counts.output_tokens,
-    cacheReadTokens: read,
-    cacheWriteTokens: written,
-    reasoningTokens: counts.output_tokens_details?.thinking_tokens,
-  })
 }
