@@ -17,6 +17,7 @@ import type {
   StreamStart,
 } from './ai-sdk-model.ts'
 import { usageOf } from './ai-sdk-usage.ts'
+import { ClientCallError } from './client-call-error.ts'
 import { defined } from './defined.ts'
 import { isEmptyInput } from './empty-input.ts'
 import { StreamedError } from './explain.ts'
@@ -46,6 +47,8 @@ export function partReader(kept: Keeper, sealing: boolean): ReadChunk<StreamPart
   const open = new Map<string, OpenCall[]>()
   const sealed = new Map<string, Label>()
   const ours: Label[] = []
+  // Waited for by a call that the provider is to run.
+  let approval: string | undefined
 
   function options(parts: Map<string, PartOptions>, { type, id, providerMetadata: metadata }: SpokenPart): PartOptions {
     let part = type === 'text-start' || type === 'reasoning-start' ? undefined : parts.get(id)
@@ -129,6 +132,7 @@ export function partReader(kept: Keeper, sealing: boolean): ReadChunk<StreamPart
 
   function finish({ finishReason, usage }: FinishPart, to: Assembler): void {
     to.usage(usageOf(usage))
+    if (approval) throw new ClientCallError(approval)
     const { unified, raw } =
       typeof finishReason === 'string' ? { unified: finishReason, raw: finishReason } : finishReason
     // The provider ended without a word: version 4 says `interrupted`, 3 `other` of nothing, 2 `unknown`.
@@ -166,6 +170,9 @@ export function partReader(kept: Keeper, sealing: boolean): ReadChunk<StreamPart
         return to.response(defined({ id: part.id, model: part.modelId }))
       case 'finish':
         return finish(part, to)
+      case 'tool-approval-request':
+        approval = part.type
+        return
       case 'error':
         throw new StreamedError(part.error)
     }

@@ -6,6 +6,8 @@ import type { Label } from '@meanwhile/core'
 export interface CallDelta {
   readonly index?: number | null
   readonly id?: string | null
+  /** `function`, if any; `custom` is a call of another kind, whose members stand in another place (qC45). */
+  readonly type?: string | null
   readonly function?: { readonly name?: string | null; readonly arguments?: string | object | null } | null
   /** Opaque, and wanted back: Gemini's thought signatures (qC38). */
   readonly extra_content?: unknown

@@ -3,6 +3,7 @@
 import type { Assembler, FinishReason, PartOptions, ReadChunk, ToolDefinition, Usage } from '@meanwhile/core'
 import { allowsCalls } from '@meanwhile/core'
 import { type CallDelta, callLabels } from './chat-calls.ts'
+import { ClientCallError } from './client-call-error.ts'
 import { defined } from './defined.ts'
 import { isRecord } from './is-record.ts'
 import { parallelCalls } from './parallel-calls.ts'
@@ -94,6 +95,8 @@ export function chatReader(provider: string, tools: readonly ToolDefinition[]): 
   }
 
   function call(piece: CallDelta, to: Assembler): void {
+    // At once: nothing of the response is to be used, and its usage would come only after its end.
+    if (piece.type === 'custom' && !piece.function) throw new ClientCallError('custom')
     thinkingIn = undefined
     const text = piece.function?.arguments
     // An object where its text belongs (qC16).

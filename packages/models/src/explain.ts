@@ -2,6 +2,7 @@
 
 import type { Explain, ModelErrorData, ReadChunk } from '@meanwhile/core'
 import { AgentError, messageOf } from '@meanwhile/core'
+import { ClientCallError } from './client-call-error.ts'
 import { defined } from './defined.ts'
 import { IdleError } from './idle-limit.ts'
 import { isRecord } from './is-record.ts'
@@ -56,6 +57,7 @@ export const explain: Explain = (thrown) => {
     return explanation(thrown, thrown.cut ? 'stream_truncated' : 'invalid_chunk', true)
   }
   if (thrown instanceof IdleError) return explanation(thrown, 'idle_timeout', true)
+  if (thrown instanceof ClientCallError) return explanation(thrown, 'unsupported_call', false)
   if (thrown instanceof SyntaxError) return explanation(thrown, 'invalid_chunk', true)
   if (isTransportError(thrown)) return ofConnection(thrown)
   return explanation(thrown, 'unknown', false)

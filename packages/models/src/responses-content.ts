@@ -6,7 +6,7 @@ export type OutputItem = OpenAI.Responses.ResponseOutputItem
 export type FunctionCall = OpenAI.Responses.ResponseFunctionToolCall
 export type ProviderCall = Extract<OutputItem, { type: keyof typeof PROVIDER_CALLS }>
 
-/** The items that are calls of the provider's own tools, and the names of these. Those that its client is to run are not here. */
+/** The items that are calls of the provider's own tools, and the names of these. Those that its client is to run are not here: see `ClientCalls`. */
 export const PROVIDER_CALLS = {
   web_search_call: 'web_search',
   file_search_call: 'file_search',

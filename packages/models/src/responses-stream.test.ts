@@ -219,8 +219,7 @@ test('the namespace of a call, who made it, and items without meaning go back as
   ]
   const message = await messageOf(
     ...kept.map((item, i) => done(i, item)),
-    done(3, { type: 'tool_search_call', id: 'ts_2', call_id: 'call_9', execution: 'client', arguments: {} }),
-    done(4, { ...call, ...own, arguments: '{}', status: 'completed' }),
+    done(3, { ...call, ...own, arguments: '{}', status: 'completed' }),
     completed,
   )
   expect(await bodyOf(responses, { messages: [{ role: 'user', content: 'Go' }, message] })).toMatchObject({

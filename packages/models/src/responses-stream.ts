@@ -1,11 +1,12 @@
 /** What is answered, as OpenAI's Responses API streams it. */
 
-import type { Assembler, FinishReason, PartOptions, ReadChunk, ToolDefinition, Usage } from '@meanwhile/core'
+import type { Assembler, FinishReason, PartOptions, ReadChunk, ToolDefinition } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { defined } from './defined.ts'
 import { isEmptyInput } from './empty-input.ts'
 import { StreamedError } from './explain.ts'
 import { parallelCalls } from './parallel-calls.ts'
+import { ClientCalls } from './responses-client-calls.ts'
 import {
   type FunctionCall,
   inputOf,
@@ -17,6 +18,7 @@ import {
   textOf,
 } from './responses-content.ts'
 import { type Item, OutputItems } from './responses-items.ts'
+import { usageOf } from './responses-usage.ts'
 
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent | Done
 type Response = OpenAI.Responses.Response
@@ -29,11 +31,13 @@ interface Done {
 
 /**
  * A call is sealed by its own `done` or by its item's with status `completed`, whichever comes first (qR1, qR4), unless nothing was
- * said of its arguments: what was cut off may be over, too (qR8).
+ * said of its arguments: what was cut off may be over, too (qR8). A call that the client is to run is an error, once all is said and
+ * its usage known (qR13).
  */
 export function responsesReader(provider: string, tools: readonly ToolDefinition[]): ReadChunk<StreamEvent> {
   const expand = parallelCalls(tools)
   const items = new OutputItems()
+  const clientCalls = new ClientCalls()
   let calls = false
   let refused = false
 
@@ -102,6 +106,8 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
     if (response.usage) to.usage(usageOf(response.usage))
     if (status === 'failed' || status === 'cancelled') throw new StreamedError(response.error ?? {})
     if (status === 'completed') recover(response.output ?? [], to)
+    for (const item of response.output ?? []) clientCalls.add(item)
+    clientCalls.refuse()
     const word = status === 'incomplete' ? (response.incomplete_details?.reason ?? status) : status
     to.response({ finishReason: word })
     to.finish(status === 'completed' ? completed() : (INCOMPLETE.get(word) ?? 'other'))
@@ -146,6 +152,7 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
       case 'response.reasoning_summary_part.added':
         return event.summary_index > 0 ? to.reasoning('\n\n', items.of('reasoning', event)) : undefined
       case 'response.output_item.added': {
+        clientCalls.add(event.item)
         const item = items.begin(event.output_index, event.item)
         if (event.item.type === 'function_call') {
           call(item, event.item, to)
@@ -154,6 +161,7 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
         return
       }
       case 'response.output_item.done':
+        clientCalls.add(event.item)
         return done(items.whole(event.output_index, event.item), event.item, to)
       case 'response.created':
         return to.response(defined({ id: event.response.id, model: event.response.model }))
@@ -185,13 +193,3 @@ const INCOMPLETE: ReadonlyMap<string, FinishReason> = new Map([
   ['max_output_tokens', 'length'],
   ['content_filter', 'content-filter'],
 ])
-
-function usageOf(usage: OpenAI.Responses.ResponseUsage): Usage {
-  return defined({
-    inputTokens: usage.input_tokens,
-    outputTokens: usage.output_tokens,
-    cacheReadTokens: usage.input_tokens_details?.cached_tokens,
-    cacheWriteTokens: usage.input_tokens_details?.cache_write_tokens,
-    reasoningTokens: usage.output_tokens_details?.reasoning_tokens,
-  })
-}

@@ -123,6 +123,33 @@ export const chatGatewayQuirks: readonly Quirk[] = [
     ],
     expected: calledBoth,
   },
+  {
+    id: 'C45',
+    wire,
+    title: 'a custom tool is called, whose input is text',
+    source: 'openai-openapi#576, openai-python#2530',
+    events: [
+      begin,
+      chunk({ content: 'Look.' }),
+      chunk({ tool_calls: [{ index: 0, id: 'call_a', type: 'custom', custom: { name: 'shell', input: '' } }] }),
+      chunk({ tool_calls: [{ index: 0, custom: { input: 'echo hello' } }] }),
+      ...end('tool_calls'),
+    ],
+    expected: { error: { retryable: false }, text: 'Look.' },
+  },
+  {
+    id: 'C46',
+    wire,
+    title: 'beside every function of a call there is an empty custom tool',
+    source: 'pi#8504',
+    events: [
+      begin,
+      chunk({ tool_calls: [{ ...piece({ i: 0, id: 'call_a', n: 'f', a: '{"x"' }), custom: {} }] }),
+      chunk({ tool_calls: [{ ...piece({ i: 0, a: ':1}' }), custom: {} }] }),
+      ...end('tool_calls'),
+    ],
+    expected: called,
+  },
 ]
 
 function detail(said: object): object {

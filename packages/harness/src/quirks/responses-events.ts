@@ -18,18 +18,33 @@ export function incomplete(reason: string, ...output: readonly object[]): object
   }
 }
 
-/** A message whose text comes in these pieces. */
+/** An item of the output, at its place, when it begins. */
+export function itemAdded(place: number, item: object): object {
+  return { type: 'response.output_item.added', output_index: place, item }
+}
+
+/** The same, when it is finished. */
+export function itemDone(place: number, item: object): object {
+  return { type: 'response.output_item.done', output_index: place, item }
+}
+
+/** A message whose text comes in these pieces, the first item of the output. */
 export function message(...deltas: readonly string[]): readonly object[] {
-  const at = { output_index: 0, item_id: 'msg_1', content_index: 0 }
+  return messageAt(0, ...deltas)
+}
+
+/** The same, at another place. */
+export function messageAt(place: number, ...deltas: readonly string[]): readonly object[] {
+  const at = { output_index: place, item_id: 'msg_1', content_index: 0 }
   const text = deltas.join('')
   const item = { id: 'msg_1', type: 'message', role: 'assistant', status: 'in_progress', content: [] }
   return [
-    { type: 'response.output_item.added', output_index: 0, item },
+    itemAdded(place, item),
     { type: 'response.content_part.added', ...at, part: textPart('') },
     ...deltas.map((delta) => ({ type: 'response.output_text.delta', ...at, delta })),
     { type: 'response.output_text.done', ...at, text },
     { type: 'response.content_part.done', ...at, part: textPart(text) },
-    { type: 'response.output_item.done', output_index: 0, item: messageItem(text) },
+    itemDone(place, messageItem(text)),
   ]
 }
 

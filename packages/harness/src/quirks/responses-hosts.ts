@@ -1,7 +1,19 @@
 /** What hosts that imitate OpenAI Responses do to a reader: items that cannot be told apart, and events that do not come. */
 
 import type { Outcome, Quirk } from './quirk.ts'
-import { call, completed, created, incomplete, message, messageItem, textDelta, textDone } from './responses-events.ts'
+import {
+  call,
+  completed,
+  created,
+  incomplete,
+  itemAdded,
+  itemDone,
+  message,
+  messageAt,
+  messageItem,
+  textDelta,
+  textDone,
+} from './responses-events.ts'
 
 const wire = 'openai-responses'
 const f = { id: 'call_a', name: 'f' }
@@ -11,6 +23,14 @@ const whole = call(0, 'call_a', 'f', 'fc_1')
 const second = call(1, 'call_b', 'g', 'fc_2')
 const bare = call(undefined, 'call_a', 'f')
 const bareSecond = call(undefined, 'call_b', 'g')
+const search = {
+  id: 'ctc_1',
+  type: 'custom_tool_call',
+  call_id: 'xs_call_1',
+  name: 'x_keyword_search',
+  input: '{"query":"x"}',
+  status: 'completed',
+}
 const calledBoth: Outcome = {
   calls: [
     { ...f, input: { x: 1 } },
@@ -170,5 +190,19 @@ export const responsesHostQuirks: readonly Quirk[] = [
       { ...incomplete('max_output_tokens', whole.item('{"x":1}')), type: 'response.done' },
     ],
     expected: { ...called, finishReason: 'length' },
+  },
+  {
+    id: 'R14',
+    wire,
+    title: 'the search of X comes as calls of a custom tool, which have run',
+    source: 'vercel/ai#9896 (xAI)',
+    events: [
+      created,
+      itemAdded(0, { ...search, input: '', status: 'in_progress' }),
+      itemDone(0, search),
+      ...messageAt(1, 'Found.'),
+      completed(search, messageItem('Found.')),
+    ],
+    expected: { text: 'Found.', calls: [], finishReason: 'stop' },
   },
 ]

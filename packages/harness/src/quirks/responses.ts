@@ -1,7 +1,17 @@
 /** What OpenAI Responses, and hosts that imitate it, do to a reader. */
 
 import type { Outcome, Quirk } from './quirk.ts'
-import { call, completed, created, incomplete, message, messageItem } from './responses-events.ts'
+import {
+  call,
+  completed,
+  created,
+  incomplete,
+  itemAdded,
+  itemDone,
+  message,
+  messageAt,
+  messageItem,
+} from './responses-events.ts'
 
 const wire = 'openai-responses'
 const f = { id: 'call_a', name: 'f' }
@@ -11,6 +21,25 @@ const copilot = 'opencode#44862, opencodex#4652 (Copilot)'
 const whole = call(0, 'call_a', 'f', 'fc_1')
 const nameless = call(0, 'call_a', 'f')
 const second = call(1, 'call_b', 'g', 'fc_2')
+
+const custom = { id: 'ctc_1', type: 'custom_tool_call', call_id: 'call_b', name: 'shell', input: 'echo hello' }
+const approval = { id: 'mcpr_1', type: 'mcp_approval_request', server_label: 's', name: 'f', arguments: '{"x":1}' }
+const shell = {
+  id: 'sh_1',
+  type: 'shell_call',
+  call_id: 'call_a',
+  status: 'completed',
+  action: { commands: ['ls'], timeout_ms: null, max_output_length: null },
+  environment: { type: 'container_reference', container_id: 'cntr_1' },
+}
+const shellOutput = {
+  id: 'sho_1',
+  type: 'shell_call_output',
+  call_id: 'call_a',
+  status: 'completed',
+  max_output_length: null,
+  output: [{ stdout: '', stderr: '', outcome: { type: 'exit', exit_code: 0 } }],
+}
 
 export const responsesQuirks: readonly Quirk[] = [
   {
@@ -105,6 +134,48 @@ export const responsesQuirks: readonly Quirk[] = [
     source: 'eliza#30904, rakazo#416, imp#1554',
     events: [created, ...message('東京\ud83c', '\udf0d'), completed(messageItem('東京🌍'))],
     expected: { text: '東京🌍', calls: [], finishReason: 'stop' },
+  },
+  {
+    id: 'R13',
+    wire,
+    title: 'a custom tool is called, whose input is text, beside a function',
+    source: 'langchainjs#8854, llm-rosetta#182',
+    events: [
+      created,
+      whole.added,
+      whole.delta('{"x":1}'),
+      whole.itemDone('{"x":1}'),
+      itemAdded(1, { ...custom, input: '', status: 'in_progress' }),
+      { type: 'response.custom_tool_call_input.delta', output_index: 1, item_id: 'ctc_1', delta: 'echo hello' },
+      { type: 'response.custom_tool_call_input.done', output_index: 1, item_id: 'ctc_1', input: 'echo hello' },
+      itemDone(1, { ...custom, status: 'completed' }),
+      completed(whole.item('{"x":1}'), { ...custom, status: 'completed' }),
+    ],
+    expected: { error: { retryable: false }, calls: [{ ...f, input: { x: 1 } }] },
+  },
+  {
+    id: 'R13',
+    wire,
+    title: 'a call of an MCP server waits for an approval',
+    source: 'praxis-proxy/ai#637, openai-agents-python#2230',
+    events: [created, itemAdded(0, approval), itemDone(0, approval), completed(approval)],
+    expected: { error: { retryable: false }, calls: [] },
+  },
+  {
+    id: 'R14',
+    wire,
+    title: 'a call of the shell is followed by its output: it ran in a container of the provider',
+    source: "OpenAI's documentation of the shell tool",
+    events: [
+      created,
+      itemAdded(0, { ...shell, status: 'in_progress' }),
+      itemDone(0, shell),
+      itemAdded(1, { ...shellOutput, status: 'in_progress', output: [] }),
+      itemDone(1, shellOutput),
+      ...messageAt(2, 'Done.'),
+      completed(shell, shellOutput, messageItem('Done.')),
+    ],
+    expected: { text: 'Done.', calls: [], finishReason: 'stop' },
   },
 ]
 
