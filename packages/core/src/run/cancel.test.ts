@@ -773,6 +773,25 @@ test('an abort whose listener cancels undoes what it discards, as any abort does
   expect(log).toEqual(['held', 'undone'])
 })
 
+test.each(['cancel', 'abort'])(
+  'a run comes to its end though a wrap ends it by %s in the turn in which an early call begins (K1, K4, H24)',
+  async (how) => {
+    const stopping: Middleware = {
+      name: 'stopping',
+      async *wrapToolCall(one, next) {
+        if (how === 'cancel') void started.run.cancel()
+        else started.controller.abort()
+        return yield* next(one)
+      },
+    }
+    const options = { tools: [work('send', 50)], middleware: [stopping, early] }
+    const started = start([respond(...named('send'), wait(100))], options)
+    const { result, error } = await ended(started)
+    expect(result?.status ?? (error as Error).name).toBe(how === 'cancel' ? 'cancelled' : 'AbortError')
+    expect(log).toEqual([])
+  },
+)
+
 test('a cancel during an abort changes nothing (K11)', async () => {
   const stubborn = toolOf('stubborn', 'read', () => sleep(700))
   const started = start([respond(...named('stubborn')), answer], { tools: [stubborn] })

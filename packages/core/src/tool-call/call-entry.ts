@@ -200,6 +200,13 @@ export class CallEntry implements Ticket {
     this.course.rename(id)
   }
 
+  /** Resolves when it is over, whatever it came to. */
+  async over(): Promise<void> {
+    // A wrap may stop the run in the very turn in which the call begins: it has no promise before that is through.
+    await Promise.resolve()
+    await this.promise.catch(() => undefined)
+  }
+
   /** Aborts this call and those it made; `grace` ms later they are no longer waited for. */
   abort(reason: unknown, grace: number): void {
     for (const child of this.children) child.abort(reason, grace)

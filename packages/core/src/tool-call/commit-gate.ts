@@ -73,7 +73,7 @@ export class CommitGate {
     for (const entry of this.#ledger.entries()) {
       if (!entry.fate.forsake() || entry.course.isAsleep) continue
       if (!entry.maker) this.counts.discarded++
-      this.#atWork.keep(entry.promise.catch(() => undefined).then(() => this.#undo(entry)))
+      this.#atWork.keep(entry.over().then(() => this.#undo(entry)))
     }
   }
 
@@ -104,7 +104,7 @@ export class CommitGate {
     if (entry.keys) entry.keys = { ...entry.keys, reads: NO_KEYS.reads }
     entry.slots.changed(entry)
     const ended = async () => endSpans(entry, this.#run.metrics, undo ? await this.#undo(entry) : undefined)
-    this.#atWork.keep(entry.promise.catch(() => undefined).then(ended))
+    this.#atWork.keep(entry.over().then(ended))
   }
 
   /** The call goes on under this id: whoever lists it has its new one. */
