@@ -22,7 +22,7 @@ import {
   type ToolContext,
   tool,
 } from '../index.ts'
-import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, think, wait } from '../testing.ts'
+import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel, think, wait } from '../testing.ts'
 
 unhandledRejections()
 
@@ -791,6 +791,21 @@ test.each(['cancel', 'abort'])(
     expect(log).toEqual([])
   },
 )
+
+test('a run that is cancelled by what a refused call has at work tells of its refusal once: the resume does (A17, B6, K4)', async () => {
+  const hold = toolOf('hold', 'read', ({ signal }) => {
+    signal.addEventListener('abort', () => void started.run.cancel(), { once: true })
+    return sleep(100, signal)
+  })
+  const response = respond(...named('hold'), end({ finishReason: 'length' }))
+  const started = start([response, answer], { tools: [hold], middleware: [early] })
+  const first = await ended(started)
+  expect(first.result?.status).toBe('cancelled')
+  const second = await resumed(started, first.result)
+  expect(second.result?.status).toBe('completed')
+  const ends = [...first.events, ...second.events].filter(({ type }) => type === 'tool-end')
+  expect(ends).toMatchObject([{ callId: 'hold' }])
+})
 
 test('a cancel during an abort changes nothing (K11)', async () => {
   const stubborn = toolOf('stubborn', 'read', () => sleep(700))

@@ -36,5 +36,7 @@ export function refusalOf(
 /** The results of calls that may not run; what was made of them early is let go of. */
 export function refuseAll(run: RunState, calls: readonly ToolCall[], { cause, text }: Refusal): ToolMessage[] {
   run.calls.discardRest(cause)
+  // What is let go of may have stopped the run: then a resume refuses them, and tells of that.
+  run.signal.throwIfAborted()
   return calls.map((call) => refuse(run, call, text))
 }
