@@ -1,5 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { early } from '../../test/early-calls.ts'
 import {
   AgentError,
   type AgentOptions,
@@ -372,6 +373,40 @@ test.each(['heeds its signal', 'heeds nothing', 'is at a yield'])(
       'send 1',
       'The call was cut off before its result was known: its effect may have happened. ["leave it"]',
     ])
+  },
+)
+
+test.each(['background work', 'a wrap'])(
+  'a run that asks is not held up by %s of an early call that waits until its response stands (L1, O10)',
+  async (who) => {
+    const later = tool({
+      name: 'later',
+      description: 'l',
+      input: anything,
+      background: true,
+      execute: () => did.push('l'),
+    })
+    const patient: Middleware = {
+      name: 'patient',
+      async *wrapToolCall(one, next, run) {
+        if (who === 'a wrap') await run.stood(one.id)
+        return yield* next(one)
+      },
+      afterModel(_, run) {
+        if (run.step === 1 && run.answers.length === 0) throw interrupt('Go on?')
+      },
+    }
+    const answers = [respond(say('Done')), respond(say('Done'))]
+    const { agent } = agentOf([respond(call(who === 'a wrap' ? 'look' : 'later')), ...answers], {
+      tools: [later, look],
+      middleware: [patient, early],
+    })
+    const first = await played(agent.stream('Go'))
+    expect(first.result.status).toBe('interrupted')
+    expect(did).toEqual([])
+    const { result } = await played(agent.resume(checkpointOf(first.result), answersTo(first.result)))
+    expect(result.status).toBe('completed')
+    expect(did).toEqual(who === 'a wrap' ? ['look 1', 'looked'] : ['l'])
   },
 )
 

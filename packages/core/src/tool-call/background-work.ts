@@ -13,6 +13,7 @@ import type { CallEntry } from './call-entry.ts'
 import { cutOff } from './call-results.ts'
 import { endSpans } from './call-spans.ts'
 import type { Result } from './call-state.ts'
+import { stood } from './known-calls.ts'
 import { hostOf } from './run-host.ts'
 import { errorMessage, NO_ANSWER, textMessage } from './tool-message.ts'
 
@@ -20,7 +21,7 @@ import { errorMessage, NO_ANSWER, textMessage } from './tool-message.ts'
 export async function* startWork(run: RunState, entry: CallEntry, tool: Tool, call: ToolCall): ToolFlow {
   await checkedInput(tool, call)
   entry.signal.throwIfAborted()
-  if (entry.provisional) await entry.fate.stood(entry.signal)
+  if (entry.provisional) await stood(run, entry)
   run.cancel.halted.throwIfAborted()
   run.background.start(entry, call)
   const handle = { callId: entry.id, state: 'running' }

@@ -29,7 +29,7 @@ export class KnownCalls {
     if (past) return past.id
     const entry = ledger.get(callId)
     if (!entry) throw new UnknownCallError(callId)
-    await entry.fate.stood(entry.signal)
+    await stood(this.#parts.run, entry)
     return entry.id
   }
 
@@ -58,4 +58,9 @@ export class KnownCalls {
     const { run, ledger } = this.#parts
     return run.background.get(callId) ?? ledger.get(callId)
   }
+}
+
+/** Resolves when a call is committed. Throws when it is aborted before that, or has not begun and its run stops: then a resume decides. */
+export async function stood({ cancel }: RunState, { fate, record, signal }: CallEntry): Promise<void> {
+  await fate.stood(record.entered ? signal : AbortSignal.any([signal, cancel.halted]))
 }
