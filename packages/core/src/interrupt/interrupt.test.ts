@@ -6,6 +6,7 @@ import {
   type AgentOptions,
   type AgentResult,
   type AgentRun,
+  agentTool,
   ConfigError,
   createAgent,
   Interrupt,
@@ -375,6 +376,21 @@ test.each(['heeds its signal', 'heeds nothing', 'is at a yield'])(
     ])
   },
 )
+
+test('what is asked in the run of a tool is asked by nobody else: a wrapAgent of the calling run is passed (L4, L9)', async () => {
+  const passing: Middleware = { name: 'passing', wrapAgent: (setup, next) => map(next(setup), (event) => event) }
+  const agents = agentOf([respond(call('book'), call('look')), respond(say('Booked'))], { description: 'Books trips' })
+  const { agent } = agentOf([respond(call('travel', { request: 'Book' })), respond(say('Done'))], {
+    name: 'desk',
+    tools: [agentTool(agents.agent)],
+    middleware: [passing],
+  })
+  const first = await played(agent.stream('Go'))
+  const path = [{ agent: 'desk' }, { tool: 'travel', callId: 'call_1_1' }, { agent: 'travel' }]
+  expect(first.result.interrupts).toMatchObject([{ address: [...path, { tool: 'book', callId: 'call_1_1' }] }])
+  const { result } = await played(agent.resume(checkpointOf(first.result), answersTo(first.result)))
+  expect(textsOf(result)).toEqual(['Go', 'Booked', 'Done'])
+})
 
 test.each(['background work', 'a wrap'])(
   'a run that asks is not held up by %s of an early call that waits until its response stands (L1, O10)',

@@ -183,9 +183,9 @@ export class ToolCalls {
     return this.#ledger.entries()
   }
 
-  /** Whether a question is one that a call asks. */
+  /** Whether a question is one that a call asks, or the run inside it. */
   asks(interrupt: Interrupt): boolean {
-    return this.#ledger.entries().some((entry) => isOpen(entry) && entry.asking?.interrupt === interrupt)
+    return this.#ledger.entries().some((entry) => isOpen(entry) && entry.asks(interrupt))
   }
 
   /** Why the run stops, if it goes on after a resume: one inside of a run that is cancelled at once is aborted with its call. */
