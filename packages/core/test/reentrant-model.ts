@@ -1,0 +1,49 @@
+/** What the models of such a run say. */
+
+import type { Message, Model } from '../src/index.ts'
+import { call, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../src/testing.ts'
+import { ASIDE, type Scenario, type Work } from './reentrant-scenario.ts'
+
+/** What each request gets follows from its history, and from whether it has failed. */
+export function modelOf({ turns, works }: Scenario): Model {
+  const failed = new Set<number>()
+  const response = (messages: readonly Message[]): ScriptResponse => {
+    const number = messages.filter(({ role }) => role === 'assistant').length
+    const turn = turns[number]
+    if (!turn || messages.at(-1)?.content === 'Aside') return respond(say('Done'))
+    const calls = turn.calls.map((place, index) => {
+      const { name, ...rest } = works[place % works.length] as Work
+      const input = name === 'nested' ? { request: JSON.stringify(rest) } : rest
+      return call(name, input, { id: `c${number}_${index}`, deltas: 1 })
+    })
+    const fails = turn.end === 'fails first' && !failed.has(number)
+    failed.add(number)
+    return respond(
+      ...calls,
+      ...(turn.wait > 0 ? [wait(turn.wait), say('so', { deltas: 1 })] : []),
+      ...(fails ? [fail()] : turn.end === 'cut off' ? [end({ finishReason: 'length' })] : []),
+    )
+  }
+  return speaking(response)
+}
+
+/** Of the nested agent: its request is the input of one call, beside which it makes another. */
+export const innerModel: Model = speaking(([request, ...more]) =>
+  more.length > 0
+    ? respond(say('Done'))
+    : respond(
+        call('send', request?.content as string, { id: 'inner', deltas: 1 }),
+        call('send', ASIDE, { id: 'other' }),
+      ),
+)
+
+function speaking(response: (messages: readonly Message[]) => ScriptResponse): Model {
+  return {
+    provider: 'p',
+    id: 'm',
+    stream(request) {
+      const pace = { firstToken: 1, betweenTokens: 1 }
+      return scriptedModel([response(request.messages)], { pace }).stream(request)
+    },
+  }
+}

@@ -1,0 +1,283 @@
+/** Plays such a run: its agent, and everybody in it who acts on the run while that does something. */
+
+import { watchSpans } from '@meanwhile/harness/assert'
+import { TracerProvider } from '@opentelemetry/sdk-trace'
+import { z } from 'zod'
+import {
+  type Agent,
+  type AgentRun,
+  agentTool,
+  createAgent,
+  type Effect,
+  Interrupt,
+  interrupt,
+  type Middleware,
+  map,
+  memoryStore,
+  type Run,
+  type Tool,
+  type ToolContext,
+  tool,
+} from '../src/index.ts'
+import { askAgain } from './again.ts'
+import { startingEarly } from './early-calls.ts'
+import { innerModel, modelOf } from './reentrant-model.ts'
+import { type Act, ASIDE, type Moment, type Scenario, type Work } from './reentrant-scenario.ts'
+
+/** A tool's function was entered. */
+export interface Execution {
+  readonly tool: string
+  readonly key: string
+  readonly repeats: boolean
+  /** It is as if it had not happened. */
+  void: boolean
+}
+
+/** What everybody does, over a run and all that resume it. */
+export class Play {
+  readonly executions: Execution[] = []
+  readonly spans = watchSpans()
+  readonly agent: Agent
+  /** What was done: acts whose moment has come. */
+  readonly done: Act['act'][] = []
+  /** The calls that were cancelled alone. */
+  readonly cancelled = new Set<string>()
+  controller = new AbortController()
+  run: AgentRun | undefined
+  readonly #scenario: Scenario
+  readonly #counts = new Map<Moment, number>()
+  /** As somebody saw it last. */
+  #seen: Run | undefined
+  /** What was called in the run at the moment it is. */
+  #called: Promise<unknown> | undefined
+
+  constructor(scenario: Scenario) {
+    this.#scenario = scenario
+    const { toolConcurrency, stored } = scenario
+    this.agent = createAgent({
+      model: modelOf(scenario),
+      tools: this.#tools(),
+      middleware: [this.#everywhere(), askAgain, wrapping, startsOf(scenario)],
+      toolConcurrency,
+      grace: 5,
+      telemetry: { tracerProvider: new TracerProvider({ spanProcessors: [this.spans] }) },
+      ...(stored && { checkpoints: this.#store() }),
+    })
+  }
+
+  /** It is that moment: who has waited for it acts. Throws a question. */
+  reached(moment: Moment, run: Run | undefined = this.#seen, callId?: string): void {
+    this.#seen = run
+    this.#called = undefined
+    const count = (this.#counts.get(moment) ?? 0) + 1
+    this.#counts.set(moment, count)
+    for (const [index, { at, nth, act }] of this.#scenario.acts.entries()) {
+      if (at !== moment || nth !== count) continue
+      this.done.push(act)
+      this.#act(act, `side ${index}`, run, callId)
+      if (act.endsWith('ask') && ASKING.has(moment)) throw interrupt(index)
+    }
+  }
+
+  #act(act: Act['act'], id: string, run: Run | undefined, callId: string | undefined): void {
+    switch (act) {
+      case 'cancel now':
+      case 'cancel after-model':
+      case 'cancel after-tools':
+      case 'cancel soon':
+        void this.run?.cancel(CANCELS[act])
+        break
+      case 'abort':
+        this.controller.abort('enough')
+        break
+      case 'send':
+        this.run?.send('And this')
+        break
+      case 'cancel the call':
+      case 'cancel the call, and ask':
+        if (callId !== undefined && run?.cancelTool(callId)) this.cancelled.add(callId)
+        break
+      case 'call a tool':
+        this.#called = run?.callTool({ type: 'tool-call', id, name: 'send', input: ASIDE })
+        break
+      case 'call the same tool':
+        this.#called = run?.callTool({ type: 'tool-call', id: 'shared', name: 'send', input: ASIDE })
+        break
+      case 'call the model':
+        this.#called = run?.callModel({ messages: [{ role: 'user', content: 'Aside' }] })
+    }
+  }
+
+  #everywhere(): Middleware {
+    const reached = this.reached.bind(this)
+    return {
+      name: 'everywhere',
+      beforeModel: (_, run) => reached('a step begins', run),
+      afterModel: (_, run) => reached('the model has spoken', run),
+      beforeFinalAnswer: (_, run) => reached('an answer is judged', run),
+      wrapAgent: (setup, next, run) =>
+        map(next(setup), (event) => {
+          reached('the run tells', run)
+          return event
+        }),
+      async *wrapModel(request, next, run) {
+        reached('a wrap has a request', run)
+        return yield* map(next(request), (event) => {
+          reached('the model speaks', run)
+          return event
+        })
+      },
+      async *wrapToolCall(one, next, run) {
+        reached('a wrap has a call', run, one.id)
+        const message = yield* next(one)
+        reached('a wrap has a result', run, one.id)
+        return message
+      },
+    }
+  }
+
+  #tools(): Tool[] {
+    const send = this.#tool('send', 'external')
+    const inner = createAgent({
+      name: 'nested',
+      description: 'nested',
+      model: innerModel,
+      tools: [send],
+      grace: 5,
+      telemetry: { tracerProvider: new TracerProvider({ spanProcessors: [this.spans] }) },
+    })
+    const keys = () => {
+      this.reached('its keys are named')
+      return ['k']
+    }
+    return [
+      send,
+      this.#tool('look', 'read', { reads: keys }),
+      this.#tool('put', 'idempotent'),
+      this.#tool('hold', 'reversible', { compensate: (_, output) => this.#undo(String(output)) }),
+      this.#tool('write', 'external', { writes: keys }),
+      this.#tool('single', 'external', { concurrency: 1 }),
+      this.#tool('brief', 'external', { timeout: 2 }),
+      this.#tool('later', 'external', { background: true }),
+      agentTool(inner) as Tool,
+    ]
+  }
+
+  #tool(name: string, effect: Effect, more: Omit<Partial<Tool>, 'needs'> = {}): Tool {
+    return tool({
+      name,
+      description: name,
+      input,
+      effect: () => {
+        this.reached('a call is judged')
+        return effect
+      },
+      execute: (work: z.infer<typeof input>, context: ToolContext) => this.#execute(name, work, context),
+      toContent: (output: unknown) => {
+        this.reached('its content is made')
+        return [{ type: 'text', text: String(output) }]
+      },
+      ...more,
+    }) as Tool
+  }
+
+  async #execute(tool: string, { ms, deaf, fails, waits, wrap }: z.infer<typeof input>, context: ToolContext) {
+    const { callId, idempotencyKey: key, run, signal } = context
+    const execution = { tool, key, repeats: wrap === 'repeats', void: false }
+    this.executions.push(execution)
+    signal.addEventListener('abort', () => this.reached('a tool is aborted', run, callId), { once: true })
+    try {
+      this.reached('a tool starts', run, callId)
+      if (waits) await this.#called
+      if (ms > 0) await sleep(ms, deaf ? undefined : signal)
+      this.reached('a tool ends', run, callId)
+    } catch (error) {
+      // It asks before it acts.
+      if (error instanceof Interrupt) execution.void = true
+      throw error
+    }
+    if (fails) throw new Error('failed')
+    return key
+  }
+
+  #undo(key: string): void {
+    const undone = this.executions.findLast((execution) => execution.key === key && !execution.void)
+    if (!undone) throw new Error(`${key} is undone, and was not done`)
+    undone.void = true
+    this.reached('it is undone')
+  }
+
+  #store() {
+    const store = memoryStore()
+    const { save } = store
+    store.save = (...saved) => {
+      this.reached('a checkpoint is saved')
+      return save.apply(store, saved)
+    }
+    return store
+  }
+}
+
+const CANCELS = {
+  'cancel now': {},
+  'cancel after-model': { at: 'after-model' },
+  'cancel after-tools': { at: 'after-tools' },
+  'cancel soon': { at: 'after-tools', escalateAfter: 2 },
+} as const
+
+/** Where a question is thrown, it is one. */
+const ASKING: ReadonlySet<Moment> = new Set([
+  'a tool starts',
+  'a tool ends',
+  'a wrap has a call',
+  'a wrap has a result',
+  'a step begins',
+  'a wrap has a request',
+  'the model has spoken',
+  'an answer is judged',
+])
+
+const input = z.object({
+  ms: z.number(),
+  deaf: z.boolean(),
+  fails: z.boolean(),
+  waits: z.boolean(),
+  wrap: z.enum(['passes', 'leaves', 'repeats']),
+})
+
+function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted()
+    const timer = setTimeout(resolve, ms)
+    const leave = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    signal?.addEventListener('abort', leave, { once: true })
+  })
+}
+
+/** Does with a call what its work says. */
+const wrapping: Middleware = {
+  name: 'wrapping',
+  async *wrapToolCall(one, next) {
+    const { wrap } = one.input as Partial<Work>
+    if (wrap === 'repeats') yield* next(one)
+    if (wrap !== 'leaves') return yield* next(one)
+    const first = next(one).next()
+    first.catch(() => undefined)
+    await Promise.race([first, sleep(1)])
+    return { role: 'tool', callId: one.id, name: one.name, content: [], isError: true }
+  },
+}
+
+function startsOf({ early }: Scenario): Middleware {
+  const isFirst = (id: string) => id.endsWith('_0')
+  const which = {
+    none: () => false,
+    all: () => true,
+    'the first': isFirst,
+    'all but the first': (id: string) => !isFirst(id),
+  }[early]
+  return startingEarly({ ceiling: 'reversible', only: ({ id }) => which(id) })
+}
