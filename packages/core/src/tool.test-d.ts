@@ -9,7 +9,7 @@ test('what is wrong with a tool is told where it is', () => {
   tool({
     name: 'weather',
     input,
-    execute: ({ city }) => city,
+    execute: () => 'sunny',
   })
   tool({
     name: 'weather',
@@ -25,15 +25,7 @@ test('what is wrong with a tool is told where it is', () => {
     input,
     // @ts-expect-error There is no such effect.
     effect: 'write',
-    execute: ({ city }) => city,
-  })
-  tool({
-    name: 'weather',
-    description: 'd',
-    input,
-    output: z.number(),
-    // @ts-expect-error It is to be a number.
-    execute: ({ city }) => city,
+    execute: () => 'sunny',
   })
   const right = tool({ name: 'weather', description: 'd', input, execute: ({ city }) => city.length })
   expectTypeOf(right).toExtend<Tool<{ city: string; days?: number | undefined }, number>>()
