@@ -393,6 +393,23 @@ test('a tool that ignores its signal holds abort up no longer than the grace tim
   await vi.runAllTimersAsync()
 })
 
+test('executors and runs that follow one signal add one listener, and none stays (P20, H38)', async () => {
+  const { tools } = workshop()
+  for (const isAborted of [false, true]) {
+    const controller = new AbortController()
+    const { signal } = controller
+    const listeners = () => getEventListeners(signal, 'abort').length
+    const executors = Array.from({ length: 20 }, () => createToolExecutor({ tools, signal }))
+    const running = createAgent({ model: scriptedModel([respond(wait(50), say('Hi.'))]) }).run('Go', { signal })
+    expect(listeners()).toBe(1)
+    if (isAborted) controller.abort('enough')
+    const finishing = executors.map((executor) => pushed(executor, response).then(() => executor.finish()))
+    const outcomes = await played(Promise.allSettled([running, ...finishing]))
+    expect(outcomes.filter(({ status }) => status === (isAborted ? 'rejected' : 'fulfilled'))).toHaveLength(21)
+    expect(listeners()).toBe(0)
+  }
+})
+
 test('a signal that has aborted already lets nothing start (H38)', async () => {
   const { log, tools } = workshop()
   const executor = createToolExecutor({ tools, signal: AbortSignal.abort('no') })

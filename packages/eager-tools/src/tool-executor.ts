@@ -16,6 +16,7 @@ import {
   type ToolMessage,
   type Wire,
 } from '@meanwhile/core'
+import { follow } from '@meanwhile/core/calls'
 import { EAGER_OPTIONS, type EagerToolsOptions, startsEarly } from './eager-tools.ts'
 import { modelEvents } from './model-events.ts'
 import { answerOf, oneResponse } from './one-response.ts'
@@ -168,11 +169,12 @@ function executorOn<Event, Item>(wire: Wire<Event, Item>, options: ToolExecutorO
     over ??= 'aborted'
     controller.abort(reason)
   }
-  const follow = () => stop(signal?.reason)
-  const unfollow = () => signal?.removeEventListener('abort', follow)
-  run.result.then(unfollow, unfollow)
-  if (signal?.aborted) follow()
-  else signal?.addEventListener('abort', follow, { once: true })
+  if (signal) {
+    const abort = () => stop(signal.reason)
+    const unfollow = follow(signal, abort)
+    run.result.then(unfollow, unfollow)
+    if (signal.aborted) abort()
+  }
 
   const executor: ToolExecutor<Event, Item> = {
     events: run,

@@ -3,6 +3,7 @@
 import type { Context } from '@opentelemetry/api'
 import { AgentError, RunStop } from '../errors.ts'
 import { cancelable, type Flow } from '../flow/flow.ts'
+import { follow } from '../flow/follow.ts'
 import { timer } from '../flow/grace.ts'
 import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
@@ -54,10 +55,10 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
     })
   }
   // `AbortSignal.any` would leave a finalizer for each execution to the garbage collector.
-  const follow = () => own.abort(entry.signal.reason)
+  const abort = () => own.abort(entry.signal.reason)
   signal.addEventListener('abort', left, { once: true })
-  entry.signal.addEventListener('abort', follow, { once: true })
-  if (entry.signal.aborted) follow()
+  const unfollow = follow(entry.signal, abort)
+  if (entry.signal.aborted) abort()
   try {
     throwIfAborted(unstarted)
     const result = yield* inSpan({ ...asked, slot, askedAt, early, queued }, outcome)
@@ -68,7 +69,7 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
     if (error instanceof AgentError && !(error instanceof RunStop)) slots.keep(slot)
     throw error
   } finally {
-    entry.signal.removeEventListener('abort', follow)
+    unfollow()
     signal.removeEventListener('abort', left)
     clearTimeout(late)
     outcome.over()

@@ -3,6 +3,7 @@
 import { context } from '@opentelemetry/api'
 import { ConfigError } from '../errors.ts'
 import { drive } from '../flow/flow.ts'
+import { follow } from '../flow/follow.ts'
 import { unheard } from '../flow/unheard.ts'
 import { isRecord } from '../json.ts'
 import type { ToolCall } from '../message.ts'
@@ -100,6 +101,7 @@ async function work<Output>(
   const { signal, grace, telemetry } = options
   const metrics = metricsOf(telemetry)
   const abort = () => entry.abort(signal?.reason, grace)
+  let unfollow = () => {}
   let ok = false
   try {
     checkExecute('tool', tool.execute)
@@ -107,7 +109,7 @@ async function work<Output>(
     checkLimits('options', options)
     checkTime('options.grace', grace)
     checkSignal('options.signal', signal)
-    signal?.addEventListener('abort', abort, { once: true })
+    if (signal) unfollow = follow(signal, abort)
     if (signal?.aborted) abort()
     const flow = executeTool(hostOf<Output>(tool, options), entry, entry.call, entry.parent)
     const given = await Promise.race([
@@ -124,7 +126,7 @@ async function work<Output>(
   } catch (error) {
     throw entry.signal.aborted ? entry.signal.reason : error
   } finally {
-    signal?.removeEventListener?.('abort', abort) // it may have been refused
+    unfollow()
     entry.settle({})
     entry.status.end(endState(entry, ok))
     endSpans(entry, metrics)

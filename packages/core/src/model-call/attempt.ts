@@ -4,6 +4,7 @@ import type { Context, Span } from '@opentelemetry/api'
 import { AgentError, messageOf } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import type { Flow } from '../flow/flow.ts'
+import { follow } from '../flow/follow.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
 import type { AssistantMessage } from '../message.ts'
 import type { ModelFlow } from '../middleware.ts'
@@ -50,7 +51,7 @@ export function attemptFlow(
   const asked = withOutputTool(request)
   // A wrap may have put a signal of its own into the request: the run's abort reaches the model all the same.
   const stop = run.request.stopOf(request.signal)
-  const follow = () => controller.abort(stop.reason)
+  let unfollow = () => {}
   let attempt = 0
   let answer: AssistantMessage | undefined
   let firstEvent: number | undefined
@@ -67,7 +68,7 @@ export function attemptFlow(
     make: ({ span }) => {
       observer.asked(attempt, span)
       stop.throwIfAborted()
-      stop.addEventListener('abort', follow, { once: true })
+      unfollow = follow(stop, () => controller.abort(stop.reason))
       const stream = asked.model.stream({ ...asked, signal: controller.signal })
       return heeding(stream, controller.signal, (event) => {
         firstEvent ??= performance.now()
@@ -95,7 +96,7 @@ export function attemptFlow(
       return error
     },
     ended: (open, error) => {
-      stop.removeEventListener('abort', follow)
+      unfollow()
       // What a failed attempt had used counts, too (B17).
       if (!left) run.addUsage(partialOf(error)?.usage)
       const brokeOff = left ? 'call_withdrawn' : error === undefined ? undefined : causeOf(error)

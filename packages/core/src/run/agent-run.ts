@@ -20,7 +20,10 @@ import { endRunSpan } from './run-span.ts'
 import { wholeRun } from './whole-run.ts'
 
 export interface RunOptions {
-  /** Stops the run at once: `result` rejects with {@link RunAbortedError} (K1). */
+  /**
+   * Stops the run at once: `result` rejects with {@link RunAbortedError} (K1). Runs that share a signal add one listener to it, and none
+   * stays when they have ended.
+   */
   readonly signal?: AbortSignal
   /** For spans: the conversation this run belongs to. */
   readonly conversationId?: string

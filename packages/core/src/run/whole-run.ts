@@ -3,6 +3,7 @@
 import { claim, type Resumption, restore } from '../checkpoint/restore.ts'
 import { checkRunOptions } from '../config.ts'
 import { RunStop } from '../errors.ts'
+import { follow } from '../flow/follow.ts'
 import { runSetupHooks } from '../hooks/hooks.ts'
 import type { AgentResult, CompletedResult } from '../result.ts'
 import { record } from '../telemetry/content.ts'
@@ -19,10 +20,11 @@ import { wrappedLoop } from './wrapped-loop.ts'
 export async function wholeRun(run: RunState, beginning: Beginning, options: ResumeOptions): Promise<AgentResult> {
   const { signal } = options
   const abort = () => run.stopping.abort(signal?.reason)
+  let unfollow = () => {}
   const waiting = new RunWait(run)
   try {
     checkRunOptions(options)
-    signal?.addEventListener('abort', abort, { once: true })
+    if (signal) unfollow = follow(signal, abort)
     if ('input' in beginning) run.history.remember({ messages: inputMessages(beginning.input) })
     if (signal?.aborted) abort()
     run.signal.throwIfAborted()
@@ -42,7 +44,7 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
   } finally {
     waiting.over()
     run.cancel.over()
-    signal?.removeEventListener?.('abort', abort) // it may have been refused
+    unfollow()
   }
 }
 

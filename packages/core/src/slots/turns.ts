@@ -1,5 +1,6 @@
 /** Executions that wait: each for one thing in its way, and tried again only when that has changed. */
 
+import { follow } from '../flow/follow.ts'
 import { Caller, type Slot } from './caller.ts'
 import { Line } from './line.ts'
 import type { Seat } from './tool-limit.ts'
@@ -47,7 +48,7 @@ export class Turns {
         waiter.leave()
         waiting.delete(waiter)
         this.#all.delete(waiter)
-        for (const signal of signals) signal.removeEventListener('abort', abort)
+        for (const unfollow of following) unfollow()
       }
       const waiter: Waiter = {
         slot,
@@ -64,7 +65,7 @@ export class Turns {
         leave: () => undefined,
       }
       const abort = () => waiter.fail(signals.find(({ aborted }) => aborted)?.reason)
-      for (const signal of signals) signal.addEventListener('abort', abort, { once: true })
+      const following = signals.map((signal) => follow(signal, abort))
       waiting.add(waiter)
       this.#all.add(waiter)
       this.#stand(waiter, obstacle)

@@ -7,6 +7,7 @@
 
 import type { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
+import { follow } from '../flow/follow.ts'
 import type { ToolMessage } from '../message.ts'
 import { freeze } from '../run/history.ts'
 
@@ -108,16 +109,16 @@ export class Fate {
 
   /** Resolves when it is committed; throws the signal's reason if that aborts before. */
   async stood(signal: AbortSignal): Promise<void> {
-    let abort = () => {}
+    let unfollow = () => {}
     const aborted = new Promise<never>((_, reject) => {
-      abort = () => reject(signal.reason)
-      signal.addEventListener('abort', abort, { once: true })
+      const abort = () => reject(signal.reason)
+      unfollow = follow(signal, abort)
       if (signal.aborted) abort()
     })
     try {
       await Promise.race([this.committed, aborted])
     } finally {
-      signal.removeEventListener('abort', abort)
+      unfollow()
     }
   }
 
