@@ -114,6 +114,18 @@ export function allowsCalls(reason: FinishReason): boolean {
   return reason === 'stop' || reason === 'tool-calls'
 }
 
+/**
+ * The message with a finish reason that fits it: without calls of ours it is an answer, which has stopped, whatever the response it was made
+ * of had ended with. The provider's word for that goes as well.
+ */
+export function withFittingReason(message: AssistantMessage): AssistantMessage {
+  if (message.finishReason !== 'tool-calls' || callsOf(message).length > 0) return message
+  const { response, ...rest } = message
+  if (!response) return { ...rest, finishReason: 'stop' }
+  const { finishReason: _, ...info } = response
+  return { ...rest, finishReason: 'stop', response: info }
+}
+
 const FIGURES = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
 
 /** The sum of two usages; figures neither has stay absent. */

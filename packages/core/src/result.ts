@@ -20,6 +20,7 @@ export interface CompletedResult<Output = unknown>
   readonly message: AssistantMessage | ToolMessage
   /** The answer as the agent's `output` schema gives it back; absent without one (M14). */
   readonly output?: Output
+  /** Of `message`, if the model gave it; of a tool's, how the response ended that called the tool. */
   readonly finishReason: FinishReason
   /** Background work that went on, and what of it the model has not read (I17, I18). */
   readonly background?: readonly BackgroundHandle[]

@@ -86,7 +86,7 @@ test('with answer a call over the limit gets an error result and is not run, and
   expect(result?.messages[3]).toMatchObject({ role: 'tool', callId: 'c2', isError: true })
 })
 
-test('with answer one last model call is made at the limit, without tools, as earlyStop makes it (N13)', async () => {
+test('with answer one last model call is made at the limit, without tools, as earlyStop makes it, and it has stopped (N13, P18)', async () => {
   const closing = respond(say('So far.'), call('look', { n: 9 }))
   for (const limits of [{ modelCalls: 2 }, { tokens: 30 }]) {
     const usage = end({ usage: { inputTokens: 10, outputTokens: 5 } })
@@ -95,7 +95,8 @@ test('with answer one last model call is made at the limit, without tools, as ea
     const { result, requests, made } = await ran([first, second, closing], { ...limits, onLimit: 'answer' })
     expect(requests.map(({ toolChoice }) => toolChoice)).toEqual(['auto', 'auto', 'none'])
     expect(requests[2]?.messages.at(-1)).toEqual({ role: 'user', content: DEFAULT_INSTRUCTION, origin: 'call-limits' })
-    expect(result).toMatchObject({ text: 'So far.', stopReason: 'early-stop', steps: 3 })
+    expect(result).toMatchObject({ text: 'So far.', stopReason: 'early-stop', finishReason: 'stop', steps: 3 })
+    expect(result?.messages.at(-1)).toMatchObject({ role: 'assistant', finishReason: 'stop' })
     expect(made).toEqual(['look 1', 'look 2'])
   }
 })

@@ -5,11 +5,13 @@ import {
   MaxStepsError,
   type Middleware,
   OutputError,
+  type TelemetryOptions,
   type Tool,
   textOf,
   tool,
 } from '@meanwhile/core'
 import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { DEFAULT_INSTRUCTION } from './closing-call.ts'
@@ -18,6 +20,7 @@ import { earlyStop } from './early-stop.ts'
 interface RanOptions {
   readonly maxSteps?: number
   readonly tools?: readonly Tool[]
+  readonly telemetry?: TelemetryOptions
 }
 
 async function ran(responses: readonly ScriptResponse[], middleware: readonly Middleware[], options: RanOptions = {}) {
@@ -117,7 +120,7 @@ test('the closing request forbids calls, and names tools only if the history hol
   ])
 })
 
-test('calls in the closing answer are taken out: none runs, none is told of, no id dangles, and the text stays (F5)', async () => {
+test('calls in the closing answer are taken out: none runs, none is told of, no id dangles, and the text stays, and has stopped (F5, P18)', async () => {
   const closing = respond(say('Well: '), call('look', { n: 9 }, { id: 'closing' }), say('nothing.'))
   const { result, events, made } = await ran([looking(1), looking(2), closing], [earlyStop()])
   expect(made).toEqual(['look 1', 'look 2'])
@@ -127,14 +130,35 @@ test('calls in the closing answer are taken out: none runs, none is told of, no 
       { type: 'text', text: 'Well: ' },
       { type: 'text', text: 'nothing.' },
     ],
-    finishReason: 'tool-calls',
+    finishReason: 'stop',
   })
-  expect(result).toMatchObject({ text: 'Well: nothing.', stopReason: 'early-stop' })
+  expect(result).toMatchObject({ text: 'Well: nothing.', stopReason: 'early-stop', finishReason: 'stop' })
   expect(JSON.stringify(events)).not.toContain('closing')
   // The history is a valid input.
   const next = createAgent({ model: scriptedModel([respond(say('Hello again.'))]) })
   const again = await next.run([...(result?.messages ?? []), { role: 'user', content: 'And?' }])
   expect(again.text).toBe('Hello again.')
+})
+
+test('spans and events of a closing answer, accepted or not, say that it has stopped (P18, O12)', async () => {
+  const closing = respond(say('Nothing.'), call('look', { n: 9 }))
+  const rejecting: Middleware = { name: 'rejecting', beforeFinalAnswer: () => ({ accept: false, feedback: 'No.' }) }
+  for (const middleware of [[earlyStop()], [earlyStop(), rejecting]]) {
+    const exporter = new InMemorySpanExporter()
+    const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+    const { result, events } = await ran([looking(1), closing], middleware, {
+      maxSteps: 1,
+      telemetry: { tracerProvider },
+    })
+    expect(result).toMatchObject({ stopReason: 'early-stop', finishReason: 'stop', message: { finishReason: 'stop' } })
+    const ends = events.flatMap((event) => (event.type === 'step-end' ? event.messages : []))
+    expect(ends.map((message) => message.role === 'assistant' && message.finishReason).filter(Boolean)).toEqual([
+      'tool-calls',
+      'stop',
+    ])
+    const run = exporter.getFinishedSpans().find(({ name }) => name.startsWith('invoke_agent'))
+    expect(run?.attributes['gen_ai.response.finish_reasons']).toEqual(['stop'])
+  }
 })
 
 test('a run that ends within maxSteps has the very requests and events it has without earlyStop (F6)', async () => {

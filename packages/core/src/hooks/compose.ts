@@ -26,6 +26,8 @@ export interface WrapKind<Request, Event, Result> {
   of(middleware: Middleware): Wrap<Request, Event, Result> | undefined
   /** Whether a wrap returned what it must. */
   isResult(value: unknown): boolean
+  /** What it returned, with a finish reason that fits its message. */
+  fitted?(result: Result): Result
   /** Whether a throw that is no `AgentError` is the middleware's own: a tool's passes through as it is (C17, C18). */
   readonly ownsThrows: boolean
   /** Of `wrapToolCall`: the call it goes round. */
@@ -113,7 +115,7 @@ function layer<Request, Event extends Typed, Result>(
         if (kind.isResult(result)) {
           run.answered(place, call)
           answered = made.length === 0
-          return result
+          return kind.fitted ? kind.fitted(result) : result
         }
         throw new MiddlewareError(name, kind.hook, 'the wrap returned no result; return what next(…) returned')
       },

@@ -1,7 +1,7 @@
 /** The final-answer gate: an answer stands when it fits the output schema and one round of hooks accepts throughout. */
 
 import { MiddlewareError, type OutputError } from '../errors.ts'
-import { callsOf, type Message, textOf } from '../message.ts'
+import { callsOf, type Message, textOf, withFittingReason } from '../message.ts'
 import { checkOutput, feedbackOf, OUTPUT_ORIGIN } from '../model-call/output.ts'
 import type { RunState } from '../run/run.ts'
 import type { Answer, Step } from '../run/step.ts'
@@ -33,7 +33,7 @@ export async function askGate(run: RunState, step: Step, candidate: Answer): Pro
   }
   for (const middleware of run.middleware) {
     if (step.done.has(middleware.name)) continue
-    const state = { messages: answersLast(run, answer), finishReason: step.finishReason ?? 'other' }
+    const state = { messages: answersLast(run, answer), finishReason: step.reasonOf(answer) }
     const verdict = await askHook(run, middleware, state)
     step.done.add(middleware.name)
     if (!verdict) continue
@@ -47,7 +47,7 @@ export async function askGate(run: RunState, step: Step, candidate: Answer): Pro
     if (callsOf(verdict.message).length > 0) {
       throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', 'an accepted message cannot have tool calls')
     }
-    answer = run.history.replaceAnswer(answer, verdict.message)
+    answer = run.history.replaceAnswer(answer, withFittingReason(verdict.message))
     step.candidate = answer
     ;({ value, misfit } = await checkOutput(output, answer))
     if (misfit) {

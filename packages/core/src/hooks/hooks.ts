@@ -2,6 +2,7 @@
 
 import { context } from '@opentelemetry/api'
 import { MiddlewareError } from '../errors.ts'
+import { type Message, withFittingReason } from '../message.ts'
 import type { AgentSetup, AgentState, Awaitable, Middleware, Run, Verdict } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
@@ -38,9 +39,18 @@ export async function runStateHooks(
     const call = done.has(middleware.name) ? undefined : middleware[hook]?.bind(middleware)
     const { messages } = run.history
     const changed = call && (await runHook(run, middleware.name, hook, call, { messages }, problem))
-    if (changed) run.history.remember(changed)
+    if (changed) run.history.remember(withFittingReasons(changed, messages))
     done.add(middleware.name)
   }
+}
+
+/** A hook may take the calls out of a message; those that were in the history before are as they were. */
+function withFittingReasons(state: AgentState, before: readonly Message[]): AgentState {
+  if (state.messages === before) return state
+  const known = new Set(before)
+  const fitted = (message: Message) =>
+    message.role === 'assistant' && !known.has(message) ? withFittingReason(message) : message
+  return { messages: state.messages.map(fitted) }
 }
 
 /** Asks one middleware about an answer. */

@@ -6,7 +6,7 @@ import type { DiscardCause } from '../events.ts'
 import type { Flow } from '../flow/flow.ts'
 import { follow } from '../flow/follow.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
-import type { AssistantMessage } from '../message.ts'
+import { type AssistantMessage, withFittingReason } from '../message.ts'
 import type { ModelFlow } from '../middleware.ts'
 import type { ModelRequest } from '../model.ts'
 import { ModelError } from '../model-errors.ts'
@@ -85,10 +85,10 @@ export function attemptFlow(
     },
     done: (_, message) => {
       checkEnd(message)
-      answer = message
-      run.addUsage(message.usage)
-      observer.answered(message, attempt)
-      return message
+      answer = withFittingReason(message)
+      run.addUsage(answer.usage)
+      observer.answered(answer, attempt)
+      return answer
     },
     failed: (thrown) => {
       const error = asAgentError(thrown, run.signal, request.signal)

@@ -4,7 +4,7 @@ import type { Span } from '@opentelemetry/api'
 import type { AttemptFailed, CustomEvent, DiscardCause } from '../events.ts'
 import { drive } from '../flow/flow.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
-import type { AssistantMessage } from '../message.ts'
+import { type AssistantMessage, withFittingReason } from '../message.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
@@ -39,6 +39,7 @@ function wrapModel(attempts: Attempts): WrapKind<ModelRequest, WrapModelEvent, A
     hook: 'wrapModel',
     of: (middleware) => middleware.wrapModel?.bind(middleware),
     isResult: isAssistantMessage,
+    fitted: withFittingReason,
     ownsThrows: true,
     // A call that a wrap makes up goes through the commit gate like any other.
     seen: (event) => attempts.announce(event),

@@ -3,7 +3,7 @@
 import type { Context } from '@opentelemetry/api'
 import { settle } from '../flow/flow.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
-import type { AssistantMessage } from '../message.ts'
+import { type AssistantMessage, withFittingReason } from '../message.ts'
 import type { SideRequest } from '../middleware.ts'
 import type { ModelRequest } from '../model.ts'
 import { freeze } from '../run/history.ts'
@@ -37,6 +37,7 @@ const AROUND: WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> = {
   hook: 'wrapModel',
   of: (middleware) => (middleware.aroundSideCalls ? middleware.wrapModel?.bind(middleware) : undefined),
   isResult: isAssistantMessage,
+  fitted: withFittingReason,
   ownsThrows: true,
 }
 

@@ -1,11 +1,15 @@
+import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { observed } from '../../test/observed.ts'
 import {
   type AgentEvent,
+  type AgentState,
   type AssistantMessage,
   createAgent,
   type FinishReason,
   type Flow,
+  type Message,
   type Middleware,
   type Model,
   ModelError,
@@ -299,4 +303,197 @@ test.each([
   expect(error).toBeInstanceOf(RunAbortedError)
   expect(ends).toHaveLength(1)
   expect(error instanceof RunAbortedError && error.messages?.slice(2)).toEqual(ends)
+})
+
+/** Whatever in it says `tool-calls` and has no calls: a message, a result, an answer on a span. */
+function misfits(value: unknown): unknown[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { role, content, message, finishReason = 'none' } = value as Partial<AssistantMessage & { message: unknown }>
+  const parts = role === 'assistant' ? content : (message as AssistantMessage | undefined)?.content
+  const isMisfit = finishReason === 'tool-calls' && !parts?.some(({ type }) => type === 'tool-call')
+  return [...(isMisfit ? [value] : []), ...Object.values(value).flatMap(misfits)]
+}
+
+const RESPONSE = { id: 'r1', model: 'own-1', finishReason: 'tool_use' }
+
+/** Says what is scripted, as a provider that has a word of its own for it. */
+function wordy(responses: Parameters<typeof scriptedModel>[0]): Model {
+  const scripted = scriptedModel(responses)
+  return {
+    ...scripted,
+    async *stream(request) {
+      const message = yield* scripted.stream(request)
+      return message.finishReason === 'tool-calls' ? { ...message, response: RESPONSE } : message
+    },
+  }
+}
+
+/** Takes the calls out, and nothing else. */
+function withoutCalls(message: AssistantMessage): AssistantMessage {
+  return { ...message, content: message.content.filter(({ type }) => type !== 'tool-call') }
+}
+
+function lastOf({ messages }: AgentState): AssistantMessage {
+  return messages.at(-1) as AssistantMessage
+}
+
+const seen: string[] = []
+
+const takers: readonly (readonly [string, readonly Middleware[]])[] = [
+  [
+    'an afterModel',
+    [
+      {
+        name: 'taker',
+        afterModel: (state) => ({ messages: [...state.messages.slice(0, -1), withoutCalls(lastOf(state))] }),
+      },
+    ],
+  ],
+  [
+    'a wrapModel',
+    [
+      {
+        name: 'looks',
+        async *wrapModel(request, next) {
+          const message = yield* next(request)
+          seen.push(message.finishReason)
+          return message
+        },
+      },
+      {
+        name: 'taker',
+        async *wrapModel(request, next) {
+          return withoutCalls(yield* next(request))
+        },
+      },
+    ],
+  ],
+  [
+    'a wrapModel that answers itself',
+    [
+      {
+        name: 'taker',
+        async *wrapModel() {
+          const content = [{ type: 'text', text: 'So.' }] as const
+          return { role: 'assistant', content, finishReason: 'tool-calls', response: RESPONSE }
+        },
+      },
+    ],
+  ],
+]
+
+test.for(takers)('of a message whose calls %s takes out the finish reason is stop (P18)', async ([, middleware]) => {
+  seen.length = 0
+  const { executed, note } = setup()
+  const { telemetry, spans } = observed()
+  const model = wordy([respond(say('So.'), call('note', { text: 'a' }))])
+  const agent = createAgent({ model, tools: [note], middleware, telemetry })
+  const { events, result } = await collect(agent.stream('Go'))
+  expect(executed).toEqual([])
+  const message = {
+    role: 'assistant',
+    content: [{ type: 'text', text: 'So.' }],
+    finishReason: 'stop',
+    response: { id: 'r1', model: 'own-1' },
+  }
+  expect(result).toMatchObject({ stopReason: 'answer', finishReason: 'stop' })
+  expect(result?.messages).toEqual([{ role: 'user', content: 'Go' }, message])
+  expect(result?.message).toEqual(message)
+  expect(misfits(events)).toEqual([])
+  expect(seen.every((reason) => reason === 'stop')).toBe(true)
+  // The response of an attempt had its calls.
+  const chat = spans().filter(({ name }) => name.startsWith('chat'))
+  expect(chat.map(reasonsOf)).toEqual(chat.map(() => ['tool_use']))
+  expect(
+    spans()
+      .filter(({ name }) => name.startsWith('invoke_agent'))
+      .map(reasonsOf),
+  ).toEqual([['stop']])
+})
+
+function reasonsOf({ attributes }: ReadableSpan): unknown {
+  return attributes['gen_ai.response.finish_reasons']
+}
+
+test('a response that says tool-calls and has none has stopped, in results, events and spans (P18, A8)', async () => {
+  const { telemetry, spans } = observed()
+  for (const said of [[say('So.')], []]) {
+    const model = wordy([respond(...said, end({ finishReason: 'tool-calls' }))])
+    const { events, result } = await collect(createAgent({ model, telemetry }).stream('Go'))
+    expect(result).toMatchObject({ finishReason: 'stop', message: { finishReason: 'stop' } })
+    expect(misfits(events)).toEqual([])
+  }
+  expect(spans().map(reasonsOf)).toEqual([['stop'], ['stop'], ['stop'], ['stop']])
+})
+
+test('an answer that the gate or a wrapAgent puts in the place of a direct result has stopped (P18, E7)', async () => {
+  const direct = tool({ ...setup().note, name: 'direct', returnDirect: true, execute: () => 'raw' })
+  const message = {
+    role: 'assistant',
+    content: [{ type: 'text', text: 'Better.' }],
+    finishReason: 'tool-calls',
+  } as const
+  const told: unknown[] = []
+  const gates: readonly Middleware[] = [
+    { name: 'replaces', beforeFinalAnswer: () => ({ accept: true, message }) },
+    { name: 'looks', beforeFinalAnswer: ({ finishReason }) => void told.push(finishReason) },
+  ]
+  const wraps: readonly Middleware[] = [
+    {
+      name: 'replaces',
+      async *wrapAgent(setup, next) {
+        return { ...(yield* next(setup)), message }
+      },
+    },
+  ]
+  for (const middleware of [gates, wraps]) {
+    const model = scriptedModel([respond(call('direct', { text: 'a' }))])
+    const { events, result } = await collect(createAgent({ model, tools: [direct], middleware }).stream('Go'))
+    expect(result).toMatchObject({ finishReason: 'stop', message: { ...message, finishReason: 'stop' } })
+    expect(misfits(events)).toEqual([])
+  }
+  expect(told).toEqual(['stop'])
+})
+
+test('a hook that takes calls out of older messages leaves no reason behind; messages of the input stay as given (P18, A5)', async () => {
+  const { note } = setup()
+  const odd: AssistantMessage = {
+    role: 'assistant',
+    content: [{ type: 'text', text: 'Odd.' }],
+    finishReason: 'tool-calls',
+  }
+  const forgets: Middleware = {
+    name: 'forgets',
+    beforeModel: ({ messages }, run) =>
+      run.step === 1
+        ? undefined
+        : {
+            messages: messages.flatMap((message): Message[] => {
+              if (message.role === 'tool') return []
+              return [message === messages[1] || message.role === 'user' ? message : withoutCalls(message)]
+            }),
+          },
+  }
+  const model = scriptedModel([respond(say('Let me see.'), call('note', { text: 'a' })), respond(say('Done.'))])
+  const agent = createAgent({ model, tools: [note], middleware: [forgets] })
+  const input = [{ role: 'user', content: 'Go' }, odd, { role: 'user', content: 'And?' }] as const
+  const { messages } = await agent.run(input)
+  expect(messages.slice(0, 3)).toEqual(input)
+  expect(messages.slice(3)).toMatchObject([
+    { content: [{ text: 'Let me see.' }], finishReason: 'stop' },
+    { content: [{ text: 'Done.' }], finishReason: 'stop' },
+  ])
+})
+
+test('a model asked on the side has stopped when it has called nothing (P18)', async () => {
+  const model = scriptedModel([respond(say('A summary.'), end({ finishReason: 'tool-calls' })), respond(say('Done.'))])
+  const reasons: unknown[] = []
+  const asks: Middleware = {
+    name: 'asks',
+    async beforeModel(state, run) {
+      reasons.push((await run.callModel({ messages: state.messages })).finishReason)
+    },
+  }
+  await createAgent({ model, middleware: [asks] }).run('Go')
+  expect(reasons).toEqual(['stop'])
 })

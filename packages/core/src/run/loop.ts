@@ -168,7 +168,7 @@ function resultOf(run: RunState, step: Step, { message, output }: Accepted): Com
     message,
     text: textOf(message),
     ...(run.config.output && { output }),
-    finishReason: message.role === 'tool' ? (step.finishReason ?? 'other') : message.finishReason,
+    finishReason: step.reasonOf(message),
     messages: run.history.messages,
     steps: run.steps.begun,
     usage: run.usage,

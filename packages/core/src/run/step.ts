@@ -54,6 +54,11 @@ export class Step {
     this.enter('gate')
   }
 
+  /** How the response ended that an answer came with: a tool's result has no finish reason of its own. */
+  reasonOf(answer: Answer): FinishReason {
+    return answer.role === 'assistant' ? answer.finishReason : (this.finishReason ?? 'other')
+  }
+
   /** The gate has accepted: what is still to come is the way up through the wraps of the run. */
   accept(answer: Answer): void {
     this.candidate = answer

@@ -4,7 +4,9 @@ import type { AgentEvent } from '../events.ts'
 import { drive } from '../flow/flow.ts'
 import { pull } from '../flow/pull.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
+import { callsOf, withFittingReason } from '../message.ts'
 import type { AgentFlow, AgentSetup } from '../middleware.ts'
+import { isAssistantMessage } from '../model-call/attempt.ts'
 import type { CompletedResult } from '../result.ts'
 import { loop } from './loop.ts'
 import type { RunState } from './run.ts'
@@ -34,9 +36,18 @@ function wrapAgent({ steps }: RunState): WrapKind<AgentSetup, AgentEvent, Comple
       return wrap && ((setup, next, view) => wrap(setup, counted(next, again), view))
     },
     isResult: (value) => typeof value === 'object' && value !== null && 'status' in value && 'message' in value,
+    fitted: withReasonOfAnswer,
     ownsThrows: true,
     cancel: () => steps.abandon(),
   }
+}
+
+/** A tool's result has no finish reason: there it is that of the response which called the tool. */
+function withReasonOfAnswer(result: CompletedResult): CompletedResult {
+  if (!isAssistantMessage(result.message)) return result
+  const message = withFittingReason(result.message)
+  const fits = result.finishReason !== 'tool-calls' || callsOf(message).length > 0
+  return { ...result, message, finishReason: fits ? result.finishReason : message.finishReason }
 }
 
 /** The same `next`; `again` is called when it is not called for the first time. */
