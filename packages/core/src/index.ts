@@ -56,6 +56,7 @@ export type { ToolState, ToolStatus } from './execution/tool-status.ts'
 export { close, type Flow, map, settle } from './flow/flow.ts'
 export { DEFAULT_FEEDBACK } from './hooks/gate.ts'
 export { type Address, type AddressPart, Interrupt, interrupt, type PendingInterrupt } from './interrupt/interrupt.ts'
+export type { ResourceKeys } from './machine/resource-keys.ts'
 export {
   type AssistantMessage,
   type AssistantPart,
@@ -112,7 +113,6 @@ export type {
 export type { AgentRun, ResumeOptions, RunInput, RunOptions } from './run/agent-run.ts'
 export type { CancelMode, CancelOptions } from './run/cancel.ts'
 export { type Cell, type CellOptions, runLocal } from './run/run-local.ts'
-export type { ResourceKeys } from './slots/resource-keys.ts'
 export type { CaptureContent } from './telemetry/content.ts'
 export type { TelemetryOptions } from './telemetry/options.ts'
 export type { SemanticAttributes } from './telemetry/semconv.ts'

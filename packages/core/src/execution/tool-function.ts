@@ -6,7 +6,7 @@ import type { Flow } from '../flow/flow.ts'
 import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import type { ToolCall } from '../message.ts'
 import { type Given, givenOf } from '../needs/needs.ts'
-import type { Slot } from '../slots/caller.ts'
+import type { Slot } from '../slots/slots.ts'
 import type { NeedsContext, Progress, Tool, ToolContext } from '../tool.ts'
 import { type CallEffect, isWithin, judgeCall } from '../tool-call/call-effect.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
@@ -85,8 +85,8 @@ function judged<Result>({ host }: InSlot<Result>, execution: Execution, tool: To
 async function admitted<Result>(place: InSlot<Result>, execution: Execution, does: CallEffect): Promise<void> {
   const { host, entry, slot, unstarted } = place
   const checked = performance.now()
-  const ready = () => !entry.provisional || isWithin(does, entry.most)
-  await entry.slots.begin(slot, { keys: does.keys, ready }, unstarted)
+  const claim = { keys: does.keys, mayBeEarly: isWithin(does, entry.most) }
+  await entry.slots.begin(slot, claim, unstarted)
   execution.started = performance.now()
   execution.queued += (execution.started - checked) / 1000
   if (!host.save || does.effect === 'read') return

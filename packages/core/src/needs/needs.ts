@@ -6,8 +6,8 @@ import { pathOf } from '../execution/checked-input.ts'
 import { isRecord } from '../json.ts'
 import type { ToolCall } from '../message.ts'
 import type { ToolDefinition } from '../model.ts'
-import { mayNameKeys } from '../slots/resource-keys.ts'
 import { definitionOf, type Tool } from '../tool.ts'
+import { mayNameKeys } from '../tool-call/call-effect.ts'
 
 /**
  * Whether calls of this tool may start with a part of their input: it names what they need, nobody stands round them who

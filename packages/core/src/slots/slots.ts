@@ -1,36 +1,51 @@
-/** Who executes when: so many calls of a run at once, so many of a tool, and in call order where they share a resource key. */
+/** Who executes when: each execution waits here until nothing holds it back and there is a slot. */
 
-import type { RunStop } from '../errors.ts'
+import { follow } from '../flow/follow.ts'
 import { throwIfAborted } from '../flow/throw-if-aborted.ts'
-import { CallOrder } from './call-order.ts'
-import { Caller, type Claim, type Slot, type Ticket } from './caller.ts'
-import { allKeys, namesNone, type ResourceKeys } from './resource-keys.ts'
-import { type Obstacle, Turns } from './turns.ts'
+import { allKeys, type ResourceKeys } from '../machine/resource-keys.ts'
+import { type Claim, obstacleOf, type Scheduled, type Turn } from '../machine/schedule.ts'
+import type { Seat } from './tool-limit.ts'
 
-/**
- * An execution goes through two gates. {@link take} gives it a slot of its run, in which its input is checked. Only then is
- * it known what it touches, and {@link begin} gives it its keys, a slot of its tool and its slot of the run: all at once,
- * or none. Whoever waits holds nothing, so that nobody waits for a waiting one in a circle, and no slot is idle while
- * another call may start (H13).
- *
- * A call waits for those in front of it in call order that name one of its keys, or may yet: their keys count until they
- * are over. A call behind it holds it back only while it works. With one slot it waits for all in front of it, whatever
- * comes to its slot first (A22). For the rest first come, first served.
- */
+/** A call, as the slots of its run see it. When anything of it changes, they are told by {@link Slots.changed}. */
+export interface Ticket extends Scheduled {
+  keys: ResourceKeys | undefined
+  executing: number
+  /** Its place at its tool, if the tool has a limit. */
+  readonly seat: Seat | undefined
+}
+
+/** An execution's place: it waits, or has a slot. */
+export interface Slot extends Turn<Ticket> {
+  claim: Claim | undefined
+  /** It has a slot of its tool. */
+  seated: boolean
+}
+
+/** An execution that waits. */
+interface Waiter {
+  readonly slot: Slot
+  /** As long as nothing of this call changes, it waits. */
+  heldBack: Ticket | undefined
+  /** Since when it waits for its tool, among all executions that do. */
+  readonly seatNumber: number
+  /** While its tool is to tell it of a free slot: takes that back. */
+  unwatch: (() => void) | undefined
+  go(): void
+  fail(error: unknown): void
+}
+
 export class Slots {
   #limit = Number.POSITIVE_INFINITY
-  readonly #order: CallOrder<Caller> = new CallOrder()
-  /** Calls that are not over. */
-  readonly #open: Map<Ticket, Caller> = new Map()
-  /** One per execution: a call may execute twice at once (C14). */
+  /** Calls that are not over, in call order. */
+  readonly #order: Ticket[] = []
+  /** Executions that have a slot. A call may execute twice at once (C14). */
   readonly #taken = new Set<Slot>()
   /** Slots of calls that threw what ends their run. */
   readonly #kept = new Map<Ticket, Slot>()
-  readonly #turns = new Turns({
-    isFull: () => this.#taken.size >= this.#limit,
-    goes: (slot) => this.#goes(slot),
-  })
-  #opened = 0
+  /** In order of arrival. */
+  readonly #waiting = new Set<Waiter>()
+  /** Calls of which something has changed since the waiting executions were looked at. */
+  readonly #changed = new Set<Ticket>()
 
   set limit(limit: number) {
     this.#limit = limit
@@ -38,25 +53,31 @@ export class Slots {
 
   /** A call gets its place in call order, behind all others. */
   open(ticket: Ticket): void {
-    const caller = this.#open.get(ticket) ?? new Caller(ticket)
-    this.#open.set(ticket, caller)
-    this.#change(caller, ++this.#opened)
+    this.#leave(ticket)
+    this.#order.push(ticket)
+    this.changed(ticket)
   }
 
   /** The same, for a call that may be over. */
   moveBack(ticket: Ticket): void {
-    if (this.#open.has(ticket)) this.open(ticket)
+    if (this.#order.includes(ticket)) this.open(ticket)
   }
 
   /** Something of a call has changed: {@link advance} is to follow. */
   changed(ticket: Ticket): void {
-    const caller = this.#open.get(ticket)
-    if (caller) this.#change(caller)
+    if (this.#waiting.size > 0) this.#changed.add(ticket)
   }
 
   /** Lets go whoever may, in order of arrival. */
   advance(): void {
-    this.#turns.advance()
+    for (const waiter of this.#waiting) {
+      const { slot, heldBack, unwatch } = waiter
+      if (!this.#changed.has(slot.call)) {
+        if (heldBack ? !this.#changed.has(heldBack) : this.#isFull || unwatch) continue
+      }
+      this.#look(waiter)
+    }
+    this.#changed.clear()
   }
 
   /** Waits for a slot. Rejects with a signal's reason when one aborts before that, or when the call is stopped. */
@@ -65,13 +86,14 @@ export class Slots {
     const kept = this.#kept.get(ticket)
     if (kept) {
       this.#kept.delete(ticket)
+      if (kept.claim) ticket.executing--
       kept.claim = undefined
-      this.#change(kept.caller)
+      this.changed(ticket)
       return kept
     }
-    const slot: Slot = { caller: this.#open.get(ticket) ?? new Caller(ticket), claim: undefined, seated: false }
-    const obstacle = this.#goes(slot)
-    if (obstacle) await this.#turns.wait(slot, obstacle, signals)
+    const slot: Slot = { call: ticket, claim: undefined, seated: false }
+    const turn = this.#turn(slot, signals)
+    if (turn) await turn
     return slot
   }
 
@@ -81,16 +103,12 @@ export class Slots {
    */
   async begin(slot: Slot, claim: Claim, signals: readonly AbortSignal[]): Promise<void> {
     throwIfAborted(signals)
-    const { caller } = slot
-    const { ticket } = caller
-    this.#taken.delete(slot)
-    caller.slots.delete(slot)
-    ticket.keys = ticket.keys ? allKeys(ticket.keys, claim.keys) : claim.keys
+    const { call } = slot
+    this.#release(slot)
     slot.claim = claim
-    this.#change(caller)
-    const obstacle = this.#goes(slot)
-    if (obstacle) this.#release(slot)
-    const turn = obstacle && this.#turns.wait(slot, obstacle, signals)
+    call.keys = call.keys ? allKeys(call.keys, claim.keys) : claim.keys
+    this.changed(call)
+    const turn = this.#turn(slot, signals)
     this.advance()
     if (!turn) return
     await turn
@@ -98,14 +116,14 @@ export class Slots {
     throwIfAborted(signals)
   }
 
-  /** The call threw what ends its run: it keeps its slot until it is over, so that nothing starts in it any more (A12). */
+  /** The call threw what ends the run: it keeps its slot until it is over, so that nothing starts in it any more (A12). */
   keep(slot: Slot): void {
-    if (this.#taken.has(slot)) this.#kept.set(slot.caller.ticket, slot)
+    if (this.#taken.has(slot)) this.#kept.set(slot.call, slot)
   }
 
   /** Gives the slot back. More than once does nothing. */
   free(slot: Slot): void {
-    if (this.#kept.get(slot.caller.ticket) === slot) return
+    if (this.#kept.get(slot.call) === slot) return
     this.#release(slot)
     this.advance()
   }
@@ -113,83 +131,101 @@ export class Slots {
   /** The call is over: it holds nobody back any more. One that was stopped keeps its place, but nothing else. */
   close(ticket: Ticket): void {
     this.#kept.delete(ticket)
-    const caller = this.#open.get(ticket)
-    if (caller) {
-      if (!ticket.stopped) this.#open.delete(ticket)
-      this.#change(caller, ticket.stopped ? caller.number : Number.POSITIVE_INFINITY)
-      // Last: who waits for its tool is tried at once.
-      for (const slot of caller.slots) this.#release(slot)
-    }
+    if (!ticket.stopped) this.#leave(ticket)
+    this.changed(ticket)
     // Whatever else they wait for.
-    if (ticket.stopped) this.#turns.end((slot) => this.#stopOf(slot))
+    if (ticket.stopped) for (const { slot } of this.#waiting) this.changed(slot.call)
+    for (const slot of this.#taken) if (slot.call === ticket) this.#release(slot)
     this.advance()
   }
 
-  #release(slot: Slot): void {
-    const { caller } = slot
-    this.#taken.delete(slot)
-    if (caller.slots.delete(slot)) this.#change(caller)
-    if (!slot.seated) return
-    slot.seated = false
-    caller.ticket.seat?.free()
+  get #isFull(): boolean {
+    return this.#taken.size >= this.#limit
   }
 
-  /** The order of calls knows what has changed of one. */
-  #update(caller: Caller, number = caller.number): void {
-    this.#order.delete(caller)
-    caller.update(number)
-    this.#order.add(caller)
+  #leave(ticket: Ticket): void {
+    const place = this.#order.indexOf(ticket)
+    if (place >= 0) this.#order.splice(place, 1)
   }
 
-  /** The same, and so do those who wait. */
-  #change(caller: Caller, number?: number): void {
-    this.#update(caller, number)
-    this.#turns.changed(caller)
+  /** Lets an execution go at once, or gives its wait. Throws what stops it. */
+  #turn(slot: Slot, signals: readonly AbortSignal[]): Promise<void> | undefined {
+    const obstacle = obstacleOf(slot, this.#order, this.#limit)
+    if (obstacle?.stopped) throw obstacle.stopped
+    if (!obstacle && !this.#isFull && this.#seat(slot)) return undefined
+    return this.#wait(slot, obstacle?.call, signals)
   }
 
-  /** Takes all that the execution needs next; if it may not have it, gives what is in its way. Throws what stops it. */
-  #goes(slot: Slot): Obstacle | undefined {
-    const { caller, claim } = slot
-    const { ticket } = caller
-    if (ticket.aside) return caller
-    const stop = this.#stopOf(slot)
-    if (stop) throw stop
-    const keys = this.#keysOf(slot)
-    const front = keys && this.#order.inFrontOf(caller, keys, 'open', isAwaited)
-    if (front) return front
-    if (this.#taken.size >= this.#limit) return 'slots'
-    if (claim && !claim.ready()) return caller
-    const busy = claim && this.#order.atWorkOn(caller, claim.keys)
-    if (busy) return busy
-    // The tool's slot comes last: to ask for it is to take it.
-    if (claim && ticket.seat && !slot.seated) {
-      if (!ticket.seat.take()) return ticket.seat
+  #look(waiter: Waiter): void {
+    const { slot, seatNumber } = waiter
+    waiter.unwatch?.()
+    waiter.unwatch = undefined
+    const obstacle = obstacleOf(slot, this.#order, this.#limit)
+    waiter.heldBack = obstacle?.call
+    if (obstacle?.stopped) waiter.fail(obstacle.stopped)
+    if (obstacle || this.#isFull) return
+    try {
+      if (this.#seat(slot)) waiter.go()
+      else {
+        waiter.unwatch = slot.call.seat?.watch(seatNumber, () => {
+          waiter.unwatch = undefined
+          this.advance()
+        })
+      }
+    } catch (error) {
+      waiter.fail(error)
+    }
+  }
+
+  /** Takes all that an execution needs, or nothing. The tool's slot comes last: to ask for it is to take it. */
+  #seat(slot: Slot): boolean {
+    const { call, claim } = slot
+    if (claim && call.seat && !slot.seated) {
+      if (!call.seat.take()) return false
       slot.seated = true
     }
     this.#taken.add(slot)
-    caller.slots.add(slot)
-    this.#update(caller)
-    return undefined
+    if (claim) call.executing++
+    return true
   }
 
-  /** What a call in front of the execution was stopped by, when it stands that both are made. */
-  #stopOf(slot: Slot): RunStop | undefined {
-    const { caller } = slot
-    const keys = stands(caller) && this.#keysOf(slot)
-    return keys ? this.#order.inFrontOf(caller, keys, 'stopped', stands)?.ticket.stopped : undefined
+  #release(slot: Slot): void {
+    const { call, claim } = slot
+    if (this.#taken.delete(slot) && claim) {
+      call.executing--
+      this.changed(call)
+    }
+    if (!slot.seated) return
+    slot.seated = false
+    // Last: whoever waits for the tool is tried at once.
+    call.seat?.free()
   }
 
-  /** By which keys an execution comes after others, if it does. */
-  #keysOf({ claim }: Slot): ResourceKeys | 'all' | undefined {
-    if (this.#limit === 1) return 'all'
-    return claim && !namesNone(claim.keys) ? claim.keys : undefined
+  #wait(slot: Slot, heldBack: Ticket | undefined, signals: readonly AbortSignal[]): Promise<void> {
+    const seatNumber = slot.call.seat?.arrive() ?? 0
+    return new Promise<void>((resolve, reject) => {
+      const abort = () => waiter.fail(signals.find(({ aborted }) => aborted)?.reason)
+      const out = () => {
+        waiter.unwatch?.()
+        this.#waiting.delete(waiter)
+        for (const unfollow of following) unfollow()
+      }
+      const waiter: Waiter = {
+        slot,
+        heldBack,
+        seatNumber,
+        unwatch: undefined,
+        go() {
+          out()
+          resolve()
+        },
+        fail(error) {
+          out()
+          reject(error)
+        },
+      }
+      const following = signals.map((signal) => follow(signal, abort))
+      this.#waiting.add(waiter)
+    })
   }
-}
-
-function isAwaited({ ticket }: Caller): boolean {
-  return !ticket.aside
-}
-
-function stands({ ticket }: Caller): boolean {
-  return !ticket.aside && !ticket.provisional
 }

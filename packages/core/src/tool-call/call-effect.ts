@@ -1,7 +1,8 @@
 /** What a call does to the world, and to what: judged by its checked input. */
 
 import { messageOf } from '../errors.ts'
-import { keysOf, NO_KEYS, type ResourceKeys, withinKeys } from '../slots/resource-keys.ts'
+import { unheard } from '../flow/unheard.ts'
+import { NO_KEYS, type ResourceKeys, withinKeys } from '../machine/resource-keys.ts'
 import { type Effect, effectOf, exceeds, type Tool } from '../tool.ts'
 
 export interface CallEffect {
@@ -29,4 +30,23 @@ export function judgeCall(tool: Tool, input: unknown): CallEffect {
 /** Whether a call does no more, and to no more, than it may. */
 export function isWithin({ effect, keys }: CallEffect, most: Bounds): boolean {
   return (!most.effect || !exceeds(effect, most.effect)) && (!most.keys || withinKeys(keys, most.keys))
+}
+
+/** Whether calls of a tool may name resource keys at all. */
+export function mayNameKeys(tool: Tool | undefined): boolean {
+  return tool?.reads !== undefined || tool?.writes !== undefined
+}
+
+/** Throws what the tool's own functions throw; a `TypeError` if they give anything but a list of strings. */
+function keysOf(tool: Tool, input: unknown): ResourceKeys {
+  if (!mayNameKeys(tool)) return NO_KEYS
+  return { reads: listed(tool.reads?.(input) ?? []), writes: listed(tool.writes?.(input) ?? []) }
+}
+
+function listed(keys: unknown): ReadonlySet<string> {
+  if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'string')) {
+    unheard(keys)
+    throw new TypeError('resource keys must be a list of strings')
+  }
+  return new Set(keys)
 }

@@ -11,18 +11,17 @@ import { CallStatus } from '../execution/tool-status.ts'
 import { unheard } from '../flow/unheard.ts'
 import type { Place } from '../interrupt/address.ts'
 import type { Interrupt } from '../interrupt/interrupt.ts'
+import { NO_KEYS, type ResourceKeys } from '../machine/resource-keys.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import type { Rest } from '../needs/rest.ts'
 import type { WarmUp } from '../needs/warm-ups.ts'
 import { freeze } from '../run/history.ts'
-import type { Ticket } from '../slots/caller.ts'
-import { mayNameKeys, NO_KEYS, type ResourceKeys } from '../slots/resource-keys.ts'
-import type { Slots } from '../slots/slots.ts'
+import type { Slots, Ticket } from '../slots/slots.ts'
 import { type Seat, seatFor } from '../slots/tool-limit.ts'
 import type { Tool } from '../tool.ts'
 import { NotCancelableError, ToolCancelledError } from '../tool-errors.ts'
 import type { Asker } from './askers.ts'
-import type { Bounds } from './call-effect.ts'
+import { type Bounds, mayNameKeys } from './call-effect.ts'
 import { CallRecord } from './call-record.ts'
 import { Course, type End, Fate } from './call-state.ts'
 
@@ -70,6 +69,7 @@ export class CallEntry implements Ticket {
   readonly seat: Seat | undefined
   /** What it touches; not known until its input is checked, if its tool names keys. */
   keys: ResourceKeys | undefined
+  executing = 0
   /** What it may do and touch before it is committed. */
   readonly most: Bounds
   /** Of a call that started with the members its tool needs. */

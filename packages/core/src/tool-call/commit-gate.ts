@@ -2,8 +2,8 @@
 
 import type { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
+import { NO_KEYS } from '../machine/resource-keys.ts'
 import type { RunState } from '../run/run.ts'
-import { NO_KEYS } from '../slots/resource-keys.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { CallEvents } from './call-events.ts'

@@ -1,7 +1,8 @@
 /** When a call that a failed attempt left behind cannot stand in for an equal one. */
 
-import { keysMeet, mayNameKeys, namesNone, type ResourceKeys } from '../slots/resource-keys.ts'
+import { keysMeet, namesNone, type ResourceKeys } from '../machine/resource-keys.ts'
 import type { Tool } from '../tool.ts'
+import { mayNameKeys } from './call-effect.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { CallRecord } from './call-record.ts'
 
