@@ -1,16 +1,19 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { type AgentError, createAgent, type Effect, type Message, type Middleware, tool } from '@meanwhile/core'
-import { respond, type ScriptResponse, say } from '@meanwhile/core/testing'
+import { call, respond, type ScriptResponse, say } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { mockModels, type WireName } from '@meanwhile/harness'
 import { watchSpans } from '@meanwhile/harness/assert'
 import { type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'
+import { retryModel } from '@meanwhile/middleware'
 import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'
 import { TracerProvider } from '@opentelemetry/sdk-trace'
 import OpenAI from 'openai'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+
+afterEach(() => void vi.useRealTimers())
 
 // Every quirk of the catalogue as the first step of a run, through the official client and the adapter, eager and not.
 
@@ -19,11 +22,18 @@ interface Ran {
   readonly error: unknown
   /** What the tools were given, in order. */
   readonly executions: readonly string[]
+  readonly discarded: number
 }
 
-async function run(quirk: Quirk, effect: Effect, middleware: readonly Middleware[]): Promise<Ran> {
-  const done: ScriptResponse = respond(say('Done.'))
-  const mock = mockModels({ script: [quirkResponse(quirk, { slice: { bytes: 7 } }), done, done] })
+const done: ScriptResponse = respond(say('Done.'))
+
+async function run(
+  quirk: Quirk,
+  effect: Effect,
+  middleware: readonly Middleware[],
+  next: readonly ScriptResponse[] = [done, done],
+): Promise<Ran> {
+  const mock = mockModels({ script: [quirkResponse(quirk, { slice: { bytes: 7 } }), ...next] })
   const executions: string[] = []
   const tools = toolNames(quirk).map((name) =>
     tool({
@@ -41,12 +51,19 @@ async function run(quirk: Quirk, effect: Effect, middleware: readonly Middleware
   const watch = watchSpans()
   const telemetry = { tracerProvider: new TracerProvider({ spanProcessors: [watch] }) }
   const agent = createAgent({ model: modelOf(quirk.wire, mock.fetch), tools, middleware, telemetry })
-  const settled = await agent.run('Go.').then(
+  const going = agent.stream('Go.')
+  const settled = going.result.then(
     ({ messages }) => ({ messages, error: undefined }),
     (error: AgentError) => ({ messages: error.messages, error: JSON.parse(JSON.stringify(error)) as unknown }),
   )
+  let discarded = 0
+  try {
+    for await (const event of going) if (event.type === 'tool-discarded') discarded += 1
+  } catch {
+    // It is what the result rejects with.
+  }
   watch.assertEndedOnce()
-  return { ...settled, executions }
+  return { ...(await settled), executions, discarded }
 }
 
 function modelOf(wire: WireName, fetch: typeof globalThis.fetch) {
@@ -71,8 +88,10 @@ function count(executions: readonly string[]): Map<string, number> {
   return counts
 }
 
+const EFFECTS = ['read', 'idempotent', 'reversible', 'external'] as const
+
 test.each(quirks)('eager changes nothing of $wire $id, $title, but when its tools run', async (quirk) => {
-  for (const effect of ['read', 'idempotent', 'reversible', 'external'] as const) {
+  for (const effect of EFFECTS) {
     const waiting = await run(quirk, effect, [])
     const eager = await run(quirk, effect, [eagerTools()])
     expect(eager.messages).toEqual(waiting.messages)
@@ -94,3 +113,27 @@ function stands({ expected }: Quirk): boolean {
   if (!('finishReason' in expected) || expected.calls.some(({ invalid }) => invalid)) return false
   return expected.finishReason === 'stop' || expected.finishReason === 'tool-calls'
 }
+
+const restarts = quirks.filter(({ id }) => id === 'T14')
+
+test.each(restarts)('on $wire a second response lets no call run: $title (P1)', async (quirk) => {
+  for (const effect of EFFECTS) {
+    const waiting = await run(quirk, effect, [])
+    const eager = await run(quirk, effect, [eagerTools()])
+    expect(waiting).toMatchObject({ error: { code: 'stream_restarted', retryable: true }, executions: [] })
+    expect(eager.error).toEqual(waiting.error)
+    expect(eager.discarded).toBe(eager.executions.length)
+    if (effect === 'external') expect(eager.executions).toEqual([])
+  }
+})
+
+test.each(restarts)('on $wire the retry after a second response makes each call once: $title (P1)', async (quirk) => {
+  vi.useFakeTimers()
+  for (const effect of EFFECTS) {
+    for (const middleware of [[retryModel()], [retryModel(), eagerTools()]]) {
+      const running = run(quirk, effect, middleware, [respond(call('f', { x: 1 })), done])
+      await vi.runAllTimersAsync()
+      expect(await running).toMatchObject({ error: undefined, executions: ['f {"x":1}'], discarded: 0 })
+    }
+  }
+})

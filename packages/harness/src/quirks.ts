@@ -8,6 +8,7 @@ import { errorQuirks } from './quirks/errors.ts'
 import type { Quirk } from './quirks/quirk.ts'
 import { responsesQuirks } from './quirks/responses.ts'
 import { responsesHostQuirks } from './quirks/responses-hosts.ts'
+import { restartQuirks } from './quirks/restarts.ts'
 import { transportQuirks } from './quirks/transport.ts'
 import type { RawResponse } from './raw.ts'
 
@@ -17,6 +18,7 @@ export type { Answered, DeclaredTool, ExpectedCall, Failed, Outcome, Quirk, Quir
 export const quirks: readonly Quirk[] = [
   ...transportQuirks,
   ...errorQuirks,
+  ...restartQuirks,
   ...chatQuirks,
   ...chatTextQuirks,
   ...chatGatewayQuirks,

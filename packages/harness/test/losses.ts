@@ -20,6 +20,8 @@ export const chunkLosses: readonly Loss[] = [
   { id: 'T5', wire: 'anthropic' },
   // Pings, and events it does not know.
   { id: 'A1', wire: 'anthropic' },
+  // It reads nothing after [DONE].
+  { id: 'T16', wire: 'openai-chat' },
 ]
 
 /** Of the client's helper, which adds the events up. */
@@ -67,6 +69,22 @@ export const helperLosses: readonly Loss[] = [
   { id: 'R10', wire: 'openai-responses', title: 'the arguments come with the beginning', gives: { calls: [] } },
   { id: 'R11', wire: 'openai-responses', gives: { calls: [] } },
   { id: 'R12', wire: 'openai-responses', throws: 'Unhandled response stream event' },
+  { id: 'T15', wire: 'anthropic', throws: 'Unexpected event order' },
+  { id: 'T16', wire: 'anthropic', title: 'a second response', throws: 'Unexpected event order' },
+  // What comes after the end is there as well.
+  {
+    id: 'T16',
+    wire: 'anthropic',
+    title: 'a further call',
+    gives: { calls: [{ id: 'call_a' }, { id: 'call_b' }] },
+  },
+  { id: 'T16', wire: 'openai-responses', title: 'a second response', throws: 'response identity changed' },
+  {
+    id: 'T16',
+    wire: 'openai-responses',
+    title: 'a further call',
+    gives: { calls: [{ id: 'call_a' }, { id: 'call_b' }] },
+  },
 ]
 
 export function lostBy(losses: readonly Loss[], { id, wire, title }: Quirk): Loss | undefined {

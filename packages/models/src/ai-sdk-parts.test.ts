@@ -109,6 +109,25 @@ test('the time a reader takes for itself does not count, and no timer is left', 
   expect(vi.getTimerCount()).toBe(0)
 })
 
+test('what follows the finish part is not read, and is left after half a second (P1, qT13)', async () => {
+  const following: Part[] = [
+    { type: 'tool-call', toolCallId: 'c1', toolName: 'f', input: '{}' },
+    { type: 'error', error: new Error('too late') },
+    { ...said[1], type: 'text-delta', id: '0' },
+  ]
+  const { model, state } = stalling(40, [...said, finish, ...following])
+  let message: unknown
+  const asked = ask(aiSdk(model)).then((answer) => {
+    message = answer.message
+  })
+  await vi.advanceTimersByTimeAsync(4 * 40 + 490)
+  expect(message).toBeUndefined()
+  await vi.advanceTimersByTimeAsync(20)
+  await asked
+  expect(message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], finishReason: 'stop' })
+  expect(state.left).toBe(true)
+})
+
 test('a stream that comes when the request is already aborted is left, and the reason thrown', async () => {
   const reason = new Error('enough')
   const aborter = new AbortController()

@@ -6,7 +6,8 @@ import { IdleLimit, readsWithin } from './idle-limit.ts'
 
 /**
  * Asks when the first part is asked for, under a signal of the request's own, and closes the stream when its reader leaves, or
- * waited for longer than `idleTimeout` ms while nothing was said.
+ * waited for longer than `idleTimeout` ms while nothing was said. What still happens after the `finish` part does not matter, and is
+ * not waited for (qT13, qT16).
  */
 export async function* parts(
   request: ModelRequest,
@@ -24,11 +25,15 @@ export async function* parts(
     const stream = await ask({ ...request, signal: aborter.signal })
     const read = readsWithin(idle, stream, aborter.signal)
     for (let part = await read(); !part.done; part = await read()) {
+      if (idle.isOver) continue
       if (!isSilent(part.value)) idle.said()
       yield part.value
+      if (part.value.type === 'finish') idle.over()
     }
     ended = true
   } catch (thrown) {
+    signal.throwIfAborted()
+    if (idle.isOver) return
     aborter.signal.throwIfAborted()
     throw thrown
   } finally {

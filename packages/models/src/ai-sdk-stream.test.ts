@@ -326,6 +326,40 @@ test('the response says its id and its model', async () => {
   expect(message.response).toEqual({ id: 'r1', model: 'm-2026', finishReason: 'stop' })
 })
 
+const first = { type: 'response-metadata', id: 'resp_1', modelId: 'm' } as const
+const second = { ...first, id: 'resp_2' } as const
+
+test.each(['openai.responses', 'azure.responses', 'anthropic.messages', 'vertex.anthropic.messages'])(
+  '%s: a second response in the stream of the first is an error that may be retried (P1)',
+  async (provider) => {
+    const asked = ask(aiSdk(handMade('v4', [first, whole, second, whole, calls], { provider }).model))
+    expect(await failureOf(asked)).toMatchObject({
+      name: 'ModelError',
+      code: 'stream_restarted',
+      retryable: true,
+      partial: { content: [sealed], response: { id: 'resp_1' } },
+    })
+  },
+)
+
+test('a response that begins again with the same id is the same one (P1)', async () => {
+  const { message } = await readParts([first, first, whole, first, calls])
+  expect(message).toMatchObject({ content: [sealed], response: { id: 'resp_1', model: 'm' } })
+})
+
+test('where a response has no event for its beginning, ids that change say nothing (P1, qC40)', async () => {
+  for (const provider of ['mistral.chat', 'openrouter.chat', 'gateway']) {
+    const { message } = await ask(aiSdk(handMade('v4', [first, whole, second, calls], { provider }).model))
+    expect(message).toMatchObject({ content: [sealed], finishReason: 'tool-calls' })
+  }
+})
+
+test('nothing is read after the finish part (P1)', async () => {
+  const { message, events } = await readParts([whole, calls, { ...whole, toolCallId: 'c2' }, stop])
+  expect(message).toMatchObject({ content: [sealed], finishReason: 'tool-calls' })
+  expect(events.filter((event) => event.type === 'tool-call')).toEqual([{ type: 'tool-call', call: sealed }])
+})
+
 test('parts that say nothing to us are passed over', async () => {
   const { events, message } = await readParts([
     { type: 'ping' },

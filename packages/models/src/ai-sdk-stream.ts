@@ -21,6 +21,15 @@ import { ClientCallError } from './client-call-error.ts'
 import { defined } from './defined.ts'
 import { isEmptyInput } from './empty-input.ts'
 import { StreamedError } from './explain.ts'
+import { type Bounds, singleResponse } from './single-response.ts'
+
+/** What the parts of a provider state, because its wire does. */
+export interface Stated {
+  /** That a call is finished: its `tool-call` part. */
+  readonly seals: boolean
+  /** That a response begins: a `response-metadata` part. */
+  readonly begins: boolean
+}
 
 /** A call whose input streams. */
 interface OpenCall {
@@ -33,12 +42,12 @@ interface OpenCall {
 }
 
 /**
- * A call is sealed by its `tool-call` part, which repeats the whole input, if its provider is `sealing`; the end of its input states
+ * A call is sealed by its `tool-call` part, which repeats the whole input, if that part `seals`; the end of its input states
  * nothing. Where the wire states no seal the part does not either: AI SDK 5, 6 for a while, and OpenRouter's provider send it as soon
  * as the input parses. Nor does an input that is empty and came in no pieces: the answer may have been cut off before it (qA10).
  * There the end of the response seals.
  */
-export function partReader(kept: Keeper, sealing: boolean): ReadChunk<StreamPart> {
+export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<StreamPart> {
   // Ids come again, for the text after a call say, so a start always begins something new.
   let begun = 0
   const texts = new Map<string, PartOptions>()
@@ -78,7 +87,7 @@ export function partReader(kept: Keeper, sealing: boolean): ReadChunk<StreamPart
   function stated(id: string): OpenCall | undefined {
     const calls = open.get(id) ?? []
     // A part that came because the input parsed comes again when it does so again.
-    const repeated = sealing || !calls.at(-1)?.isFed ? undefined : calls.at(-1)
+    const repeated = seals || !calls.at(-1)?.isFed ? undefined : calls.at(-1)
     return calls.find(({ isStated }) => !isStated) ?? repeated
   }
 
@@ -92,9 +101,9 @@ export function partReader(kept: Keeper, sealing: boolean): ReadChunk<StreamPart
     const isEmpty = isEmptyInput(text)
     if (call?.isFed) {
       // What came in pieces stands against nothing (qR11).
-      if (sealing) to.seal(label, isEmpty ? undefined : text)
+      if (seals) to.seal(label, isEmpty ? undefined : text)
     } else if (!isEmpty) {
-      if (sealing) to.seal(label, text)
+      if (seals) to.seal(label, text)
       else to.call(label, { delta: text })
     }
   }
@@ -141,7 +150,12 @@ export function partReader(kept: Keeper, sealing: boolean): ReadChunk<StreamPart
     to.finish(FINISH_REASONS.get(unified) ?? 'other')
   }
 
-  return (part, to) => {
+  const bounds: Bounds<StreamPart> = {
+    begins: (part) => (begins && part.type === 'response-metadata' && part.id ? part : undefined),
+    isLast: ({ type }) => type === 'finish',
+  }
+
+  return singleResponse(bounds, (part, to) => {
     switch (part.type) {
       case 'stream-start':
         return refuseDropped(part)
@@ -176,7 +190,7 @@ export function partReader(kept: Keeper, sealing: boolean): ReadChunk<StreamPart
       case 'error':
         throw new StreamedError(part.error)
     }
-  }
+  })
 }
 
 /** Providers leave out parts of a tool's result that they cannot carry, and say so beside much that matters less. */

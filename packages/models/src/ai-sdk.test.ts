@@ -1,9 +1,10 @@
 import type { AssistantMessage, AssistantPart } from '@meanwhile/core'
-import { ModelError } from '@meanwhile/core'
+import { callsOf, ModelError } from '@meanwhile/core'
 import { call, cut, end, fail, respond, type ScriptResponse, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
+import { quirkResponse, quirks } from '@meanwhile/harness/quirks'
 import { expect, test, vi } from 'vitest'
-import { handMade, realModels } from '../test/ai-sdk.ts'
+import { handMade, type RealModel, realModels } from '../test/ai-sdk.ts'
 import { ask, failureOf, requestTo } from '../test/ask.ts'
 import { tools } from '../test/history.ts'
 import { chat } from '../test/wires.ts'
@@ -89,6 +90,34 @@ test.each(realModels)(
     expect(failure).toMatchObject({ status: 429, message: 'slow down', retryable: true, retryAfter: 1500 })
     const direct = await failureOf(ask(real.own.model(mockModels({ script: [respond(step)] }).fetch)))
     expect(failure).toHaveProperty('code', direct instanceof ModelError && direct.code)
+  },
+)
+
+const beginning = realModels.filter(({ wire }) => wire !== 'openai-chat')
+
+/** Every form of a row of the catalogue, for this model. */
+function formsOf(row: string, real: RealModel) {
+  return quirks
+    .filter(({ id, wire }) => id === row && wire === real.wire)
+    .map((quirk) => ({ ...quirk, model: aiSdk(real.model(mockModels({ script: [quirkResponse(quirk)] }).fetch)) }))
+}
+
+test.each(beginning)(
+  '$title: a second response in the stream of the first is an error that may be retried (P1, qT14)',
+  async (real) => {
+    for (const { model } of formsOf('T14', real)) {
+      expect(await failureOf(ask(model))).toMatchObject({ name: 'ModelError', retryable: true })
+    }
+  },
+)
+
+// Version 2 of OpenAI's takes no end without figures.
+test.each(beginning.filter(({ title }) => !title.endsWith('(v2)')))(
+  '$title: a response that begins twice is one (P1, qT15)',
+  async (real) => {
+    for (const { model, expected } of formsOf('T15', real)) {
+      expect(callsOf((await ask(model)).message)).toMatchObject(expected.calls ?? [])
+    }
   },
 )
 

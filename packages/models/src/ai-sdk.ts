@@ -38,6 +38,9 @@ export interface AiSdkOptions {
  */
 const SEALING = /\.(responses|messages)$|^(amazon-bedrock|gateway|google\.generative-ai)$/
 
+/** Those whose `response-metadata` part comes of an event that begins a response. Of others it may come of any chunk (qC40). */
+const BEGINNING = /\.(responses|messages)$/
+
 /**
  * A model that is asked through the AI SDK: `aiSdk(mistral('mistral-large-latest'))`. Any provider of AI SDK 5, 6 or 7 will
  * do; no package of the AI SDK is imported here.
@@ -54,6 +57,7 @@ export function aiSdk(model: AiSdkModel, { idleTimeout = IDLE_TIMEOUT, structure
   const kept = keeper(model.provider)
   // The names of that wire's providers end so. Files in results they would write as JSON text.
   const onChat = model.provider.endsWith('.chat')
+  const stated = { seals: SEALING.test(model.provider), begins: BEGINNING.test(model.provider) }
   return {
     provider: providerName(model.provider),
     id: model.modelId,
@@ -62,7 +66,7 @@ export function aiSdk(model: AiSdkModel, { idleTimeout = IDLE_TIMEOUT, structure
     stream(request) {
       const messages = onChat ? filesAfterResults(request.messages) : request.messages
       const answer = parts({ ...request, messages }, ask, idleTimeout)
-      return assemble(request, answer, partReader(kept, SEALING.test(model.provider)), explainAiSdk)
+      return assemble(request, answer, partReader(kept, stated), explainAiSdk)
     },
   }
 

@@ -22,13 +22,13 @@ export function answer<Chunk extends object>(
   { open, read, isSilent, isLast, idleTimeout = IDLE_TIMEOUT }: AnswerOptions<Chunk>,
 ): Flow<ModelEvent, AssistantMessage> {
   const chunks = clientChunks(request, open, idleTimeout)
-  const heard = readSafely<Chunk>((chunk, to) => {
-    if (!isSilent(chunk)) chunks.said()
-    read(chunk, to)
-    if (isLast?.(chunk)) chunks.over()
+  const readAll = readSafely<Iterable<Chunk>>((brought, to) => {
+    for (const chunk of brought) {
+      if (!isSilent(chunk)) chunks.said()
+      read(chunk, to)
+      // What the same read brought after it may not even be an event.
+      if (isLast?.(chunk)) return chunks.over()
+    }
   })
-  const readAll: ReadChunk<Iterable<Chunk>> = (brought, to) => {
-    for (const chunk of brought) heard(chunk, to)
-  }
   return assemble(request, chunks, readAll, explain)
 }

@@ -6,7 +6,7 @@ import { checkAdapter } from './adapter-checks.ts'
 import { answer } from './answer.ts'
 import type { Asked, RequestOptions } from './client-chunks.ts'
 import { messagesRequest } from './messages-request.ts'
-import { isSilentEvent, messagesReader } from './messages-stream.ts'
+import { isLastEvent, isSilentEvent, messagesReader } from './messages-stream.ts'
 import { strictSchema } from './output-schema.ts'
 import { serverOf } from './server.ts'
 
@@ -77,7 +77,7 @@ export function anthropic(options: AnthropicOptions): Model {
         open: (options) => client.messages.create(messagesRequest(model, provider, maxTokens, request), options),
         read: messagesReader(provider),
         isSilent: isSilentEvent,
-        isLast: ({ type }) => type === 'message_stop',
+        isLast: isLastEvent,
         idleTimeout,
       }),
   }

@@ -3,11 +3,13 @@
 import type { Assembler, FinishReason, PartOptions, ReadChunk, ToolDefinition, Usage } from '@meanwhile/core'
 import { allowsCalls } from '@meanwhile/core'
 import { type CallDelta, callLabels } from './chat-calls.ts'
+import { secondResponses } from './chat-restart.ts'
 import { ClientCallError } from './client-call-error.ts'
 import { defined } from './defined.ts'
 import { isRecord } from './is-record.ts'
 import { parallelCalls } from './parallel-calls.ts'
 import { ReasoningDetails } from './reasoning-details.ts'
+import { RestartedError } from './single-response.ts'
 
 /** What is read of a chunk. Hosts leave out, set to null and add what they like, so nothing is taken for granted. */
 export interface ChatChunk {
@@ -24,6 +26,7 @@ interface ChatChoice {
 }
 
 interface ChatDelta {
+  readonly role?: string | null
   readonly content?: unknown
   readonly refusal?: unknown
   readonly reasoning_content?: unknown
@@ -46,6 +49,7 @@ export function chatReader(provider: string, tools: readonly ToolDefinition[]): 
   const labelOf = callLabels()
   const expand = parallelCalls(tools)
   const details = new ReasoningDetails()
+  const isSecond = secondResponses()
   let refused = false
   let identified = false
   let ended: FinishReason | undefined
@@ -124,6 +128,7 @@ export function chatReader(provider: string, tools: readonly ToolDefinition[]): 
   }
 
   return (chunk, to) => {
+    if (isSecond(chunk) && saysSomething(chunk)) throw new RestartedError()
     if (!identified && chunk.id) {
       identified = true
       to.response(defined({ id: chunk.id, model: chunk.model }))
@@ -140,11 +145,16 @@ export function chatReader(provider: string, tools: readonly ToolDefinition[]): 
 }
 
 /** Some hosts send empty deltas to keep the connection open. */
-export function isSilentChunk({ choices }: ChatChunk): boolean {
-  return !choices?.some(({ delta, finish_reason }) => finish_reason || (delta && saysSomething(delta)))
+export function isSilentChunk(chunk: ChatChunk): boolean {
+  return !saysSomething(chunk) && !chunk.choices?.some((choice) => choice.finish_reason)
 }
 
-function saysSomething(delta: ChatDelta): boolean {
+function saysSomething({ choices }: ChatChunk): boolean {
+  return !!choices?.some(({ delta }) => delta && hasMore(delta))
+}
+
+/** Than its role. */
+function hasMore(delta: ChatDelta): boolean {
   return Object.entries(delta).some(([name, value]) => name !== 'role' && isFilled(value))
 }
 

@@ -66,6 +66,57 @@ test.each(wires)('$name: what breaks after the protocol has ended breaks nothing
   expect((await ask(wire.model(fetch))).message).toMatchObject({ finishReason: 'stop' })
 })
 
+/** A call, a further end, an error and what is no event at all. */
+function following(wire: TestWire) {
+  const events = [...wire.call('{}'), ...wire.hello, wire.overloaded, '{"cut":']
+  return events.map((event) => ({ event }))
+}
+
+test.each(wires)(
+  '$name: what follows the end of the protocol is not read, however soon it comes (P1)',
+  async (wire) => {
+    for (const after of [0, 1, 40, 700]) {
+      const raw = [...whole(wire), { bytes: '\n', after }, ...following(wire)]
+      for (const slice of ['whole', 'event', { bytes: 3 }] as const) {
+        const { fetch } = mockModels({ script: [rawResponse(raw, { wire: wire.name, slice })] })
+        const asked = ask(wire.model(fetch))
+        await vi.advanceTimersByTimeAsync(2_000)
+        const { message, events } = await asked
+        expect(message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], finishReason: 'stop' })
+        expect(events.map((event) => event.type)).toEqual(['text-delta', 'text-delta'])
+      }
+    }
+  },
+)
+
+test.each(wires)(
+  '$name: a body that goes on and on after its protocol is left after half a second (P1)',
+  async (wire) => {
+    const encoder = new TextEncoder()
+    const { fetch: played } = mockModels({ script: [rawResponse(whole(wire), { wire: wire.name })] })
+    let isLeft = false
+    const fetch: typeof globalThis.fetch = async (input, init) => {
+      const start = new Uint8Array(await (await played(input, init)).arrayBuffer())
+      const body = new ReadableStream({
+        start: (controller) => controller.enqueue(start),
+        async pull(controller) {
+          await new Promise((resolve) => setTimeout(resolve, 10))
+          controller.enqueue(encoder.encode('data: {}\n\n'))
+        },
+        cancel() {
+          isLeft = true
+        },
+      })
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+    }
+    const asked = ask(wire.model(fetch))
+    await vi.advanceTimersByTimeAsync(600)
+    expect((await asked).message).toMatchObject({ finishReason: 'stop' })
+    expect(isLeft).toBe(true)
+    expect(vi.getTimerCount()).toBeLessThanOrEqual(1)
+  },
+)
+
 test.each([
   ['pings', claude, { type: 'ping' }],
   ['empty deltas', chat, chatChunk({ content: '', tool_calls: [] })],
@@ -153,12 +204,15 @@ test('the client makes the request: with its key, its base URL, its headers and 
   ])
 })
 
-test('a wrapped client that does not give its response is read through its own stream', async () => {
-  const { fetch } = mockModels({ script: [rawResponse(chat.hello.map((event) => ({ event })))] })
-  const client = new OpenAI({ apiKey: 'none', fetch })
-  const wrapped = {
+/** A client that gives its stream and not its response. */
+function wrapped(fetch: typeof globalThis.fetch) {
+  const client = new OpenAI({ apiKey: 'none', fetch, logLevel: 'off' })
+  return {
     baseURL: client.baseURL,
-    responses: client.responses,
+    responses: {
+      create: async (...given: Parameters<typeof client.responses.create>) =>
+        (await client.responses.create(...given)) as AsyncIterable<OpenAI.Responses.ResponseStreamEvent>,
+    },
     chat: {
       completions: {
         create: async (...given: Parameters<typeof client.chat.completions.create>) =>
@@ -166,8 +220,23 @@ test('a wrapped client that does not give its response is read through its own s
       },
     },
   }
-  const { message } = await ask(openai({ client: wrapped, model: 'm', api: 'chat' }))
+}
+
+test('a wrapped client that does not give its response is read through its own stream', async () => {
+  const { fetch } = mockModels({ script: [rawResponse(chat.hello.map((event) => ({ event })))] })
+  const { message } = await ask(openai({ client: wrapped(fetch), model: 'm', api: 'chat' }))
   expect(message.content).toEqual([{ type: 'text', text: 'Hello' }])
+})
+
+test('of such a stream, too, nothing is read after the end, and it is left after half a second (P1)', async () => {
+  const { fetch } = mockModels({
+    script: [rawResponse([...whole(responses), ...following(responses), { end: 'stall' }], { wire: responses.name })],
+  })
+  const asked = ask(openai({ client: wrapped(fetch), model: 'm' }))
+  await vi.advanceTimersByTimeAsync(600)
+  const { message, events } = await asked
+  expect(message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], finishReason: 'stop' })
+  expect(events.map((event) => event.type)).toEqual(['text-delta', 'text-delta'])
 })
 
 test('a response that is no event stream is read by the client that understands it', async () => {

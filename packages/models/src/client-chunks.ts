@@ -24,15 +24,9 @@ export interface Asked<Chunk> extends PromiseLike<AsyncIterable<Chunk>> {
 export interface ClientChunks<Chunk> extends AsyncIterable<Iterable<Chunk>> {
   /** Something was said: the time the provider may be silent begins again. */
   said(): void
-  /** The protocol has ended: the body is to end soon, and nothing that still happens to it matters. */
+  /** The protocol has ended: the body is read to its end, which is to come soon, and nothing of it is given any more. */
   over(): void
 }
-
-/**
- * How long a body may outlast its protocol, in ms. It is read to its end, so that its connection can be used again; but some hosts
- * leave it open (qT13).
- */
-const LINGER = 500
 
 /**
  * Makes the request when the first chunk is asked for, and ends it when its reader leaves, or waited for longer than `idleTimeout`
@@ -51,13 +45,7 @@ export function clientChunks<Chunk extends object>(
   // A signal of the request's own: clients leave their listeners on it.
   const request = new AbortController()
   const idle = new IdleLimit(idleTimeout, (error) => request.abort(error))
-  let isOver = false
-  return { [Symbol.asyncIterator]: chunks, said: () => idle.said(), over }
-
-  function over(): void {
-    isOver = true
-    idle.shorten(LINGER)
-  }
+  return { [Symbol.asyncIterator]: chunks, said: () => idle.said(), over: () => idle.over() }
 
   async function* chunks(): AsyncGenerator<Iterable<Chunk>, void, undefined> {
     signal.throwIfAborted()
@@ -67,25 +55,23 @@ export function clientChunks<Chunk extends object>(
       const asked = open({ signal: request.signal, ...defined({ maxRetries: clientRetries }) })
       const body = bodyOf(await asked.asResponse?.())
       if (!body) {
-        for await (const chunk of await asked) yield [chunk]
+        for await (const chunk of await asked) if (!idle.isOver) yield [chunk]
         return
       }
       const read = readsWithin(idle, body, request.signal)
       const events = eventDecoder()
-      for (let ended = false, marked = false; !ended; ) {
+      for (let ended = false; !ended; ) {
         const { done, value } = await read()
         ended = done
-        if (marked) continue
+        if (idle.isOver) continue
         const brought = events(value)
         const end = brought.findIndex(isDone)
         yield parsed<Chunk>(end < 0 ? brought : brought.slice(0, end), done)
-        if (end < 0) continue
-        marked = true
-        over()
+        if (end >= 0) idle.over()
       }
     } catch (thrown) {
       signal.throwIfAborted()
-      if (isOver) return
+      if (idle.isOver) return
       request.signal.throwIfAborted()
       throw thrown
     } finally {

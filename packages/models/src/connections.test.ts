@@ -2,35 +2,50 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { ask } from '../test/ask.ts'
-import { chat } from '../test/wires.ts'
-import { openai } from './openai.ts'
+import { chat, type TestWire, wires } from '../test/wires.ts'
 
-test('one connection serves one request after the other, though a body ends later than its protocol', async () => {
-  let connections = 0
+/** A server that says something more 5 ms after the end of the protocol, and ends the body then. */
+async function lateServer(wire: TestWire) {
+  const state = { connections: 0 }
+  const frames = (events: readonly object[]) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
   const server = createServer((request, response) => {
     request.resume()
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    for (const event of chat.hello) response.write(`data: ${JSON.stringify(event)}\n\n`)
-    response.write('data: [DONE]\n\n', () => void setTimeout(5).then(() => response.end()))
+    response.write(frames(wire.hello) + (wire === chat ? 'data: [DONE]\n\n' : ''), () => {
+      void setTimeout(5).then(() => response.end(frames(wire.call('{}'))))
+    })
   })
   server.on('connection', () => {
-    connections += 1
+    state.connections += 1
   })
-  try {
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    const { port } = server.address() as AddressInfo
-    const client = new OpenAI({ apiKey: 'none', baseURL: `http://127.0.0.1:${port}/v1`, maxRetries: 0 })
-    const model = openai({ client, model: 'm', api: 'chat' })
-    for (let i = 0; i < 3; i += 1) {
-      await ask(model)
-      await setTimeout(20)
-    }
-    expect(connections).toBe(1)
-  } finally {
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const fetch: typeof globalThis.fetch = (input, init) => {
+    const { pathname } = new URL(new Request(input, init).url)
+    return globalThis.fetch(`http://127.0.0.1:${port}${pathname}`, init)
+  }
+  const close = async () => {
     server.closeAllConnections()
     await new Promise((closed) => server.close(closed))
   }
-})
+  return { state, fetch, close }
+}
+
+test.each(wires)(
+  '$name: one connection serves one request after the other, though a body goes on after its protocol (P1, qT13)',
+  async (wire) => {
+    const { state, fetch, close } = await lateServer(wire)
+    try {
+      for (let i = 0; i < 3; i += 1) {
+        const { message } = await ask(wire.model(fetch))
+        expect(message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], finishReason: 'stop' })
+        await setTimeout(20)
+      }
+      expect(state.connections).toBe(1)
+    } finally {
+      await close()
+    }
+  },
+)

@@ -6,6 +6,7 @@ import { ClientCallError } from './client-call-error.ts'
 import { defined } from './defined.ts'
 import { IdleError } from './idle-limit.ts'
 import { isRecord } from './is-record.ts'
+import { RestartedError } from './single-response.ts'
 
 type Explanation = ModelErrorData & { readonly message: string }
 
@@ -47,8 +48,8 @@ export function readSafely<Chunk>(read: ReadChunk<Chunk>): ReadChunk<Chunk> {
 
 /**
  * An HTTP error is retryable by its status (408, 409, 429, 5xx) unless `x-should-retry` says otherwise, an error inside a stream
- * by the status its own code stands for (qT8, qT9, qT10), and a connection that broke, fell silent (qT7) or said what nobody can
- * read always. Errors of core pass as they are.
+ * by the status its own code stands for (qT8, qT9, qT10), and a connection that broke, fell silent (qT7), said what nobody can read
+ * or began a second response (qT14) always. Errors of core pass as they are.
  */
 export const explain: Explain = (thrown) => {
   if (thrown instanceof AgentError) return undefined
@@ -56,6 +57,7 @@ export const explain: Explain = (thrown) => {
   if (thrown instanceof UnreadableError) {
     return explanation(thrown, thrown.cut ? 'stream_truncated' : 'invalid_chunk', true)
   }
+  if (thrown instanceof RestartedError) return explanation(thrown, 'stream_restarted', true)
   if (thrown instanceof IdleError) return explanation(thrown, 'idle_timeout', true)
   if (thrown instanceof ClientCallError) return explanation(thrown, 'unsupported_call', false)
   if (thrown instanceof SyntaxError) return explanation(thrown, 'invalid_chunk', true)

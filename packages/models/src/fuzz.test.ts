@@ -4,7 +4,7 @@ import { mockModels, type RawResponse, rawResponse } from '@meanwhile/harness'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { requestTo } from '../test/ask.ts'
-import { mutate, mutations, streams } from '../test/mutations.ts'
+import { beginningOf, endingStreams, mutate, mutations, streams } from '../test/mutations.ts'
 import { wires } from '../test/wires.ts'
 
 /** How many, and from which seed: FUZZ_RUNS=100000 FUZZ_SEED=7 npx vitest run packages/models/src/fuzz.test.ts */
@@ -69,6 +69,55 @@ test('whatever happens to a stream gives a message or a ModelError, and the same
         const calls = whole.message.content.flatMap((part) => (part.type === 'tool-call' ? [part.id] : []))
         expect(sealed.toSorted()).toEqual(calls.toSorted())
       }
+    }),
+    { numRuns, seed },
+  )
+})
+
+const slices = fc.record({ random: fc.nat(), most: fc.constantFrom(1, 3, 16, 200) })
+
+test('nothing that follows the end of the protocol says anything, however it is cut (P1)', {
+  timeout: Math.max(20_000, numRuns * 40),
+}, async () => {
+  const cases = fc.record({
+    stream: fc.constantFrom(...endingStreams),
+    after: fc.constantFrom(...streams),
+    slice: slices,
+  })
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ stream: { wire, frames, end }, after, slice }) => {
+      const bytes = frames.slice(0, end + 1).join('')
+      const plain = await read(rawResponse([{ bytes }], { wire }))
+      const longer = await read({ ...rawResponse([{ bytes }, { bytes: after.frames.join('') }], { wire }), slice })
+      expect(essence(longer)).toEqual(essence(plain))
+    }),
+    { numRuns, seed },
+  )
+})
+
+test('a second response that begins in a stream fails it, with what had come of the first; a beginning that comes again does nothing (P1)', {
+  timeout: Math.max(20_000, numRuns * 40),
+}, async () => {
+  const begun = endingStreams.filter(({ beginning, frames }) => beginning >= 0 && frames.length > beginning + 1)
+  const cases = fc.record({
+    stream: fc.constantFrom(...begun),
+    at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+    slice: slices,
+  })
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ stream, at, slice }) => {
+      const { wire, frames, beginning, end } = stream
+      const place = beginning + 1 + Math.floor(at * (end - beginning))
+      const of = (...added: readonly string[]) =>
+        read({ ...rawResponse([{ bytes: frames.toSpliced(place, 0, ...added).join('') }], { wire }), slice })
+      expect(essence(await of(beginningOf(stream)))).toEqual(essence(await of()))
+
+      const first = await read(rawResponse([{ bytes: frames.slice(0, place).join('') }], { wire }))
+      // It had failed by then, or ended.
+      if (!(first.error instanceof ModelError) || first.error.code !== 'stream_truncated') return
+      const { error } = await of(beginningOf(stream, 'another'), ...frames.slice(beginning + 1))
+      expect(error).toMatchObject({ code: 'stream_restarted', retryable: true })
+      expect(error).toHaveProperty('partial', first.error.partial)
     }),
     { numRuns, seed },
   )

@@ -11,6 +11,12 @@ export class IdleError extends Error {
 /** Five minutes: models that reason out of sight may well say nothing for two. */
 export const IDLE_TIMEOUT = 300_000
 
+/**
+ * How long a stream may outlast its protocol, in ms. It is read to its end, so that its connection can be used again; but some hosts
+ * leave it open (qT13).
+ */
+const LINGER = 500
+
 /** The longest time a timer takes. */
 const LONGEST = 2 ** 31 - 1
 
@@ -19,8 +25,10 @@ const LONGEST = 2 ** 31 - 1
  * the next is the reader's own.
  */
 export class IdleLimit {
-  #limit: number
+  readonly #limit: number
   readonly #end: (error: IdleError) => void
+  /** Whether the protocol has ended, so that nothing matters that still happens to the stream. */
+  isOver = false
   #left: number
   #since: number | undefined
   // One that stays, and looks when it is due: setting one for each read would cost more than the reading.
@@ -35,10 +43,12 @@ export class IdleLimit {
     this.#left = this.#limit
   }
 
-  /** From now on no more than so many ms are waited. */
-  shorten(limit: number): void {
-    this.#limit = this.#left = Math.min(limit, this.#limit)
-    this.stop()
+  /** The protocol has ended: the stream is ended soon, whatever still comes and however it is waited for. */
+  over(): void {
+    this.isOver = true
+    clearTimeout(this.#timer)
+    const limit = Math.min(LINGER, this.#limit)
+    this.#timer = setTimeout(() => this.#end(new IdleError(limit)), limit)
   }
 
   /** Somebody waits, until {@link came}. */

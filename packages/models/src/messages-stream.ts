@@ -14,6 +14,7 @@ import {
   type ProviderResult,
 } from './messages-content.ts'
 import { type Counts, usageOf } from './messages-usage.ts'
+import { singleResponse } from './single-response.ts'
 
 /** A block of the answer. What has its label is one part, or one call. */
 interface Block {
@@ -135,7 +136,7 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
     to.usage(usageOf(counts))
   }
 
-  return (event, to) => {
+  return singleResponse({ begins, isLast: isLastEvent }, (event, to) => {
     switch (event.type) {
       case 'message_start':
         to.response(defined({ id: event.message.id, model: event.message.model }))
@@ -159,7 +160,16 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
         to.finish(FINISH_REASONS.get(stopReason ?? '') ?? 'other')
         break
     }
-  }
+  })
+}
+
+function begins(event: Anthropic.RawMessageStreamEvent): Anthropic.Message | undefined {
+  return event.type === 'message_start' ? event.message : undefined
+}
+
+/** Whether the protocol ends with this event. */
+export function isLastEvent({ type }: Anthropic.RawMessageStreamEvent): boolean {
+  return type === 'message_stop'
 }
 
 /** `ping` is in no list of the client's events. */

@@ -19,6 +19,7 @@ import {
 } from './responses-content.ts'
 import { type Item, OutputItems } from './responses-items.ts'
 import { usageOf } from './responses-usage.ts'
+import { singleResponse } from './single-response.ts'
 
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent | Done
 type Response = OpenAI.Responses.Response
@@ -127,7 +128,7 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
     for (const { label, given } of items.untold) to.call(label, { delta: given })
   }
 
-  return (event, to) => {
+  return singleResponse({ begins, isLast: isLastEvent }, (event, to) => {
     switch (event.type) {
       case 'response.refusal.delta':
         refused = true
@@ -176,10 +177,14 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
       case 'error':
         throw new StreamedError(event)
     }
-  }
+  })
 }
 
-/** `response.failed` is an error. */
+function begins(event: StreamEvent): Response | undefined {
+  return event.type === 'response.created' ? event.response : undefined
+}
+
+/** Whether the protocol ends with this event; `response.failed` is an error. */
 export function isLastEvent({ type }: StreamEvent): boolean {
   return type === 'response.completed' || type === 'response.incomplete' || type === 'response.done'
 }

@@ -35,6 +35,33 @@ function frame(wire: WireName, json: string): string {
   return `${wire !== 'openai-chat' && type !== undefined ? `event: ${type}\n` : ''}data: ${json}\n\n`
 }
 
+/** A stream whose protocol ends, and says where. */
+export interface EndingStream extends Stream {
+  /** The frame that begins the response, if its wire has one. */
+  readonly beginning: number
+  /** The frame with which the protocol ends. */
+  readonly end: number
+}
+
+const BEGINNING = /"type":"(message_start|response\.created)"/
+const END = /"type":"(message_stop|response\.(completed|incomplete|done))"|^data: \[DONE\]/
+const DONE = 'data: [DONE]\n\n'
+
+/** Those of the {@link streams} that come to the end of their protocol, each of their frames with an end of its own. */
+export const endingStreams: readonly EndingStream[] = streams.flatMap((stream) => {
+  const isDone = stream.frames.some((text) => END.test(text))
+  const frames = isDone || stream.wire !== 'openai-chat' ? stream.frames : [...stream.frames, DONE]
+  const end = frames.findIndex((text) => END.test(text))
+  if (end < 0 || !frames.every((text) => text.endsWith('\n\n'))) return []
+  return [{ ...stream, frames, end, beginning: frames.findIndex((text) => BEGINNING.test(text)) }]
+})
+
+/** The frame that begins the response, or the same for a response of this id. */
+export function beginningOf({ frames, beginning }: EndingStream, id?: string): string {
+  const text = frames[beginning] ?? ''
+  return id === undefined ? text : text.replace(/("(?:message|response)":\{.*?"id":)"[^"]*"/, `$1"${id}"`)
+}
+
 /** Something that happens to a body; the numbers say where, as a part of its length. */
 type Mutation =
   | { readonly type: 'drop' | 'duplicate' | 'truncate' | 'cut'; readonly at: number }

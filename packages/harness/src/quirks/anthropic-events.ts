@@ -1,17 +1,22 @@
 /** Events of Anthropic Messages: as much of each as says something. */
 
-export const start: object = {
-  type: 'message_start',
-  message: {
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    model: 'm',
-    content: [],
-    stop_reason: null,
-    stop_sequence: null,
-    usage: { input_tokens: 3, output_tokens: 1 },
-  },
+export const start: object = startAs('msg_1')
+
+/** The beginning of the message of this id. */
+export function startAs(id: string): object {
+  return {
+    type: 'message_start',
+    message: {
+      id,
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { input_tokens: 3, output_tokens: 1 },
+    },
+  }
 }
 
 export const messageStop: object = { type: 'message_stop' }

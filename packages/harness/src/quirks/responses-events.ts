@@ -2,13 +2,20 @@
 
 const response = { id: 'resp_1', object: 'response', created_at: 1_770_000_000, model: 'm' }
 
-export const created: object = {
-  type: 'response.created',
-  response: { ...response, status: 'in_progress', output: [] },
+export const created: object = createdAs(response.id)
+
+/** The beginning of the response of this id. */
+export function createdAs(id: string): object {
+  return { type: 'response.created', response: { ...response, id, status: 'in_progress', output: [] } }
 }
 
 export function completed(...output: readonly object[]): object {
-  return { type: 'response.completed', response: { ...response, status: 'completed', output } }
+  return completedAs(response.id, ...output)
+}
+
+/** The end of the response of this id. */
+export function completedAs(id: string, ...output: readonly object[]): object {
+  return { type: 'response.completed', response: { ...response, id, status: 'completed', output } }
 }
 
 export function incomplete(reason: string, ...output: readonly object[]): object {
