@@ -69,6 +69,28 @@ export const helperLosses: readonly Loss[] = [
   { id: 'R10', wire: 'openai-responses', title: 'the arguments come with the beginning', gives: { calls: [] } },
   { id: 'R11', wire: 'openai-responses', gives: { calls: [] } },
   { id: 'R12', wire: 'openai-responses', throws: 'Unhandled response stream event' },
+  {
+    id: 'R15',
+    wire: 'openai-responses',
+    title: 'two calls at two places, each',
+    throws: 'duplicate output item identity',
+  },
+  {
+    id: 'R15',
+    wire: 'openai-responses',
+    title: 'two calls at two places share a call_id, and their',
+    throws: 'missing output at index 0',
+  },
+  {
+    id: 'R15',
+    wire: 'openai-responses',
+    title: 'two calls at two places share a call_id, and come',
+    throws: 'duplicate output item identity',
+  },
+  { id: 'R15', wire: 'openai-responses', title: 'a call of another tool', throws: 'Duplicate response output index 0' },
+  // The id stays the same.
+  { id: 'A14', wire: 'anthropic', title: 'two calls', gives: { calls: [{ id: 'toolu_a' }, { id: 'toolu_a' }] } },
+  { id: 'A14', wire: 'anthropic', title: 'a call of another tool', throws: 'after JSON at position 7' },
   { id: 'T15', wire: 'anthropic', throws: 'Unexpected event order' },
   { id: 'T16', wire: 'anthropic', title: 'a second response', throws: 'Unexpected event order' },
   // What comes after the end is there as well.

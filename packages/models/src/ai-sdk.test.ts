@@ -112,14 +112,23 @@ test.each(beginning)(
 )
 
 // Version 2 of OpenAI's takes no end without figures.
-test.each(beginning.filter(({ title }) => !title.endsWith('(v2)')))(
-  '$title: a response that begins twice is one (P1, qT15)',
-  async (real) => {
-    for (const { model, expected } of formsOf('T15', real)) {
-      expect(callsOf((await ask(model)).message)).toMatchObject(expected.calls ?? [])
-    }
-  },
-)
+const ending = beginning.filter(({ title }) => !title.endsWith('(v2)'))
+
+test.each(ending)('$title: calls that share an id are calls of their own (P3, qR15, qA14)', async (real) => {
+  const [first, second] = formsOf(real.wire === 'anthropic' ? 'A14' : 'R15', real)
+  for (const form of [first, second]) {
+    if (!form) throw new Error('no such row')
+    const calls = callsOf((await ask(form.model)).message)
+    expect(calls).toMatchObject(form.expected.calls ?? [])
+    expect(new Set(calls.map(({ id }) => id)).size).toBe(2)
+  }
+})
+
+test.each(ending)('$title: a response that begins twice is one (P1, qT15)', async (real) => {
+  for (const { model, expected } of formsOf('T15', real)) {
+    expect(callsOf((await ask(model)).message)).toMatchObject(expected.calls ?? [])
+  }
+})
 
 const openai = realModels.filter(({ wire }) => wire !== 'anthropic')
 

@@ -20,6 +20,9 @@ import { singleResponse } from './single-response.ts'
 interface Block {
   readonly label: number
   readonly id: string | undefined
+  /** Of a call. */
+  readonly name: string | undefined
+  isOver?: boolean
   /** Of a call: the input its start brought, a placeholder if a piece of it follows (qA2, qA3). */
   input?: unknown
   /** Whether anything was said of the input. */
@@ -41,17 +44,17 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
   let counts: Counts = {}
   let stopReason: string | undefined
 
-  /** A start begins a new block, also at an index that another had (qA9), unless the same call starts again. */
-  function begin(index: number, id?: string): Block {
+  /** A start begins a new block, also at an index that another had (qA9), unless the same call starts again (qA14). */
+  function begin(index: number, id?: string, name?: string): Block {
     const known = blocks.get(index)
-    if (id && known?.id === id) return known
-    const block: Block = { label: begun++, id }
+    if (id && known?.id === id && !(known.isOver && known.name !== name)) return known
+    const block: Block = { label: begun++, id, name }
     blocks.set(index, block)
     return block
   }
 
   function start(index: number, content: Content, to: Assembler): void {
-    const block = begin(index, 'id' in content ? content.id : undefined)
+    const block = 'id' in content ? begin(index, content.id, content.name) : begin(index)
     if (content.type === 'text') to.text(content.text, block)
     else if (content.type === 'thinking') {
       to.reasoning(content.thinking, block)
@@ -112,6 +115,7 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
   function stop(index: number, to: Assembler): void {
     const block = blocks.get(index)
     if (!block) return
+    block.isOver = true
     const { label, id, input, citations } = block
     if (citations) to.text('', { label, metadata: { [provider]: { citations } } })
     if (!('input' in block)) return

@@ -7,6 +7,7 @@ interface Carried {
   readonly type: string
   readonly id?: string | null | undefined
   readonly call_id?: string | null | undefined
+  readonly name?: string | null | undefined
 }
 
 /** What an event says of the item it is of. */
@@ -23,17 +24,20 @@ export interface Item {
   /** None if it was not announced. */
   type?: string
   callId?: string
+  name?: string
   /** Whether any of its text, or of its arguments, has come. */
   told: boolean
   /** Whether its arguments have ended. */
   ended: boolean
+  /** Whether it has come whole. */
+  done: boolean
   /** The arguments it began with: nothing as a rule, and all of them where no others come (qR10). */
   given?: string
 }
 
 /**
  * An item is known by its own id or its call's, or else by its place in the output. Hosts send items without an id, ids that
- * change from event to event (qR3), one place for several items, or none at all (qR7).
+ * change from event to event (qR3), one place for several items, or none at all (qR7), and one id for several calls (qR15).
  */
 export class OutputItems {
   readonly #all: Item[] = []
@@ -51,13 +55,15 @@ export class OutputItems {
   /** The item that begins here. */
   begin(place: Place, carried: Carried): Item {
     const here = this.#at(place)
-    return this.#announce(this.#named(carried) ?? (here?.type === undefined ? here : undefined), place, carried)
+    const known = this.#named(carried, here) ?? (here?.type === undefined ? here : undefined)
+    return this.#announce(known?.ended && this.#isAnother(known, place, carried) ? undefined : known, place, carried)
   }
 
   /** The item that is carried whole, begun or not. */
   whole(place: Place, carried: Carried): Item {
     const here = this.#at(place)
-    return this.#announce(this.#named(carried) ?? (here && fits(here, carried) ? here : undefined), place, carried)
+    const known = this.#named(carried, here) ?? (here && fits(here, carried) ? here : undefined)
+    return this.#announce(known?.done && this.#isAnother(known, place, carried) ? undefined : known, place, carried)
   }
 
   /** The item of this type that something is said of: the latest, if nothing is said of which. */
@@ -81,12 +87,21 @@ export class OutputItems {
     return item?.callId === id ? item : undefined
   }
 
-  #named(carried: Carried): Item | undefined {
-    for (const id of [carried.call_id, carried.id]) {
+  /** Of two calls of one id that which stands `here`, has the item's own id as well, or came last. */
+  #named(carried: Carried, here?: Item): Item | undefined {
+    if (here && carried.call_id && here.callId === carried.call_id) return here
+    for (const id of [carried.id, carried.call_id]) {
       const item = id ? this.#byId.get(id) : undefined
       if (item && fits(item, carried)) return item
     }
     return undefined
+  }
+
+  /** Whether what is carried is a call of its own, though the known one, which is over, has its id (qR15). */
+  #isAnother({ callId, name }: Item, place: Place, carried: Carried): boolean {
+    if (callId === undefined) return false
+    const isElsewhere = isPlace(place) && !this.#byPlace.has(place)
+    return isElsewhere || (!!name && !!carried.name && name !== carried.name)
   }
 
   #fitting(item: Item | undefined, type: string): Item | undefined {
@@ -97,10 +112,11 @@ export class OutputItems {
     return isPlace(place) ? this.#byPlace.get(place) : undefined
   }
 
-  #announce(known: Item | undefined, place: Place, { type, id, call_id }: Carried): Item {
+  #announce(known: Item | undefined, place: Place, { type, id, call_id, name }: Carried): Item {
     const item = this.#add(place, id, call_id, known)
     item.type = type
     if (call_id) item.callId = call_id
+    if (name) item.name ??= name
     return item
   }
 
@@ -108,7 +124,7 @@ export class OutputItems {
     place: Place,
     id?: string | null,
     callId?: string | null,
-    item: Item = { label: this.#all.length, told: false, ended: false },
+    item: Item = { label: this.#all.length, told: false, ended: false, done: false },
   ): Item {
     if (item.label === this.#all.length) this.#all.push(item)
     if (isPlace(place)) this.#byPlace.set(place, item)

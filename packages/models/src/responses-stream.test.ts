@@ -38,6 +38,70 @@ test('a call that comes with its item alone is there once (qR1)', async () => {
   expect(content).toEqual([{ type: 'tool-call', id: 'call_1', name: 'f', input: { x: 1 } }])
 })
 
+const x1 = { arguments: '{"x":1}', status: 'completed' }
+const x2 = { arguments: '{"x":2}', status: 'completed' }
+const both = [
+  { type: 'tool-call', id: 'call_1', name: 'f', input: { x: 1 } },
+  { type: 'tool-call', id: 'call_1_1', name: 'f', input: { x: 2 } },
+]
+
+test.each([
+  ['an item id of its own', 'fc_2'],
+  ['no item id', undefined],
+  ['the same item id', 'fc_1'],
+])('a call at a new place with a used call_id and %s is another call, once the first has ended (P3)', async (_, id) => {
+  const second = { ...call, id }
+  const at = { output_index: 1, item_id: id }
+  const { content } = await messageOf(
+    added(0, { ...call, arguments: '' }),
+    { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_1', delta: '{"x":1}' },
+    { type: 'response.function_call_arguments.done', output_index: 0, item_id: 'fc_1', arguments: '{"x":1}' },
+    added(1, { ...second, arguments: '' }),
+    // Late, and of the first.
+    done(0, { ...call, ...x1 }),
+    { type: 'response.function_call_arguments.delta', ...at, delta: '{"x":' },
+    { type: 'response.function_call_arguments.delta', ...at, delta: '2}' },
+    { type: 'response.function_call_arguments.done', ...at, arguments: '{"x":2}' },
+    done(1, { ...second, ...x2 }),
+    {
+      type: 'response.completed',
+      response: {
+        status: 'completed',
+        output: [
+          { ...call, ...x1 },
+          { ...second, ...x2 },
+        ],
+      },
+    },
+  )
+  expect(content).toEqual(both)
+})
+
+test('a call that is announced twice before its end, at whatever place, is one (P3, qR7)', async () => {
+  const { content } = await messageOf(
+    added(0, { ...call, arguments: '' }),
+    { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_1', delta: '{"x":' },
+    added(1, { ...call, arguments: '' }),
+    { type: 'response.function_call_arguments.delta', output_index: 1, item_id: 'fc_1', delta: '1}' },
+    { type: 'response.function_call_arguments.done', output_index: 1, item_id: 'fc_1', arguments: '{"x":1}' },
+    done(2, { ...call, id: 'fc_9', ...x1 }),
+    completed,
+  )
+  expect(content).toEqual(both.slice(0, 1))
+})
+
+test('a call that is announced again at its place, and has another name, is another call once the first has ended (P3)', async () => {
+  const { content } = await messageOf(
+    added(0, { ...call, arguments: '' }),
+    done(0, { ...call, ...x1 }),
+    added(0, { ...call, name: 'g', arguments: '' }),
+    done(0, { ...call, name: 'g', ...x2 }),
+    done(0, { ...call, name: 'g', ...x2 }),
+    completed,
+  )
+  expect(content).toEqual([both[0], { ...both[1], name: 'g' }])
+})
+
 test('a call that was never announced is named by its item', async () => {
   const { content } = await messageOf(
     { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_1', delta: '{"x":' },

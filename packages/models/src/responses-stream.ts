@@ -90,6 +90,7 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
   }
 
   function done(item: Item, carried: OutputItem, to: Assembler): void {
+    item.done = true
     if (carried.type === 'function_call') called(item, carried, to)
     else if (isProviderCall(carried)) ran(item, carried, to)
     else if (carried.type === 'message') {
@@ -122,8 +123,9 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
   function recover(output: readonly OutputItem[], to: Assembler): void {
     const all = items.none
     for (const [place, carried] of output.entries()) {
-      const untold = carried.type === 'function_call' && items.call(carried.call_id)?.told === false
-      if (all || untold) done(items.whole(place, carried), carried, to)
+      const known = carried.type === 'function_call' ? items.call(carried.call_id) : undefined
+      if (all) done(items.whole(place, carried), carried, to)
+      else if (known?.told === false) done(known, carried, to)
     }
     for (const { label, given } of items.untold) to.call(label, { delta: given })
   }

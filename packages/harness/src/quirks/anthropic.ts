@@ -6,6 +6,7 @@ import type { Quirk } from './quirk.ts'
 const wire = 'anthropic'
 const f = { id: 'toolu_a', name: 'f' }
 const docs = "Anthropic's streaming documentation"
+const shared = 'openclaw#47136, agentty#9, Cyber-AutoAgent-ng#72 (Bedrock)'
 const eager = 'anthropic-sdk-python#794, ai-gateway#2585, mcp-use#1888'
 
 export const anthropicQuirks: readonly Quirk[] = [
@@ -184,5 +185,33 @@ export const anthropicQuirks: readonly Quirk[] = [
     source: 'litellm#37273 (the tool was run twice)',
     events: [start, ...toolUse(0, f, '{"x":1}'), stop(0), ...end('tool_use')],
     expected: { calls: [{ ...f, input: { x: 1 } }], finishReason: 'tool-calls' },
+  },
+  {
+    id: 'A14',
+    wire,
+    title: 'two calls at two indexes share an id',
+    source: shared,
+    events: [start, ...toolUse(0, f, '{"x":1}'), ...toolUse(1, f, '{"x":2}'), ...end('tool_use')],
+    expected: {
+      calls: [
+        { ...f, input: { x: 1 } },
+        { name: 'f', input: { x: 2 } },
+      ],
+      finishReason: 'tool-calls',
+    },
+  },
+  {
+    id: 'A14',
+    wire,
+    title: 'a call of another tool begins at the index of one that has stopped, with its id',
+    source: shared,
+    events: [start, ...toolUse(0, f, '{"x":1}'), ...toolUse(0, { ...f, name: 'g' }, '{"y":2}'), ...end('tool_use')],
+    expected: {
+      calls: [
+        { ...f, input: { x: 1 } },
+        { name: 'g', input: { y: 2 } },
+      ],
+      finishReason: 'tool-calls',
+    },
   },
 ]

@@ -2,6 +2,7 @@
 
 import type { Outcome, Quirk } from './quirk.ts'
 import {
+  type CallEvents,
   call,
   completed,
   created,
@@ -23,6 +24,9 @@ const whole = call(0, 'call_a', 'f', 'fc_1')
 const second = call(1, 'call_b', 'g', 'fc_2')
 const bare = call(undefined, 'call_a', 'f')
 const bareSecond = call(undefined, 'call_b', 'g')
+const sameId = call(1, 'call_a', 'f', 'fc_2')
+const otherName = call(0, 'call_a', 'g', 'fc_1')
+const shared = 'openclaw#47136, agentty#9, hermes-agent#111443, mnfst/llm-gateway#2858'
 const search = {
   id: 'ctc_1',
   type: 'custom_tool_call',
@@ -35,6 +39,14 @@ const calledBoth: Outcome = {
   calls: [
     { ...f, input: { x: 1 } },
     { id: 'call_b', name: 'g', input: { y: 2 } },
+  ],
+  finishReason: 'tool-calls',
+}
+
+const calledTwice: Outcome = {
+  calls: [
+    { ...f, input: { x: 1 } },
+    { name: 'f', input: { x: 2 } },
   ],
   finishReason: 'tool-calls',
 }
@@ -192,6 +204,49 @@ export const responsesHostQuirks: readonly Quirk[] = [
     expected: { ...called, finishReason: 'length' },
   },
   {
+    id: 'R15',
+    wire,
+    title: 'two calls at two places, each with an item id of its own, share a call_id',
+    source: shared,
+    events: [
+      created,
+      ...said(whole, '{"x":1}'),
+      ...said(sameId, '{"x":2}'),
+      completed(whole.item('{"x":1}'), sameId.item('{"x":2}')),
+    ],
+    expected: calledTwice,
+  },
+  {
+    id: 'R15',
+    wire,
+    title: 'two calls at two places share a call_id, and their items come whole',
+    source: shared,
+    events: [created, whole.itemDone('{"x":1}'), sameId.itemDone('{"x":2}'), completed()],
+    expected: calledTwice,
+  },
+  {
+    id: 'R15',
+    wire,
+    title: 'two calls at two places share a call_id, and come with the end of the response',
+    source: shared,
+    events: [created, completed(whole.item('{"x":1}'), sameId.item('{"x":2}'))],
+    expected: calledTwice,
+  },
+  {
+    id: 'R15',
+    wire,
+    title: 'a call of another tool begins at the place of one that has ended, with its ids',
+    source: shared,
+    events: [created, ...said(whole, '{"x":1}'), ...said(otherName, '{"y":2}'), completed()],
+    expected: {
+      calls: [
+        { ...f, input: { x: 1 } },
+        { name: 'g', input: { y: 2 } },
+      ],
+      finishReason: 'tool-calls',
+    },
+  },
+  {
     id: 'R14',
     wire,
     title: 'the search of X comes as calls of a custom tool, which have run',
@@ -206,3 +261,8 @@ export const responsesHostQuirks: readonly Quirk[] = [
     expected: { text: 'Found.', calls: [], finishReason: 'stop' },
   },
 ]
+
+/** The whole of a call, as OpenAI's own API says it. */
+function said({ added, delta, done, itemDone }: CallEvents, text: string): readonly object[] {
+  return [added, delta(text), done(text), itemDone(text)]
+}
