@@ -68,12 +68,13 @@ export interface AttemptFailed {
   readonly waitMs?: number
 }
 
-/** `timestamp`: milliseconds since the epoch. */
+/** `timestamp`: milliseconds since the epoch. `cancelable`: whether the tool lets `cancelTool` abort the call. */
 export interface ToolProgress extends Progress {
   readonly type: 'tool-progress'
   readonly callId: string
   readonly name: string
   readonly timestamp: number
+  readonly cancelable: boolean
   readonly provisional?: true
 }
 

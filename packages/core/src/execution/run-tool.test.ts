@@ -70,10 +70,10 @@ async function read<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
 
 test('it gives progress, result, cancel and status at once, and is itself to be awaited (I11)', async () => {
   const run = runTool(counting, { n: 2 })
-  expect(run.status()).toEqual({ state: 'queued' })
+  expect(run.status()).toEqual({ state: 'queued', cancelable: true })
   const progress = read(run.progress)
   await vi.advanceTimersByTimeAsync(10)
-  expect(run.status()).toEqual({ state: 'running', progress: 0.5, message: 'part 1', startedAt: EPOCH })
+  expect(run.status()).toEqual({ state: 'running', cancelable: true, progress: 0.5, message: 'part 1', startedAt: EPOCH })
   await vi.runAllTimersAsync()
   expect(await progress).toEqual([
     { progress: 0.5, message: 'part 1' },
@@ -217,7 +217,7 @@ test('a tool cancelled at once is not run (I13)', async () => {
   run.cancel()
   await expect(run).rejects.toBeInstanceOf(ToolCancelledError)
   expect(execute).not.toHaveBeenCalled()
-  expect(run.status()).toEqual({ state: 'cancelled', endedAt: EPOCH })
+  expect(run.status()).toEqual({ state: 'cancelled', cancelable: true, endedAt: EPOCH })
 })
 
 test('a tool that is not cancelable is not cancelled; its signal reaches it all the same (I5, I13)', async () => {

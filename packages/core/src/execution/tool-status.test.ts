@@ -2,16 +2,22 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import {
+  type AgentEvent,
+  type AgentRun,
+  agentTool,
   createAgent,
   interrupt,
+  type Json,
   type Middleware,
   map,
+  type PathPart,
   type Progress,
+  runTool,
   type Tool,
   type ToolStatus,
   tool,
 } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
+import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 const EPOCH = 1_000_000
 
@@ -58,15 +64,21 @@ test('a call is queued, runs, and ends, with its progress and its times (I6)', a
   const [a, b] = [{ startedAt: EPOCH }, { startedAt: EPOCH + 200 }]
   expect(seen).toEqual([
     [undefined, undefined],
-    [{ state: 'running', ...first, ...a }, { state: 'queued' }],
-    [{ state: 'running', ...half, ...a }, { state: 'queued' }],
     [
-      { state: 'ok', ...half, ...a, endedAt: EPOCH + 200 },
-      { state: 'running', ...first, ...b },
+      { state: 'running', cancelable: true, ...first, ...a },
+      { state: 'queued', cancelable: true },
     ],
     [
-      { state: 'ok', ...half, ...a, endedAt: EPOCH + 200 },
-      { state: 'error', ...half, ...b, endedAt: EPOCH + 400 },
+      { state: 'running', cancelable: true, ...half, ...a },
+      { state: 'queued', cancelable: true },
+    ],
+    [
+      { state: 'ok', cancelable: true, ...half, ...a, endedAt: EPOCH + 200 },
+      { state: 'running', cancelable: true, ...first, ...b },
+    ],
+    [
+      { state: 'ok', cancelable: true, ...half, ...a, endedAt: EPOCH + 200 },
+      { state: 'error', cancelable: true, ...half, ...b, endedAt: EPOCH + 400 },
     ],
   ])
   expect((await run.result).text).toBe('Done.')
@@ -82,7 +94,7 @@ test('a tool sees its own call’s status and those of its siblings (I6)', async
   })
   const model = scriptedModel([respond(call('looks', {}, { id: 'me' })), respond(say('Done.'))])
   await createAgent({ model, tools: [looks] }).run('Go')
-  expect(seen).toEqual([{ state: 'running', startedAt: EPOCH }, undefined])
+  expect(seen).toEqual([{ state: 'running', cancelable: true, startedAt: EPOCH }, undefined])
 })
 
 test('after a resume it is told that a call may have happened before (I6, L8)', async () => {
@@ -118,10 +130,10 @@ test('after a resume it is told that a call may have happened before (I6, L8)', 
   await vi.runAllTimersAsync()
   await run.result
   expect(seen).toEqual([
-    { state: 'running', startedAt: EPOCH },
-    { state: 'queued', startedBefore: true },
-    { state: 'queued' },
-    { state: 'running', startedAt: EPOCH, startedBefore: true },
+    { state: 'running', cancelable: true, startedAt: EPOCH },
+    { state: 'queued', cancelable: true, startedBefore: true },
+    { state: 'queued', cancelable: true },
+    { state: 'running', cancelable: true, startedAt: EPOCH, startedBefore: true },
   ])
 })
 
@@ -150,11 +162,11 @@ test('how each call ended is told: cancelled, timed out, abandoned, invalid and 
   expect((await run.result).abandoned).toEqual(['deaf'])
   const ids = ['cancelled', 'slow', 'deaf', 'nothing', 'invalid']
   expect(ids.map((id) => run.toolStatus(id))).toEqual([
-    { state: 'cancelled', startedAt: EPOCH, endedAt: EPOCH + 50 },
-    { state: 'timed-out', startedAt: EPOCH, endedAt: EPOCH + 100 },
-    { state: 'abandoned', startedAt: EPOCH, endedAt: EPOCH + 400 },
-    { state: 'error', endedAt: EPOCH },
-    { state: 'error', endedAt: EPOCH },
+    { state: 'cancelled', cancelable: true, startedAt: EPOCH, endedAt: EPOCH + 50 },
+    { state: 'timed-out', cancelable: true, startedAt: EPOCH, endedAt: EPOCH + 100 },
+    { state: 'abandoned', cancelable: true, startedAt: EPOCH, endedAt: EPOCH + 400 },
+    { state: 'error', cancelable: true, endedAt: EPOCH },
+    { state: 'error', cancelable: true, endedAt: EPOCH },
   ])
 })
 
@@ -173,7 +185,7 @@ test('a call executed again keeps the time of its first start (I6, C14)', async 
   const run = createAgent({ model, tools: [download], middleware: [again] }).stream('Go')
   await vi.runAllTimersAsync()
   await run.result
-  expect(run.toolStatus('a')).toMatchObject({ state: 'ok', startedAt: EPOCH, endedAt: EPOCH + 400 })
+  expect(run.toolStatus('a')).toMatchObject({ state: 'ok', cancelable: true, startedAt: EPOCH, endedAt: EPOCH + 400 })
 })
 
 test.for([
@@ -187,7 +199,7 @@ test.for([
   await run.result
   expect(vi.getTimerCount()).toBe(0)
   await vi.advanceTimersByTimeAsync((end ?? 0) - 1)
-  expect(run.toolStatus('a')).toMatchObject({ state: 'ok' })
+  expect(run.toolStatus('a')).toMatchObject({ state: 'ok', cancelable: true })
   await vi.advanceTimersByTimeAsync(1)
   expect(run.toolStatus('a')).toBeUndefined()
   expect(run.cancelTool('a')).toBe(false)
@@ -201,8 +213,8 @@ test('a call is forgotten when 1,000 more have ended (I6)', async () => {
   await vi.runAllTimersAsync()
   await run.result
   expect(run.toolStatus('c0')).toBeUndefined()
-  expect(run.toolStatus('c1')).toEqual({ state: 'ok', startedAt: EPOCH, endedAt: EPOCH })
-  expect(run.toolStatus('c1000')).toEqual({ state: 'ok', startedAt: EPOCH, endedAt: EPOCH })
+  expect(run.toolStatus('c1')).toEqual({ state: 'ok', cancelable: true, startedAt: EPOCH, endedAt: EPOCH })
+  expect(run.toolStatus('c1000')).toEqual({ state: 'ok', cancelable: true, startedAt: EPOCH, endedAt: EPOCH })
 })
 
 test('work in the background is remembered from its end on, however many calls ended before that (I6, I15)', async () => {
@@ -224,7 +236,7 @@ test('work in the background is remembered from its end on, however many calls e
   const run = createAgent({ model, tools: [quick, build] }).stream('Go')
   await vi.runAllTimersAsync()
   await run.result
-  expect(run.toolStatus('b')).toEqual({ state: 'ok', startedAt: EPOCH, endedAt: EPOCH + 100 })
+  expect(run.toolStatus('b')).toEqual({ state: 'ok', cancelable: true, startedAt: EPOCH, endedAt: EPOCH + 100 })
 })
 
 test('whoever makes a call is told, and can ask how it is doing for ever; whoever joins it is not (I6, A23)', async () => {
@@ -244,6 +256,147 @@ test('whoever makes a call is told, and can ask how it is doing for ever; whoeve
   await vi.runAllTimersAsync()
   expect(run.toolStatus('a')).toBeUndefined()
   expect(told.map(([who, status]) => [who, status()])).toEqual([
-    ['first', { state: 'ok', progress: 0.5, message: 'the first part', startedAt: EPOCH, endedAt: EPOCH + 200 }],
+    [
+      'first',
+      {
+        state: 'ok',
+        cancelable: true,
+        progress: 0.5,
+        message: 'the first part',
+        startedAt: EPOCH,
+        endedAt: EPOCH + 200,
+      },
+    ],
   ])
+})
+
+/** Says where it is, then works for 100 ms. */
+const indexes = (more: Omit<Partial<Tool>, 'needs'> = {}): Tool =>
+  tool({
+    name: 'indexes',
+    description: 'I',
+    input: z.object({}),
+    async *execute() {
+      yield { message: 'one', metadata: { file: 'a.ts' } }
+      yield { progress: 0.5, metadata: { file: 'b.ts' } }
+      yield { progress: 0.7 }
+      await sleep(100)
+    },
+    ...more,
+  }) as Tool
+
+const calling = respond(call('indexes', {}, { id: 'a' }))
+const done = respond(say('Done.'))
+
+type Started = readonly [run: AgentRun, path?: readonly PathPart[]]
+
+const places: Readonly<Record<string, (indexes: Tool) => Started>> = {
+  'of a run': (indexes) => [createAgent({ model: scriptedModel([calling, done]), tools: [indexes] }).stream('Go')],
+  'that started early': (indexes) => {
+    const early: Middleware = {
+      name: 'early',
+      wrapModel: (request, next, run) =>
+        map(next(request), (event) => {
+          if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
+          return event
+        }),
+    }
+    const model = scriptedModel([respond(call('indexes', {}, { id: 'a' }), wait(60)), done])
+    return [createAgent({ model, tools: [indexes], middleware: [early] }).stream('Go')]
+  },
+  'of an agent inside a call': (indexes) => {
+    const inner = createAgent({
+      name: 'inner',
+      description: 'i',
+      model: scriptedModel([calling, done]),
+      tools: [indexes],
+    })
+    const model = scriptedModel([respond(call('inner', { request: 'Go' }, { id: 'outer' })), done])
+    const run = createAgent({ model, tools: [agentTool(inner)] }).stream('Go')
+    return [run, [{ agent: 'inner', callId: 'outer' }]]
+  },
+}
+
+test.for(Object.entries(places).flatMap(([place, start]) => [true, false].map((can) => [place, can, start] as const)))(
+  'the status and the progress of a call %s tell the metadata it reported last, and that it is cancelable: %s (P21, I6)',
+  async ([, cancelable, start]) => {
+    const [run, path] = start(indexes(cancelable ? {} : { cancelable }))
+    const events: AgentEvent[] = []
+    const reading = (async () => {
+      for await (const event of run) events.push(event)
+    })()
+    await vi.advanceTimersByTimeAsync(50)
+    const said = { message: 'one', metadata: { file: 'b.ts' }, progress: 0.7, cancelable }
+    expect(run.toolStatus('a', path)).toEqual({ state: 'running', ...said, startedAt: EPOCH })
+    await vi.runAllTimersAsync()
+    await reading
+    if (!path) expect(run.toolStatus('a')).toMatchObject({ state: 'ok', ...said })
+    const told = events.flatMap((event) => (event.type === 'tool-progress' ? [event] : []))
+    expect(told.map(({ metadata, cancelable }) => [metadata, cancelable])).toEqual([
+      [{ file: 'a.ts' }, cancelable],
+      [{ file: 'b.ts' }, cancelable],
+      [undefined, cancelable],
+    ])
+  },
+)
+
+test('the status of work in the background tells its metadata to the application; the model reads its message (P21, I16)', async () => {
+  const model = scriptedModel([
+    respond(call('indexes', {}, { id: 'a' })),
+    respond(call('tool_status', { callId: 'a' })),
+    done,
+    done,
+  ])
+  const run = createAgent({ model, tools: [indexes({ background: true, cancelable: false })] }).stream('Go')
+  await vi.advanceTimersByTimeAsync(50)
+  expect(run.toolStatus('a')).toMatchObject({ state: 'running', metadata: { file: 'b.ts' }, cancelable: false })
+  await vi.runAllTimersAsync()
+  const { messages } = await run.result
+  const asked = messages.flatMap((message) => (message.role === 'tool' ? [message] : [])).at(-1)
+  expect(asked?.output).toEqual({ callId: 'a', state: 'running', progress: 0.7, message: 'one' })
+})
+
+test('the status of a tool alone tells both, too (P21, I11)', async () => {
+  const run = runTool(indexes({ cancelable: false }), {})
+  expect(run.status()).toEqual({ state: 'queued', cancelable: false })
+  await vi.advanceTimersByTimeAsync(50)
+  expect(run.status()).toMatchObject({ state: 'running', metadata: { file: 'b.ts' }, cancelable: false })
+  await vi.runAllTimersAsync()
+  await run.result
+})
+
+test('metadata is told as it was when it was yielded, whatever its tool or a reader does to it later (P15, P21)', async () => {
+  const seen: unknown[] = []
+  const counting = indexes({
+    async *execute() {
+      const metadata = { files: 1 }
+      yield { metadata }
+      metadata.files++
+      yield { metadata }
+      metadata.files++
+      await sleep(100)
+    },
+  })
+  const model = scriptedModel([calling, done])
+  const run = createAgent({ model, tools: [counting] }).stream('Go')
+  for await (const event of run) {
+    if (event.type !== 'tool-progress') continue
+    seen.push(event.metadata)
+    expect(() => Object.assign(event.metadata as object, { files: 9 })).toThrow(TypeError)
+    await vi.advanceTimersByTimeAsync(0)
+    if (seen.length === 2) void vi.runAllTimersAsync()
+  }
+  expect(seen).toEqual([{ files: 1 }, { files: 2 }])
+  expect(run.toolStatus('a')).toMatchObject({ metadata: { files: 2 } })
+})
+
+test('metadata that is no JSON is the failure of its call (P21)', async () => {
+  const metadata: object = { close: () => undefined }
+  const wrong = indexes({
+    async *execute() {
+      yield { metadata: metadata as Json }
+    },
+  })
+  const { messages } = await createAgent({ model: scriptedModel([calling, done]), tools: [wrong] }).run('Go')
+  expect(messages[2]).toMatchObject({ isError: true, content: [{ text: 'the metadata of progress must be JSON' }] })
 })

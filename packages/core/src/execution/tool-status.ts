@@ -1,6 +1,8 @@
 /** How a call is doing: what {@link Run.toolStatus} tells of it (I6). */
 
+import type { Json } from '../message.ts'
 import { watched } from '../needs/watched.ts'
+import { freeze } from '../run/history.ts'
 import type { Progress } from '../tool.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import { ToolTimeoutError } from '../tool-errors.ts'
@@ -15,6 +17,10 @@ export interface ToolStatus {
   /** As it was reported last: from 0 to 1, never going down. */
   readonly progress?: number
   readonly message?: string
+  /** As it was reported last. */
+  readonly metadata?: Json
+  /** Whether its tool lets `cancelTool` abort it. */
+  readonly cancelable: boolean
   /** When its function was entered first. Milliseconds since the epoch, with fractions. */
   readonly startedAt?: number
   /** An earlier run of the checkpoint executed it, and it may have happened: `startedAt` is of this run alone. */
@@ -61,13 +67,16 @@ export class CallStatus {
   #state: ToolState = 'queued'
   #progress: number | undefined
   #message: string | undefined
+  #metadata: Json | undefined
   #started: number | undefined
   #waited = 0
   #waitsSince: number | undefined
   ended: { readonly at: number; readonly number: number } | undefined
+  readonly cancelable: boolean
   readonly #startedBefore: boolean
 
-  constructor(startedBefore: boolean) {
+  constructor(cancelable: boolean, startedBefore: boolean) {
+    this.cancelable = cancelable
     this.#startedBefore = startedBefore
   }
 
@@ -93,12 +102,14 @@ export class CallStatus {
 
   /**
    * What a tool yielded, as it is shown: progress is clamped to 0..1 and never goes down; a lower or non-finite one shows as the
-   * last (I2).
+   * last (I2). The metadata is a frozen copy: a tool may go on with its own (P15).
    */
-  report({ progress, message, metadata }: Progress): Progress {
+  report({ progress, message, metadata: given }: Progress): Progress {
+    const metadata = given === undefined ? undefined : freeze(copyOf(given))
     if (progress !== undefined && Number.isFinite(progress))
       this.#progress = Math.max(this.#progress ?? 0, Math.min(progress, 1))
     if (message !== undefined) this.#message = message
+    if (metadata !== undefined) this.#metadata = metadata
     return {
       ...(progress !== undefined && this.#progress !== undefined && { progress: this.#progress }),
       ...(message !== undefined && { message }),
@@ -118,10 +129,20 @@ export class CallStatus {
       state: this.#state,
       ...(this.#progress !== undefined && { progress: this.#progress }),
       ...(this.#message !== undefined && { message: this.#message }),
+      ...(this.#metadata !== undefined && { metadata: this.#metadata }),
+      cancelable: this.cancelable,
       ...(this.#started !== undefined && { startedAt: performance.timeOrigin + this.#started }),
       ...(this.#startedBefore && { startedBefore: true }),
       ...(this.#waited > 0 && { waitedMs: this.#waited }),
       ...(this.ended && { endedAt: performance.timeOrigin + this.ended.at }),
     }
+  }
+}
+
+function copyOf(metadata: Json): Json {
+  try {
+    return structuredClone(metadata)
+  } catch (cause) {
+    throw new TypeError('the metadata of progress must be JSON', { cause })
   }
 }

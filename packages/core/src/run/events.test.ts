@@ -114,7 +114,7 @@ test('a run without retry, rejection, warning and custom events gives exactly th
     { type: 'tool-input-closed', step: 1, attempt: 1, call: asked },
     { type: 'tool-call', step: 1, attempt: 1, call: asked },
     { type: 'tool-start', step: 1, callId: 'call_1_1', call: asked },
-    { type: 'tool-progress', step: 1, callId: 'call_1_1', name: 'work', timestamp: 0, progress: 0.5 },
+    { type: 'tool-progress', step: 1, callId: 'call_1_1', name: 'work', timestamp: 0, cancelable: true, progress: 0.5 },
     { type: 'tool-end', step: 1, callId: 'call_1_1', message: toolMessage(asked, '10 ms') },
     { type: 'step-end', step: 1, attempt: 1, messages: [first, toolMessage(asked, '10 ms')] },
     { type: 'step-start', step: 2 },

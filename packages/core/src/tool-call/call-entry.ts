@@ -124,7 +124,7 @@ export class CallEntry implements Ticket {
     this.startedEarly = provisional
     this.reused = saved?.message !== undefined
     this.record = beginning.record ?? new CallRecord(saved)
-    this.status = new CallStatus(this.record.isTried)
+    this.status = new CallStatus(tool?.cancelable !== false, this.record.isTried)
     this.told = saved?.told ?? false
     this.shown = this.told
     this.nested = saved?.nested && { saved: saved.nested }

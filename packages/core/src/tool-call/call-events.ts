@@ -119,6 +119,7 @@ export class CallEvents {
       callId: entry.call.id,
       name: entry.call.name,
       timestamp: Date.now(),
+      cancelable: entry.status.cancelable,
       ...entry.status.report(progress),
     }
     this.#emit(entry, event)
