@@ -19,20 +19,21 @@ import { type InSlot, runFunction } from './tool-function.ts'
 import type { Host } from './tool-host.ts'
 
 /**
- * Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call. One that goes on all the same gives
- * its slot back when the grace time is over, so that a further execution need not wait for it (I9).
+ * Closed before its end, by a wrap that leaves, it is aborted: it alone, not its call; `why` gives the reason. One that goes on all the
+ * same is abandoned when the grace time is over, and gives its slot back, so that a further execution need not wait for it (I9).
  */
 export function executeTool<Result>(
   host: Host<Result>,
   entry: CallEntry,
   call: ToolCall,
   parent: Context,
+  why: () => unknown = wrapLeft,
 ): Flow<Progress, Result> {
   const own = new AbortController()
   const { signal } = own
   const unstarted = [entry.signal, signal, ...(host.halted ? [host.halted] : [])]
   const flow = takeSlot({ host, entry, call, parent, own, signal, unstarted })
-  return cancelable(flow, () => own.abort(wrapLeft()))
+  return cancelable(flow, () => own.abort(why()))
 }
 
 type Asked<Result> = Omit<InSlot<Result>, 'slot' | 'askedAt' | 'early' | 'queued'>
@@ -47,10 +48,12 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
   const queued = (performance.now() - asksSince) / 1000
   const outcome = new ExecutionOutcome(host, entry.signal, signal)
   let late: ReturnType<typeof timer>
+  // Its time is over, or the wrap that asked has left: what it has called is cut off with it.
   const left = () => {
     if (entry.signal.aborted) return
+    for (const child of outcome.execution?.children ?? []) child.abort(signal.reason, host.grace)
     late = timer(host.grace, () => {
-      outcome.over()
+      outcome.abandon()
       slots.free(slot)
     })
   }
@@ -93,15 +96,15 @@ function inSpan<Result>(place: InSlot<Result>, outcome: ExecutionOutcome<Result>
     },
     make: () => runFunction(place, execution),
     done: ({ span }, result) => {
-      record(span, capture, () => ({ 'gen_ai.tool.call.result': () => entry.record.done?.output }))
+      if (!execution.abandoned)
+        record(span, capture, () => ({ 'gen_ai.tool.call.result': () => entry.record.done?.output }))
       return result
     },
     failed: (error) => error,
     ended: ({ span }, error) => {
+      if (execution.abandoned) return
       if (entry.rest) record(span, capture, () => ({ 'gen_ai.tool.call.arguments': () => entry.call.input }))
-      execution.ended = performance.now()
-      execution.aborted = signal.aborted
-      if (error !== undefined) execution.error = error
+      outcome.ended(error)
     },
   })
 }

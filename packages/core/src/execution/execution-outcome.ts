@@ -24,16 +24,42 @@ export class ExecutionOutcome<Result> {
   }
 
   gave(result: Result): void {
-    this.#tell({ result })
+    this.#tell(this.#timedOut ? { error: this.#timedOut } : { result })
   }
 
-  threw(error: unknown): void {
+  threw(thrown: unknown): void {
+    const error = this.#timedOut ?? thrown
     if (!answersAbort(error, this.#own.aborted)) this.#tell({ error })
+  }
+
+  /** Its function is out, or nobody waits for it any more. */
+  ended(thrown?: unknown): void {
+    const { execution } = this
+    if (!execution) return
+    execution.ended = performance.now()
+    execution.aborted = this.#own.aborted
+    const error = this.#timedOut ?? thrown
+    if (error !== undefined) execution.error = error
+  }
+
+  /** It was to stop alone, and goes on beyond its grace time: what comes of it later reaches nothing (K13). */
+  abandon(): void {
+    if (this.execution) this.execution.abandoned = true
+    this.ended()
+    this.over()
   }
 
   /** Nobody waits for it any more. If it had not come to anything by then, and its wrap has left it, it may have happened. */
   over(): void {
-    if (this.#own.aborted && !this.#call.aborted && this.execution?.entered) this.#tell({ error: new Error(CUT_OFF) })
+    if (this.#own.aborted && !this.#call.aborted && this.execution?.entered)
+      this.#tell({ error: this.#timedOut ?? new Error(CUT_OFF) })
+  }
+
+  /** What has stopped it alone, if that is a time limit, whoever's: then that is what it came to, whatever comes late (I10, N11). */
+  get #timedOut(): ToolTimeoutError | undefined {
+    const reason: unknown = this.#own.reason
+    const isOwn = reason instanceof ToolTimeoutError && reason !== this.#call.reason
+    return isOwn && this.execution?.entered ? reason : undefined
   }
 
   #tell(outcome: Parameters<Host<Result>['came']>[0]): void {

@@ -32,7 +32,7 @@ export interface Execution {
   error?: unknown
   /** By then its signal was aborted. */
   aborted?: boolean
-  /** Its time was over, and it went on beyond its grace time. */
+  /** It was to stop alone, as its time was over or its wrap had left, and went on beyond its grace time. */
   abandoned?: boolean
 }
 

@@ -73,7 +73,13 @@ test('it gives progress, result, cancel and status at once, and is itself to be 
   expect(run.status()).toEqual({ state: 'queued', cancelable: true })
   const progress = read(run.progress)
   await vi.advanceTimersByTimeAsync(10)
-  expect(run.status()).toEqual({ state: 'running', cancelable: true, progress: 0.5, message: 'part 1', startedAt: EPOCH })
+  expect(run.status()).toEqual({
+    state: 'running',
+    cancelable: true,
+    progress: 0.5,
+    message: 'part 1',
+    startedAt: EPOCH,
+  })
   await vi.runAllTimersAsync()
   expect(await progress).toEqual([
     { progress: 0.5, message: 'part 1' },

@@ -15,8 +15,6 @@ interface TimeLimitOptions {
   /** The function's. Once something else aborts it, that decides how long it is waited for. */
   readonly signal: AbortSignal
   abort(reason: unknown): void
-  /** The function goes on beyond its grace time. */
-  abandoned(): void
 }
 
 /** The clock runs from the construction until {@link over}. */
@@ -66,12 +64,12 @@ export class TimeLimit {
     signal.removeEventListener('abort', this.over)
     const error = new ToolTimeoutError(tool, ms)
     this.#error = error
+    // First: whoever is told of the abort has its own grace time over before this one.
+    abort(error)
     this.#timer = timer(grace, () => {
       this.#isAbandoned = true
-      this.#options.abandoned()
       this.#reject(error)
     })
-    abort(error)
   }
 
   /** No race: each would leave a reaction on the promise that it lost to, and a generator may yield without end. */

@@ -59,12 +59,12 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   }
   entered(place, execution)
   const context = contextOf(place, execution, tool, given)
-  const limit = timeLimit(place, execution, tool)
+  const limit = timeLimit(place, tool)
   try {
     const output = tool.execute
       ? yield* limit.outcome(tool.execute(given.input, context))
       : await answerOf(tool, call, context.answers)
-    entry.record.done = { input: given.input, output }
+    if (!execution.abandoned) entry.record.done = { input: given.input, output }
     return host.resultOf(call, tool, output)
   } catch (error) {
     host.threw(error)
@@ -123,20 +123,7 @@ function contextOf<Result>(
   })
 }
 
-/** What the function has called is cut off with it. */
-function timeLimit<Result>({ host, own, signal }: InSlot<Result>, execution: Execution, tool: Tool): TimeLimit {
+function timeLimit<Result>({ host, own, signal }: InSlot<Result>, tool: Tool): TimeLimit {
   const { timeout: ms, grace } = host
-  return new TimeLimit({
-    tool: tool.name,
-    ms,
-    grace,
-    signal,
-    abort(reason) {
-      own.abort(reason)
-      for (const child of execution.children) child.abort(reason, grace)
-    },
-    abandoned() {
-      execution.abandoned = true
-    },
-  })
+  return new TimeLimit({ tool: tool.name, ms, grace, signal, abort: (reason) => own.abort(reason) })
 }

@@ -55,11 +55,12 @@ export class EndedCalls {
 }
 
 /** How a call that has settled ended; to be asked before its spans do. */
-export function endState({ signal, executions, isAbandoned }: CallEntry, ok: boolean): ToolState {
+export function endState({ signal, executions, isAbandoned, course }: CallEntry, ok: boolean): ToolState {
   if (ok) return 'ok'
   if (isAbandoned) return 'abandoned'
   if (signal.aborted) return 'cancelled'
-  return executions.at(-1)?.error instanceof ToolTimeoutError ? 'timed-out' : 'error'
+  const thrown = [course.end?.error, executions.at(-1)?.error]
+  return thrown.some((error) => error instanceof ToolTimeoutError) ? 'timed-out' : 'error'
 }
 
 /** Of one call. Times: `performance.now()`. */

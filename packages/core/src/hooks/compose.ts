@@ -17,8 +17,12 @@ import { endSpan, startMiddlewareSpan } from '../telemetry/spans.ts'
 import { traced } from '../telemetry/traced.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 
-/** A flow-maker that is told the context it stands in. */
-export type Layer<Request, Event, Result> = (request: Request, parent: Context) => Flow<Event, Result>
+/** A flow-maker that is told the context it stands in. Closed before its end, the flow may ask `why`. */
+export type Layer<Request, Event, Result> = (
+  request: Request,
+  parent: Context,
+  why?: () => unknown,
+) => Flow<Event, Result>
 
 /** One of the three kinds of wraps. */
 export interface WrapKind<Request, Event, Result> {
@@ -68,7 +72,7 @@ function layer<Request, Event extends Typed, Result>(
   inner: Layer<Request, Event, Result>,
 ): Layer<Request, Event, Result> {
   const place = { middleware: name, hook: kind.hook }
-  return (request, parent) => {
+  return (request, parent, why = wrapLeft) => {
     const { call } = kind
     const made: Flow<Event, Result>[] = []
     /** The wrap's own: aborted when it is closed while at work. */
@@ -76,6 +80,8 @@ function layer<Request, Event extends Typed, Result>(
     let out = false
     let answered = false
     let thrown: unknown
+    /** What ends its call: what ends a run has its own ways to stop what is at work. */
+    const whyLeft = () => (thrown === undefined || thrown instanceof AgentError ? why() : thrown)
     /** What the wrap leaves behind is closed, innermost first (C15); nothing more is made for it (C16). */
     const leave = () => {
       out = true
@@ -91,7 +97,7 @@ function layer<Request, Event extends Typed, Result>(
       make: ({ context }) => {
         const next = (request: Request) => {
           if (out) throw new MiddlewareError(name, kind.hook, 'next was called after the wrap had ended')
-          const flow = inner(request, context)
+          const flow = inner(request, context, whyLeft)
           made.push(flow)
           return flow
         }
@@ -109,7 +115,7 @@ function layer<Request, Event extends Typed, Result>(
       },
       closing() {
         void leave()
-        own.abort(wrapLeft())
+        own.abort(why())
       },
       done: (_, result) => {
         if (kind.isResult(result)) {

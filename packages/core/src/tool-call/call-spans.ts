@@ -47,14 +47,15 @@ function endExecution(
   const failure = failureIn(execution)
   const undone = error === undefined ? compensated : undefined
   const stays = undone === false ? 'compensation_failed' : undefined
-  const outcome = execution.ended === undefined ? 'abandoned' : fateOf(entry, failure !== undefined, execution)
+  const isLost = execution.ended === undefined || abandoned === true
+  const outcome = isLost && failure === undefined ? 'abandoned' : fateOf(entry, failure !== undefined, execution)
   const headStart = aheadOf(entry, execution)
   set(span, () => ({
     'meanwhile.dispatch.queued': queued,
     'meanwhile.tool.effect': effect,
     'meanwhile.dispatch.lag': lag,
     'meanwhile.outcome': outcome,
-    'meanwhile.settled': execution.ended === undefined || abandoned ? false : undefined,
+    'meanwhile.settled': isLost ? false : undefined,
     'meanwhile.discard.reason': reasonOf(entry),
     'meanwhile.head_start': headStart,
     'meanwhile.overlap': headStart && Math.min(headStart, (ended - execution.started) / 1000),

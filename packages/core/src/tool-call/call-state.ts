@@ -14,6 +14,8 @@ import { freeze } from '../run/history.ts'
 /** What a call came to. With neither it threw what ends its run, was let go of, or went on when nobody waited any more. */
 export interface End {
   readonly message?: ToolMessage
+  /** What its wraps or its tool threw, where the message only says that. */
+  readonly error?: unknown
   /** The message only says that the end of the run cut it off: a resume does not take it for a result. */
   readonly isCutOff?: boolean
   /** It stays open: its run has stopped, and a resume makes it. */

@@ -29,7 +29,7 @@ export async function compensate(run: RunState, entry: CallEntry, abandoned: boo
       : undefined
   }
   if (!entry.record.done && entry.executions.some((execution) => execution.abandoned))
-    return failed('the call goes on beyond its time limit; if it succeeds after all, it is not undone')
+    return failed('the call goes on, and nobody waits for it; if it succeeds after all, it is not undone')
   if (!entry.record.done && abandoned) {
     // It goes on: if it succeeds after all, it is undone then.
     entry.work?.then(undo).catch(() => undefined)

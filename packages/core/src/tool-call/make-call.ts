@@ -19,10 +19,10 @@ import { errorMessage } from './tool-message.ts'
 
 /** Whatever is thrown on the way is the call's error result, but for an `AgentError`, which ends the run (A11, A12, C18). */
 export async function makeCall(run: RunState, entry: CallEntry): Promise<Result> {
-  const onion = compose(run, wrapToolCall(entry), (call, parent) =>
+  const onion = compose(run, wrapToolCall(entry), (call, parent, why) =>
     entry.tool?.background
       ? startWork(run, entry, entry.tool, call)
-      : executeTool(hostOf(run, entry), entry, call, parent),
+      : executeTool(hostOf(run, entry), entry, call, parent, why),
   )
   try {
     const { prepareInput } = run.config
@@ -33,7 +33,7 @@ export async function makeCall(run: RunState, entry: CallEntry): Promise<Result>
     // A call that was cancelled asks nothing any more, and stops no run (I4).
     const isOver = error instanceof RunStop && entry.cancelled
     if (error instanceof AgentError && !isOver) throw error
-    return entry.signal.aborted ? cutOff(entry) : { message: errorMessage(entry.call, error) }
+    return entry.signal.aborted ? cutOff(entry) : { message: errorMessage(entry.call, error), error }
   }
 }
 
