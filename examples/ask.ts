@@ -8,6 +8,7 @@ const book = tool({
   name: 'book',
   description: 'Books a seat.',
   input: z.object({ seat: z.string() }),
+  answer: z.enum(['yes', 'no']),
   execute: ({ seat }, { answers }) => {
     if (answers.length === 0) throw interrupt({ question: `Book ${seat}?` })
     return answers[0] === 'yes' ? `Booked ${seat}.` : 'The user said no.'

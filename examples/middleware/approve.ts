@@ -3,7 +3,7 @@
 
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say } from '@meanwhile/core/testing'
-import { type Approval, type ApprovalQuestion, approve } from '@meanwhile/middleware'
+import { type Approval, type ApprovalQuestion, approve, isPendingApproval } from '@meanwhile/middleware'
 import { z } from 'zod'
 import { modelOr } from '../shared/model.ts'
 
@@ -31,8 +31,9 @@ function decide({ tool, input }: ApprovalQuestion): Approval {
 
 let result = await agent.run('Order two soups and forty lobsters, both at once.')
 while (result.status === 'interrupted') {
-  const answers = result.interrupts.map(({ id, payload }) => [id, decide(payload as ApprovalQuestion)] as const)
-  result = await agent.resume(result.checkpoint, Object.fromEntries(answers)).result
+  const answers: Record<string, Approval> = {}
+  for (const { id, payload } of result.interrupts.filter(isPendingApproval)) answers[id] = decide(payload)
+  result = await agent.resume(result.checkpoint, answers).result
 }
 for (const message of result.messages) if (message.role === 'tool') console.log(message.content)
 console.log(result.text)

@@ -2,11 +2,12 @@
 
 import { type Agent, configBehind } from './agent.ts'
 import { CheckpointError } from './checkpoint/checkpoint-errors.ts'
-import { AgentError, ConfigError, messageOf, RunStop } from './errors.ts'
+import { AgentError, AnswerError, ConfigError, messageOf, RunStop } from './errors.ts'
 import { checkCount } from './option-checks.ts'
 import type { AgentResult } from './result.ts'
+import { runsAgent } from './run/agents-of-tools.ts'
 import { runWithin } from './run/nested-run.ts'
-import type { Effect, Tool, ToolContext, ToolSchema } from './tool.ts'
+import type { Effect, Tool, ToolSchema } from './tool.ts'
 import { textInput } from './tool-call/text-input.ts'
 
 export interface AgentToolOptions<Input = AgentRequest> {
@@ -41,7 +42,7 @@ export function agentTool<Input>(
   options: AgentToolOptions<Input> & { readonly input: ToolSchema<Input> },
 ): Tool<Input>
 export function agentTool(agent: Agent, options: AgentToolOptions<unknown> = {}): Tool {
-  configBehind(agent)
+  const config = configBehind(agent)
   const { name = agent.name, description = agent.description, events = true, maxDepth = 5 } = options
   if (!name) throw new ConfigError('name', 'an agent without a name needs one as a tool')
   if (!description) throw new ConfigError('description', `${name}: an agent without a description needs one as a tool`)
@@ -51,9 +52,10 @@ export function agentTool(agent: Agent, options: AgentToolOptions<unknown> = {})
     description,
     input: options.input ?? REQUEST,
     ...(options.effect && { effect: options.effect }),
-    async execute(input: unknown, context: ToolContext) {
-      return answerOf(await resultOf(agent, requestOf(input), context, { name, events, maxDepth }))
-    },
+    execute: runsAgent(
+      async (input, context) => answerOf(await resultOf(agent, requestOf(input), context, { name, events, maxDepth })),
+      config,
+    ),
   }
 }
 
@@ -63,11 +65,13 @@ async function resultOf(...[agent, request, context, place]: Parameters<typeof r
     return await runWithin(agent, request, context, place)
   } catch (error) {
     context.signal.throwIfAborted()
-    const concernsCaller = error instanceof RunStop || error instanceof CheckpointError
+    const concernsCaller = CONCERNING_CALLER.some((Class) => error instanceof Class)
     if (!(error instanceof AgentError) || concernsCaller) throw error
     throw new Error(`${place.name} failed: ${messageOf(error)}`, { cause: error })
   }
 }
+
+const CONCERNING_CALLER = [RunStop, CheckpointError, AnswerError]
 
 function answerOf({ text, output }: AgentResult): unknown {
   if (output !== undefined) return output

@@ -20,8 +20,9 @@ export interface Agent<Output = unknown> {
    * for; what is not answered stays open, not run (L6). A completed run gives its result again, without any call (L19).
    *
    * The result rejects, before anything runs, with {@link CheckpointCorruptError}, {@link CheckpointVersionError},
-   * {@link CheckpointMismatchError}, {@link CheckpointMissingError}, {@link UnknownInterruptError}, or, if somebody else has
-   * resumed what is stored, with {@link CheckpointConflictError}. An answer that is no JSON is a `TypeError` (L10).
+   * {@link CheckpointMismatchError}, {@link CheckpointMissingError}, {@link UnknownInterruptError}, {@link AnswerError} for an
+   * answer that its asker does not take, or, if somebody else has resumed what is stored, with {@link CheckpointConflictError}. An
+   * answer that is no JSON is a `TypeError` (L10).
    */
   resume(checkpoint: Checkpoint | string, answers?: Answers, options?: ResumeOptions): AgentRun<Output>
 }

@@ -166,6 +166,21 @@ export class UnknownInterruptError extends AgentError {
   }
 }
 
+/** An answer to a question has not the form that its asker wants. Nothing has run, and the question stays open. */
+export class AnswerError extends AgentError {
+  override readonly name = 'AnswerError'
+  /** Of the interrupt. */
+  readonly id: string
+  readonly issues: readonly Issue[]
+
+  /** `asker`: in words. */
+  constructor(id: string, asker: string, issues: readonly Issue[], options?: Cause) {
+    super(`the answer to ${id} is not one that ${asker} takes: ${inWords(issues)}`, options)
+    this.id = id
+    this.issues = issues
+  }
+}
+
 /** A hook or wrap threw, or broke its contract (C9, C16, C17). */
 export class MiddlewareError extends AgentError {
   override readonly name = 'MiddlewareError'

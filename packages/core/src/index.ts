@@ -27,6 +27,7 @@ export type { Answers } from './checkpoint/restore.ts'
 export type { AgentOptions } from './config.ts'
 export {
   AgentError,
+  AnswerError,
   ConfigError,
   HistoryError,
   InputError,

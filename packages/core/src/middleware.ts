@@ -1,6 +1,7 @@
 /** What a middleware is, and the run it is handed. */
 
 import type { Attributes } from '@opentelemetry/api'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AgentEvent, AttemptFailed, CustomEvent, PathPart } from './events.ts'
 import type { ToolStatus } from './execution/tool-status.ts'
 import type { Flow } from './flow/flow.ts'
@@ -65,6 +66,12 @@ export interface Middleware {
   readonly aroundSideCalls?: boolean
   /** Names of middlewares it must stand outside or inside of, where they are there: else `createAgent` refuses the list (O20). */
   readonly order?: { readonly outside?: readonly string[]; readonly inside?: readonly string[] }
+  /**
+   * The form of the answers to its questions. A resume with an answer that this schema does not accept rejects with
+   * {@link AnswerError}, before anything runs, and the question stays open. `run.answers` has the answers as they were given.
+   * Default: any JSON.
+   */
+  readonly answer?: StandardSchemaV1
   /** Once per run, before any model call. */
   beforeAgent?(setup: AgentSetup, run: Run): Awaitable<AgentSetup | void>
   /** Once per step, before the request is made of the state. */

@@ -1,5 +1,6 @@
 /** What an option must be: for what types cannot say, and for those whom they do not hold. */
 
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { ConfigError } from './errors.ts'
 import { isRecord } from './json.ts'
 
@@ -18,6 +19,12 @@ export function checkSignal(option: string, signal: AbortSignal | undefined): vo
 /** Throws {@link ConfigError} unless it is an object, or none is given: that, and not a list, is what has members with names. */
 export function checkRecord(option: string, value: unknown): void {
   if (value !== undefined && value !== null && !isRecord(value)) throw new ConfigError(option, 'must be an object')
+}
+
+/** Throws {@link ConfigError} unless it is a Standard Schema, or none. Some libraries make functions of them. */
+export function checkSchema(option: string, schema: StandardSchemaV1 | undefined): void {
+  if (schema && typeof schema['~standard']?.validate !== 'function')
+    throw new ConfigError(option, 'must be a Standard Schema, such as zod makes')
 }
 
 /** Throws {@link ConfigError} unless it is a time that can be waited. */

@@ -2,7 +2,7 @@
 
 import { ConfigError } from './errors.ts'
 import { isRecord } from './json.ts'
-import { checkCount, checkTypes, mustBe } from './option-checks.ts'
+import { checkCount, checkSchema, checkTypes, mustBe } from './option-checks.ts'
 import { definitionOf, isEffect, type Tool } from './tool.ts'
 
 /** Throws {@link ConfigError} unless these are a list of tools. */
@@ -23,6 +23,8 @@ export function checkTool(tool: Tool): void {
     throw new ConfigError(`${option}.description`, 'must be a string: the model reads it')
   checkTypes('function', { compensate, reads, writes, warm, toContent }, `${option}.`)
   checkExecute(option, execute)
+  checkSchema(`${option}.output`, tool.output)
+  checkSchema(`${option}.answer`, tool.answer)
   if (effect !== undefined && typeof effect !== 'function' && !isEffect(effect))
     throw new ConfigError('tools', `${name} has an effect there is not: ${String(effect)}`)
   if (!isBackground(background))

@@ -132,10 +132,12 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
    */
   readonly background?: boolean | { readonly atEnd?: 'wait' | 'cancel' | 'detach' }
   /**
-   * Of a tool without `execute`: what its caller may answer. What it refuses is the call's error result, which says why: the model may
-   * ask again (M15).
+   * Of a tool without `execute`: what its caller may answer. A resume with an answer that this schema does not accept rejects with
+   * {@link AnswerError}, before any call is made, and the question stays open (M15).
    */
   readonly output?: StandardSchemaV1<unknown, Output>
+  /** Of a tool that asks by {@link interrupt}: the same for the answers to its questions. `context.answers` has them as they were given. */
+  readonly answer?: StandardSchemaV1
   /**
    * Does the work. An async generator yields {@link Progress} and returns its output. Without it the caller of the run
    * does: the run is interrupted with the call, and the answer given to `resume` is the output (M15).

@@ -13,8 +13,8 @@ import {
   type ToolMessage,
   textOf,
 } from '@meanwhile/core'
-import { cellSchema, isCount } from './cell-schema.ts'
 import { checkCounts, checkFunctions } from './check-options.ts'
+import { isCount, schemaOf } from './schema-of.ts'
 
 export interface AnswerGuardOptions {
   /** Refuse an answer of white space alone. Default true. */
@@ -59,7 +59,7 @@ export function answerGuard(options: AnswerGuardOptions = {}): Middleware {
   checkFunctions({ check })
   if (then !== 'accept' && then !== 'error')
     throw new ConfigError('then', `must be accept or error, not ${String(then)}`)
-  const rejected = runLocal({ key: 'answer-guard', schema: cellSchema(isCount), initial: 0 })
+  const rejected = runLocal({ key: 'answer-guard', schema: schemaOf(isCount), initial: 0 })
 
   async function feedbackOn(state: AgentState, answer: AssistantMessage | ToolMessage, run: Run) {
     if (empty && isBlank(answer)) return ANSWER_PLEASE

@@ -3,6 +3,8 @@ import {
   AgentError,
   type AgentOptions,
   type AgentResult,
+  AnswerError,
+  agentTool,
   CheckpointMismatchError,
   createAgent,
   interrupt,
@@ -18,7 +20,7 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@open
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { played } from '../test/clock.ts'
-import { type ApproveOptions, approve } from './approve.ts'
+import { type ApproveOptions, approve, isPendingApproval } from './approve.ts'
 import { retryModel } from './retry-model.ts'
 import { retryTool } from './retry-tool.ts'
 
@@ -151,6 +153,18 @@ test('an answer counts whatever is asked about when it comes, and without approv
   expect(ran).toEqual([])
 })
 
+const NO_APPROVALS = [
+  null,
+  true,
+  'allow',
+  [],
+  {},
+  { decision: 'yes' },
+  { decision: ['allow'] },
+  { decision: 'deny', reason: 1 },
+  { decision: 'edit' },
+] as const
+
 test('a predicate or ask that throws, or an answer of unknown form, lets nothing through (N24)', async () => {
   const steps = [[call('send', { n: 1 })]]
   const broken = () => {
@@ -168,25 +182,67 @@ test('a predicate or ask that throws, or an answer of unknown form, lets nothing
     expect(result.warnings).toEqual([{ code: 'approval-failed', message, source: 'approve' }])
     expect(ran).toEqual([])
   }
-  for (const answer of [
-    null,
-    true,
-    'allow',
-    [],
-    {},
-    { decision: 'yes' },
-    { decision: ['allow'] },
-    { decision: 'deny', reason: 1 },
-    { decision: 'edit' },
-  ]) {
-    const asking = sender(steps, { ask: () => answer as never })
+  for (const answer of NO_APPROVALS) {
+    const { agent, ran } = sender(steps, { ask: () => answer as never })
     const text = ['error: Not run: the answer to whether send may run is no approval.']
-    expect(resultsOf(await asking.agent.run('Go'))).toEqual(text)
-    const interrupting = sender(steps)
-    const first = await interrupting.agent.run('Go')
-    expect(resultsOf(await answered(interrupting.agent, first, answer))).toEqual(text)
-    expect([...asking.ran, ...interrupting.ran]).toEqual([])
+    expect(resultsOf(await agent.run('Go'))).toEqual(text)
+    expect(ran).toEqual([])
   }
+})
+
+test('a resume with an answer of unknown form is refused before anything runs, and the question stays open (P17, N24)', async () => {
+  for (const answer of NO_APPROVALS) {
+    const { agent, ran } = sender([[call('send', { n: 1 }), call('look', { n: 2 }), call('send', { n: 3 })]])
+    const first = await agent.run('Go')
+    const ids = first.interrupts?.map(({ id }) => id) ?? []
+    const resumed = answered(agent, first, { decision: 'allow' }, answer)
+    await expect(resumed).rejects.toBeInstanceOf(AnswerError)
+    await expect(resumed).rejects.toMatchObject({
+      id: ids[1],
+      message: expect.stringContaining("middleware approve takes: must be { decision: 'allow' }, ") as string,
+    })
+    expect(ran).toEqual(['look 2'])
+    const last = await answered(agent, first, { decision: 'allow' }, { decision: 'deny' })
+    expect(resultsOf(last)).toEqual(['Sent.', 'Sent.', 'error: Not run: it was denied: no reason was given'])
+    expect(ran).toEqual(['look 2', 'send 1'])
+  }
+})
+
+test('in an agent that a tool runs it is refused as well, before the calls of either go on (P17, L9)', async () => {
+  const { agent: inner, ran } = sender([[call('send', { n: 1 })]])
+  const model = scriptedModel([
+    respond(call('sender', { request: 'Go' }), call('order', { n: 2 })),
+    respond(say('Done.')),
+  ])
+  const order = tool({
+    name: 'order',
+    description: 'o',
+    input: z.object({ n: z.number() }),
+    execute: () => ran.push('order'),
+  })
+  const agent = createAgent({
+    model,
+    tools: [agentTool(inner, { name: 'sender', description: 's' }) as Tool, order as Tool],
+    middleware: [approve({ tools: ['order'] })],
+  })
+  const first = await agent.run('Go')
+  expect(first.interrupts?.filter(isPendingApproval).map(({ payload }) => payload.tool)).toEqual(['send', 'order'])
+  for (const answers of [
+    [true, { decision: 'allow' }],
+    [{ decision: 'allow' }, true],
+  ])
+    await expect(answered(agent, first, ...answers)).rejects.toBeInstanceOf(AnswerError)
+  expect(ran).toEqual([])
+  const last = await answered(agent, first, { decision: 'allow' }, { decision: 'allow' })
+  expect([last.text, ran.toSorted()]).toEqual(['Done.', ['order', 'send 1']])
+})
+
+test('its questions are told from those of others, which have payloads of their own (P17)', async () => {
+  const execute: Given['execute'] = (_, answers) => (answers.length === 0 ? interrupt({ tool: 'send' }) : 'Sent.')
+  const { agent } = sender([[call('send', { n: 1 }, { id: 'a' }), call('look', { n: 2 })]], { execute })
+  const { interrupts = [] } = await agent.run('Go')
+  expect(interrupts).toHaveLength(2)
+  expect(interrupts.map(isPendingApproval)).toEqual([true, false])
 })
 
 test('a throw of ask reaches a wrap outside as the cause of an ApprovalError, and one that ends a run ends it (N24)', async () => {

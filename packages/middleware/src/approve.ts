@@ -9,6 +9,7 @@ import {
   type Json,
   type Middleware,
   messageOf,
+  type PendingInterrupt,
   type Run,
   runLocal,
   type SemanticAttributes,
@@ -17,9 +18,11 @@ import {
 } from '@meanwhile/core'
 import { asJson, checkedInput, errorMessage, findTool, sameCall } from '@meanwhile/core/calls'
 import { ApprovalError } from './approval-error.ts'
-import { cellSchema } from './cell-schema.ts'
 import { checkFunctions, checkToolNames } from './check-options.ts'
 import { isRecord } from './is-record.ts'
+import { schemaOf } from './schema-of.ts'
+
+const NAME = 'approve'
 
 export interface ApproveOptions {
   /**
@@ -33,7 +36,7 @@ export interface ApproveOptions {
   readonly remember?: 'never' | 'run'
 }
 
-/** What is asked: the payload of the interrupt, `payload as ApprovalQuestion`. It is JSON, which no interface is to TypeScript. */
+/** What is asked: the payload of the interrupt. */
 export type ApprovalQuestion = {
   readonly tool: string
   readonly input: Json
@@ -41,6 +44,10 @@ export type ApprovalQuestion = {
   readonly callId: string
 }
 
+/** A question of {@link approve} in `result.interrupts`. */
+export type PendingApproval = PendingInterrupt<ApprovalQuestion>
+
+/** What `agent.resume` is to be given for it: `Record<string, Approval>`, by id. */
 export type Approval =
   | { readonly decision: 'allow' }
   /** The model reads the reason. */
@@ -53,8 +60,9 @@ export type Approval =
  * that waits, all those of a step at once, and each is answered with an {@link Approval} by `agent.resume` (N22, N23).
  *
  * A call is asked about once, for all its tries (O19), and after the response that asks for it has stood, however early it could
- * start (O10). Whatever goes wrong lets nothing through: a throw, or an answer of another form, is an error result. A throw is a
- * warning, `approval-failed`, too, and the model does not read what was thrown. Nobody is asked about unknown tools and about input that the schema refuses (N24).
+ * start (O10). Whatever goes wrong lets nothing through. A resume with an answer of another form rejects with `AnswerError`, before
+ * anything runs, and the question stays open. A throw of `tools` or `ask`, or another form that `ask` gives, is an error result. A throw
+ * is a warning, `approval-failed`, too, and the model does not read what was thrown. Nobody is asked about unknown tools and about input that the schema refuses (N24).
  */
 export function approve(options: ApproveOptions): Middleware {
   if (typeof options?.tools !== 'function' && !Array.isArray(options?.tools))
@@ -64,8 +72,8 @@ export function approve(options: ApproveOptions): Middleware {
   checkFunctions({ ask })
   if (remember !== 'never' && remember !== 'run')
     throw new ConfigError('remember', `must be never or run, not ${String(remember)}`)
-  const allowed = runLocal({ key: 'approve/allowed', schema: cellSchema(isAllowed), initial: [] })
-  const asked = runLocal({ key: 'approve/asked', schema: cellSchema(isAsked), initial: { step: 0, answers: {} } })
+  const allowed = runLocal({ key: 'approve/allowed', schema: schemaOf(isAllowed), initial: [] })
+  const asked = runLocal({ key: 'approve/asked', schema: schemaOf(isAsked), initial: { step: 0, answers: {} } })
 
   async function concerns(call: ToolCall, run: Run): Promise<boolean> {
     // It was asked about, before a resume: the answer holds, whatever is asked about by now.
@@ -101,8 +109,9 @@ export function approve(options: ApproveOptions): Middleware {
   }
 
   return {
-    name: 'approve',
+    name: NAME,
     order: { outside: ['retry-tool'] },
+    answer: schemaOf(isApproval, FORMS),
     // Not `beforeAgent`: a middleware inside of this one may add the tools that are meant.
     ...(typeof tools !== 'function' && {
       beforeModel(_: AgentState, run: Run) {
@@ -113,6 +122,7 @@ export function approve(options: ApproveOptions): Middleware {
       if (!(await concerns(call, run))) return yield* next(call)
       run.annotate({ 'meanwhile.dispatch.deferral_reason': 'approval' } satisfies SemanticAttributes, call.id)
       const answer = await answerTo(call, run)
+      // Of a resume they have been checked; `ask` may give anything.
       if (!isApproval(answer)) throw new Error(`Not run: the answer to whether ${call.name} may run is no approval.`)
       if (answer.decision === 'deny')
         return errorMessage(call, `Not run: it was denied: ${answer.reason ?? 'no reason was given'}`)
@@ -120,6 +130,18 @@ export function approve(options: ApproveOptions): Middleware {
       return yield* next(answer.decision === 'edit' ? { ...call, input: answer.input } : call)
     },
   }
+}
+
+/** Whether it is a question of {@link approve}, also of one in an agent that a tool runs. */
+export function isPendingApproval(pending: PendingInterrupt): pending is PendingApproval {
+  const { address, payload } = pending
+  const asker = address.at(-1)
+  return asker !== undefined && 'middleware' in asker && asker.middleware === NAME && isQuestion(payload)
+}
+
+function isQuestion(payload: unknown): payload is ApprovalQuestion {
+  if (!isRecord(payload)) return false
+  return typeof payload.tool === 'string' && typeof payload.callId === 'string' && 'input' in payload
 }
 
 /** What the user's own code answers. Of its throw the operator reads why, and the model that the call was not run. */
@@ -145,6 +167,8 @@ function warnOfUnknown(names: readonly string[], run: Run): void {
   const message = `no tool is called ${unknown.join(' or ')}: nobody is asked about its calls`
   run.warn({ code: 'unknown-tool', message })
 }
+
+const FORMS = "must be { decision: 'allow' }, { decision: 'deny', reason?: '…' } or { decision: 'edit', input: … }"
 
 function isApproval(answer: unknown): answer is Approval {
   if (!isRecord(answer)) return false

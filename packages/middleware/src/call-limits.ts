@@ -13,10 +13,10 @@ import {
 } from '@meanwhile/core'
 import { errorMessage } from '@meanwhile/core/calls'
 import { CallOrder } from './call-limits/call-order.ts'
-import { cellSchema, isCount } from './cell-schema.ts'
 import { checkCounts } from './check-options.ts'
 import { closingCall, DEFAULT_INSTRUCTION } from './closing-call.ts'
 import { isRecord } from './is-record.ts'
+import { isCount, schemaOf } from './schema-of.ts'
 
 /** Each a whole number from 0 on; absent is no limit. */
 export interface CallLimitsOptions {
@@ -62,7 +62,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
   const limitsModel = modelCalls !== undefined || tokens !== undefined
   const limitsTools = toolCalls !== undefined || perTool !== undefined
   const ofTool = (name: string) => (typeof perTool === 'object' ? own(perTool, name) : perTool)
-  const counts = runLocal({ key: 'call-limits', schema: cellSchema(isCounts), initial: NOTHING })
+  const counts = runLocal({ key: 'call-limits', schema: schemaOf(isCounts), initial: NOTHING })
   const last = runLocal(() => ({ begun: false }))
   const order = runLocal(() => new CallOrder())
 

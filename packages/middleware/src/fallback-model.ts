@@ -14,8 +14,8 @@ import {
   runLocal,
   TimeoutError,
 } from '@meanwhile/core'
-import { cellSchema, isCount } from './cell-schema.ts'
 import { checkFunctions, isModel } from './check-options.ts'
+import { isCount, schemaOf } from './schema-of.ts'
 
 export interface FallbackModelOptions {
   /** Whom to ask, in this order, when the agent's own model fails. */
@@ -56,7 +56,7 @@ export function fallbackModel(options: FallbackModelOptions): Middleware {
   checkFunctions({ when, prepare })
   const fallbacks: readonly Model[] = [...models]
   /** 0 is the agent's own model, n the n-th listed. */
-  const standing = runLocal({ key: 'fallback-model', schema: cellSchema(isCount), initial: 0 })
+  const standing = runLocal({ key: 'fallback-model', schema: schemaOf(isCount), initial: 0 })
   return {
     name: 'fallback-model',
     order: { outside: ['retry-model'] },

@@ -5,7 +5,14 @@ export {
   answerGuard,
 } from './answer-guard.ts'
 export { ApprovalError } from './approval-error.ts'
-export { type Approval, type ApprovalQuestion, type ApproveOptions, approve } from './approve.ts'
+export {
+  type Approval,
+  type ApprovalQuestion,
+  type ApproveOptions,
+  approve,
+  isPendingApproval,
+  type PendingApproval,
+} from './approve.ts'
 export { type CallLimit, CallLimitError, type CallLimitsOptions, callLimits } from './call-limits.ts'
 export { type ClearToolResultsOptions, clearToolResults } from './clear-tool-results.ts'
 export { DEFAULT_INSTRUCTION } from './closing-call.ts'

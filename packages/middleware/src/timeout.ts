@@ -12,9 +12,9 @@ import {
   type ToolCall,
   ToolTimeoutError,
 } from '@meanwhile/core'
-import { cellSchema } from './cell-schema.ts'
 import { checkTimes } from './check-options.ts'
 import { IdleClock } from './idle-clock.ts'
+import { schemaOf } from './schema-of.ts'
 
 /** Milliseconds; `Infinity` is no limit. */
 export interface TimeoutOptions {
@@ -40,7 +40,7 @@ export function timeout(options: TimeoutOptions = {}): Middleware {
   const { run, model = 300_000, idle = 60_000, tool } = options
   checkTimes({ run, model, idle, tool })
   /** Milliseconds at work: while the run waits for an answer its clock stands still (N12). */
-  const used = runLocal({ key: 'timeout', schema: cellSchema(isTime), initial: 0 })
+  const used = runLocal({ key: 'timeout', schema: schemaOf(isTime), initial: 0 })
   // What is not limited is not wrapped: an event that passes through a wrap for nothing costs time.
   return {
     name: 'timeout',

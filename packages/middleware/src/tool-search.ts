@@ -11,9 +11,9 @@ import {
   tool,
 } from '@meanwhile/core'
 import { errorMessage } from '@meanwhile/core/calls'
-import { cellSchema } from './cell-schema.ts'
 import { inputSchema, text } from './input-schema.ts'
 import { isRecord } from './is-record.ts'
+import { schemaOf } from './schema-of.ts'
 
 export interface ToolSearchOptions {
   /** The tools that are hidden until found. They are the agent's by this alone. */
@@ -40,7 +40,7 @@ export function toolSearch(options: ToolSearchOptions): Middleware {
   if (!Number.isInteger(maxResults) || maxResults < 1)
     throw new ConfigError('maxResults', `must be a positive integer, not ${maxResults}`)
   const hidden: ReadonlyMap<string, Tool> = new Map(tools.map((one: Tool) => [one.name, one]))
-  const found = runLocal({ key: NAME, schema: cellSchema(isNames), initial: [] })
+  const found = runLocal({ key: NAME, schema: schemaOf(isNames), initial: [] })
   const search = searchTool([...hidden.values()], toolName, maxResults)
 
   /** Of the results, not of the calls: one that was made early and then discarded the model has not seen. */

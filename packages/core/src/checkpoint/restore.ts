@@ -2,6 +2,7 @@
 
 import { AgentError, ConfigError, UnknownInterruptError } from '../errors.ts'
 import { addressOf, askerOf, isInside, isNested } from '../interrupt/address.ts'
+import { checkAnswers } from '../interrupt/answer-check.ts'
 import { type Address, Interrupt, type PendingInterrupt } from '../interrupt/interrupt.ts'
 import { asJson, isRecord } from '../json.ts'
 import type { Json } from '../message.ts'
@@ -38,6 +39,7 @@ export interface Resumed {
  * @throws {CheckpointMismatchError} It is another agent's, or a middleware that asks is not there: nobody would heed the answer.
  * @throws {ConfigError} The answers are no object, or there is no store to find an id in.
  * @throws {UnknownInterruptError} One of the answers is to no question of it (L5).
+ * @throws {AnswerError} The middleware that asked does not take an answer.
  */
 export async function restore(run: RunState, { from, answers, rerun }: Resumption): Promise<Checkpoint> {
   const checkpoint = checkedCheckpoint(typeof from === 'string' ? await load(run, from) : from)
@@ -50,6 +52,7 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   if (unknown.length > 0) throw new UnknownInterruptError(unknown)
   const { calls, background = [], tools, interrupts } = checkpoint
   for (const { address } of interrupts) checkAsker(run, address)
+  await checkAnswers(interrupts, given, { middleware: run.middleware })
   run.resumed = { checkpoint, answers: given }
   run.unclaimed = {
     calls,
@@ -80,6 +83,7 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
  * The set-up stands: the calls of the checkpoint find their tools, and of several who resume it one goes on (L19).
  *
  * @throws {CheckpointMismatchError} An open call lacks its tool.
+ * @throws {AnswerError} The tool that asked, or who asked in its agent, does not take an answer.
  * @throws {CheckpointConflictError} Somebody else has resumed it.
  */
 export async function claim(run: RunState, { checkpoint, answers }: Resumed): Promise<void> {
@@ -90,6 +94,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   const unanswered = openCalls(run.history.messages).filter(({ id }) => !settled.has(id))
   const lost = [...unanswered, ...open.map(({ call }) => call)].find(({ name }) => isLost(name))
   if (lost) throw new CheckpointMismatchError(run.id, `call ${lost.id} lacks its tool ${lost.name}`)
+  await checkAnswers(checkpoint.interrupts, answers, { tools: run.setup.tools })
   const entries = resumeCalls(run, { checkpoint, answers })
   run.background.restore(checkpoint.background ?? [])
   const isOfCall = ({ address }: PendingInterrupt) => entries.some((entry) => isInside(address, addressOf(run, entry)))

@@ -32,15 +32,17 @@ test('a tool without execute interrupts the run with its call, and the answer is
   ])
 })
 
-test('an answer that its output schema refuses is an error result (M15)', async () => {
+test('an answer that its output schema refuses is refused by the resume: the model reads nothing, the question stays open (M15, P17)', async () => {
   const agent = agentOf()
   const first = await agent.run('Go')
   const id = first.interrupts?.[0]?.id ?? ''
-  const result = await agent.resume(first.checkpoint ?? '', { [id]: { chosen: 3 } }).result
-  expect(result.messages[2]).toMatchObject({
-    isError: true,
-    content: [{ text: expect.stringContaining('chosen') as string }],
+  await expect(agent.resume(first.checkpoint ?? '', { [id]: { chosen: 3 } }).result).rejects.toMatchObject({
+    name: 'AnswerError',
+    id,
+    issues: [{ path: 'chosen' }],
   })
+  const result = await agent.resume(first.checkpoint ?? '', { [id]: { chosen: 'a' } }).result
+  expect(result.messages[2]).toMatchObject({ callId: 'call_1_1', output: { chosen: 'a' } })
 })
 
 test('alone, a tool without execute rejects with its question (M15, L12)', async () => {

@@ -11,7 +11,7 @@ import { described } from './checked-input.ts'
  * What the caller has answered, as the tool's `output` schema gives it back.
  *
  * @throws {Interrupt} It has not answered yet; the payload is the call.
- * @throws {TypeError} The schema does not accept the answer: the model reads so, and may ask again.
+ * @throws {TypeError} The schema does not accept the answer, which it did when the run was resumed: the model reads so.
  */
 export async function answerOf(
   tool: Tool,

@@ -3,6 +3,7 @@
 import { ConfigError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { Middleware } from '../middleware.ts'
+import { checkSchema } from '../option-checks.ts'
 
 /**
  * The list, frozen.
@@ -28,6 +29,7 @@ function checkMember(one: unknown): void {
   if (!isRecord(one)) throw refused(`one of them is no middleware: ${String(one)}`)
   if (typeof one.name !== 'string' || one.name === '') throw refused('one of them has no name: a middleware needs one')
   checkSides(one.name, one.order)
+  checkSchema(`middleware.${one.name}.answer`, one.answer as Middleware['answer'])
   const given = METHODS.filter((method) => (one[method] ?? undefined) !== undefined)
   const wrong = given.find((method) => typeof one[method] !== 'function')
   if (wrong) throw refused(`"${one.name}" has a ${wrong} that is no function`)

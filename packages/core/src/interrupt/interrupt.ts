@@ -51,9 +51,9 @@ export type AddressPart =
 export type Address = readonly AddressPart[]
 
 /** A question that waits for its answer. */
-export interface PendingInterrupt {
+export interface PendingInterrupt<Payload extends Json = Json> {
   /** Follows from run, address and how often that address has asked: the same in every process (L5). */
   readonly id: string
   readonly address: Address
-  readonly payload: Json
+  readonly payload: Payload
 }

@@ -1,9 +1,9 @@
 /** Which files the model has seen in a run, and as what: only those may it change (N37). */
 
 import { type AgentState, type Run, runLocal } from '@meanwhile/core'
-import { cellSchema } from '../cell-schema.ts'
 import { FileError } from '../file-error.ts'
 import { isRecord } from '../is-record.ts'
+import { schemaOf } from '../schema-of.ts'
 
 export interface SeenFiles {
   /** The version the model saw last. Without a run there is no model. */
@@ -22,7 +22,7 @@ export interface SeenFile {
 }
 
 export function seenFiles(): SeenFiles {
-  const versions = runLocal({ key: 'filesystem', schema: cellSchema(isVersions), initial: {} })
+  const versions = runLocal({ key: 'filesystem', schema: schemaOf(isVersions), initial: {} })
   const add = (run: Run, files: readonly SeenFile[]) => {
     if (files.length === 0) return
     const seen = files.map(({ path, version }) => [path, version] as const)

@@ -1,9 +1,9 @@
 /** Where the tasks are: with the run, or in a file that several runs share. */
 
 import { type Cell, type Run, runLocal, type ToolContext } from '@meanwhile/core'
-import { cellSchema } from '../cell-schema.ts'
 import type { FileBackend } from '../file-backend.ts'
 import { FileError } from '../file-error.ts'
+import { schemaOf } from '../schema-of.ts'
 import { isTaskList, NO_TASKS, type TaskList } from './task-list.ts'
 
 export interface TaskStore {
@@ -14,7 +14,7 @@ export interface TaskStore {
 
 /** In the run itself, and so in its checkpoints (N46). */
 export function runStore(): TaskStore {
-  const list = runLocal({ key: 'plan-tasks', schema: cellSchema(isTaskList), initial: NO_TASKS })
+  const list = runLocal({ key: 'plan-tasks', schema: schemaOf(isTaskList), initial: NO_TASKS })
   const cellOf = ({ run }: ToolContext): Cell<TaskList> => list(withRun(run))
   return {
     read: async (context) => cellOf(context).value,
