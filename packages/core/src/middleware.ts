@@ -114,9 +114,10 @@ export interface Run {
   callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage>
   /**
    * Resolves when the model call that asked for this call has stood; at once for one that did not start early. Gives the id that the
-   * history has for it: a later attempt may have given it another (O4). Rejects with {@link ToolDiscardedError} if the call is
-   * discarded, with {@link UnknownCallError} if the run has not made it. What asks a human about a call waits for it, so that
-   * nobody is asked in vain (O10).
+   * history has for it: a later attempt may have given it another. Rejects with {@link ToolDiscardedError} if the call is
+   * discarded, with {@link UnknownCallError} if the run has not made it, and with the run's own stop if that is interrupted or
+   * cancelled before: what an early call gives or throws from then on is dropped, and it stays open for a resume. What asks a human
+   * about a call waits for it, so that nobody is asked in vain.
    */
   stood(callId: string): Promise<string>
   /**

@@ -27,15 +27,18 @@ export function modelOf({ turns, works }: Scenario): Model {
   return speaking(response)
 }
 
-/** Of the nested agent: its request is the input of one call, beside which it makes another. */
-export const innerModel: Model = speaking(([request, ...more]) =>
-  more.length > 0
-    ? respond(say('Done'))
-    : respond(
-        call('send', request?.content as string, { id: 'inner', deltas: 1 }),
-        call('send', ASIDE, { id: 'other' }),
-      ),
-)
+/** Of the nested agent: its request is the input of one call, beside which it makes another. No two calls of its runs share an id. */
+export function innerModel(): Model {
+  let count = 0
+  return speaking(([request, ...more]) => {
+    if (more.length > 0) return respond(say('Done'))
+    count++
+    return respond(
+      call('send', request?.content as string, { id: `inner ${count}`, deltas: 1 }),
+      call('send', ASIDE, { id: `other ${count}` }),
+    )
+  })
+}
 
 function speaking(response: (messages: readonly Message[]) => ScriptResponse): Model {
   return {

@@ -141,7 +141,7 @@ export class Play {
     const inner = createAgent({
       name: 'nested',
       description: 'nested',
-      model: innerModel,
+      model: innerModel(),
       tools: [send],
       grace: 5,
       telemetry: { tracerProvider: new TracerProvider({ spanProcessors: [this.spans] }) },
@@ -188,7 +188,8 @@ export class Play {
     signal.addEventListener('abort', () => this.reached('a tool is aborted', run, callId), { once: true })
     try {
       this.reached('a tool starts', run, callId)
-      if (waits) await this.#called
+      if (waits === 'for its call') await this.#called
+      if (waits === 'for its commit') await run?.stood(callId)
       if (ms > 0) await sleep(ms, deaf ? undefined : signal)
       this.reached('a tool ends', run, callId)
     } catch (error) {
@@ -241,7 +242,7 @@ const input = z.object({
   ms: z.number(),
   deaf: z.boolean(),
   fails: z.boolean(),
-  waits: z.boolean(),
+  waits: z.enum(['for nothing', 'for its call', 'for its commit']),
   wrap: z.enum(['passes', 'leaves', 'repeats']),
 })
 

@@ -54,14 +54,14 @@ export interface Work {
   /** Works on to its end when it is aborted. */
   readonly deaf: boolean
   readonly fails: boolean
-  /** For what it has called in the run. */
-  readonly waits: boolean
+  /** For what it has called in the run, or until its model call has stood. */
+  readonly waits: 'for nothing' | 'for its call' | 'for its commit'
   /** What its wrap does: passes it on, leaves it at work, or makes it twice. */
   readonly wrap: 'passes' | 'leaves' | 'repeats'
 }
 
 /** What is called on the side. */
-export const ASIDE: Omit<Work, 'name'> = { ms: 1, deaf: false, fails: false, waits: false, wrap: 'passes' }
+export const ASIDE: Omit<Work, 'name'> = { ms: 1, deaf: false, fails: false, waits: 'for nothing', wrap: 'passes' }
 
 export interface Turn {
   /** The works it asks for, by their place in the list: equal calls are usual. */
@@ -89,7 +89,10 @@ const work: fc.Arbitrary<Work> = fc.record({
   ms: fc.constantFrom(0, 0, 1, 3, 20),
   deaf: rarely(true, false),
   fails: rarely(true, false),
-  waits: rarely(true, false),
+  waits: fc.oneof(
+    { weight: 2, arbitrary: fc.constant('for nothing' as const) },
+    fc.constantFrom('for its call', 'for its commit'),
+  ),
   wrap: fc.constantFrom('passes', 'passes', 'passes', 'leaves', 'repeats'),
 })
 
@@ -99,7 +102,7 @@ const turn: fc.Arbitrary<Turn> = fc.record({
   end: fc.constantFrom('whole', 'whole', 'whole', 'whole', 'fails first', 'cut off'),
 })
 
-const act: fc.Arbitrary<Act> = fc.record({
+const someAct: fc.Arbitrary<Act> = fc.record({
   at: fc.oneof({ weight: 2, arbitrary: fc.constantFrom(...MOMENTS) }, fc.constantFrom('a tool starts', 'a tool ends')),
   nth: fc.constantFrom(1, 1, 1, 2, 2, 3, 5),
   act: fc.oneof(
@@ -107,6 +110,12 @@ const act: fc.Arbitrary<Act> = fc.record({
     fc.constantFrom('cancel now', 'cancel after-model'),
   ),
 })
+
+/** A hook that asks while early calls are at work is what they least expect. */
+const act: fc.Arbitrary<Act> = fc.oneof(
+  { weight: 5, arbitrary: someAct },
+  fc.record({ at: fc.constant('the model has spoken'), nth: fc.constantFrom(1, 1, 2), act: fc.constant('ask') }),
+)
 
 export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   works: fc.array(work, { minLength: 1, maxLength: 3 }),

@@ -200,3 +200,38 @@ test('keys do not depend on the history: after a summary and a resume no started
   expect(new Set(keys.slice(-2)).size).toBe(1)
   expect(result.text).toBe('Done')
 })
+
+test.each([true, false])(
+  'an early read that waits for a graver call holds up no run whose afterModel asks, with eager tools: %s (P7)',
+  async (isEager) => {
+    const send = worker('send', 'external')
+    const look = tool({
+      name: 'look',
+      description: 'l',
+      input: anything,
+      effect: 'read',
+      async execute(_, { run, callId, attempt }) {
+        did.push(`look ${attempt}`)
+        const sent = await run?.callTool({ type: 'tool-call', id: `${callId} sends`, name: 'send', input: {} })
+        return sent?.output
+      },
+    })
+    const asks: Middleware = {
+      name: 'asks',
+      afterModel(_, run) {
+        if (run.step === 1 && run.answers.length === 0) throw interrupt('Go on?')
+      },
+    }
+    const agent = createAgent({
+      model: scriptedModel([respond(call('look', {}), say('one two three')), respond(say('Done'))], { pace }),
+      tools: [look, send],
+      middleware: isEager ? [asks, eagerTools()] : [asks],
+    })
+    const first = await played(agent.stream('Go'))
+    expect(first.result.status).toBe('interrupted')
+    expect(did).toEqual(isEager ? ['look 1'] : [])
+    const { result } = await played(agent.resume(first.checkpoint, answersTo(first.result)))
+    expect(outputs(result)).toEqual(['send done'])
+    expect(did).toEqual(isEager ? ['look 1', 'look 2', 'send 1'] : ['look 1', 'send 1'])
+  },
+)

@@ -134,7 +134,7 @@ function savedCall(entry: CallEntry, isLast: boolean): SavedCall {
     ...(maker && { maker: maker.key }),
     attempts,
     // What asks starts from its top when it is answered (L7). What it has made may ask, and be caught: that says nothing of it.
-    ...(effect && !stopped && !asking && !nested && { effect }),
+    ...(effect && !nested && (record.isCutOff || (!stopped && !asking)) && { effect }),
     ...(!message && outcomes.length > 0 && { outcomes }),
     ...(message && { message, told }),
     ...(undoing && { done: undoing }),

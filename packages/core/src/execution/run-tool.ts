@@ -142,6 +142,7 @@ function hostOf<Output>(tool: Tool, { timeout, grace, telemetry }: Options): Hos
     grace,
     timeout: timeout ?? tool.timeout,
     halted: undefined,
+    stood: undefined,
     attributes: () => ({}),
     answers: () => [],
     warn: () => undefined,

@@ -64,9 +64,11 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     const output = tool.execute
       ? yield* limit.outcome(tool.execute(given.input, context))
       : await answerOf(tool, call, context.answers)
-    if (!execution.abandoned) entry.record.done = { input: given.input, output }
+    if (entry.dropped) throw entry.dropped
+    if (!execution.abandoned) record.done = { input: given.input, output }
     return host.resultOf(call, tool, output)
-  } catch (error) {
+  } catch (thrown) {
+    const error = entry.dropped ?? thrown
     host.threw(error)
     throw error
   } finally {
@@ -83,9 +85,10 @@ function judged<Result>({ host }: InSlot<Result>, execution: Execution, tool: To
 
 /** Resolves when it has its turn, and it is saved that it has: from there on the call may have happened, whatever comes (L15). */
 async function admitted<Result>(place: InSlot<Result>, execution: Execution, does: CallEffect): Promise<void> {
-  const { host, entry, slot, unstarted } = place
+  const { host, entry, signal, slot, unstarted } = place
   const checked = performance.now()
   const claim = { keys: does.keys, mayBeEarly: isWithin(does, entry.most) }
+  if (host.stood && entry.provisional && !claim.mayBeEarly) await host.stood(signal)
   await entry.slots.begin(slot, claim, unstarted)
   execution.started = performance.now()
   execution.queued += (execution.started - checked) / 1000

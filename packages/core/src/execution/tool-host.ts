@@ -21,6 +21,8 @@ export interface Host<Result> {
   readonly timeout: number | undefined
   /** Aborts when nothing new may start. */
   readonly halted: AbortSignal | undefined
+  /** Resolves when the call is committed. Absent for a call that waits for its commit in the line for its slot. */
+  readonly stood: ((own: AbortSignal) => Promise<void>) | undefined
   /** Put on the span when it opens. */
   attributes(): Attributes
   /** What the call has been answered (L7). */

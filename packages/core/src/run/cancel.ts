@@ -1,6 +1,6 @@
 /** The wish to stop a run at a safe point: how strong it is, and what no longer starts because of it. */
 
-import { ConfigError, RunCancelled } from '../errors.ts'
+import { ConfigError, RunCancelled, type RunStop } from '../errors.ts'
 import { timer } from '../flow/grace.ts'
 import { isRecord } from '../json.ts'
 import { checkTime } from '../option-checks.ts'
@@ -25,6 +25,7 @@ export class Cancel {
   escalated = false
   readonly #raised: (mode: CancelMode) => void
   readonly #halt = new AbortController()
+  readonly #pause = new AbortController()
   readonly #timers: ReturnType<typeof timer>[] = []
   #mode: CancelMode | undefined
   #error: RunCancelled | undefined
@@ -60,9 +61,15 @@ export class Cancel {
     )
   }
 
-  /** Nothing new starts: what waits to start throws `reason`, and stays to be made after a resume. */
-  halt(reason: unknown): void {
-    this.#halt.abort(reason)
+  /** Aborts when the run goes no further: what is provisional by then is decided after a resume. */
+  get paused(): AbortSignal {
+    return this.#pause.signal
+  }
+
+  /** Nothing starts and nothing is committed any more: what waits for either throws the run's stop, and a resume goes on with it. */
+  pause(stop: RunStop): void {
+    this.#halt.abort(stop)
+    this.#pause.abort(this.halted.reason)
   }
 
   /** Throws at a safe point of this kind, if it is the one to stop at. */
@@ -77,7 +84,7 @@ export class Cancel {
   #raise(mode: CancelMode): void {
     if (this.#mode !== undefined && STRENGTH.indexOf(mode) <= STRENGTH.indexOf(this.#mode)) return
     this.#mode = mode
-    if (mode !== 'after-tools') this.halt(this.error)
+    if (mode !== 'after-tools') this.#halt.abort(this.error)
     this.#raised(mode)
   }
 }

@@ -46,7 +46,7 @@ export function resultIn({ result, messages, usage, warnings, steps }: Checkpoin
 export async function stopped(run: RunState, reason: RunStop): Promise<InterruptedResult | CancelledResult> {
   const { cancel, calls, background, config, history, stopping } = run
   if (!run.signal.aborted) {
-    cancel.halt(reason)
+    cancel.pause(reason)
     await (cancel.mode ? within(config.grace, calls.idle()) : Promise.all([calls.idle(), background.idle()]))
   }
   run.inbox.isClosed = true

@@ -87,7 +87,8 @@ class RunView implements Run {
   }
 
   stood(callId: string): Promise<string> {
-    return this.#state.calls.known.stood(callId)
+    const { call } = this.#actor
+    return this.#state.calls.known.stood(callId, { call, signals: closerSignals(this.#actor) })
   }
 
   cancelTool(callId: string, path?: readonly PathPart[]): boolean {
@@ -133,7 +134,11 @@ class RunView implements Run {
 }
 
 /** The run's, the call's and the actor's: a call that has settled is not aborted any more, and its run may be. */
-function signalOf({ signal }: RunState, { call, execution, own }: Actor): AbortSignal {
-  const closer = [execution?.signal ?? call?.signal, own?.signal].filter((one) => one !== undefined)
+function signalOf({ signal }: RunState, actor: Actor): AbortSignal {
+  const closer = closerSignals(actor)
   return closer.length > 0 ? AbortSignal.any([signal, ...closer]) : signal
+}
+
+function closerSignals({ call, execution, own }: Actor): AbortSignal[] {
+  return [execution?.signal ?? call?.signal, own?.signal].filter((one) => one !== undefined)
 }

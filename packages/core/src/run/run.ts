@@ -190,15 +190,16 @@ export class RunState {
 
   /** A hook or wrap, of a call or not, has thrown: if that is a question nobody inside it has asked, it asks it. */
   threw(thrown: unknown, by: Place, call?: CallEntry): void {
+    if (!(thrown instanceof Interrupt) || call?.isStoppedBy(thrown)) return
     // Another call's comes up here, too, because nothing starts any more that must not overtake that (A22, H14).
-    if (!(thrown instanceof Interrupt) || call?.asks(thrown) || this.calls.asks(thrown)) return
+    if (call?.asks(thrown) || this.calls.asks(thrown)) return
     if (call) call.asking = { interrupt: thrown, by }
     else if (this.asking?.interrupt !== thrown) this.asking = { interrupt: thrown, by }
   }
 
   /** A hook or wrap is done: what it was answered has served. */
   answered(by: Place, call?: CallEntry): void {
-    if (!this.questions.isEmpty) this.questions.done(addressOf(this, call, by))
+    if (!this.questions.isEmpty && !call?.dropped) this.questions.done(addressOf(this, call, by))
   }
 
   addUsage(usage: Usage | undefined): void {

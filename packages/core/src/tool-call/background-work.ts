@@ -13,15 +13,15 @@ import type { CallEntry } from './call-entry.ts'
 import { cutOff } from './call-results.ts'
 import { endSpans } from './call-spans.ts'
 import type { Result } from './call-state.ts'
-import { stood } from './known-calls.ts'
 import { hostOf } from './run-host.ts'
+import { stood } from './stood.ts'
 import { errorMessage, NO_ANSWER, textMessage } from './tool-message.ts'
 
 /** The innermost of `wrapToolCall`: it answers with where to ask for the result. */
 export async function* startWork(run: RunState, entry: CallEntry, tool: Tool, call: ToolCall): ToolFlow {
   await checkedInput(tool, call)
   entry.signal.throwIfAborted()
-  if (entry.provisional) await stood(run, entry)
+  if (entry.provisional) await stood(run, entry, { call: entry })
   run.cancel.halted.throwIfAborted()
   run.background.start(entry, call)
   const handle = { callId: entry.id, state: 'running' }

@@ -97,8 +97,12 @@ export class CallEntry implements Ticket {
   /** What its tool, or a wrap round it, asks. */
   asking: { readonly interrupt: Interrupt; readonly by?: Place } | undefined
   nested: Nested | undefined
+  /** The pause of its run that reached it while it waited for its commit: what comes of it is dropped, and it stays open. */
+  dropped: RunStop | undefined
   /** What it throws because the run inside it asks. */
   relayed: Interrupt | undefined
+  /** A stop that is not its own question. */
+  #met: RunStop | undefined
   readonly #made = performance.now()
   readonly #patience = new Patience()
 
@@ -189,9 +193,9 @@ export class CallEntry implements Ticket {
   }
 
   /** Whether a question is one that this call asks, or one that it makes. */
-  asks(interrupt: Interrupt): boolean {
-    if (this.asking?.interrupt === interrupt || this.relayed === interrupt) return true
-    return this.children.some((child) => child.asks(interrupt))
+  asks(question: RunStop): boolean {
+    if (this.asking?.interrupt === question || this.relayed === question) return true
+    return this.children.some((child) => child.asks(question))
   }
 
   /** It goes on under this id, and so does its result. */
@@ -222,6 +226,21 @@ export class CallEntry implements Ticket {
     if (this.tool?.cancelable === false) throw new NotCancelableError(this.id, this.tool.name)
     this.abort(new ToolCancelledError(this.id), grace)
     return this.cancelled
+  }
+
+  /**
+   * The commit or the call that it waits for has come to this stop. If it is the run's own (`isOfRun`), what comes of an early call is
+   * dropped from then on: had it started later, it would not have met the stop. What a committed call makes of the stop stands.
+   */
+  meet(stop: RunStop, isOfRun: boolean): void {
+    if (this.asks(stop)) return
+    this.#met = stop
+    if (isOfRun && this.provisional && this.course.isAtWork) this.dropped ??= stop
+  }
+
+  /** Whether what it throws, or a wrap round it, only passes on a stop that it has met. */
+  isStoppedBy(thrown: unknown): boolean {
+    return this.dropped !== undefined || (this.#met !== undefined && this.#met === thrown)
   }
 
   settle(end: End): void {

@@ -11,6 +11,8 @@ export class CallRecord {
   attempts: number
   /** Set just before the tool's function is entered: from then on the call may have happened. */
   effect: Effect | undefined
+  /** An execution that had entered it ended with a stop that is not its own question: it may have happened, though its call stays open. */
+  isCutOff = false
   /** What the last execution was given and gave: what a discarded `reversible` call is undone with. */
   done: { readonly input: unknown; readonly output: unknown } | undefined
   /** Both as they were before the execution that waits. */

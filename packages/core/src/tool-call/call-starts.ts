@@ -74,8 +74,12 @@ export class CallStarts {
     return entry
   }
 
-  /** One that a checkpoint holds, and that is to be made, is begun when it is asked for. */
+  /**
+   * One that a checkpoint holds, and that is to be made, is begun when it is asked for. If its result is there, what it had called by then
+   * and what never started is begun instead: nobody asks for that again.
+   */
   begun(entry: CallEntry, actor?: Actor): CallEntry {
+    if (entry.reused) for (const child of entry.children) if (child.record.attempts === 0) this.begun(child)
     if (!entry.course.isAsleep) return entry
     const { run, atWork } = this.#parts
     entry.parent = actor && entry.maker ? actor.context : run.context

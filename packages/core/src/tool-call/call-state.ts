@@ -67,15 +67,15 @@ export class Course {
 
 /** What becomes of a call that was made before its model call stood. */
 export class Fate {
-  /** Resolves when it is committed: at once if it was never provisional. */
-  readonly committed: Promise<void>
+  /** Resolves when it is committed or discarded: at once if it was never provisional. */
+  readonly decided: Promise<void>
   #committed: { readonly at: number; readonly modelEnded: number | undefined } | undefined
   #discarded: DiscardCause | undefined
   #kept: RunStop | undefined
   #resolve: () => void = () => undefined
 
   constructor(isProvisional: boolean) {
-    this.committed = new Promise((resolve) => {
+    this.decided = new Promise((resolve) => {
       this.#resolve = resolve
     })
     if (!isProvisional) this.commit()
@@ -109,8 +109,8 @@ export class Fate {
     return this.#committed?.modelEnded
   }
 
-  /** Resolves when it is committed; throws the signal's reason if that aborts before. */
-  async stood(signal: AbortSignal): Promise<void> {
+  /** Resolves when it is {@link decided}; throws the signal's reason if that aborts before. */
+  async decidedBefore(signal: AbortSignal): Promise<void> {
     let unfollow = () => {}
     const aborted = new Promise<never>((_, reject) => {
       const abort = () => reject(signal.reason)
@@ -118,7 +118,7 @@ export class Fate {
       if (signal.aborted) abort()
     })
     try {
-      await Promise.race([this.committed, aborted])
+      await Promise.race([this.decided, aborted])
     } finally {
       unfollow()
     }
@@ -136,6 +136,7 @@ export class Fate {
   discard(cause: DiscardCause): boolean {
     if (!this.isProvisional) return false
     this.#discarded = cause
+    this.#resolve()
     return true
   }
 

@@ -1,5 +1,6 @@
 /** What {@link Run.callTool} does: a call of the response that is coming, or one that a tool or wrap makes on the side. */
 
+import { RunStop } from '../errors.ts'
 import { unheard } from '../flow/unheard.ts'
 import { isRecord } from '../json.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
@@ -36,6 +37,15 @@ export class CalledTools {
 
   /** The result of the call, which is made at most once. Never throws: it rejects, and nobody need wait for it (K13). */
   call(written: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
+    const result = this.#resultOf(written, actor, options)
+    const { call } = actor
+    const { halted } = this.#parts.run.cancel
+    // Before whoever asks for it hears of it.
+    if (call) result.catch((error) => error instanceof RunStop && call.meet(error, error === halted.reason))
+    return result
+  }
+
+  #resultOf(written: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
     try {
       checkCall(written)
       const call = resolveAliases(this.#own(written), this.#parts.run.setup.tools)

@@ -44,11 +44,13 @@ export class CallsAtWork {
       entry.work = work
       const made = await Promise.race([work, entry.abandoned.then(() => abandon(entry))])
       if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
+      if (entry.dropped && !entry.cancelled) throw entry.dropped
       const { message, ...rest } = entry.cancelled ? cutOff(entry) : made
       const result = freeze({ ...message, callId: entry.id, name: entry.call.name })
       end = { message: result, ...rest }
       return result
-    } catch (error) {
+    } catch (thrown) {
+      const error = entry.dropped ?? thrown
       // It stays open, and so do those that must not overtake it: they start after the resume, too (A22, H14).
       if (error instanceof RunStop && !entry.signal.aborted) end = { stopped: error }
       // What waits for its slot must not start any more (A12).

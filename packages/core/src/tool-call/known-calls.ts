@@ -7,6 +7,7 @@ import { ToolDiscardedError, UnknownCallError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { CallsAtWork } from './calls-at-work.ts'
 import type { Ledger } from './ledger.ts'
+import { stood, type Waiting } from './stood.ts'
 
 interface Parts {
   readonly run: RunState
@@ -22,14 +23,14 @@ export class KnownCalls {
   }
 
   /** {@link Run.stood} */
-  async stood(callId: string): Promise<string> {
+  async stood(callId: string, waiting: Waiting): Promise<string> {
     const { ledger } = this.#parts
     const past = ledger.past(callId)
     if (past?.discarded) throw new ToolDiscardedError(past.call.id, past.discarded)
     if (past) return past.id
     const entry = ledger.get(callId)
     if (!entry) throw new UnknownCallError(callId)
-    await stood(this.#parts.run, entry)
+    await stood(this.#parts.run, entry, waiting)
     return entry.id
   }
 
@@ -58,9 +59,4 @@ export class KnownCalls {
     const { run, ledger } = this.#parts
     return run.background.get(callId) ?? ledger.get(callId)
   }
-}
-
-/** Resolves when a call is committed. Throws when it is aborted before that, or has not begun and its run stops: then a resume decides. */
-export async function stood({ cancel }: RunState, { fate, record, signal }: CallEntry): Promise<void> {
-  await fate.stood(record.entered ? signal : AbortSignal.any([signal, cancel.halted]))
 }

@@ -10,6 +10,7 @@ import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
 import { ToolTimeoutError, UnknownToolError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
+import { stood } from './stood.ts'
 import { textMessage } from './tool-message.ts'
 import { resultMessage } from './tool-output.ts'
 
@@ -23,11 +24,16 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     timeout: tool?.timeout,
     // What a call makes on the side is its own work: it has started.
     halted: entry.maker ? undefined : run.cancel.halted,
+    // It works inside the slot of its maker, so that no line holds it back.
+    stood: entry.maker && ((own) => stood(run, entry, { call: entry, signals: [own] })),
     attributes: () => run.annotations.of(call.id),
     answers: () => run.questions.answersAt(addressOf(run, entry)),
     // Only if the call is committed: the run that is not eager makes no other (H16).
     warn(message) {
-      void entry.fate.committed.then(() => run.events.warn({ code: 'effect-failed', message, source: 'core' }))
+      const { fate } = entry
+      void fate.decided.then(() => {
+        if (fate.isCommitted) run.events.warn({ code: 'effect-failed', message, source: 'core' })
+      })
     },
     save: run.saver.isOn ? () => run.saver.now() : undefined,
     known() {
@@ -39,7 +45,9 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
       else if (!(outcome.error instanceof AgentError)) entry.record.add(thrown(outcome.error, call.name))
     },
     threw(error) {
-      if (error instanceof Interrupt && !entry.asks(error)) entry.asking = { interrupt: error }
+      // What it does not ask itself is no reason to start it anew (L7).
+      if (entry.isStoppedBy(error)) entry.record.isCutOff = true
+      else if (error instanceof Interrupt && !entry.asks(error)) entry.asking = { interrupt: error }
     },
     viewOf: (actor) => viewOf(run, actor),
     resultOf: resultMessage,
