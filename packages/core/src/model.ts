@@ -29,6 +29,11 @@ export interface ModelRequest {
   readonly instructions: string
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDefinition[]
+  /**
+   * All names that calls of this run may have, with aliases and tools that this request does not tell of. For the reader of a
+   * wire that cuts names: no adapter sends it. Absent: the names of `tools`.
+   */
+  readonly toolNames?: ReadonlySet<string>
   readonly toolChoice: ToolChoice
   /**
    * What the final answer must be, if the agent has an `output` schema. It reaches models that say they take it

@@ -8,7 +8,7 @@ import type { Model, ModelRequest } from './model.ts'
 export interface Wire<Event, Item> {
   readonly provider: Model['provider']
   /** For one response. */
-  reader(request: Pick<ModelRequest, 'tools'>): ReadChunk<Event>
+  reader(request: Pick<ModelRequest, 'tools' | 'toolNames'>): ReadChunk<Event>
   /** What an error of the client's, or of the reader's, means. */
   readonly explain?: Explain
   /** These messages, neighbours in a history, as the next request has them. */

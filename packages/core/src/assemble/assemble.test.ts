@@ -281,6 +281,74 @@ test('white space and the same text again change nothing of a closed call (G6)',
   expect(calls[1]).toBe(calls[0])
 })
 
+const object = '{"x":1,"y":[2]}'
+
+test.each([
+  ['with other white space', '{ "x": 1, "y": [ 2 ] }'],
+  ['with its keys in another order', '{"y":[2],"x":1}'],
+  ['as a JSON string', JSON.stringify(object)],
+  ['as a JSON string, with other white space', JSON.stringify('{ "x": 1,\n"y": [2]}')],
+  ['as it was', object],
+  ['three times', `{ "x": 1, "y": [2] } ${JSON.stringify(object)}\n${object}`],
+  ['as an empty JSON string', '""'],
+])('arguments that come again, %s, are the same call, however they are cut (P21, G6, qC18)', async (_, again) => {
+  for (const deltas of [[object, again], [object + again], units(object + again), [object, ' ', ...units(again)]]) {
+    const { events, message } = await stream([...called(...deltas), ended()])
+    const calls = events.flatMap((event) => ('call' in event ? [event.call] : []))
+    expect(calls).toEqual(Array(2).fill({ type: 'tool-call', id: 'a', name: 'f', input: { x: 1, y: [2] } }))
+    expect(calls[1]).toBe(calls[0])
+    expect(message?.content).toEqual([calls[0]])
+  }
+})
+
+test('so are those that their seal says again, and a placeholder that comes again (P21, qC18)', async () => {
+  for (const text of ['{ "x": 1 }', JSON.stringify('{"x":1}'), '{"x":1}{"x": 1}']) {
+    const { events } = await stream([...called('{"x":1}'), sealed(0, text), ended()])
+    const calls = events.flatMap((event) => ('call' in event ? [event.call] : []))
+    expect(calls).toMatchObject([{ input: { x: 1 } }, { input: { x: 1 } }])
+    expect(calls[1]).toBe(calls[0])
+  }
+  for (const deltas of [
+    ['{}', '""'],
+    ['{}', '{}'],
+    ['{}', '"{}"', '{ }'],
+  ])
+    expect(await onlyCall([...called(...deltas), ended()])).toMatchObject({ input: {} })
+  // What was a JSON string at first (qC34) may come again as what is in it.
+  expect(await onlyCall([...called(JSON.stringify(object), object), ended()])).toMatchObject({ input: object })
+})
+
+test.each([
+  ['{"x":1}', '{"x":2}'],
+  ['{"x":1}', '{"x": 1}', '{"x":2}'],
+  ['{"x":1}', JSON.stringify('{"x":2}')],
+  ['{"x":1}', JSON.stringify(JSON.stringify('{"x":1}'))],
+  ['{"x":1}', '{"x":1'],
+  ['{"x":1}', '{}'],
+  ['{"x":1}', '{"x": 1}', 'junk'],
+  ['{"x":1}', '"junk"'],
+  ['[1]', '[2]'],
+  ['"{}"', '"{"'],
+])('arguments that are not the same again are invalid: %j %j (G7, qC18, qC31)', async (...deltas) => {
+  const call = await onlyCall([...called(...deltas), ended()])
+  expect(call).toMatchObject({
+    input: deltas.join(''),
+    inputError: expect.stringMatching(/^arguments are not valid JSON/),
+  })
+})
+
+test('whether the arguments are whole can be asked, whatever they are (P3)', async () => {
+  const whole = async (...deltas: readonly string[]) => {
+    let answer: boolean | undefined
+    await stream([...called(...deltas), (to) => (answer = to.isWhole(0)), ended()])
+    return answer
+  }
+  for (const text of ['{}', '{"x":1}', '{"x":1} ', '[1]', '"{}"', '{"x":1}junk']) expect(await whole(text)).toBe(true)
+  for (const text of ['', ' ', '{', '{"x":1', '"{}', '"\\"', '12', 'null']) expect(await whole(text)).toBe(false)
+  expect(await whole('{}', '{"x"')).toBe(false)
+  await stream([(to) => expect(to.isWhole(7)).toBe(false), ended()])
+})
+
 test('the text of a seal decides, unless it is empty (G6, qR4)', async () => {
   const { events, message } = await stream([...called('{"x":1}'), sealed(0, '{"x":2}'), ended()])
   expect(events.slice(2)).toMatchObject([
@@ -359,6 +427,58 @@ test('nothing of a call is shown before its name, and all of it with its name (G
     [],
     [],
   ])
+})
+
+test('nothing of a call is shown, and nothing is closed, as long as its name may grow (P2)', async () => {
+  const { perChunk } = await stream([
+    piece(0, { id: 'a', name: 'read', nameMayGrow: true }),
+    piece(0, { name: 'read', nameMayGrow: true, delta: '{"x":1}' }),
+    piece(0, { name: 'read_file' }),
+    piece(0, { name: 'other', nameMayGrow: true }),
+    piece(0, { name: 'other' }),
+    ended(),
+  ])
+  const call = { type: 'tool-call', id: 'a', name: 'read_file', input: { x: 1 } }
+  expect(perChunk).toEqual([
+    [],
+    [],
+    [
+      { type: 'tool-input-start', id: 'a', name: 'read_file' },
+      { type: 'tool-input-delta', id: 'a', delta: '{"x":1}' },
+      { type: 'tool-input-closed', call },
+    ],
+    [],
+    [],
+    [],
+    [{ type: 'tool-call', call }],
+  ])
+})
+
+test('a name that might have grown stands when its call is sealed, or the response has ended (P2)', async () => {
+  const open = piece(0, { id: 'a', name: 'read', nameMayGrow: true, delta: '{"x":1}' })
+  const call = { type: 'tool-call', id: 'a', name: 'read', input: { x: 1 } }
+  const shown = [
+    { type: 'tool-input-start', id: 'a', name: 'read' },
+    { type: 'tool-input-delta', id: 'a', delta: '{"x":1}' },
+    { type: 'tool-input-closed', call },
+    { type: 'tool-call', call },
+  ]
+  expect((await stream([open, sealed(0), ended()])).perChunk).toEqual([[], shown, [], []])
+  expect((await stream([open, ended()])).perChunk).toEqual([[], [], shown])
+  const cut = await stream([open, ended('length')])
+  expect(cut.events).toEqual([])
+  expect(cut.message?.content).toEqual([call])
+})
+
+test('a call that may stand for others by the beginning of its name does not by the whole of it (P2, qC37)', async () => {
+  const expand = () => [{ name: 'f', input: {} }]
+  const { events, message } = await stream([
+    piece(0, { id: 'a', name: 'parallel', nameMayGrow: true, expand }),
+    piece(0, { name: 'parallel_search', delta: '{"x":1}' }),
+    ended(),
+  ])
+  expect(typesOf(events)).toEqual(['tool-input-start', 'tool-input-delta', 'tool-input-closed', 'tool-call'])
+  expect(message?.content).toEqual([{ type: 'tool-call', id: 'a', name: 'parallel_search', input: { x: 1 } }])
 })
 
 test('what went on after the brace before the name came is not closed by the name (G8)', async () => {
@@ -546,12 +666,13 @@ test('a text is parsed once, and once more if it went on after it had closed (G1
     units(text.slice(0, -1)),
     [' '],
     ['{}', ...units(text)],
+    [...units(text), ...units(` ${text}`)],
   ]) {
     parse.mockClear()
     await stream([...called(...deltas), sealed(0), sealed(0), ended()])
     counts.push(parse.mock.calls.length)
   }
-  expect(counts).toEqual([1, 1, 2, 1, 0, 1])
+  expect(counts).toEqual([1, 1, 2, 1, 0, 1, 2])
 })
 
 test('of duplicate keys the last wins, and __proto__ is a key like others (G14)', async () => {
@@ -710,26 +831,45 @@ const someArguments = fc.oneof(
   { weight: 2, arbitrary: someObject.map((value) => `{}${JSON.stringify(value)}`) },
   { weight: 1, arbitrary: someObject.map((value) => `${JSON.stringify(value)}\n`) },
   { weight: 1, arbitrary: someObject.map((value) => `${JSON.stringify(value)}</s`) },
+  { weight: 1, arbitrary: someObject.map((value) => `${JSON.stringify(value)}${JSON.stringify(value, null, 2)}`) },
+  {
+    weight: 1,
+    arbitrary: someObject.map((value) => [value, JSON.stringify(value)].map((one) => JSON.stringify(one)).join('')),
+  },
   { weight: 1, arbitrary: someObject.map((value) => JSON.stringify(value).slice(0, -1)) },
 )
 const someCall = fc.record({
   id: fc.constantFrom(undefined, '', 'a', 'b', 'call_1'),
-  name: fc.constantFrom('f', 'g', ''),
+  name: fc.constantFrom('f', 'get', 'get_all', ''),
   text: someArguments,
   cuts: fc.array(fc.nat(), { maxLength: 6 }),
+  nameCuts: fc.array(fc.nat(), { maxLength: 2 }),
 })
+
+/** The beginning of a call, its name as it grows: the last piece says that it is whole. */
+function begun(label: Label, id: string | undefined, name: string, cuts: readonly number[]): Chunk[] {
+  const starts = slices(name, cuts).map((_, i, all) => all.slice(0, i + 1).join(''))
+  return [
+    piece(label, { id }),
+    ...starts.slice(0, -1).map((start) => piece(label, { name: start, nameMayGrow: true })),
+    piece(label, { name }),
+  ]
+}
 
 test('for every chunking of every call list the calls of events and message are the same objects (G1)', async () => {
   const calls = fc.array(someCall, { minLength: 1, maxLength: 5 })
   const evidence = fc.constantFrom('end', 'seal', 'text')
   await fc.assert(
     fc.asyncProperty(calls, evidence, fc.infiniteStream(fc.nat()), async (calls, evidence, choices) => {
-      const begun = calls.map(({ id, name }, label) => piece(label, { id, name }))
-      const lanes = calls.map(({ text, cuts }, label) => slices(text, cuts).map((delta) => piece(label, { delta })))
+      const lanes = calls.map(({ id, name, nameCuts, text, cuts }, label) => [
+        ...begun(label, id, name, nameCuts),
+        ...slices(text, cuts).map((delta) => piece(label, { delta })),
+      ])
       // The text of a seal is what the deltas came to, so it changes nothing.
       const seals = calls.map(({ text }, label) => sealed(label, evidence === 'text' ? text : undefined))
       const { events, message } = await stream([
-        ...begun,
+        // In call order at first.
+        ...lanes.flatMap((lane) => lane.splice(0, 1)),
         ...interleaved(lanes, choices),
         ...(evidence === 'end' ? [] : seals),
         ended(),
@@ -761,8 +901,12 @@ test('events and message do not depend on where chunks and deltas are cut (G2)',
         parts.flatMap((part, label) => {
           const deltas = slices(part.text, cut ? part.cuts : [])
           if ('say' in part) return deltas.map((delta) => part.say(delta))
-          const { id, name } = part
-          return [piece(label, { id, name }), ...deltas.map((delta) => piece(label, { delta })), sealed(label)]
+          const { id, name, nameCuts } = part
+          return [
+            ...begun(label, id, name, cut ? nameCuts : []),
+            ...deltas.map((delta) => piece(label, { delta })),
+            sealed(label),
+          ]
         })
       const whole = await stream([...inPieces(false), ended()])
       const cut = await stream(grouped([...inPieces(true), ended()], perChunk))

@@ -62,7 +62,8 @@ export interface Assembler {
   reasoning(delta: string, options?: PartOptions): void
   /**
    * Something about the call with this label: its id, its name, a piece of its arguments. Absent, null and empty fields say
-   * nothing; the first id and the first name that are not empty stand. The call begins with the first mention of its label.
+   * nothing; the first id that is not empty stands, and so does the first such name that may not grow. The call begins with the
+   * first mention of its label.
    */
   call(label: Label, piece: CallPiece): void
   /**
@@ -70,6 +71,8 @@ export interface Assembler {
    * arguments, where the wire repeats them: unless it is empty, it decides.
    */
   seal(label: Label, text?: string): void
+  /** Whether all arguments of this call have come by now: what follows can only be the same again, or another call's. */
+  isWhole(label: Label): boolean
   /** Token counts; a later figure replaces an earlier one. */
   usage(usage: Usage): void
   response(info: ResponseInfo): void
@@ -88,14 +91,20 @@ export interface PartOptions {
 
 export interface CallPiece {
   readonly id?: string | null | undefined
+  /** The whole name, as far as it has come. */
   readonly name?: string | null | undefined
+  /**
+   * This name may yet become a longer one. Nothing of the call is shown, and nothing can start, before a name is given that may
+   * not, or the call or its response has ended.
+   */
+  readonly nameMayGrow?: boolean
   readonly delta?: string | null | undefined
   readonly metadata?: ProviderMetadata
   /** The provider runs this call itself, and this is its result; `null` as long as there is none (G16). */
   readonly providerResult?: unknown
   /**
    * This call may stand for others: it is not shown before its seal, when it is asked, with the parsed input, which ones. With
-   * none it is an ordinary call. To be given before the name, or with it (qC37).
+   * none it is an ordinary call. To be given with the name (qC37).
    */
   readonly expand?: ((input: unknown) => readonly NestedCall[] | undefined) | undefined
 }

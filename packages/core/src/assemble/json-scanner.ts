@@ -15,9 +15,9 @@ const CLOSE_BRACE = 0x7d
 
 /** Nothing but white space so far. */
 const BLANK = 0
-/** Inside the root object or array. */
+/** Inside the root object, array or string. */
 const INSIDE = 1
-/** After the root object or array. */
+/** After the root object, array or string. */
 const CLOSED = 2
 /** Nothing that follows can matter: a root of any other kind, text after the root, too deep. */
 const DONE = 3
@@ -40,11 +40,11 @@ export class JsonScanner {
   #offset = 0
   #inString = false
   #escaped = false
-  #rootIsObject = false
+  /** The character it begins with. */
+  #root = 0
   #begin = 0
-  #closedAt: number | undefined
+  #end: number | undefined
   #empty = false
-  #dirty = false
   #tooDeep = false
   #mismatched = false
 
@@ -66,12 +66,17 @@ export class JsonScanner {
 
   /** The root object or array has closed, bracket by bracket, and only white space followed, so far. */
   get complete(): boolean {
-    return this.#phase === CLOSED && !this.#mismatched
+    return this.#phase === CLOSED && !this.#mismatched && this.#root !== QUOTE
   }
 
   /** The offset behind the brace that closed the root object. Roots of other kinds never close. */
   get closedAt(): number | undefined {
-    return this.#closedAt
+    return this.#root === OPEN_BRACE ? this.#end : undefined
+  }
+
+  /** The offset behind the root object, array or string. */
+  get end(): number | undefined {
+    return this.#end
   }
 
   /** The root object is, or is so far, `{}`. */
@@ -81,7 +86,7 @@ export class JsonScanner {
 
   /** Something other than white space came after the root object closed. */
   get dirty(): boolean {
-    return this.#dirty
+    return this.closedAt !== undefined && this.#phase === DONE
   }
 
   /** More levels than allowed; the scan has stopped there. */
@@ -105,6 +110,7 @@ export class JsonScanner {
     else if (char === QUOTE) {
       this.#inString = false
       if (this.#closers.length === 1) this.#members?.enclosed(at + 1)
+      else if (this.#closers.length === 0) this.#close(at)
     }
   }
 
@@ -126,16 +132,17 @@ export class JsonScanner {
   #outside(char: number, at: number): void {
     const placeholder = this.#phase === CLOSED && this.#empty && char === OPEN_BRACE
     if (this.#phase === CLOSED && !placeholder) {
-      this.#dirty = this.#rootIsObject
       this.#phase = DONE
       return
     }
     if (placeholder) this.#begin = at
-    this.#closedAt = undefined
-    this.#rootIsObject = this.#empty = char === OPEN_BRACE
-    this.#phase = this.#rootIsObject || char === OPEN_BRACKET ? INSIDE : DONE
-    this.#members = this.#rootIsObject && this.#onMember ? new JsonMembers(this.#onMember) : undefined
-    if (this.#phase === INSIDE) this.#enter(char)
+    this.#end = undefined
+    this.#root = char
+    this.#empty = char === OPEN_BRACE
+    this.#inString = char === QUOTE
+    this.#phase = this.#empty || this.#inString || char === OPEN_BRACKET ? INSIDE : DONE
+    this.#members = this.#empty && this.#onMember ? new JsonMembers(this.#onMember) : undefined
+    if (this.#phase === INSIDE && !this.#inString) this.#enter(char)
   }
 
   #enter(char: number): void {
@@ -149,8 +156,11 @@ export class JsonScanner {
     if (char !== CLOSE_BRACE) this.#empty = false
     if (this.#closers.pop() !== char) this.#mismatched = true
     if (this.#closers.length === 1 && !this.#mismatched) this.#members?.enclosed(at + 1)
-    if (this.#closers.length > 0) return
+    if (this.#closers.length === 0) this.#close(at)
+  }
+
+  #close(at: number): void {
     this.#phase = CLOSED
-    if (this.#rootIsObject) this.#closedAt = at + 1
+    this.#end = at + 1
   }
 }

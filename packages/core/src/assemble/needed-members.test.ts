@@ -123,6 +123,27 @@ test('a call whose arguments came before its name, or were sent again from the s
   expect(resent.call?.input).toEqual({ p: 'a', q: 2 })
 })
 
+test.each(['', ' ', '{', '{}', '{} {'])(
+  'a call whose name stood only after %j of its arguments is ready as any other (P2, H31)',
+  async (before) => {
+    const after = before.endsWith('{') ? '"p":1,' : '{"p":1,'
+    const { events } = await streamed(
+      ['p'],
+      [
+        piece({ id: 'a', name: 'f', nameMayGrow: true, delta: before }),
+        piece({ name: 'f', delta: after }),
+        piece({ delta: '"q":2}' }),
+      ],
+    )
+    expect(readyOf(events)).toEqual([{ type: 'tool-input-ready', id: 'a', name: 'f', input: { p: 1 } }])
+    const grown = await streamed(
+      ['p'],
+      [piece({ name: 'f', nameMayGrow: true, delta: before }), piece({ name: 'f2', delta: after })],
+    )
+    expect(readyOf(grown.events)).toEqual([])
+  },
+)
+
 test('a call that the provider runs, or that may stand for others, is not ready (G16, H5)', async () => {
   const provided = await streamed(
     ['p'],

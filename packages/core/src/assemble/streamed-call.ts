@@ -21,6 +21,7 @@ export class StreamedCall {
   #ownId = ''
   #id: string | undefined
   #name = ''
+  #nameStands = false
   #started = false
   #stated = false
   #sealed = false
@@ -35,13 +36,16 @@ export class StreamedCall {
     this.#input = new ToolInput(context.limits)
   }
 
-  add({ id, name, delta, metadata, providerResult, expand }: CallPiece): void {
-    if (!this.#started) this.#expand ??= expand
+  add({ id, name, nameMayGrow, delta, metadata, providerResult, expand }: CallPiece): void {
     if (metadata) this.#metadata = mergeMetadata(this.#metadata, metadata)
     if (providerResult !== undefined) this.#providerResult = providerResult
     if (metadata || providerResult !== undefined) this.#call = undefined
     if (id) this.#ownId ||= id
-    if (name && !this.#name) this.#named(name)
+    if (name && !this.#nameStands) {
+      this.#name = name
+      this.#expand = expand
+      if (!nameMayGrow || this.#stated) this.#named()
+    }
     if (delta && !this.#stated) this.#write(delta)
   }
 
@@ -50,12 +54,19 @@ export class StreamedCall {
     if (this.#stated) return
     this.#stated = true
     if (text) this.#input.replace(text)
-    if (this.#name) this.#seal()
+    if (this.#name) this.#over()
   }
 
   /** The response has ended so that its calls may run: nothing more will come, a name included. */
   end(): void {
-    if (!this.#sealed) this.#seal()
+    if (this.#sealed) return
+    this.#stated = true
+    this.#over()
+  }
+
+  /** All of its arguments have come: what follows can only be the same again. */
+  get isWhole(): boolean {
+    return this.#input.isWhole
   }
 
   /** The call as it stands, or those it stood for: the same objects as long as nothing changes. */
@@ -63,11 +74,16 @@ export class StreamedCall {
     return this.#nested ?? [this.#as(this.#input.value())]
   }
 
-  #named(name: string): void {
-    this.#name = name
+  #over(): void {
+    if (this.#name && !this.#nameStands) this.#named()
+    else this.#seal()
+  }
+
+  #named(): void {
+    this.#nameStands = true
     if (!this.#expand) {
       // Of a name that comes late the call is shown at once as far as it is: what it closed with, not what it needed (G8).
-      const needs = this.#context.needsOf(name)
+      const needs = this.#context.needsOf(this.#name)
       if (needs) this.#input.need(needs)
       this.#start()
       // Once closed and then gone on with is not closed.

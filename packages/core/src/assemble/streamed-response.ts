@@ -43,6 +43,10 @@ export class StreamedResponse implements Assembler {
     this.#call(label).seal(text)
   }
 
+  isWhole(label: Label): boolean {
+    return this.#calls.get(label)?.isWhole ?? false
+  }
+
   usage(usage: Usage): void {
     if (Object.keys(usage).length > 0) this.#usage = { ...this.#usage, ...usage }
   }

@@ -5,6 +5,7 @@ import type { InputLimits } from '../model.ts'
 import { Fragments } from './fragments.ts'
 import { JsonScanner } from './json-scanner.ts'
 import { NeededMembers } from './needed-members.ts'
+import { meansSame, repeats } from './repeated-input.ts'
 import { Resends } from './resends.ts'
 
 /** What the text means; of an unusable one the text itself, and why. */
@@ -33,11 +34,13 @@ export class ToolInput {
     this.#scanner = new JsonScanner(limits.depth)
   }
 
-  /** Looks for these members of the root object from now on, if nothing has come yet. */
+  /** Looks for these members of the root object, if nothing of it has come yet. */
   need(members: readonly string[]): void {
-    if (this.#length > 0) return
+    if (!this.#scanner.blank && !this.#scanner.empty) return
+    const text = this.#text.join()
     this.#needs = members
     this.#scanner = this.#scanning()
+    this.#scan(text)
   }
 
   /** The needed members as soon as they are complete: given once. */
@@ -62,11 +65,18 @@ export class ToolInput {
     return this.#text.rest()
   }
 
-  /** Puts `text` in the place of what came, unless it is the same. */
+  /** Puts `text` in the place of what came, unless it means the same. */
   replace(text: string): void {
     if (!this.#tooLong && text === this.#counting()) return
+    const came = this.isWhole ? this.value() : undefined
     this.#clear()
     this.#append(text)
+    if (came && meansSame(came.input, this.value().input)) this.#value = came
+  }
+
+  /** An object, an array or a string has closed. */
+  get isWhole(): boolean {
+    return this.#scanner.end !== undefined
   }
 
   /** Changes when a root object closes. */
@@ -104,12 +114,16 @@ export class ToolInput {
     if (delta === '') return ''
     this.#value = undefined
     this.#length += delta.length
-    this.#needed?.add(delta)
-    this.#scanner.feed(delta)
+    this.#scan(delta)
     if (!this.#tooLong) return this.#text.add(delta)
     // Not kept, since the limit is one of memory, and not shown either.
     this.#text = new Fragments()
     return ''
+  }
+
+  #scan(delta: string): void {
+    this.#needed?.add(delta)
+    this.#scanner.feed(delta)
   }
 
   #clear(): void {
@@ -129,6 +143,15 @@ export class ToolInput {
     return this.#length > this.#limits.characters
   }
 
+  /** What came once, if all that came after it is the same again (qC18). */
+  #once(): InputValue | undefined {
+    const { begin, end } = this.#scanner
+    const rest = end === undefined ? '' : this.#text.join().slice(end)
+    if (rest.trim() === '') return undefined
+    const once = this.closed() ?? parse(this.#text.join().slice(begin, end))
+    return once.inputError === undefined && repeats(once.input, rest, this.#limits.depth) ? once : undefined
+  }
+
   #parse(): InputValue {
     if (this.#tooLong)
       return { input: '', inputError: `arguments are longer than ${this.#limits.characters} characters` }
@@ -138,7 +161,7 @@ export class ToolInput {
     if (this.#scanner.tooDeep) {
       return { input: text, inputError: `arguments are nested deeper than ${this.#limits.depth} levels` }
     }
-    return parse(text)
+    return this.#once() ?? parse(text)
   }
 
   #counting(): string {

@@ -10,6 +10,11 @@ export function findTool(tools: readonly Tool[], name: string): Tool | undefined
   return tools.find((tool) => tool.name === name || tool.aliases?.names?.includes(name))
 }
 
+/** The names and aliases of all of them. */
+export function namesOf(tools: readonly Tool[]): ReadonlySet<string> {
+  return new Set(tools.flatMap(({ name, aliases }) => [name, ...(aliases?.names ?? [])]))
+}
+
 /**
  * The call by its tool's own name, with the tool's own top-level keys: a key that is present wins over its aliases, and of
  * several aliases the one declared first. A call that needs no change, or whose tool there is not, is given back itself.

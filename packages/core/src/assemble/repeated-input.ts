@@ -1,0 +1,34 @@
+/** Arguments that come again in another form: with other white space, or as a JSON string of what came before (qC18). */
+
+import { unwrapJson } from '../execution/unwrap-json.ts'
+import { sameInput } from '../tool-call/canonical.ts'
+import { JsonScanner } from './json-scanner.ts'
+
+/** Whether two inputs are the same, or one is the other as a JSON string. */
+export function meansSame(a: unknown, b: unknown): boolean {
+  return sameInput(unwrapJson(a, WHOLE), unwrapJson(b, WHOLE))
+}
+
+/** The path of the input itself. */
+const WHOLE = [[]]
+
+/** Whether `text` holds nothing but this input again, once or more. It looks no deeper than `maxDepth` levels. */
+export function repeats(input: unknown, text: string, maxDepth: number): boolean {
+  for (let rest = text; rest.trim() !== ''; ) {
+    const scanner = new JsonScanner(maxDepth)
+    scanner.feed(rest)
+    if (scanner.end === undefined || !isKnown(rest.slice(scanner.begin, scanner.end), input)) return false
+    rest = rest.slice(scanner.end)
+  }
+  return true
+}
+
+/** Whether the JSON text says of the input what is known of it, or nothing: an empty piece may be encoded as well. */
+function isKnown(text: string, input: unknown): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return value === '' || meansSame(value, input)
+  } catch {
+    return false
+  }
+}
