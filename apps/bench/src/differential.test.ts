@@ -25,17 +25,24 @@ interface Ran {
   readonly discarded: number
 }
 
+interface Play {
+  /** Of the tools there are. */
+  readonly names?: readonly string[]
+  /** What the model answers after the quirk. */
+  readonly next?: readonly ScriptResponse[]
+}
+
 const done: ScriptResponse = respond(say('Done.'))
 
 async function run(
   quirk: Quirk,
   effect: Effect,
   middleware: readonly Middleware[],
-  next: readonly ScriptResponse[] = [done, done],
+  { names = toolNames(quirk), next = [done, done] }: Play = {},
 ): Promise<Ran> {
   const mock = mockModels({ script: [quirkResponse(quirk, { slice: { bytes: 7 } }), ...next] })
   const executions: string[] = []
-  const tools = toolNames(quirk).map((name) =>
+  const tools = names.map((name) =>
     tool({
       name,
       description: name,
@@ -131,9 +138,27 @@ test.each(restarts)('on $wire the retry after a second response makes each call 
   vi.useFakeTimers()
   for (const effect of EFFECTS) {
     for (const middleware of [[retryModel()], [retryModel(), eagerTools()]]) {
-      const running = run(quirk, effect, middleware, [respond(call('f', { x: 1 })), done])
+      const running = run(quirk, effect, middleware, { next: [respond(call('f', { x: 1 })), done] })
       await vi.runAllTimersAsync()
       expect(await running).toMatchObject({ error: undefined, executions: ['f {"x":1}'], discarded: 0 })
     }
   }
 })
+
+const named = quirks.filter(({ id }) => ['C9', 'C18', 'C47', 'C48'].includes(id))
+
+test.each(named)(
+  'of $wire $id, $title, exactly the calls that are meant are made, eager or not (P2, P3, P21)',
+  async (quirk) => {
+    const { tools, expected } = quirk.declared ?? { tools: [], expected: quirk.expected }
+    const names = tools.length > 0 ? tools.map(({ name }) => name) : toolNames(quirk)
+    const meant = (expected.calls ?? []).map(({ name, input }) => `${name} ${JSON.stringify(input)}`)
+    for (const effect of EFFECTS) {
+      for (const middleware of [[], [eagerTools()]]) {
+        const { executions, messages } = await run(quirk, effect, middleware, { names })
+        expect(executions).toEqual(meant)
+        expect(messages?.filter(({ role }) => role === 'tool')).toHaveLength(meant.length)
+      }
+    }
+  },
+)

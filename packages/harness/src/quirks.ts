@@ -3,6 +3,7 @@
 import { anthropicQuirks } from './quirks/anthropic.ts'
 import { chatQuirks } from './quirks/chat.ts'
 import { chatGatewayQuirks } from './quirks/chat-gateways.ts'
+import { chatNameQuirks } from './quirks/chat-names.ts'
 import { chatTextQuirks } from './quirks/chat-text.ts'
 import { errorQuirks } from './quirks/errors.ts'
 import type { Quirk } from './quirks/quirk.ts'
@@ -22,6 +23,7 @@ export const quirks: readonly Quirk[] = [
   ...chatQuirks,
   ...chatTextQuirks,
   ...chatGatewayQuirks,
+  ...chatNameQuirks,
   ...anthropicQuirks,
   ...responsesQuirks,
   ...responsesHostQuirks,

@@ -30,14 +30,26 @@ export const helperLosses: readonly Loss[] = [
   { id: 'C2', wire: 'openai-chat', throws: NO_INDEX },
   { id: 'C3', wire: 'openai-chat', throws: NO_INDEX },
   { id: 'C5', wire: 'openai-chat', throws: "Cannot read properties of undefined (reading 'id')" },
-  // The arguments are {}{"x":1}, [object Object], and {"q{"q":"a{"q":"a"}.
+  { id: 'C9', wire: 'openai-chat', title: 'the full name comes again', throws: NO_INDEX },
+  // The arguments are {}{"x":1}, [object Object], {"q{"q":"a{"q":"a"}, {"x":1}{ "x": 1 }, and {}"".
   { id: 'C13', wire: 'openai-chat', throws: 'after JSON at position 2' },
   { id: 'C15', wire: 'openai-chat', throws: NO_INDEX },
   { id: 'C16', wire: 'openai-chat', throws: '[object Object]' },
   { id: 'C17', wire: 'openai-chat', throws: 'in JSON at position 5' },
+  { id: 'C18', wire: 'openai-chat', throws: 'after JSON at position' },
   { id: 'C26', wire: 'openai-chat', gives: { text: '[object Object][object Object][object Object]lo' } },
   { id: 'C28', wire: 'openai-chat', gives: { calls: [] } },
   { id: 'C44', wire: 'openai-chat', throws: 'missing `type`' },
+  { id: 'C47', wire: 'openai-chat', title: 'a name comes in two pieces, without an index', throws: NO_INDEX },
+  {
+    id: 'C47',
+    wire: 'openai-chat',
+    title: 'a name comes in two pieces, a placeholder',
+    throws: 'after JSON at position 2',
+  },
+  // The last piece of the name is all of it.
+  { id: 'C47', wire: 'openai-chat', gives: { calls: [{ name: '_file' }] } },
+  { id: 'C48', wire: 'openai-chat', throws: 'after JSON at position 7' },
   { id: 'G1', wire: 'openai-chat', throws: NO_INDEX },
   // Arguments that stay empty are no JSON to it.
   { id: 'G5', wire: 'openai-chat', throws: 'Unexpected end of JSON input' },

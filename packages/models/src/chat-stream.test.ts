@@ -101,7 +101,9 @@ test('without ids another name begins a call where arguments have come, and only
     ['call_1', 'f', { x: 1 }],
     ['call_2', 'g', { y: 2 }],
   ])
-  expect(await callsOf({ index: 0, n: 'get_' }, { index: 0, n: 'weather', a: '{}' })).toEqual([['call_1', 'get_', {}]])
+  expect(await callsOf({ index: 0, n: 'get_' }, { index: 0, n: 'weather', a: '{}' })).toEqual([
+    ['call_1', 'get_weather', {}],
+  ])
 })
 
 test('an id and a name in every piece are said once (qC6, qC9)', async () => {

@@ -1,8 +1,8 @@
 /** What is answered, as OpenAI's Chat Completions and the many hosts compatible with them stream it. */
 
-import type { Assembler, FinishReason, PartOptions, ReadChunk, ToolDefinition, Usage } from '@meanwhile/core'
+import type { Assembler, FinishReason, ModelRequest, PartOptions, ReadChunk, Usage } from '@meanwhile/core'
 import { allowsCalls } from '@meanwhile/core'
-import { type CallDelta, callLabels } from './chat-calls.ts'
+import { type CallDelta, ChatCalls } from './chat-calls.ts'
 import { secondResponses } from './chat-restart.ts'
 import { ClientCallError } from './client-call-error.ts'
 import { defined } from './defined.ts'
@@ -10,6 +10,7 @@ import { isRecord } from './is-record.ts'
 import { parallelCalls } from './parallel-calls.ts'
 import { ReasoningDetails } from './reasoning-details.ts'
 import { RestartedError } from './single-response.ts'
+import { ToolNames } from './tool-names.ts'
 
 /** What is read of a chunk. Hosts leave out, set to null and add what they like, so nothing is taken for granted. */
 export interface ChatChunk {
@@ -45,9 +46,9 @@ interface ChatUsage {
 }
 
 /** No call of this wire is sealed by itself: the end of the stream after an allowed finish reason seals them all. */
-export function chatReader(provider: string, tools: readonly ToolDefinition[]): ReadChunk<ChatChunk> {
-  const labelOf = callLabels()
-  const expand = parallelCalls(tools)
+export function chatReader(provider: string, request: Pick<ModelRequest, 'tools' | 'toolNames'>): ReadChunk<ChatChunk> {
+  const calls = new ChatCalls(new ToolNames(request))
+  const expand = parallelCalls(request.tools)
   const details = new ReasoningDetails()
   const isSecond = secondResponses()
   let refused = false
@@ -105,11 +106,12 @@ export function chatReader(provider: string, tools: readonly ToolDefinition[]): 
     const text = piece.function?.arguments
     // An object where its text belongs (qC16).
     const delta = typeof text === 'object' && text !== null ? JSON.stringify(text) : text
-    const name = piece.function?.name
+    const { label, name, nameMayGrow } = calls.of(piece, delta, to)
     const { extra_content } = piece
-    to.call(labelOf(piece), {
+    to.call(label, {
       id: piece.id,
       name,
+      nameMayGrow,
       delta,
       expand: expand(name),
       ...(extra_content !== undefined && { metadata: { [provider]: { extra_content } } }),

@@ -14,7 +14,7 @@ export function chatWire({
 } = {}): Wire<OpenAI.ChatCompletionChunk, OpenAI.ChatCompletionMessageParam> {
   return {
     provider,
-    reader: ({ tools }) => readSafely(chatReader(provider, tools)),
+    reader: (request) => readSafely(chatReader(provider, request)),
     explain,
     items: (messages) => chatMessages(messages, provider),
   }

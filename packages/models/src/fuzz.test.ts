@@ -4,14 +4,14 @@ import { mockModels, type RawResponse, rawResponse } from '@meanwhile/harness'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { requestTo } from '../test/ask.ts'
-import { beginningOf, endingStreams, mutate, mutations, streams } from '../test/mutations.ts'
+import { beginningOf, endingStreams, mutate, mutations, type Stream, streams, withCutNames } from '../test/mutations.ts'
 import { wires } from '../test/wires.ts'
 
 /** How many, and from which seed: FUZZ_RUNS=100000 FUZZ_SEED=7 npx vitest run packages/models/src/fuzz.test.ts */
 const numRuns = Number(process.env.FUZZ_RUNS ?? 500)
 const seed = Number(process.env.FUZZ_SEED ?? 1)
 
-const tools = ['f', 'g', 'weather'].map((name) => ({ name, description: name, inputSchema: {} }))
+const toolsOf = (names: readonly string[]) => names.map((name) => ({ name, description: name, inputSchema: {} }))
 
 let served: RawResponse = rawResponse([])
 const { fetch } = mockModels({ script: () => served })
@@ -22,7 +22,7 @@ interface Read {
   readonly events: readonly ModelEvent[]
 }
 
-async function read(response: RawResponse): Promise<Read> {
+async function read(response: RawResponse, tools = toolsOf(['f', 'g', 'weather'])): Promise<Read> {
   const wire = wires.find(({ name }) => name === response.wire)
   if (!wire) throw new Error(`no adapter for ${response.wire}`)
   served = response
@@ -118,6 +118,27 @@ test('a second response that begins in a stream fails it, with what had come of 
       const { error } = await of(beginningOf(stream, 'another'), ...frames.slice(beginning + 1))
       expect(error).toMatchObject({ code: 'stream_restarted', retryable: true })
       expect(error).toHaveProperty('partial', first.error.partial)
+    }),
+    { numRuns, seed },
+  )
+})
+
+const called = streams.filter((stream) => withCutNames(stream, 0).names.length > 0)
+
+test('names of calls that come in pieces change nothing, whatever other tools there are (P2, G2)', async () => {
+  const cases = fc.record({
+    stream: fc.constantFrom(...called),
+    at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+    random: fc.nat(),
+  })
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ stream, at, random }) => {
+      const { whole, cut, names } = withCutNames(stream, at)
+      const tools = toolsOf(names)
+      const bytes = (of: Stream) => rawResponse([{ bytes: mutate(of, []) }], { wire: stream.wire })
+      expect(essence(await read({ ...bytes(cut), slice: { random, most: 200 } }, tools))).toEqual(
+        essence(await read(bytes(whole), tools)),
+      )
     }),
     { numRuns, seed },
   )

@@ -90,7 +90,7 @@ export function openai(options: OpenAIOptions): Model {
   function streamChat(request: ModelRequest): Flow<ModelEvent, AssistantMessage> {
     return answer(request, {
       open: (options) => client.chat.completions.create(chatRequest(model, provider, request), options),
-      read: chatReader(provider, request.tools),
+      read: chatReader(provider, request),
       isSilent: isSilentChunk,
       idleTimeout,
     })

@@ -36,15 +36,15 @@ export function requestTo(model: Model, request: Partial<ModelRequest> = {}): Mo
   }
 }
 
-/** What comes of these events of a wire. */
-export function read(wire: TestWire, events: readonly object[]): Promise<Asked> {
+/** What comes of these events of a wire, for this request. */
+export function read(wire: TestWire, events: readonly object[], request: Partial<ModelRequest> = {}): Promise<Asked> {
   const script = [
     recordedResponse(
       wire.name,
       events.map((event) => JSON.stringify(event)),
     ),
   ]
-  return ask(wire.model(mockModels({ script }).fetch))
+  return ask(wire.model(mockModels({ script }).fetch), request)
 }
 
 /** The error that comes of these events. */

@@ -107,3 +107,51 @@ function withBytes(bytes: Uint8Array<ArrayBuffer>, change: Mutation): Uint8Array
   if (change.type === 'insert') return Uint8Array.from([...bytes.slice(0, at), change.byte, ...bytes.slice(at)])
   return bytes
 }
+
+/** The names of tools in the catalogue are too short to cut. */
+const LONGER: Readonly<Record<string, string>> = { f: 'find_all', g: 'get_one' }
+
+export interface Named {
+  readonly whole: Stream
+  /** With each name in two pieces where it comes first. */
+  readonly cut: Stream
+  /** The names of the calls, and what the first pieces are. */
+  readonly names: readonly string[]
+}
+
+/** A stream of Chat Completions whose calls have names that can be cut; `at` says where, as parts of their length. */
+export function withCutNames({ frames, ...stream }: Stream, at: number): Named {
+  const names = new Set<string>()
+  const inPieces = (piece: ChatPiece): ChatPiece[] => {
+    const { name } = piece.function ?? {}
+    // One that comes again is no beginning.
+    if (!name || name.length < 2 || names.has(name)) return [piece]
+    const head = name.slice(0, 1 + Math.floor(at * (name.length - 1)))
+    names.add(name).add(head)
+    const { arguments: _, ...rest } = { ...piece.function }
+    return [
+      { ...piece, function: { ...rest, name: head } },
+      { ...piece, function: { ...piece.function, name: name.slice(head.length) } },
+    ]
+  }
+  const whole = frames.map((frame) => withPieces(frame, (piece) => [renamed(piece)]))
+  const cut = whole.map((frame) => withPieces(frame, inPieces))
+  return { whole: { ...stream, frames: whole }, cut: { ...stream, frames: cut }, names: [...names] }
+}
+
+interface ChatPiece {
+  readonly function?: { readonly name?: string | null; readonly arguments?: unknown } | null
+}
+
+function renamed(piece: ChatPiece): ChatPiece {
+  const name = piece.function?.name
+  return name ? { ...piece, function: { ...piece.function, name: LONGER[name] ?? name } } : piece
+}
+
+function withPieces(frame: string, change: (piece: ChatPiece) => ChatPiece[]): string {
+  const [, json] = /^data: (\{.*"tool_calls":\[\{.*)\n\n$/.exec(frame) ?? []
+  if (json === undefined) return frame
+  const chunk: { choices: { delta: { tool_calls: ChatPiece[] } }[] } = JSON.parse(json)
+  for (const { delta } of chunk.choices) delta.tool_calls = delta.tool_calls?.flatMap(change)
+  return `data: ${JSON.stringify(chunk)}\n\n`
+}

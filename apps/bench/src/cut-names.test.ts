@@ -1,0 +1,88 @@
+import { createAgent, type Effect, type Tool, tool } from '@meanwhile/core'
+import { respond, say } from '@meanwhile/core/testing'
+import { createToolExecutor, eagerTools } from '@meanwhile/eager-tools'
+import { mockModels } from '@meanwhile/harness'
+import { type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'
+import { chatWire, openai } from '@meanwhile/models/openai'
+import OpenAI from 'openai'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+
+// Names in pieces, with everything that a name alone sets off: warm-ups, and starts on the members that a tool needs.
+
+const client = (fetch: typeof globalThis.fetch) => new OpenAI({ apiKey: 'none', fetch, maxRetries: 0, logLevel: 'off' })
+
+/** `read` and `read_file`, which say what happens to them. */
+function toolsThat(happened: string[], effect: Effect, needs = false): [Tool, Tool] {
+  const toolOf = (name: string): Tool => {
+    const common = {
+      name,
+      description: name,
+      input: z.object({ path: z.string(), more: z.number().optional() }),
+      effect,
+      execute: ({ path }: { readonly path: string }) => void happened.push(`${name} ${path}`),
+      ...(effect === 'reversible' && { compensate: () => undefined }),
+      ...(effect === 'read' && { warm: () => void happened.push(`${name} is warm`) }),
+    }
+    return (needs ? tool({ ...common, needs: ['path'] }) : tool(common)) as Tool
+  }
+  return [toolOf('read'), toolOf('read_file')]
+}
+
+const cut = quirks.filter(({ id }) => id === 'C47')
+
+test.each(cut)(
+  'a name that grows warms up and starts no tool that it begins with: $title (P2, H31, H33)',
+  async (quirk) => {
+    for (const needs of [false, true]) {
+      const happened: string[] = []
+      const tools = toolsThat(happened, 'read', needs)
+      const { fetch } = mockModels({ script: [quirkResponse(quirk, { slice: 'event' }), respond(say('Done.'))] })
+      const model = openai({ client: client(fetch), model: 'm', api: 'chat' })
+      await createAgent({ model, tools, middleware: [eagerTools()] }).run('Go.')
+      expect(happened).toEqual(['read_file is warm', 'read_file a.txt'])
+    }
+  },
+)
+
+test.each(cut)('so it is in a loop of one’s own, whatever the tools do: $title (P2, H37)', async (quirk) => {
+  for (const effect of ['read', 'idempotent', 'reversible', 'external'] as const)
+    expect(await inOwnLoop(quirk, effect)).toEqual(['read_file a.txt'])
+})
+
+async function inOwnLoop(quirk: Quirk, effect: Effect): Promise<string[]> {
+  const happened: string[] = []
+  const tools = toolsThat(happened, effect)
+  const { fetch } = mockModels({ script: [quirkResponse(quirk, { slice: 'event' })] })
+  const executor = createToolExecutor({ tools, wire: chatWire() })
+  const request = { model: 'm', messages: [{ role: 'user' as const, content: 'Go.' }], stream: true as const }
+  for await (const chunk of await client(fetch).chat.completions.create(request)) executor.push(chunk)
+  await executor.finish()
+  return happened.filter((what) => !what.endsWith('warm'))
+}
+
+test('a tool that a middleware hides, and one by its alias, are names that a name may grow to (P2, M9, N48)', async () => {
+  for (const [name, aliases] of [
+    ['read_file', {}],
+    ['open', { aliases: { names: ['read_file'] } }],
+  ] as const) {
+    const happened: string[] = []
+    const [read, file] = toolsThat(happened, 'read')
+    const [quirk] = cut
+    const { fetch } = mockModels({ script: quirk ? [quirkResponse(quirk), respond(say('Done.'))] : [] })
+    const model = openai({ client: client(fetch), model: 'm', api: 'chat' })
+    const agent = createAgent({
+      model,
+      tools: [read, { ...file, name, ...aliases }],
+      middleware: [
+        {
+          name: 'hiding',
+          wrapModel: (request, next) => next({ ...request, tools: request.tools.filter((one) => one.name === 'read') }),
+        },
+        eagerTools(),
+      ],
+    })
+    await agent.run('Go.')
+    expect(happened).toEqual(['read_file is warm', 'read_file a.txt'])
+  }
+})

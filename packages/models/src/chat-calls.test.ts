@@ -1,0 +1,279 @@
+import type { ModelEvent, ToolCall } from '@meanwhile/core'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { read } from '../test/ask.ts'
+import { chat, chatChunk } from '../test/wires.ts'
+
+type Place = { readonly index?: number; readonly id?: string }
+type Piece = Place & { readonly n?: string; readonly a?: string | undefined }
+
+const toolsOf = (names: readonly string[]) => names.map((name) => ({ name, description: name, inputSchema: {} }))
+
+function pieces(...list: Piece[]): object[] {
+  return list.map(({ index, id, n, a }) =>
+    chatChunk({ tool_calls: [{ index, id, function: { name: n, arguments: a } }] }),
+  )
+}
+
+/** Each piece in a chunk of its own, for a request with these tools. */
+async function streamed(tools: readonly string[], ...list: Piece[]) {
+  return read(chat, [...pieces(...list), chatChunk({}, 'tool_calls')], { tools: toolsOf(tools) })
+}
+
+async function callsOf(tools: readonly string[], ...list: Piece[]): Promise<[string, unknown][]> {
+  const { message } = await streamed(tools, ...list)
+  return message.content
+    .filter((part): part is ToolCall => part.type === 'tool-call')
+    .map(({ name, input, inputError }) => [name, inputError === undefined ? input : 'invalid'])
+}
+
+const typesOf = (events: readonly ModelEvent[]) => events.map(({ type }) => type)
+
+const x = '{"x":1}'
+const cut = [
+  ['two pieces', ['read', '_file']],
+  ['pieces of which none is the name of a tool', ['re', 'ad_', 'fi', 'le']],
+  ['pieces, the first of them twice', ['read', 'read', '_file']],
+  ['two pieces, and all of it again', ['read', '_file', 'read_file']],
+  ['pieces that are each all of it so far', ['re', 'read', 'read_fi', 'read_file']],
+] as const
+const labels: readonly (readonly [string, Place, Place])[] = [
+  ['an index', { index: 0, id: 'a' }, { index: 0 }],
+  ['an index and an id', { index: 0, id: 'a' }, { index: 0, id: 'a' }],
+  ['an index and no id', { index: 0 }, { index: 0 }],
+  ['an id', { id: 'a' }, { id: 'a' }],
+  ['an id in the first piece alone', { id: 'a' }, {}],
+  ['neither index nor id', {}, {}],
+]
+const ways = cut.flatMap(([how, names]) => labels.map(([label, first, later]) => ({ how, names, label, first, later })))
+
+test.for(ways)(
+  'a name comes in $how, with $label (P2, qC47)',
+  async ({ names: [begun = '', ...more], first, later }) => {
+    for (const a of [undefined, '', ' ', '{}']) {
+      const named = [{ ...first, n: begun, ...(a !== undefined && { a }) }, ...more.map((n) => ({ ...later, n }))]
+      const tools = ['read', 'read_file', 'write']
+      expect(await callsOf(tools, ...named, { ...later, a: '{"x":' }, { ...later, a: '1}' })).toEqual([
+        ['read_file', { x: 1 }],
+      ])
+      // Two calls of one tool, if nothing tells them apart (qG1).
+      if (a === '{}' && Object.keys(later).length === 0) continue
+      // The last piece of the name has the first of the arguments.
+      const joined = [...named.slice(0, -1), { ...named.at(-1), a: '{"x":' }, { ...later, a: '1}' }]
+      expect(await callsOf(tools, ...joined)).toEqual([['read_file', { x: 1 }]])
+    }
+  },
+)
+
+test('a name that comes again is not a longer one (P2, qC9)', async () => {
+  for (const tools of [[], ['read'], ['read', 'readread']]) {
+    const again = [
+      { index: 0, n: 'read' },
+      { index: 0, n: 'read' },
+      { index: 0, n: 'read', a: x },
+    ]
+    expect(await callsOf(tools, ...again)).toEqual([['read', { x: 1 }]])
+  }
+})
+
+test('the name of a tool stays what it is if it becomes none with what follows (P2)', async () => {
+  expect(await callsOf(['read', 'write'], { index: 0, n: 'read' }, { index: 0, n: '_file', a: x })).toEqual([
+    ['read', { x: 1 }],
+  ])
+  // Of no tool, neither runs.
+  expect(await callsOf(['write'], { index: 0, n: 'read' }, { index: 0, n: '_file', a: x })).toEqual([
+    ['read_file', { x: 1 }],
+  ])
+})
+
+test('a name is whole when its arguments have begun (P2)', async () => {
+  const tools = ['read', 'read_file']
+  const late = await callsOf(tools, { index: 0, id: 'a', n: 'read', a: '{"x"' }, { index: 0, n: '_file', a: ':1}' })
+  expect(late).toEqual([['read', { x: 1 }]])
+})
+
+test('a name that comes after the arguments may come in pieces as well (P2, G8)', async () => {
+  const tools = ['read', 'read_file']
+  expect(
+    await callsOf(tools, { index: 0, id: 'a', n: '', a: x }, { index: 0, n: 'read' }, { index: 0, n: '_file' }),
+  ).toEqual([['read_file', { x: 1 }]])
+})
+
+test('nothing of a call is shown as long as its name may be the beginning of another tool’s (P2)', async () => {
+  const named = { index: 0, id: 'a', n: 'read', a: '' }
+  const rest = [
+    { index: 0, a: '{"x":' },
+    { index: 0, a: '1}' },
+  ]
+  const shown = async (tools: readonly string[], ...list: Piece[]) => {
+    const seen: string[][] = []
+    const chunks = pieces(...list)
+    for (let count = 1; count <= chunks.length; count++) {
+      // As far as it goes: what is not told of a stream that is cut off is not known yet.
+      const { events } = await read(chat, [...chunks.slice(0, count), chatChunk({}, 'length')], {
+        tools: toolsOf(tools),
+      })
+      seen.push(typesOf(events))
+    }
+    return seen
+  }
+  const start = 'tool-input-start'
+  const delta = 'tool-input-delta'
+  expect(await shown(['read', 'read_file'], named, ...rest)).toEqual([
+    [],
+    [start, delta],
+    [start, delta, delta, 'tool-input-closed'],
+  ])
+  expect((await shown(['read', 'write'], named, ...rest))[0]).toEqual([start])
+  // It may be an alias.
+  expect((await shown(['write'], named, ...rest))[0]).toEqual([])
+})
+
+test('a call without arguments whose name might have grown is shown at the end of its response (P2)', async () => {
+  const { events } = await streamed(['read', 'read_file'], { index: 0, id: 'a', n: 'read', a: '{}' })
+  expect(typesOf(events)).toEqual(['tool-input-start', 'tool-input-delta', 'tool-call'])
+})
+
+test('names that this request does not tell of count as well: of tools that are hidden, and aliases (P2, M9)', async () => {
+  const events = [
+    ...pieces({ index: 0, id: 'a', n: 'read' }, { index: 0, n: '_file' }, { index: 0, a: x }),
+    chatChunk({}, 'tool_calls'),
+  ]
+  const { message } = await read(chat, events, { tools: toolsOf(['read']), toolNames: new Set(['read', 'read_file']) })
+  expect(message.content).toMatchObject([{ name: 'read_file' }])
+})
+
+const both: [string, unknown][] = [
+  ['f', { x: 1 }],
+  ['g', { y: 2 }],
+]
+
+test.for(labels.filter(([, { id }]) => id === 'a'))(
+  'with %s, another name after complete arguments is another call (P3, qC48)',
+  async ([, first, later]) => {
+    for (const tools of [[], ['f', 'g'], ['f', 'f_more', 'g']]) {
+      for (const [one, ...more] of [[x], ['{"x":', '1}'], ['{"x":1}', ' \n'], ['{}', x]]) {
+        const { message } = await streamed(
+          tools,
+          { ...first, n: 'f', a: one },
+          ...more.map((a) => ({ ...later, a })),
+          { ...first, n: 'g', a: '{"y":' },
+          { ...later, a: '2}' },
+        )
+        expect(message.content).toMatchObject([
+          { id: 'a', name: 'f', input: { x: 1 } },
+          { id: 'a_1', name: 'g', input: { y: 2 } },
+        ])
+      }
+    }
+  },
+)
+
+test('so it is after arguments that were none, or a JSON string (P3, qC34)', async () => {
+  const second = { index: 0, id: 'a', n: 'g', a: '{"y":2}' }
+  expect(await callsOf(['f', 'g'], { index: 0, id: 'a', n: 'f', a: '{}' }, second)).toEqual([['f', {}], both[1]])
+  expect(await callsOf(['f', 'g'], { index: 0, id: 'a', n: 'f', a: '' }, second)).toEqual([['f', {}], both[1]])
+  const encoded = { index: 0, id: 'a', n: 'f', a: JSON.stringify(x) }
+  expect(await callsOf(['f', 'g'], encoded, second)).toEqual([['f', x], both[1]])
+})
+
+test('another name in the middle of the arguments is no call of its own (P3, G9)', async () => {
+  const calls = await callsOf(
+    ['f', 'g'],
+    { index: 0, id: 'a', n: 'f', a: '{"x":' },
+    { index: 0, id: 'a', n: 'g', a: '1}' },
+  )
+  expect(calls).toEqual([['f', { x: 1 }]])
+})
+
+test('without index and id a name begins a call if it is another, or if the latest call is whole (P3, qG1)', async () => {
+  expect(await callsOf(['f', 'g'], { n: 'f', a: x }, { n: 'g', a: '{"y":2}' })).toEqual(both)
+  expect(await callsOf(['f', 'g'], { n: 'f', a: x }, { n: 'f', a: x })).toEqual([both[0], both[0]])
+  expect(await callsOf(['f', 'g'], { n: 'f', a: '{"x":' }, { n: 'f', a: '1}' })).toEqual([both[0]])
+  expect(await callsOf(['f', 'g'], { id: 'a', n: 'f', a: '{"x":' }, { n: 'g', a: '{"y":2}' })).toEqual([
+    ['f', 'invalid'],
+    both[1],
+  ])
+})
+
+const TOOLS = ['li', 'list', 'read', 'read_file', 'read_files', 'search']
+
+const someInput = fc
+  .dictionary(fc.constantFrom('a', 'b'), fc.jsonValue({ maxDepth: 1 }), { minKeys: 1 })
+  // JSON has no -0.
+  .map((input): unknown => JSON.parse(JSON.stringify(input)))
+const someCall = fc.record({
+  name: fc.constantFrom(...TOOLS, 'unknown'),
+  input: someInput,
+  cuts: fc.array(fc.nat(), { maxLength: 4 }),
+  nameCuts: fc.array(fc.nat(), { maxLength: 3 }),
+  /** What the first piece of the name has for arguments. */
+  before: fc.constantFrom(undefined, '', ' '),
+  /** The name comes with the arguments as well. */
+  named: fc.boolean(),
+  /** The arguments come again. */
+  again: fc.constantFrom<(text: string) => readonly string[]>(
+    () => [],
+    (text) => [text],
+    (text) => [JSON.stringify(JSON.parse(text), null, 1)],
+    (text) => [JSON.stringify(text)],
+    (text) => text.split(''),
+  ),
+})
+
+function cutAt(text: string, cuts: readonly number[]): string[] {
+  const places = [...new Set(cuts.map((cut) => cut % text.length))].filter((at) => at > 0).sort((a, b) => a - b)
+  return [0, ...places].map((from, i) => text.slice(from, places[i]))
+}
+
+/** What tells the calls apart: what the first piece of a call has, and its others. */
+const manners: readonly ((index: number) => readonly [Place, Place])[] = [
+  (index) => [{ index, id: `c${index}` }, { index }],
+  (index) => [{ index }, { index }],
+  (index) => [{ id: `c${index}` }, { id: `c${index}` }],
+  (index) => [{ id: `c${index}` }, {}],
+  // Only their names and ends tell them apart.
+  () => [{}, {}],
+  () => [{ index: 0 }, { index: 0 }],
+  () => [
+    { index: 0, id: 'c' },
+    { index: 0, id: 'c' },
+  ],
+  () => [{ id: 'c' }, { id: 'c' }],
+]
+
+/** Without calls of which nothing tells that they are others than those before them: not a name that is another one from its first piece on. */
+function toldApart<Call extends { readonly name: string }>(calls: readonly Call[]): Call[] {
+  let last = 'none'
+  return calls.filter(({ name }) => {
+    const isOther = !name.startsWith(last)
+    if (isOther) last = name
+    return isOther
+  })
+}
+
+test('however names and arguments are cut and sent again, the calls are those that were meant (P2, P3, P21, G9)', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(someCall, { minLength: 1, maxLength: 4 }),
+      fc.nat(manners.length - 1),
+      async (some, how) => {
+        const calls = how < 4 ? some : toldApart(some)
+        const list = calls.flatMap(({ name, input, cuts, nameCuts, before, named, again }, index): Piece[] => {
+          const [first, later] = manners[how]?.(index) ?? [{}, {}]
+          const text = JSON.stringify(input)
+          const [start, ...rest] = cutAt(name, nameCuts)
+          return [
+            { ...first, n: start ?? '', a: before },
+            ...rest.map((n) => ({ ...later, n })),
+            ...cutAt(text, cuts).map((a) => ({ ...later, ...(named && { n: name }), a })),
+            // Without index and ids that would be another call of the tool (qG1).
+            ...again(text).map((a) => ({ ...later, ...(named && how !== 4 && { n: name }), a })),
+          ]
+        })
+        expect(await callsOf(TOOLS, ...list)).toEqual(calls.map(({ name, input }) => [name, input]))
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
