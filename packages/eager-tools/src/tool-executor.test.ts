@@ -11,6 +11,7 @@ import {
   RunAbortedError,
   type Tool,
   type ToolCall,
+  textOf,
   tool,
 } from '@meanwhile/core'
 import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
@@ -343,6 +344,37 @@ test('push and retry after finish or abort throw; a second finish gives the same
   expect(() => aborted.retry()).toThrow(ended)
   expect(aborted.finish()).toBe(aborted.finish())
   await expect(aborted.finish()).rejects.toBeInstanceOf(RunAbortedError)
+})
+
+test('a time limit and abort end tools that never wait, however early they start (P9)', async () => {
+  vi.useRealTimers()
+  let closed = 0
+  const pouring = (timeout: number) =>
+    tool({
+      name: 'pour',
+      description: 'Never waits.',
+      input: z.object({}),
+      effect: 'read',
+      timeout,
+      async *execute() {
+        const begin = performance.now()
+        try {
+          while (performance.now() - begin < 2_000) yield { message: 'on' }
+          return 'escaped'
+        } finally {
+          closed++
+        }
+      },
+    }) as Tool
+  const limited = createToolExecutor({ tools: [pouring(30)] })
+  for (const event of told('p', 'pour', {})) limited.push(event)
+  const { toolMessages } = await limited.finish()
+  expect(toolMessages.map(textOf)).toEqual(['pour was cut off after its limit of 30 ms; its effect may have happened'])
+  const aborted = createToolExecutor({ tools: [pouring(10_000)] })
+  for (const event of told('p', 'pour', {})) aborted.push(event)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  await aborted.abort()
+  expect(closed).toBe(2)
 })
 
 /** Ways to give an executor up, with the one signal it was made with. */

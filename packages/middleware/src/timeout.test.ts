@@ -321,6 +321,37 @@ test('the limit of the run holds over all its steps and ends what is at work (N1
   expect((await ran(scripted(respond(wait(500), say('Hello.'))), { run: 501 })).result?.text).toBe('Hello.')
 })
 
+/** Yields without ever waiting; a test that could not end it would hang. */
+async function* pour<Event, Result>(event: Event, result: Result): AsyncGenerator<Event, Result, undefined> {
+  const begin = performance.now()
+  while (performance.now() - begin < 2_000) yield event
+  return result
+}
+
+test('its limits end tools, models and runs that never wait (P9)', async () => {
+  vi.useRealTimers()
+  const pouring = tool({
+    name: 'pour',
+    description: 'Never waits.',
+    input: z.object({}),
+    execute: () => pour({ message: 'on' }, 'escaped'),
+  }) as Tool
+  const said = { role: 'assistant', content: [{ type: 'text', text: 'escaped' }], finishReason: 'stop' } as const
+  const model: Model = { provider: 'own', id: 'own', stream: () => pour({ type: 'text-delta', delta: 'on' }, said) }
+  const calls = () => scripted(respond(call('pour')), hello)
+  const end = async (model: Model, limits: TimeoutOptions) => {
+    const { events, error } = await collect(
+      createAgent({ model, tools: [pouring], middleware: [timeout(limits)] }).stream('Hi'),
+    )
+    return error ?? read(events)
+  }
+  expect(await end(calls(), { tool: 30 })).toEqual([
+    'pour was cut off after its limit of 30 ms; its effect may have happened',
+  ])
+  expect(await end(calls(), { run: 30 })).toEqual(new TimeoutError('run', 30))
+  expect(await end(model, { model: 30 })).toEqual(new TimeoutError('model', 30))
+})
+
 test('what is not limited is not wrapped (N10)', () => {
   const none = Number.POSITIVE_INFINITY
   const wraps = (options?: TimeoutOptions) => Object.keys(timeout(options)).filter((key) => key.startsWith('wrap'))

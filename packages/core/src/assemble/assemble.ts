@@ -1,6 +1,7 @@
 /** From a provider's chunks to events and one message: the only accumulator in the house. */
 
 import type { Flow } from '../flow/flow.ts'
+import { turnIfDue } from '../flow/turn.ts'
 import type { AssistantMessage, FinishReason, ProviderMetadata, ResponseInfo, Usage } from '../message.ts'
 import type { ModelEvent, ModelRequest } from '../model.ts'
 import { ModelError, type ModelErrorData } from '../model-errors.ts'
@@ -23,7 +24,12 @@ export async function* assemble<Chunk>(
   try {
     for await (const chunk of chunks) {
       read(chunk, response)
-      for (let event = response.next(); event; event = response.next()) yield event
+      let event = response.next()
+      // Nobody else sees that time passes, if no chunk makes an event.
+      const turn = event ? undefined : turnIfDue()
+      if (turn) await turn
+      if (turn) request.signal?.throwIfAborted()
+      for (; event; event = response.next()) yield event
     }
   } catch (thrown) {
     // What the chunk said before it failed.

@@ -2,6 +2,7 @@
 
 import type { Flow } from '../flow/flow.ts'
 import { timer } from '../flow/grace.ts'
+import { turnIfDue } from '../flow/turn.ts'
 import { isRecord } from '../json.ts'
 import type { Progress } from '../tool.ts'
 import { ToolTimeoutError } from '../tool-errors.ts'
@@ -38,8 +39,11 @@ export class TimeLimit {
     let closed = false
     try {
       for (;;) {
-        // It was over while somebody held the last report.
+        const turn = turnIfDue()
+        if (turn) await turn
+        // It was over, or is aborted, while somebody held the last report.
         if (this.#error) throw this.#error
+        this.#options.signal.throwIfAborted()
         const step = await this.#wait(given.next())
         if (step.done) {
           closed = true

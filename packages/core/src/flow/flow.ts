@@ -1,3 +1,5 @@
+import { turnIfDue } from './turn.ts'
+
 /** A flow does one piece of work: it yields events while it works and returns the outcome. */
 export type Flow<Event, Result> = AsyncGenerator<Event, Result, undefined>
 
@@ -32,17 +34,14 @@ export async function close(flow: Flow<unknown, unknown>): Promise<void> {
   await flow.return(undefined)
 }
 
-/** The outcome of a flow; its events are dropped. */
-export async function settle<Result>(flow: Flow<unknown, Result>): Promise<Result> {
-  for (;;) {
-    const step = await flow.next()
-    if (step.done) return step.value
-  }
+/** The outcome of a flow; its events are dropped. One that never waits does not keep the event loop. */
+export function settle<Result>(flow: Flow<unknown, Result>): Promise<Result> {
+  return drive(flow, () => undefined)
 }
 
 /**
  * The outcome of a flow, each event handed to `take`, and waited for if that takes its time. If it throws, the flow is closed,
- * and so comes to its `finally` blocks.
+ * and so comes to its `finally` blocks. A flow that never waits does not keep the event loop.
  */
 export async function drive<Event, Result>(
   flow: Flow<Event, Result>,
@@ -52,8 +51,8 @@ export async function drive<Event, Result>(
     const step = await flow.next()
     if (step.done) return step.value
     try {
-      const taken = take(step.value)
-      if (taken) await taken
+      const waits = take(step.value) ?? turnIfDue()
+      if (waits) await waits
     } catch (error) {
       await close(flow)
       throw error

@@ -1,10 +1,11 @@
 /** A stream that ends when a signal aborts, even if whoever makes it does not heed that. */
 
 import { byHand, close, type Flow, finished } from '../flow/flow.ts'
+import { turnIfDue } from '../flow/turn.ts'
 
 /**
  * The same stream, its events changed one by one. Once the signal aborts it is closed and throws the signal's reason: at once if
- * it is waited for, else when it is asked for more. It is asked for one event at a time.
+ * it is waited for, else when it is asked for more. It is asked for one event at a time. One that never waits does not keep the event loop.
  */
 export function heeding<In, Out, Result>(
   stream: Flow<In, Result>,
@@ -61,16 +62,18 @@ export function heeding<In, Out, Result>(
     reject(error)
   }
 
+  const ask = (): Promise<Step> => {
+    if (over) return finished()
+    if (signal.aborted) return leaveWith(signal.reason)
+    return new Promise((resolve, reject) => {
+      asked = { resolve, reject }
+      stream.next().then(came, failed)
+    })
+  }
+
   signal.addEventListener('abort', abort)
   return byHand({
-    next() {
-      if (over) return finished()
-      if (signal.aborted) return leaveWith(signal.reason)
-      return new Promise((resolve, reject) => {
-        asked = { resolve, reject }
-        stream.next().then(came, failed)
-      })
-    },
+    next: () => turnIfDue()?.then(ask) ?? ask(),
     async return(value) {
       await leave()
       return { done: true, value: await value }

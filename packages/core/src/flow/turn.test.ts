@@ -1,0 +1,273 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { assemble } from '../assemble/assemble.ts'
+import {
+  createAgent,
+  type Middleware,
+  type Model,
+  type ModelEvent,
+  map,
+  type Progress,
+  runTool,
+  settle,
+  type Tool,
+  textOf,
+  tool,
+} from '../index.ts'
+import { call, respond, say, scriptedModel } from '../testing.ts'
+
+/** A run that keeps the event loop could not be ended by a test either: work comes to an end of its own, so many ms or events later. */
+const ESCAPES = 2_000
+const MOST = 3_000_000
+
+let closed = 0
+beforeEach(() => {
+  closed = 0
+})
+afterEach(() => {
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
+
+/** Yields without ever waiting. */
+async function* pour<Event, Result>(event: Event, result: Result): AsyncGenerator<Event, Result, undefined> {
+  const begin = performance.now()
+  try {
+    for (let n = 0; n < MOST && performance.now() - begin < ESCAPES; n++) {
+      yield event
+    }
+    return result
+  } finally {
+    closed++
+  }
+}
+
+function pouring(more: Omit<Partial<Tool>, 'needs'> = {}): Tool {
+  return tool({
+    name: 'pour',
+    description: 'Never waits',
+    input: z.object({}),
+    execute: () => pour<Progress, unknown>({ message: 'on' }, 'escaped'),
+    ...more,
+  }) as Tool
+}
+
+const said = { role: 'assistant', content: [{ type: 'text', text: 'escaped' }], finishReason: 'stop' } as const
+const delta: ModelEvent = { type: 'text-delta', delta: 'on' }
+const pouringModel: Model = { provider: 'own', id: 'own-1', stream: () => pour(delta, said) }
+
+function asking(...ids: string[]): Model {
+  return scriptedModel([respond(...ids.map((id) => call('pour', {}, { id }))), respond(say('Done'))])
+}
+
+/** Does it in so many milliseconds, if the event loop comes to it. */
+function after(ms: number, act: () => void): void {
+  setTimeout(act, ms)
+}
+
+/** How often the event loop turned meanwhile. */
+async function turnsDuring(work: Promise<unknown>): Promise<number> {
+  let turns = 0
+  let over = false
+  const turn = () => {
+    turns++
+    if (!over) setImmediate(turn)
+  }
+  setImmediate(turn)
+  await work.catch(() => undefined)
+  over = true
+  return turns
+}
+
+test('a time limit ends a generator tool that never waits, and the event loop turns meanwhile (P9)', async () => {
+  const run = createAgent({ model: asking('a'), tools: [pouring({ timeout: 60 })] }).stream('Go')
+  expect(await turnsDuring(run.result)).toBeGreaterThan(0)
+  const { messages, text } = await run.result
+  expect(messages.map(textOf)).toContain('pour was cut off after its limit of 60 ms; its effect may have happened')
+  expect(text).toBe('Done')
+  expect(closed).toBe(1)
+})
+
+test('an abort of the run, a cancel now and cancelTool end one (P9)', async () => {
+  const agent = () => createAgent({ model: asking('a'), tools: [pouring()] })
+  const controller = new AbortController()
+  after(20, () => controller.abort())
+  await expect(agent().run('Go', { signal: controller.signal })).rejects.toMatchObject({ name: 'AbortError' })
+  expect(closed).toBe(1)
+
+  const stopped = agent().stream('Go')
+  after(20, () => void stopped.cancel())
+  expect(await stopped.result).toMatchObject({ status: 'cancelled' })
+  expect(closed).toBe(2)
+
+  const goesOn = agent().stream('Go')
+  after(20, () => goesOn.cancelTool('a'))
+  const { messages, text } = await goesOn.result
+  expect(messages.map(textOf)).toContain(
+    'The call was cancelled while it was at work: it was cut off, and its effect may have happened.',
+  )
+  expect(text).toBe('Done')
+  expect(closed).toBe(3)
+})
+
+test('alone, a time limit, a signal and a cancel end one (P9)', async () => {
+  await expect(runTool(pouring(), {}, { timeout: 20 })).rejects.toMatchObject({ name: 'ToolTimeoutError' })
+  await expect(runTool(pouring(), {}, { signal: AbortSignal.timeout(20) })).rejects.toMatchObject({
+    name: 'TimeoutError',
+  })
+  const run = runTool(pouring(), {})
+  after(20, () => run.cancel())
+  await expect(run).rejects.toMatchObject({ name: 'ToolCancelledError' })
+  expect(closed).toBe(3)
+})
+
+test('a time limit ends the work of a background call that never waits (P9)', async () => {
+  const tools = [pouring({ timeout: 20, background: true })]
+  const { messages } = await createAgent({
+    model: scriptedModel([respond(call('pour')), respond(say('So')), respond(say('Done'))]),
+    tools,
+  }).run('Go')
+  expect(messages.map(textOf).join()).toContain('pour was cut off after its limit of 20 ms')
+  expect(closed).toBe(1)
+})
+
+test('several that never wait go on side by side, and each has its time limit (P9)', async () => {
+  const counts = new Map<string, number>()
+  const counting = pouring({
+    timeout: 80,
+    execute: (_, { callId }) =>
+      map(pour<Progress, unknown>({ message: 'on' }, 'escaped'), (event) => {
+        counts.set(callId, (counts.get(callId) ?? 0) + 1)
+        return event
+      }),
+  })
+  const { messages } = await createAgent({ model: asking('a', 'b', 'c'), tools: [counting] }).run('Go')
+  expect(messages.map(textOf).filter((text) => text.startsWith('pour was cut off'))).toHaveLength(3)
+  expect([...counts.keys()]).toEqual(['a', 'b', 'c'])
+  expect(Math.min(...counts.values())).toBeGreaterThan(100)
+  expect(closed).toBe(3)
+})
+
+test('an abort ends a model that yields without waiting, in a step and on the side (P9)', async () => {
+  const controller = new AbortController()
+  const run = createAgent({ model: pouringModel }).stream('Go', { signal: controller.signal })
+  after(60, () => controller.abort())
+  expect(await turnsDuring(run.result)).toBeGreaterThan(0)
+  await expect(run.result).rejects.toMatchObject({ name: 'AbortError' })
+  expect(closed).toBe(1)
+
+  const messages = [{ role: 'user', content: 'And?' }] as const
+  const onSide: Middleware = {
+    name: 'on-side',
+    async beforeModel(_, run) {
+      await run.callModel({ messages, model: pouringModel, signal: AbortSignal.timeout(20) }).catch(() => undefined)
+    },
+  }
+  const { text } = await createAgent({ model: scriptedModel([respond(say('Done'))]), middleware: [onSide] }).run('Go')
+  expect(text).toBe('Done')
+  expect(closed).toBe(2)
+})
+
+test('an abort ends a model whose chunks say nothing and never wait (P9)', async () => {
+  const model: Model = {
+    provider: 'own',
+    id: 'own-1',
+    stream: (request) => assemble(request, pour({}, undefined), () => undefined),
+  }
+  const run = createAgent({ model }).run('Go', { signal: AbortSignal.timeout(20) })
+  await expect(run).rejects.toMatchObject({ name: 'AbortError' })
+  await vi.waitFor(() => expect(closed).toBe(1))
+})
+
+/** Reads a flow to its end and lets nothing of it up. */
+async function* swallowed<Result>(
+  flow: AsyncGenerator<unknown, Result, undefined>,
+): AsyncGenerator<never, Result, undefined> {
+  for (;;) {
+    const step = await flow.next()
+    if (step.done) return step.value
+  }
+}
+
+const custom = { type: 'custom', name: 'on', data: 0 } as const
+
+test.for<readonly [string, Model, Middleware]>([
+  [
+    'a wrapModel that lets nothing up',
+    pouringModel,
+    { name: 'w', wrapModel: (request, next) => swallowed(next(request)) },
+  ],
+  [
+    'a wrapToolCall that lets nothing up',
+    asking('a'),
+    { name: 'w', wrapToolCall: (one, next) => swallowed(next(one)) },
+  ],
+  ['a wrapModel that pours itself', pouringModel, { name: 'w', wrapModel: () => pour(custom, said) }],
+  [
+    'a wrapToolCall that pours itself',
+    asking('a'),
+    { name: 'w', wrapToolCall: (one) => pour(custom, { role: 'tool', callId: one.id, name: one.name, content: [] }) },
+  ],
+  [
+    'a wrapAgent that pours itself',
+    asking('a'),
+    {
+      name: 'w',
+      async *wrapAgent(setup, next, run) {
+        yield* pour({ ...custom, runId: run.id, source: 'w' }, undefined)
+        return yield* next(setup)
+      },
+    },
+  ],
+])('an abort ends %s (P9)', async ([, model, middleware]) => {
+  const options = { model, tools: [pouring()], middleware: [middleware], grace: 20 }
+  const run = createAgent(options).run('Go', { signal: AbortSignal.timeout(20) })
+  await expect(run).rejects.toMatchObject({ name: 'AbortError' })
+  await vi.waitFor(() => expect(closed).toBe(1))
+})
+
+test('settle gives the event loop its turns (P9)', async () => {
+  const flow = pour(1, 'escaped')
+  let isStopped = false
+  after(20, () => {
+    isStopped = true
+    flow.return('stopped').catch(() => undefined)
+  })
+  expect(await settle(flow)).not.toBe('escaped')
+  expect(isStopped).toBe(true)
+})
+
+test('under fake timers it comes to its end, too (P9)', async () => {
+  vi.useFakeTimers()
+  const begin = Date.now()
+  const run = createAgent({ model: asking('a'), tools: [pouring({ timeout: 60 })] }).stream('Go')
+  await vi.advanceTimersByTimeAsync(1_000)
+  const { messages } = await run.result
+  expect(messages.map(textOf).join()).toContain('after its limit of 60 ms')
+  expect(closed).toBe(1)
+  expect(Date.now() - begin).toBe(1_000)
+})
+
+/** As in browsers, where each message is a task: in Node one task takes many. */
+class Channel {
+  readonly port1: { onmessage?: () => void } = {}
+  readonly port2: { postMessage(): void } = { postMessage: () => void setImmediate(() => this.port1.onmessage?.()) }
+}
+
+test.for<readonly [string, unknown]>([
+  ['messages', Channel],
+  ['timers', undefined],
+])('where there is no setImmediate, %s are turns of the event loop (P9)', async ([by, MessageChannel]) => {
+  const { setImmediate } = globalThis
+  vi.stubGlobal('setImmediate', undefined)
+  vi.stubGlobal('MessageChannel', MessageChannel)
+  const { turnIfDue }: typeof import('./turn.ts') = await import(/* @vite-ignore */ `./turn.ts?${by}`)
+  vi.stubGlobal('setImmediate', setImmediate)
+  let isOver = false
+  after(20, () => {
+    isOver = true
+  })
+  const begin = performance.now()
+  while (!isOver && performance.now() - begin < ESCAPES) await turnIfDue()
+  expect(isOver).toBe(true)
+})
