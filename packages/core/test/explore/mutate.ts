@@ -1,0 +1,49 @@
+/** Explores worlds with a machine in which one piece of text is replaced: a copy in a folder of its own, which is deleted at the end. */
+
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type * as Explorer from './explorer.ts'
+import type { Mutant } from './mutants.ts'
+import type { Scenario } from './world.ts'
+
+type Loaded = typeof Explorer
+
+const HERE = fileURLToPath(new URL('.', import.meta.url))
+
+/** Calls `use` with what loads an explorer of a mutant. */
+export async function withMutants<Result>(
+  use: (load: (mutant: Mutant) => Promise<Loaded>) => Promise<Result>,
+): Promise<Result> {
+  // Beside this folder, so that the imports of the copies lead to the same files.
+  const folders: string[] = []
+  const load = async ({ file, replace, by, name }: Mutant): Promise<Loaded> => {
+    const folder = mkdtempSync(join(HERE, '..', '.mutant-'))
+    folders.push(folder)
+    cpSync(HERE, folder, { recursive: true })
+    const path = join(folder, 'model', file)
+    const text = readFileSync(path, 'utf8')
+    if (text.split(replace).length !== 2) throw new Error(`${name}: "${replace}" is not in ${file} exactly once`)
+    writeFileSync(
+      path,
+      text.replace(replace, () => by),
+    )
+    return (await import(pathToFileURL(join(folder, 'explorer.ts')).href)) as Loaded
+  }
+  try {
+    return await use(load)
+  } finally {
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** The first rule that does not hold in this world, if there is one. */
+export function brokenBy({ explore, RuleBroken }: Loaded, scenario: Scenario): string | undefined {
+  try {
+    explore(scenario)
+    return undefined
+  } catch (error) {
+    if (error instanceof RuleBroken) return error.rule
+    throw error
+  }
+}

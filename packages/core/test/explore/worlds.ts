@@ -1,0 +1,187 @@
+/** The worlds that are explored, and which rule each is there for. */
+
+import type { Scenario } from './world.ts'
+
+export interface ListedWorld {
+  /** What it shows. A world that is no longer in this list fails the check of the rules it shows. */
+  readonly shows: string
+  readonly scenario: Scenario
+}
+
+const one = (...calls: Scenario['steps'][number][number]['calls']): Scenario['steps'] => [[{ calls }]]
+/** An attempt that fails, and the one that follows. */
+const again = (first: Scenario['steps'][number][number]['calls'], second: typeof first): Scenario['steps'] => [
+  [{ calls: first, fails: true }, { calls: second }],
+]
+
+/** What CI explores. */
+export const WORLDS: readonly ListedWorld[] = [
+  { shows: 'a call waits for its response, then is made once', scenario: { steps: one('x1'), eager: false, limit: 1 } },
+  {
+    shows: 'two equal calls of one response are both made',
+    scenario: { steps: one('x1', 'x1'), eager: 'bold', limit: 2 },
+  },
+  {
+    shows: 'an equal call of the next attempt joins the one that is made already',
+    scenario: { steps: again(['i1', 'r2'], ['r2', 'i1']), eager: true, limit: 2, cancelCall: true },
+  },
+  {
+    shows: 'of two equal calls of a failed attempt one is joined and one is discarded',
+    scenario: { steps: again(['i1', 'i1'], ['i1']), eager: true, limit: 1, cancel: 'after-model' },
+  },
+  {
+    shows: 'a discarded call that has succeeded is undone once, also when the process is killed meanwhile',
+    scenario: { steps: again(['v1', 'i2'], ['i2']), eager: true, limit: 2, store: true, kill: true },
+  },
+  {
+    shows: 'an abort wins over a cancel, and what it discards is undone',
+    scenario: { steps: again(['v1'], ['r2']), eager: true, limit: 1, cancel: 'now', abort: true },
+  },
+  {
+    shows: 'a question of a call waits for its answer, and one answer is enough to go on with that call',
+    scenario: { steps: one('q1', 'q2'), eager: 'bold', limit: 2, partial: true },
+  },
+  {
+    shows: 'a call behind one that asks does not overtake it with one slot',
+    scenario: { steps: one('q1', 'x2'), eager: false, limit: 1, cancel: 'now' },
+  },
+  {
+    shows: 'an early call that waits for its response is told when a hook asks',
+    scenario: { steps: one('w1', 'x2'), eager: true, limit: 2, hookAsks: true },
+  },
+  {
+    shows: 'an early call that makes a graver one does not hold up a run that asks',
+    scenario: { steps: one('m1'), eager: true, limit: 1, hookAsks: true, cancel: 'after-tools' },
+  },
+  {
+    shows: 'an early call that makes a graver one is made again after a kill, and what that did is not',
+    scenario: { steps: one('m1'), eager: true, limit: 2, store: true, kill: true },
+  },
+  {
+    shows: 'a question of an inner call is asked once, and its maker begins again with the answer',
+    scenario: { steps: one('n1'), eager: false, limit: 1, store: true, kill: true },
+  },
+  {
+    shows: 'what an inner call asks is dropped when its maker is cancelled',
+    scenario: { steps: one('n1'), eager: 'bold', limit: 2, cancelCall: true, abort: true },
+  },
+  {
+    shows: 'a function that does not heed its signal is abandoned, and holds nothing up',
+    scenario: { steps: one('d1', 'v2'), eager: true, limit: 1, cancel: 'now' },
+  },
+  {
+    shows: 'of two calls that write one key one executes at a time',
+    scenario: { steps: one('p1', 'p2'), eager: 'bold', limit: 2, slowCheck: true, cancelCall: true },
+  },
+  {
+    shows: 'a wrap that repeats a failed execution repeats it after a resume as often as without',
+    scenario: { steps: one('f1'), eager: false, limit: 1, wrap: 'retry', store: true, kill: true },
+  },
+  {
+    shows: 'a wrap that asks for two executions and then asks gets each outcome for its input after the resume',
+    scenario: { steps: one('x1'), eager: 'bold', limit: 2, wrap: 'both', cancel: 'after-model' },
+  },
+  {
+    shows: 'what cannot be repeated is stored before it is entered, and a failed save ends the run',
+    scenario: { steps: one('x1', 'r2'), eager: false, limit: 2, store: true, saveFails: true },
+  },
+  {
+    shows: 'a kill at any time makes nothing twice',
+    scenario: { steps: one('x1', 'x2'), eager: 'bold', limit: 2, store: true, kill: true },
+  },
+  {
+    shows: 'of a step that is over no call is left, and an equal call of the next step is another one',
+    scenario: { steps: [[{ calls: ['x1'] }], [{ calls: ['x1'] }]], eager: 'bold', limit: 1, cancel: 'after-tools' },
+  },
+  {
+    shows: 'a failed attempt leaves its calls to the next one, and a kill loses none of them',
+    scenario: { steps: again(['i1', 'r2'], ['r2', 'i1']), eager: true, limit: 2, store: true, kill: true },
+  },
+  {
+    shows: 'a question is asked once, whenever the process is killed',
+    scenario: { steps: one('q1', 'x2'), eager: 'bold', limit: 2, store: true, kill: true, partial: true },
+  },
+  {
+    shows: 'a hook that asks, a cancel and a kill together neither repeat nor lose a call',
+    scenario: { steps: one('v1', 'x2'), eager: true, limit: 2, store: true, hookAsks: true, kill: true, cancel: 'now' },
+  },
+  {
+    shows: 'a cancel while a hook asks keeps the question, and what was made early',
+    scenario: { steps: one('m1', 'x2'), eager: 'bold', limit: 2, hookAsks: true, cancel: 'now' },
+  },
+  {
+    shows: 'an inner question beside a call that waits for a slot',
+    scenario: { steps: one('n1', 'x2'), eager: 'bold', limit: 1, store: true, kill: true },
+  },
+  {
+    shows: 'of two calls that are discarded together each is undone once',
+    scenario: { steps: again(['v1', 'v2'], ['v2']), eager: true, limit: 2, store: true, kill: true },
+  },
+  {
+    shows: 'an abort ends the tries of a wrap that repeats, whatever was cancelled before',
+    scenario: { steps: one('f1', 'x2'), eager: 'bold', limit: 2, wrap: 'retry', cancel: 'now', abort: true },
+  },
+  {
+    shows: 'outcomes of two executions at once outlive a cancel and a kill',
+    scenario: { steps: one('x1'), eager: 'bold', limit: 2, wrap: 'both', store: true, kill: true, cancel: 'now' },
+  },
+  {
+    shows: 'a call that is cancelled while another asks neither asks nor holds up the answer',
+    scenario: {
+      steps: one('w1', 'q2'),
+      eager: true,
+      limit: 2,
+      hookAsks: true,
+      partial: true,
+      cancel: 'after-model',
+      cancelCall: true,
+    },
+  },
+]
+
+/** Every combination of these, for a long run. */
+export function* allWorlds(): Generator<Scenario> {
+  const steps: readonly Scenario['steps'][] = [
+    one('x1'),
+    one('x1', 'x1'),
+    one('q1', 'x2'),
+    one('w1', 'x2'),
+    one('m1'),
+    one('n1'),
+    one('d1', 'v2'),
+    one('p1', 'p2'),
+    one('f1'),
+    again(['i1', 'r2'], ['r2', 'i1']),
+    again(['i1', 'i1'], ['i1']),
+    again(['v1'], ['r2']),
+    again(['q1', 'q2'], ['q2', 'q1']),
+    [[{ calls: ['x1'] }], [{ calls: ['x1', 'r2'] }]],
+  ]
+  const happenings: readonly Partial<Scenario>[] = [
+    {},
+    { cancel: 'now' },
+    { cancel: 'after-model' },
+    { cancel: 'after-tools' },
+    { abort: true },
+    { cancelCall: true },
+    { cancel: 'now', abort: true },
+    { cancel: 'now', cancelCall: true },
+    { store: true, kill: true },
+    { store: true, saveFails: true },
+  ]
+  for (const of of steps)
+    for (const eager of [true, false, 'bold'] as const)
+      for (const limit of [1, 2])
+        for (const wrap of [undefined, 'retry', 'both'] as const)
+          for (const hookAsks of [undefined, true] as const)
+            for (const more of happenings)
+              yield {
+                steps: of,
+                eager,
+                limit,
+                partial: true,
+                ...(wrap && { wrap }),
+                ...(hookAsks && { hookAsks }),
+                ...more,
+              }
+}
