@@ -1,7 +1,7 @@
 /** What a model call fails with. Each ends the run, unless a wrap makes the call again. */
 
 import { AgentError, type Cause, messageOf } from './errors.ts'
-import type { AssistantMessage } from './message.ts'
+import type { AssistantMessage, Json } from './message.ts'
 
 /** Codes of core's own; an adapter passes on its provider's (`rate_limit_exceeded`, `overloaded_error` …). */
 export type ModelErrorCode = 'stream_truncated' | 'finish_reason_error' | 'connection' | 'unknown' | (string & {})
@@ -16,9 +16,11 @@ export interface ModelErrorData extends Cause {
   readonly retryAfter?: number
   /** What had come of the response. It is content: {@link AgentError.toJSON} leaves it out. */
   readonly partial?: AssistantMessage
+  /** What the provider said: the body of its answer, or the error in its stream. It may repeat content, and is left out as well. */
+  readonly data?: unknown
 }
 
-/** A model call that did not come to its end (A19). */
+/** A model call that did not come to its end (A19). Its message has at most 500 characters. */
 export class ModelError extends AgentError {
   override readonly name = 'ModelError'
   readonly code: ModelErrorCode
@@ -27,15 +29,49 @@ export class ModelError extends AgentError {
   declare readonly retryAfter?: number
   /** What had come of the response. Not enumerable: it is content. */
   declare readonly partial?: AssistantMessage
+  /**
+   * What the provider said: the body of its answer, or the error in its stream. JSON where it is JSON, else its text; of more than
+   * 64 KiB the beginning of the text. Not enumerable: it may repeat content.
+   */
+  declare readonly data?: Json
 
   constructor(message: string, data: ModelErrorData) {
-    super(message, 'cause' in data ? { cause: data.cause } : undefined)
+    super(
+      message.length > MESSAGE ? `${wellFormed(message.slice(0, MESSAGE - 1))}…` : message,
+      'cause' in data ? { cause: data.cause } : undefined,
+    )
     this.code = data.code
     this.retryable = data.retryable
     if (data.status !== undefined) this.status = data.status
     if (data.retryAfter !== undefined) this.retryAfter = data.retryAfter
     if (data.partial !== undefined) Object.defineProperty(this, 'partial', { value: data.partial })
+    const said = data.data === undefined ? undefined : boundedJson(data.data)
+    if (said !== undefined) Object.defineProperty(this, 'data', { value: said })
   }
+}
+
+/** Characters. */
+const MESSAGE = 500
+
+/** Bytes. */
+const DATA = 64 * 1024
+
+/** A copy; what JSON cannot hold is absent. */
+function boundedJson(value: unknown): Json | undefined {
+  try {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    const bytes = new Uint8Array(DATA)
+    const { read, written } = new TextEncoder().encodeInto(text, bytes)
+    if (read < text.length) return new TextDecoder().decode(bytes.subarray(0, written))
+    return typeof value === 'string' ? value : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Not cut between the halves of a character. */
+function wellFormed(text: string): string {
+  return text.replace(/[\uD800-\uDBFF]$/, '')
 }
 
 /** All tries of a model call failed (J11). `cause` is the last error. */

@@ -12,7 +12,10 @@ import { isRecord } from './is-record.ts'
 export const explainAiSdk: Explain = (thrown) => {
   const said = thrown instanceof StreamedError ? thrown.error : thrown
   if (isCallError(said)) return { ...ofCall(said), cause: said }
-  if (isNamed(said, UNREADABLE)) return { code: 'invalid_chunk', retryable: true, message: said.message, cause: said }
+  if (isNamed(said, UNREADABLE)) {
+    const { message, text, value, data = value ?? text } = said
+    return { code: 'invalid_chunk', retryable: true, message, data, cause: said }
+  }
   if (said instanceof Error) return explain(said)
   const explained = explain(thrown)
   return typeof said === 'string' && explained ? { ...explained, message: said } : explained
@@ -27,7 +30,8 @@ const UNREADABLE = /^AI_(JSONParse|TypeValidation|InvalidResponseData)Error$/
 
 const UNSUPPORTED = /^AI_(UnsupportedFunctionality|InvalidPrompt)Error$/
 
-function isNamed(thrown: unknown, name: RegExp): thrown is Error {
+/** What nobody could read is the `text`, the `value` or the `data` of such an error. */
+function isNamed(thrown: unknown, name: RegExp): thrown is Error & Partial<Record<'text' | 'value' | 'data', unknown>> {
   return thrown instanceof Error && name.test(thrown.name)
 }
 
@@ -54,7 +58,13 @@ function ofCall(said: CallError): NonNullable<ReturnType<Explain>> {
   const form = { status, error, headers: { get: (name: string) => headers?.[name] ?? null } }
   const explained = explain(Object.assign(new Error(message), form))
   const retryable = status === undefined ? said.isRetryable : explained?.retryable
-  return { code: 'unknown', ...explained, message, retryable: retryable ?? false }
+  return { code: 'unknown', ...explained, message, retryable: retryable ?? false, data: wholeBodyOf(said) }
+}
+
+/** Not the error itself: it holds the request as well. */
+function wholeBodyOf({ code, type, message, data, responseBody }: CallError): unknown {
+  const body = parsed(responseBody) ?? responseBody ?? data
+  return body ?? (code === undefined && type === undefined ? undefined : { code, type, message })
 }
 
 function bodyOf({ code, type, data, responseBody }: CallError): unknown {

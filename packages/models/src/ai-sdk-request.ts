@@ -146,7 +146,7 @@ function callContent(call: ToolCall, kept: Kept): AssistantContent<never>[] {
   const content: AssistantContent<never> = {
     type: 'tool-call',
     toolCallId: call.id,
-    toolName: nameOf(call),
+    toolName: call.providerResult === undefined ? nameOf(call) : call.name,
     input: inputOf(call),
     ...optionsOf(call.providerMetadata),
   }
@@ -176,7 +176,7 @@ function resultContent<V extends Version>(message: ToolMessage, dialect: Dialect
   return {
     type: 'tool-result',
     toolCallId: message.callId,
-    toolName: message.name || 'unknown',
+    toolName: nameOf(message),
     output: outputOf(message, dialect),
   }
 }

@@ -14,10 +14,17 @@ export function metadataFor(provider: string, part: WithMetadata): Readonly<Reco
   return isRecord(own) ? own : {}
 }
 
-/** A call that was never given a name goes back as `unknown`, because providers refuse an empty one (M16). */
-export function nameOf(call: ToolCall): string {
-  return call.name || 'unknown'
+/**
+ * The name of a call, or of its result, as providers take it: at most 64 letters, digits, `_` and `-`. What a model wrote may be none, so
+ * other characters become `_`, a longer name is cut, and one that was never given is `unknown`.
+ */
+export function nameOf({ name }: Pick<ToolCall, 'name'>): string {
+  // Cut first, because a name may be long, and again: a character may be two units.
+  const short = name.slice(0, 2 * LONGEST_NAME).replaceAll(/[^\w-]/gu, '_')
+  return short.slice(0, LONGEST_NAME) || 'unknown'
 }
+
+const LONGEST_NAME = 64
 
 /** The arguments as text; those that could not be used go back as they came. */
 export function argumentsOf(call: ToolCall): string {

@@ -27,11 +27,14 @@ export class StreamedError extends Error {
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError'
   readonly cut: boolean
+  /** What came instead, where that is known. */
+  readonly said: string | undefined
 
-  constructor({ cut = false, cause }: { readonly cut?: boolean; readonly cause?: unknown } = {}) {
+  constructor({ cut = false, said, cause }: Partial<Pick<UnreadableError, 'cut' | 'said' | 'cause'>> = {}) {
     const message = cut ? 'the response was cut off: its stream ended inside an event' : 'an event could not be read'
     super(message, cause === undefined ? undefined : { cause })
     this.cut = cut
+    this.said = said
   }
 }
 
@@ -55,7 +58,8 @@ export const explain: Explain = (thrown) => {
   if (thrown instanceof AgentError) return undefined
   if (isApiError(thrown)) return thrown.status === undefined ? ofStream(thrown) : ofStatus(thrown, thrown.status)
   if (thrown instanceof UnreadableError) {
-    return explanation(thrown, thrown.cut ? 'stream_truncated' : 'invalid_chunk', true)
+    const told = explanation(thrown, thrown.cut ? 'stream_truncated' : 'invalid_chunk', true)
+    return { ...told, data: thrown.said }
   }
   if (thrown instanceof RestartedError) return explanation(thrown, 'stream_restarted', true)
   if (thrown instanceof IdleError) return explanation(thrown, 'idle_timeout', true)
@@ -85,7 +89,14 @@ function ofStatus(thrown: ApiError, status: number): Explanation {
     ...explanation(thrown, code ?? type ?? String(status), retryable),
     ...defined({ message, retryAfter: retryAfter(thrown.headers) }),
     status,
+    data: thrown.error ?? textOf(thrown, status),
   }
+}
+
+/** A body that is no JSON stands in the message of the clients, behind its status. */
+function textOf({ message }: ApiError, status: number): string | undefined {
+  const text = message.startsWith(`${status} `) ? message.slice(`${status} `.length) : ''
+  return text === '' || text === 'status code (no body)' ? undefined : text
 }
 
 function ofStream(thrown: ApiError): Explanation {
@@ -94,7 +105,8 @@ function ofStream(thrown: ApiError): Explanation {
   const { code, type, message } = bodyOf(thrown)
   const status = statusOf(code) ?? statusOf(type)
   const retryable = status !== undefined && isRetryable(status, code)
-  return { ...explanation(thrown, code ?? type ?? 'unknown', retryable), ...defined({ message, status }) }
+  const told = explanation(thrown, code ?? type ?? 'unknown', retryable)
+  return { ...told, ...defined({ message, status }), data: thrown.error }
 }
 
 /** The clients say `Connection error.` and `fetch` says `fetch failed`: what failed is in their causes. */

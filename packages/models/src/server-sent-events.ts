@@ -41,7 +41,7 @@ export function eventDecoder(): (bytes: Uint8Array | undefined) => readonly Even
 
 function noStream(body: string): Error {
   const error = errorOf(parseJson(body))
-  return error ? new StreamedError(error) : new UnreadableError()
+  return error ? new StreamedError(error) : new UnreadableError({ said: body })
 }
 
 /** The end of OpenAI's wires; what some hosts hang on it is nothing. */
@@ -58,7 +58,7 @@ export function isHeartbeat({ event, data }: EventSourceMessage): boolean {
 export function parseEvent({ event, data }: EventSourceMessage, last: boolean): object {
   const value = parseJson(data)
   if (event === 'error') throw new StreamedError(errorOf(value) ?? value ?? data)
-  if (!isRecord(value)) throw new UnreadableError({ cut: last && value === undefined })
+  if (!isRecord(value)) throw new UnreadableError({ cut: last && value === undefined, said: data })
   const error = errorOf(value)
   if (error) throw new StreamedError(error)
   return value
