@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { answersTo, tools } from '../../test/checkpoint-fixtures.ts'
+import { FIXTURES, resumed } from '../../test/optional-members.ts'
 import { type AgentOptions, type AgentRun, type Checkpoint, createAgent, memoryStore } from '../index.ts'
 import { respond, say, scriptedModel } from '../testing.ts'
 
@@ -27,6 +28,7 @@ test('there is a fixture of each kind (L18)', async () => {
     'format-1-completed.json',
     'format-1-early-calls.json',
     'format-1-interrupted.json',
+    'format-1-optional',
   ])
 })
 
@@ -81,3 +83,12 @@ test('a pinned checkpoint resumes from a store, whose bytes a refusal leaves as 
   const { agent } = agentOf([], { checkpoints })
   expect((await agent.resume(checkpoint.runId, answersTo(checkpoint)).result).text).toBe('Done')
 })
+
+test.for(Object.entries(FIXTURES))(
+  'a pinned run goes on with what only some checkpoints hold: %s (L18)',
+  async ([name, fixture]) => {
+    const text = await readFile(new URL(`format-1-optional/${name}.json`, FOLDER), 'utf8')
+    const pinned = JSON.parse(text) as { readonly checkpoint: Checkpoint; readonly resumed: unknown }
+    expect(await resumed(fixture, pinned.checkpoint)).toEqual(pinned.resumed)
+  },
+)
