@@ -1,10 +1,7 @@
 /** What a bundler makes of an entry: nothing, if nothing is used; no more than its budget; and for a browser, where it says so. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
-import { isAbsolute, join } from 'node:path'
-import { gzipSync } from 'node:zlib'
-import { type RolldownOutput, rolldown } from 'rolldown'
+import { bundled, type Chunk, kilobytes } from './bundle.ts'
 import { failures, step } from './step.ts'
 import type { Manifest } from './workspace.ts'
 
@@ -70,27 +67,5 @@ export async function checkBundles(
         throw new Error(`${allowed.one} alone takes ${oneAlone} kB; its budget is ${allowed.oneAlone} kB`)
       }
     })
-  }
-}
-
-type Chunk = RolldownOutput['output'][0]
-
-const kilobytes = ({ code }: Chunk): number => Math.round(gzipSync(code, { level: 9 }).length / 100) / 10
-
-/** Bundles a program of one line. */
-async function bundled(source: string, folder: string, external: (id: string) => boolean): Promise<Chunk> {
-  const input = join(folder, 'program.js')
-  await writeFile(input, source)
-  const build = await rolldown({
-    input,
-    platform: 'browser',
-    logLevel: 'silent',
-    external: (id) => !id.startsWith('.') && !isAbsolute(id) && external(id),
-    treeshake: { moduleSideEffects: (_, isExternal) => (isExternal ? false : undefined) },
-  })
-  try {
-    return (await build.generate({ minify: true })).output[0]
-  } finally {
-    await build.close()
   }
 }

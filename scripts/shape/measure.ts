@@ -1,0 +1,64 @@
+/** Measures every figure of core's shape. */
+
+import { readFileSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import { agentKilobytes } from './bundle.ts'
+import { circlesIn } from './circles.ts'
+import { enteredBecauseOfACall } from './entered.ts'
+import { LONG, type Measured, type Shape } from './figures.ts'
+import { mutableOf } from './mutable.ts'
+import { isForTesting, programOf, sourcesIn } from './sources.ts'
+
+const CORE = join('packages', 'core')
+const SOURCES = join(CORE, 'src')
+
+export async function measure(): Promise<Shape> {
+  // Both are processes of their own, which work while this one parses.
+  const elsewhere = Promise.all([agentKilobytes(CORE), enteredBecauseOfACall()])
+  const here = { ...circles(), ...sizes(), ...state() }
+  const [agentKb, entered] = await elsewhere
+  return {
+    ...here,
+    'agent-kb': { value: agentKb, places: [] },
+    'call-files': counted([...new Set(entered.map(({ file }) => file))].sort()),
+    'call-functions': counted(entered.map(({ file, name }) => `${file}: ${name}`).sort()),
+  }
+}
+
+function circles(): Pick<Shape, 'circles' | 'files-in-circles'> {
+  const found = circlesIn(sourcesIn(SOURCES)).map((circle) => circle.map(named).sort())
+  if (found.length === 0) return { circles: counted([]), 'files-in-circles': counted([]) }
+  const note = `of ${new Intl.ListFormat('en').format(found.map(({ length }) => String(length)))} files`
+  return {
+    circles: { ...counted(found.map((circle) => circle.join(' '))), note },
+    'files-in-circles': counted(found.flat()),
+  }
+}
+
+function sizes(): Pick<Shape, 'lines' | 'files' | 'long-files'> {
+  const files = own().map((file) => ({ name: named(file), lines: readFileSync(file, 'utf8').split('\n').length - 1 }))
+  const places = files.toSorted((a, b) => b.lines - a.lines).map(({ name, lines }) => `${name}: ${lines} lines`)
+  const lines = files.reduce((sum, file) => sum + file.lines, 0)
+  const long = files.filter((file) => file.lines > LONG).length
+  return { lines: { value: lines, places }, files: counted(places), 'long-files': counted(places.slice(0, long)) }
+}
+
+type State = 'state' | 'state-fields' | 'state-members' | 'state-containers' | 'state-variables'
+
+function state(): Pick<Shape, State> {
+  const files = own()
+  const { fields, members, containers, variables } = mutableOf(programOf(files), files, SOURCES)
+  return {
+    state: counted([...fields, ...members, ...containers, ...variables]),
+    'state-fields': counted(fields),
+    'state-members': counted(members),
+    'state-containers': counted(containers),
+    'state-variables': counted(variables),
+  }
+}
+
+const own = (): readonly string[] => sourcesIn(SOURCES).filter((file) => !isForTesting(file))
+
+const counted = (places: readonly string[]): Measured => ({ value: places.length, places })
+
+const named = (file: string): string => relative(SOURCES, file).replaceAll(sep, '/')

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { FIGURE_NAMES } from './figures.ts'
+import { helpText, OptionError, shapeOptions } from './options.ts'
+
+test('without options the figures are checked, and nothing is written', () => {
+  expect(shapeOptions([])).toEqual({ help: false, write: false })
+  expect(shapeOptions(['--write'])).toEqual({ help: false, write: true })
+  expect(shapeOptions(['--list', 'lines'])).toEqual({ help: false, write: false, list: 'lines' })
+})
+
+test('figures are raised for a reason only', () => {
+  expect(shapeOptions(['--write', '--raise', ' inner calls have ids '])).toMatchObject({
+    raise: 'inner calls have ids',
+  })
+})
+
+test.each([
+  [['--write', '--raise'], "'--raise <value>' argument missing"],
+  [['--write', '--raise', ' '], '--raise takes a reason'],
+  [['--raise', 'a reason'], '--raise goes with --write'],
+  [['--list', 'coffees'], 'there is no figure coffees; there are circles, '],
+  [['--list', 'lines', '--write'], '--list writes nothing'],
+  [['--lower'], "Unknown option '--lower'"],
+  [['lines'], 'Unexpected argument'],
+])('%j is an error that says what is wrong', (args, message) => {
+  expect(() => shapeOptions(args)).toThrow(OptionError)
+  expect(() => shapeOptions(args)).toThrow(message)
+})
+
+test('--help names every option and what every figure counts', () => {
+  for (const option of ['--write', '--raise <reason>', '--list <figure>', '--help'])
+    expect(helpText()).toContain(option)
+  for (const name of FIGURE_NAMES) expect(helpText()).toContain(`  ${name}: `)
+})
