@@ -46,3 +46,9 @@ const BARS: readonly (Pick<Bar, 'title' | 'limit'> & { of(row: ComparisonRow): n
   { title: 'dispatch lag p99 at most 5 ms', limit: 5, of: (row) => earlyLag(row)?.p99 },
   { title: 'CPU at most 2 × the bare loop’s', limit: 2, of: cpuOverFloor },
 ]
+
+/** What the present core may take of the CPU time of an older core, where the older one takes the same twice. */
+export const OLDER_CORE_LIMIT = 1.05
+
+/** What it may take where the older core differs from itself by so much. */
+export const limitWithSpread = (spread: number): number => OLDER_CORE_LIMIT + spread

@@ -130,6 +130,11 @@ test('--overhead measures what core itself costs', () => {
   expect(parseOptions(['--overhead', '--json', 'report.html'])).toMatchObject({ overhead: true })
 })
 
+test('--against names the folder of an older core', () => {
+  expect(parseOptions(['--overhead', '--against', '.'])).toMatchObject({ overhead: true, against: '.' })
+  expect(parseOptions(['--overhead'])).not.toHaveProperty('against')
+})
+
 test('a device takes both the results and the report', () => {
   const nowhere = { json: '/dev/null', report: '/dev/null' }
   expect(parseOptions(['--json', nowhere.json, '--report', nowhere.report])).toMatchObject(nowhere)
@@ -151,6 +156,9 @@ test.each([
   [['--peers', 'no-such-folder'], 'There is no no-such-folder.'],
   [['--tool', 'search=fast'], 'It takes a name, milliseconds and one of read,'],
   [['--tool', 'search=40:harmless'], 'It takes a name, milliseconds and one of read,'],
+  [['--overhead', '--against', 'no-such-folder'], 'There is no no-such-folder.'],
+  [['--overhead', '--against'], "option '--against <folder>' argument missing"],
+  [['--against', '.'], '--against goes with --overhead'],
   [['--tool', 'search=40'], '--tool goes with --replay'],
   [['--record', 'nowhere'], 'It takes a URL'],
   [['--record', API, '--runs', '3'], "cannot be used with option '--runs <n>'"],
@@ -188,6 +196,7 @@ test('--help names every option and scenario', () => {
     'full',
     'faults',
     'overhead',
+    'against',
     'workload',
     'replay',
     'tool',

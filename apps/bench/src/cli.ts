@@ -35,6 +35,8 @@ export interface BenchOptions {
   readonly traces?: string
   /** What core itself costs is measured, and nothing else. */
   readonly overhead?: true
+  /** Where an older core is that it is compared with, instead. */
+  readonly against?: string
   /** A real endpoint is recorded, and nothing measured. */
   readonly record?: { readonly upstream: string; readonly file: string }
 }
@@ -76,6 +78,7 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     ...(given.otlp && { otlp: given.otlp === true ? DEFAULT_COLLECTOR : given.otlp }),
     ...(given.traces !== undefined && { traces: given.traces }),
     ...(given.overhead && { overhead: true as const }),
+    ...(given.against !== undefined && { against: given.against }),
     ...(given.record !== undefined && { record: { upstream: given.record, file: given.recording ?? RECORDING } }),
   }
 }

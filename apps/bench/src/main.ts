@@ -8,9 +8,13 @@ import { environment, loadNow } from './environment.ts'
 import { forbiddenOf } from './faults/judge.ts'
 import { faultMatrix, sumOfCells } from './faults/matrix.ts'
 import { faultTable } from './faults/table.ts'
+import { against, PLAN, roundsOf } from './overhead/against/against.ts'
+import { againstTable, missedAgainst } from './overhead/against/table.ts'
+import { WORKS } from './overhead/against/works.ts'
 import { overhead } from './overhead/overhead.ts'
 import { missed, overheadTable } from './overhead/table.ts'
 import { peersTable } from './peers/table.ts'
+import { progressBar } from './progress.ts'
 import { record } from './record.ts'
 import { type Results, UNITS } from './results.ts'
 import { tableOf } from './table.ts'
@@ -46,6 +50,7 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 async function action(options: BenchOptions, signal: AbortSignal): Promise<number> {
+  if (options.against !== undefined) return await costAgainst(options.against, signal)
   if (options.overhead) return await ownCost(signal)
   if (options.record) return (await record({ ...options.record, signal, say: console.error })) > 0 ? 0 : 1
   return await bench(options, signal)
@@ -56,6 +61,20 @@ async function ownCost(signal: AbortSignal): Promise<number> {
   const figures = await overhead(signal)
   console.log(overheadTable(figures))
   return missed(figures).length > 0 ? 1 : 0
+}
+
+/** 1 if core takes more CPU time than it may beside the older core in the folder. */
+async function costAgainst(folder: string, signal: AbortSignal): Promise<number> {
+  const bar = progressBar('{value} of {total} rounds · {work}')
+  bar.start(roundsOf(PLAN), 0, { work: 'building core' })
+  try {
+    const result = await against({ folder, signal, onRound: (work) => bar.increment({ work: WORKS[work].title }) })
+    bar.stop()
+    console.log(againstTable(result))
+    return missedAgainst(result).length > 0 ? 1 : 0
+  } finally {
+    bar.stop()
+  }
 }
 
 async function bench(options: BenchOptions, signal: AbortSignal): Promise<number> {

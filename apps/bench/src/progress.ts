@@ -11,18 +11,7 @@ export interface Progress {
 }
 
 export function progressOf(plan: readonly Subject[], stream: NodeJS.WriteStream = process.stderr): Progress {
-  const bar = new SingleBar({
-    stream,
-    format: '  {bar} {made} of {runs} runs, {left} left · {what}',
-    barCompleteChar: '━',
-    barIncompleteChar: '─',
-    barsize: 30,
-    hideCursor: true,
-    // Drawing takes time from what is measured.
-    fps: 4,
-    clearOnComplete: true,
-    stopOnComplete: false,
-  })
+  const bar = progressBar('{made} of {runs} runs, {left} left · {what}', stream)
   let left = plan.reduce((sum, subject) => sum + expectedMs(subject), 0)
   let made = 0
   const payload = (what: string) => ({
@@ -42,4 +31,20 @@ export function progressOf(plan: readonly Subject[], stream: NodeJS.WriteStream 
     },
     stop: () => bar.stop(),
   }
+}
+
+/** `format` is what stands behind the bar. */
+export function progressBar(format: string, stream: NodeJS.WriteStream = process.stderr): SingleBar {
+  return new SingleBar({
+    stream,
+    format: `  {bar} ${format}`,
+    barCompleteChar: '━',
+    barIncompleteChar: '─',
+    barsize: 30,
+    hideCursor: true,
+    // Drawing takes time from what is measured.
+    fps: 4,
+    clearOnComplete: true,
+    stopOnComplete: false,
+  })
 }

@@ -43,6 +43,7 @@ export interface Given {
   readonly full?: true
   readonly faults?: true
   readonly overhead?: true
+  readonly against?: string
 }
 
 /** Throws a `CommanderError` after it has written help or what is wrong. */
@@ -107,6 +108,11 @@ export function commandOf(output: OutputConfiguration): Command {
       'the fault matrix, alone if no scenario is named: what our rule and those of others execute wrongly',
     )
     .option('--overhead', 'instead: what core itself and its spans cost in time, memory and size, beside what they may')
+    .option(
+      '--against <folder>',
+      'with --overhead, instead: the CPU time of core beside that of the built core in a folder, by turns',
+      readable,
+    )
     .addHelpText('after', helpText())
     .allowExcessArguments(false)
     .showHelpAfterError('(--help says what there is)')
@@ -130,6 +136,7 @@ export function contradictionIn(given: Given): string | undefined {
   if (baseUrl !== undefined && wire?.length !== 1) return `--base-url needs one --wire, of ${WIRE_NAMES.join(', ')}`
   if (baseUrl !== undefined && given.mode?.every((mode) => mode === 'floor'))
     return '--base-url asks agents: the --mode floor is none'
+  if (given.against !== undefined && !given.overhead) return '--against goes with --overhead'
   if (given.tool && given.replay === undefined) return '--tool goes with --replay'
   if (given.recording !== undefined && given.record === undefined) return '--recording goes with --record'
   if (given.peers !== undefined && given.transport === 'msw')

@@ -16,6 +16,7 @@ Examples
   npm run bench -- --scenario b,f --traces traces.json
   npm run bench -- --faults
   npm run bench -- --overhead
+  npm run bench -- --overhead --against ../older-checkout
   npm run bench -- --workload apps/bench/examples/support.workload.json
   npm run bench -- --record https://api.openai.com
   npm run bench -- --replay recording.json --tool search=400:read --tool refund=800:external

@@ -1,13 +1,13 @@
 /** What core itself costs: in process, without a network, a wire or an SDK. */
 
 import { execFile, fork } from 'node:child_process'
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'vite'
+import { buildCore } from './build-core.ts'
 import { spanCost } from './span-cost.ts'
 import type { Figures } from './table.ts'
 
@@ -15,9 +15,6 @@ export const WORKS = ['speed', 'held', 'growth', 'traced', 'untraced'] as const
 export type Work = (typeof WORKS)[number]
 
 const PROGRAM = fileURLToPath(new URL('./process.ts', import.meta.url))
-const CORE = fileURLToPath(new URL('../../../../packages/core', import.meta.url))
-const MODULES = fileURLToPath(new URL('../../../../node_modules', import.meta.url))
-
 const run = promisify(execFile)
 
 /** Each measurement has a process of its own, one after another: none has another's heap, or its time. */
@@ -43,28 +40,19 @@ function inProcess(work: Work, signal: AbortSignal): Promise<Partial<Figures>> {
 
 /** What core weighs in an application's bundle, and the time to import it, as it is published, beside that of the AI SDK. */
 async function built(signal: AbortSignal): Promise<Partial<Figures>> {
-  const folder = await mkdtemp(join(tmpdir(), 'meanwhile-overhead-'))
-  try {
-    await symlink(MODULES, join(folder, 'node_modules'))
-    await writeFile(join(folder, 'package.json'), '{"type":"module","sideEffects":false}')
-    const dist = join(folder, 'dist')
-    await run('rolldown', ['-c', '../../rolldown.config.ts', '-d', dist], { cwd: CORE, signal })
-    const all = join(dist, 'index.js')
-    const agent = join(folder, 'agent.js')
-    await writeFile(agent, `export { createAgent, tool } from './dist/index.js'`)
-    const core: number[] = []
-    const ai: number[] = []
-    // In turn, so that both meet the same machine.
-    for (let time = 0; time < 9; time++) {
-      core.push(await importTime(pathToFileURL(all).href, signal))
-      ai.push(await importTime(import.meta.resolve('ai'), signal))
-    }
-    const importMs = Math.min(...core)
-    const importOfAi = importMs / Math.min(...ai)
-    return { bundleKb: await bundledKb(all), agentKb: await bundledKb(agent), importMs, importOfAi }
-  } finally {
-    await rm(folder, { recursive: true })
+  await using present = await buildCore(signal)
+  const agent = join(present.folder, 'agent.js')
+  await writeFile(agent, `export { createAgent, tool } from './dist/index.js'`)
+  const core: number[] = []
+  const ai: number[] = []
+  // In turn, so that both meet the same machine.
+  for (let time = 0; time < 9; time++) {
+    core.push(await importTime(pathToFileURL(present.index).href, signal))
+    ai.push(await importTime(import.meta.resolve('ai'), signal))
   }
+  const importMs = Math.min(...core)
+  const importOfAi = importMs / Math.min(...ai)
+  return { bundleKb: await bundledKb(present.index), agentKb: await bundledKb(agent), importMs, importOfAi }
 }
 
 async function bundledKb(input: string): Promise<number> {

@@ -3,10 +3,9 @@
  * each: by turns, each in a process of its own, as an application has one or has none.
  */
 
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { rotated } from '../rotated.ts'
+import { type AskedProcess, type ProcessOptions, startProcess } from './asked-process.ts'
 import { spreadOf } from './cpu.ts'
 import type { Answer, Mode, Request } from './span-cost-process.ts'
 import type { Spread } from './table.ts'
@@ -21,9 +20,7 @@ export interface SpanCost {
   readonly sdkAlone: Spread
 }
 
-interface SpanCostOptions {
-  readonly signal: AbortSignal
-  readonly execArgv: readonly string[]
+interface SpanCostOptions extends ProcessOptions {
   readonly rounds?: number
   readonly runs?: number
   /** Runs of each before the first that counts. */
@@ -59,18 +56,8 @@ export async function spanCost({
   }
   return costOf(costs, spansPerRun)
 
-  function start(mode: Mode) {
-    const child = fork(PROGRAM, [mode], { execArgv: [...execArgv], signal })
-    const ended = once(child, 'exit')
-    ended.catch(() => undefined)
-    return {
-      mode,
-      ask: (request: Request) => answerOf(child, request),
-      async [Symbol.asyncDispose]() {
-        child.kill()
-        await ended.catch(() => undefined)
-      },
-    }
+  function start(mode: Mode): AskedProcess<Request, Answer> & { readonly mode: Mode } {
+    return { mode, ...startProcess<Request, Answer>(PROGRAM, [mode], { signal, execArgv }) }
   }
 }
 
@@ -82,18 +69,4 @@ export function costOf(costs: readonly Cost[], spansPerRun: number): SpanCost {
   const added = (mode: Mode) => spreadOf(costs.map((cost) => (cost[mode] - cost.untraced) / spansPerRun))
   const without = spreadOf(costs.map(({ untraced }) => untraced))
   return { spansPerRun, without, perSpan: added('traced'), sdkAlone: added('repeated') }
-}
-
-function answerOf(child: ChildProcess, request: Request): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const failed = (cause: unknown) => reject(new Error('a process that makes runs has ended', { cause }))
-    child.once('exit', failed)
-    child.once('error', failed)
-    child.once('message', (answer) => {
-      child.off('exit', failed)
-      child.off('error', failed)
-      resolve(answer as Answer)
-    })
-    child.send(request)
-  })
 }
