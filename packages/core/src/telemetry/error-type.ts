@@ -1,23 +1,34 @@
-/** The word for an error: the `error.type` of its span, and of what is measured. */
+/** The word for an error: the `error.type` of its span, and of what is measured. There are few, and none is a provider's (P13). */
 
-import { TimeoutError } from '../errors.ts'
+import { AgentError, TimeoutError } from '../errors.ts'
 import { ModelError } from '../model-errors.ts'
 import { ToolInputError, ToolTimeoutError, UnknownToolError } from '../tool-errors.ts'
 import { isOnPurpose } from './outcome.ts'
 import { OTHER } from './semconv.ts'
-import { textOf } from './thrown.ts'
+import { isOfClass, nameOf } from './thrown.ts'
+
+/** Codes of a `ModelError` that are ours, in core or in an adapter: any other is its provider's. */
+const MODEL_CODES: ReadonlySet<string> = new Set([
+  'connection',
+  'finish_reason_error',
+  'idle_timeout',
+  'invalid_chunk',
+  'stream_restarted',
+  'stream_truncated',
+  'unsupported_call',
+])
+
+/** What platforms name errors that they throw as `DOMException`. */
+const PLATFORM_NAMES: ReadonlySet<string> = new Set(['AbortError', 'TimeoutError'])
 
 /** The `error.type` of what was thrown, if that is an error: what was done on purpose is none, as an abort or a discard. */
 export function failureOf(error: unknown, type: (error: unknown) => string = classOf): string | undefined {
   return error === undefined || isOnPurpose(error) ? undefined : type(error)
 }
 
-/** Of a model attempt or a tool: a word of the conventions, or a class. Few distinct values, no content. */
+/** Of a model attempt or a tool: an HTTP status, a word of ours, or a class. */
 export function typeOf(error: unknown): string {
-  if (error instanceof ModelError) {
-    if (error.status !== undefined) return String(error.status)
-    return error.code === 'unknown' ? classOf(error.cause ?? error) : error.code
-  }
+  if (error instanceof ModelError) return typeOfModelError(error)
   if (error instanceof ToolInputError) return 'invalid_input'
   if (error instanceof UnknownToolError) return 'unknown_tool'
   return error instanceof TimeoutError || error instanceof ToolTimeoutError ? 'timeout' : classOf(error)
@@ -25,7 +36,20 @@ export function typeOf(error: unknown): string {
 
 /** Of a run or a middleware. */
 export function classOf(error: unknown): string {
-  const name = error instanceof Error ? textOf(error, 'name') : ''
-  // Whoever throws may name it as they like; a class has a name of this kind.
-  return /^[A-Za-z_$][\w$.]{0,63}$/.test(name) ? name : OTHER
+  if (!(error instanceof Error)) return OTHER
+  const name = nameOf(error)
+  if (name === undefined) return OTHER
+  // Minified, our classes have other names.
+  return error instanceof AgentError || PLATFORM_NAMES.has(name) || isOfClass(error, name) ? name : OTHER
+}
+
+function typeOfModelError(error: ModelError): string {
+  const { status, code } = error
+  if (status !== undefined) return isStatus(status) ? String(status) : OTHER
+  if (code === 'unknown') return classOf(error.cause ?? error)
+  return MODEL_CODES.has(code) ? code : OTHER
+}
+
+function isStatus(status: number): boolean {
+  return Number.isInteger(status) && status >= 100 && status <= 599
 }

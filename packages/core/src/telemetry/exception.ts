@@ -6,8 +6,9 @@ import { ToolBusyError, ToolTimeoutError } from '../tool-errors.ts'
 import { set } from './attributes.ts'
 import { type CaptureContent, textToRecord } from './content.ts'
 import { classOf } from './error-type.ts'
+import { OTHER } from './semconv.ts'
 import type { OpenSpan } from './spans.ts'
-import { memberOf, textOf } from './thrown.ts'
+import { memberOf, nameOf, textOf } from './thrown.ts'
 import { timeOfDay } from './time-of-day.ts'
 import { untroubled } from './untroubled.ts'
 
@@ -31,7 +32,7 @@ export function setError(
   const { traceId } = span.spanContext()
   if (!(error instanceof Error) || wasRecorded(error, traceId)) return
   recorded.set(error, traceId)
-  const name = classOf(error)
+  const name = nameOf(error) ?? OTHER
   const frames = framesOf(error)
   const stack = message ? `${name}: ${message}\n${frames}` : frames
   untroubled(() => span.recordException({ name, message: message ?? '', stack }, timeOfDay(epoch, at)))

@@ -117,10 +117,12 @@ interface AttributeTypes {
   /** chat · The port there. */
   'server.port': Int
   /**
-   * run, chat, tool, middleware, later · Why the span's status is ERROR: the `name` of the error, or `_OTHER` where that is no
-   * name, or no error. Of a chat first the HTTP status or the provider's code; `stream_truncated` if the stream ended without a
-   * finish reason. Of a tool `invalid_input`, `unknown_tool`, `compensation_failed`. Of both `timeout` past a limit of their own:
-   * of a model call, of its silence, of the tool.
+   * run, chat, tool, middleware, later · Why the span's status is ERROR. Of a chat the HTTP status, or the one that an error inside
+   * the stream stands for; without one `connection`, `finish_reason_error`, `idle_timeout`, `invalid_chunk`, `stream_restarted`,
+   * `stream_truncated` (no finish reason came) or `unsupported_call`. Of a tool `invalid_input`, `unknown_tool` or
+   * `compensation_failed`. Of both `timeout` past a limit of their own: of a model call, of its silence, of the tool. Else the name of
+   * the error's class. `_OTHER` where there is no error, or its name is not that of its class, and for any other code of a provider,
+   * which is in `data` of the `ModelError`.
    */
   'error.type': string
   /** event · Content: the message of an exception. */

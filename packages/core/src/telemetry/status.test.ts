@@ -300,9 +300,9 @@ const failures: readonly (readonly [string, Happening, string, string])[] = [
     'error',
   ],
   [
-    'the provider’s code',
+    'nothing of the provider’s code (P13)',
     { model: throwingModel(new ModelError('no', { code: 'overloaded', retryable: true })) },
-    'chat own-1: ERROR overloaded failed',
+    'chat own-1: ERROR _OTHER failed',
     'error',
   ],
   ['its class', { model: throwingModel(new TypeError('no')) }, 'chat own-1: ERROR TypeError failed', 'error'],

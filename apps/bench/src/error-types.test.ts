@@ -1,0 +1,127 @@
+import Anthropic from '@anthropic-ai/sdk'
+import { createAgent, type Model, ModelError } from '@meanwhile/core'
+import { fail, respond, say } from '@meanwhile/core/testing'
+import { mockModels, rawResponse, WIRE_NAMES, type WireName } from '@meanwhile/harness'
+import { otlpReceiver } from '@meanwhile/harness/otlp'
+import { aiSdk } from '@meanwhile/models/ai-sdk'
+import { anthropic } from '@meanwhile/models/anthropic'
+import { openai } from '@meanwhile/models/openai'
+import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
+import { SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import OpenAI from 'openai'
+import { expect, onTestFinished, test } from 'vitest'
+
+// What providers call their errors, as long as they like, in whatever member: on no wire does it come to where spans are counted by.
+
+const WORD = `${'quota_of_tenant_4711_'.repeat(266)}gone`
+
+function modelOf(wire: WireName, fetch: typeof globalThis.fetch): Model {
+  const options = { apiKey: 'none', maxRetries: 0, logLevel: 'off', fetch } as const
+  if (wire === 'anthropic') return anthropic({ client: new Anthropic(options), model: 'm' })
+  return openai({ client: new OpenAI(options), model: 'm', api: wire === 'openai-chat' ? 'chat' : 'responses' })
+}
+
+/** What the spans and metrics of a run with this model are posted with. */
+async function postedBy(model: Model) {
+  const receiver = await otlpReceiver()
+  onTestFinished(() => receiver.close())
+  const exporter = new OTLPTraceExporter({ url: `${receiver.url}/v1/traces` })
+  const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+  const metrics = new OTLPMetricExporter({ url: `${receiver.url}/v1/metrics` })
+  const meterProvider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter: metrics })] })
+  const agent = createAgent({ model, telemetry: { tracerProvider, meterProvider } })
+  const error: unknown = await agent.run('Go.').catch((error: unknown) => error)
+  await tracerProvider.shutdown()
+  await meterProvider.shutdown()
+  const { spans, points, requests } = receiver
+  const typeOf = (all: readonly { name: string; attributes: Readonly<Record<string, unknown>> }[], name: string) =>
+    all.find((one) => one.name === name)?.attributes['error.type']
+  return {
+    data: error instanceof ModelError ? JSON.stringify(error.data) : undefined,
+    chat: typeOf(spans, 'chat m'),
+    run: typeOf(spans, 'invoke_agent'),
+    measured: typeOf(points, 'gen_ai.client.inference.duration'),
+    said: JSON.stringify(requests),
+  }
+}
+
+const both = (type: string) => ({ chat: type, measured: type, run: 'ModelError' })
+
+test.each(WIRE_NAMES)(
+  'on %s an error inside the stream is called by its status, or is another one (P13)',
+  async (wire) => {
+    const failing = (code: string) => mockModels({ script: [respond(say('So'), fail({ code }))], wires: [wire] }).fetch
+    const known = await postedBy(modelOf(wire, failing('invalid_request_error')))
+    expect(known).toMatchObject(both('400'))
+    for (const code of ['tenant_quota', WORD]) {
+      const posted = await postedBy(modelOf(wire, failing(code)))
+      // OpenAI's have a type beside the code, which stands for a status.
+      expect(posted).toMatchObject(both(wire === 'anthropic' ? '_OTHER' : '500'))
+      expect(posted.data).toContain(code)
+      expect(posted.said).not.toContain('tenant')
+    }
+  },
+)
+
+test.each(WIRE_NAMES)(
+  'on %s an error in the place of the response is called by its status alone (P13)',
+  async (wire) => {
+    const { fetch } = mockModels({ script: [respond(fail({ status: 418, code: WORD }))], wires: [wire] })
+    const posted = await postedBy(modelOf(wire, fetch))
+    expect(posted).toMatchObject(both('418'))
+    expect(posted.data).toContain(WORD)
+    expect(posted.said).not.toContain('tenant')
+  },
+)
+
+const members: readonly (readonly [WireName, string, object])[] = [
+  ['openai-chat', 'type', { error: { type: WORD, message: 'no' } }],
+  ['openai-chat', 'code and type', { error: { code: WORD, type: WORD, message: 'no' } }],
+  ['openai-chat', 'all there is', { error: WORD }],
+  ['openai-responses', 'code of the event', { type: 'error', code: WORD, message: 'no' }],
+  [
+    'openai-responses',
+    'code of the response',
+    { type: 'response.failed', response: { status: 'failed', error: { code: WORD, message: 'no' } } },
+  ],
+  ['anthropic', 'type', { type: 'error', error: { type: WORD, message: 'no' } }],
+]
+
+test.each(members)('on %s a word that is an error’s %s is nowhere (P13)', async (wire, _, event) => {
+  const posted = await postedBy(modelOf(wire, mockModels({ script: [rawResponse([{ event }], { wire })] }).fetch))
+  expect(posted).toMatchObject(both(String(posted.chat)))
+  expect(posted.chat).toMatch(/^(_OTHER|[A-Z]\w{0,30})$/)
+  expect(posted.data).toContain(WORD)
+  expect(posted.said).not.toContain('tenant')
+})
+
+const told: readonly (readonly [string, unknown, string])[] = [
+  ['a word', WORD, 'StreamedError'],
+  ['an object', { code: WORD, type: WORD, message: 'no' }, '_OTHER'],
+  ['an error with a name of its own', Object.assign(new Error('no'), { name: 'QuotaOfTenant' }), '_OTHER'],
+  [
+    'an error of its client',
+    { message: 'no', code: WORD, type: WORD, statusCode: 429, isRetryable: true, responseBody: WORD },
+    '429',
+  ],
+]
+
+test.each(told)(
+  'through the AI SDK, what the provider says as %s is called %o no further (P13)',
+  async (_, error, type) => {
+    const parts = [{ type: 'error', error }]
+    const model = aiSdk({
+      specificationVersion: 'v4',
+      provider: 'own.chat',
+      modelId: 'm',
+      supportedUrls: {},
+      doStream: async () => ({ stream: ReadableStream.from(parts) }),
+    } as Parameters<typeof aiSdk>[0])
+    const posted = await postedBy(model)
+    expect(posted).toMatchObject(both(type))
+    if (JSON.stringify(error)?.includes(WORD)) expect(posted.data).toContain(WORD)
+    expect(posted.said).not.toMatch(/tenant/i)
+  },
+)
