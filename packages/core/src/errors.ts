@@ -55,7 +55,7 @@ export class AgentError extends Error {
   }
 }
 
-/** An option or a set-up that cannot work; it names the option (A2, A3). */
+/** An option that cannot work; it names the option (A2). The cause of a {@link MiddlewareError}, if a hook or wrap has set it (A3). */
 export class ConfigError extends AgentError {
   override readonly name = 'ConfigError'
   readonly option: string
@@ -181,7 +181,7 @@ export class AnswerError extends AgentError {
   }
 }
 
-/** A hook or wrap threw, or broke its contract (C9, C16, C17). */
+/** A hook or wrap threw, or broke its contract: it handed on or gave back what cannot work (C9, C16, C17). */
 export class MiddlewareError extends AgentError {
   override readonly name = 'MiddlewareError'
   readonly middleware: string

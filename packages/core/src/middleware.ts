@@ -50,6 +50,9 @@ export type Verdict =
  * Wraps take a call and its `next` and give back a flow: what they change lasts for that call (C8).
  *
  * The first middleware is the outermost: before… hooks run first to last, after… hooks last to first, wraps nest (C2).
+ * What a hook gives back, and what a wrap hands on, yields or returns, is checked: what cannot work is a `MiddlewareError` that names
+ * both.
+ *
  * A wrap that does nothing is `return yield* next(request)`. What a wrap leaves behind when it is out is closed and cancelled,
  * and waited for, at most the agent's `grace` time (C15).
  */
@@ -84,7 +87,10 @@ export interface Middleware {
   wrapAgent?(setup: AgentSetup, next: (setup: AgentSetup) => AgentFlow, run: Run): AgentFlow
   /** Round each model call. Calling `next` again makes another attempt (C13). */
   wrapModel?(request: ModelRequest, next: (request: ModelRequest) => ModelFlow, run: Run): ModelFlow
-  /** Round each tool call. Calling `next` again executes the tool again (C14). A tool's throw comes up as a throw (C18). */
+  /**
+   * Round each tool call. Calling `next` again executes the tool again (C14). A tool's throw comes up as a throw (C18). What the wrap throws
+   * itself is the call's failure; a warning `wrap-threw` names the middleware, unless it has warned of it.
+   */
   wrapToolCall?(call: ToolCall, next: (call: ToolCall) => ToolFlow, run: Run): ToolFlow
 }
 

@@ -120,3 +120,18 @@ export class NotCancelableError extends Error {
     this.tool = tool
   }
 }
+
+/** Whether an error says what became of a call, whoever throws it: that is no fault of a wrap's. */
+export function saysWhatBecame(error: unknown): boolean {
+  return ERRORS_OF_CALLS.some((kind) => error instanceof kind)
+}
+
+const ERRORS_OF_CALLS = [
+  ToolInputError,
+  UnknownToolError,
+  ToolDiscardedError,
+  ToolCancelledError,
+  ToolTimeoutError,
+  ToolOutputError,
+  ToolBusyError,
+]

@@ -202,5 +202,6 @@ test('options of another kind, and a name that is taken, are a ConfigError (A2, 
     expect(() => toolSearch(options as never)).toThrow(expect.objectContaining({ option: 'tools' }))
   for (const maxResults of [0, 1.5, Number.NaN])
     expect(() => toolSearch({ tools: [], maxResults })).toThrow(expect.objectContaining({ option: 'maxResults' }))
-  await expect(searched([], { own: [make('add', 'Mine.')] })).rejects.toMatchObject({ name: 'ConfigError' })
+  const taken = { middleware: 'tool-search', hook: 'beforeAgent', cause: { name: 'ConfigError', option: 'tools' } }
+  await expect(searched([], { own: [make('add', 'Mine.')] })).rejects.toMatchObject(taken)
 })

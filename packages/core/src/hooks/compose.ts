@@ -7,6 +7,7 @@ import { within } from '../flow/grace.ts'
 import { LazyController } from '../flow/lazy-controller.ts'
 import { unheard } from '../flow/unheard.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
+import { isRecord } from '../json.ts'
 import type { Middleware, Run } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
@@ -16,6 +17,7 @@ import { setError } from '../telemetry/exception.ts'
 import { endSpan, startMiddlewareSpan } from '../telemetry/spans.ts'
 import { traced } from '../telemetry/traced.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
+import { noting, type WrapThrows } from './wrap-throws.ts'
 
 /** A flow-maker that is told the context it stands in. Closed before its end, the flow may ask `why`. */
 export type Layer<Request, Event, Result> = (
@@ -28,14 +30,17 @@ export type Layer<Request, Event, Result> = (
 export interface WrapKind<Request, Event, Result> {
   readonly hook: 'wrapAgent' | 'wrapModel' | 'wrapToolCall'
   of(middleware: Middleware): Wrap<Request, Event, Result> | undefined
+  /** What a wrap hands on in the place of what it was `given`. Throws what is wrong with it. */
+  handed(request: Request, given: Request): Request
   /** Whether a wrap returned what it must. */
   isResult(value: unknown): boolean
   /** What it returned, with a finish reason that fits its message. */
   fitted?(result: Result): Result
   /** Whether a throw that is no `AgentError` is the middleware's own: a tool's passes through as it is (C17, C18). */
   readonly ownsThrows: boolean
-  /** Of `wrapToolCall`: the call it goes round. */
+  /** Of `wrapToolCall`: the call it goes round, and where what comes out of its wraps began. */
   readonly call?: CallEntry
+  readonly throws?: WrapThrows
   /** Told of each event that a wrap lets up. */
   seen?(event: Event): void
   /** What a wrap leaves behind waits for nothing more: a generator that waits can be closed only when that has come. */
@@ -80,6 +85,9 @@ function layer<Request, Event extends Typed, Result>(
     let out = false
     let answered = false
     let thrown: unknown
+    let hasWarned = false
+    /** What `next` has thrown. */
+    const came = new Set<unknown>()
     /** What ends its call: what ends a run has its own ways to stop what is at work. */
     const whyLeft = () => (thrown === undefined || thrown instanceof AgentError ? why() : thrown)
     /** What the wrap leaves behind is closed, innermost first (C15); nothing more is made for it (C16). */
@@ -95,14 +103,23 @@ function layer<Request, Event extends Typed, Result>(
         return open
       },
       make: ({ context }) => {
-        const next = (request: Request) => {
+        const next = (handed: Request) => {
           if (out) throw new MiddlewareError(name, kind.hook, 'next was called after the wrap had ended')
-          const flow = inner(request, context, whyLeft)
+          const checked =
+            handed === request
+              ? request
+              : given(name, kind.hook, () => kind.handed(handed, request), 'next was given what cannot work: ')
+          const flow = inner(checked, context, whyLeft)
           made.push(flow)
+          if (kind.throws) return noting(flow, came)
           return flow
         }
         const outside = kind.hook === 'wrapAgent'
-        const view = viewOf(run, { context, source: name, hook: kind.hook, outside, own, ...(call && { call }) })
+        const warned = () => {
+          hasWarned = true
+        }
+        const actor = { context, source: name, hook: kind.hook, outside, own, warned, ...(call && { call }) }
+        const view = viewOf(run, actor)
         const flow = wrap(request, next, view)
         if (isFlow(flow)) return flow
         // What an async function throws later would be nobody's.
@@ -110,6 +127,7 @@ function layer<Request, Event extends Typed, Result>(
         throw new MiddlewareError(name, kind.hook, `the wrap gave back no flow; make it \`async *${kind.hook}(…)\``)
       },
       event: (event) => {
+        if (!isRecord(event)) throw new MiddlewareError(name, kind.hook, 'the wrap yielded what is no event')
         kind.seen?.(event)
         return event.type === 'custom' ? { source: name, ...event } : event
       },
@@ -127,6 +145,8 @@ function layer<Request, Event extends Typed, Result>(
       },
       failed: (error) => {
         thrown = error
+        // Who has warned of it has named itself.
+        if (!hasWarned) kind.throws?.threw(error, name, came)
         run.threw(error, place, call)
         return kind.ownsThrows ? blame(run, name, kind.hook, error) : error
       },
@@ -150,6 +170,15 @@ function layer<Request, Event extends Typed, Result>(
 /** What a wrap in JavaScript gives back is anything: a promise, of one that is an async function. */
 function isFlow(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'next' in value && 'return' in value
+}
+
+/** What a middleware gave, checked: what is wrong with it is its fault. */
+export function given<Value>(middleware: string, hook: string, check: () => Value, what = ''): Value {
+  try {
+    return check()
+  } catch (cause) {
+    throw new MiddlewareError(middleware, hook, what + messageOf(cause), { cause })
+  }
 }
 
 /** Core's own errors pass as they are, and so does what an abort brought about; anything else is the middleware's (C17). */

@@ -1,17 +1,17 @@
 /** Before… and after… hooks: data in, changed data out. Each has its own span. */
 
 import { context } from '@opentelemetry/api'
-import { MiddlewareError } from '../errors.ts'
 import { type Message, withFittingReason } from '../message.ts'
 import type { AgentSetup, AgentState, Awaitable, Middleware, Run, Verdict } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
+import { checkedSetup } from '../run/set-up.ts'
 import type { Step } from '../run/step.ts'
 import { set } from '../telemetry/attributes.ts'
 import { failureOf } from '../telemetry/error-type.ts'
 import { setError } from '../telemetry/exception.ts'
 import { endSpan, startMiddlewareSpan } from '../telemetry/spans.ts'
-import { blame } from './compose.ts'
+import { blame, given } from './compose.ts'
 import { verdictProblem } from './hook-problems.ts'
 
 /** The set-up as all `beforeAgent`s leave it. One that gives back nothing leaves it as it is. */
@@ -19,7 +19,8 @@ export async function runSetupHooks(run: RunState): Promise<AgentSetup> {
   let { setup } = run.config
   for (const middleware of run.middleware) {
     const call = middleware.beforeAgent?.bind(middleware)
-    const changed = call && (await runHook(run, middleware.name, 'beforeAgent', call, setup))
+    const check = (changed: AgentSetup) => (changed === setup ? setup : checkedSetup(run, changed))
+    const changed = call && (await runHook(run, middleware.name, 'beforeAgent', call, setup, check))
     if (changed) setup = changed
   }
   return setup
@@ -33,13 +34,17 @@ export async function runStateHooks(
   run: RunState,
   { done }: Step,
   hook: 'beforeModel' | 'afterModel',
-  problem: Problem<AgentState>,
+  problem: (state: AgentState) => string | undefined,
 ): Promise<void> {
   for (const middleware of hook === 'afterModel' ? run.middleware.toReversed() : run.middleware) {
     const call = done.has(middleware.name) ? undefined : middleware[hook]?.bind(middleware)
     const { messages } = run.history
-    const changed = call && (await runHook(run, middleware.name, hook, call, { messages }, problem))
-    if (changed) run.history.remember(withFittingReasons(changed, messages))
+    const check = (state: AgentState) => {
+      refuse(problem(state))
+      return withFittingReasons(state, messages)
+    }
+    const changed = call && (await runHook(run, middleware.name, hook, call, { messages }, check))
+    if (changed) run.history.remember(changed)
     done.add(middleware.name)
   }
 }
@@ -56,36 +61,41 @@ function withFittingReasons(state: AgentState, before: readonly Message[]): Agen
 /** Asks one middleware about an answer. */
 export function askHook(run: RunState, middleware: Middleware, state: AgentState): Promise<Verdict | void> {
   const call = middleware.beforeFinalAnswer?.bind(middleware)
-  return call ? runHook(run, middleware.name, 'beforeFinalAnswer', call, state, verdictProblem) : NOTHING
+  const check = (verdict: Verdict) => {
+    refuse(verdictProblem(verdict))
+    return verdict
+  }
+  return call ? runHook(run, middleware.name, 'beforeFinalAnswer', call, state, check) : NOTHING
 }
 
 const NOTHING = Promise.resolve()
 
 type HookFunction<Data, Result> = (data: Data, run: Run) => Awaitable<Result>
 
-/** Says what is wrong with what a hook gave back. */
-type Problem<Result> = (result: NonNullable<Result>) => string | undefined
+function refuse(problem: string | undefined): void {
+  if (problem) throw new TypeError(problem)
+}
 
+/** `check` gives what counts of what the hook gave back, or throws what is wrong with it. */
 async function runHook<Data, Result>(
   run: RunState,
   name: string,
   hook: string,
-  call: HookFunction<Data, Result>,
+  call: HookFunction<Data, Result | void>,
   data: Data,
-  problem?: Problem<Exclude<Result, void>>,
-): Promise<Result | undefined> {
+  check: (result: Result) => Result,
+): Promise<Result | void> {
   run.signal.throwIfAborted()
   const place = { middleware: name, hook }
   const open = startMiddlewareSpan(run.tracing, run.context, name, hook, run.steps.begun)
   run.spans.add(open)
   const view = viewOf(run, { context: open.context, source: name, hook })
   try {
-    const result = await context.with(open.context, () => call(data, view))
+    const gave = await context.with(open.context, () => call(data, view))
     run.signal.throwIfAborted()
     // A set-up is built anew by each resume, which finds the answers again.
     if (hook !== 'beforeAgent') run.answered(place)
-    const wrong = result && problem?.(result as NonNullable<Exclude<Result, void>>)
-    if (wrong) throw new MiddlewareError(name, hook, wrong)
+    const result = gave && given(name, hook, () => check(gave))
     if (hook === 'beforeFinalAnswer')
       set(open.span, () => ({ 'meanwhile.middleware.verdict': rejects(result) ? 'reject' : 'accept' }))
     return result

@@ -1,6 +1,7 @@
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
-import { echo } from '../../test/tools.ts'
+import { early, withdrawing } from '../../test/early-calls.ts'
+import { echo, toolOf } from '../../test/tools.ts'
 import {
   AgentError,
   type AgentState,
@@ -15,7 +16,10 @@ import {
   type ModelRequest,
   map,
   RunAbortedError,
+  ToolBusyError,
+  ToolInputError,
   type ToolMessage,
+  ToolTimeoutError,
   textOf,
   tool,
 } from '../index.ts'
@@ -488,4 +492,350 @@ test('the span of a wrapToolCall that threw names it and its failure; those outs
     'middleware faulty wrapToolCall': 'RangeError',
     'middleware inside wrapToolCall': undefined,
   })
+})
+
+const JUNK: readonly (readonly [string, unknown])[] = [
+  ['true', true],
+  ['a number', 5],
+  ['a text', 'junk'],
+  ['a list', []],
+  ['an empty object', {}],
+]
+
+/** What is handed on must be something; giving back nothing keeps what there was. */
+const NOTHING: readonly (readonly [string, unknown])[] = [
+  ['undefined', undefined],
+  ['null', null],
+  ['nothing but false', false],
+]
+
+const good: Middleware = {
+  name: 'good',
+  beforeAgent: (setup) => ({ ...setup, instructions: 'Be good.' }),
+  async *wrapAgent(setup, next) {
+    return yield* next({ ...setup, instructions: 'Be good.' })
+  },
+  async *wrapModel(request, next) {
+    return yield* next({ ...request, instructions: 'Be good.' })
+  },
+  async *wrapToolCall(call, next) {
+    return yield* next({ ...call })
+  },
+}
+
+/** The same outside and inside of a faulty one. */
+const between = (faulty: Omit<Middleware, 'name'>): readonly Middleware[] => [
+  { ...good, name: 'outside' },
+  { name: 'faulty', ...faulty },
+  { ...good, name: 'inside' },
+]
+
+/** What ends a run of two steps with these middlewares, and what was asked for by then. */
+async function endOf(middleware: readonly Middleware[]) {
+  const model = twoSteps()
+  const { error, result } = await collect(createAgent({ model, tools: [echo], middleware }).stream('Go'))
+  return { error, result, requests: model.requests.length }
+}
+
+test.for(JUNK)('%s from beforeAgent is that middleware’s fault, and no other’s (P16, C17)', async ([, junk]) => {
+  const { error, requests } = await endOf(between({ beforeAgent: () => junk as never }))
+  expect(error).toMatchObject({ name: 'MiddlewareError', middleware: 'faulty', hook: 'beforeAgent' })
+  expect(error).toMatchObject({ cause: { name: 'ConfigError' } })
+  expect(requests).toBe(0)
+})
+
+test('of two beforeAgents whose set-ups do not go together the one that made it so is to blame (P16, A3)', async () => {
+  const adds = (name: string): Middleware => ({
+    name,
+    beforeAgent: (setup) => ({ ...setup, tools: [...setup.tools, { ...echo, name: 'added' }] }),
+  })
+  const { error } = await endOf([adds('first'), adds('second'), { ...good }])
+  expect(error).toMatchObject({ name: 'MiddlewareError', middleware: 'second', hook: 'beforeAgent' })
+  expect((error as Error).message).toMatch('"added"')
+})
+
+const handing = wrapHooks.flatMap((hook) => [...JUNK, ...NOTHING].map(([what, junk]) => [hook, what, junk] as const))
+
+test.for(handing)('what %s hands into next, when it is %s, is its fault (P16)', async ([hook, , junk]) => {
+  const faulty = { [hook]: (_: unknown, next: (given: unknown) => Flow<never, unknown>) => next(junk) }
+  const { error, requests } = await endOf(between(faulty))
+  expect(error).toBeInstanceOf(MiddlewareError)
+  expect(error).toMatchObject({ middleware: 'faulty', hook })
+  expect(requests).toBe(hook === 'wrapToolCall' ? 1 : 0)
+})
+
+const members = [
+  ['model', { provider: 'p', id: 'i' }],
+  ['instructions', 5],
+  ['messages', [{ role: 'user', content: [null] }]],
+  ['messages', 'Go'],
+  ['tools', ['echo']],
+  ['toolChoice', 5],
+  ['output', 'text'],
+  ['settings', null],
+  ['inputLimits', undefined],
+  ['takenIds', ['a']],
+  ['clientRetries', 'twice'],
+  ['signal', undefined],
+] as const
+
+test.for(members)(
+  'a request whose %s is %j is the fault of the wrapModel that hands it on (P16)',
+  async ([member, junk]) => {
+    const faulty: Omit<Middleware, 'name'> = {
+      wrapModel: (request, next) => next({ ...request, [member]: junk }),
+    }
+    const { error, requests } = await endOf(between(faulty))
+    expect(error).toMatchObject({
+      name: 'MiddlewareError',
+      middleware: 'faulty',
+      hook: 'wrapModel',
+      message: expect.stringContaining(`the request's ${member} is missing, or is none`),
+    })
+    expect(requests).toBe(0)
+  },
+)
+
+test('a wrap that catches what next throws may hand on something better (P16)', async () => {
+  const careful: Middleware = {
+    name: 'careful',
+    async *wrapModel(request, next) {
+      try {
+        return yield* next({ ...request, messages: undefined as never })
+      } catch {
+        return yield* next(request)
+      }
+    },
+  }
+  expect((await endOf([careful])).result?.text).toBe('done')
+})
+
+test('a request on the side that is none is the fault of the hook that asks, not the model’s (P16, N29)', async () => {
+  for (const request of [
+    undefined,
+    {},
+    { messages: 'Hi' },
+    { messages: [{ role: 'user', content: 'Hi' }], model: 5 },
+  ]) {
+    const { error, requests } = await endOf([
+      { name: 'asks', beforeModel: async (_, run) => void (await run.callModel(request as never)) },
+    ])
+    expect(error).toMatchObject({ name: 'MiddlewareError', middleware: 'asks', hook: 'beforeModel' })
+    expect(requests).toBe(0)
+  }
+})
+
+const wrongParts = { role: 'assistant', content: [null], finishReason: 'stop' }
+
+test.for([
+  ['wrapModel', wrongParts],
+  ['wrapToolCall', { role: 'tool', callId: 'x', name: 'echo', content: [{ type: 'text' }] }],
+  ['wrapAgent', { status: 'completed', message: wrongParts, text: '', messages: [] }],
+  ['wrapAgent', { status: 'completed', message: answer('Hi.'), text: 'Hi.', messages: 'all' }],
+  ['wrapAgent', { status: 'done', message: answer('Hi.'), text: 'Hi.', messages: [] }],
+] as const)('a %s that returns what cannot be read is a MiddlewareError (P16, C16)', async ([hook, junk]) => {
+  const faulty = {
+    async *[hook](given: never, next: (given: never) => Flow<never, unknown>) {
+      yield* next(given)
+      return junk
+    },
+  }
+  const { error } = await endOf(between(faulty))
+  expect(error).toMatchObject({ name: 'MiddlewareError', middleware: 'faulty', hook })
+})
+
+test.for(wrapHooks.flatMap((hook) => [null, undefined, 5, 'text'].map((junk) => [hook, junk] as const)))(
+  'a %s that yields %j is a MiddlewareError (P16)',
+  async ([hook, junk]) => {
+    const faulty = {
+      async *[hook](given: never, next: (given: never) => Flow<unknown, unknown>): Flow<unknown, unknown> {
+        yield junk
+        return yield* next(given)
+      },
+    }
+    const { error } = await endOf(between(faulty))
+    expect(error).toMatchObject({ name: 'MiddlewareError', middleware: 'faulty', hook })
+  },
+)
+
+test('a call that a wrapModel yields and that is none is its fault (P16)', async () => {
+  for (const type of ['tool-call', 'tool-input-closed'])
+    for (const event of [{ type }, { type, call: null }]) {
+      const faulty: Omit<Middleware, 'name'> = {
+        async *wrapModel(request, next) {
+          yield event as never
+          return yield* next(request)
+        },
+      }
+      const { error } = await endOf(between(faulty))
+      expect(error).toMatchObject({ name: 'MiddlewareError', middleware: 'faulty', hook: 'wrapModel' })
+    }
+})
+
+/** The texts of a run's warnings, which are all core's. */
+async function warningsOf(middleware: readonly Middleware[], execute: () => unknown = () => 'fine', calls = 1) {
+  const asked = Array.from({ length: calls }, (_, n) => call('work', {}, { id: `c${n}` }))
+  const work = toolOf('work', execute)
+  const agent = createAgent({
+    model: scriptedModel([respond(...asked), respond(say('done'))]),
+    tools: [work],
+    middleware,
+  })
+  const { result, events } = await collect(agent.stream('Go'))
+  const warnings = result?.warnings ?? []
+  expect(events.flatMap((event) => (event.type === 'warning' ? [event] : []))).toMatchObject(warnings)
+  expect(warnings.every(({ code, source }) => code === 'wrap-threw' && source === 'core')).toBe(true)
+  const results = result?.messages.flatMap((message) => (message.role === 'tool' ? [textOf(message)] : []))
+  return { results, warnings: warnings.map(({ message }) => message) }
+}
+
+const throwing = (
+  name: string,
+  when: 'before' | 'after' | 'at once',
+  error: unknown = new TypeError('no such key'),
+): Middleware => ({
+  name,
+  wrapToolCall(call, next) {
+    if (when === 'at once') throw error
+    return (async function* () {
+      if (when === 'before') throw error
+      yield* next(call)
+      throw error
+    })()
+  },
+})
+
+const blamed = 'middleware faulty, wrapToolCall: threw no such key: call c0 of work failed by it'
+
+test.for(['before', 'after', 'at once'] as const)(
+  'what a wrapToolCall throws %s reads as the tool’s failure; a warning names the middleware (P16, C18)',
+  async (when) => {
+    const passing = { ...good, name: 'passing' }
+    expect(await warningsOf([passing, throwing('faulty', when), good])).toEqual({
+      results: ['no such key'],
+      warnings: [blamed],
+    })
+  },
+)
+
+test('a throw that is no Error is told of alike (P16, C18)', async () => {
+  for (const thrown of ['no such key', { reason: 1 }, undefined, null]) {
+    const { warnings } = await warningsOf([throwing('faulty', 'after', thrown)])
+    expect(warnings).toEqual([
+      expect.stringMatching(/^middleware faulty, wrapToolCall: threw .*: call c0 of work failed/),
+    ])
+  }
+})
+
+const fails = () => {
+  throw new RangeError('out of paper')
+}
+
+const replacing = (name: string, replace: (error: unknown) => unknown): Middleware => ({
+  name,
+  async *wrapToolCall(call, next) {
+    try {
+      return yield* next(call)
+    } catch (error) {
+      throw replace(error)
+    }
+  },
+})
+
+test('what a tool throws is its own failure, also where a wrap passes it on or says it in other words (P16)', async () => {
+  const ways = [
+    (error: unknown) => error,
+    (error: unknown) => new Error('it failed', { cause: error }),
+    (error: unknown) => new Error('it failed', { cause: new Error('inside', { cause: error }) }),
+    () => new RangeError('out of ***'),
+  ]
+  for (const way of ways) {
+    const { warnings } = await warningsOf([{ ...good, name: 'outer' }, replacing('says', way), good], fails)
+    expect(warnings).toEqual([])
+  }
+  for (const thrown of [undefined, null, 'a text', { reason: 1 }] as readonly unknown[])
+    expect((await warningsOf([good], () => Promise.reject(thrown as Error))).warnings).toEqual([])
+})
+
+test('a wrap that breaks while it looks at a tool’s failure is named (P16)', async () => {
+  const breaks = replacing('faulty', () => new TypeError('no such key'))
+  expect(await warningsOf([breaks], fails)).toEqual({ results: ['no such key'], warnings: [blamed] })
+})
+
+test('of a throw that other wraps outside pass on or say in other words the one it began in is named, once (P16)', async () => {
+  const retries: Middleware = {
+    name: 'retries',
+    async *wrapToolCall(call, next) {
+      try {
+        return yield* next(call)
+      } catch {
+        return yield* next(call)
+      }
+    },
+  }
+  const counts = replacing('counts', (error) => new Error('tried twice', { cause: error }))
+  const { results, warnings } = await warningsOf([counts, retries, throwing('faulty', 'after')])
+  expect(results).toEqual(['tried twice'])
+  expect(warnings).toEqual(['middleware faulty, wrapToolCall: threw tried twice: call c0 of work failed by it'])
+})
+
+test('what a wrap outside makes good is no warning (P16)', async () => {
+  let tries = 0
+  const flaky: Middleware = {
+    name: 'flaky',
+    async *wrapToolCall(call, next) {
+      if (++tries === 1) throw new TypeError('not now')
+      return yield* next(call)
+    },
+  }
+  const retries: Middleware = {
+    name: 'retries',
+    async *wrapToolCall(call, next) {
+      try {
+        return yield* next(call)
+      } catch {
+        return yield* next(call)
+      }
+    },
+  }
+  expect(await warningsOf([retries, flaky])).toEqual({ results: ['fine'], warnings: [] })
+})
+
+test('an error that says what became of the call blames nobody (P16)', async () => {
+  const errors = [new ToolTimeoutError('work', 5), new ToolInputError('work', []), new ToolBusyError('work', 1)]
+  for (const error of errors) expect((await warningsOf([throwing('judge', 'before', error)])).warnings).toEqual([])
+})
+
+test('who warns of it has named itself (P16, B15)', async () => {
+  const warns: Middleware = {
+    name: 'warns',
+    async *wrapToolCall(call, next, run) {
+      run.warn({ code: 'own', message: `of ${call.id}` })
+      if (call.id === 'c0') throw new Error('no')
+      return yield* next(call)
+    },
+  }
+  const agent = createAgent({
+    model: scriptedModel([respond(call('echo', { text: 'a' }, { id: 'c0' })), respond(say('done'))]),
+    tools: [echo],
+    middleware: [warns],
+  })
+  expect((await agent.run('Go')).warnings).toEqual([{ code: 'own', message: 'of c0', source: 'warns' }])
+})
+
+test('each of several calls that a wrap makes fail is told of (P16)', async () => {
+  const { warnings } = await warningsOf([throwing('faulty', 'before')], undefined, 3)
+  expect(warnings.map((warning) => warning.match(/call c\d/)?.[0])).toEqual(['call c0', 'call c1', 'call c2'])
+})
+
+test('a call that had started early and is discarded warns of nothing: the run that is not eager does not make it (P16, H16)', async () => {
+  const asked = respond(call('echo', { text: 'a' }, { id: 'c0' }), wait(5), say('.'))
+  for (const isKept of [true, false]) {
+    const agent = createAgent({
+      model: scriptedModel([asked, respond(say('done'))]),
+      tools: [echo],
+      middleware: [...(isKept ? [] : [withdrawing()]), early, throwing('faulty', 'before')],
+    })
+    expect((await agent.run('Go')).warnings.map(({ code }) => code)).toEqual(isKept ? ['wrap-threw'] : [])
+  }
 })

@@ -7,6 +7,7 @@ import type { Flow } from '../flow/flow.ts'
 import { follow } from '../flow/follow.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
 import { type AssistantMessage, withFittingReason } from '../message.ts'
+import { hasParts } from '../message-shape.ts'
 import type { ModelFlow } from '../middleware.ts'
 import type { ModelRequest } from '../model.ts'
 import { ModelError } from '../model-errors.ts'
@@ -72,8 +73,8 @@ export function attemptFlow(
       const stream = asked.model.stream({ ...asked, signal: controller.signal })
       return heeding(stream, controller.signal, (event) => {
         firstEvent ??= performance.now()
-        if ('call' in event) freeze(event.call)
         const id = announcedId(event)
+        if ('call' in event) freeze(event.call)
         if (id !== undefined) observer.announced(id, attempt, span)
         return { ...event, runId: run.id, step: run.steps.begun, attempt }
       })
@@ -109,7 +110,7 @@ export function attemptFlow(
 /** The id of the call that an event announces: its start does, or, where a wrap lets no start through, the whole call (B5). */
 export function announcedId(event: WrapModelEvent): string | undefined {
   if (event.type === 'tool-input-start') return event.id
-  return 'call' in event ? event.call.id : undefined
+  return event.type === 'tool-input-closed' || event.type === 'tool-call' ? event.call.id : undefined
 }
 
 /** A model may end without a message, or say itself that its response is none; the assembler's never do (A19). */
@@ -124,7 +125,7 @@ function checkEnd(message: AssistantMessage): void {
 }
 
 export function isAssistantMessage(value: unknown): value is AssistantMessage {
-  return isMessage(value) && value.role === 'assistant'
+  return isMessage(value) && value.role === 'assistant' && hasParts(value)
 }
 
 /** An abort of the run is the run's error, one by a wrap its reason; whatever else a model throws is a `ModelError` (A19). */

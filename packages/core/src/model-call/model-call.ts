@@ -4,6 +4,7 @@ import type { Span } from '@opentelemetry/api'
 import type { AttemptFailed, CustomEvent, DiscardCause } from '../events.ts'
 import { drive } from '../flow/flow.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
+import { checkedRequest } from '../hooks/hook-problems.ts'
 import { type AssistantMessage, withFittingReason } from '../message.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import { freeze } from '../run/history.ts'
@@ -38,6 +39,7 @@ function wrapModel(attempts: Attempts): WrapKind<ModelRequest, WrapModelEvent, A
   return {
     hook: 'wrapModel',
     of: (middleware) => middleware.wrapModel?.bind(middleware),
+    handed: checkedRequest,
     isResult: isAssistantMessage,
     fitted: withFittingReason,
     ownsThrows: true,

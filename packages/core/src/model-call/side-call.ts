@@ -3,6 +3,7 @@
 import type { Context } from '@opentelemetry/api'
 import { settle } from '../flow/flow.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
+import { checkedRequest } from '../hooks/hook-problems.ts'
 import { type AssistantMessage, withFittingReason } from '../message.ts'
 import type { SideRequest } from '../middleware.ts'
 import type { ModelRequest } from '../model.ts'
@@ -26,16 +27,17 @@ export async function callModelOnSide(
     inputLimits: config.inputLimits,
     takenIds: history.takenIds,
     ...request,
-    signal: request.signal ? AbortSignal.any([request.signal, signal]) : signal,
+    signal: request?.signal ? AbortSignal.any([request.signal, signal]) : signal,
   } as const
   const alone = observer()
   const onion = compose(run, AROUND, (request, context) => attemptFlow(run, request, context, alone))
-  return freeze(await settle(onion(whole, parent)))
+  return freeze(await settle(onion(checkedRequest(whole), parent)))
 }
 
 const AROUND: WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> = {
   hook: 'wrapModel',
   of: (middleware) => (middleware.aroundSideCalls ? middleware.wrapModel?.bind(middleware) : undefined),
+  handed: checkedRequest,
   isResult: isAssistantMessage,
   fitted: withFittingReason,
   ownsThrows: true,

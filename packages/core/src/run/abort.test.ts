@@ -742,7 +742,7 @@ const endings: Readonly<Record<string, Ending>> = {
   },
   'a wrong set-up': {
     options: { middleware: [{ name: 'wrong', beforeAgent: (setup) => ({ ...setup, maxSteps: 0 }) }] },
-    status: 'ConfigError',
+    status: 'MiddlewareError',
   },
   'a hook that throws': {
     options: { middleware: [{ name: 'wrong', afterModel: () => Promise.reject(new Error('no')) }] },

@@ -223,18 +223,24 @@ const wrongSetups: readonly (readonly [option: string, change: Partial<AgentSetu
 
 const places = [
   ['beforeAgent', (change: Change): Omit<Middleware, 'name'> => ({ beforeAgent: change })],
-  ['a wrapAgent', (change: Change): Omit<Middleware, 'name'> => ({ wrapAgent: (setup, next) => next(change(setup)) })],
+  ['wrapAgent', (change: Change): Omit<Middleware, 'name'> => ({ wrapAgent: (setup, next) => next(change(setup)) })],
 ] as const
 type Change = (setup: AgentSetup) => AgentSetup
 
 test.for(places.flatMap(([place, by]) => wrongSetups.map(([option, wrong]) => [option, place, wrong, by] as const)))(
-  'a wrong %s from %s ends that run alone, before its first model call (A3)',
-  async ([option, , wrong, by]) => {
+  'a wrong %s from %s ends that run alone, before its first model call, and is that middleware’s fault (A3, P16)',
+  async ([option, hook, wrong, by]) => {
     const model = scriptedModel([respond(say('fine'))])
     let isWrong = true
     const changes = by((setup) => (isWrong ? { ...setup, ...wrong } : setup))
     const agent = createAgent({ model, middleware: [{ name: 'changes', ...changes }] })
-    await expect(agent.run('Hi')).rejects.toMatchObject({ name: 'ConfigError', option, messages: [{ content: 'Hi' }] })
+    await expect(agent.run('Hi')).rejects.toMatchObject({
+      name: 'MiddlewareError',
+      middleware: 'changes',
+      hook,
+      cause: { name: 'ConfigError', option },
+      messages: [{ content: 'Hi' }],
+    })
     expect(model.requests).toHaveLength(0)
     isWrong = false
     expect((await agent.run('Hi')).text).toBe('fine')

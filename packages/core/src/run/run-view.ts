@@ -22,6 +22,8 @@ export interface Actor {
   readonly execution?: Execution
   /** Of a wrap: aborts it alone. */
   readonly own?: LazyController
+  /** Told when it has warned. */
+  readonly warned?: () => void
   readonly outside?: boolean
 }
 
@@ -117,7 +119,8 @@ class RunView implements Run {
 
   warn({ code, message }: { readonly code: string; readonly message: string }): void {
     if (this.#isOver) return
-    const { source, outside } = this.#actor
+    const { source, outside, warned } = this.#actor
+    warned?.()
     this.#state.events.warn({ code, message, source }, outside)
   }
 

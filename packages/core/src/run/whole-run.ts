@@ -14,7 +14,7 @@ import { completed, end, failed, resultIn, stopped } from './endings.ts'
 import { inputMessages } from './history.ts'
 import type { RunState } from './run.ts'
 import { RunWait } from './run-wait.ts'
-import { checkedSetup } from './set-up.ts'
+import { withOwnTools } from './set-up.ts'
 import { wrappedLoop } from './wrapped-loop.ts'
 
 export async function wholeRun(run: RunState, beginning: Beginning, options: ResumeOptions): Promise<AgentResult> {
@@ -57,7 +57,7 @@ async function restored(run: RunState, resume: Resumption): Promise<CompletedRes
 
 /** The set-up, then step by step. */
 async function work(run: RunState): Promise<CompletedResult> {
-  run.setup = checkedSetup(run, await runSetupHooks(run))
+  run.setup = withOwnTools(await runSetupHooks(run))
   if (run.resumed) await claim(run, run.resumed)
   else recordTask(run)
   return await wrappedLoop(run)

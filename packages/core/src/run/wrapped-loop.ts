@@ -4,30 +4,32 @@ import type { AgentEvent } from '../events.ts'
 import { drive } from '../flow/flow.ts'
 import { pull } from '../flow/pull.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
+import { isHistory } from '../hooks/hook-problems.ts'
+import { isRecord } from '../json.ts'
 import { callsOf, withFittingReason } from '../message.ts'
 import type { AgentFlow, AgentSetup } from '../middleware.ts'
 import { isAssistantMessage } from '../model-call/attempt.ts'
 import type { CompletedResult } from '../result.ts'
 import { loop } from './loop.ts'
 import type { RunState } from './run.ts'
-import { checkedSetup } from './set-up.ts'
+import { checkedSetup, withOwnTools } from './set-up.ts'
 
 /** Works with the run's set-up, or with what a wrap makes of it. */
 export function wrappedLoop(run: RunState): Promise<CompletedResult> {
   const { middleware, setup, context, events } = run
   // Where nobody stands between the steps and the reader their events need no flow.
   if (!middleware.some(({ wrapAgent }) => wrapAgent)) return loop(run, setup, context)
-  const onion = compose(run, wrapAgent(run), (setup, context) => {
-    const asWrapped = checkedSetup(run, setup)
-    return pull(events.funnel, () => loop(run, asWrapped, context))
-  })
+  const onion = compose(run, wrapAgent(run), (setup, context) =>
+    pull(events.funnel, () => loop(run, withOwnTools(setup), context)),
+  )
   return drive(onion(setup, context), (event) => {
     events.throwIfOver()
     events.show(event)
   })
 }
 
-function wrapAgent({ steps }: RunState): WrapKind<AgentSetup, AgentEvent, CompletedResult> {
+function wrapAgent(run: RunState): WrapKind<AgentSetup, AgentEvent, CompletedResult> {
+  const { steps } = run
   return {
     hook: 'wrapAgent',
     of: (middleware) => {
@@ -35,11 +37,18 @@ function wrapAgent({ steps }: RunState): WrapKind<AgentSetup, AgentEvent, Comple
       const again = () => steps.repeatedBy(middleware.name)
       return wrap && ((setup, next, view) => wrap(setup, counted(next, again), view))
     },
-    isResult: (value) => typeof value === 'object' && value !== null && 'status' in value && 'message' in value,
+    handed: (setup) => checkedSetup(run, setup),
+    isResult,
     fitted: withReasonOfAnswer,
     ownsThrows: true,
     cancel: () => steps.abandon(),
   }
+}
+
+function isResult(value: unknown): boolean {
+  if (!isRecord(value)) return false
+  const { status, message, messages } = value
+  return status === 'completed' && isHistory([message]) && isHistory(messages)
 }
 
 /** A tool's result has no finish reason: there it is that of the response which called the tool. */

@@ -227,14 +227,15 @@ test('two middlewares of one name are a ConfigError that names it (M11)', () => 
 })
 
 test.for(wrongTools)(
-  '%s that beforeAgent brings in fails the run before its first model call (M11, A3)',
+  '%s that beforeAgent brings in fails the run before its first model call, and is its fault (M11, A3, P16)',
   async ([, tools]) => {
     const model = scriptedModel([])
     const options: AgentOptions = {
       model,
       middleware: [{ name: 'brings', beforeAgent: (setup) => ({ ...setup, tools }) }],
     }
-    await expect(createAgent(options).run('Go')).rejects.toMatchObject({ name: 'ConfigError', option: 'tools' })
+    const fault = { middleware: 'brings', hook: 'beforeAgent', cause: { name: 'ConfigError', option: 'tools' } }
+    await expect(createAgent(options).run('Go')).rejects.toMatchObject({ name: 'MiddlewareError', ...fault })
     expect(model.requests).toEqual([])
   },
 )

@@ -2,11 +2,14 @@
 
 import { context } from '@opentelemetry/api'
 import type { AgentConfig } from '../config.ts'
-import { AgentError, RunStop } from '../errors.ts'
+import { AgentError, messageOf, RunStop } from '../errors.ts'
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
+import { checkedCall } from '../hooks/hook-problems.ts'
+import { WrapThrows } from '../hooks/wrap-throws.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
+import { hasParts } from '../message-shape.ts'
 import type { ToolEvent } from '../middleware.ts'
 import { freeze, isMessage } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
@@ -14,12 +17,14 @@ import { startWork } from './background-work.ts'
 import type { CallEntry } from './call-entry.ts'
 import { cutOff } from './call-results.ts'
 import type { Result } from './call-state.ts'
+import { warnOf } from './call-warning.ts'
 import { hostOf } from './run-host.ts'
 import { errorMessage } from './tool-message.ts'
 
 /** Whatever is thrown on the way is the call's error result, but for an `AgentError`, which ends the run (A11, A12, C18). */
 export async function makeCall(run: RunState, entry: CallEntry): Promise<Result> {
-  const onion = compose(run, wrapToolCall(entry), (call, parent, why) =>
+  const throws = new WrapThrows()
+  const onion = compose(run, wrapToolCall(entry, throws), (call, parent, why) =>
     entry.tool?.background
       ? startWork(run, entry, entry.tool, call)
       : executeTool(hostOf(run, entry), entry, call, parent, why),
@@ -33,20 +38,32 @@ export async function makeCall(run: RunState, entry: CallEntry): Promise<Result>
     // A call that was cancelled asks nothing any more, and stops no run (I4).
     const isOver = error instanceof RunStop && entry.cancelled
     if (error instanceof AgentError && !isOver) throw error
-    return entry.signal.aborted ? cutOff(entry) : { message: errorMessage(entry.call, error), error }
+    if (entry.signal.aborted) return cutOff(entry)
+    const by = throws.whose(error)
+    if (by !== undefined) wrapThrew(run, entry, by, error)
+    return { message: errorMessage(entry.call, error), error }
   }
+}
+
+/** The model reads it as the tool's failure. */
+function wrapThrew(run: RunState, entry: CallEntry, middleware: string, error: unknown): void {
+  const { id, name } = entry.call
+  const what = `threw ${messageOf(error).slice(0, 500)}: call ${id} of ${name} failed by it`
+  warnOf(entry, run, 'wrap-threw', `middleware ${middleware}, wrapToolCall: ${what}`)
 }
 
 async function prepared(call: ToolCall, prepareInput: NonNullable<AgentConfig['prepareInput']>): Promise<ToolCall> {
   return { ...call, input: await prepareInput(call.input, call) }
 }
 
-function wrapToolCall(entry: CallEntry): WrapKind<ToolCall, ToolEvent, ToolMessage> {
+function wrapToolCall(entry: CallEntry, throws: WrapThrows): WrapKind<ToolCall, ToolEvent, ToolMessage> {
   return {
     hook: 'wrapToolCall',
     of: (middleware) => middleware.wrapToolCall?.bind(middleware),
-    isResult: (value) => isMessage(value) && value.role === 'tool',
+    handed: checkedCall,
+    isResult: (value) => isMessage(value) && value.role === 'tool' && hasParts(value),
     ownsThrows: false,
     call: entry,
+    throws,
   }
 }

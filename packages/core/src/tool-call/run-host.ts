@@ -10,6 +10,7 @@ import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
 import { ToolTimeoutError, UnknownToolError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
+import { warnOf } from './call-warning.ts'
 import { stood } from './stood.ts'
 import { textMessage } from './tool-message.ts'
 import { resultMessage } from './tool-output.ts'
@@ -28,13 +29,7 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     stood: entry.maker && ((own) => stood(run, entry, { call: entry, signals: [own] })),
     attributes: () => run.annotations.of(call.id),
     answers: () => run.questions.answersAt(addressOf(run, entry)),
-    // Only if the call is committed: the run that is not eager makes no other (H16).
-    warn(message) {
-      const { fate } = entry
-      void fate.decided.then(() => {
-        if (fate.isCommitted) run.events.warn({ code: 'effect-failed', message, source: 'core' })
-      })
-    },
+    warn: (message) => warnOf(entry, run, 'effect-failed', message),
     save: run.saver.isOn ? () => run.saver.now() : undefined,
     known() {
       const known = entry.record.again()
