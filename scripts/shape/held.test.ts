@@ -14,7 +14,10 @@ const held: HeldFigures = {
 
 /** Everything is as it is held, except what is named. */
 function shape(values: Partial<Record<keyof Shape, number>> = {}): Shape {
-  const entries = FIGURE_NAMES.map((name) => [name, { value: values[name] ?? held[name]?.value ?? 7, places: [] }])
+  const entries = FIGURE_NAMES.map((name) => [
+    name,
+    { value: values[name] ?? held[name]?.value ?? 7, places: name === 'agent-kb' ? [] : ['a.ts'] },
+  ])
   return Object.fromEntries(entries) as Shape
 }
 
@@ -23,7 +26,7 @@ test('a figure above what is held fails the check with a line that says by how m
   expect(
     complaints(held, shape({ lines: 1_001, 'agent-kb': 44.3, files: 3, circles: 99, 'call-functions': 999 })),
   ).toEqual([
-    'agent-kb: 44.3, but at most 44.2 is held (--list agent-kb shows what is counted)',
+    'agent-kb: 44.3, but at most 44.2 is held',
     'lines: 1,001, but at most 1,000 is held (--list lines shows what is counted)',
   ])
 })

@@ -1,7 +1,7 @@
 /** What each figure may be at the most: what it was when that was last written down. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
-import { FIGURE_NAMES, FIGURES, type FigureName, type Shape } from './figures.ts'
+import { FIGURE_NAMES, FIGURES, type FigureName, type Measured, type Shape } from './figures.ts'
 
 export interface Held {
   readonly value: number
@@ -46,15 +46,16 @@ function next(held: Held | undefined, value: number, reason: string | undefined)
 export function complaints(held: HeldFigures, shape: Shape): readonly string[] {
   const strangers = Object.keys(held).filter((name) => !HELD_NAMES.some((one) => one === name))
   return [
-    ...HELD_NAMES.flatMap((name) => complaint(name, held[name], shape[name].value)),
+    ...HELD_NAMES.flatMap((name) => complaint(name, held[name], shape[name])),
     ...strangers.map((name) => `${FILE} holds ${name}, and there is no such figure`),
   ]
 }
 
-function complaint(name: FigureName, held: Held | undefined, value: number): readonly string[] {
+function complaint(name: FigureName, held: Held | undefined, { value, places }: Measured): readonly string[] {
   if (!held) return [`${name}: ${FILE} does not say what is held (--write holds what there is now)`]
   if (value <= held.value) return []
-  return [`${name}: ${shown(value)}, but at most ${shown(held.value)} is held (--list ${name} shows what is counted)`]
+  const hint = places.length > 0 ? ` (--list ${name} shows what is counted)` : ''
+  return [`${name}: ${shown(value)}, but at most ${shown(held.value)} is held${hint}`]
 }
 
 /** The figures that could be held lower than they are. */
