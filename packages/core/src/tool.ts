@@ -126,8 +126,9 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   readonly concurrency?: number | { readonly limit: number; readonly whenFull?: 'wait' | 'fail' }
   /**
    * Answers each call at once with `{ callId, state: 'running' }` and goes on beside the run, begun once; the model hears
-   * of the result later, and may ask with the tool `tool_status` (I15, I16). It can ask nobody: an interrupt is its failure, and a
-   * tool without `execute` cannot be one. `atEnd`: what becomes of open work when the model answers: the answer waits for it (the
+   * of the result later, and may ask with the tool `tool_status` (I15, I16). A question of an agent that it runs
+   * pauses the calling run at its next safe point; any other tool can ask nobody: an interrupt is its failure. A tool without `execute`
+   * cannot be one. `atEnd`: what becomes of open work when the model answers: the answer waits for it (the
    * default), it is aborted, or `result.background` has it (I17). Never early.
    */
   readonly background?: boolean | { readonly atEnd?: 'wait' | 'cancel' | 'detach' }

@@ -99,7 +99,8 @@ export interface SavedCall {
 }
 
 /** The work of a background call. */
-export interface SavedWork extends Pick<SavedCall, 'key' | 'call' | 'step' | 'attempts' | 'effect' | 'message'> {
+export interface SavedWork
+  extends Pick<SavedCall, 'key' | 'call' | 'step' | 'attempts' | 'effect' | 'message' | 'nested'> {
   /** Whether the model has read its result. */
   readonly delivered: boolean
 }
@@ -202,7 +203,7 @@ function isCall(saved: unknown): saved is SavedCall {
     isOptional(saved.message, isMessage) &&
     isOptional(saved.outcomes, (outcomes) => isListOf(outcomes, isOutcome)) &&
     isOptional(saved.done, isRecord) &&
-    isOptional(saved.nested, (nested) => isRecord(nested) && isCheckpoint(nested))
+    isOptional(saved.nested, isNestedCheckpoint)
   )
 }
 
@@ -217,8 +218,13 @@ function isWork(saved: unknown): saved is SavedWork {
     isCount(saved.attempts) &&
     isOptional(saved.effect, isText) &&
     isOptional(saved.message, isMessage) &&
+    isOptional(saved.nested, isNestedCheckpoint) &&
     typeof saved.delivered === 'boolean'
   )
+}
+
+function isNestedCheckpoint(nested: unknown): boolean {
+  return isRecord(nested) && isCheckpoint(nested)
 }
 
 function isOutcome(outcome: unknown): outcome is SavedOutcome {

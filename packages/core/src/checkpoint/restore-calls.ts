@@ -41,7 +41,8 @@ export function resumeCalls(run: RunState, resumed: Resumed): readonly CallEntry
   return entries
 }
 
-function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Resumed): void {
+/** The same for one of them, or for the work behind one. */
+export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Resumed): void {
   const { record } = entry
   const address = addressOf(run, entry)
   const pending = checkpoint.interrupts.filter((one) => isInside(one.address, address))

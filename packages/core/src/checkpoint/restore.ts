@@ -89,15 +89,15 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
 export async function claim(run: RunState, { checkpoint, answers }: Resumed): Promise<void> {
   const tools = new Set(run.setup.tools.map(({ name }) => name))
   const isLost = (name: string) => checkpoint.tools.includes(name) && !tools.has(name)
-  const open = checkpoint.calls.filter(({ message, provisional }) => !message && !provisional)
+  const unsettled = checkpoint.calls.filter(({ message, provisional }) => !message && !provisional)
   const settled = new Set(checkpoint.calls.flatMap(({ id, message }) => (message ? [id] : [])))
   const unanswered = openCalls(run.history.messages).filter(({ id }) => !settled.has(id))
-  const lost = [...unanswered, ...open.map(({ call }) => call)].find(({ name }) => isLost(name))
+  const lost = [...unanswered, ...unsettled.map(({ call }) => call)].find(({ name }) => isLost(name))
   if (lost) throw new CheckpointMismatchError(run.id, `call ${lost.id} lacks its tool ${lost.name}`)
   await checkAnswers(checkpoint.interrupts, answers, { tools: run.setup.tools })
   const entries = resumeCalls(run, { checkpoint, answers })
-  run.background.restore(checkpoint.background ?? [])
-  const isOfCall = ({ address }: PendingInterrupt) => entries.some((entry) => isInside(address, addressOf(run, entry)))
+  const open = [...entries, ...run.background.restore({ checkpoint, answers })]
+  const isOfCall = ({ address }: PendingInterrupt) => open.some((entry) => isInside(address, addressOf(run, entry)))
   const unasked = checkpoint.interrupts.find((one) => !(one.id in answers) && !isOfCall(one))
   if (unasked) run.asking = { interrupt: new Interrupt(unasked.payload), ...askerOf(unasked.address.slice(1)) }
   run.unclaimed = undefined

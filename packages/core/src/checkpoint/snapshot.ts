@@ -68,7 +68,8 @@ function interruptsOf(run: RunState): PendingInterrupt[] {
 }
 
 function interruptsOfCalls(run: RunState): PendingInterrupt[] {
-  return inCallOrder(run, run.calls.entries().filter(isOpen)).flatMap((entry): PendingInterrupt[] => {
+  const entries = [...run.calls.entries(), ...run.background.openEntries()]
+  return inCallOrder(run, entries.filter(isOpen)).flatMap((entry): PendingInterrupt[] => {
     const address = addressOf(run, entry)
     const nested = entry.nested?.saved.interrupts ?? []
     const own = entry.asking ? [pending(run, addressOf(run, entry, entry.asking.by), entry.asking.interrupt)] : []

@@ -59,6 +59,7 @@ export class RunSteps {
     if (this.current) return this.current
     const run = this.#run
     run.cancel.stopAt('after-tools')
+    run.background.stopIfAsked()
     if (!this.mayGoOn) {
       this.takeNews()
       throw new MaxStepsError(run.setup.maxSteps, this.feedback, this.#misfit && { cause: this.#misfit })

@@ -1,5 +1,6 @@
 /** One background call: it is answered at once, and its work goes on beside the run (I15). */
 
+import { RunStop } from '../errors.ts'
 import { checkedInput } from '../execution/checked-input.ts'
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'
@@ -28,14 +29,24 @@ export async function* startWork(run: RunState, entry: CallEntry, tool: Tool, ca
   return { ...textMessage(call, JSON.stringify(handle), false), output: handle }
 }
 
-/** The work of a background call: its input was checked, its wraps are out, and whatever comes of it is a message. */
+/**
+ * The work of a background call: its input was checked, its wraps are out, and what comes of it is a message.
+ *
+ * @throws {RunStop} The agent that it runs asks, or has stopped: the work stays open for a resume.
+ */
 export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
-  const result = await workOf(run, entry)
-  const message = freeze(result.message)
-  entry.settle({ ...result, message })
-  run.calls.ended(entry, !message.isError)
-  endSpans(entry, run.metrics)
-  return message
+  try {
+    const result = await workOf(run, entry)
+    const message = freeze(result.message)
+    entry.settle({ ...result, message })
+    run.calls.ended(entry, !message.isError)
+    return message
+  } catch (error) {
+    if (error instanceof RunStop) entry.settle({ stopped: error })
+    throw error
+  } finally {
+    endSpans(entry, run.metrics)
+  }
 }
 
 async function workOf(run: RunState, entry: CallEntry): Promise<Result> {
@@ -47,6 +58,8 @@ async function workOf(run: RunState, entry: CallEntry): Promise<Result> {
   } catch (error) {
     // Its run has stopped before its turn came: it stays to be begun after a resume.
     if (entry.signal.aborted || error === run.cancel.halted.reason) return cutOff(entry)
+    // Nobody hears what work asks that its run no longer waits for.
+    if (error instanceof RunStop && entry.nested && !run.background.hasHandedOver(entry)) throw error
     if (error instanceof Interrupt) return { message: textMessage(entry.call, NO_ANSWER, true) }
     return { message: errorMessage(entry.call, error) }
   }

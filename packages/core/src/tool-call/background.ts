@@ -1,6 +1,9 @@
 /** Work that goes on when its call has been answered: what becomes of it, and how the model hears of it (I15 to I18). */
 
 import type { SavedWork } from '../checkpoint/checkpoint.ts'
+import type { Resumed } from '../checkpoint/restore.ts'
+import { resumeCall } from '../checkpoint/restore-calls.ts'
+import { unheard } from '../flow/unheard.ts'
 import type { ContentPart, ToolCall, ToolMessage, UserMessage } from '../message.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
@@ -10,7 +13,6 @@ import { findTool } from './aliases.ts'
 import { makeWork } from './background-work.ts'
 import { CallEntry } from './call-entry.ts'
 import { CallRecord } from './call-record.ts'
-import { mayHaveHappenedText, textMessage } from './tool-message.ts'
 
 /** The origin of the messages that bring results of background calls (B19). */
 export const BACKGROUND_ORIGIN = 'background'
@@ -25,7 +27,7 @@ export interface BackgroundHandle {
 }
 
 interface Work {
-  /** Its promise never rejects, and gives its message. */
+  /** Its promise gives its message; it rejects only where the work stays open for a resume. */
   readonly entry: CallEntry
   /** The model has read its result. */
   delivered: boolean
@@ -89,8 +91,19 @@ export class Background {
       await Promise.race([wake, ...awaited().map(({ entry }) => entry.promise)])
     }
     signal.throwIfAborted()
+    stopIfAsked(this.#open().filter(({ entry }) => atEndOf(entry.tool) !== 'cancel'))
     // Nobody has accepted the answer: the run stops with the work at work, and its resume offers it again.
     if (awaited().length > 0) cancel.stopAt('after-tools')
+  }
+
+  /** Throws what stops the run if an agent that works in the background asks: the run stops at its next safe point. */
+  stopIfAsked(): void {
+    stopIfAsked(this.#open())
+  }
+
+  /** Those whose result is not there yet. */
+  openEntries(): readonly CallEntry[] {
+    return this.#open().map(({ entry }) => entry)
   }
 
   /** The run is to stop: nobody waits for work any more. */
@@ -120,35 +133,44 @@ export class Background {
 
   /** Resolves when nothing that the run has to do with is at work. */
   async idle(): Promise<void> {
-    await Promise.all(this.#open().flatMap(({ entry, handedOver }) => (handedOver ? [] : [entry.promise])))
+    await Promise.allSettled(this.#open().flatMap(({ entry, handedOver }) => (handedOver ? [] : [entry.promise])))
   }
 
   /** `isLast`: what has not begun will not begin any more. */
   save(isLast: boolean): SavedWork[] {
     return this.#all().map((work) => {
-      const { key, call, step, record } = work.entry
+      const { key, call, step, record, nested } = work.entry
+      const { attempts, ...entered } = record.tries(isLast)
       const message = resultOf(work)
-      return { key, call, step, ...record.tries(isLast), ...(message && { message }), delivered: work.delivered }
+      const saved = { key, call, step, attempts, delivered: work.delivered }
+      // What an agent has done is in its own checkpoint.
+      if (!message && nested) return { ...saved, nested: nested.saved }
+      return { ...saved, ...entered, ...(message && { message }) }
     })
   }
 
-  /** Work that was cut off is begun again or may have happened, like any call (L20, L21). */
-  restore(saved: readonly SavedWork[]): void {
-    const { setup, context, rerun } = this.#run
-    for (const one of saved) {
-      const { key, call, step, effect, message, delivered } = one
+  /**
+   * Work that was cut off is begun again, or may have happened, like any call (L20, L21). That of an agent goes on from the agent's
+   * checkpoint, or stays open as long as its questions have no answer. Gives the work that is not over.
+   */
+  restore(resumed: Resumed): readonly CallEntry[] {
+    const { setup, context } = this.#run
+    const works = (resumed.checkpoint.background ?? []).map((saved) => {
+      const { key, call, step, message, nested, delivered } = saved
       const tool = findTool(setup.tools, call.name)
-      const work = this.#add(freeze(call), { key, tool, step, parent: context, record: new CallRecord(one) })
+      const work = this.#add(freeze(call), { key, tool, step, parent: context, record: new CallRecord(saved) })
+      work.entry.nested = nested && { saved: nested }
       work.delivered = delivered
       if (message) work.entry.settleAs(message)
-      else if (effect === undefined || rerun.includes(effect)) this.#begin(work)
-      else {
-        const text = mayHaveHappenedText(this.#run.resumed?.checkpoint.status === 'cancelled')
-        work.entry.settleAs(textMessage(call, text, true))
-        this.#run.calls.events.workEnded(work.entry)
-        this.#run.mayHaveHappened(call.id)
-      }
+      return work
+    })
+    const open = works.filter(({ entry }) => !entry.settled)
+    for (const work of open) {
+      resumeCall(this.#run, work.entry, resumed)
+      if (!work.entry.settled) this.#begin(work)
+      else if (work.entry.message) this.#run.calls.events.workEnded(work.entry)
     }
+    return open.map(({ entry }) => entry)
   }
 
   #add(call: ToolCall, of: Pick<CallEntry, 'key' | 'tool' | 'step' | 'parent' | 'record'>): Work {
@@ -165,11 +187,11 @@ export class Background {
 
   #begin(work: Work): void {
     const { entry } = work
-    entry.promise = makeWork(this.#run, entry).then((message) => {
+    const made = makeWork(this.#run, entry).then((message) => {
       if (!isKept(work)) this.#run.calls.events.workEnded(entry)
-      this.#run.saver.soon()
       return message
     })
+    entry.promise = unheard(made.finally(() => this.#run.saver.soon()))
   }
 
   #all(): Work[] {
@@ -179,6 +201,10 @@ export class Background {
   #open(): Work[] {
     return this.#all().filter((work) => !resultOf(work))
   }
+}
+
+function stopIfAsked(works: readonly Work[]): void {
+  for (const { entry } of works) if (entry.stopped) throw entry.stopped
 }
 
 /** Not what only says that the end of its run cut it off: a resume goes on with it. */

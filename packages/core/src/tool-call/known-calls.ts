@@ -42,7 +42,10 @@ export class KnownCalls {
     if (!entry && ledger.past(id)) return false
     if (!entry) throw new UnknownCallError(id)
     if (caller) return run.innerRuns.of(entry)?.calls.known.cancel(callId, rest) ?? false
-    return entry.cancel(run.config.grace)
+    // Of a background call the wraps may still be at work, too.
+    const call = ledger.get(id)
+    const isCallCancelled = call !== undefined && call !== entry && call.cancel(run.config.grace)
+    return entry.cancel(run.config.grace) || isCallCancelled
   }
 
   /** {@link Run.toolStatus} */
