@@ -155,7 +155,7 @@ test.each([
 })
 
 test.each([
-  [undefined, 'stop', 'completed'],
+  [undefined, 'stop', undefined],
   ['queued', 'other', 'queued'],
 ])('a response that is done with status %s ends with %s (qR12)', async (status, reason, word) => {
   const { finishReason, response } = await messageOf({ type: 'response.done', response: { status } })

@@ -110,9 +110,13 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
     if (status === 'completed') recover(response.output ?? [], to)
     for (const item of response.output ?? []) clientCalls.add(item)
     clientCalls.refuse()
-    const word = status === 'incomplete' ? (response.incomplete_details?.reason ?? status) : status
-    to.response({ finishReason: word })
-    to.finish(status === 'completed' ? completed() : (INCOMPLETE.get(word) ?? 'other'))
+    // That it is completed is no reason: whether it called tools, its items say.
+    if (status === 'completed') to.finish(completed())
+    else {
+      const word = status === 'incomplete' ? (response.incomplete_details?.reason ?? status) : status
+      to.response({ finishReason: word })
+      to.finish(INCOMPLETE.get(word) ?? 'other')
+    }
   }
 
   function completed(): FinishReason {
