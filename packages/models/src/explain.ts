@@ -145,11 +145,19 @@ function bodyOf({ error }: ApiError): ErrorBody {
   // A sentence, and no more (qT11).
   if (!isRecord(body)) return defined({ message: wordOf(body) })
   return defined({
-    code: wordOf(body.code),
-    type: body.type === 'error' ? undefined : wordOf(body.type),
+    code: codeOf(body.code),
+    type: body.type === 'error' ? undefined : codeOf(body.type),
     message: wordOf(body.message),
   })
 }
+
+/** What is longer than any code is none: it is in the data. */
+function codeOf(value: unknown): string | undefined {
+  const word = wordOf(value)
+  return word !== undefined && word.length <= LONGEST_CODE ? word : undefined
+}
+
+const LONGEST_CODE = 100
 
 function wordOf(value: unknown): string | undefined {
   return typeof value === 'number' || (typeof value === 'string' && value !== '') ? String(value) : undefined
