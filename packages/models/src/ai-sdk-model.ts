@@ -72,6 +72,7 @@ export interface CallOptions<V extends Version> extends Optioned {
   stopSequences?: string[]
   seed?: number
   abortSignal?: AbortSignal
+  includeRawChunks?: boolean
 }
 
 export type PromptMessage<V extends Version> =
@@ -122,7 +123,8 @@ export type StreamPart =
   | { readonly type: 'response-metadata'; readonly id?: string | undefined; readonly modelId?: string | undefined }
   | { readonly type: 'error'; readonly error: unknown }
   | StreamStart
-  | { readonly type: 'tool-approval-request' | 'reasoning-file' | 'source' | 'ping' | 'raw' }
+  | { readonly type: 'raw'; readonly rawValue?: unknown }
+  | { readonly type: 'tool-approval-request' | 'reasoning-file' | 'source' | 'ping' }
 
 interface Marked {
   readonly providerMetadata?: ProviderMetadata | undefined

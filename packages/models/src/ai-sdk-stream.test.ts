@@ -197,6 +197,22 @@ test.each([
   expect(events.filter(({ type }) => type === 'tool-call')).toEqual([{ type: 'tool-call', call: message.content[0] }])
 })
 
+test('a call part with the id of a whole call and another name is another call (P3, G9)', async () => {
+  const parts = [
+    { type: 'tool-input-start', id: 'c1', toolName: 'f' },
+    piece('{"x":1}'),
+    said('{"x":1}'),
+    { ...said('{"y":2}'), toolName: 'g' },
+  ] as const
+  for (const provider of ['openrouter', 'openai.responses']) {
+    const { model } = handMade('v3', [...parts, calls], { provider })
+    expect((await ask(aiSdk(model))).message.content).toEqual([
+      sealed,
+      { type: 'tool-call', id: 'c1_1', name: 'g', input: { y: 2 } },
+    ])
+  }
+})
+
 test('two calls with one id stay two, at once and one after the other (G9, G10)', async () => {
   const { message } = await readParts([
     { type: 'tool-input-start', id: 'c1', toolName: 'f' },

@@ -34,6 +34,7 @@ export interface Stated {
 /** A call whose input streams. */
 interface OpenCall {
   readonly label: Label
+  readonly name: string
   /** Its deltas are not pieces of JSON. */
   readonly isText: boolean
   isFed: boolean
@@ -69,7 +70,8 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
   }
 
   function start(part: InputStart, to: Assembler): void {
-    const call = { label: begun++, isText: part.inputEncoding === 'text', isFed: false, isStated: false }
+    const isText = part.inputEncoding === 'text'
+    const call = { label: begun++, name: part.toolName, isText, isFed: false, isStated: false }
     const others = open.get(part.id)
     if (others) others.push(call)
     else open.set(part.id, [call])
@@ -84,15 +86,16 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
     if (delta) call.isFed = true
   }
 
-  function stated(id: string): OpenCall | undefined {
+  function stated({ toolCallId: id, toolName: name }: CallPart): OpenCall | undefined {
     const calls = open.get(id) ?? []
+    const latest = calls.at(-1)
     // A part that came because the input parsed comes again when it does so again.
-    const repeated = seals || !calls.at(-1)?.isFed ? undefined : calls.at(-1)
-    return calls.find(({ isStated }) => !isStated) ?? repeated
+    const isRepeated = !seals && latest?.isFed && latest.name === name
+    return calls.find(({ isStated }) => !isStated) ?? (isRepeated ? latest : undefined)
   }
 
   function seal(part: CallPart, to: Assembler): void {
-    const call = stated(part.toolCallId)
+    const call = stated(part)
     if (call) call.isStated = true
     const label = call?.label ?? begun++
     const text = typeof part.input === 'string' ? part.input : JSON.stringify(part.input)

@@ -1,14 +1,15 @@
 import type { AssistantMessage, AssistantPart } from '@meanwhile/core'
-import { callsOf, ModelError } from '@meanwhile/core'
+import { callsOf, createAgent, ModelError, tool } from '@meanwhile/core'
 import { call, cut, end, fail, respond, type ScriptResponse, say } from '@meanwhile/core/testing'
-import { mockModels } from '@meanwhile/harness'
+import { mockModels, recordedResponse } from '@meanwhile/harness'
 import { quirkResponse, quirks } from '@meanwhile/harness/quirks'
 import { expect, test, vi } from 'vitest'
+import * as z from 'zod'
 import { handMade, type RealModel, realModels } from '../test/ai-sdk.ts'
 import { ask, failureOf, requestTo } from '../test/ask.ts'
 import { tools } from '../test/history.ts'
-import { chat } from '../test/wires.ts'
-import { aiSdk } from './ai-sdk.ts'
+import { chat, chatChunk } from '../test/wires.ts'
+import { type AiSdkModel, aiSdk } from './ai-sdk.ts'
 
 const usage = { inputTokens: 12, outputTokens: 34 }
 
@@ -130,6 +131,135 @@ test.each(ending)('$title: a response that begins twice is one (P1, qT15)', asyn
   }
 })
 
+const onChat = realModels.filter(({ wire }) => wire === 'openai-chat')
+
+/** Those whose chunks it takes: none without an index. */
+function chatForms(...rows: readonly string[]) {
+  const forms = quirks.filter(
+    ({ id, wire, title }) => rows.includes(id) && wire === 'openai-chat' && !/without an index/.test(title),
+  )
+  return onChat.flatMap((real) => forms.map((quirk) => ({ ...real, quirk, row: quirk.id, form: quirk.title })))
+}
+
+test.each(chatForms('C9', 'C17', 'C18', 'C47', 'C48'))(
+  '$title: of calls the chunks are read, and exactly those that are meant are made: $form (P2, P3, P21, q$row)',
+  async ({ quirk, model }) => {
+    const { tools: declared, expected } = quirk.declared ?? {
+      tools: [{ name: 'f' }, { name: 'read_file' }],
+      expected: quirk.expected,
+    }
+    const ran: string[] = []
+    const named = declared.map(({ name }) =>
+      tool({
+        name,
+        description: name,
+        input: z.unknown(),
+        execute: (input) => void ran.push(`${name} ${JSON.stringify(input)}`),
+      }),
+    )
+    const { fetch } = mockModels({ script: [quirkResponse(quirk), respond(say('Done.'))] })
+    await createAgent({ model: aiSdk(model(fetch)), tools: named }).run('Go')
+    expect(ran).toEqual(expected.calls?.map(({ name, input }) => `${name} ${JSON.stringify(input)}`))
+  },
+)
+
+test.each(chatForms('T14'))(
+  '$title: a second response in its stream fails it: $form (P1, q$row)',
+  async ({ quirk, model }) => {
+    const failure = await failureOf(ask(aiSdk(model(mockModels({ script: [quirkResponse(quirk)] }).fetch))))
+    expect(failure).toMatchObject({ name: 'ModelError', retryable: true })
+  },
+)
+
+const afterEnd = chatForms('T16').filter(({ form }) => form.startsWith('a second response'))
+
+test.each(afterEnd)('$title: no call is made of what follows its end: $form (P1, q$row)', async ({ quirk, model }) => {
+  const { message } = await ask(aiSdk(model(mockModels({ script: [quirkResponse(quirk)] }).fetch)))
+  expect(callsOf(message)).toMatchObject(quirk.expected.calls ?? [])
+})
+
+test.each(onChat)('$title: text stands before a call that comes with it (G12)', async (real) => {
+  const piece = (id: string, name: string) => ({
+    index: 0,
+    id,
+    type: 'function',
+    function: { name, arguments: '{"x":1}' },
+  })
+  const events = [
+    chatChunk({ role: 'assistant', content: 'Look.', tool_calls: [piece('a', 'f')] }),
+    chatChunk({ tool_calls: [{ ...piece('b', 'g'), index: 1 }] }),
+    chatChunk({}, 'tool_calls'),
+  ]
+  const script = () => [
+    recordedResponse(
+      'openai-chat',
+      events.map((event) => JSON.stringify(event)),
+    ),
+  ]
+  const { content } = (await ask(aiSdk(real.model(mockModels({ script: script() }).fetch)))).message
+  const own = (await ask(chat.model(mockModels({ script: script() }).fetch))).message
+  expect(content.map(bare)).toEqual(own.content.map(bare))
+})
+
+test('what its provider has kept of a call stays with it, and a call that it has made itself is none of the chunks (G12, G16)', async () => {
+  const chunk = (piece: object) => ({ type: 'raw', rawValue: chatChunk({ tool_calls: [piece] }) }) as const
+  const signed = { google: { thoughtSignature: 's' } }
+  class Chunked {
+    readonly specificationVersion = 'v4'
+    readonly provider = 'google.chat'
+    readonly modelId = 'm'
+    readonly supportedUrls = {}
+    async doStream() {
+      const stream = ReadableStream.from([
+        chunk({ index: 0, function: { name: 'f', arguments: '{"x":1}' } }),
+        { type: 'tool-input-start', id: 'made', toolName: 'f' },
+        { type: 'tool-input-delta', id: 'made', delta: '{"x":1}' },
+        { type: 'tool-call', toolCallId: 'made', toolName: 'f', input: '{"x":1}', providerMetadata: signed },
+        { type: 'tool-input-start', id: 'own', toolName: 'search', providerExecuted: true },
+        { type: 'tool-call', toolCallId: 'own', toolName: 'search', input: '{"q":1}', providerExecuted: true },
+        { type: 'tool-result', toolCallId: 'own', toolName: 'search', result: 'found' },
+        chunk({ index: 1, id: 'b', function: { name: 'g', arguments: '{' } }),
+        { type: 'tool-input-start', id: 'b', toolName: 'g', providerMetadata: signed },
+        chunk({ index: 1, function: { arguments: '}' } }),
+        { type: 'finish', finishReason: 'tool-calls', usage },
+      ] as const)
+      return { stream }
+    }
+  }
+  const { content } = (await ask(aiSdk(new Chunked()))).message
+  expect(content).toMatchObject([
+    { name: 'f', input: { x: 1 }, providerMetadata: signed },
+    { id: 'own', name: 'search', input: { q: 1 }, providerResult: 'found' },
+    { id: 'b', name: 'g', input: {}, providerMetadata: signed },
+  ])
+  expect(content).toHaveLength(3)
+})
+
+test('a model of the AI SDK that something wraps is asked for no chunks, and says its calls itself', async () => {
+  for (const real of onChat) {
+    const inner = real.model(mockModels({ script: [respond(call('f', { x: 1 }))] }).fetch)
+    const asked: unknown[] = []
+    const wrapped = {
+      specificationVersion: inner.specificationVersion,
+      provider: inner.provider,
+      modelId: inner.modelId,
+      supportedUrls: {},
+      async doStream(options: Parameters<typeof inner.doStream>[0]) {
+        asked.push(options)
+        const { stream } = await (inner.doStream as (options: unknown) => ReturnType<typeof inner.doStream>)(options)
+        const renaming = new TransformStream({
+          transform(part, controller) {
+            controller.enqueue('toolName' in part ? { ...part, toolName: 'renamed' } : part)
+          },
+        })
+        return { stream: stream.pipeThrough(renaming) }
+      },
+    } as AiSdkModel
+    expect(callsOf((await ask(aiSdk(wrapped))).message)).toMatchObject([{ name: 'renamed', input: { x: 1 } }])
+    expect(asked).not.toContainEqual(expect.objectContaining({ includeRawChunks: true }))
+  }
+})
+
 const openai = realModels.filter(({ wire }) => wire !== 'anthropic')
 
 test.each(openai)('$title: an account without credit is not asked again', async (real) => {
@@ -178,8 +308,6 @@ function openEnded() {
   }
   return { state, fetch }
 }
-
-const onChat = realModels.filter(({ wire }) => wire === 'openai-chat')
 
 test.each(onChat)(
   '$title: nothing is asked before the flow is pulled, and closing it closes the request',

@@ -3,6 +3,7 @@
 import type { Model, ModelRequest } from '@meanwhile/core'
 import { assemble, ConfigError } from '@meanwhile/core'
 import { checkIdleTimeout } from './adapter-checks.ts'
+import { withChatCalls } from './ai-sdk-chat-calls.ts'
 import { v2, v3, v4 } from './ai-sdk-content.ts'
 import { explainAiSdk, refused } from './ai-sdk-errors.ts'
 import { keeper } from './ai-sdk-kept.ts'
@@ -57,6 +58,8 @@ export function aiSdk(model: AiSdkModel, { idleTimeout = IDLE_TIMEOUT, structure
   const kept = keeper(model.provider)
   // The names of that wire's providers end so. Files in results they would write as JSON text.
   const onChat = model.provider.endsWith('.chat')
+  // What wraps a model makes an object of its own, and may say otherwise than its provider.
+  const hasChunks = onChat && Object.getPrototypeOf(model) !== Object.prototype
   const stated = { seals: SEALING.test(model.provider), begins: BEGINNING.test(model.provider) }
   return {
     provider: providerName(model.provider),
@@ -66,7 +69,8 @@ export function aiSdk(model: AiSdkModel, { idleTimeout = IDLE_TIMEOUT, structure
     stream(request) {
       const messages = onChat ? filesAfterResults(request.messages) : request.messages
       const answer = parts({ ...request, messages }, ask, idleTimeout)
-      return assemble(request, answer, partReader(kept, stated), explainAiSdk)
+      const read = partReader(kept, stated)
+      return assemble(request, answer, hasChunks ? withChatCalls(read, request) : read, explainAiSdk)
     },
   }
 
@@ -80,13 +84,14 @@ export function aiSdk(model: AiSdkModel, { idleTimeout = IDLE_TIMEOUT, structure
   }
 
   function start(request: ModelRequest): ReturnType<AiSdkModel['doStream']> {
+    const chunks = hasChunks && { includeRawChunks: true }
     switch (model.specificationVersion) {
       case 'v2':
-        return model.doStream(callOptions(request, model.provider, kept, v2))
+        return model.doStream({ ...callOptions(request, model.provider, kept, v2), ...chunks })
       case 'v3':
-        return model.doStream(callOptions(request, model.provider, kept, v3))
+        return model.doStream({ ...callOptions(request, model.provider, kept, v3), ...chunks })
       case 'v4':
-        return model.doStream(callOptions(request, model.provider, kept, v4))
+        return model.doStream({ ...callOptions(request, model.provider, kept, v4), ...chunks })
     }
   }
 }

@@ -16,13 +16,13 @@ export interface CallDelta {
 
 /** The call that a piece is of: its name as far as it has come, and whether it may be the beginning of a longer one. */
 export interface CallOfPiece {
-  readonly label: number
+  readonly label: string
   readonly name: string
   readonly nameMayGrow: boolean
 }
 
 interface Call {
-  readonly label: number
+  readonly label: string
   id: string | undefined
   name: string
   /** Arguments have come. */
@@ -76,7 +76,7 @@ export class ChatCalls {
   }
 
   #begin({ index, id }: Said): Call {
-    const call: Call = { label: this.#count++, id, name: '', begun: false, isNamed: false }
+    const call: Call = { label: `call ${this.#count++}`, id, name: '', begun: false, isNamed: false }
     if (index !== undefined) this.#known.set(index, call)
     if (id !== undefined) this.#known.set(id, call)
     return call
