@@ -106,7 +106,10 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
    * never. A throw is a warning. For tools declared `read` (H33).
    */
   warm?(context: WarmContext): Warmed | Promise<Warmed>
-  /** Undoes a call that succeeded and was then discarded. Required for `reversible`. */
+  /**
+   * Undoes a call that succeeded and was then discarded. Called once: if the process ends meanwhile, a resume does not repeat it, and
+   * warns. Required for `reversible`.
+   */
   compensate?(input: Input, output: Output): void | Promise<void>
   /** The result is the run's answer, if the final-answer gate accepts it. */
   readonly returnDirect?: boolean | Method<Output, boolean>

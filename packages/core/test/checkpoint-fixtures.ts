@@ -26,7 +26,12 @@ export function tools(did: string[]): Tool[] {
       description: name,
       input: z.looseObject({ ms: z.number().default(0) }),
       effect,
-      ...(effect === 'reversible' && { compensate: () => void did.push(`undid ${name}`) }),
+      ...(effect === 'reversible' && {
+        async compensate({ ms }) {
+          did.push(`undid ${name}`)
+          await new Promise((resolve) => setTimeout(resolve, ms))
+        },
+      }),
       async execute({ ms }, { attempt }) {
         did.push(`${name} ${attempt}`)
         await new Promise((resolve) => setTimeout(resolve, attempt > 1 ? 0 : ms))
@@ -59,7 +64,14 @@ const early: Middleware = {
     }),
 }
 
-async function checkpointAfter(response: ScriptResponse, cancelAfter?: number, middleware: readonly Middleware[] = []) {
+/** What is stored of a run; where it is aborted, while it undoes its early calls. */
+async function checkpointAfter(
+  response: ScriptResponse,
+  cancelAfter?: number,
+  middleware: readonly Middleware[] = [],
+  abortAfter?: number,
+) {
+  const abort = new AbortController()
   const store = new Map<string, unknown>()
   const agent = createAgent({
     name: 'fixture',
@@ -73,8 +85,14 @@ async function checkpointAfter(response: ScriptResponse, cancelAfter?: number, m
       prune: async () => 0,
     },
   })
-  const run = agent.stream('Hello?')
+  const run = agent.stream('Hello?', { signal: abort.signal })
   if (cancelAfter !== undefined) setTimeout(() => void run.cancel(), cancelAfter)
+  if (abortAfter !== undefined) {
+    await new Promise((resolve) => setTimeout(resolve, abortAfter))
+    abort.abort()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    return store.get(run.id)
+  }
   const { checkpoint } = await run.result
   return checkpoint ?? store.get(run.id)
 }
@@ -91,6 +109,12 @@ async function write(): Promise<void> {
       250,
     ),
     completed: await checkpointAfter(respond(say('Hello.'))),
+    'undone-calls': await checkpointAfter(
+      respond(call('look', {}, { id: 'a' }), call('hold', { ms: 200 }, { id: 'b' }), wait(2_000), say('late')),
+      undefined,
+      [early],
+      600,
+    ),
     'early-calls': await checkpointAfter(respond(...calls, wait(1_000), say('late')), 400, [early]),
   }
   for (const [name, checkpoint] of Object.entries(made)) {

@@ -7,6 +7,7 @@ import {
   type Agent,
   type AgentRun,
   agentTool,
+  type CheckpointStore,
   createAgent,
   type Effect,
   Interrupt,
@@ -44,6 +45,7 @@ export class Play {
   readonly cancelled = new Set<string>()
   controller = new AbortController()
   run: AgentRun | undefined
+  readonly #stored: CheckpointStore = memoryStore()
   readonly #scenario: Scenario
   readonly #counts = new Map<Moment, number>()
   /** As somebody saw it last. */
@@ -208,14 +210,18 @@ export class Play {
     this.reached('it is undone')
   }
 
-  #store() {
-    const store = memoryStore()
-    const { save } = store
-    store.save = (...saved) => {
-      this.reached('a checkpoint is saved')
-      return save.apply(store, saved)
+  async isStored(runId: string): Promise<boolean> {
+    return (await this.#stored.load(runId)) !== undefined
+  }
+
+  #store(): CheckpointStore {
+    return {
+      ...this.#stored,
+      save: (...saved) => {
+        this.reached('a checkpoint is saved')
+        return this.#stored.save(...saved)
+      },
     }
-    return store
   }
 }
 

@@ -1,6 +1,7 @@
 /** Where checkpoints are kept: the contract of a store, and what the stores of this package share. */
 
-import { CheckpointCorruptError } from './checkpoint-errors.ts'
+import { AgentError } from '../errors.ts'
+import { CheckpointCorruptError, CheckpointStoreError } from './checkpoint-errors.ts'
 
 /** What a store needs to know of a checkpoint. All else in it is plain JSON, and none of a store's business. */
 export interface StoredCheckpoint {
@@ -50,5 +51,15 @@ export function readCheckpoint(id: string, text: string): unknown {
     return JSON.parse(text)
   } catch (cause) {
     throw new CheckpointCorruptError(id, 'what is stored is no JSON', { cause })
+  }
+}
+
+/** What is stored under an id. Whatever else a store throws is a {@link CheckpointStoreError}. */
+export async function loaded(store: CheckpointStore, id: string): Promise<unknown> {
+  try {
+    return await store.load(id)
+  } catch (cause) {
+    if (cause instanceof AgentError) throw cause
+    throw new CheckpointStoreError('load', id, 'it could not be loaded', { cause })
   }
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { answersTo, tools } from '../../test/checkpoint-fixtures.ts'
 import { FIXTURES, resumed } from '../../test/optional-members.ts'
 import { type AgentOptions, type AgentRun, type Checkpoint, createAgent, memoryStore } from '../index.ts'
-import { respond, say, scriptedModel } from '../testing.ts'
+import { call, respond, say, scriptedModel } from '../testing.ts'
 
 // Checkpoints as earlier versions wrote them: pinned, and never to be written anew.
 
@@ -29,6 +29,7 @@ test('there is a fixture of each kind (L18)', async () => {
     'format-1-early-calls.json',
     'format-1-interrupted.json',
     'format-1-optional',
+    'format-1-undone-calls.json',
   ])
 })
 
@@ -62,7 +63,6 @@ test('a pinned completed run gives its result (L18, L19)', async () => {
 test('the early calls of a pinned run are joined (L18, H27)', async () => {
   const { checkpoint } = await pinned('format-1-early-calls')
   const did: string[] = []
-  const { call } = await import('../testing.ts')
   const model = scriptedModel([
     respond(call('look', {}, { id: 'x' }), call('hold', {}, { id: 'y' })),
     respond(say('Done')),
@@ -70,6 +70,20 @@ test('the early calls of a pinned run are joined (L18, H27)', async () => {
   const run = createAgent({ name: 'fixture', model, tools: tools(did) }).resume(checkpoint)
   expect(await outputs(run)).toEqual(['look', 'hold'])
   expect(did).toEqual([])
+})
+
+test('what was being undone in a pinned run is neither joined nor undone, and the rest is joined (L18, P22)', async () => {
+  const { checkpoint } = await pinned('format-1-undone-calls')
+  const did: string[] = []
+  const model = scriptedModel([
+    respond(call('look', {}, { id: 'x' }), call('hold', { ms: 200 }, { id: 'y' })),
+    respond(say('Done')),
+  ])
+  const run = createAgent({ name: 'fixture', model, tools: tools(did) }).resume(checkpoint)
+  expect(await outputs(run)).toEqual(['look', 'hold'])
+  expect(did).toEqual(['hold 1'])
+  const { unknown, warnings } = await run.result
+  expect([unknown, warnings.map(({ code }) => code)]).toEqual([['b'], ['compensation-failed']])
 })
 
 test('a pinned checkpoint resumes from a store, whose bytes a refusal leaves as they are (L18)', async () => {

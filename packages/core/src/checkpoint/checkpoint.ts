@@ -37,6 +37,8 @@ export interface Checkpoint {
   readonly calls: readonly SavedCall[]
   /** Absent in checkpoints of versions that knew no background calls. */
   readonly background?: readonly SavedWork[]
+  /** Undos that had begun and were not over. Absent where there are none. */
+  readonly undos?: readonly SavedUndo[]
   /** Names of the tools there were. */
   readonly tools: readonly string[]
   readonly interrupts: readonly PendingInterrupt[]
@@ -105,6 +107,17 @@ export interface SavedWork
   readonly delivered: boolean
 }
 
+/** The undo of a discarded call, which a resume does not repeat. */
+export interface SavedUndo {
+  /** The call's. */
+  readonly key: string
+  /** The call's id; in front of it, for a call of a nested agent, the id of the call that runs that: `outer/inner`. */
+  readonly id: string
+  readonly tool: string
+  /** It is over, and the checkpoint still has the call as it was before. */
+  readonly hasEnded?: boolean
+}
+
 /** What an execution gave, or what it threw: the message of the error, and of its time limit how long that was. */
 export type SavedOutcome = { readonly message: ToolMessage } | { readonly error: string; readonly timeout?: number }
 
@@ -155,6 +168,7 @@ function isCheckpoint(value: Unchecked): value is Unchecked & Checkpoint {
     (value.step === undefined || isStep(value.step, messages)) &&
     isListOf(value.calls, isCall) &&
     isOptional(value.background, (works) => isListOf(works, isWork)) &&
+    isOptional(value.undos, (undos) => isListOf(undos, isUndo)) &&
     isListOf(value.tools, isText) &&
     isListOf(value.interrupts, isPending) &&
     isRecord(value.questions) &&
@@ -225,6 +239,10 @@ function isWork(saved: unknown): saved is SavedWork {
 
 function isNestedCheckpoint(nested: unknown): boolean {
   return isRecord(nested) && isCheckpoint(nested)
+}
+
+function isUndo(saved: unknown): saved is SavedUndo {
+  return isRecord(saved) && isText(saved.key) && isText(saved.id) && isText(saved.tool)
 }
 
 function isOutcome(outcome: unknown): outcome is SavedOutcome {

@@ -34,10 +34,14 @@ export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readon
   return [...byKey.values()]
 }
 
-/** One that had not settled is made when it is asked for, stays open for an answer, or may have happened. */
+/**
+ * One that had not settled is made when it is asked for, stays open for an answer, or may have happened. One whose undo had begun is
+ * discarded, so that nobody joins it.
+ */
 export function resumeCalls(run: RunState, resumed: Resumed): readonly CallEntry[] {
   const entries = restoreCalls(run, resumed.checkpoint.calls)
   for (const entry of entries) if (!entry.settled) resumeCall(run, entry, resumed)
+  for (const entry of entries) if (run.undos.hadBegun(entry.key)) run.calls.discard(entry, 'run_aborted')
   return entries
 }
 

@@ -1,6 +1,6 @@
 /** From a checkpoint to a run that goes on from it. */
 
-import { AgentError, ConfigError, UnknownInterruptError } from '../errors.ts'
+import { ConfigError, UnknownInterruptError } from '../errors.ts'
 import { addressOf, askerOf, isInside, isNested } from '../interrupt/address.ts'
 import { checkAnswers } from '../interrupt/answer-check.ts'
 import { type Address, Interrupt, type PendingInterrupt } from '../interrupt/interrupt.ts'
@@ -11,8 +11,8 @@ import type { RunState } from '../run/run.ts'
 import { Step } from '../run/step.ts'
 import type { Effect } from '../tool.ts'
 import { type Checkpoint, checkedCheckpoint, type SavedStep } from './checkpoint.ts'
-import { CheckpointMismatchError, CheckpointMissingError, CheckpointStoreError } from './checkpoint-errors.ts'
-import type { CheckpointStore } from './checkpoint-store.ts'
+import { CheckpointMismatchError, CheckpointMissingError } from './checkpoint-errors.ts'
+import { loaded } from './checkpoint-store.ts'
 import { resumeCalls } from './restore-calls.ts'
 
 export interface Resumption {
@@ -50,13 +50,14 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   const given = checkedAnswers(answers)
   const unknown = Object.keys(given).filter((id) => checkpoint.interrupts.every((pending) => pending.id !== id))
   if (unknown.length > 0) throw new UnknownInterruptError(unknown)
-  const { calls, background = [], tools, interrupts } = checkpoint
+  const { calls, background = [], undos = [], tools, interrupts } = checkpoint
   for (const { address } of interrupts) checkAsker(run, address)
   await checkAnswers(interrupts, given, { middleware: run.middleware })
   run.resumed = { checkpoint, answers: given }
   run.unclaimed = {
     calls,
     background,
+    undos,
     tools,
     interrupts: interrupts.filter((one) => !(one.id in given) || isNested(one.address)),
   }
@@ -95,6 +96,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   const lost = [...unanswered, ...unsettled.map(({ call }) => call)].find(({ name }) => isLost(name))
   if (lost) throw new CheckpointMismatchError(run.id, `call ${lost.id} lacks its tool ${lost.name}`)
   await checkAnswers(checkpoint.interrupts, answers, { tools: run.setup.tools })
+  if (run.isOutermost) run.undos.restore(checkpoint.undos ?? [])
   const entries = resumeCalls(run, { checkpoint, answers })
   const open = [...entries, ...run.background.restore({ checkpoint, answers })]
   const isOfCall = ({ address }: PendingInterrupt) => open.some((entry) => isInside(address, addressOf(run, entry)))
@@ -131,15 +133,6 @@ async function load(run: RunState, id: string): Promise<unknown> {
   const stored = await loaded(checkpoints, id)
   if (stored === undefined) throw new CheckpointMissingError(id)
   return stored
-}
-
-async function loaded(store: CheckpointStore, id: string): Promise<unknown> {
-  try {
-    return await store.load(id)
-  } catch (cause) {
-    if (cause instanceof AgentError) throw cause
-    throw new CheckpointStoreError('load', id, 'it could not be loaded', { cause })
-  }
 }
 
 function stepOf(run: RunState, saved: SavedStep): Step {

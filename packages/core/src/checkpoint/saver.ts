@@ -1,9 +1,9 @@
 /** When a run is saved: one save at a time, each of the newest state, in a store that refuses whoever comes late. */
 
 import { type Context, context } from '@opentelemetry/api'
-import type { Checkpoint } from './checkpoint.ts'
+import { type Checkpoint, checkedCheckpoint, checksumOf } from './checkpoint.ts'
 import { CheckpointConflictError, CheckpointStoreError } from './checkpoint-errors.ts'
-import type { CheckpointStore } from './checkpoint-store.ts'
+import { type CheckpointStore, loaded } from './checkpoint-store.ts'
 
 export interface SaverOptions {
   readonly runId: string
@@ -48,14 +48,28 @@ export class Saver {
     if (!this.isOn) return
     this.#waiting ??= this.#queue(() => {
       this.#waiting = undefined
-      return this.#options.snapshot()
+      return this.#save(this.#options.snapshot())
     })
     await this.#waiting
   }
 
   /** Stores this very state, behind what is being saved. Throws like {@link now}. */
   async put(checkpoint: Checkpoint): Promise<void> {
-    if (this.isOn) await this.#queue(() => checkpoint)
+    if (this.isOn) await this.#queue(() => this.#save(checkpoint))
+  }
+
+  /**
+   * Changes what is stored, though the run has gone on since, or has been aborted; if `change` gives nothing it stays as it is. Throws
+   * like {@link now}, and {@link CheckpointCorruptError} if what is stored is damaged.
+   */
+  async amend(change: (stored: Checkpoint) => Omit<Checkpoint, 'checksum'> | undefined): Promise<void> {
+    const { store, runId, place } = this.#options
+    if (!store) return
+    await this.#queue(async () => {
+      const stored = await context.with(place(), () => loaded(store, runId))
+      const changed = stored === undefined ? undefined : change(checkedCheckpoint(stored))
+      await this.#save(changed && { ...changed, checksum: checksumOf(changed) })
+    })
   }
 
   /** Resolves when no save is at work. */
@@ -63,8 +77,8 @@ export class Saver {
     await this.#last
   }
 
-  #queue(state: () => Checkpoint | undefined): Promise<void> {
-    const saved = this.#last.then(() => this.#save(state()))
+  #queue(save: () => Promise<void>): Promise<void> {
+    const saved = this.#last.then(save)
     this.#last = saved.catch(() => undefined)
     return saved
   }

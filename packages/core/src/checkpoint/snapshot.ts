@@ -47,6 +47,7 @@ function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 
     ...(current && { step: savedStep(run, current) }),
     calls: unclaimed?.calls ?? savedCalls(run, isLast),
     background: unclaimed?.background ?? run.background.save(isLast),
+    ...undosOf(run, isLast),
     tools: unclaimed?.tools ?? run.setup.tools.map(({ name }) => name),
     interrupts: interruptsOf(run),
     questions: run.questions.save(),
@@ -57,6 +58,12 @@ function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 
     abandoned: run.calls.abandoned,
     ...(trace && { trace }),
   }
+}
+
+/** The outermost run has those of all. One that comes to its end, or stops, waits for them first. */
+function undosOf({ isOutermost, unclaimed, undos }: RunState, isLast: boolean): Pick<Checkpoint, 'undos'> {
+  const saved = unclaimed?.undos ?? (isLast || !isOutermost ? [] : undos.save())
+  return saved.length > 0 ? { undos: saved } : {}
 }
 
 /** What waits for an answer: of calls in call order, then of a hook or wrap. */

@@ -12,6 +12,7 @@ import {
   type Message,
   type Middleware,
   type Model,
+  memoryStore,
   type Run,
   RunAbortedError,
   type ToolContext,
@@ -181,6 +182,35 @@ test('nothing of the run starts after an abort: no hook, no request, no tool (K1
   expect(log).toEqual(['beforeModel', 'watcher', 'wrapModel', 'beforeModel'])
   expect(model.requests).toHaveLength(1)
   expect(events.at(-1)?.type).toBe('step-start')
+})
+
+test('no call starts behind one whose wrap aborts the run: a resume made it a second time (K1, H26)', async () => {
+  const controller = new AbortController()
+  const checkpoints = memoryStore()
+  const made: string[] = []
+  const send = tool({
+    name: 'send',
+    description: 's',
+    input: z.object({}),
+    execute: (_, { callId }) => void made.push(callId),
+  })
+  const aborts: Middleware = {
+    name: 'aborts',
+    async *wrapToolCall(one, next) {
+      controller.abort()
+      return yield* next(one)
+    },
+  }
+  const model = scriptedModel([
+    respond(call('send', {}, { id: 'a' }), call('send', {}, { id: 'b' })),
+    respond(say('Done')),
+  ])
+  const agent = createAgent({ model, tools: [send], middleware: [aborts], checkpoints })
+  const run = agent.stream('Go', { signal: controller.signal })
+  expect((await collect(run)).error).toBeInstanceOf(RunAbortedError)
+  expect(made).toEqual([])
+  expect((await agent.resume(run.id).result).status).toBe('completed')
+  expect(made).toEqual(['a', 'b'])
 })
 
 test('a hook that aborts as the last one is followed by nothing either (K1)', async () => {

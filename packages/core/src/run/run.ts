@@ -5,6 +5,7 @@ import type { Checkpoint } from '../checkpoint/checkpoint.ts'
 import type { Resumed } from '../checkpoint/restore.ts'
 import { Saver } from '../checkpoint/saver.ts'
 import { checkpointOf } from '../checkpoint/snapshot.ts'
+import { Undos } from '../checkpoint/undos.ts'
 import type { AgentConfig } from '../config.ts'
 import type { AgentEvent } from '../events.ts'
 import { addressOf, type Place } from '../interrupt/address.ts'
@@ -69,6 +70,7 @@ export class RunState {
   readonly background: Background
   readonly sideCalls: SideCalls
   readonly saver: Saver
+  readonly undos: Undos
   readonly innerRuns: InnerRuns = new InnerRuns(this)
   readonly cancel: Cancel = new Cancel((mode) => this.stopping.cancelled(mode))
   readonly stopping: Stopping = new Stopping(this)
@@ -94,7 +96,7 @@ export class RunState {
   /** What it goes on from, if it does. */
   resumed: Resumed | undefined
   /** What of that is not in the ledger yet. */
-  unclaimed: Pick<Checkpoint, 'calls' | 'background' | 'tools' | 'interrupts'> | undefined
+  unclaimed: Pick<Checkpoint, 'calls' | 'background' | 'undos' | 'tools' | 'interrupts'> | undefined
   /** Whether there is a state to save: if it goes on from a checkpoint, that has been read. */
   isReady = false
   over = false
@@ -116,6 +118,7 @@ export class RunState {
     this.background = new Background(this)
     this.sideCalls = new SideCalls(this)
     this.#nesting = options.nesting
+    this.undos = options.nesting?.run.undos ?? new Undos(this)
     this.saver =
       options.nesting?.run.saver ??
       new Saver({
@@ -205,6 +208,11 @@ export class RunState {
   addUsage(usage: Usage | undefined): void {
     this.usage = addUsage(this.usage, usage)
     this.#nesting?.run.addUsage(usage)
+  }
+
+  /** A call's id as the outermost run knows it: in front of it the id of the call that it is inside of, if there is one. */
+  outerId(callId: string): string {
+    return this.#nesting ? this.#nesting.run.outerId(`${this.#nesting.entry.id}/${callId}`) : callId
   }
 
   /** A call that had been started when an earlier run of its checkpoint was cut off (L21). */

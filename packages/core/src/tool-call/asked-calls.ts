@@ -58,6 +58,8 @@ export class AskedCalls {
     // What the run that is not eager enters before that call ends it.
     const most = failed < 0 ? calls.length : Math.max(run.setup.toolConcurrency, failed + 1)
     this.#entries = calls.flatMap((call, index) => {
+      // A wrap of the one before it may have stopped the run.
+      run.signal.throwIfAborted()
       const entry = made.get(call)
       if (!entry) return index < most ? starts.start(call, { asker: askers.of(call.id) }) : []
       gate.commit(entry, call.id, modelEnded)

@@ -1,6 +1,7 @@
 /** The undoing of a call that was discarded. */
 
 import { context } from '@opentelemetry/api'
+import { CheckpointError } from '../checkpoint/checkpoint-errors.ts'
 import { messageOf } from '../errors.ts'
 import { within } from '../flow/grace.ts'
 import type { RunState } from '../run/run.ts'
@@ -12,11 +13,16 @@ import type { CallEntry } from './call-entry.ts'
  */
 export async function compensate(run: RunState, entry: CallEntry, abandoned: boolean): Promise<boolean | undefined> {
   const { tool } = entry
-  if (!tool?.compensate) return undefined
+  if (!tool?.compensate || run.undos.hadBegun(entry.key)) return undefined
   const place = entry.executions.at(-1)?.open.context ?? entry.parent
+  let isLate = false
   const undo = async () => {
     const { done } = entry.record
-    if (done) await context.with(place, () => tool.compensate?.(done.input, done.output))
+    if (!done) return
+    await run.undos.during(entry, run.outerId(entry.id), () => {
+      if (isLate) throw new Error('it could not be stored within the grace time that it begins')
+      return context.with(place, () => tool.compensate?.(done.input, done.output))
+    })
   }
   const failed = (message: string) => {
     run.events.warn({ code: 'compensation-failed', message: `${tool.name}: ${message}`, source: 'core' })
@@ -39,6 +45,11 @@ export async function compensate(run: RunState, entry: CallEntry, abandoned: boo
   try {
     return (await within(run.config.grace, undo())) || failed('it did not end within the grace time')
   } catch (error) {
-    return failed(messageOf(error))
+    const isUnstored = error instanceof CheckpointError
+    return failed(
+      isUnstored ? `not undone, as it could not be stored that this begins: ${error.message}` : messageOf(error),
+    )
+  } finally {
+    isLate = true
   }
 }

@@ -21,6 +21,7 @@ export interface PastCall {
 
 export class Ledger {
   readonly #runId: string
+  readonly #isSpent: (key: string) => boolean
   #entries: CallEntry[] = []
   readonly #byId: Map<string, CallEntry> = new Map()
   /** By all their ids. */
@@ -28,8 +29,10 @@ export class Ledger {
   /** By step, tool and input: the calls that a response asked for, in the order in which they were made. */
   readonly #byContent: Map<string, CallEntry[]> = new Map()
 
-  constructor(runId: string) {
+  /** `isSpent`: whether a call had this key that a checkpoint does not hold any more. */
+  constructor(runId: string, isSpent: (key: string) => boolean) {
     this.#runId = runId
+    this.#isSpent = isSpent
   }
 
   /**
@@ -38,7 +41,11 @@ export class Ledger {
    */
   keyOf(call: ToolCall, step: number, asker: Asker | undefined): string {
     const content = contentOf(call, step)
-    return `${this.#runId}/${content}/${asker ? this.#next(content) : call.id}`
+    const stem = `${this.#runId}/${content}/`
+    if (!asker) return stem + call.id
+    let number = this.#next(content)
+    while (this.#isSpent(stem + number)) number++
+    return stem + number
   }
 
   /** Behind the last: a checkpoint does not hold those in front of it that were discarded. */

@@ -57,7 +57,7 @@ export class ToolCalls {
   constructor(run: RunState) {
     this.#run = run
     this.events = new CallEvents(run)
-    this.#ledger = new Ledger(run.id)
+    this.#ledger = new Ledger(run.id, (key) => run.undos.hadBegun(key))
     this.#atWork = new CallsAtWork(run, this.events, (entry, error) => {
       if (this.#asked.includes(entry)) this.abort(error)
     })
@@ -125,6 +125,11 @@ export class ToolCalls {
   /** The model call has stood with these calls: see {@link AskedCalls.commit}. */
   commit(calls: readonly ToolCall[], attempt: number | undefined): Promise<ToolMessage[]> {
     return this.#asked.commit(calls, attempt)
+  }
+
+  /** Lets go of a call, and of those it made, if they are provisional. */
+  discard(entry: CallEntry, cause: DiscardCause): void {
+    this.#gate.discard(entry, cause)
   }
 
   /** The model call failed with this, at last: unless it goes on after a resume, all its calls are let go of. */

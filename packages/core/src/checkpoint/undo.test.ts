@@ -1,0 +1,344 @@
+import { beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { askAgain } from '../../test/again.ts'
+import { sleep } from '../../test/clock.ts'
+import { early, withdrawing } from '../../test/early-calls.ts'
+import { unhandledRejections } from '../../test/rejections.ts'
+import {
+  type AgentOptions,
+  type AgentRun,
+  agentTool,
+  type Checkpoint,
+  type CheckpointStore,
+  createAgent,
+  type Middleware,
+  map,
+  memoryStore,
+  type Tool,
+  tool,
+} from '../index.ts'
+import { call, collect, fail, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
+
+// A discarded call is undone once, also where a process ends while it is undone.
+
+unhandledRejections()
+
+let did: string[] = []
+let undo: () => unknown = () => undefined
+
+beforeEach(() => {
+  did = []
+  undo = () => sleep(20)
+  vi.useFakeTimers()
+  return () => vi.useRealTimers()
+})
+
+const input = z.object({ n: z.number() })
+
+const hold = tool({
+  name: 'hold',
+  description: 'h',
+  input,
+  effect: 'reversible',
+  execute({ n }, { idempotencyKey }) {
+    did.push(`held ${n}`)
+    return idempotencyKey
+  },
+  async compensate({ n }) {
+    did.push(`undoes ${n}`)
+    await undo()
+    did.push(`undid ${n}`)
+  },
+}) as Tool
+
+/** Holds by a call of its own. */
+const reserve = tool({
+  name: 'reserve',
+  description: 'r',
+  input,
+  effect: 'reversible',
+  execute: async ({ n }, { run, callId }) =>
+    (await run?.callTool({ type: 'tool-call', id: `${callId} holds`, name: 'hold', input: { n } }))?.isError,
+  compensate: () => undefined,
+}) as Tool
+
+function agentOf(responses: readonly ScriptedResponse[], options: Partial<AgentOptions> = {}) {
+  return createAgent({
+    name: 'holder',
+    model: scriptedModel(responses, { pace: { firstToken: 1, betweenTokens: 1 } }),
+    tools: [hold, reserve],
+    ...options,
+  })
+}
+
+async function settled(run: AgentRun) {
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(10_000)
+  return await reading
+}
+
+/** A store that a killed process has left. */
+async function storeOf(id: string, stored: unknown): Promise<CheckpointStore> {
+  const store = memoryStore()
+  if (stored !== undefined) await store.save(id, stored as Checkpoint, 0)
+  return store
+}
+
+/** What is stored when the undo has been at work for some time: what a process that is killed then leaves. */
+async function killedWhileUndoing(
+  responses: readonly ScriptedResponse[],
+  options: Partial<AgentOptions>,
+  disturb: (run: AgentRun, abort: AbortController) => void = () => undefined,
+  from?: { readonly id: string; readonly store: CheckpointStore },
+) {
+  const checkpoints = from?.store ?? memoryStore()
+  let left: unknown
+  undo = async () => {
+    await sleep(10)
+    left ??= await checkpoints.load(run.id)
+    await sleep(10)
+  }
+  const agent = agentOf(responses, { checkpoints, ...options })
+  const abort = new AbortController()
+  const { signal } = abort
+  const run = from ? agent.resume(from.id, {}, { signal }) : agent.stream('Go', { signal })
+  disturb(run, abort)
+  await settled(run)
+  expect(did.filter((deed) => deed.startsWith('undoes'))).toHaveLength(1)
+  did = []
+  if (left === undefined) throw new Error('nothing was stored while it was undone')
+  return { id: run.id, checkpoints: await storeOf(run.id, left), left: left as Checkpoint }
+}
+
+/** Starts what the model has not asked for yet: the arguments turn out to be others. */
+const guessing: Middleware = {
+  name: 'guessing',
+  wrapModel: (request, next, run) =>
+    map(next(request), (event) => {
+      if (event.type === 'tool-input-start')
+        run.callTool({ type: 'tool-call', id: event.id, name: event.name, input: { n: 1 } }).catch(() => undefined)
+      return event
+    }),
+}
+
+const once = call('hold', { n: 1 }, { id: 'hold' })
+const done = respond(say('Done'))
+
+interface Discard {
+  readonly responses: readonly ScriptedResponse[]
+  readonly middleware: readonly Middleware[]
+  readonly tools?: readonly Tool[]
+  readonly disturb?: (run: AgentRun, abort: AbortController) => void
+  /** Default `hold`. */
+  readonly id?: string
+}
+
+const discards: Readonly<Record<string, Discard>> = {
+  'a hook has taken it out': { responses: [respond(once, say('so'))], middleware: [withdrawing('hold'), early] },
+  'the next attempt does not ask for it': {
+    responses: [respond(once, fail()), done],
+    middleware: [askAgain, early],
+  },
+  'its arguments were others': {
+    responses: [respond(call('hold', { n: 2 }, { id: 'hold' }), wait(5), say('so')), done],
+    middleware: [guessing],
+  },
+  'its response has failed': { responses: [respond(once, wait(5), fail())], middleware: [early] },
+  'the run is aborted': {
+    responses: [respond(once, wait(50), say('so'))],
+    middleware: [early],
+    disturb: (_, abort) => void setTimeout(() => abort.abort(), 20),
+  },
+  'an abort has won over a cancel': {
+    responses: [respond(once, wait(50), say('so'))],
+    middleware: [early],
+    disturb(run, abort) {
+      setTimeout(() => {
+        void run.cancel()
+        abort.abort()
+      }, 20)
+    },
+  },
+  'the call that made it is discarded': {
+    responses: [respond(call('reserve', { n: 1 }, { id: 'reserve' }), say('so'))],
+    middleware: [withdrawing('reserve'), early],
+    id: 'reserve holds',
+  },
+  'the call that made it is discarded by an abort': {
+    responses: [respond(call('reserve', { n: 1 }, { id: 'reserve' }), wait(50), say('so'))],
+    middleware: [early],
+    disturb: (_, abort) => void setTimeout(() => abort.abort(), 20),
+    id: 'reserve holds',
+  },
+  'its agent takes it out': {
+    responses: [respond(call('inner', { request: 'Go' }, { id: 'inner' })), done],
+    middleware: [],
+    tools: [
+      agentTool(
+        agentOf([respond(once, say('so'))], {
+          name: 'inner',
+          description: 'i',
+          middleware: [withdrawing('hold'), early],
+        }),
+      ) as Tool,
+    ],
+    id: 'inner/hold',
+  },
+  'the run is aborted with its agent': {
+    responses: [respond(call('inner', { request: 'Go' }, { id: 'inner' }), wait(50), say('so'))],
+    middleware: [early],
+    tools: [
+      agentTool(
+        agentOf([respond(once, wait(50), say('so')), done], { name: 'inner', description: 'i', middleware: [early] }),
+        { effect: 'idempotent' },
+      ) as Tool,
+    ],
+    disturb: (_, abort) => void setTimeout(() => abort.abort(), 20),
+    id: 'inner/hold',
+  },
+}
+
+const warned = (name: string) => ({
+  code: 'compensation-failed',
+  message: `${name}: the process ended while the call was being undone; whether it was is not known, and it is not undone again`,
+  source: 'core',
+})
+
+test.each(Object.keys(discards))(
+  'a call that is undone because %s, and whose process is killed meanwhile, is not undone again, and the resume tells of it (P22)',
+  async (why) => {
+    const { [why]: { responses, middleware, tools, disturb, id = 'hold' } = { responses: [], middleware: [] } } =
+      discards
+    const killed = await killedWhileUndoing(responses, { middleware, ...(tools && { tools }) }, disturb)
+    // The model asks for the same again: that is another call, under a key of its own.
+    const script = [respond(call('hold', { n: 1 }, { id: 'again' })), done, done]
+    const agent = agentOf(script, { checkpoints: killed.checkpoints, ...(tools && { tools: [hold, ...tools] }) })
+    const { events, result } = await settled(agent.resume(killed.id))
+    expect(did.filter((deed) => deed.startsWith('undo'))).toEqual([])
+    expect(result?.warnings).toEqual([warned('hold')])
+    expect(events.filter(({ type }) => type === 'warning')).toMatchObject([warned('hold')])
+    expect(result?.unknown).toContain(id)
+    const keys = result?.messages.flatMap((message) => (message.role === 'tool' ? [message.output] : []))
+    expect(keys).not.toContain(killed.left.undos?.[0]?.key)
+    expect(await killed.checkpoints.load(killed.id)).not.toHaveProperty('undos')
+  },
+)
+
+test('the same holds for a resume that is killed while it undoes what it has found in its checkpoint (P22)', async () => {
+  const checkpoints = memoryStore()
+  const agent = agentOf([respond(once, wait(50), say('so'))], { checkpoints, middleware: [early] })
+  const run = agent.stream('Go')
+  setTimeout(() => void run.cancel(), 20)
+  await settled(run)
+  expect(did).toEqual(['held 1'])
+  did = []
+  const killed = await killedWhileUndoing([done], {}, undefined, { id: run.id, store: checkpoints })
+  const { result } = await settled(agentOf([done], killed).resume(killed.id))
+  expect(did).toEqual([])
+  expect(result).toMatchObject({ status: 'completed', warnings: [warned('hold')], unknown: ['hold'] })
+})
+
+test('what a resume has told of an undo it tells again if it is killed, too; nothing is undone then either (P22)', async () => {
+  const { responses = [], middleware = [] } = discards['the run is aborted'] ?? {}
+  const killed = await killedWhileUndoing(responses, { middleware }, discards['the run is aborted']?.disturb)
+  for (const claimed of [false, true]) {
+    const store = await storeOf(killed.id, killed.left)
+    const slow: Middleware = {
+      name: 'slow',
+      beforeAgent: () => (claimed ? undefined : sleep(50)),
+      async *wrapModel(request, next) {
+        await sleep(50)
+        return yield* next(request)
+      },
+    }
+    const run = agentOf([done], { checkpoints: store, middleware: [slow] }).resume(killed.id)
+    const reading = collect(run)
+    await vi.advanceTimersByTimeAsync(20)
+    const left = await store.load(killed.id)
+    void run.cancel()
+    await vi.advanceTimersByTimeAsync(1_000)
+    const cancelled = (await reading).result
+    for (const from of [left, cancelled?.checkpoint]) {
+      const { result } = await settled(agentOf([done]).resume(from as Checkpoint))
+      expect(result).toMatchObject({ status: 'completed', warnings: [warned('hold')], unknown: ['hold'] })
+    }
+  }
+  expect(did).toEqual([])
+})
+
+test.each(['the run is aborted', 'its response has failed', 'a hook has taken it out'])(
+  'a call that was undone because %s is neither joined nor undone by a resume, which has nothing to tell (P22, H23)',
+  async (why) => {
+    const { [why]: { responses, middleware, disturb } = { responses: [], middleware: [] } } = discards
+    const checkpoints = memoryStore()
+    const abort = new AbortController()
+    const run = agentOf(responses, { checkpoints, middleware }).stream('Go', { signal: abort.signal })
+    disturb?.(run, abort)
+    await settled(run)
+    expect(did).toEqual(['held 1', 'undoes 1', 'undid 1'])
+    did = []
+    const stored = (await checkpoints.load(run.id)) as Checkpoint
+    const { result } = await settled(agentOf([respond(once), done], { checkpoints }).resume(run.id))
+    expect(result).toMatchObject({ status: 'completed', warnings: [] })
+    expect(result?.unknown).toBeUndefined()
+    expect(did).toEqual(stored.status === 'completed' ? [] : ['held 1'])
+  },
+)
+
+test('an undo that fails is not repeated by a resume of an aborted run, which tells of it (P22, H23)', async () => {
+  undo = () => {
+    throw new Error('no way back')
+  }
+  const { responses = [], middleware = [], disturb } = discards['the run is aborted'] ?? {}
+  const checkpoints = memoryStore()
+  const abort = new AbortController()
+  const run = agentOf(responses, { checkpoints, middleware }).stream('Go', { signal: abort.signal })
+  disturb?.(run, abort)
+  const { events } = await settled(run)
+  expect(events).toContainEqual(expect.objectContaining({ message: 'hold: no way back' }))
+  did = []
+  const { result } = await settled(agentOf([done], { checkpoints }).resume(run.id))
+  expect(result).toMatchObject({ warnings: [warned('hold')], unknown: ['hold'] })
+  expect(did).toEqual([])
+})
+
+test.each([
+  ['fails', () => Promise.reject(new Error('disk full')), 'not undone, as it could not be stored that this begins:'],
+  ['hangs', () => new Promise<never>(() => undefined), 'it did not end within the grace time'],
+] as const)(
+  'a call is not undone while a store %s in which that has to be noted first; a resume undoes it (P22, L16)',
+  async (_, act, problem) => {
+    const { responses = [], middleware = [], disturb } = discards['the run is aborted'] ?? {}
+    const inner = memoryStore()
+    const abort = new AbortController()
+    const checkpoints: CheckpointStore = {
+      ...inner,
+      save: (...saved) => (abort.signal.aborted ? act() : inner.save(...saved)),
+    }
+    const run = agentOf(responses, { checkpoints, middleware, grace: 100 }).stream('Go', { signal: abort.signal })
+    disturb?.(run, abort)
+    const { error, events } = await settled(run)
+    expect(error).toMatchObject({ name: 'AbortError' })
+    expect(did).toEqual(['held 1'])
+    const problems = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []))
+    expect(problems).toEqual([expect.stringContaining(problem)])
+    const { result } = await settled(agentOf([done], { checkpoints: inner }).resume(run.id))
+    expect(result).toMatchObject({ status: 'completed', warnings: [] })
+    expect(did).toEqual(['held 1', 'undoes 1', 'undid 1'])
+  },
+)
+
+test('somebody else who has resumed an aborted run meanwhile decides on its calls: nothing is undone beside that (P22, L19)', async () => {
+  const { responses = [], middleware = [] } = discards['the run is aborted'] ?? {}
+  const checkpoints = memoryStore()
+  const abort = new AbortController()
+  const run = agentOf(responses, { checkpoints, middleware }).stream('Go', { signal: abort.signal })
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(20)
+  const other = await settled(agentOf([respond(once), done], { checkpoints }).resume(run.id))
+  abort.abort()
+  await vi.advanceTimersByTimeAsync(1_000)
+  await reading
+  expect(other.result?.status).toBe('completed')
+  expect(did).toEqual(['held 1'])
+})

@@ -1,0 +1,85 @@
+/** The undos of a run: each is stored before it begins, so that no resume repeats one in silence. */
+
+import type { Awaitable } from '../middleware.ts'
+import type { RunState } from '../run/run.ts'
+import type { CallEntry } from '../tool-call/call-entry.ts'
+import type { Checkpoint, SavedUndo } from './checkpoint.ts'
+
+export class Undos {
+  /** The outermost. */
+  readonly #run: RunState
+  /** By the key of the call: those that are at work. */
+  readonly #atWork: Map<string, SavedUndo> = new Map()
+  /** Keys of the calls whose undo had begun in a run before this one. */
+  readonly #before: Set<string> = new Set()
+
+  constructor(run: RunState) {
+    this.#run = run
+  }
+
+  /** Whether a run before this one has begun to undo the call of this key. */
+  hadBegun(key: string): boolean {
+    return this.#before.has(key)
+  }
+
+  /**
+   * Undoes a call, once it is stored that this begins: where nothing is stored, at once. `id`: as the outermost run knows the call.
+   *
+   * @throws {CheckpointError} That could not be stored: nothing is undone, and a resume will undo it.
+   */
+  async during({ key, call }: CallEntry, id: string, undo: () => Awaitable<void>): Promise<void> {
+    if (!this.#run.saver.isOn) return await undo()
+    const saved = { key, id, tool: call.name }
+    this.#atWork.set(key, saved)
+    try {
+      await this.#amend((stored) => (mayUndo(stored, key) ? [...othersIn(stored, key), saved] : undefined))
+      await undo()
+    } finally {
+      this.#atWork.delete(key)
+    }
+    // It is over. If that cannot be stored, the resume tells of it as of one that may not be.
+    await this.#amend((stored) => {
+      const isThere = stored.undos?.some((one) => one.key === key)
+      return isThere ? [...othersIn(stored, key), { ...saved, hasEnded: true }] : undefined
+    }).catch(() => undefined)
+  }
+
+  save(): readonly SavedUndo[] {
+    return [...this.#atWork.values()]
+  }
+
+  /** Those that had begun by the end of the process are not repeated, and the run tells of those that had not ended. */
+  restore(saved: readonly SavedUndo[]): void {
+    for (const { key, id, tool, hasEnded } of saved) {
+      this.#before.add(key)
+      if (hasEnded) continue
+      this.#run.history.takenIds.add(id)
+      this.#run.mayHaveHappened(id)
+      const problem =
+        'the process ended while the call was being undone; whether it was is not known, and it is not undone again'
+      this.#run.events.warn({ code: 'compensation-failed', message: `${tool}: ${problem}`, source: 'core' })
+    }
+  }
+
+  /** An abort saves no new state of its run, which may be over: what is stored already is told of the undo. */
+  async #amend(change: (stored: Checkpoint) => readonly SavedUndo[] | undefined): Promise<void> {
+    if (this.#run.over) return
+    await this.#run.saver.amend((stored) => {
+      const undos = change(stored)
+      return undos && { ...stored, undos }
+    })
+  }
+}
+
+function othersIn({ undos = [] }: Checkpoint, key: string): readonly SavedUndo[] {
+  return undos.filter((one) => one.key !== key)
+}
+
+/** Whether a resume from there may undo the call. */
+function mayUndo({ calls, background = [] }: Checkpoint, key: string): boolean {
+  const isIn = (nested: Checkpoint | undefined) => nested !== undefined && mayUndo(nested, key)
+  return (
+    calls.some((call) => (call.key === key && call.done) || isIn(call.nested)) ||
+    background.some(({ nested }) => isIn(nested))
+  )
+}
