@@ -24,6 +24,7 @@ export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readon
       step: one.step,
       parent: run.context,
       maker: byKey.get(one.maker ?? ''),
+      caller: run.caller,
       provisional: one.provisional,
       slots: one.maker === undefined ? run.calls.slots : new Slots(),
       saved: one,

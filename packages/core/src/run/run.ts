@@ -170,6 +170,11 @@ export class RunState {
     return isOwn || (this.#nesting?.run.isCancelledNow ?? false)
   }
 
+  /** The call of another run that it is inside of, if it is. */
+  get caller(): CallEntry | undefined {
+    return this.#nesting?.entry
+  }
+
   /** How many runs it is inside of. */
   get depth(): number {
     return this.#nesting ? this.#nesting.run.depth + 1 : 0

@@ -8,25 +8,30 @@ import { Line } from './line.ts'
 interface Comer {
   readonly tool: Tool | undefined
   readonly maker: Comer | undefined
+  readonly caller: Comer | undefined
   readonly provisional: boolean
 }
 
 const queues = new WeakMap<Tool, ToolQueue>()
 
 /**
- * A call's place at its tool; none where the tool has no limit. A call that works for another call of the same tool works inside
- * that one's slot: with a limit of 1 it would wait for itself.
+ * A call's place at its tool; none where the tool has no limit. A call that works for another call of the same tool, in the same run or
+ * in that of an agent, works inside that one's slot: with a limit of 1 it would wait for itself.
  */
 export function seatFor(call: Comer): Seat | undefined {
   const { tool } = call
   if (tool?.concurrency === undefined) return undefined
-  for (let { maker } = call; maker; maker = maker.maker) if (maker.tool === tool) return undefined
+  for (let above = madeFor(call); above; above = madeFor(above)) if (above.tool === tool) return undefined
   let queue = queues.get(tool)
   if (!queue) {
     queue = new ToolQueue(tool)
     queues.set(tool, queue)
   }
   return new Seat(queue, call)
+}
+
+function madeFor({ maker, caller }: Comer): Comer | undefined {
+  return maker ?? caller
 }
 
 export class Seat {

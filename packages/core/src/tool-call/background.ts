@@ -177,6 +177,7 @@ export class Background {
     const entry = new CallEntry({
       ...of,
       call,
+      caller: this.#run.caller,
       // It works beside the calls of its run, and waits for none of their keys: of the limits its tool's alone counts.
       slots: new Slots(),
     })

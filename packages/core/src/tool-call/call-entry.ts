@@ -35,7 +35,7 @@ interface Nested {
 /** What is known when a call is made. */
 interface Beginning
   extends Pick<CallEntry, 'key' | 'call' | 'tool' | 'step' | 'parent' | 'slots'>,
-    Partial<Pick<CallEntry, 'attributes' | 'maker' | 'most' | 'record' | 'rest' | 'warmUp'>> {
+    Partial<Pick<CallEntry, 'attributes' | 'maker' | 'caller' | 'most' | 'record' | 'rest' | 'warmUp'>> {
   readonly asker?: Asker | undefined
   /** Default `false`. */
   readonly provisional?: boolean
@@ -63,6 +63,8 @@ export class CallEntry implements Ticket {
   readonly asked: boolean
   /** Absent unless a tool or wrap makes this call: then it shares that call's fate, works inside its slot and under its keys. */
   readonly maker: CallEntry | undefined
+  /** Of a call in the run of an agent: the call that runs this agent, if one does. */
+  readonly caller: CallEntry | undefined
   /** The calls it made. */
   readonly children: CallEntry[] = []
   readonly slots: Slots
@@ -118,6 +120,7 @@ export class CallEntry implements Ticket {
     this.askers = asker ? [asker] : []
     this.asked = saved?.asked ?? asker !== undefined
     this.maker = maker
+    this.caller = beginning.caller
     this.slots = beginning.slots
     this.keys = mayNameKeys(tool) ? undefined : NO_KEYS
     this.most = beginning.most ?? {}

@@ -57,6 +57,7 @@ export class CallStarts {
       },
       asker,
       maker,
+      caller: run.caller,
       provisional: maker ? maker.provisional : asker !== undefined && askers.open,
       most: maker ? { effect: maker.most.effect } : { effect: options.ceiling, keys: options.keys },
       // What tools and wraps make works inside the slot of the call that made it, and under its keys.
