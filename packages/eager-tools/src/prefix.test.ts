@@ -504,6 +504,57 @@ test('what it says while it waits is told with its start, and as often as when n
   expect(told(eager)).toEqual(told(await events([])))
 })
 
+test('a wrap that makes a call which started on its needs again, later or at once, has each execution as when not eager (P4)', async () => {
+  const again = (atOnce: boolean): Middleware => ({
+    name: 'again',
+    ignoresInput: true,
+    async *wrapToolCall(call, next) {
+      const made = async () => {
+        const flow = next(call)
+        for (;;) {
+          const step = await flow.next()
+          if (step.done) return step.value
+        }
+      }
+      const first = made()
+      if (!atOnce) await first
+      const [one, other] = await Promise.all([first, made()])
+      return { ...one, content: [...one.content, ...other.content] }
+    },
+  })
+  const given: [attempt: number, given: object][] = []
+  const spoiling = tool({
+    name: 'read',
+    description: 'Changes what it is given.',
+    input: page,
+    effect: 'read',
+    needs: ['path'],
+    async execute(input, { attempt, rest }) {
+      given.push([attempt, { ...input }])
+      input.path = 'spoilt'
+      const whole = await rest
+      given.push([attempt, { ...whole }])
+      whole.from = 0
+      return `${attempt}`
+    },
+  })
+  const made = async (middleware: Middleware[]) => {
+    const model = tellingModel([reading(DELTAS), sayDone])
+    const { result } = await played(collect(createAgent({ model, tools: [spoiling as Tool], middleware }).stream('Go')))
+    return { messages: result?.messages, given: given.splice(0).toSorted(([a], [b]) => a - b) }
+  }
+  for (const atOnce of [false, true]) {
+    const eager = await made([again(atOnce), eagerTools()])
+    expect(eager.given).toEqual([
+      [1, { path: 'a.txt' }],
+      [1, { path: 'a.txt', from: 7 }],
+      [2, { path: 'a.txt' }],
+      [2, { path: 'a.txt', from: 7 }],
+    ])
+    expect(eager).toEqual(await made([again(atOnce)]))
+  }
+})
+
 test('two equal calls of one response run twice, each with its own rest (H31, H11)', async () => {
   const twice: Moment[] = [
     ...reading(DELTAS).slice(0, -1),

@@ -11,7 +11,7 @@ import {
   ToolOutputError,
   UnknownToolError,
 } from '@meanwhile/core'
-import { checkedInput, judgeCall } from '@meanwhile/core/calls'
+import { checkedInput, isJudgedByInput, judgeCall } from '@meanwhile/core/calls'
 import { type BackoffOptions, backoff, wait } from './backoff.ts'
 import { checkCounts, checkFunctions, checkToolNames } from './check-options.ts'
 
@@ -20,7 +20,10 @@ export interface RetryToolOptions extends BackoffOptions {
   readonly tools?: readonly string[]
   /** Further tries after the first. Default 2. */
   readonly maxRetries?: number
-  /** Whether to repeat. Default: always. It is not asked about what is never repeated (N8). */
+  /**
+   * Whether to repeat. Default: always. It is not asked about what is never repeated (N8). It is shown the call, so with it every call
+   * waits for its whole input, and none starts with the members its tool needs.
+   */
   readonly when?: (error: unknown, at: ToolAttempt) => boolean
 }
 
@@ -41,14 +44,14 @@ export interface ToolAttempt {
  * the world twice: their tool must be named (N8).
  */
 export function retryTool(options: RetryToolOptions = {}): Middleware {
-  const { tools, maxRetries = 2, when = () => true } = options
+  const { tools, maxRetries = 2, when } = options
   checkCounts({ maxRetries })
   checkFunctions({ when })
   if (tools !== undefined) checkToolNames('tools', tools)
   const delay = backoff(options)
   return {
     name: 'retry-tool',
-    ignoresInput: true,
+    ignoresInput: when === undefined,
     async *wrapToolCall(call, next, run) {
       for (let attempt = 1; ; attempt++) {
         try {
@@ -59,7 +62,7 @@ export function retryTool(options: RetryToolOptions = {}): Middleware {
             !run.signal.aborted &&
             !isFinal(error) &&
             (tools ? tools.includes(call.name) : await isSafe(call, run)) &&
-            when(error, { call, attempt, isLast })
+            (when?.(error, { call, attempt, isLast }) ?? true)
           if (!repeats || isLast) throw attempt === 1 || isFinal(error) ? error : counted(error, attempt)
           await wait(Math.ceil(delay(attempt)), run.signal)
         }
@@ -84,7 +87,9 @@ async function isSafe(call: ToolCall, run: Run): Promise<boolean> {
   const tool = run.setup.tools.find(({ name }) => name === call.name)
   if (!tool) return false
   try {
-    const { effect } = judgeCall(tool, await checkedInput(tool, call))
+    // A call that started with the members its tool needs has no more of its input, and its tool is declared `read`.
+    const input = isJudgedByInput(tool) ? await checkedInput(tool, call) : undefined
+    const { effect } = judgeCall(tool, input)
     return effect === 'read' || effect === 'idempotent'
   } catch {
     return false

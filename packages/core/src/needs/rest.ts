@@ -4,7 +4,7 @@ import { checkedInput } from '../execution/checked-input.ts'
 import { unheard } from '../flow/unheard.ts'
 import type { ToolCall } from '../message.ts'
 import type { Tool } from '../tool.ts'
-import { sameInput } from '../tool-call/canonical.ts'
+import { canonical, sameInput } from '../tool-call/canonical.ts'
 import { checkedNeeds, type Given, neededOf } from './needs.ts'
 
 export class Rest {
@@ -17,8 +17,12 @@ export class Rest {
   readonly #tool: Tool
   readonly #needs: readonly string[]
   readonly #whole: Coming<ToolCall> = coming()
-  readonly #input: Coming<unknown> = coming()
-  #needed: Promise<object | undefined> | undefined
+  /** The call with its whole input, once that was checked. */
+  readonly #accepted: Coming<ToolCall> = coming()
+  /** What the check made of that input, until an execution takes it. */
+  #checked: { readonly input: unknown } | undefined
+  /** The needed members as the schema left them, in canonical text: a tool may change what it is given. */
+  #needed: string | undefined
 
   constructor(tool: Tool, started: ToolCall) {
     this.#tool = tool
@@ -31,10 +35,10 @@ export class Rest {
     return this.#whole.promise
   }
 
-  /** What `execute` is given; `undefined` if the call is not to run before it is whole. */
+  /** What one execution is given, checked anew for each; `undefined` if the call is not to run before it is whole. */
   async given(): Promise<Given | undefined> {
     const input = await this.#checkedNeeds()
-    return input && { input, rest: this.#input.promise }
+    return input && { input, rest: unheard(this.#checkedRest()) }
   }
 
   /** Whether this call may be what the started one has become: the needed members are what they were. */
@@ -52,10 +56,11 @@ export class Rest {
     this.isOpen = false
     this.#whole.resolve(call)
     try {
-      const needed = await this.#checkedNeeds()
+      if (this.#needed === undefined) await this.#checkedNeeds()
       const input = await checkedInput(this.#tool, call)
-      if (!sameInput(needed, neededOf(this.#needs, input))) return false
-      this.#input.resolve(input)
+      if (this.#needed !== canonical(neededOf(this.#needs, input))) return false
+      this.#checked = { input }
+      this.#accepted.resolve(call)
       return true
     } catch {
       return false
@@ -65,12 +70,20 @@ export class Rest {
   /** It will not come, or nobody is to have it. */
   fail(reason: unknown): void {
     this.#whole.reject(reason)
-    this.#input.reject(reason)
+    this.#accepted.reject(reason)
   }
 
-  #checkedNeeds(): Promise<object | undefined> {
-    this.#needed ??= checkedNeeds(this.#tool, this.started)
-    return this.#needed
+  async #checkedNeeds(): Promise<object | undefined> {
+    const needed = await checkedNeeds(this.#tool, this.started)
+    this.#needed ??= needed && canonical(needed)
+    return needed
+  }
+
+  async #checkedRest(): Promise<unknown> {
+    const call = await this.#accepted.promise
+    const checked = this.#checked
+    this.#checked = undefined
+    return checked ? checked.input : checkedInput(this.#tool, call)
   }
 }
 

@@ -27,6 +27,11 @@ export function judgeCall(tool: Tool, input: unknown): CallEffect {
   }
 }
 
+/** Whether {@link judgeCall} needs the input: without it, all calls of the tool do the same. */
+export function isJudgedByInput(tool: Tool): boolean {
+  return typeof tool.effect === 'function' || mayNameKeys(tool)
+}
+
 /** Whether a call does no more, and to no more, than it may. */
 export function isWithin({ effect, keys }: CallEffect, most: Bounds): boolean {
   return (!most.effect || !exceeds(effect, most.effect)) && (!most.keys || withinKeys(keys, most.keys))
