@@ -112,6 +112,8 @@ export interface Run {
   readonly answers: readonly Json[]
   /**
    * Makes a call: it starts at once, and at most once. The same id with canonically equal input gives the same promise (A23).
+   * What a tool or its wraps call belongs to their call, and so does its id: unique among what this call calls, and none of the
+   * response's. With the `callId` of the call in front a reader can tell it from those of other calls.
    *
    * A call of the response that is still coming is provisional until its model call has stood: the loop then commits what it
    * asks for and discards the rest. The promise rejects with {@link ToolDiscardedError} if the call is discarded, and with the
@@ -124,6 +126,9 @@ export interface Run {
    * discarded, with {@link UnknownCallError} if the run has not made it, and with the run's own stop if that is interrupted or
    * cancelled before: what an early call gives or throws from then on is dropped, and it stays open for a resume. What asks a human
    * about a call waits for it, so that nobody is asked in vain.
+   *
+   * Here, in `cancelTool` and in `toolStatus`, an id that several calls have means the nearest: inside a call that call itself, then
+   * what it has called, and so outwards; elsewhere the latest.
    */
   stood(callId: string): Promise<string>
   /**

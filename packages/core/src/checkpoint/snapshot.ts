@@ -125,7 +125,7 @@ function savedStep({ history }: RunState, step: Step): SavedStep {
 }
 
 function savedCall(entry: CallEntry, isLast: boolean): SavedCall {
-  const { key, id, call, step, asked, provisional, maker, record, told, stopped, asking } = entry
+  const { key, id, call, step, asked, provisional, makerKey, record, told, stopped, asking } = entry
   const { outcomes } = record
   const { attempts, effect } = record.tries(isLast)
   const message = entry.course.end?.isCutOff ? undefined : entry.message
@@ -139,7 +139,7 @@ function savedCall(entry: CallEntry, isLast: boolean): SavedCall {
     step,
     asked,
     provisional,
-    ...(maker && { maker: maker.key }),
+    ...(makerKey !== undefined && { maker: makerKey }),
     attempts,
     // What asks starts from its top when it is answered (L7). What it has made may ask, and be caught: that says nothing of it.
     ...(effect && !nested && (record.isCutOff || (!stopped && !asking)) && { effect }),

@@ -94,11 +94,11 @@ class RunView implements Run {
   }
 
   cancelTool(callId: string, path?: readonly PathPart[]): boolean {
-    return this.#state.calls.known.cancel(callId, path)
+    return this.#state.calls.known.cancel(callId, path, this.#actor.call)
   }
 
   toolStatus(callId: string, path?: readonly PathPart[]): ToolStatus | undefined {
-    return this.#state.calls.known.status(callId, path)
+    return this.#state.calls.known.status(callId, path, this.#actor.call)
   }
 
   warm(callId: string, name: string): void {

@@ -65,6 +65,7 @@ export class CallEntry implements Ticket {
   readonly maker: CallEntry | undefined
   /** Of a call in the run of an agent: the call that runs this agent, if one does. */
   readonly caller: CallEntry | undefined
+  readonly #makerKey: string | undefined
   /** The calls it made. */
   readonly children: CallEntry[] = []
   readonly slots: Slots
@@ -121,6 +122,7 @@ export class CallEntry implements Ticket {
     this.asked = saved?.asked ?? asker !== undefined
     this.maker = maker
     this.caller = beginning.caller
+    this.#makerKey = saved?.maker
     this.slots = beginning.slots
     this.keys = mayNameKeys(tool) ? undefined : NO_KEYS
     this.most = beginning.most ?? {}
@@ -139,6 +141,11 @@ export class CallEntry implements Ticket {
     maker?.children.push(this)
     this.slots.open(this)
     if (saved?.message) this.settleAs(saved.message)
+  }
+
+  /** Of a call that another one makes. After a resume the maker may be there as work in the background only. */
+  get makerKey(): string | undefined {
+    return this.maker?.key ?? this.#makerKey
   }
 
   /** Since when it could have been executed, in `performance.now()`: since it was asked for, then since it stands. */

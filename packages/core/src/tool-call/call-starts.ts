@@ -45,7 +45,7 @@ export class CallStarts {
     const { context, setup, steps, history } = run
     const maker = actor?.call
     const entry = new CallEntry({
-      key: rest ? ledger.keyOfStart(call) : ledger.keyOf(call, steps.begun, asker),
+      key: rest ? ledger.keyOfStart(call) : ledger.keyOf(call, steps.begun, asker, maker),
       call,
       tool: findTool(setup.tools, call.name),
       step: steps.begun,

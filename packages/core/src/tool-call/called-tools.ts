@@ -13,6 +13,7 @@ import type { Slots } from '../slots/slots.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
 import { findTool, resolveAliases } from './aliases.ts'
 import type { Askers } from './askers.ts'
+import type { CallEntry } from './call-entry.ts'
 import type { CallStarts } from './call-starts.ts'
 import { sameCall } from './canonical.ts'
 import type { Joins } from './joins.ts'
@@ -74,18 +75,31 @@ export class CalledTools {
 
   #called(call: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
     const { run, askers, ledger, joins, slots, starts } = this.#parts
-    const past = ledger.past(call.id)
+    const { call: maker } = actor
+    const past = (maker && ledger.past(call.id, maker)) ?? ledger.past(call.id)
     if (past?.promise && sameCall(past.call, call)) return past.promise
     const asker = askers.of(call.id)
-    const found = joins.find(call)
+    const found = maker ? this.#madeFor(maker, call) : joins.find(call)
     slots.advance()
     const { halted } = run.cancel
-    if (found?.course.isAsleep !== false && !actor.call) halted.throwIfAborted()
+    if (found?.course.isAsleep !== false && !maker) halted.throwIfAborted()
     if (found) return starts.begun(found, actor).promise
-    const mayStart = asker ? askers.mayStart(asker) : !run.history.takenIds.has(call.id)
+    const isFree = maker ? !past : !run.history.takenIds.has(call.id)
+    const mayStart = asker ? askers.mayStart(asker) : isFree
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
     if (!mayStart) throw new ToolDiscardedError(call.id, 'call_withdrawn')
     return starts.start(call, { actor, asker, options }).promise
+  }
+
+  /** What this call asks for, if it is made: under an id of its own, or of the response, of which it changes nothing. */
+  #madeFor(maker: CallEntry, call: ToolCall): CallEntry | undefined {
+    const { ledger } = this.#parts
+    const own = ledger.get(call.id, maker)
+    // Undone by a run before this one, it is made anew.
+    if (own?.discarded) return undefined
+    const made = own ?? ledger.get(call.id)
+    if (made?.discarded || (made && !sameCall(made.call, call))) throw new ToolDiscardedError(call.id, 'call_withdrawn')
+    return made
   }
 
   /** Makes a call of whose input there are the members its tool needs: at once if it may start so, else when it is whole. */
@@ -105,6 +119,6 @@ function checkCall(call: ToolCall): void {
   const given: unknown = call
   if (isRecord(given) && typeof given.id === 'string' && given.id !== '' && typeof given.name === 'string') return
   throw new TypeError(
-    "callTool takes { type: 'tool-call', id, name, input }, with an id that no other call of the run has",
+    "callTool takes { type: 'tool-call', id, name, input }, with an id that nothing else its caller calls has",
   )
 }

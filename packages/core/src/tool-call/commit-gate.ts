@@ -43,7 +43,7 @@ export class CommitGate {
       if (entry.message && !entry.told && !entry.discarded) this.#atWork.close(entry)
       return
     }
-    this.rename(entry, id)
+    if (!entry.maker) this.rename(entry, id)
     // As a checkpoint has it: not made in this run, it is a call like any other.
     if (!entry.course.isAsleep) {
       if (!entry.maker) this.counts.committed++

@@ -4,9 +4,9 @@ import type { PathPart } from '../events.ts'
 import type { ToolStatus } from '../execution/tool-status.ts'
 import type { RunState } from '../run/run.ts'
 import { ToolDiscardedError, UnknownCallError } from '../tool-errors.ts'
-import type { CallEntry } from './call-entry.ts'
+import { CallEntry } from './call-entry.ts'
 import type { CallsAtWork } from './calls-at-work.ts'
-import type { Ledger } from './ledger.ts'
+import type { Ledger, PastCall } from './ledger.ts'
 import { stood, type Waiting } from './stood.ts'
 
 interface Parts {
@@ -24,42 +24,44 @@ export class KnownCalls {
 
   /** {@link Run.stood} */
   async stood(callId: string, waiting: Waiting): Promise<string> {
-    const { ledger } = this.#parts
-    const past = ledger.past(callId)
-    if (past?.discarded) throw new ToolDiscardedError(past.call.id, past.discarded)
-    if (past) return past.id
-    const entry = ledger.get(callId)
-    if (!entry) throw new UnknownCallError(callId)
-    await stood(this.#parts.run, entry, waiting)
-    return entry.id
+    const made = this.#known(callId, waiting.call)
+    if (!made) throw new UnknownCallError(callId)
+    if (made instanceof CallEntry) await stood(this.#parts.run, made, waiting)
+    else if (made.discarded) throw new ToolDiscardedError(made.call.id, made.discarded)
+    return made.id
   }
 
   /** {@link Run.cancelTool} */
-  cancel(callId: string, [caller, ...rest]: readonly PathPart[] = []): boolean {
+  cancel(callId: string, [caller, ...rest]: readonly PathPart[] = [], within?: CallEntry): boolean {
     const { run, ledger } = this.#parts
     const id = caller?.callId ?? callId
-    const entry = this.#get(id)
-    if (!entry && ledger.past(id)) return false
-    if (!entry) throw new UnknownCallError(id)
-    if (caller) return run.innerRuns.of(entry)?.calls.known.cancel(callId, rest) ?? false
+    const work = run.background.get(id)
+    const made = work ?? this.#known(id, within)
+    if (!made) throw new UnknownCallError(id)
+    if (!(made instanceof CallEntry)) return false
+    if (caller) return run.innerRuns.of(made)?.calls.known.cancel(callId, rest) ?? false
     // Of a background call the wraps may still be at work, too.
-    const call = ledger.get(id)
-    const isCallCancelled = call !== undefined && call !== entry && call.cancel(run.config.grace)
-    return entry.cancel(run.config.grace) || isCallCancelled
+    const call = work && ledger.get(id)
+    const isCallCancelled = call?.cancel(run.config.grace) ?? false
+    return made.cancel(run.config.grace) || isCallCancelled
   }
 
   /** {@link Run.toolStatus} */
-  status(callId: string, [caller, ...rest]: readonly PathPart[] = []): ToolStatus | undefined {
-    const { run, ledger, atWork } = this.#parts
-    const entry = this.#get(caller?.callId ?? callId)
-    if (caller) return entry && run.innerRuns.of(entry)?.calls.known.status(callId, rest)
-    const made = entry ?? ledger.past(callId)
-    return made && atWork.remembered(made.status)
+  status(callId: string, [caller, ...rest]: readonly PathPart[] = [], within?: CallEntry): ToolStatus | undefined {
+    const { run, atWork } = this.#parts
+    const id = caller?.callId ?? callId
+    const made = run.background.get(id) ?? this.#known(id, within)
+    if (!caller) return made && atWork.remembered(made.status)
+    return made instanceof CallEntry ? run.innerRuns.of(made)?.calls.known.status(callId, rest) : undefined
   }
 
-  /** One of this step, or whose work goes on behind it. */
-  #get(callId: string): CallEntry | undefined {
-    const { run, ledger } = this.#parts
-    return run.background.get(callId) ?? ledger.get(callId)
+  /** What an id means within a call: that call, one that it made, the same of the call that made it, and so on; else any call. */
+  #known(callId: string, within?: CallEntry): CallEntry | PastCall | undefined {
+    const { ledger } = this.#parts
+    for (let at = within; at; at = at.maker) {
+      const made = at.id === callId || at.call.id === callId ? at : (ledger.get(callId, at) ?? ledger.past(callId, at))
+      if (made) return made
+    }
+    return ledger.get(callId) ?? ledger.past(callId) ?? ledger.latest(callId)
   }
 }

@@ -1,4 +1,4 @@
-/** Which calls a run has made: by their id, and by what they ask for. */
+/** Which calls a run has made: by their ids, and by what they ask for. */
 
 import type { DiscardCause } from '../events.ts'
 import type { CallStatus } from '../execution/tool-status.ts'
@@ -23,8 +23,8 @@ export class Ledger {
   readonly #runId: string
   readonly #isSpent: (key: string) => boolean
   #entries: CallEntry[] = []
-  readonly #byId: Map<string, CallEntry> = new Map()
-  /** By all their ids. */
+  /** By all their addresses: see {@link addressOf}. */
+  readonly #byAddress: Map<string, CallEntry> = new Map()
   readonly #past: Map<string, PastCall> = new Map()
   /** By step, tool and input: the calls that a response asked for, in the order in which they were made. */
   readonly #byContent: Map<string, CallEntry[]> = new Map()
@@ -37,15 +37,24 @@ export class Ledger {
 
   /**
    * The key of a call about to be made: run, step, tool, a hash of the input, and the how-manieth such call of its step it is
-   * (H25). Never the provider's id, which changes on a retry; but a call that no response asked for has nothing else.
+   * (H25). Never the provider's id, which changes on a retry; but a call that no response asked for has nothing else. The key of a call
+   * that another one makes is its maker's key with its id.
    */
-  keyOf(call: ToolCall, step: number, asker: Asker | undefined): string {
+  keyOf(call: ToolCall, step: number, asker: Asker | undefined, maker?: CallEntry): string {
+    if (maker && !asker) return this.#unspent(addressOf(call.id, maker.key))
     const content = contentOf(call, step)
     const stem = `${this.#runId}/${content}/`
-    if (!asker) return stem + call.id
+    if (!asker) return stem + JSON.stringify(call.id)
     let number = this.#next(content)
     while (this.#isSpent(stem + number)) number++
     return stem + number
+  }
+
+  /** The first of this key and of those with a number behind it that no call had. */
+  #unspent(key: string): string {
+    let unspent = key
+    for (let number = 1; this.#isSpent(unspent); number++) unspent = `${key}/${number}`
+    return unspent
   }
 
   /** Behind the last: a checkpoint does not hold those in front of it that were discarded. */
@@ -61,14 +70,16 @@ export class Ledger {
 
   add(entry: CallEntry): void {
     this.#entries.push(entry)
-    this.#byId.set(entry.call.id, entry)
-    this.#byId.set(entry.id, entry)
+    for (const id of [entry.call.id, entry.id]) this.#byAddress.set(addressOf(id, ownerOf(entry)), entry)
     if (entry.asked && !entry.rest) this.#enter(entry)
   }
 
   /** The input of a call that started with the members it needs is whole: it gets its key, and can be joined. */
   complete(entry: CallEntry, call: ToolCall): void {
+    const { children } = entry
+    for (const child of children) this.#byAddress.delete(addressOf(child.id, ownerOf(child)))
     entry.key = this.keyOf(call, entry.step, entry.askers[0])
+    for (const child of children) this.#byAddress.set(addressOf(child.id, ownerOf(child)), child)
     entry.call = call
     this.#enter(entry)
   }
@@ -80,13 +91,21 @@ export class Ledger {
     else this.#byContent.set(content, [entry])
   }
 
-  get(id: string): CallEntry | undefined {
-    return this.#byId.get(id)
+  /** The call of this id that this call made; or, without one, that a response asked for, or a hook or a `wrapModel` made. */
+  get(id: string, maker?: CallEntry): CallEntry | undefined {
+    return this.#byAddress.get(addressOf(id, maker?.key))
   }
 
-  /** Of the calls of steps that are over, unless a later one has the same id. */
-  past(id: string): PastCall | undefined {
-    return this.#byId.has(id) ? undefined : this.#past.get(id)
+  /** The same of the steps that are over, unless a later call has the same id. */
+  past(id: string, maker?: CallEntry): PastCall | undefined {
+    const address = addressOf(id, maker?.key)
+    return this.#byAddress.has(address) ? undefined : this.#past.get(address)
+  }
+
+  /** The latest call of this id, whoever made it. */
+  latest(id: string): CallEntry | PastCall | undefined {
+    const isIt = (one: CallEntry | PastCall) => one.id === id
+    return this.#entries.findLast(isIt) ?? [...this.#past.values()].findLast(isIt)
   }
 
   /**
@@ -100,10 +119,10 @@ export class Ledger {
     if (past.length === 0) return past
     this.#entries = this.#entries.filter((entry) => !isPast(entry))
     for (const { call, step } of past) this.#byContent.delete(contentOf(call, step))
-    for (const [id, entry] of this.#byId) {
+    for (const [address, entry] of this.#byAddress) {
       if (!isPast(entry)) continue
-      this.#byId.delete(id)
-      this.#past.set(id, pastCall(entry))
+      this.#byAddress.delete(address)
+      this.#past.set(address, pastCall(entry))
     }
     return past
   }
@@ -135,7 +154,7 @@ export class Ledger {
   /** The entry goes on under the id that a later attempt gave its call (O4). */
   rename(entry: CallEntry, id: string): void {
     entry.rename(id)
-    this.#byId.set(id, entry)
+    this.#byAddress.set(addressOf(id, ownerOf(entry)), entry)
   }
 
   entries(): readonly CallEntry[] {
@@ -155,6 +174,16 @@ function isOver({ course, stopped, fate, children }: CallEntry): boolean {
 
 function pastCall({ id, call, status, discarded, promise }: CallEntry): PastCall {
   return { id, call, status, discarded, promise: discarded ? undefined : promise }
+}
+
+/** Where a call is found: by its id, which belongs to the call with this key if that made it. Quoted, it is no part of a key. */
+function addressOf(id: string, ownerKey: string | undefined): string {
+  return ownerKey === undefined ? id : `${ownerKey}/${JSON.stringify(id)}`
+}
+
+/** What a response asks for is the response's, whoever makes it. */
+function ownerOf({ asked, makerKey }: CallEntry): string | undefined {
+  return asked ? undefined : makerKey
 }
 
 function contentOf(call: ToolCall, step: number): string {
