@@ -30,6 +30,22 @@ export function startingEarly(options: EarlyOptions = {}): Middleware {
   }
 }
 
+/** Makes the first call of a response another one, with its input as this leaves it. */
+export function editing(edit: (input: ToolCall['input'], step: number) => unknown): Middleware {
+  return {
+    name: 'editing',
+    afterModel({ messages }, { step }) {
+      const answer = messages.at(-1)
+      if (answer?.role !== 'assistant') return
+      const first = answer.content.findIndex(({ type }) => type === 'tool-call')
+      const content = answer.content.map((part, index) =>
+        index === first && part.type === 'tool-call' ? { ...part, input: edit(part.input, step) } : part,
+      )
+      return { messages: [...messages.slice(0, -1), { ...answer, content }] }
+    },
+  }
+}
+
 /** Takes the calls of a tool back before anybody asks for them, or all of the answer if none is named. */
 export function withdrawing(name?: string): Middleware {
   return {

@@ -50,6 +50,8 @@ export class Play {
   readonly #counts = new Map<Moment, number>()
   /** As somebody saw it last. */
   #seen: Run | undefined
+  /** In which call that was. */
+  #in: string | undefined
   /** What was called in the run at the moment it is. */
   #called: Promise<unknown> | undefined
 
@@ -68,15 +70,15 @@ export class Play {
   }
 
   /** It is that moment: who has waited for it acts. Throws a question. */
-  reached(moment: Moment, run: Run | undefined = this.#seen, callId?: string): void {
-    this.#seen = run
+  reached(moment: Moment, run?: Run, callId?: string): void {
+    if (run) [this.#seen, this.#in] = [run, callId]
     this.#called = undefined
     const count = (this.#counts.get(moment) ?? 0) + 1
     this.#counts.set(moment, count)
     for (const [index, { at, nth, act }] of this.#scenario.acts.entries()) {
       if (at !== moment || nth !== count) continue
       this.done.push(act)
-      this.#act(act, `side ${index}`, run, callId)
+      this.#act(act, `side ${index}`, this.#seen, callId)
       if (act.endsWith('ask') && ASKING.has(moment)) throw interrupt(index)
     }
   }
@@ -103,7 +105,12 @@ export class Play {
         this.#called = run?.callTool({ type: 'tool-call', id, name: 'send', input: ASIDE })
         break
       case 'call the same tool':
-        this.#called = run?.callTool({ type: 'tool-call', id: 'shared', name: 'send', input: ASIDE })
+        this.#called = run?.callTool({
+          type: 'tool-call',
+          id: `shared in ${this.#in ?? 'the run'}`,
+          name: 'send',
+          input: ASIDE,
+        })
         break
       case 'call the model':
         this.#called = run?.callModel({ messages: [{ role: 'user', content: 'Aside' }] })

@@ -32,6 +32,8 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
   const stories: Story[] = []
   const others: string[] = []
   const discarded: Discarded[] = []
+  /** By the ids under which they were started: what they call goes by these. */
+  const ids = new Map<string, string>()
   const latest = (id: string) => stories.findLast((story) => story.id === id)
 
   for (const event of events) {
@@ -40,6 +42,7 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
       if (!story?.open) throw new Error(`${event.callId} is committed, but not open`)
       story.open = false
       story.id = event.callId
+      if (event.startedAs !== undefined) ids.set(event.startedAs, event.callId)
     } else if (event.type === 'tool-discarded') {
       const story = latest(event.callId)
       const [start] = story?.events ?? []
@@ -64,6 +67,10 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
   }
   const open = stories.find((story) => story.open)
   if (open) throw new Error(`${open.id} is neither committed nor discarded`)
+  for (const story of stories) {
+    const [maker = '', inner] = story.id.split('/')
+    if (inner !== undefined) story.id = `${ids.get(maker) ?? maker}/${inner}`
+  }
   return {
     calls: Object.fromEntries(
       stories.map(({ id, events }) => [id, events.map((event) => canonical(plain(event, id)))]),
@@ -82,7 +89,8 @@ function plain(event: AgentEvent, callId?: string): object {
   }
   if (callId === undefined) return rest
   const call = event.type === 'tool-start' ? { call: { ...event.call, id: callId } } : {}
-  return { ...rest, ...call, callId, timestamp: undefined, provisional: undefined }
+  const message = event.type === 'tool-end' ? { message: { ...event.message, callId } } : {}
+  return { ...rest, ...call, ...message, callId, timestamp: undefined, provisional: undefined }
 }
 
 /** In no order of time. */

@@ -67,7 +67,10 @@ const callPlan: fc.Arbitrary<CallPlan> = fc.record({
   tool: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom('look', 'peek', 'scan', 'put', 'open', 'open', 'glance') },
     { weight: 3, arbitrary: fc.constantFrom('fetch', 'fetch', 'store', 'store', 'wire', 'odd', 'leaf') },
-    { weight: 2, arbitrary: fc.constantFrom('direct', 'move', 'send', 'mixed', 'nobody') },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom('direct', 'move', 'send', 'mixed', 'nobody', 'relay', 'dispatch', 'forward'),
+    },
   ),
   input: fc.oneof(
     { weight: 15, arbitrary: callInput },

@@ -11,6 +11,8 @@ import {
   type NeedsContext,
   type Run,
   type Tool,
+  type ToolContext,
+  tool,
 } from '@meanwhile/core'
 import { collect } from '@meanwhile/core/testing'
 import { watchSpans } from '@meanwhile/harness/assert'
@@ -40,6 +42,15 @@ export interface Execution {
   succeeded: boolean
 }
 
+/** Of a tool that another one has called. */
+export interface InnerExecution {
+  readonly tool: string
+  readonly effect: Effect
+  readonly n: number
+  /** Without the run's id. */
+  readonly key: string
+}
+
 /** The run ends with it. */
 export class Fatal extends AgentError {
   override readonly name = 'Fatal'
@@ -50,6 +61,7 @@ export interface Trial {
   readonly result?: AgentResult
   readonly error?: unknown
   readonly executions: readonly Execution[]
+  readonly inner: readonly InnerExecution[]
   /** The input of each call that was compensated. */
   readonly undone: readonly unknown[]
   readonly mostAtOnce: number
@@ -88,10 +100,23 @@ async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 
 const keys = ({ n }: Input) => [`${n}`]
 
+/** Which tool these call, before they are done. */
+const CALLING: Readonly<Record<string, string>> = { relay: 'part', dispatch: 'deed', forward: 'deed' }
+
+async function callInner(name: string, n: number, { run, callId }: ToolContext): Promise<string> {
+  const { output, isError } = await (run as Run).callTool({ type: 'tool-call', id: `${callId}/1`, name, input: { n } })
+  return `, ${isError ? 'failed' : String(output)}`
+}
+
+function keyOf({ idempotencyKey, run }: ToolContext): string {
+  return idempotencyKey.replace((run as Run).id, '')
+}
+
 const MIXED: readonly Effect[] = ['read', 'idempotent', 'external']
 
 export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> {
   const executions: Execution[] = []
+  const inner: InnerExecution[] = []
   const undone: unknown[] = []
   const written = new Map<string, unknown>()
   /** The whole inputs of each call, as the stream told of them. */
@@ -106,7 +131,7 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
       input: shape,
       effect,
       async *execute(input, context) {
-        const key = context.idempotencyKey.replace((context.run as Run).id, '')
+        const key = keyOf(context)
         const rest = 'rest' in context ? (context as NeedsContext<Input>).rest : undefined
         const execution: Execution = {
           tool: name,
@@ -152,8 +177,10 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
           const ms = Math.max(whole.ms, least)
           if (ms > 0) await sleep(ms, whole.deaf ? undefined : context.signal)
           if (whole.fails) throw new Error(`${name} ${input.n} fails`)
+          const calls = CALLING[name]
+          const called = calls && (await callInner(calls, input.n, context))
           execution.succeeded = true
-          return `${name} ${input.n}`
+          return `${name} ${input.n}${called ?? ''}`
         } finally {
           work.atOnce--
           execution.ended = work.clock++
@@ -164,13 +191,30 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
     }
     return made as Tool
   }
+  const called = (name: string, effect: Effect) =>
+    tool({
+      name,
+      description: name,
+      input: z.object({ n: z.number() }),
+      effect,
+      async execute({ n }, context) {
+        inner.push({ tool: name, effect, n, key: keyOf(context) })
+        if (n === 2) await sleep(11, context.signal)
+        return `${name} ${n}`
+      },
+    }) as Tool
   const tools = [
+    called('part', 'read'),
+    called('deed', 'external'),
     make('look', 'read'),
     make('peek', 'read', { input: peeked }),
     make('scan', 'read'),
     make('open', 'read', { needs: ['n'], warm: ({ signal }) => sleep(7, signal) }),
     make('glance', 'read', { needs: ['n'], warm: ({ signal }) => sleep(7, signal).then(() => Promise.reject('cold')) }),
     make('direct', 'read', { returnDirect: (output) => output.endsWith('2') }),
+    make('relay', 'read'),
+    make('dispatch', 'read'),
+    make('forward', 'idempotent'),
     make('put', 'idempotent'),
     make('move', 'reversible', { compensate: (input) => void undone.push(input) }),
     make('send', 'external'),
@@ -242,7 +286,7 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
   await emptyClock()
   await settled
   watch.assertEndedOnce()
-  return { ...(await collected), executions, undone, mostAtOnce: work.most, clashes: work.clashes, timersLeft }
+  return { ...(await collected), executions, inner, undone, mostAtOnce: work.most, clashes: work.clashes, timersLeft }
 }
 
 const same = (a: unknown, b: unknown) => canonical(a) === canonical(b)

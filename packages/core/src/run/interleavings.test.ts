@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep as pause } from '../../test/clock.ts'
-import { startingEarly } from '../../test/early-calls.ts'
+import { editing, startingEarly } from '../../test/early-calls.ts'
 import { unhandledRejections } from '../../test/rejections.ts'
 import {
   type Agent,
@@ -26,6 +26,7 @@ import {
   RunAbortedError,
   type Tool,
   type ToolContext,
+  ToolDiscardedError,
   tool,
 } from '../index.ts'
 import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel } from '../testing.ts'
@@ -102,7 +103,11 @@ const KINDS: Readonly<Record<string, Execute>> = {
   },
   async nests(ms, { run, callId, signal }) {
     await sleep(ms / 2, signal)
-    const inner = await run?.callTool({ type: 'tool-call', id: `in ${callId}`, name: 'slow_read', input: { ms } })
+    const call = { type: 'tool-call', id: `in ${callId}`, name: 'slow_read', input: { ms } } as const
+    const inner = await run?.callTool(call).catch((error: unknown) => {
+      if (error instanceof ToolDiscardedError && !signal.aborted) refused.push(error.message)
+      throw error
+    })
     return inner?.content
   },
   async stands(ms, { run, callId, signal }) {
@@ -124,9 +129,11 @@ const KINDS: Readonly<Record<string, Execute>> = {
 
 const EFFECTS: readonly Effect[] = ['read', 'idempotent', 'reversible', 'external']
 
-/** How often each call was executed, by key; one that asked has not been, nor one cut off that may be made again. */
+/** How often each call was executed, by tool and key; one that asked has not been, nor one cut off that may be made again. */
 const executions = new Map<string, number>()
 const undone = new Map<string, number>()
+/** What was not made though the call that was to make it stood. */
+const refused: string[] = []
 
 const tools = Object.entries(KINDS).flatMap(([kind, execute]) =>
   EFFECTS.map(
@@ -137,8 +144,8 @@ const tools = Object.entries(KINDS).flatMap(([kind, execute]) =>
         input: z.object({ ms: z.number() }),
         effect,
         execute({ ms }, context) {
-          const { idempotencyKey } = context
-          executions.set(idempotencyKey, (executions.get(idempotencyKey) ?? 0) + 1)
+          const call = `${kind}_${effect} ${context.idempotencyKey}`
+          executions.set(call, (executions.get(call) ?? 0) + 1)
           return execute(ms, context)
         },
         compensate: () => void undone.set(effect, (undone.get(effect) ?? 0) + 1),
@@ -185,6 +192,9 @@ const hooks = (ms: number): Middleware => ({
   },
 })
 
+/** The first call of each response works a little longer. */
+const longer = editing((input) => ({ ms: (input as { readonly ms: number }).ms + 1 }))
+
 /** Asks once, after the first model call. */
 const approving: Middleware = {
   name: 'approving',
@@ -225,6 +235,7 @@ const cases = fc.record({
   pace: fc.record({ firstToken: milliseconds(20), betweenTokens: milliseconds(10) }),
   toolConcurrency: fc.constantFrom(1, 2, Number.POSITIVE_INFINITY),
   early: fc.boolean(),
+  edits: fc.boolean(),
   retryWait: fc.constantFrom(0, 40),
   hooks: fc.option(milliseconds(20), { nil: undefined }),
   approving: fc.boolean(),
@@ -393,6 +404,7 @@ async function check(options: Case): Promise<void> {
     grace: GRACE,
     middleware: [
       ...(options.pass ? [pass] : []),
+      ...(options.edits ? [longer] : []),
       ...(options.hooks === undefined ? [] : [hooks(options.hooks)]),
       ...(options.approving ? [approving] : []),
       retry(options.retryWait),
@@ -441,9 +453,11 @@ async function check(options: Case): Promise<void> {
       signal: controller.signal,
     })
   }
+  expect(refused.splice(0)).toEqual([])
   // Whatever happened: no call but a read was executed twice, unless it had asked before it acted.
-  for (const [key, count] of executions) {
-    if (!/\/[a-z]+_read\//.test(key)) expect([key, count]).toEqual([key, /\/(asks|nests|sends)_/.test(key) ? count : 1])
+  for (const [call, count] of executions) {
+    if (!/^[a-z]+_read /.test(call))
+      expect([call, count]).toEqual([call, /^(asks|nests|sends)_/.test(call) ? count : 1])
   }
 }
 
@@ -456,7 +470,7 @@ function checkEnds(events: readonly AgentEvent[], messages: readonly Message[]):
   expect(ended.toSorted()).toEqual(ids.toSorted())
 }
 
-test('whatever happens to a run, and whenever: it ends, leaves nothing behind, and a resume goes on to the end (K4 to K11, K14, K15, K17 to K19, A14, A25, B6, B8, L20, P7)', {
+test('whatever happens to a run, and whenever: it ends, leaves nothing behind, makes what its calls make, and a resume goes on to the end (K4 to K11, K14, K15, K17 to K19, A14, A25, B6, B8, L20, P5, P7)', {
   timeout: Math.max(60_000, numRuns * 100),
 }, async () => {
   const problems: string[] = []
