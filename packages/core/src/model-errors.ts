@@ -4,7 +4,13 @@ import { AgentError, type Cause, messageOf } from './errors.ts'
 import type { AssistantMessage, Json } from './message.ts'
 
 /** Codes of core's own; an adapter passes on its provider's (`rate_limit_exceeded`, `overloaded_error` …). */
-export type ModelErrorCode = 'stream_truncated' | 'finish_reason_error' | 'connection' | 'unknown' | (string & {})
+export type ModelErrorCode =
+  | 'stream_truncated'
+  | 'finish_reason_error'
+  | 'invalid_call_id'
+  | 'connection'
+  | 'unknown'
+  | (string & {})
 
 export interface ModelErrorData extends Cause {
   readonly code: ModelErrorCode

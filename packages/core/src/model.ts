@@ -7,7 +7,8 @@ import type { AssistantMessage, Json, Message, ToolCall } from './message.ts'
  * A model that can be asked. There is one method: a provider that cannot stream yields once.
  *
  * `stream` requests nothing before its flow is pulled, ends its request when the flow is closed or the signal aborts, and throws
- * a `ModelError` when the response did not come to its end.
+ * a `ModelError` when the response did not come to its end. A message in which a call has no id, or two calls have the same, counts as
+ * failed, too.
  */
 export interface Model {
   /** A well-known value of `gen_ai.provider.name` where there is one: `openai`, `anthropic` … */
@@ -42,7 +43,7 @@ export interface ModelRequest {
   readonly output?: OutputFormat
   readonly settings: ModelSettings
   readonly inputLimits: InputLimits
-  /** Call ids this run has used: a model gives none of them to a new call (G10). */
+  /** Call ids this run has used: a model gives none of them to a new call, nor one id to two (G10). */
   readonly takenIds: ReadonlySet<string>
   /** How often the vendor's client may retry by itself; its own default if absent. `retryModel` sets 0 (J12). */
   readonly clientRetries?: number

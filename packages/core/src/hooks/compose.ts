@@ -34,6 +34,8 @@ export interface WrapKind<Request, Event, Result> {
   handed(request: Request, given: Request): Request
   /** Whether a wrap returned what it must. */
   isResult(value: unknown): boolean
+  /** What else is wrong with a result, if anything is. */
+  problem?(result: Result): string | undefined
   /** What it returned, with a finish reason that fits its message. */
   fitted?(result: Result): Result
   /** Whether a throw that is no `AgentError` is the middleware's own: a tool's passes through as it is (C17, C18). */
@@ -136,12 +138,11 @@ function layer<Request, Event extends Typed, Result>(
         own.abort(why())
       },
       done: (_, result) => {
-        if (kind.isResult(result)) {
-          run.answered(place, call)
-          answered = made.length === 0
-          return kind.fitted ? kind.fitted(result) : result
-        }
-        throw new MiddlewareError(name, kind.hook, 'the wrap returned no result; return what next(…) returned')
+        const problem = kind.isResult(result) ? kind.problem?.(result) : NO_RESULT
+        if (problem !== undefined) throw new MiddlewareError(name, kind.hook, problem)
+        run.answered(place, call)
+        answered = made.length === 0
+        return kind.fitted ? kind.fitted(result) : result
       },
       failed: (error) => {
         thrown = error
@@ -166,6 +167,8 @@ function layer<Request, Event extends Typed, Result>(
     })
   }
 }
+
+const NO_RESULT = 'the wrap returned no result; return what next(…) returned'
 
 /** What a wrap in JavaScript gives back is anything: a promise, of one that is an async function. */
 function isFlow(value: unknown): boolean {

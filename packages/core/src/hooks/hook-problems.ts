@@ -1,7 +1,7 @@
 /** What is wrong with what a hook gave back, or a wrap hands on, if anything is: types do not hold everybody. */
 
 import { isRecord } from '../json.ts'
-import type { Message, ToolCall } from '../message.ts'
+import { type AssistantMessage, callsOf, type Message, type ToolCall } from '../message.ts'
 import { hasParts, shapeHint } from '../message-shape.ts'
 import type { AgentState, Verdict } from '../middleware.ts'
 import type { ModelRequest } from '../model.ts'
@@ -11,6 +11,33 @@ type Unchecked<Data> = Data extends unknown ? { readonly [Key in keyof Data]?: u
 
 export function stateProblem(state: Unchecked<AgentState>): string | undefined {
   return isHistory(state.messages) ? undefined : `the state must have a list of messages${partsHint(state.messages)}`
+}
+
+/** The state that a step's calls are taken from. `given`: what the hook was given; what was wrong there is not the hook's fault. */
+export function answerProblem(state: Unchecked<AgentState>, given: readonly Message[]): string | undefined {
+  const problem = stateProblem(state)
+  if (problem !== undefined) return problem
+  const { messages } = state as AgentState
+  if (messages.at(-1)?.role !== 'assistant') return 'the state must end with an assistant message'
+  const before = sharedIds(given)
+  return idProblem(sharedIds(messages).filter((id) => !before.includes(id)))
+}
+
+/** What is wrong with the ids of a message's calls: two calls with one id would be one call, or one call made twice. */
+export function callIdProblem(message: AssistantMessage): string | undefined {
+  return idProblem(sharedIds([message]))
+}
+
+function idProblem([id]: readonly string[]): string | undefined {
+  if (id === undefined) return undefined
+  return id === '' ? 'a call has an empty id' : `two calls have the id ${id}`
+}
+
+/** Ids that are no call's own: those of several calls, and the empty one. */
+function sharedIds(messages: readonly Message[]): string[] {
+  const seen = new Set([''])
+  const calls = messages.flatMap((message) => (message.role === 'assistant' ? callsOf(message) : []))
+  return calls.flatMap(({ id }) => (seen.size === seen.add(id).size ? [id] : []))
 }
 
 export function verdictProblem(verdict: Unchecked<Verdict>): string | undefined {

@@ -4,9 +4,10 @@ import type { Span } from '@opentelemetry/api'
 import type { AttemptFailed, CustomEvent, DiscardCause } from '../events.ts'
 import { drive } from '../flow/flow.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
-import { checkedRequest } from '../hooks/hook-problems.ts'
+import { callIdProblem, checkedRequest } from '../hooks/hook-problems.ts'
 import { type AssistantMessage, withFittingReason } from '../message.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
+import { ModelError } from '../model-errors.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import type { Step } from '../run/step.ts'
@@ -41,6 +42,7 @@ function wrapModel(attempts: Attempts): WrapKind<ModelRequest, WrapModelEvent, A
     of: (middleware) => middleware.wrapModel?.bind(middleware),
     handed: checkedRequest,
     isResult: isAssistantMessage,
+    problem: (message) => attempts.problemOf(message),
     fitted: withFittingReason,
     ownsThrows: true,
     // A call that a wrap makes up goes through the commit gate like any other.
@@ -87,8 +89,15 @@ class Attempts implements AttemptObserver {
   }
 
   answered(message: AssistantMessage, attempt: number): void {
+    const problem = this.problemOf(message)
+    if (problem !== undefined) throw new ModelError(problem, { code: 'invalid_call_id', retryable: false })
     this.#answers.set(message, attempt)
     this.#atWork.delete(attempt)
+  }
+
+  /** What is wrong with the calls of a message that was not looked at before, if anything is. */
+  problemOf(message: AssistantMessage): string | undefined {
+    return this.#answers.has(message) ? undefined : callIdProblem(message)
   }
 
   failed(error: unknown, attempt: number, { model }: ModelRequest): void {

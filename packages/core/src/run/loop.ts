@@ -2,10 +2,10 @@
 
 import type { Context } from '@opentelemetry/api'
 import { type Accepted, askGate } from '../hooks/gate.ts'
-import { stateProblem } from '../hooks/hook-problems.ts'
+import { answerProblem, stateProblem } from '../hooks/hook-problems.ts'
 import { runStateHooks } from '../hooks/hooks.ts'
 import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage, textOf } from '../message.ts'
-import type { AgentSetup, AgentState } from '../middleware.ts'
+import type { AgentSetup } from '../middleware.ts'
 import { callModel } from '../model-call/model-call.ts'
 import { checkOutput, isOutputCall, withOutputs } from '../model-call/output.ts'
 import { requestOf } from '../model-call/request.ts'
@@ -45,7 +45,7 @@ async function think(run: RunState, step: Step): Promise<AssistantMessage> {
   else run.calls.reopen(lastAnswer(run), step.attempt)
   if (step.phase === 'after-model') {
     try {
-      await runStateHooks(run, step, 'afterModel', answerProblem)
+      await runStateHooks(run, step, 'afterModel', (state) => answerProblem(state, run.history.messages))
     } catch (error) {
       run.calls.failed(error)
       throw error
@@ -148,11 +148,6 @@ async function close(run: RunState, step: Step, accepted: Accepted | undefined):
 /** The loop acts on the last message as `afterModel` left it (C9). */
 function lastAnswer({ history }: RunState): AssistantMessage {
   return history.last as AssistantMessage
-}
-
-function answerProblem(state: AgentState): string | undefined {
-  const isAnswer = state.messages?.at?.(-1)?.role === 'assistant'
-  return stateProblem(state) ?? (isAnswer ? undefined : 'the state must end with an assistant message')
 }
 
 /** Of a run that was resumed when its answer had been accepted. */
