@@ -27,7 +27,7 @@ function each(faults: readonly string[], effects: readonly Effect[]): Record<str
   return Object.fromEntries(faults.map((fault) => [fault, effects]))
 }
 
-test('eager tools execute nothing wrong, extra, twice, and miss nothing, whatever fault strikes where (H16, H18, H21, H22, H24)', () => {
+test('eager tools execute nothing wrong, extra, twice, and miss nothing, whatever fault strikes where (P4, P5, P6, H16, H18, H21, H22, H24)', () => {
   expect(cells).toHaveLength(FAULTS.length * EFFECTS.length)
   expect(faultsOf('ours')).toEqual({})
 })
@@ -41,7 +41,9 @@ test('starting on valid JSON and adopting by id acts on broken responses, on arg
   expect(faultsOf('valid-json')).toEqual({
     ...each([...BREAKS, 'retry asks something else', 'failover asks something else'], EFFECTS.slice(1)),
     ...each(['more after the arguments', 'afterModel takes the call out'], EFFECTS.slice(1)),
+    ...each(['afterModel leaves the call twice'], EFFECTS.slice(1)),
     ...each(['arguments changed at the end', 'placeholder, then the arguments', 'afterModel edits the call'], EFFECTS),
+    ...each(['arguments changed, calls another', 'afterModel edits, calls another'], EFFECTS),
     ...each(['retry asks the same', 'failover asks the same'], EFFECTS),
   })
 })
@@ -49,7 +51,8 @@ test('starting on valid JSON and adopting by id acts on broken responses, on arg
 test('starting at the tool-call part acts on responses that do not stand, whatever the effect, and again on a retry', () => {
   expect(faultsOf('tool-call-part')).toEqual({
     ...each([...BREAKS, 'retry asks something else', 'failover asks something else'], ['external']),
-    ...each(['afterModel takes the call out'], ['external']),
+    ...each(['afterModel takes the call out', 'afterModel leaves the call twice'], ['external']),
+    ...each(['afterModel edits, calls another'], EFFECTS),
     ...each(['afterModel edits the call', 'retry asks the same', 'failover asks the same'], EFFECTS),
   })
 })

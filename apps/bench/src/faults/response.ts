@@ -34,6 +34,8 @@ export interface Telling {
   readonly changedBy?: number
   /** The first call comes once more, under the same id. */
   readonly twice?: boolean
+  /** Each call asks for something besides, behind what it asks for. */
+  readonly besides?: boolean
 }
 
 /** Text, the calls with a word after each, and no end. */
@@ -58,12 +60,13 @@ export function fail(): Moment {
 /** What is asked for. */
 export interface Input {
   readonly n: number
+  readonly besides?: string
 }
 
 function callOf(n: number, label: number, variant: Variant, telling: Telling): readonly Moment[] {
-  const { attempt = 'a', before = '', after = '', changedBy } = telling
+  const { attempt = 'a', before = '', after = '', changedBy, besides = false } = telling
   const id = `${attempt}${n}`
-  const text = JSON.stringify({ n } satisfies Input)
+  const text = JSON.stringify({ n, ...(besides && { besides: 'this' }) } satisfies Input)
   const size = Math.ceil(text.length / variant.pieces)
   const deltas = Array.from({ length: variant.pieces }, (_, i) => text.slice(i * size, (i + 1) * size))
   const pieces = [before, ...deltas, after].filter((piece) => piece !== '')

@@ -1,6 +1,7 @@
 /** What can go wrong with calls that look complete: every fault as scripts, one for each point at which it can strike. */
 
 import type { AgentState, AssistantPart, Middleware, ToolCall } from '@meanwhile/core'
+import { retryTool } from '@meanwhile/middleware'
 import { fail, finish, type Input, type Moment, tell, type Variant } from './response.ts'
 
 export interface Script {
@@ -13,6 +14,10 @@ export interface Script {
   /** What stands round the calls, or judges the response. */
   readonly guard?: Omit<Middleware, 'name'>
   readonly needsApproval?: boolean
+  /** What the tool does: its work, which may fail; or it has another tool do that, with the same effect. */
+  readonly tool?: 'works' | 'fails' | 'passes on'
+  /** A `read` starts with `n`, and does not wait for what its call asks for besides. */
+  readonly needs?: boolean
 }
 
 export interface Fault {
@@ -64,11 +69,34 @@ export const FAULTS: readonly Fault[] = [
     scripts: (variant) => [{ responses: [whole(variant)], guard: { wrapToolCall: denying(20) }, needsApproval: true }],
   },
   { title: 'afterModel takes the call out', scripts: edited(() => []) },
+  { title: 'afterModel edits the call', scripts: edited(elsewhere) },
+  { title: 'afterModel leaves the call twice', scripts: edited((call) => [call, call]) },
   {
-    title: 'afterModel edits the call',
-    scripts: edited((call) => [{ ...call, input: { n: nOf(call) + 10 } satisfies Input }]),
+    title: 'the tool fails and is repeated',
+    scripts: (variant) => [
+      {
+        responses: [[...tell(variant, { besides: true }), finish('tool-calls')]],
+        guard: retryTool({ baseDelay: 0 }),
+        tool: 'fails',
+        needs: true,
+      },
+    ],
+  },
+  {
+    title: 'arguments changed, calls another',
+    scripts: (variant) => [
+      { responses: [[...tell(variant, { changedBy: 10 }), finish('tool-calls')]], tool: 'passes on' },
+    ],
+  },
+  {
+    title: 'afterModel edits, calls another',
+    scripts: (variant) => edited(elsewhere)(variant).map((script) => ({ ...script, tool: 'passes on' })),
   },
 ]
+
+function elsewhere(call: ToolCall): readonly ToolCall[] {
+  return [{ ...call, input: { n: nOf(call) + 10 } satisfies Input }]
+}
 
 function whole(variant: Variant): readonly Moment[] {
   return [...tell(variant), finish('tool-calls')]

@@ -1,7 +1,17 @@
 /** One run of a fault script, and all that its tools were made to do. Time is turns of the event loop: nothing waits for a clock. */
 
 import { setImmediate as turn } from 'node:timers/promises'
-import { assemble, createAgent, type Effect, type Middleware, type Model, ModelError, map, tool } from '@meanwhile/core'
+import {
+  assemble,
+  createAgent,
+  type Effect,
+  type Middleware,
+  type Model,
+  ModelError,
+  map,
+  type Tool,
+  type ToolContext,
+} from '@meanwhile/core'
 import { z } from 'zod'
 import { finish, type Moment } from './response.ts'
 import type { Script } from './scripts.ts'
@@ -37,19 +47,31 @@ export async function trial(
   let step = 1
   let speaking = 0
 
-  const work = tool({
-    name: 'work',
-    description: 'Takes anything, so that only the executor stands between it and wrong arguments.',
-    input: z.record(z.string(), z.unknown()),
+  const { tool: does = 'works', needs = false } = script
+  /** What counts of an input: what a tool may start with. */
+  const asked = (input: unknown) => whatOf(step, needs ? { n: Object(input).n } : input)
+  async function execute(input: unknown): Promise<string> {
+    const what = asked(input)
+    executions.push({ what, sealed: sealed.has(what), early: speaking > 0 })
+    for (let left = turns; left > 0; left--) await turn()
+    if (does === 'fails') throw new Error('failed')
+    return 'done'
+  }
+
+  const made = (name: string, execute: NonNullable<Tool['execute']>): Tool => ({
+    name,
+    description:
+      'Takes anything, so that only the executor stands between it and wrong arguments, unless it starts with a part.',
+    input: needs ? z.object({ n: z.number(), besides: z.string() }) : z.record(z.string(), z.unknown()),
     effect,
     ...(effect === 'reversible' && { compensate: () => undefined }),
-    async execute(input) {
-      const what = whatOf(step, input)
-      executions.push({ what, sealed: sealed.has(what), early: speaking > 0 })
-      for (let left = turns; left > 0; left--) await turn()
-      return 'done'
-    },
+    ...(needs && effect === 'read' && { needs: ['n'] }),
+    execute,
   })
+  const tools = [
+    made('work', does === 'passes on' ? (input, context) => passedOn(input, context) : execute),
+    made('part', execute),
+  ]
 
   /** Sees what the model says before anybody else does. */
   const witness: Middleware = {
@@ -62,7 +84,7 @@ export async function trial(
       try {
         return yield* map(next(request), (event) => {
           if (event.type !== 'tool-input-closed' && event.type !== 'tool-call') return event
-          const what = whatOf(step, event.call.input)
+          const what = asked(event.call.input)
           said.set(event.call.id, [...(said.get(event.call.id) ?? []), { what }])
           if (event.type === 'tool-call') sealed.add(what)
           return event
@@ -76,7 +98,7 @@ export async function trial(
   const [model, other] = models(script, () => abort.abort())
   const agent = createAgent({
     model,
-    tools: [work],
+    tools,
     middleware: [
       ...(script.again ? [again(script.again === 'failover' ? other : undefined)] : []),
       ...(executor ? [executor] : []),
@@ -87,6 +109,10 @@ export async function trial(
   // How it ends is the script's to say, and not what is counted.
   await agent.run('Go.', { signal: abort.signal }).catch(() => undefined)
   return { executions, attempts }
+}
+
+async function passedOn(input: unknown, { run, callId }: ToolContext): Promise<unknown> {
+  return (await run?.callTool({ type: 'tool-call', id: `${callId}/1`, name: 'part', input }))?.output
 }
 
 function whatOf(step: number, input: unknown): string {
