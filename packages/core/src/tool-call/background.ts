@@ -37,6 +37,7 @@ interface Work {
 
 export class Background {
   readonly #run: RunState
+  /** By the keys of their calls. */
   readonly #works: Map<string, Work> = new Map()
   #wake: () => void = () => undefined
 
@@ -46,20 +47,26 @@ export class Background {
 
   /** Starts the work of a call whose input was checked; once, however often its wraps ask for it, before a resume, too (H26). */
   start({ key, id, tool, step, parent, askers }: CallEntry, call: ToolCall): void {
-    if (this.#works.has(id)) return
+    if (this.#works.has(key)) return
     const record = new CallRecord()
     const work = this.#add(freeze({ ...call, id }), { key, tool, step, parent, record })
     work.entry.askers.push(...askers)
     this.#begin(work)
   }
 
+  /** The work of a call of this id: of several the latest. */
   get(callId: string): CallEntry | undefined {
-    return this.#works.get(callId)?.entry
+    return this.#latest(callId)?.entry
+  }
+
+  /** The work of this call. */
+  of({ key }: CallEntry): CallEntry | undefined {
+    return this.#works.get(key)?.entry
   }
 
   /** The result of a call, if there is one; the model has read it then. */
   read(callId: string): ToolMessage | undefined {
-    const work = this.#works.get(callId)
+    const work = this.#latest(callId)
     const message = work && resultOf(work)
     if (message) work.delivered = true
     return message
@@ -123,7 +130,7 @@ export class Background {
 
   /** Whether this is work of a call that goes on beyond its run. */
   hasHandedOver(entry: CallEntry): boolean {
-    const work = this.#works.get(entry.id)
+    const work = this.#works.get(entry.key)
     return work?.entry === entry && work.handedOver
   }
 
@@ -182,7 +189,7 @@ export class Background {
       slots: new Slots(),
     })
     const work: Work = { entry, delivered: false, handedOver: false }
-    this.#works.set(call.id, work)
+    this.#works.set(of.key, work)
     return work
   }
 
@@ -193,6 +200,10 @@ export class Background {
       return message
     })
     entry.promise = unheard(made.finally(() => this.#run.saver.soon()))
+  }
+
+  #latest(callId: string): Work | undefined {
+    return this.#all().findLast(({ entry }) => entry.id === callId)
   }
 
   #all(): Work[] {

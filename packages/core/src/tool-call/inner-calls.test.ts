@@ -343,6 +343,35 @@ test('work in the background finds its inner calls again after a resume in a lat
   expect(executed.flatMap(({ name, n }) => (name === 'part' ? [n] : []))).toEqual([1, 2])
 })
 
+test('inner calls of one id that work in the background are each begun, and each is found by its maker (P5, I15, I6)', async () => {
+  const states: unknown[] = []
+  const whole = worker('whole', 'external', async (n, { run }) => {
+    await run?.callTool(inner('x', n, 'work'))
+    states.push([n, run?.toolStatus('x')?.state, n === 2 && run?.cancelTool('x')])
+    return n
+  })
+  const works = (n: number, { signal }: ToolContext) =>
+    new Promise((resolve, reject) => {
+      setTimeout(resolve, 5, `work ${n}`)
+      signal.addEventListener('abort', () => reject(signal.reason as Error))
+    })
+  const work: Tool = { ...worker('work', 'external', works), background: true }
+  const calls = [call('whole', { n: 1 }, { id: 'a' }), call('whole', { n: 2 }, { id: 'b' })]
+  const model = scriptedModel([respond(...calls), respond(wait(50), say('So.')), respond(say('Done.'))])
+  const { events, result } = await played(createAgent({ model, tools: [whole, work] }))
+  expect(result?.text).toBe('Done.')
+  expect(states).toEqual([
+    [1, 'running', false],
+    [2, 'running', true],
+  ])
+  expect(executed.flatMap(({ name, n }) => (name === 'work' ? [n] : []))).toEqual([1, 2])
+  const ends = events.flatMap((event) => (event.type === 'background-end' ? [event.message] : []))
+  expect(ends.map(({ output, isError = false }) => [output, isError])).toEqual([
+    [undefined, true],
+    ['work 1', false],
+  ])
+})
+
 test('an agent in a call that is made anew makes its calls, and theirs (P5, M3)', async () => {
   const innermost = () =>
     createAgent({

@@ -24,7 +24,7 @@ export class KnownCalls {
 
   /** {@link Run.stood} */
   async stood(callId: string, waiting: Waiting): Promise<string> {
-    const made = this.#known(callId, waiting.call)
+    const made = this.#made(callId, waiting.call)
     if (!made) throw new UnknownCallError(callId)
     if (made instanceof CallEntry) await stood(this.#parts.run, made, waiting)
     else if (made.discarded) throw new ToolDiscardedError(made.call.id, made.discarded)
@@ -33,30 +33,34 @@ export class KnownCalls {
 
   /** {@link Run.cancelTool} */
   cancel(callId: string, [caller, ...rest]: readonly PathPart[] = [], within?: CallEntry): boolean {
-    const { run, ledger } = this.#parts
-    const id = caller?.callId ?? callId
-    const work = run.background.get(id)
-    const made = work ?? this.#known(id, within)
-    if (!made) throw new UnknownCallError(id)
-    if (!(made instanceof CallEntry)) return false
-    if (caller) return run.innerRuns.of(made)?.calls.known.cancel(callId, rest) ?? false
+    const { innerRuns, config } = this.#parts.run
+    const { made, work = made } = this.#known(caller?.callId ?? callId, within)
+    if (!work) throw new UnknownCallError(caller?.callId ?? callId)
+    if (!(work instanceof CallEntry)) return false
+    if (caller) return innerRuns.of(work)?.calls.known.cancel(callId, rest) ?? false
     // Of a background call the wraps may still be at work, too.
-    const call = work && ledger.get(id)
-    const isCallCancelled = call?.cancel(run.config.grace) ?? false
-    return made.cancel(run.config.grace) || isCallCancelled
+    const isCallCancelled = made instanceof CallEntry && made !== work && made.cancel(config.grace)
+    return work.cancel(config.grace) || isCallCancelled
   }
 
   /** {@link Run.toolStatus} */
   status(callId: string, [caller, ...rest]: readonly PathPart[] = [], within?: CallEntry): ToolStatus | undefined {
     const { run, atWork } = this.#parts
-    const id = caller?.callId ?? callId
-    const made = run.background.get(id) ?? this.#known(id, within)
-    if (!caller) return made && atWork.remembered(made.status)
-    return made instanceof CallEntry ? run.innerRuns.of(made)?.calls.known.status(callId, rest) : undefined
+    const { made, work = made } = this.#known(caller?.callId ?? callId, within)
+    if (!caller) return work && atWork.remembered(work.status)
+    return work instanceof CallEntry ? run.innerRuns.of(work)?.calls.known.status(callId, rest) : undefined
   }
 
-  /** What an id means within a call: that call, one that it made, the same of the call that made it, and so on; else any call. */
-  #known(callId: string, within?: CallEntry): CallEntry | PastCall | undefined {
+  /** The call that an id means, and its work if that goes on behind it. */
+  #known(callId: string, within: CallEntry | undefined): { made?: CallEntry | PastCall; work?: CallEntry } {
+    const { background } = this.#parts.run
+    const made = this.#made(callId, within)
+    const work = made instanceof CallEntry ? background.of(made) : background.get(callId)
+    return { ...(made && { made }), ...(work && { work }) }
+  }
+
+  /** Within a call an id means that call, one that it made, the same of the call that made it, and so on; else any call. */
+  #made(callId: string, within: CallEntry | undefined): CallEntry | PastCall | undefined {
     const { ledger } = this.#parts
     for (let at = within; at; at = at.maker) {
       const made = at.id === callId || at.call.id === callId ? at : (ledger.get(callId, at) ?? ledger.past(callId, at))
