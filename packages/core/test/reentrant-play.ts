@@ -18,10 +18,11 @@ import {
   type Run,
   type Tool,
   type ToolContext,
+  ToolDiscardedError,
   tool,
 } from '../src/index.ts'
 import { askAgain } from './again.ts'
-import { startingEarly } from './early-calls.ts'
+import { editing, startingEarly } from './early-calls.ts'
 import { innerModel, modelOf } from './reentrant-model.ts'
 import { type Act, ASIDE, type Moment, type Scenario, type Work } from './reentrant-scenario.ts'
 
@@ -30,6 +31,8 @@ export interface Execution {
   readonly tool: string
   readonly key: string
   readonly repeats: boolean
+  /** Of a call that was made something else, and let go of: its key may be that of another one when the run is resumed. */
+  readonly edited: boolean
   /** It is as if it had not happened. */
   void: boolean
 }
@@ -43,6 +46,8 @@ export class Play {
   readonly done: Act['act'][] = []
   /** The calls that were cancelled alone. */
   readonly cancelled = new Set<string>()
+  /** What was not made though the call that was to make it stood. */
+  readonly refused: unknown[] = []
   controller = new AbortController()
   run: AgentRun | undefined
   readonly #stored: CheckpointStore = memoryStore()
@@ -61,7 +66,7 @@ export class Play {
     this.agent = createAgent({
       model: modelOf(scenario),
       tools: this.#tools(),
-      middleware: [this.#everywhere(), askAgain, wrapping, startsOf(scenario)],
+      middleware: [this.#everywhere(), askAgain, wrapping, editsOf(scenario), startsOf(scenario)],
       toolConcurrency,
       grace: 5,
       telemetry: { tracerProvider: new TracerProvider({ spanProcessors: [this.spans] }) },
@@ -190,15 +195,17 @@ export class Play {
     }) as Tool
   }
 
-  async #execute(tool: string, { ms, deaf, fails, waits, wrap }: z.infer<typeof input>, context: ToolContext) {
+  async #execute(tool: string, { ms, deaf, fails, waits, calls, wrap }: z.infer<typeof input>, context: ToolContext) {
     const { callId, idempotencyKey: key, run, signal } = context
-    const execution = { tool, key, repeats: wrap === 'repeats', void: false }
+    const edited = this.#isEdited(callId, ms)
+    const execution = { tool, key, repeats: wrap === 'repeats', edited, void: false }
     this.executions.push(execution)
     signal.addEventListener('abort', () => this.reached('a tool is aborted', run, callId), { once: true })
     try {
       this.reached('a tool starts', run, callId)
       if (waits === 'for its call') await this.#called
       if (waits === 'for its commit') await run?.stood(callId)
+      if (calls) await this.#callInner(context)
       if (ms > 0) await sleep(ms, deaf ? undefined : signal)
       this.reached('a tool ends', run, callId)
     } catch (error) {
@@ -208,6 +215,22 @@ export class Play {
     }
     if (fails) throw new Error('failed')
     return key
+  }
+
+  async #callInner({ callId, run, signal }: ToolContext): Promise<void> {
+    try {
+      await run?.callTool({ type: 'tool-call', id: `part of ${callId}`, name: 'look', input: ASIDE })
+    } catch (error) {
+      if (error instanceof ToolDiscardedError && !signal.aborted) this.refused.push(error.message)
+      throw error
+    }
+  }
+
+  /** Whether it is the first call of an edited response, as the model asked for it. */
+  #isEdited(callId: string, ms: number): boolean {
+    const { turns, works } = this.#scenario
+    const turn = turns[Number(/^c(\d+)_0(_\d+)?$/.exec(callId)?.[1])]
+    return turn?.edited === true && works[(turn.calls[0] ?? 0) % works.length]?.ms === ms
   }
 
   #undo(key: string): void {
@@ -256,6 +279,7 @@ const input = z.object({
   deaf: z.boolean(),
   fails: z.boolean(),
   waits: z.enum(['for nothing', 'for its call', 'for its commit']),
+  calls: z.boolean(),
   wrap: z.enum(['passes', 'leaves', 'repeats']),
 })
 
@@ -283,6 +307,15 @@ const wrapping: Middleware = {
     await Promise.race([first, sleep(1)])
     return { role: 'tool', callId: one.id, name: one.name, content: [], isError: true }
   },
+}
+
+/** It takes a little longer; of the nested agent's request the text does. */
+function editsOf({ turns }: Scenario): Middleware {
+  const longer = (input: unknown) =>
+    'request' in Object(input)
+      ? { request: `${Object(input).request} ` }
+      : { ...Object(input), ms: Object(input).ms + 1 }
+  return editing((input, step) => (turns[step - 1]?.edited ? longer(input) : input))
 }
 
 function startsOf({ early }: Scenario): Middleware {

@@ -56,12 +56,21 @@ export interface Work {
   readonly fails: boolean
   /** For what it has called in the run, or until its model call has stood. */
   readonly waits: 'for nothing' | 'for its call' | 'for its commit'
+  /** It has a tool of its own work for it. */
+  readonly calls: boolean
   /** What its wrap does: passes it on, leaves it at work, or makes it twice. */
   readonly wrap: 'passes' | 'leaves' | 'repeats'
 }
 
 /** What is called on the side. */
-export const ASIDE: Omit<Work, 'name'> = { ms: 1, deaf: false, fails: false, waits: 'for nothing', wrap: 'passes' }
+export const ASIDE: Omit<Work, 'name'> = {
+  ms: 1,
+  deaf: false,
+  fails: false,
+  waits: 'for nothing',
+  calls: false,
+  wrap: 'passes',
+}
 
 export interface Turn {
   /** The works it asks for, by their place in the list: equal calls are usual. */
@@ -69,6 +78,8 @@ export interface Turn {
   /** How long the response goes on behind them. */
   readonly wait: number
   readonly end: 'whole' | 'fails first' | 'cut off'
+  /** Its first call is to do something else, when it is whole. */
+  readonly edited: boolean
 }
 
 export interface Scenario {
@@ -93,6 +104,7 @@ const work: fc.Arbitrary<Work> = fc.record({
     { weight: 2, arbitrary: fc.constant('for nothing' as const) },
     fc.constantFrom('for its call', 'for its commit'),
   ),
+  calls: rarely(true, false),
   wrap: fc.constantFrom('passes', 'passes', 'passes', 'leaves', 'repeats'),
 })
 
@@ -100,6 +112,7 @@ const turn: fc.Arbitrary<Turn> = fc.record({
   calls: fc.array(fc.nat({ max: 2 }), { minLength: 1, maxLength: 4 }),
   wait: fc.constantFrom(0, 0, 5),
   end: fc.constantFrom('whole', 'whole', 'whole', 'whole', 'fails first', 'cut off'),
+  edited: rarely(true, false),
 })
 
 const someAct: fc.Arbitrary<Act> = fc.record({
