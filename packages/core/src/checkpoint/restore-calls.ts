@@ -37,13 +37,17 @@ export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readon
 
 /**
  * One that had not settled is made when it is asked for, stays open for an answer, or may have happened. One whose undo had begun is
- * discarded, so that nobody joins it.
+ * discarded, so that nobody joins it, and so is the call that made it: what that gave stands on this one.
  */
 export function resumeCalls(run: RunState, resumed: Resumed): readonly CallEntry[] {
   const entries = restoreCalls(run, resumed.checkpoint.calls)
   for (const entry of entries) if (!entry.settled) resumeCall(run, entry, resumed)
-  for (const entry of entries) if (run.undos.hadBegun(entry.key)) run.calls.discard(entry, 'run_aborted')
+  for (const entry of entries) if (run.undos.hadBegun(entry.key)) run.calls.discard(outermost(entry), 'run_aborted')
   return entries
+}
+
+function outermost(entry: CallEntry): CallEntry {
+  return entry.maker ? outermost(entry.maker) : entry
 }
 
 /** The same for one of them, or for the work behind one. */

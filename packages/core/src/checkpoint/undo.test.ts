@@ -224,6 +224,21 @@ test.each(Object.keys(discards))(
   },
 )
 
+test('a call that has made one whose undo had begun is made anew, and makes that anew, under a key of its own (P22, P5)', async () => {
+  for (const effect of ['read', 'reversible'] as const) {
+    did = []
+    const tools = [hold, { ...reserve, effect }]
+    const asked = call('reserve', { n: 1 }, { id: 'reserve' })
+    const killed = await killedWhileUndoing([respond(asked, wait(5), fail())], { tools, middleware: [early] })
+    const { result } = await settled(agentOf([respond(asked), done], { ...killed, tools }).resume(killed.id))
+    expect(did).toEqual(['held 1'])
+    expect(result?.messages.flatMap((message) => (message.role === 'tool' ? [message.content] : []))).toEqual([
+      [{ type: 'text', text: '' }],
+    ])
+    expect(result?.unknown).toEqual(['reserve holds'])
+  }
+})
+
 test('the same holds for a resume that is killed while it undoes what it has found in its checkpoint (P22)', async () => {
   const checkpoints = memoryStore()
   const agent = agentOf([respond(once, wait(50), say('so'))], { checkpoints, middleware: [early] })

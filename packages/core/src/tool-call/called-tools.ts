@@ -94,10 +94,7 @@ export class CalledTools {
   /** What this call asks for, if it is made: under an id of its own, or of the response, of which it changes nothing. */
   #madeFor(maker: CallEntry, call: ToolCall): CallEntry | undefined {
     const { ledger } = this.#parts
-    const own = ledger.get(call.id, maker)
-    // Undone by a run before this one, it is made anew.
-    if (own?.discarded) return undefined
-    const made = own ?? ledger.get(call.id)
+    const made = ledger.get(call.id, maker) ?? ledger.get(call.id)
     if (made?.discarded || (made && !sameCall(made.call, call))) throw new ToolDiscardedError(call.id, 'call_withdrawn')
     return made
   }

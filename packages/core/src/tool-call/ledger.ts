@@ -41,20 +41,13 @@ export class Ledger {
    * that another one makes is its maker's key with its id.
    */
   keyOf(call: ToolCall, step: number, asker: Asker | undefined, maker?: CallEntry): string {
-    if (maker && !asker) return this.#unspent(addressOf(call.id, maker.key))
+    if (maker && !asker) return addressOf(call.id, maker.key)
     const content = contentOf(call, step)
     const stem = `${this.#runId}/${content}/`
     if (!asker) return stem + JSON.stringify(call.id)
     let number = this.#next(content)
     while (this.#isSpent(stem + number)) number++
     return stem + number
-  }
-
-  /** The first of this key and of those with a number behind it that no call had. */
-  #unspent(key: string): string {
-    let unspent = key
-    for (let number = 1; this.#isSpent(unspent); number++) unspent = `${key}/${number}`
-    return unspent
   }
 
   /** Behind the last: a checkpoint does not hold those in front of it that were discarded. */
