@@ -120,7 +120,7 @@ export function configOf(options: AgentOptions): AgentConfig {
     output,
     settings: copyOf(options.settings ?? {}),
     toolChoice: freeze(structuredClone(toolChoice)),
-    inputLimits,
+    inputLimits: Object.freeze(inputLimits),
     checkpoints,
     grace,
     statusFor,

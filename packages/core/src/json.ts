@@ -25,6 +25,13 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** A list, or an object of no class. */
+export function isPlain(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return Array.isArray(value) || prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
 function check(value: unknown, path: string, depth: number): void {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return
   if (typeof value === 'number' && Number.isFinite(value)) return
@@ -35,9 +42,7 @@ function check(value: unknown, path: string, depth: number): void {
     for (let i = 0; i < value.length; i++) check(value[i], `${path}[${i}]`, depth - 1)
     return
   }
-  const prototype: unknown = Object.getPrototypeOf(value)
-  const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null
-  if (!isPlain) throw new TypeError(`${path} is no JSON: an object of a class`)
+  if (!isPlain(value)) throw new TypeError(`${path} is no JSON: an object of a class`)
   for (const [key, member] of Object.entries(value)) check(member, `${path}.${key}`, depth - 1)
 }
 

@@ -128,10 +128,10 @@ export function withFittingReason(message: AssistantMessage): AssistantMessage {
 
 const FIGURES = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
 
-/** The sum of two usages; figures neither has stay absent. */
+/** The sum of two usages, frozen; figures neither has stay absent. */
 export function addUsage(a: Usage, b: Usage | undefined): Usage {
   if (!b) return a
   const sum: { -readonly [K in keyof Usage]: Usage[K] } = { ...a }
   for (const figure of FIGURES) if (b[figure] !== undefined) sum[figure] = (a[figure] ?? 0) + b[figure]
-  return sum
+  return Object.freeze(sum)
 }

@@ -6,6 +6,7 @@ import { unheard } from './flow/unheard.ts'
 import type { ContentPart, Json } from './message.ts'
 import type { Run } from './middleware.ts'
 import type { ToolDefinition } from './model.ts'
+import { freeze } from './run/history.ts'
 
 /**
  * What a call does to the world. It decides how early the call may start:
@@ -227,14 +228,16 @@ type JsonSchema = ToolDefinition['inputSchema']
 /** By schema, because tools may be made anew for each request over schemas that stay. */
 const jsonSchemas = new WeakMap<ToolSchema, JsonSchema>()
 
-/** What the schema accepts, as JSON Schema, made once. Throws {@link ConfigError}, naming the option, if it does not say. */
+/** What the schema accepts, as JSON Schema: a frozen copy, made once. Throws {@link ConfigError}, naming the option, if it does not say. */
 export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): JsonSchema {
   let jsonSchema = jsonSchemas.get(schema)
   if (jsonSchema) return jsonSchema
   const problem = `${what}must be a Standard Schema that gives its JSON Schema, as zod 4 schemas do`
   if (!schema?.['~standard']?.jsonSchema) throw new ConfigError(option, problem)
   try {
-    jsonSchema = schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' }) as JsonSchema
+    jsonSchema = freeze(
+      structuredClone(schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' })) as JsonSchema,
+    )
   } catch (error) {
     throw new ConfigError(option, `${problem}: ${messageOf(error)}`)
   }

@@ -33,7 +33,7 @@ export class StreamedResponse {
   /** The members that the tool of a call needs are there: it may start with these. */
   ready(id: string, name: string, input: object): void {
     const streamed = this.#call(id, name)
-    if (!streamed.call) this.#heard(streamed, { type: 'tool-call', id, name, input }, 'prefix')
+    if (!streamed.call) this.#heard(streamed, Object.freeze({ type: 'tool-call', id, name, input }), 'prefix')
   }
 
   /** There is evidence for a call: it starts as soon as its input is checked, or what it waits for is noted. */

@@ -4,6 +4,7 @@ import { addressOf } from '../interrupt/address.ts'
 import type { Address, Interrupt, PendingInterrupt } from '../interrupt/interrupt.ts'
 import { asJson } from '../json.ts'
 import { callsOf } from '../message.ts'
+import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import type { Step } from '../run/step.ts'
 import { type CallEntry, isOpen } from '../tool-call/call-entry.ts'
@@ -24,7 +25,9 @@ export function checkpointOf(
 ): Checkpoint {
   try {
     const state = JSON.parse(JSON.stringify({ ...stateOf(run, status), ...end })) as Omit<Checkpoint, 'checksum'>
-    return { ...state, checksum: checksumOf(state) }
+    const checkpoint = { ...state, checksum: checksumOf(state) }
+    // The run keeps its last, which a store is handed, and its caller.
+    return status === 'running' ? checkpoint : freeze(checkpoint)
   } catch (cause) {
     throw new CheckpointStoreError('take', run.id, 'its run holds what JSON cannot', { cause })
   }

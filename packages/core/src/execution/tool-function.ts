@@ -6,6 +6,7 @@ import type { Flow } from '../flow/flow.ts'
 import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import type { ToolCall } from '../message.ts'
 import { type Given, givenOf } from '../needs/needs.ts'
+import { copyOfJson } from '../run/frozen.ts'
 import type { Slot } from '../slots/slots.ts'
 import type { NeedsContext, Progress, Tool, ToolContext } from '../tool.ts'
 import { type CallEffect, isWithin, judgeCall } from '../tool-call/call-effect.ts'
@@ -60,12 +61,14 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   entered(place, execution)
   const context = contextOf(place, execution, tool, given)
   const limit = timeLimit(place, tool)
+  // What it is undone with: the function may write to its own.
+  const input = tool.compensate ? copyOfJson(given.input) : given.input
   try {
     const output = tool.execute
       ? yield* limit.outcome(tool.execute(given.input, context))
       : await answerOf(tool, call, context.answers)
     if (entry.dropped) throw entry.dropped
-    if (!execution.abandoned) record.done = { input: given.input, output }
+    if (!execution.abandoned) record.done = { input, output }
     return host.resultOf(call, tool, output)
   } catch (thrown) {
     const error = entry.dropped ?? thrown

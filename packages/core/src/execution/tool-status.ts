@@ -111,11 +111,11 @@ export class CallStatus {
       this.#progress = Math.max(this.#progress ?? 0, Math.min(progress, 1))
     if (message !== undefined) this.#message = message
     if (metadata !== undefined) this.#metadata = metadata
-    return {
+    return Object.freeze({
       ...(progress !== undefined && this.#progress !== undefined && { progress: this.#progress }),
       ...(message !== undefined && { message }),
       ...(metadata !== undefined && { metadata }),
-    }
+    })
   }
 
   /** `number`: how many calls of its run have ended by now. */

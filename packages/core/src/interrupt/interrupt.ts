@@ -3,6 +3,7 @@
 import { ConfigError, messageOf, RunStop } from '../errors.ts'
 import { asJson } from '../json.ts'
 import type { Json } from '../message.ts'
+import { freeze } from '../run/history.ts'
 
 /** What a tool or middleware throws to ask. Made by {@link interrupt}. */
 export class Interrupt extends RunStop {
@@ -34,9 +35,10 @@ export function interrupt(payload: unknown = null): never {
   throw new Interrupt(checked(payload))
 }
 
+/** A copy, which is the run's: whoever asks may go on with its own. */
 function checked(payload: unknown): Json {
   try {
-    return asJson(payload, 'payload')
+    return freeze(structuredClone(asJson(payload, 'payload')))
   } catch (error) {
     throw new ConfigError('interrupt', messageOf(error))
   }

@@ -15,7 +15,7 @@ interface Asked {
 /** As a checkpoint has it: by the address's canonical text. */
 export type SavedQuestions = { readonly [address: string]: Asked }
 
-const NONE: Asked = { answers: [], past: 0 }
+const NONE: Asked = { answers: Object.freeze([]), past: 0 }
 
 export class Questions {
   #asked: SavedQuestions = {}
@@ -35,14 +35,14 @@ export class Questions {
   answer(address: Address, answer: Json): void {
     const text = canonical(address)
     const { answers, past } = this.#at(text)
-    this.#asked = { ...this.#asked, [text]: { answers: [...answers, answer], past } }
+    this.#asked = { ...this.#asked, [text]: { answers: Object.freeze([...answers, answer]), past } }
   }
 
   /** The asker has done what it asked for: what it asks from now on is new. */
   done(address: Address): void {
     const text = canonical(address)
     const { answers, past } = this.#at(text)
-    if (answers.length > 0) this.#asked = { ...this.#asked, [text]: { answers: [], past: past + answers.length } }
+    if (answers.length > 0) this.#asked = { ...this.#asked, [text]: { ...NONE, past: past + answers.length } }
   }
 
   get isEmpty(): boolean {

@@ -75,6 +75,7 @@ export function attemptFlow(
         firstEvent ??= performance.now()
         const id = announcedId(event)
         if ('call' in event) freeze(event.call)
+        else if ('input' in event) freeze(event.input)
         if (id !== undefined) observer.announced(id, attempt, span)
         return { ...event, runId: run.id, step: run.steps.begun, attempt }
       })
@@ -86,13 +87,14 @@ export function attemptFlow(
     },
     done: (_, message) => {
       checkEnd(message)
-      answer = withFittingReason(message)
+      answer = freeze(withFittingReason(message))
       run.addUsage(answer.usage)
       observer.answered(answer, attempt)
       return answer
     },
     failed: (thrown) => {
       const error = asAgentError(thrown, run.signal, request.signal)
+      freeze(partialOf(error))
       if (!left) observer.failed(error, attempt, request)
       return error
     },

@@ -25,7 +25,7 @@ export async function callModelOnSide(
     toolChoice: 'none',
     settings: config.settings,
     inputLimits: config.inputLimits,
-    takenIds: history.takenIds,
+    takenIds: history.ids,
     ...request,
     signal: request?.signal ? AbortSignal.any([request.signal, signal]) : signal,
   } as const

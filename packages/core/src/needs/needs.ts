@@ -19,11 +19,13 @@ export function startsOnNeeds(tool: Tool, { middleware, prepareInput }: AgentCon
 }
 
 /** The tools as the model is told of them, and the assembler of what they need. */
-export function definitionsOf(tools: readonly Tool[], config: AgentConfig): ToolDefinition[] {
-  return tools.map((tool) => {
+export function definitionsOf(tools: readonly Tool[], config: AgentConfig): readonly ToolDefinition[] {
+  const definitions = tools.map((tool) => {
     const definition = definitionOf(tool)
-    return tool.needs && startsOnNeeds(tool, config) ? { ...definition, needs: tool.needs } : definition
+    const needs = tool.needs && startsOnNeeds(tool, config) && { needs: Object.freeze([...tool.needs]) }
+    return Object.freeze({ ...definition, ...needs })
   })
+  return Object.freeze(definitions)
 }
 
 /** What `execute` is given of its call's input: all of it, or the members it needs and the rest. */

@@ -39,7 +39,7 @@ test('a model alone is a whole agent (A1)', async () => {
       toolChoice: 'auto',
       settings: {},
       inputLimits: DEFAULT_INPUT_LIMITS,
-      takenIds: new Set(),
+      takenIds: expect.objectContaining({ size: 0 }),
       signal: expect.any(AbortSignal),
     },
   ])

@@ -8,6 +8,7 @@ import { within } from '../flow/grace.ts'
 import type { CancelledResult, CompletedResult, InterruptedResult, ResultBase } from '../result.ts'
 import { endSpan } from '../telemetry/spans.ts'
 import { answersTo, outcomesOf } from '../tool-call/call-results.ts'
+import { freezePlain } from './frozen.ts'
 import { freeze, openCalls } from './history.ts'
 import type { RunState } from './run.ts'
 
@@ -21,7 +22,7 @@ export async function completed(run: RunState, outcome: CompletedResult): Promis
   end(run)
   const handed = background.length > 0 && { background }
   const { usage, events } = run
-  const result = { ...outcome, usage, warnings: [...events.warnings], ...handed, ...lost(run) }
+  const result = freezePlain({ ...outcome, usage, warnings: [...events.warnings], ...handed, ...lost(run) })
   const notSaved = await saved(run, () => completedAs(run, result))
   return Object.freeze({ ...result, ...notSaved })
 }
@@ -71,10 +72,10 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
     ...notSaved,
     ...lost(run),
   }
-  if (!cancelled) return Object.freeze({ status: 'interrupted', interrupts, ...rest })
+  if (!cancelled) return freezePlain({ status: 'interrupted', interrupts, ...rest })
   const asked = interrupts.length > 0 && { interrupts }
   const escalated = cancel.escalated && { escalated: true as const }
-  return Object.freeze({ status: 'cancelled', cancelled: { at: cancelled, ...escalated }, ...asked, ...rest })
+  return freezePlain({ status: 'cancelled', cancelled: { at: cancelled, ...escalated }, ...asked, ...rest })
 }
 
 /** What a caller needs to go on after an error (A24): every call answered, unless it is the history itself that is wrong. */
@@ -88,7 +89,8 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
     run.events.showRest()
     const answers = answersTo(run, open)
     const { abandoned } = run.calls
-    error.endRun({ messages: [...messages, ...answers], usage: run.usage, ...(abandoned.length > 0 && { abandoned }) })
+    const left = abandoned.length > 0 && { abandoned: [...abandoned] }
+    error.endRun(freezePlain({ messages: [...messages, ...answers], usage: run.usage, ...left }))
   }
   end(run)
   throw error
@@ -114,7 +116,10 @@ export function end(run: RunState): void {
 }
 
 function lost({ calls: { abandoned }, unknown }: RunState): Pick<ResultBase, 'abandoned' | 'unknown'> {
-  return { ...(abandoned.length > 0 && { abandoned }), ...(unknown.length > 0 && { unknown }) }
+  return {
+    ...(abandoned.length > 0 && { abandoned: [...abandoned] }),
+    ...(unknown.length > 0 && { unknown: [...unknown] }),
+  }
 }
 
 /**

@@ -12,6 +12,7 @@ import { requestOf } from '../model-call/request.ts'
 import type { CompletedResult } from '../result.ts'
 import { refusalOf, refuseAll } from '../tool-call/refusal.ts'
 import { isDirect } from '../tool-call/return-direct.ts'
+import { freezePlain } from './frozen.ts'
 import type { RunState } from './run.ts'
 import type { Answer, Step } from './step.ts'
 
@@ -157,7 +158,7 @@ async function resultAgain(run: RunState, step: Step, message: Answer): Promise<
 }
 
 function resultOf(run: RunState, step: Step, { message, output }: Accepted): CompletedResult {
-  return {
+  return freezePlain({
     status: 'completed',
     stopReason: step.direct ? 'return-direct' : 'answer',
     message,
@@ -167,6 +168,6 @@ function resultOf(run: RunState, step: Step, { message, output }: Accepted): Com
     messages: run.history.messages,
     steps: run.steps.begun,
     usage: run.usage,
-    warnings: run.events.warnings,
-  }
+    warnings: [...run.events.warnings],
+  })
 }

@@ -4,10 +4,13 @@ import { type AssistantMessage, callsOf, type Message, type ToolMessage } from '
 import type { AgentState } from '../middleware.ts'
 import { callIds, freeze } from './history.ts'
 import { Pairs } from './pairs.ts'
+import { ReadOnlySet } from './read-only-set.ts'
 
 export class RunHistory {
   /** Ids that calls have, or may get: no other call gets them (G10). */
   readonly takenIds: Set<string> = new Set()
+  /** The same, for models and the wraps round them. */
+  readonly ids: ReadonlySet<string> = new ReadOnlySet(this.takenIds)
   #messages: readonly Message[] = []
   /** What is not among those yet: messages that come together are one copy of the history, not each its own. */
   #appended: Message[] = []

@@ -84,7 +84,7 @@ export class RunState {
   context: Context = ROOT_CONTEXT
   /** The run's own. */
   span: Span | undefined
-  usage: Usage = {}
+  usage: Usage = Object.freeze({})
   /** What a hook or wrap asks: a call's own question is with the call. */
   asking: Asking | undefined
   /** Ids of calls that a run before this one had started, and that may have happened (L21). */
@@ -113,7 +113,7 @@ export class RunState {
     this.conversationId = options.conversationId
     this.events = new RunEvents(this, options.show)
     // What a `beforeAgent` is to mask must not be recorded before it has said so.
-    this.setup = { ...config.setup, captureContent: false }
+    this.setup = Object.freeze({ ...config.setup, captureContent: false })
     this.calls = new ToolCalls(this)
     this.background = new Background(this)
     this.sideCalls = new SideCalls(this)

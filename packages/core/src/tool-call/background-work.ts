@@ -26,7 +26,7 @@ export async function* startWork(run: RunState, entry: CallEntry, tool: Tool, ca
   run.cancel.halted.throwIfAborted()
   run.background.start(entry, call)
   const handle = { callId: entry.id, state: 'running' }
-  return { ...textMessage(call, JSON.stringify(handle), false), output: handle }
+  return freeze({ ...textMessage(call, JSON.stringify(handle), false), output: handle })
 }
 
 /**

@@ -11,6 +11,7 @@ import { WrapThrows } from '../hooks/wrap-throws.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import { hasParts } from '../message-shape.ts'
 import type { ToolEvent } from '../middleware.ts'
+import { copyOfJson, freezePlain } from '../run/frozen.ts'
 import { freeze, isMessage } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { startWork } from './background-work.ts'
@@ -53,7 +54,10 @@ function wrapThrew(run: RunState, entry: CallEntry, middleware: string, error: u
 }
 
 async function prepared(call: ToolCall, prepareInput: NonNullable<AgentConfig['prepareInput']>): Promise<ToolCall> {
-  return { ...call, input: await prepareInput(call.input, call) }
+  const given = prepareInput(call.input, call)
+  // Copied in this turn, if it is there: whoever gave it may write to it in the next.
+  const input = given instanceof Promise ? await given : given
+  return Object.freeze({ ...call, input: input === call.input ? input : freezePlain(copyOfJson(input)) })
 }
 
 function wrapToolCall(entry: CallEntry, throws: WrapThrows): WrapKind<ToolCall, ToolEvent, ToolMessage> {

@@ -6,6 +6,7 @@ import type { Host } from '../execution/tool-host.ts'
 import { addressOf } from '../interrupt/address.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
+import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
 import { ToolTimeoutError, UnknownToolError } from '../tool-errors.ts'
@@ -45,7 +46,7 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
       else if (error instanceof Interrupt && !entry.asks(error)) entry.asking = { interrupt: error }
     },
     viewOf: (actor) => viewOf(run, actor),
-    resultOf: resultMessage,
+    resultOf: (call, tool, output) => freeze(resultMessage(call, tool, output)),
     givenOnNeeds: (call) => run.calls.givenOnNeeds(entry, call),
     unknown: (call) => unknown(run, call),
   }
@@ -63,7 +64,7 @@ function again(known: SavedOutcome, tool: string): ToolMessage {
 
 async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {
   const answer = call.name === '' ? undefined : await run.config.unknownTool?.(call)
-  if (answer !== undefined) return textMessage(call, answer, false)
+  if (answer !== undefined) return freeze(textMessage(call, answer, false))
   throw new UnknownToolError(
     call.name,
     run.setup.tools.map((tool) => tool.name),

@@ -1,0 +1,54 @@
+/** Somebody who writes to all that a run hands out: at once, and again whenever there is an occasion. */
+
+export class Vandal {
+  readonly #kept: unknown[] = []
+  readonly #isActive: boolean
+
+  /** One that is not active does nothing. */
+  constructor(isActive: boolean) {
+    this.#isActive = isActive
+  }
+
+  /** It has given this, and writes to it from the next occasion on. Gives the same value. */
+  gave<Value>(value: Value): Value {
+    this.#kept.push(value)
+    return value
+  }
+
+  /** Writes to this, and to all that it was handed before. Gives the same value. */
+  handed<Value>(value: Value): Value {
+    this.#kept.push(value)
+    if (this.#isActive) for (const one of this.#kept) spoil(one, new Set())
+    return value
+  }
+}
+
+/** Writes to all that can be reached, as far as it can be written to. */
+function spoil(value: unknown, met: Set<object>): void {
+  if (typeof value !== 'object' || value === null || met.has(value) || isLive(value)) return
+  met.add(value)
+  for (const member of Object.values(value)) spoil(member, met)
+  for (const act of acts(value)) {
+    try {
+      act()
+    } catch {
+      // It is frozen.
+    }
+  }
+}
+
+/** Models, tools, signals, errors and promises are their makers' own. */
+function isLive(value: object): boolean {
+  if (value instanceof AbortSignal || value instanceof Promise || value instanceof Error) return true
+  return ['stream', 'execute', 'callTool', '~standard'].some((name) => name in value)
+}
+
+function acts(value: object): readonly (() => unknown)[] {
+  const keys = Object.keys(value)
+  const writes = keys.map((key) => () => Reflect.set(value, key, 'spoilt'))
+  const deletes = keys.map((key) => () => Reflect.deleteProperty(value, key))
+  const calls = ['clear', 'pop', 'add', 'push'].map(
+    (name) => () => (value as Record<string, (item: string) => void>)[name]?.('spoilt'),
+  )
+  return [...calls, ...writes, ...deletes, () => Object.assign(value, { spoilt: true })]
+}
