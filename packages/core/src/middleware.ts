@@ -107,6 +107,7 @@ export interface Run {
   readonly setup: AgentSetup
   /** The step at work, from 1; 0 before the first. */
   readonly step: number
+  /** What it has used so far: a frozen snapshot. */
   readonly usage: Usage
   /** What this hook, wrap or tool has been answered, first to last, since it last came to its end (L8). */
   readonly answers: readonly Json[]

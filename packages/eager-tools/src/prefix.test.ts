@@ -649,3 +649,20 @@ test('whatever a model writes, and however it fails, starting on needed members 
     { numRuns: 300 },
   )
 }, 120_000)
+
+test('what a policy writes to the call it is asked about reaches nothing (P15, H3, H31)', async () => {
+  const asked: unknown[] = []
+  const policy: Policy = (call, { evidence }) => {
+    asked.push([evidence, structuredClone(call.input)])
+    for (const handed of [call, call.input as object])
+      expect(() => Object.assign(handed, { id: 'mine', path: 'mine.txt', input: {} })).toThrow(TypeError)
+    return 'start'
+  }
+  const undisturbed = await ran()
+  const { log, results, result } = await ran({ policy })
+  expect([log, results, result?.warnings]).toEqual([undisturbed.log, undisturbed.results, []])
+  expect(asked).toEqual([
+    ['prefix', { path: 'a.txt' }],
+    ['closed', { path: 'a.txt', from: 7 }],
+  ])
+})

@@ -1,5 +1,5 @@
 import { type AgentResult, agentTool, createAgent, type Middleware, type Tool } from '@meanwhile/core'
-import { call, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -370,4 +370,19 @@ test('what was measured of a call stays, however soon the run forgets the call (
   expect(savings?.steps[0]?.calls).toEqual([
     { callId: 'c1', tool: 'send', certainMs: 0, startedMs: 0, durationMs: 200, outcome: 'committed' },
   ])
+})
+
+test('savings are part of a result that nobody writes to: whoever reads it finds them as they were (P15, H34)', async () => {
+  const { tools } = workshop()
+  const running = createAgent({ model: scriptedModel([three, done]), tools, middleware: [eagerTools()] }).stream('Go')
+  const { result, events } = await played(collect(running))
+  const ended = events.at(-1)
+  const told = ended?.type === 'run-end' ? ended.result.savings : undefined
+  const savings = structuredClone(result?.savings)
+  for (const handed of [told, told?.steps, told?.steps[0], told?.steps[0]?.calls, told?.steps[0]?.calls[0]])
+    expect(() => Object.assign(handed ?? {}, { savedMs: 1, length: 0, step: 9, calls: [], callId: 'mine' })).toThrow(
+      TypeError,
+    )
+  expect(result?.savings).toEqual(savings)
+  expect(savings?.steps[0]?.calls).not.toEqual([])
 })

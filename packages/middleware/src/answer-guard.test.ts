@@ -162,3 +162,13 @@ test('options out of their range are a ConfigError', () => {
   expect(() => answerGuard({ maxRejections: -1 })).toThrow(expect.objectContaining({ option: 'maxRejections' }))
   expect(() => answerGuard(odd)).toThrow(expect.objectContaining({ option: 'then' }))
 })
+
+test('what a check writes to the answer it is asked about reaches nothing (P15, N19)', async () => {
+  const check: AnswerGuardOptions['check'] = (answer) => {
+    expect(() => Object.assign(answer, { content: [] })).toThrow(TypeError)
+    expect(() => Object.assign(answer.content, { length: 0 })).toThrow(TypeError)
+    expect(() => Object.assign(answer.content[0] ?? {}, { text: 'Mine.' })).toThrow(TypeError)
+  }
+  expect((await ran([good], { check })).result?.text).toBe('Good.')
+  expect((await ran([cutOff('Half, '), good], { check })).result?.text).toBe('Half, Good.')
+})

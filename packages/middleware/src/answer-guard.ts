@@ -100,5 +100,6 @@ function joined(messages: readonly Message[], last: AssistantMessage): Assistant
     pieces.unshift(piece)
   }
   if (pieces.length === 1) return last
-  return { ...last, content: [{ type: 'text', text: pieces.map(textOf).join('') }] }
+  const text = Object.freeze({ type: 'text' as const, text: pieces.map(textOf).join('') })
+  return Object.freeze({ ...last, content: Object.freeze([text]) })
 }

@@ -160,6 +160,24 @@ test('an agent of one’s own runs a fork; what it asks surfaces, and the answer
   expect(last.messages.at(-2)).toMatchObject({ role: 'tool', content: [{ text: 'Salty.' }] })
 })
 
+test('what a fork writes to its skill or to the set-up reaches no later call (P15, N43)', async () => {
+  const model = scriptedModel([
+    respond(call('skill', { name: 'taste' })),
+    respond(call('skill', { name: 'taste' })),
+    respond(say('Done.')),
+  ])
+  const bodies: string[] = []
+  const fork: SkillsOptions['fork'] = (skill, setup) => {
+    bodies.push(skill.body)
+    for (const handed of [skill, setup, setup.tools])
+      expect(() => Object.assign(handed, { body: 'Mine.', maxSteps: 1 })).toThrow(TypeError)
+    return createAgent({ name: skill.name, model: scriptedModel([respond(say('Salty.'))]) })
+  }
+  const agent = createAgent({ name: 'cook', model, middleware: [skills({ backend: memoryBackend(forked), fork })] })
+  expect((await agent.run('Go')).text).toBe('Done.')
+  expect(bodies).toEqual(['You taste.', 'You taste.'])
+})
+
 test('a plain skill only reads; one that forks may do anything (N43)', async () => {
   const backend = memoryBackend({ ...files, ...forked, 'skills/a/SKILL.md': forked['skills/a/SKILL.md'] })
   let effect: Tool['effect']

@@ -87,5 +87,5 @@ async function skillOf(path: string, text: string): Promise<Skill> {
     throw new SyntaxError(`its description has more than ${MAX_DESCRIPTION} characters`)
   if (context !== undefined && context !== 'fork')
     throw new SyntaxError(`its context is ${context}, and only fork is known`)
-  return { name, description, body, path, fork: context === 'fork' }
+  return Object.freeze({ name, description, body, path, fork: context === 'fork' })
 }
