@@ -87,13 +87,17 @@ test.each(models)('$name: of an error inside the stream the message is short and
   }
 })
 
-test.each(models)('$name: a code that is longer than a word is none (P12)', async ({ wire, model }) => {
-  const error = { type: 't'.repeat(101), code: 'c'.repeat(5_600), message: 'No.' }
-  const body = JSON.stringify(bodyOf(wire, error))
-  const { code, message, data } = await errorOf(ask(model(answering(418, body))))
-  expect([code, message]).toEqual(['418', 'No.'])
-  expect(JSON.stringify(data)).toContain('c'.repeat(5_600))
-})
+test.each(models)(
+  '$name: of a code that is longer than a word the beginning is kept (P12)',
+  async ({ wire, model }) => {
+    const error = { type: 't'.repeat(101), code: 'c'.repeat(5_600), message: 'No.' }
+    const body = JSON.stringify(bodyOf(wire, error))
+    const { code, message, data } = await errorOf(ask(model(answering(418, body))))
+    expect(code).toMatch(/^(c{100}|t{100})$/)
+    expect(message).toBe('No.')
+    expect(JSON.stringify(data)).toContain('c'.repeat(5_600))
+  },
+)
 
 test('an error without a body has no data (P12)', async () => {
   const fetch = async () => new Response(null, { status: 503 })

@@ -151,10 +151,9 @@ function bodyOf({ error }: ApiError): ErrorBody {
   })
 }
 
-/** What is longer than any code is none: it is in the data. */
+/** What is longer than any code is whole in the data only. */
 function codeOf(value: unknown): string | undefined {
-  const word = wordOf(value)
-  return word !== undefined && word.length <= LONGEST_CODE ? word : undefined
+  return wordOf(value)?.slice(0, LONGEST_CODE)
 }
 
 const LONGEST_CODE = 100
