@@ -99,7 +99,7 @@ export function openai(options: OpenAIOptions): Model {
   function streamResponses(request: ModelRequest): Flow<ModelEvent, AssistantMessage> {
     return answer(request, {
       open: (options) => client.responses.create(responsesRequest(model, provider, request), options),
-      read: responsesReader(provider, request.tools),
+      read: responsesReader(provider, request),
       isSilent: isSilentEvent,
       isLast: isLastEvent,
       idleTimeout,

@@ -290,3 +290,31 @@ test('the namespace of a call, who made it, and items without meaning go back as
     input: [{}, ...kept, { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}', ...own }],
   })
 })
+
+test('a response in which a call turns out to be of another tool, whose name begins with that of the first, fails (P2, qC47)', async () => {
+  const tools = ['read', 'read_file'].map((name) => ({ name, description: name, inputSchema: {} }))
+  const end = { ...call, name: 'read_file', arguments: '{"x":1}', status: 'completed' }
+  const events = (begun: string, ...between: object[]) => [
+    added(0, { ...call, name: begun, arguments: '' }),
+    { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_1', delta: '{"x":1}' },
+    ...between,
+    done(0, end),
+    completed,
+  ]
+  const whole = {
+    type: 'response.function_call_arguments.done',
+    output_index: 0,
+    item_id: 'fc_1',
+    arguments: '{"x":1}',
+  }
+  for (const between of [[], [whole]]) {
+    const failure = await failureOf(read(responses, events('read', ...between), { tools }))
+    expect(failure).toMatchObject({ name: 'ModelError', code: 'invalid_chunk', retryable: true })
+    expect(failure).toHaveProperty('data', 'a call of read is one of read_file when it is done')
+    const { message } = await read(responses, events('read_file', ...between), { tools })
+    expect(message.content).toMatchObject([{ name: 'read_file', input: { x: 1 } }])
+  }
+  // Of no tool, it would not have run.
+  const { message } = await read(responses, events('rea'), { tools })
+  expect(message.content).toMatchObject([{ name: 'rea' }])
+})

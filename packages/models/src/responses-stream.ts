@@ -1,10 +1,10 @@
 /** What is answered, as OpenAI's Responses API streams it. */
 
-import type { Assembler, FinishReason, PartOptions, ReadChunk, ToolDefinition } from '@meanwhile/core'
+import type { Assembler, FinishReason, ModelRequest, PartOptions, ReadChunk } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { defined } from './defined.ts'
 import { isEmptyInput } from './empty-input.ts'
-import { StreamedError } from './explain.ts'
+import { StreamedError, UnreadableError } from './explain.ts'
 import { parallelCalls } from './parallel-calls.ts'
 import { ClientCalls } from './responses-client-calls.ts'
 import {
@@ -20,6 +20,7 @@ import {
 import { type Item, OutputItems } from './responses-items.ts'
 import { usageOf } from './responses-usage.ts'
 import { singleResponse } from './single-response.ts'
+import { ToolNames } from './tool-names.ts'
 
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent | Done
 type Response = OpenAI.Responses.Response
@@ -35,8 +36,12 @@ interface Done {
  * said of its arguments: what was cut off may be over, too (qR8). A call that the client is to run is an error, once all is said and
  * its usage known (qR13).
  */
-export function responsesReader(provider: string, tools: readonly ToolDefinition[]): ReadChunk<StreamEvent> {
-  const expand = parallelCalls(tools)
+export function responsesReader(
+  provider: string,
+  request: Pick<ModelRequest, 'tools' | 'toolNames'>,
+): ReadChunk<StreamEvent> {
+  const expand = parallelCalls(request.tools)
+  const names = new ToolNames(request)
   const items = new OutputItems()
   const clientCalls = new ClientCalls()
   let calls = false
@@ -67,6 +72,12 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
     }
   }
 
+  /** A gateway that takes the first piece of a name for all of it finds out when it has said so: that may have been another tool's (qC47). */
+  function checkName({ name = '' }: Item, carried: FunctionCall): void {
+    const isCut = name !== carried.name && names.has(name) && names.has(carried.name) && carried.name.startsWith(name)
+    if (isCut) throw new UnreadableError({ said: `a call of ${name} is one of ${carried.name} when it is done` })
+  }
+
   function say(item: Item, text: string, to: Assembler): void {
     item.told = true
     to.text(text, item)
@@ -91,8 +102,10 @@ export function responsesReader(provider: string, tools: readonly ToolDefinition
 
   function done(item: Item, carried: OutputItem, to: Assembler): void {
     item.done = true
-    if (carried.type === 'function_call') called(item, carried, to)
-    else if (isProviderCall(carried)) ran(item, carried, to)
+    if (carried.type === 'function_call') {
+      checkName(item, carried)
+      called(item, carried, to)
+    } else if (isProviderCall(carried)) ran(item, carried, to)
     else if (carried.type === 'message') {
       for (const { type } of carried.content ?? []) if (type === 'refusal') refused = true
       said(item, textOf(carried), to)

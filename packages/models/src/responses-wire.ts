@@ -17,7 +17,7 @@ export function responsesWire({
 } = {}): Wire<OpenAI.Responses.ResponseStreamEvent, OpenAI.Responses.ResponseInputItem> {
   return {
     provider,
-    reader: ({ tools }) => readSafely(responsesReader(provider, tools)),
+    reader: (request) => readSafely(responsesReader(provider, request)),
     explain,
     items: (messages) => inputItems(messages, provider),
   }
