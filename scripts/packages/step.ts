@@ -28,6 +28,16 @@ export async function output(command: string, args: readonly string[], cwd: stri
   return stdout
 }
 
+/** Runs a command that must fail and gives what it says. */
+export async function refusal(...[command, args, cwd]: Parameters<typeof output>): Promise<string> {
+  try {
+    await output(command, args, cwd)
+  } catch (error) {
+    return String(error)
+  }
+  throw new Error(`${command} ${args.join(' ')} did not fail`)
+}
+
 /** A check that is a command. */
 export const command = (
   what: string,

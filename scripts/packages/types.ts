@@ -2,7 +2,7 @@
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { output } from './step.ts'
+import { output, refusal } from './step.ts'
 
 /** Of modules there are two readings: that of Node, and that of bundlers. */
 const READINGS = {
@@ -32,4 +32,24 @@ export async function checkTypes(name: string, entries: readonly string[], tsc: 
     await writeFile(join(folder, file), JSON.stringify({ compilerOptions, files: ['consumer.ts'] }))
     await output(process.execPath, [tsc, '-p', file], folder)
   }
+  if (name === '@meanwhile/core') await checkSlips(tsc, folder)
+}
+
+/** What is wrong with a tool, and what the compiler is to say of it: it names what to write. */
+const SLIPS = [
+  ['inputSchema: input', 'write input'],
+  ["input, effect: 'write'", '"idempotent" |'],
+  ["input, effect: 'reversible'", "Property 'compensate' is missing"],
+] as const
+
+async function checkSlips(tsc: string, folder: string): Promise<void> {
+  const head =
+    "import { type ToolSchema, tool } from '@meanwhile/core'\ndeclare const input: ToolSchema<{ city: string }>\n"
+  const slips = SLIPS.map(([slip]) => `tool({ name: 'a', description: 'b', ${slip}, execute: () => 'c' })\n`)
+  await writeFile(join(folder, 'slips.ts'), head + slips.join(''))
+  const compilerOptions = { ...READINGS.nodenext, strict: true, target: 'es2022', noEmit: true, types: [] }
+  await writeFile(join(folder, 'tsconfig.slips.json'), JSON.stringify({ compilerOptions, files: ['slips.ts'] }))
+  const said = await refusal(process.execPath, [tsc, '-p', 'tsconfig.slips.json'], folder)
+  const untold = SLIPS.filter(([, hint]) => !said.includes(hint))
+  if (untold.length > 0) throw new Error(`not told: ${untold.join('; ')}\n${said}`)
 }

@@ -3,7 +3,7 @@
 import { type Agent, configBehind } from './agent.ts'
 import { CheckpointError } from './checkpoint/checkpoint-errors.ts'
 import { AgentError, AnswerError, ConfigError, messageOf, RunStop } from './errors.ts'
-import { checkCount } from './option-checks.ts'
+import { checkCount, checkOptions, type OptionNames } from './option-checks.ts'
 import type { AgentResult } from './result.ts'
 import { runsAgent } from './run/agents-of-tools.ts'
 import { runWithin } from './run/nested-run.ts'
@@ -43,6 +43,7 @@ export function agentTool<Input>(
 ): Tool<Input>
 export function agentTool(agent: Agent, options: AgentToolOptions<unknown> = {}): Tool {
   const config = configBehind(agent)
+  checkOptions('agentTool', options, OPTIONS)
   const { name = agent.name, description = agent.description, events = true, maxDepth = 5 } = options
   if (!name) throw new ConfigError('name', 'an agent without a name needs one as a tool')
   if (!description) throw new ConfigError('description', `${name}: an agent without a description needs one as a tool`)
@@ -69,6 +70,15 @@ async function resultOf(...[agent, request, context, place]: Parameters<typeof r
     if (!(error instanceof AgentError) || concernsCaller) throw error
     throw new Error(`${place.name} failed: ${messageOf(error)}`, { cause: error })
   }
+}
+
+const OPTIONS: OptionNames<AgentToolOptions> = {
+  name: '',
+  description: '',
+  input: 'inputSchema parameters schema',
+  effect: '',
+  events: '',
+  maxDepth: '',
 }
 
 const CONCERNING_CALLER = [RunStop, CheckpointError, AnswerError]

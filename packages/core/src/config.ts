@@ -8,7 +8,15 @@ import type { ToolCall } from './message.ts'
 import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
 import { type Output, outputOf } from './model-call/output.ts'
-import { checkCount, checkLimit, checkRecord, checkSignal, checkTime, checkTypes } from './option-checks.ts'
+import {
+  checkCount,
+  checkLimit,
+  checkOptions,
+  checkSignal,
+  checkTime,
+  checkTypes,
+  type OptionNames,
+} from './option-checks.ts'
 import type { ResumeOptions } from './run/agent-run.ts'
 import { freeze } from './run/history.ts'
 import { captureOf } from './telemetry/content.ts'
@@ -62,6 +70,49 @@ export interface AgentOptions<Output = unknown> {
   readonly telemetry?: TelemetryOptions
 }
 
+const AGENT_OPTIONS: OptionNames<AgentOptions> = {
+  model: '',
+  name: '',
+  description: '',
+  instructions: 'system systemPrompt prompt',
+  tools: '',
+  middleware: 'plugins',
+  output: 'outputSchema outputType responseFormat',
+  settings: 'modelSettings temperature maxTokens',
+  toolChoice: '',
+  maxSteps: 'maxTurns maxIterations recursionLimit',
+  toolConcurrency: '',
+  prepareInput: '',
+  unknownTool: '',
+  inputLimits: '',
+  checkpoints: 'checkpointer',
+  grace: '',
+  statusFor: '',
+  telemetry: '',
+}
+
+const SETTINGS: OptionNames<ModelSettings> = {
+  maxTokens: 'maxOutputTokens',
+  temperature: '',
+  topP: '',
+  topK: '',
+  frequencyPenalty: '',
+  presencePenalty: '',
+  stopSequences: '',
+  seed: '',
+  parallelToolCalls: '',
+  providerOptions: '',
+}
+
+const INPUT_LIMITS: OptionNames<InputLimits> = { characters: '', depth: '' }
+
+const RUN_OPTIONS: OptionNames<ResumeOptions> = {
+  signal: 'abortSignal',
+  conversationId: '',
+  eventBuffer: '',
+  rerun: '',
+}
+
 /** An agent's options with their defaults: what a run reads. */
 export interface AgentConfig {
   readonly name: string | undefined
@@ -82,10 +133,11 @@ export interface AgentConfig {
 
 /** Throws {@link ConfigError} naming the option (A2). */
 export function configOf(options: AgentOptions): AgentConfig {
+  checkOptions('createAgent', options, AGENT_OPTIONS)
   checkModel(options?.model)
   checkTelemetry(options.telemetry)
-  checkRecord('settings', options.settings)
-  checkRecord('inputLimits', options.inputLimits)
+  checkOptions('settings', options.settings, SETTINGS, 'settings.')
+  checkOptions('inputLimits', options.inputLimits, INPUT_LIMITS, 'inputLimits.')
   const setup: AgentSetup = {
     model: options.model,
     instructions: options.instructions ?? '',
@@ -105,10 +157,7 @@ export function configOf(options: AgentOptions): AgentConfig {
   checkTypes('function', { prepareInput, unknownTool })
   checkStore(checkpoints)
   const inputLimits = { ...DEFAULT_INPUT_LIMITS, ...options.inputLimits }
-  for (const [name, limit] of Object.entries(inputLimits)) {
-    if (!Object.hasOwn(DEFAULT_INPUT_LIMITS, name)) throw new ConfigError(`inputLimits.${name}`, 'is no limit there is')
-    checkLimit(`inputLimits.${name}`, limit)
-  }
+  for (const [name, limit] of Object.entries(inputLimits)) checkLimit(`inputLimits.${name}`, limit)
   const { grace = 1_000, statusFor = 60_000 } = options
   checkTime('grace', grace)
   checkTime('statusFor', statusFor)
@@ -133,7 +182,7 @@ export function configOf(options: AgentOptions): AgentConfig {
 /** Throws {@link ConfigError} naming the option of a run. */
 export function checkRunOptions(options: ResumeOptions): void {
   if (options instanceof AbortSignal) throw new ConfigError('signal', 'goes into an object: { signal }')
-  checkRecord('options', options)
+  checkOptions('a run', options, RUN_OPTIONS)
   const { signal, eventBuffer, rerun } = options
   checkSignal('signal', signal)
   if (eventBuffer !== undefined) checkLimit('eventBuffer', eventBuffer)

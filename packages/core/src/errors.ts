@@ -29,7 +29,7 @@ export class AgentError extends Error {
   // Private, so that no log of the error shows what was said.
   #end: RunEnd | undefined
 
-  /** The history when the run ended, every call answered (A24). */
+  /** The history when the run ended, every call answered (A24): what to store, as it is a valid input of the next run. */
   get messages(): readonly Message[] | undefined {
     return this.#end?.messages
   }

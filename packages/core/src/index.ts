@@ -104,6 +104,7 @@ export {
   type ToolDefinition,
 } from './model.ts'
 export { ModelError, type ModelErrorCode, type ModelErrorData, RetriesExhaustedError } from './model-errors.ts'
+export { checkOptions, type OptionNames } from './option-checks.ts'
 export type {
   AgentResult,
   CancelledResult,

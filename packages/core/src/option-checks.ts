@@ -4,6 +4,64 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { ConfigError } from './errors.ts'
 import { isRecord } from './json.ts'
 
+/** The options there are. Beside each stand the words that other libraries have for it, with spaces between them. */
+export type OptionNames<Options> = { readonly [Name in keyof Options]-?: string }
+
+/**
+ * Checks that options are an object, or are not given, and that each is one of those there are. For factories of middleware, too: a
+ * misspelt option would do nothing.
+ *
+ * @param owner Whose options they are, in words: `retryModel`.
+ * @param of Stands before the name of an option in {@link ConfigError.option}: `budget.`
+ * @throws {ConfigError} It names the first option that there is not, and the nearest one there is.
+ */
+export function checkOptions<Options extends object>(
+  owner: string,
+  options: Options | undefined,
+  names: OptionNames<Options>,
+  of = '',
+): void {
+  if (options === undefined) return
+  if (!isRecord(options)) throw new ConfigError(of.slice(0, -1) || 'options', 'must be an object')
+  const known: Readonly<Record<string, string>> = names
+  const unknown = Object.keys(options).find((name) => options[name] !== undefined && !Object.hasOwn(known, name))
+  if (unknown === undefined) return
+  const nearest = nearestName(unknown.slice(0, LONGEST_NAME), known)
+  const hint = nearest ? `did you mean ${nearest}?` : `there are ${Object.keys(known).join(', ')}`
+  throw new ConfigError(of + unknown.slice(0, LONGEST_NAME), `is no option of ${owner}; ${hint}`)
+}
+
+const LONGEST_NAME = 64
+
+/** By its own name, or by another library's word for it; none if nearly half of the letters are others. */
+function nearestName(given: string, names: Readonly<Record<string, string>>): string | undefined {
+  let nearest: string | undefined
+  let least = 0.45
+  for (const [name, words] of Object.entries(names)) {
+    for (const word of [name, ...words.split(' ')]) {
+      const share = distance(given.toLowerCase(), word.toLowerCase()) / Math.max(given.length, word.length)
+      if (!(share < least)) continue // both may be empty
+      least = share
+      nearest = name
+    }
+  }
+  return nearest
+}
+
+/** How many letters are added, left out or changed (Levenshtein). */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (const [line, letter] of [...a].entries()) {
+    const next = [line + 1]
+    for (const [column, other] of [...b].entries()) {
+      const changed = (row[column] ?? 0) + (letter === other ? 0 : 1)
+      next.push(1 + Math.min(changed - 1, row[column + 1] ?? 0, next[column] ?? 0))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}
+
 /** Throws {@link ConfigError} naming the first that is given and is of another type; `of` goes before its name. */
 export function checkTypes(type: 'string' | 'function', options: Readonly<Record<string, unknown>>, of = ''): void {
   for (const [option, value] of Object.entries(options))

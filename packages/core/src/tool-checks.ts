@@ -2,8 +2,8 @@
 
 import { ConfigError } from './errors.ts'
 import { isRecord } from './json.ts'
-import { checkCount, checkSchema, checkTypes, mustBe } from './option-checks.ts'
-import { definitionOf, isEffect, type Tool } from './tool.ts'
+import { checkCount, checkOptions, checkSchema, checkTypes, mustBe } from './option-checks.ts'
+import { checkToolOptions, definitionOf, isEffect, type Tool } from './tool.ts'
 
 /** Throws {@link ConfigError} unless these are a list of tools. */
 export function toolList(tools: readonly Tool[]): readonly Tool[] {
@@ -26,19 +26,26 @@ export function checkTool(tool: Tool): void {
   checkSchema(`${option}.output`, tool.output)
   checkSchema(`${option}.answer`, tool.answer)
   if (effect !== undefined && typeof effect !== 'function' && !isEffect(effect))
-    throw new ConfigError('tools', `${name} has an effect there is not: ${String(effect)}`)
-  if (!isBackground(background))
+    throw new ConfigError('tools', `${name} has an effect there is not: ${String(effect)}. ${EFFECTS}`)
+  if (!isBackground(option, background))
     throw new ConfigError('tools', `${name}: background must be a boolean, or { atEnd: 'wait' | 'cancel' | 'detach' }`)
   if (!['undefined', 'boolean', 'function'].includes(typeof (returnDirect ?? undefined)))
     throw new ConfigError(`${option}.returnDirect`, 'must be true, false or a function')
   if (background && !execute)
     throw new ConfigError('tools', `${name} is declared background and has no execute to work there`)
   if (effect === 'reversible' && !compensate)
-    throw new ConfigError('tools', `${name} is declared reversible and has no compensate`)
+    throw new ConfigError('tools', `${name} is declared reversible and has no compensate. ${COMPENSATE}`)
   checkEarly(tool)
+  // It may have its schema under another name.
+  if (!tool.input) checkToolOptions(tool)
   definitionOf(tool)
   checkLimits(option, tool)
 }
+
+const EFFECTS =
+  "Write 'read' if it changes nothing, 'idempotent' if making it twice is making it once, 'reversible' if compensate undoes it, else 'external', the default"
+
+const COMPENSATE = "Write compensate(input, output), which undoes a call, or effect: 'external'"
 
 /** Throws {@link ConfigError} unless it is a function, or none. One that is a generator must be async: else its output is the generator. */
 export function checkExecute(option: string, execute: Tool['execute']): void {
@@ -47,9 +54,10 @@ export function checkExecute(option: string, execute: Tool['execute']): void {
     throw new ConfigError(`${option}.execute`, 'must be an async generator, if it is one: async *execute')
 }
 
-function isBackground(background: unknown): boolean {
+function isBackground(option: string, background: unknown): boolean {
   if (background === undefined || typeof background === 'boolean') return true
   if (typeof background !== 'object' || background === null) return false
+  checkOptions('background', background, { atEnd: '' }, `${option}.background.`)
   const { atEnd = 'wait' } = background as { readonly atEnd?: unknown }
   return ['wait', 'cancel', 'detach'].some((known) => known === atEnd)
 }
@@ -77,6 +85,8 @@ export function checkLimits(option: string, limits: Pick<Tool, 'timeout' | 'canc
   if (concurrency === undefined) return
   const { limit, whenFull = 'wait' } =
     typeof concurrency === 'object' && concurrency !== null ? concurrency : { limit: concurrency }
+  if (typeof concurrency === 'object')
+    checkOptions('concurrency', concurrency, { limit: 'max', whenFull: '' }, `${option}.concurrency.`)
   checkCount(`${option}.concurrency`, limit)
   if (whenFull !== 'wait' && whenFull !== 'fail')
     throw new ConfigError(`${option}.concurrency.whenFull`, `must be 'wait' or 'fail', not ${String(whenFull)}`)

@@ -31,6 +31,48 @@ test('what is wrong with a tool is told where it is', () => {
   expectTypeOf(right).toExtend<Tool<{ city: string; days?: number | undefined }, number>>()
 })
 
+test('common slips are told where they are (P23)', () => {
+  tool({
+    name: 'weather',
+    description: 'd',
+    // @ts-expect-error It is called input, as the type of this says.
+    inputSchema: input,
+    execute: () => 'sunny',
+  })
+  tool({
+    name: 'weather',
+    description: 'd',
+    // @ts-expect-error The same.
+    parameters: input,
+    execute: () => 'sunny',
+  })
+  // @ts-expect-error It has no compensate.
+  tool({
+    name: 'weather',
+    description: 'd',
+    input,
+    effect: 'reversible',
+    execute: () => 'sunny',
+  })
+})
+
+test('an effect is one of four, or a function of the input; what undoes a call is typed by what it gives (P23)', () => {
+  const undoable = tool({
+    name: 'weather',
+    description: 'd',
+    input,
+    effect: 'reversible',
+    execute: ({ city }) => city.length,
+    compensate(input, output) {
+      expectTypeOf(input).toEqualTypeOf<{ city: string; days?: number | undefined }>()
+      expectTypeOf(output).toEqualTypeOf<number>()
+    },
+  })
+  expectTypeOf(undoable).toExtend<Tool<{ city: string; days?: number | undefined }, number>>()
+  tool({ ...undoable, name: 'depends', effect: ({ city }) => (city === 'Oslo' ? 'read' : 'external') })
+  tool({ ...undoable, name: 'again' })
+})
+
 test('a tool that is made of another may do something else, with what that is given', () => {
   const first = tool({ name: 'weather', description: 'd', input, execute: ({ city }) => city })
   const second = tool({

@@ -6,6 +6,7 @@ import { unheard } from './flow/unheard.ts'
 import type { ContentPart, Json } from './message.ts'
 import type { Run } from './middleware.ts'
 import type { ToolDefinition } from './model.ts'
+import { checkOptions, type OptionNames } from './option-checks.ts'
 import { freeze } from './run/history.ts'
 
 /**
@@ -84,7 +85,10 @@ export interface WarmContext {
 export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   readonly name: string
   readonly description: string
-  /** Checks the input; what it gives back is what `execute` gets. */
+  /**
+   * Checks the input; what it gives back is what `execute` gets. No time limit or abort ends a check: a pattern in it that takes exponential
+   * time blocks the event loop.
+   */
   readonly input: ToolSchema<Input>
   /** Default `external`. A function is asked with each call's checked input. */
   readonly effect?: Effect | Method<Input, Effect>
@@ -185,8 +189,14 @@ export function exceeds(effect: Effect, ceiling: Effect): boolean {
 type Method<Input, Result> = { method(input: Input): Result }['method']
 
 /** What {@link tool} is given of a tool that we execute. With `needs` a call may start with those members of its input. */
-export interface ToolOptions<Input, Output, Need extends keyof Input = never, Warmed = unknown>
-  extends Omit<Tool<Input, Output, Warmed>, 'needs' | 'execute'> {
+export interface ToolOptions<
+  Input,
+  Output,
+  Need extends keyof Input = never,
+  Warmed = unknown,
+  Does = Effect | Method<Input, Effect>,
+> extends Omit<Tool<Input, Output, Warmed>, 'effect' | 'needs' | 'execute'> {
+  readonly effect?: Does
   readonly needs?: readonly (Need & string)[] | undefined
   execute(
     input: [Need] extends [never] ? Input : Pick<Input, Need>,
@@ -203,16 +213,76 @@ export type ExecutedTool<Input = unknown, Output = unknown, Warmed = unknown> = 
 
 type NoExecute = { readonly execute?: undefined }
 
-/** A tool, its input and output inferred. Gives back the definition itself. */
+/** As types these say what to write: they are what other libraries call `input`. */
+type OtherWords = {
+  /** @deprecated Write `input`. */
+  readonly inputSchema?: 'tool() has no inputSchema: write input'
+  /** @deprecated Write `input`. */
+  readonly parameters?: 'tool() has no parameters: write input'
+}
+
+/** What a tool that is declared `reversible` must have. Of what type it is {@link Tool} says. */
+interface Reversible {
+  readonly compensate: unknown
+}
+
+/**
+ * A tool, its input and output inferred. Gives back the definition itself.
+ *
+ * @throws {ConfigError} One of its members is no option there is. What else is wrong with a tool `createAgent` says.
+ */
 export function tool<Input, Output = unknown>(
-  definition: Tool<Input, Output> & NoNeeds & NoExecute,
+  definition: Tool<Input, Output> & NoNeeds & NoExecute & OtherWords,
 ): Tool<Input, Output> & NoNeeds & NoExecute
 // The last, as it is the one by which the compiler says what is wrong.
-export function tool<Input, Output, const Need extends keyof Input = never, Warmed = unknown>(
-  definition: ToolOptions<Input, Output, Need, Warmed>,
+export function tool<
+  Input,
+  Output,
+  const Need extends keyof Input = never,
+  Warmed = unknown,
+  // Not the name of the union: the compiler is to say what there is.
+  const Does extends 'read' | 'idempotent' | 'reversible' | 'external' | Method<Input, Effect> =
+    | 'read'
+    | 'idempotent'
+    | 'reversible'
+    | 'external'
+    | Method<Input, Effect>,
+>(
+  definition: ToolOptions<Input, Output, Need, Warmed, Does> &
+    OtherWords &
+    ([Does] extends ['reversible'] ? Reversible : unknown),
 ): ExecutedTool<Input, Output, Warmed> & ([Need] extends [never] ? NoNeeds : unknown)
-export function tool<Definition>(definition: Definition): Definition {
+export function tool<Definition extends object>(definition: Definition): Definition {
+  checkToolOptions(definition)
   return definition
+}
+
+const TOOL_OPTIONS: OptionNames<Tool> = {
+  name: '',
+  description: '',
+  input: 'inputSchema parameters schema args',
+  effect: '',
+  reads: '',
+  writes: '',
+  needs: '',
+  warm: '',
+  compensate: 'undo',
+  returnDirect: '',
+  aliases: '',
+  timeout: '',
+  cancelable: '',
+  concurrency: '',
+  background: '',
+  output: 'outputSchema',
+  answer: 'resumeSchema',
+  execute: 'func handler run',
+  toContent: 'toModelOutput',
+}
+
+/** Throws {@link ConfigError} naming what of a tool is no option there is. */
+export function checkToolOptions(definition: object): void {
+  const { name } = definition as Partial<Tool>
+  checkOptions<Tool>('tool', definition as Tool, TOOL_OPTIONS, typeof name === 'string' ? `tools.${name}.` : '')
 }
 
 /** The tool as a model is told of it. Throws {@link ConfigError} if its schema does not say what it accepts, or accepts no object. */

@@ -1,7 +1,6 @@
 /** Stops early starts of tools that waste more than they save, for a while (H36). */
 
-import { ConfigError } from '@meanwhile/core'
-import { checkNames } from './option-checks.ts'
+import { ConfigError, checkOptions } from '@meanwhile/core'
 
 export interface EagerBudget {
   /** How many milliseconds more a tool may have wasted than saved. Default 1,000; from 0 on. */
@@ -9,8 +8,6 @@ export interface EagerBudget {
   /** In how many milliseconds what a tool has saved and wasted counts half. Default 300,000 (five minutes). */
   readonly halfLifeMs?: number
 }
-
-const MEMBERS: Readonly<Record<keyof EagerBudget, true>> = { toleranceMs: true, halfLifeMs: true }
 
 /** Saved less wasted, as it stood then. */
 interface Balance {
@@ -28,7 +25,7 @@ export class Budget {
   readonly #balances: Map<string, Balance> = new Map()
 
   constructor(options: EagerBudget) {
-    checkNames(options, MEMBERS, 'budget.')
+    checkOptions('budget', options, { toleranceMs: '', halfLifeMs: '' }, 'budget.')
     const { toleranceMs = 1_000, halfLifeMs = 300_000 } = options
     if (!(Number.isFinite(toleranceMs) && toleranceMs >= 0))
       throw new ConfigError('budget.toleranceMs', 'must be a number from 0 on')

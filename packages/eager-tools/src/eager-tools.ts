@@ -1,9 +1,9 @@
 /** Starts tool calls while the model still streams: as early as their arguments are certain and their effect allows. */
 
-import { ConfigError, type Middleware, runLocal } from '@meanwhile/core'
+import { ConfigError, checkOptions, type Middleware, type OptionNames, runLocal } from '@meanwhile/core'
 import { Breaker } from './breaker.ts'
 import { Budget, type EagerBudget } from './budget.ts'
-import { checkList, checkNames } from './option-checks.ts'
+import { checkList } from './check-list.ts'
 import type { Policy } from './policy.ts'
 import { StreamedResponse } from './response.ts'
 import { SavingsLedger } from './savings-ledger.ts'
@@ -24,12 +24,7 @@ export interface EagerToolsOptions {
   readonly budget?: boolean | EagerBudget
 }
 
-/** What options there are. */
-export const EAGER_OPTIONS: Readonly<Record<keyof EagerToolsOptions, true>> = {
-  policy: true,
-  independent: true,
-  budget: true,
-}
+export const EAGER_OPTIONS: OptionNames<EagerToolsOptions> = { policy: '', independent: '', budget: '' }
 
 /**
  * Eager may change when a tool runs, never whether, how often, or with what.
@@ -49,12 +44,7 @@ export const EAGER_OPTIONS: Readonly<Record<keyof EagerToolsOptions, true>> = {
  *   is out of range.
  */
 export function eagerTools(options: EagerToolsOptions = {}): Middleware {
-  checkNames(options, EAGER_OPTIONS)
-  return startsEarly(options)
-}
-
-/** The same, of options that have others beside them. */
-export function startsEarly(options: EagerToolsOptions): Middleware {
+  checkOptions('eagerTools', options, EAGER_OPTIONS)
   if (options.policy !== undefined && typeof options.policy !== 'function')
     throw new ConfigError('policy', 'must be a function')
   checkList('independent', options.independent)

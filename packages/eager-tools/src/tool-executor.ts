@@ -6,21 +6,22 @@ import {
   type AgentResult,
   type AssistantMessage,
   ConfigError,
+  checkOptions,
   createAgent,
   type FinishReason,
   type Message,
   ModelError,
   type ModelEvent,
+  type OptionNames,
   RunAbortedError,
   type RunOptions,
   type ToolMessage,
   type Wire,
 } from '@meanwhile/core'
 import { follow } from '@meanwhile/core/calls'
-import { EAGER_OPTIONS, type EagerToolsOptions, startsEarly } from './eager-tools.ts'
+import { EAGER_OPTIONS, type EagerToolsOptions, eagerTools } from './eager-tools.ts'
 import { modelEvents } from './model-events.ts'
 import { answerOf, oneResponse } from './one-response.ts'
-import { checkNames } from './option-checks.ts'
 import { PushedModel } from './pushed-model.ts'
 
 type FromAgent =
@@ -114,44 +115,52 @@ export function createToolExecutor(options: ToolExecutorOptions): ToolExecutor<M
 export function createToolExecutor<Event, Item>(
   given: ToolExecutorOptions & { readonly wire?: Wire<Event, Item> },
 ): ToolExecutor<Event, Item> | ToolExecutor<ModelEvent, Message> {
-  checkOptions(given)
+  checkExecutor(given)
   const { wire, ...options } = given
   if (!wire) return executorOn(modelEvents, options)
   if (typeof wire.reader !== 'function') throw new ConfigError('wire', 'is none; did you mean to call it, chatWire()?')
   return executorOn(wire, options)
 }
 
-function checkOptions(options: ToolExecutorOptions): void {
-  checkNames(options, OPTIONS)
+function checkExecutor(options: ToolExecutorOptions): void {
+  if (options === undefined) throw new ConfigError('options', 'are missing')
+  checkOptions<ExecutorOptions>('createToolExecutor', options, OPTIONS)
   const { model, signal } = options
   if (model !== undefined && typeof model !== 'string') throw new ConfigError('model', 'must be the name of a model')
   if (signal && typeof signal.addEventListener !== 'function') throw new ConfigError('signal', 'must be an AbortSignal')
 }
 
-const OPTIONS: Readonly<Record<keyof ToolExecutorOptions | 'wire', true>> = {
-  wire: true,
-  model: true,
+type ExecutorOptions = ToolExecutorOptions & { readonly wire?: unknown }
+
+const OPTIONS: OptionNames<ExecutorOptions> = {
+  wire: '',
+  model: '',
   ...EAGER_OPTIONS,
-  name: true,
-  tools: true,
-  middleware: true,
-  toolConcurrency: true,
-  prepareInput: true,
-  unknownTool: true,
-  inputLimits: true,
-  grace: true,
-  telemetry: true,
-  signal: true,
-  conversationId: true,
+  name: '',
+  tools: '',
+  middleware: '',
+  toolConcurrency: '',
+  prepareInput: '',
+  unknownTool: '',
+  inputLimits: '',
+  grace: '',
+  telemetry: '',
+  signal: '',
+  conversationId: '',
 }
 
 function executorOn<Event, Item>(wire: Wire<Event, Item>, options: ToolExecutorOptions): ToolExecutor<Event, Item> {
-  const { model: id = 'unknown', middleware = [], signal, conversationId } = options
+  const { model: id = 'unknown', signal, conversationId, policy, independent, budget, ...ofAgent } = options
   const model = new PushedModel(wire, id)
+  const early = eagerTools({
+    ...(policy !== undefined && { policy }),
+    ...(independent !== undefined && { independent }),
+    ...(budget !== undefined && { budget }),
+  })
   const agent = createAgent({
-    ...options,
+    ...ofAgent,
     model,
-    middleware: [...middleware, startsEarly(options), oneResponse(model)],
+    middleware: [...(ofAgent.middleware ?? []), early, oneResponse(model)],
   })
   const controller = new AbortController()
   const run = agent.stream(NOTHING, {

@@ -8,7 +8,7 @@ import { HarnessError } from './errors.ts'
 import { fetchResponse } from './fetch-response.ts'
 import { type JournalEntry, withoutSecrets } from './journal.ts'
 import type { ResponseLog } from './log.ts'
-import { checkEndpointOptions } from './script-checks.ts'
+import { checkEndpointOptions, SCRIPT_OPTIONS } from './script-checks.ts'
 import { type Clock, systemClock } from './time.ts'
 import type { Wire, WireName } from './wires/wire.ts'
 import { WIRE_NAMES, WIRES } from './wires/wires.ts'
@@ -53,7 +53,7 @@ export interface MockModels extends Disposable {
  * const client = new OpenAI({ apiKey: 'none', fetch: mock.fetch })
  */
 export function mockModels(options: MockModelsOptions): MockModels {
-  checkEndpointOptions(options)
+  checkEndpointOptions('mockModels', options, { ...SCRIPT_OPTIONS, wires: '', origin: 'baseURL', clock: '' })
   const { clock = systemClock } = options
   const endpoint = modelEndpoint(options)
   const handlers = (options.wires ?? WIRE_NAMES).map((name) => handlerOf(WIRES[name]))

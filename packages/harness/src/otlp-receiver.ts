@@ -2,7 +2,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { gunzipSync } from 'node:zlib'
-import { messageOf } from '@meanwhile/core'
+import { checkOptions, messageOf } from '@meanwhile/core'
 import { WaitTimeoutError } from './errors.ts'
 import { listenHere } from './loopback.ts'
 import { type MetricsRequest, pointsOf, type ReceivedPoint } from './otlp-points.ts'
@@ -55,10 +55,9 @@ export interface OtlpReceiver extends Received, AsyncDisposable {
  * Listens on 127.0.0.1, at a free port. Takes `POST /v1/traces` and `/v1/metrics` as JSON (the exporters `…-otlp-http`, or the SDK
  * with `OTEL_EXPORTER_OTLP_PROTOCOL=http/json`). Anything but JSON gets a status 415 that says so.
  */
-export async function otlpReceiver({
-  fault = [],
-  maxBytes = MOST_BYTES,
-}: OtlpReceiverOptions = {}): Promise<OtlpReceiver> {
+export async function otlpReceiver(options: OtlpReceiverOptions = {}): Promise<OtlpReceiver> {
+  checkOptions('otlpReceiver', options, { fault: '', maxBytes: '' })
+  const { fault = [], maxBytes = MOST_BYTES } = options
   const received = { spans: [] as ReceivedSpan[], points: [] as ReceivedPoint[], requests: [] as OtlpRequest[] }
   const watchers = new Set<() => void>()
   const server = createServer((request, response) => {

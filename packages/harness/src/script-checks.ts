@@ -1,5 +1,6 @@
 /** What a script must be: for those whom types do not hold. */
 
+import { checkOptions, type OptionNames } from '@meanwhile/core'
 import { HarnessError } from './errors.ts'
 import type { Ending } from './raw.ts'
 import type { Script } from './script.ts'
@@ -12,10 +13,21 @@ const ENDINGS: Readonly<Record<Ending, true>> = {
   stall: true,
 }
 
-/** Throws {@link HarnessError} if the options are none, as where the list of `scriptedModel` stands in their place. */
-export function checkEndpointOptions(options: unknown): void {
+/** What options there are wherever a script is served. */
+export const SCRIPT_OPTIONS = { script: 'responses', pace: '', slice: '' } as const
+
+/**
+ * Throws {@link HarnessError} if the options are none, as where the list of `scriptedModel` stands in their place, and `ConfigError` for
+ * one that there is not.
+ */
+export function checkEndpointOptions<Options extends object>(
+  owner: string,
+  options: Options,
+  names: OptionNames<Options>,
+): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new HarnessError('the options are no object: { script: [respond(…)] }')
+  checkOptions(owner, options, names)
 }
 
 /** Throws {@link HarnessError} naming the first response that is none, or breaks off in no way there is. */

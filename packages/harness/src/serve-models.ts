@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { OptionNames } from '@meanwhile/core'
 import { clock } from './clock.ts'
 import { type Endpoint, type EndpointOptions, modelEndpoint } from './endpoint.ts'
 import type { JournalEntry } from './journal.ts'
@@ -11,7 +12,7 @@ import { type Answer, play } from './play.ts'
 import type { Broken } from './raw.ts'
 import { bodyOfRequest } from './request-body.ts'
 import type { ScriptedReply } from './script.ts'
-import { checkEndpointOptions, checkScript } from './script-checks.ts'
+import { checkEndpointOptions, checkScript, SCRIPT_OPTIONS } from './script-checks.ts'
 import { type Clock, preciseClock, systemClock } from './time.ts'
 import { WIRE_NAMES, WIRES } from './wires/wires.ts'
 
@@ -50,9 +51,11 @@ export interface ServeModelsOptions extends EndpointOptions {
 
 const COALESCE = 16 * 1024
 
+export const SERVED_OPTIONS: OptionNames<ServedOptions> = { ...SCRIPT_OPTIONS, coalesce: '' }
+
 /** Serves scripts on 127.0.0.1, at a free port. */
 export async function serveModels(options: ServeModelsOptions = {}): Promise<ModelServer> {
-  checkEndpointOptions(options)
+  checkEndpointOptions('serveModels', options, { ...SERVED_OPTIONS, precise: '' })
   checkScript(options.script ?? [])
   const endpoints = new Map<string, Endpoint>()
   const server = createServer({ noDelay: true, keepAlive: true, keepAliveTimeout: 60_000 }, (request, response) => {
@@ -62,7 +65,13 @@ export async function serveModels(options: ServeModelsOptions = {}): Promise<Mod
   let loaded = 0
 
   const root = serve('', options, shutDown)
-  return { ...root, load: async (more) => serve(`/s/${++loaded}`, more) }
+  return {
+    ...root,
+    async load(more) {
+      checkEndpointOptions('load', more, SERVED_OPTIONS)
+      return serve(`/s/${++loaded}`, more)
+    },
+  }
 
   function serve(
     prefix: string,

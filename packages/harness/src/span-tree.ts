@@ -1,5 +1,7 @@
 /** Spans as a tree, small enough to compare whole. */
 
+import { checkOptions } from '@meanwhile/core'
+
 /** What a span must have: those of an `InMemorySpanExporter` and those of the OTLP receiver do. */
 export interface SpanLike {
   readonly name: string
@@ -40,7 +42,9 @@ export interface SpanTreeOptions {
 }
 
 /** The roots, in the order in which they started. A span whose parent is not among the spans is a root. */
-export function spanTree(spans: readonly SpanLike[], { attributes = [] }: SpanTreeOptions = {}): SpanNode[] {
+export function spanTree(spans: readonly SpanLike[], options: SpanTreeOptions = {}): SpanNode[] {
+  checkOptions('spanTree', options, { attributes: '' })
+  const { attributes = [] } = options
   const known = new Set(spans.map(idOf))
   const children = new Map<string | undefined, SpanLike[]>()
   for (const span of [...spans].sort((a, b) => Number(startOf(a) - startOf(b)))) {

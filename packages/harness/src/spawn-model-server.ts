@@ -6,7 +6,8 @@ import { messageOf } from '@meanwhile/core'
 import { HarnessError } from './errors.ts'
 import type { JournalEntry } from './journal.ts'
 import type { ResponseLog } from './log.ts'
-import type { ModelServer, Served, ServedOptions } from './serve-models.ts'
+import { checkEndpointOptions } from './script-checks.ts'
+import { type ModelServer, SERVED_OPTIONS, type Served, type ServedOptions } from './serve-models.ts'
 import type { Question, Reply } from './server-process.ts'
 
 /** The script is data: what a response expects of its request must be a pattern here, not a function. */
@@ -26,7 +27,9 @@ const PROGRAM = SOURCE
  * Serves scripts from a child process. The child ends with this one, and does not keep it alive. From TypeScript sources it needs
  * what this process has: `tsx`, or a Node that strips types.
  */
-export async function spawnModelServer({ signal, ...options }: SpawnModelServerOptions = {}): Promise<ModelServer> {
+export async function spawnModelServer(given: SpawnModelServerOptions = {}): Promise<ModelServer> {
+  checkEndpointOptions('spawnModelServer', given, { ...SERVED_OPTIONS, precise: '', signal: '' })
+  const { signal, ...options } = given
   const child = fork(fileURLToPath(PROGRAM), {
     execArgv: SOURCE ? [...process.execArgv, '--conditions=@meanwhile/source'] : process.execArgv,
     // Bytes, RegExps and Infinity come through; a function is refused, where JSON would drop it.

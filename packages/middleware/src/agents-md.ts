@@ -1,6 +1,6 @@
 /** Puts the instructions of a project (`AGENTS.md`) into the requests. */
 
-import { ConfigError, type Middleware, type Run, runLocal, type UserMessage } from '@meanwhile/core'
+import { ConfigError, checkOptions, type Middleware, type Run, runLocal, type UserMessage } from '@meanwhile/core'
 import { InstructionFiles } from './agents-md/instruction-files.ts'
 import { checkCounts, checkPath } from './check-options.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
@@ -30,6 +30,7 @@ const NAME = 'agents-md'
  */
 export function agentsMd(options: AgentsMdOptions): Middleware {
   checkBackend(options?.backend)
+  checkOptions('agentsMd', options, { backend: '', folder: '', files: '', importDepth: '', maxBytes: '' })
   const { backend, files = ['AGENTS.md'], importDepth = 5, maxBytes = 65_536 } = options
   checkCounts({ importDepth, maxBytes })
   if (!Array.isArray(files)) throw new ConfigError('files', 'must be a list of file names')

@@ -6,6 +6,7 @@ import {
   type AssistantMessage,
   type Awaitable,
   ConfigError,
+  checkOptions,
   type Message,
   type Middleware,
   type Run,
@@ -54,6 +55,7 @@ export const GO_ON = 'Your answer was cut off. Go on exactly where it ends, with
  * {@link AnswerRejectedError} (N21).
  */
 export function answerGuard(options: AnswerGuardOptions = {}): Middleware {
+  checkOptions('answerGuard', options, { empty: '', length: '', check: '', maxRejections: 'maxRetries', then: '' })
   const { empty = true, length = true, check, maxRejections = 2, then = 'accept' } = options
   checkCounts({ maxRejections })
   checkFunctions({ check })

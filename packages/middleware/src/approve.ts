@@ -5,6 +5,7 @@ import {
   type AgentState,
   type Awaitable,
   ConfigError,
+  checkOptions,
   interrupt,
   type Json,
   type Middleware,
@@ -65,6 +66,7 @@ export type Approval =
  * is a warning, `approval-failed`, too, and the model does not read what was thrown. Nobody is asked about unknown tools and about input that the schema refuses (N24).
  */
 export function approve(options: ApproveOptions): Middleware {
+  checkOptions('approve', options, { tools: '', ask: '', remember: '' })
   if (typeof options?.tools !== 'function' && !Array.isArray(options?.tools))
     throw new ConfigError('tools', 'must be a list of tool names, or a function')
   const { tools, ask, remember = 'never' } = options

@@ -1,5 +1,6 @@
 /** How long to wait before a repeat, and the wait itself. */
 
+import type { OptionNames } from '@meanwhile/core'
 import { checkFunctions, checkNumbers } from './check-options.ts'
 
 export interface BackoffOptions {
@@ -12,6 +13,8 @@ export interface BackoffOptions {
   /** From 0 to 1, 1 excluded. Default `Math.random`. */
   readonly random?: () => number
 }
+
+export const BACKOFF: OptionNames<BackoffOptions> = { baseDelay: '', maxDelay: '', jitter: '', random: '' }
 
 /**
  * Milliseconds before the n-th repeat: `baseDelay × 2^(n-1)`, at most `maxDelay`, plus a random part of it up to `jitter` (J4).

@@ -3,6 +3,7 @@
 import {
   AgentError,
   ConfigError,
+  checkOptions,
   type Middleware,
   type ModelFlow,
   type ModelRequest,
@@ -57,7 +58,7 @@ export class CallLimitError extends AgentError {
  * joined or discarded (N15). Of the calls of one response the first in call order are made (N14).
  */
 export function callLimits(options: CallLimitsOptions): Middleware {
-  checkOptions(options)
+  checkLimits(options)
   const { modelCalls, toolCalls, perTool, tokens, onLimit = 'error' } = options
   const limitsModel = modelCalls !== undefined || tokens !== undefined
   const limitsTools = toolCalls !== undefined || perTool !== undefined
@@ -185,8 +186,9 @@ function tokensOf({ inputTokens = 0, outputTokens = 0 }: Usage): number {
   return inputTokens + outputTokens
 }
 
-function checkOptions(options: CallLimitsOptions): void {
+function checkLimits(options: CallLimitsOptions): void {
   if (!isRecord(options)) throw new ConfigError('options', 'are missing: name a limit, such as { modelCalls: 20 }')
+  checkOptions('callLimits', options, { modelCalls: '', toolCalls: '', perTool: '', tokens: '', onLimit: '' })
   const { perTool, onLimit = 'error', ...limits }: CallLimitsOptions = options
   const given = typeof perTool === 'object' ? perTool : { perTool }
   for (const [option, max] of Object.entries({ ...limits, ...given }))

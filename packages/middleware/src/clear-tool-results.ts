@@ -1,6 +1,6 @@
 /** Empties old tool results when the history has grown too long. */
 
-import type { Message, Middleware, ToolMessage } from '@meanwhile/core'
+import { checkOptions, type Message, type Middleware, type ToolMessage } from '@meanwhile/core'
 import { checkCounts, checkFunctions, checkToolNames } from './check-options.ts'
 import { type CountTokens, countTokens } from './count-tokens.ts'
 import { startOfLast } from './last-steps.ts'
@@ -27,6 +27,14 @@ export const CLEARED = '[This old tool result was cleared.]'
  * remembers, so that between two clearings a request only grows at its end (N32).
  */
 export function clearToolResults(options: ClearToolResultsOptions = {}): Middleware {
+  checkOptions('clearToolResults', options, {
+    at: '',
+    keepSteps: 'keep',
+    atLeastTokens: '',
+    exclude: '',
+    countTokens: '',
+  })
+  checkOptions('clearToolResults', options.at, { tokens: '' }, 'at.')
   const {
     at = { tokens: 160_000 },
     keepSteps = 1,

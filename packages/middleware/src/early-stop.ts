@@ -5,6 +5,7 @@ import {
   type AssistantMessage,
   type CompletedResult,
   ConfigError,
+  checkOptions,
   MaxStepsError,
   type Middleware,
   OutputError,
@@ -30,7 +31,9 @@ const isClosing = (run: Run) => run.step === run.setup.maxSteps
  * An agent with an `output` schema gets its output: where the model gives it through a call, that call alone is allowed. What does
  * not fit fails with `OutputError` (O13).
  */
-export function earlyStop({ instruction = DEFAULT_INSTRUCTION }: EarlyStopOptions = {}): Middleware {
+export function earlyStop(options: EarlyStopOptions = {}): Middleware {
+  checkOptions('earlyStop', options, { instruction: 'prompt' })
+  const { instruction = DEFAULT_INSTRUCTION } = options
   if (typeof instruction !== 'string') throw new ConfigError('instruction', 'must be a string')
   const closing = runLocal((): { state?: AgentState; hasOutput?: boolean } => ({}))
   return {

@@ -3,6 +3,7 @@
 import {
   AgentError,
   ConfigError,
+  checkOptions,
   type Message,
   type Middleware,
   type Model,
@@ -50,6 +51,7 @@ export class ModelsExhaustedError extends AgentError {
  * abort or HTTP 400, surfaces as itself (J14).
  */
 export function fallbackModel(options: FallbackModelOptions): Middleware {
+  checkOptions('fallbackModel', options, { models: 'fallbacks', when: '', prepare: '' })
   if (!Array.isArray(options?.models) || options.models.length === 0 || !options.models.every(isModel))
     throw new ConfigError('models', 'must hold one model or more, and nothing else')
   const { models, when = mayPass, prepare } = options

@@ -1,6 +1,6 @@
 /** File tools for an agent, over a backend of the user's choice. */
 
-import { ConfigError, type Middleware, type Tool } from '@meanwhile/core'
+import { ConfigError, checkOptions, type Middleware, type Tool } from '@meanwhile/core'
 import { checkToolNames } from './check-options.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
 import { editFile } from './filesystem/edit-file.ts'
@@ -44,6 +44,7 @@ const WRITING: readonly FileToolName[] = ['write_file', 'edit_file']
  */
 export function filesystem(options: FilesystemOptions): Middleware {
   checkBackend(options?.backend)
+  checkOptions('filesystem', options, { backend: '', readOnly: '', maxBytes: '', tools: '' })
   const { backend, readOnly = false, maxBytes = 1_000_000 } = options
   if (!Number.isSafeInteger(maxBytes) || maxBytes < 0)
     throw new ConfigError('maxBytes', `must be a whole number from 0 on, not ${maxBytes}`)

@@ -4,6 +4,7 @@ import {
   AgentError,
   ConfigError,
   type ContentPart,
+  checkOptions,
   type Middleware,
   messageOf,
   type Run,
@@ -40,6 +41,7 @@ export interface OffloadToolResultsOptions {
  */
 export function offloadToolResults(options: OffloadToolResultsOptions): Middleware {
   checkBackend(options?.backend)
+  checkOptions('offloadToolResults', options, { backend: '', maxBytes: '', preview: '', folder: 'path', exclude: '' })
   const { backend, maxBytes = 50_000, preview = 2_000, exclude = [] } = options
   for (const [option, value] of Object.entries({ maxBytes, preview })) {
     if (!Number.isSafeInteger(value) || value < 0)

@@ -1,6 +1,6 @@
 /** Repairs a history in which calls and results do not pair up. */
 
-import { ConfigError, callsOf, type Message, type Middleware, type ToolCall } from '@meanwhile/core'
+import { ConfigError, callsOf, checkOptions, type Message, type Middleware, type ToolCall } from '@meanwhile/core'
 import { errorMessage } from '@meanwhile/core/calls'
 
 export interface PatchToolCallsOptions {
@@ -17,7 +17,9 @@ export const DEFAULT_TEXT = 'The result of this call is not available.'
  * without call and second results go (N50). What is repaired stays so, in the result's messages, too (N52). A sound history is left
  * as it is (N51).
  */
-export function patchToolCalls({ text = DEFAULT_TEXT }: PatchToolCallsOptions = {}): Middleware {
+export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware {
+  checkOptions('patchToolCalls', options, { text: '' })
+  const { text = DEFAULT_TEXT } = options
   if (typeof text !== 'string' || text === '') throw new ConfigError('text', 'must be a text')
   return {
     name: 'patch-tool-calls',

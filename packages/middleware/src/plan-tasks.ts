@@ -1,6 +1,6 @@
 /** A plan the model keeps: tasks with a status, and which of them waits for which. */
 
-import type { Middleware } from '@meanwhile/core'
+import { checkOptions, type Middleware } from '@meanwhile/core'
 import { checkPath } from './check-options.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
 import { fileStore, runStore } from './plan-tasks/task-store.ts'
@@ -20,7 +20,9 @@ export interface PlanTasksOptions {
  * over one backend either (N44). What cannot be (a circle, a task that is not there, beginning one that another blocks) is an error
  * result and changes nothing (N45). The plan stands beside the history: no summary touches it (N46).
  */
-export function planTasks({ backend, file = 'tasks.json' }: PlanTasksOptions = {}): Middleware {
+export function planTasks(options: PlanTasksOptions = {}): Middleware {
+  checkOptions('planTasks', options, { backend: '', file: 'path' })
+  const { backend, file = 'tasks.json' } = options
   if (backend) checkBackend(backend)
   const tools = taskTools(backend ? fileStore(backend, checkPath('file', file)) : runStore())
   return {

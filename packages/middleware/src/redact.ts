@@ -1,6 +1,6 @@
 /** Masks secrets: in what a model is sent, in what it says, and in what spans record. */
 
-import { type CaptureContent, ConfigError, type Middleware, messageOf } from '@meanwhile/core'
+import { type CaptureContent, ConfigError, checkOptions, type Middleware, messageOf } from '@meanwhile/core'
 import { checkCounts } from './check-options.ts'
 import { maskedData } from './redact/masked-data.ts'
 import { maskedError } from './redact/masked-error.ts'
@@ -34,6 +34,7 @@ const PLACES: readonly RedactPlace[] = ['request', 'answer', 'spans']
  * @throws {ConfigError} An option cannot work: what is no pattern, or one that matches an empty text or has a backreference.
  */
 export function redact(options: RedactOptions = {}): Middleware {
+  checkOptions('redact', options, { patterns: '', replace: '', on: '', persist: '', window: '' })
   const { patterns = secretPatterns, replace = bracketed, on = PLACES, persist = false, window = 4_096 } = options
   checkCounts({ window })
   const unknown = on.find((place) => !PLACES.includes(place))

@@ -3,13 +3,14 @@
 import {
   AgentError,
   type AssistantMessage,
+  checkOptions,
   type Middleware,
   ModelError,
   RetriesExhaustedError,
   RunStop,
   TimeoutError,
 } from '@meanwhile/core'
-import { type BackoffOptions, backoff, wait } from './backoff.ts'
+import { BACKOFF, type BackoffOptions, backoff, wait } from './backoff.ts'
 import { checkCounts, checkFunctions, checkNumbers } from './check-options.ts'
 
 export interface RetryModelOptions extends BackoffOptions {
@@ -38,6 +39,7 @@ export interface RetryAttempt {
  * When all tries are used the run fails with `RetriesExhaustedError`; an error that is not repeated surfaces as itself (J11).
  */
 export function retryModel(options: RetryModelOptions = {}): Middleware {
+  checkOptions('retryModel', options, { maxRetries: 'maxAttempts', maxRetryAfter: '', when: 'retryOn', ...BACKOFF })
   const { maxRetries = 2, maxRetryAfter = 60_000, when = isRetryable } = options
   checkCounts({ maxRetries })
   checkNumbers({ maxRetryAfter })

@@ -2,6 +2,7 @@
 
 import {
   AgentError,
+  checkOptions,
   type Middleware,
   messageOf,
   type Run,
@@ -12,7 +13,7 @@ import {
   UnknownToolError,
 } from '@meanwhile/core'
 import { checkedInput, isJudgedByInput, judgeCall } from '@meanwhile/core/calls'
-import { type BackoffOptions, backoff, wait } from './backoff.ts'
+import { BACKOFF, type BackoffOptions, backoff, wait } from './backoff.ts'
 import { checkCounts, checkFunctions, checkToolNames } from './check-options.ts'
 
 export interface RetryToolOptions extends BackoffOptions {
@@ -44,6 +45,7 @@ export interface ToolAttempt {
  * the world twice: their tool must be named (N8).
  */
 export function retryTool(options: RetryToolOptions = {}): Middleware {
+  checkOptions('retryTool', options, { tools: '', maxRetries: 'maxAttempts', when: 'retryOn', ...BACKOFF })
   const { tools, maxRetries = 2, when } = options
   checkCounts({ maxRetries })
   checkFunctions({ when })

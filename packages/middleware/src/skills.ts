@@ -5,6 +5,7 @@ import {
   type AgentSetup,
   agentTool,
   ConfigError,
+  checkOptions,
   createAgent,
   type Middleware,
   type Tool,
@@ -40,6 +41,7 @@ export interface SkillsOptions {
  */
 export function skills(options: SkillsOptions): Middleware {
   checkBackend(options?.backend)
+  checkOptions('skills', options, { backend: '', folders: 'paths', toolName: '', fork: '' })
   const { backend, folders = ['skills'], toolName = 'skill', fork = plainFork } = options
   if (!Array.isArray(folders) || folders.length === 0) throw new ConfigError('folders', 'must name one folder or more')
   const paths = folders.map((folder: string) => checkPath('folders', folder))

@@ -1,6 +1,6 @@
 /** The middleware that is right for most agents, in an order that works. */
 
-import type { Middleware } from '@meanwhile/core'
+import { checkOptions, type Middleware, type OptionNames } from '@meanwhile/core'
 import { type AgentsMdOptions, agentsMd } from './agents-md.ts'
 import { type AnswerGuardOptions, answerGuard } from './answer-guard.ts'
 import { type ApproveOptions, approve } from './approve.ts'
@@ -44,11 +44,31 @@ export interface StandardOptions {
   readonly timeout?: TimeoutOptions | false
 }
 
+const NAMES: OptionNames<StandardOptions> = {
+  patchToolCalls: '',
+  earlyStop: '',
+  answerGuard: '',
+  clearToolResults: '',
+  summarize: '',
+  agentsMd: '',
+  skills: '',
+  planTasks: '',
+  toolSearch: '',
+  callLimits: '',
+  fallbackModel: '',
+  retryModel: '',
+  approve: '',
+  retryTool: '',
+  redact: '',
+  timeout: '',
+}
+
 /**
  * A list for `createAgent({ middleware })`, outermost first, that passes its check of the order (O20). What you add goes where it
  * belongs: `[...standard(), eagerTools()]`.
  */
 export function standard(options: StandardOptions = {}): Middleware[] {
+  checkOptions('standard', options, NAMES)
   return [
     // The history: sound first, then short.
     ...unless(options.patchToolCalls, patchToolCalls),

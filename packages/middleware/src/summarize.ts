@@ -4,6 +4,7 @@ import {
   type AssistantMessage,
   ConfigError,
   callsOf,
+  checkOptions,
   type Message,
   type Middleware,
   type Model,
@@ -48,6 +49,9 @@ const INTRODUCTION = 'Summary of the earlier part of this conversation, which is
  * a `chat` span and usage, no step and no event (N29).
  */
 export function summarize(options: SummarizeOptions = {}): Middleware {
+  checkOptions('summarize', options, { model: '', at: 'trigger', keep: '', prompt: '', countTokens: '' })
+  checkOptions('summarize', options.at, { tokens: '', messages: '' }, 'at.')
+  checkOptions('summarize', options.keep, { steps: '', userTokens: '' }, 'keep.')
   const { model, at = { tokens: 160_000 }, prompt = SUMMARY_PROMPT, countTokens: count = countTokens } = options
   const { steps = 2, userTokens = 30_000 } = options.keep ?? {}
   const { tokens, messages: most } = at

@@ -1,6 +1,7 @@
 /** Limits the time of a run, of each model call and of each tool call. */
 
 import {
+  checkOptions,
   type Flow,
   type Middleware,
   type ModelFlow,
@@ -37,6 +38,7 @@ export interface TimeoutOptions {
  * the next event is not counted (N10). Until the first event only `model` counts: a model may think in silence.
  */
 export function timeout(options: TimeoutOptions = {}): Middleware {
+  checkOptions('timeout', options, { run: '', model: '', idle: '', tool: '' })
   const { run, model = 300_000, idle = 60_000, tool } = options
   checkTimes({ run, model, idle, tool })
   /** Milliseconds at work: while the run waits for an answer its clock stands still (N12). */

@@ -2,6 +2,7 @@
 
 import {
   ConfigError,
+  checkOptions,
   type Message,
   type Middleware,
   type Run,
@@ -35,6 +36,7 @@ const NAME = 'tool-search'
  * `select:a,b` names tools (N47).
  */
 export function toolSearch(options: ToolSearchOptions): Middleware {
+  checkOptions('toolSearch', options, { tools: '', toolName: 'name', maxResults: '' })
   if (!Array.isArray(options?.tools)) throw new ConfigError('tools', 'must be a list of tools')
   const { tools, toolName = 'tool_search', maxResults = 5 } = options
   if (!Number.isInteger(maxResults) || maxResults < 1)

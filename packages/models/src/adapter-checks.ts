@@ -9,6 +9,15 @@ interface AdapterOptions {
   readonly idleTimeout?: number
 }
 
+/** What options there are on every wire. */
+export const ADAPTER_OPTIONS = {
+  client: '',
+  model: '',
+  provider: '',
+  idleTimeout: 'timeout',
+  structuredOutput: '',
+} as const
+
 /** Throws {@link ConfigError} naming what cannot work. `path`: to what is asked of the client; `example`: how one is made. */
 export function checkAdapter(options: AdapterOptions, path: string, example: string): void {
   const { client, model, idleTimeout }: Partial<AdapterOptions> = isRecord(options) ? options : {}

@@ -1,7 +1,7 @@
 /** The models of the AI SDK, and with them all of its providers. */
 
 import type { Model, ModelRequest } from '@meanwhile/core'
-import { assemble, ConfigError } from '@meanwhile/core'
+import { assemble, ConfigError, checkOptions } from '@meanwhile/core'
 import { checkIdleTimeout } from './adapter-checks.ts'
 import { withChatCalls } from './ai-sdk-chat-calls.ts'
 import { v2, v3, v4 } from './ai-sdk-content.ts'
@@ -51,7 +51,9 @@ const BEGINNING = /\.(responses|messages)$/
  *
  * @throws {ConfigError} It is no model of these versions: a name alone, as the AI SDK's gateway takes it, is none.
  */
-export function aiSdk(model: AiSdkModel, { idleTimeout = IDLE_TIMEOUT, structuredOutput }: AiSdkOptions = {}): Model {
+export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
+  checkOptions('aiSdk', options, { idleTimeout: 'timeout', structuredOutput: '' })
+  const { idleTimeout = IDLE_TIMEOUT, structuredOutput } = options
   checkIdleTimeout(idleTimeout)
   if (!isRecord(model) || typeof model.doStream !== 'function' || typeof model.provider !== 'string')
     throw new ConfigError('model', 'must be a language model of the AI SDK 5, 6 or 7, as its providers make them')

@@ -1,8 +1,8 @@
 /** Anthropic's models, through the Messages API. */
 
 import type Anthropic from '@anthropic-ai/sdk'
-import { ConfigError, type Model } from '@meanwhile/core'
-import { checkAdapter } from './adapter-checks.ts'
+import { ConfigError, checkOptions, type Model } from '@meanwhile/core'
+import { ADAPTER_OPTIONS, checkAdapter } from './adapter-checks.ts'
 import { answer } from './answer.ts'
 import type { Asked, RequestOptions } from './client-chunks.ts'
 import { messagesRequest } from './messages-request.ts'
@@ -60,6 +60,7 @@ export interface AnthropicClient {
  */
 export function anthropic(options: AnthropicOptions): Model {
   checkAdapter(options, 'messages.create', 'new Anthropic()')
+  checkOptions('anthropic', options, { ...ADAPTER_OPTIONS, maxTokens: '' })
   const { client, model, maxTokens = 16_384, provider = 'anthropic', idleTimeout } = options
   const { structuredOutput = provider === 'anthropic' && !NO_SCHEMA.test(model) } = options
   if (!Number.isInteger(maxTokens) || maxTokens < 1)

@@ -5,13 +5,13 @@ import type OpenAI from 'openai'
 import { chatMessages } from './chat-request.ts'
 import { chatReader } from './chat-stream.ts'
 import { explain, readSafely } from './explain.ts'
+import { providerOf, type WireOptions } from './wire-options.ts'
 
 /** Reads the chunks of `client.chat.completions.create({ stream: true })`. `provider`: as that of `openai`. */
-export function chatWire({
-  provider = 'openai',
-}: {
-  readonly provider?: string
-} = {}): Wire<OpenAI.ChatCompletionChunk, OpenAI.ChatCompletionMessageParam> {
+export function chatWire(
+  options: WireOptions = {},
+): Wire<OpenAI.ChatCompletionChunk, OpenAI.ChatCompletionMessageParam> {
+  const provider = providerOf('chatWire', options, 'openai')
   return {
     provider,
     reader: (request) => readSafely(chatReader(provider, request)),

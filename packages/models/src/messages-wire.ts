@@ -5,13 +5,11 @@ import type { Wire } from '@meanwhile/core'
 import { explain, readSafely } from './explain.ts'
 import { messageParams } from './messages-request.ts'
 import { messagesReader } from './messages-stream.ts'
+import { providerOf, type WireOptions } from './wire-options.ts'
 
 /** Reads the events of `client.messages.create({ stream: true })`. `provider`: as that of `anthropic`. */
-export function messagesWire({
-  provider = 'anthropic',
-}: {
-  readonly provider?: string
-} = {}): Wire<Anthropic.RawMessageStreamEvent, Anthropic.MessageParam> {
+export function messagesWire(options: WireOptions = {}): Wire<Anthropic.RawMessageStreamEvent, Anthropic.MessageParam> {
+  const provider = providerOf('messagesWire', options, 'anthropic')
   return {
     provider,
     reader: () => readSafely(messagesReader(provider)),

@@ -3,13 +3,14 @@
 import {
   type AssistantMessage,
   ConfigError,
+  checkOptions,
   type Flow,
   type Model,
   type ModelEvent,
   type ModelRequest,
 } from '@meanwhile/core'
 import type OpenAI from 'openai'
-import { checkAdapter } from './adapter-checks.ts'
+import { ADAPTER_OPTIONS, checkAdapter } from './adapter-checks.ts'
 import { answer } from './answer.ts'
 import { chatRequest } from './chat-request.ts'
 import { chatReader, isSilentChunk } from './chat-stream.ts'
@@ -77,6 +78,7 @@ export function openai(options: OpenAIOptions): Model {
   if (api !== 'responses' && api !== 'chat')
     throw new ConfigError('api', `must be 'responses' or 'chat', not ${String(api)}`)
   checkAdapter(options, api === 'chat' ? 'chat.completions.create' : 'responses.create', 'new OpenAI()')
+  checkOptions('openai', options, { ...ADAPTER_OPTIONS, api: '' })
   const { client, model, provider = 'openai', idleTimeout } = options
   const { structuredOutput = /^(openai|azure)/.test(provider) && !NO_SCHEMA.test(model) } = options
   return {

@@ -7,7 +7,7 @@ import { follow } from '../flow/follow.ts'
 import { unheard } from '../flow/unheard.ts'
 import { isRecord } from '../json.ts'
 import type { ToolCall } from '../message.ts'
-import { checkSignal, checkTime } from '../option-checks.ts'
+import { checkOptions, checkSignal, checkTime } from '../option-checks.ts'
 import { Slots } from '../slots/slots.ts'
 import { captureOf } from '../telemetry/content.ts'
 import { metricsOf } from '../telemetry/metrics.ts'
@@ -104,6 +104,7 @@ async function work<Output>(
   let unfollow = () => {}
   let ok = false
   try {
+    checkOptions('runTool', options, { signal: '', timeout: '', grace: '', telemetry: '' })
     checkExecute('tool', tool.execute)
     checkLimits('tool', tool)
     checkLimits('options', options)

@@ -3,7 +3,7 @@
 import { ConfigError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { Middleware } from '../middleware.ts'
-import { checkSchema } from '../option-checks.ts'
+import { checkOptions, checkSchema } from '../option-checks.ts'
 
 /**
  * The list, frozen.
@@ -42,6 +42,13 @@ function checkMember(one: unknown): void {
 /** Names of others, in lists. */
 function checkSides(name: string, order: unknown): void {
   if (order === undefined || order === null) return
+  if (isRecord(order))
+    checkOptions<NonNullable<Middleware['order']>>(
+      'order',
+      order,
+      { outside: 'before', inside: 'after' },
+      `middleware.${name}.order.`,
+    )
   const sides = isRecord(order) ? [order.outside ?? [], order.inside ?? []] : [undefined]
   const areLists = sides.every((side) => Array.isArray(side) && side.every((other) => typeof other === 'string'))
   if (!areLists) throw refused(`"${name}" has an order that is not { outside?, inside? }, each a list of names`)

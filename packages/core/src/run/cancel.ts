@@ -3,7 +3,7 @@
 import { ConfigError, RunCancelled, type RunStop } from '../errors.ts'
 import { timer } from '../flow/grace.ts'
 import { isRecord } from '../json.ts'
-import { checkTime } from '../option-checks.ts'
+import { checkOptions, checkTime } from '../option-checks.ts'
 
 /**
  * When a cancelled run stops: `after-tools` at the next complete step, `after-model` without starting anything new, `now`
@@ -92,6 +92,7 @@ export class Cancel {
 function checked(options: CancelOptions): CancelOptions {
   const given: unknown = options
   if (!isRecord(given)) throw new ConfigError('options', "must be an object, such as { at: 'after-tools' }")
+  checkOptions('cancel', options, { at: 'mode', escalateAfter: 'timeout' })
   const { at = 'now', escalateAfter } = options
   if (!STRENGTH.includes(at)) throw new ConfigError('at', `must be one of ${STRENGTH.join(', ')}, not ${String(at)}`)
   if (escalateAfter !== undefined) checkTime('escalateAfter', escalateAfter)

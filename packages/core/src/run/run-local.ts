@@ -7,6 +7,7 @@ import { unheard } from '../flow/unheard.ts'
 import { asJson, isRecord } from '../json.ts'
 import type { Json } from '../message.ts'
 import type { Run } from '../middleware.ts'
+import { checkOptions } from '../option-checks.ts'
 import { freeze } from './history.ts'
 import { stateOf } from './run-view.ts'
 
@@ -58,6 +59,7 @@ export function runLocal<Value>(given: CellOptions<Value> | (() => Value)): (run
 function checkedOptions<Value>(options: CellOptions<Value>): CellOptions<Value> {
   if (!isRecord(options))
     throw new ConfigError('options', 'are missing: a function that makes the value, or { key, schema, initial }')
+  checkOptions('runLocal', options, { key: 'name', schema: '', initial: 'default' })
   const { key, schema } = options
   if (typeof key !== 'string' || key === '')
     throw new ConfigError('key', 'must be a text: it names the value in checkpoints')

@@ -2,7 +2,7 @@
 
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
 import { ConfigError } from '../errors.ts'
-import { checkRecord } from '../option-checks.ts'
+import { checkOptions, checkRecord, type OptionNames } from '../option-checks.ts'
 import type { CaptureContent } from './content.ts'
 
 export interface TelemetryOptions {
@@ -21,9 +21,17 @@ export interface TelemetryOptions {
   readonly attributes?: Attributes
 }
 
+const NAMES: OptionNames<TelemetryOptions> = {
+  tracerProvider: 'tracer',
+  meterProvider: 'meter',
+  usageOnRun: '',
+  captureContent: '',
+  attributes: '',
+}
+
 /** Throws {@link ConfigError} naming what cannot work. `false` would switch nothing off: without an SDK there is nothing on. */
 export function checkTelemetry(telemetry: TelemetryOptions | undefined): void {
-  checkRecord('telemetry', telemetry)
+  checkOptions('telemetry', telemetry, NAMES, 'telemetry.')
   const { tracerProvider, meterProvider, attributes } = telemetry ?? {}
   checkRecord('telemetry.attributes', attributes)
   if (tracerProvider && typeof tracerProvider.getTracer !== 'function')

@@ -4,6 +4,7 @@ import { type Assembler, assemble } from '../assemble/assemble.ts'
 import { isRecord } from '../json.ts'
 import type { Model, ModelRequest } from '../model.ts'
 import type { ModelErrorData } from '../model-errors.ts'
+import { checkOptions } from '../option-checks.ts'
 import { AT_ONCE, type Beat, beats, type Pace } from './beats.ts'
 import type { ScriptResponse } from './script.ts'
 import { ScriptError } from './script-error.ts'
@@ -39,9 +40,11 @@ export interface ScriptedModel extends Model {
  */
 export function scriptedModel(
   responses: readonly ScriptedResponse[],
-  { pace = AT_ONCE, provider = 'scripted', id = 'scripted-1', structuredOutput = false }: ScriptedModelOptions = {},
+  options: ScriptedModelOptions = {},
 ): ScriptedModel {
   checkScript(responses)
+  checkOptions('scriptedModel', options, { pace: '', provider: '', id: '', structuredOutput: '' })
+  const { pace = AT_ONCE, provider = 'scripted', id = 'scripted-1', structuredOutput = false } = options
   const requests: ModelRequest[] = []
   return {
     provider,

@@ -3,6 +3,7 @@
 import { ConfigError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { ToolCall } from '../message.ts'
+import { checkOptions } from '../option-checks.ts'
 import { definitionOf, type Tool } from '../tool.ts'
 
 /** The tool of this name or alias. */
@@ -46,6 +47,7 @@ function checkLists({ name, aliases }: Tool): void {
   const lists: unknown[] = [aliases?.names ?? [], ...Object.values(aliases?.input ?? {})]
   if (!isRecord(aliases) || !lists.every((one) => Array.isArray(one)))
     throw new ConfigError('tools', `the aliases of ${name} must be { names?: [], input?: { key: [] } }`)
+  checkOptions('aliases', aliases, { names: '', input: '' }, `tools.${name}.aliases.`)
 }
 
 function checkKeys(tool: Tool): void {

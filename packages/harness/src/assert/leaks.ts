@@ -2,6 +2,7 @@
 
 import { getEventListeners } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
+import { checkOptions } from '@meanwhile/core'
 import { HarnessError } from '../errors.ts'
 
 export interface LeakOptions {
@@ -32,7 +33,9 @@ export class LeakError extends HarnessError {
 }
 
 /** Begins to watch. It is for real timers: fake ones keep no process alive. */
-export function watchLeaks({ signals = [], ignore = [] }: LeakOptions = {}): LeakWatch {
+export function watchLeaks(options: LeakOptions = {}): LeakWatch {
+  checkOptions('watchLeaks', options, { signals: '', ignore: '' })
+  const { signals = [], ignore = [] } = options
   const rejections: string[] = []
   const note = (reason: unknown): void => void rejections.push(`1 unhandled rejection: ${String(reason)}`)
   process.on('unhandledRejection', note)

@@ -3,6 +3,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { checkOptions } from '@meanwhile/core'
 import { clock } from '../clock.ts'
 import { HarnessError } from '../errors.ts'
 import { withoutSecrets } from '../journal.ts'
@@ -50,12 +51,9 @@ export interface ModelRecorder extends AsyncDisposable {
  * await using recorder = recordModels({ file: 'test/weather.recording.json' })
  * const client = new OpenAI({ fetch: recorder.fetch })
  */
-export function recordModels({
-  upstream = fetch,
-  file,
-  patterns,
-  headers = [],
-}: RecordModelsOptions = {}): ModelRecorder {
+export function recordModels(options: RecordModelsOptions = {}): ModelRecorder {
+  checkOptions('recordModels', options, { upstream: 'baseURL', file: '', patterns: '', headers: '' })
+  const { upstream = fetch, file, patterns, headers = [] } = options
   const secrets = redactor(patterns)
   const kept = new Set([...KEPT, ...headers])
   const heard: Heard[] = []

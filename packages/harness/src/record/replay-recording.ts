@@ -1,5 +1,6 @@
 /** Plays a recording: its responses as a script, each for the request that was recorded with it. */
 
+import { checkOptions } from '@meanwhile/core'
 import type { RawStep } from '../raw.ts'
 import type { ScriptedReply } from '../script.ts'
 import { parseRecording, type RecordedResponse } from './recording.ts'
@@ -21,7 +22,9 @@ export interface ReplayOptions {
  * @example
  * const mock = mockModels({ script: replayRecording(await readFile('test/weather.recording.json', 'utf8'), { speed: 10 }) })
  */
-export function replayRecording(recording: string, { speed = 1, ignore = [] }: ReplayOptions = {}): ScriptedReply[] {
+export function replayRecording(recording: string, options: ReplayOptions = {}): ScriptedReply[] {
+  checkOptions('replayRecording', options, { speed: '', ignore: '' })
+  const { speed = 1, ignore = [] } = options
   return parseRecording(recording).map(({ request, response }) => ({
     raw: steps(response, speed),
     wire: request.wire,
