@@ -17,6 +17,7 @@ import { peersTable } from './peers/table.ts'
 import { progressBar } from './progress.ts'
 import { record } from './record.ts'
 import { type Results, UNITS } from './results.ts'
+import { stopOnSignals } from './stop-on-signals.ts'
 import { tableOf } from './table.ts'
 import { type Timed, timedRuns } from './timed-runs.ts'
 import { traceFiles } from './trace-files.ts'
@@ -32,8 +33,7 @@ export async function main(args: readonly string[]): Promise<number> {
     return error.exitCode === 0 ? 0 : 2
   }
   const stop = new AbortController()
-  const stopped = (name: NodeJS.Signals): void => stop.abort(name)
-  process.once('SIGINT', stopped).once('SIGTERM', stopped)
+  using _ = stopOnSignals(stop)
   try {
     return await action(options, stop.signal)
   } catch (error) {
@@ -44,8 +44,6 @@ export async function main(args: readonly string[]): Promise<number> {
     if (!stop.signal.aborted) throw error
     console.error('Stopped; nothing was written.')
     return stop.signal.reason === 'SIGINT' ? 130 : 143
-  } finally {
-    process.off('SIGINT', stopped).off('SIGTERM', stopped)
   }
 }
 

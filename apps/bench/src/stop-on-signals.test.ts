@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+
+const PROGRAM = `
+  import { stopOnSignals } from ${JSON.stringify(new URL('./stop-on-signals.ts', import.meta.url).href)}
+  const stop = new AbortController()
+  const stopping = stopOnSignals(stop)
+  const busy = setInterval(() => {}, 1_000)
+  stop.signal.onabort = () => setTimeout(() => {
+    if (process.argv[1] === 'ends') { clearInterval(busy); stopping[Symbol.dispose](); console.log('cleaned up after', stop.signal.reason) }
+  }, 300)
+  console.log('at work')
+`
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  'a %s that is told twice lets the process clean up: it was ended in the middle of that',
+  async (name) => {
+    const { child, said, ended } = await atWork('ends')
+    child.kill(name)
+    await sleep(100)
+    child.kill(name)
+    expect(await ended).toEqual([0, null])
+    expect(said()).toBe(`at work\ncleaned up after ${name}\n`)
+  },
+)
+
+test('another signal, a second later, ends the process at once', async () => {
+  const { child, ended } = await atWork('hangs')
+  child.kill('SIGINT')
+  await sleep(1_500)
+  expect(child.exitCode ?? child.signalCode).toBeNull()
+  child.kill('SIGINT')
+  expect(await ended).toEqual([null, 'SIGINT'])
+})
+
+async function atWork(how: 'ends' | 'hangs') {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM, how], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const ended = once(child, 'close')
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', (more: string) => (text += more))
+  await once(child.stdout, 'data')
+  return { child, said: () => text, ended }
+}
