@@ -1,5 +1,15 @@
 import { type AgentResult, agentTool, createAgent, type Middleware, type Tool } from '@meanwhile/core'
-import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import {
+  call,
+  collect,
+  end,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/core/testing'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

@@ -230,7 +230,9 @@ test('a call that has made one whose undo had begun is made anew, and makes that
     const tools = [hold, { ...reserve, effect }]
     const asked = call('reserve', { n: 1 }, { id: 'reserve' })
     const killed = await killedWhileUndoing([respond(asked, wait(5), fail())], { tools, middleware: [early] })
-    const { result } = await settled(agentOf([respond(asked), done], { ...killed, tools }).resume(killed.id))
+    const { result } = await settled(
+      agentOf([respond(asked), done], { checkpoints: killed.checkpoints, tools }).resume(killed.id),
+    )
     expect(did).toEqual(['held 1'])
     expect(result?.messages.flatMap((message) => (message.role === 'tool' ? [message.content] : []))).toEqual([
       [{ type: 'text', text: '' }],
@@ -248,7 +250,7 @@ test('the same holds for a resume that is killed while it undoes what it has fou
   expect(did).toEqual(['held 1'])
   did = []
   const killed = await killedWhileUndoing([done], {}, undefined, { id: run.id, store: checkpoints })
-  const { result } = await settled(agentOf([done], killed).resume(killed.id))
+  const { result } = await settled(agentOf([done], { checkpoints: killed.checkpoints }).resume(killed.id))
   expect(did).toEqual([])
   expect(result).toMatchObject({ status: 'completed', warnings: [warned('hold')], unknown: ['hold'] })
 })
