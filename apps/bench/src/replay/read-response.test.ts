@@ -20,7 +20,10 @@ test.each([
   async (_, path, last) => {
     const mock = mockModels({ script: [response], pace: { firstToken: 1, betweenTokens: 1 } })
     const recorder = recordModels({ upstream: mock.fetch })
-    const body = JSON.stringify({ model: 'any', stream: true, messages: [], input: '' })
+    const tools = ['search', 'rates'].map((name) =>
+      path === '/v1/chat/completions' ? { type: 'function', function: { name } } : { name },
+    )
+    const body = JSON.stringify({ model: 'any', stream: true, messages: [], input: '', tools })
     await (await recorder.fetch(`http://localhost${path}`, { method: 'POST', body })).text()
     const [exchange] = parseRecording(recorder.recording())
     if (!exchange) throw new Error('nothing was recorded')

@@ -2,6 +2,7 @@
 
 import { type AssistantMessage, DEFAULT_INPUT_LIMITS } from '@meanwhile/core'
 import type { RecordedExchange } from '@meanwhile/harness/server'
+import { z } from 'zod'
 import { modelOf } from '../agents.ts'
 
 export interface ReadResponse {
@@ -37,6 +38,7 @@ export async function readResponse({ request, response }: RecordedExchange): Pro
     instructions: '',
     messages: [{ role: 'user', content: '' }],
     tools: [],
+    toolNames: toolNamesIn(request.body),
     toolChoice: 'auto',
     settings: {},
     inputLimits: DEFAULT_INPUT_LIMITS,
@@ -49,4 +51,14 @@ export async function readResponse({ request, response }: RecordedExchange): Pro
     if (value.type === 'tool-input-start' || value.type === 'tool-input-delta') lastWrites.set(value.id, written)
     else if (value.type === 'tool-call' && !lastWrites.has(value.call.id)) lastWrites.set(value.call.id, written)
   }
+}
+
+const TOOLS = z.object({
+  tools: z.array(z.object({ name: z.string().optional(), function: z.object({ name: z.string() }).optional() })),
+})
+
+/** The tools that a request declares: a name that none of them has may still grow. */
+function toolNamesIn(body: unknown): ReadonlySet<string> {
+  const { data } = TOOLS.safeParse(body)
+  return new Set(data?.tools.flatMap((tool) => tool.function?.name ?? tool.name ?? []))
 }
