@@ -4,6 +4,7 @@ import type { CheckpointStore } from './checkpoint/checkpoint-store.ts'
 import { ConfigError, messageOf } from './errors.ts'
 import { middlewareList } from './hooks/middleware-list.ts'
 import { isRecord } from './json.ts'
+import { DEEPEST, LONGEST } from './json-text.ts'
 import type { ToolCall } from './message.ts'
 import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
@@ -23,6 +24,7 @@ import { captureOf } from './telemetry/content.ts'
 import { checkTelemetry, type TelemetryOptions } from './telemetry/options.ts'
 import { isEffect, type Tool, type ToolSchema } from './tool.ts'
 import { checkAliases, findTool } from './tool-call/aliases.ts'
+import { DEFAULT_OUTPUT_LIMITS, type OutputLimits } from './tool-call/output-limits.ts'
 import { withStatusTool } from './tool-call/status-tool.ts'
 import { checkTool, toolList } from './tool-checks.ts'
 
@@ -56,8 +58,10 @@ export interface AgentOptions<Output = unknown> {
   prepareInput?(input: unknown, call: ToolCall): unknown
   /** Answers a call to a tool there is not; without it the model reads which tools there are (M8). */
   unknownTool?(call: ToolCall): Awaitable<string>
-  /** Each a whole number from 0 on, or `Infinity`. */
+  /** Each a whole number from 0 on, or `Infinity`. More than 512 levels count as 512, more than 64 Mi characters as 64 Mi. */
   readonly inputLimits?: Partial<InputLimits>
+  /** A whole number from 0 on, or `Infinity`. Over it the model reads that the call ran, and how large its result is. */
+  readonly outputLimits?: Partial<OutputLimits>
   /** Where checkpoints are kept. Without a store a run makes one only when it is interrupted or cancelled (L1, L15). */
   readonly checkpoints?: CheckpointStore
   /**
@@ -85,6 +89,7 @@ const AGENT_OPTIONS: OptionNames<AgentOptions> = {
   prepareInput: '',
   unknownTool: '',
   inputLimits: '',
+  outputLimits: '',
   checkpoints: 'checkpointer',
   grace: '',
   statusFor: '',
@@ -106,6 +111,8 @@ const SETTINGS: OptionNames<ModelSettings> = {
 
 const INPUT_LIMITS: OptionNames<InputLimits> = { characters: '', depth: '' }
 
+const OUTPUT_LIMITS: OptionNames<OutputLimits> = { characters: '' }
+
 const RUN_OPTIONS: OptionNames<ResumeOptions> = {
   signal: 'abortSignal',
   conversationId: '',
@@ -123,6 +130,7 @@ export interface AgentConfig {
   readonly settings: ModelSettings
   readonly toolChoice: ToolChoice
   readonly inputLimits: InputLimits
+  readonly outputLimits: OutputLimits
   readonly checkpoints: CheckpointStore | undefined
   readonly grace: number
   readonly statusFor: number
@@ -138,6 +146,7 @@ export function configOf(options: AgentOptions): AgentConfig {
   checkTelemetry(options.telemetry)
   checkOptions('settings', options.settings, SETTINGS, 'settings.')
   checkOptions('inputLimits', options.inputLimits, INPUT_LIMITS, 'inputLimits.')
+  checkOptions('outputLimits', options.outputLimits, OUTPUT_LIMITS, 'outputLimits.')
   const setup: AgentSetup = {
     model: options.model,
     instructions: options.instructions ?? '',
@@ -156,8 +165,7 @@ export function configOf(options: AgentOptions): AgentConfig {
   checkTypes('string', { name, description })
   checkTypes('function', { prepareInput, unknownTool })
   checkStore(checkpoints)
-  const inputLimits = { ...DEFAULT_INPUT_LIMITS, ...options.inputLimits }
-  for (const [name, limit] of Object.entries(inputLimits)) checkLimit(`inputLimits.${name}`, limit)
+  const { characters, depth } = limitsOf('inputLimits', options.inputLimits, DEFAULT_INPUT_LIMITS)
   const { grace = 1_000, statusFor = 60_000 } = options
   checkTime('grace', grace)
   checkTime('statusFor', statusFor)
@@ -169,7 +177,8 @@ export function configOf(options: AgentOptions): AgentConfig {
     output,
     settings: copyOf(options.settings ?? {}),
     toolChoice: freeze(structuredClone(toolChoice)),
-    inputLimits: Object.freeze(inputLimits),
+    inputLimits: Object.freeze({ characters: Math.min(characters, LONGEST), depth: Math.min(depth, DEEPEST) }),
+    outputLimits: Object.freeze(limitsOf('outputLimits', options.outputLimits, DEFAULT_OUTPUT_LIMITS)),
     checkpoints,
     grace,
     statusFor,
@@ -208,6 +217,12 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
     )
   }
   return setup
+}
+
+function limitsOf<Limits extends object>(option: string, given: Partial<Limits> | undefined, defaults: Limits): Limits {
+  const limits = { ...defaults, ...given }
+  for (const [name, limit] of Object.entries(limits)) checkLimit(`${option}.${name}`, limit)
+  return limits
 }
 
 /** Requests are JSON, and the caller's own object is the caller's. */

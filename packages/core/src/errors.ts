@@ -3,6 +3,7 @@
  * checkpoints and tools have files of their own.
  */
 
+import { extentOf, jsonText, LONGEST } from './json-text.ts'
 import type { Message, Usage } from './message.ts'
 import { shapeHint } from './message-shape.ts'
 
@@ -212,6 +213,8 @@ export class TimeoutError extends AgentError {
   }
 }
 
+const UNKNOWN = 'unknown error'
+
 /**
  * The message of whatever was thrown: a thing that is no Error, or has a hostile `message`, does no harm. Of an Error without one
  * those of its `errors`, such as Node's sockets throw, or its code, or its name.
@@ -219,9 +222,11 @@ export class TimeoutError extends AgentError {
 export function messageOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return String(thrown.message) || substitute(thrown)
-    return typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? typeof thrown)
+    if (typeof thrown === 'string') return thrown
+    const extent = extentOf(thrown)
+    return extent.characters > LONGEST ? UNKNOWN : (jsonText(thrown, extent) ?? typeof thrown)
   } catch {
-    return 'unknown error'
+    return UNKNOWN
   }
 }
 

@@ -1,5 +1,6 @@
 export { type Agent, createAgent } from './agent.ts'
 export { type AgentRequest, type AgentToolOptions, agentTool } from './agent-tool.ts'
+export { argumentsText } from './assemble/arguments-text.ts'
 export {
   type AssembledRequest,
   type Assembler,
@@ -132,6 +133,7 @@ export {
   type WarmContext,
 } from './tool.ts'
 export type { BackgroundHandle } from './tool-call/background.ts'
+export type { OutputLimits } from './tool-call/output-limits.ts'
 export {
   NotCancelableError,
   ToolBusyError,

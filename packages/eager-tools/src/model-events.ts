@@ -1,6 +1,7 @@
 /** Core's own model events as a wire: for a loop that has a model of core's, or reads its stream itself. */
 
 import {
+  argumentsText,
   ConfigError,
   type FinishReason,
   type Message,
@@ -66,7 +67,7 @@ function reader(): ReadChunk<ModelEvent> {
  * JSON.
  */
 function argumentsOf({ input, inputError }: ToolCall): string {
-  if (inputError === undefined) return JSON.stringify(input)
+  if (inputError === undefined) return argumentsText(input)
   const text = String(input)
   return mayBeUsed(text) ? `not usable: ${inputError}` : text
 }

@@ -167,6 +167,28 @@ test('the policy and the other options are those of eagerTools and createAgent (
   expect(() => createToolExecutor({ tools, wire })).toThrow('wire: is none; did you mean to call it, chatWire()?')
 })
 
+test('a result over outputLimits is not shown, and a pushed call of any depth is an error result (P10, P11)', async () => {
+  const speaks = tool({
+    name: 'speak',
+    description: 'Speaks.',
+    input: z.looseObject({}),
+    execute: () => 'x'.repeat(200),
+  }) as Tool
+  const executor = createToolExecutor({ tools: [speaks], outputLimits: { characters: 199 } })
+  let deep: object = {}
+  for (let n = 0; n < 10_000; n++) deep = { deep }
+  const endless: { self?: object } = {}
+  endless.self = endless
+  for (const [id, input] of Object.entries({ a: {}, b: deep, c: endless }))
+    executor.push({ type: 'tool-call', call: asked(id, 'speak', input) })
+  const { toolMessages } = await executor.finish()
+  expect(toolMessages.map(textOf)).toEqual([
+    'The tool ran and finished; its result of 200 characters is not shown (limit 199).',
+    'invalid input for speak: arguments are nested deeper than 512 levels',
+    expect.stringMatching(/^invalid input for speak: arguments are not valid JSON: /),
+  ])
+})
+
 const refused: readonly (readonly [option: string, options: unknown])[] = [
   ['options', undefined],
   ['options', null],
@@ -349,6 +371,7 @@ test('push and retry after finish or abort throw; a second finish gives the same
 test('a time limit and abort end tools that never wait, however early they start (P9)', async () => {
   vi.useRealTimers()
   let closed = 0
+  let begun = () => {}
   const pouring = (timeout: number) =>
     tool({
       name: 'pour',
@@ -357,6 +380,7 @@ test('a time limit and abort end tools that never wait, however early they start
       effect: 'read',
       timeout,
       async *execute() {
+        begun()
         const begin = performance.now()
         try {
           while (performance.now() - begin < 2_000) yield { message: 'on' }
@@ -371,7 +395,11 @@ test('a time limit and abort end tools that never wait, however early they start
   const { toolMessages } = await limited.finish()
   expect(toolMessages.map(textOf)).toEqual(['pour was cut off after its limit of 30 ms; its effect may have happened'])
   const aborted = createToolExecutor({ tools: [pouring(10_000)] })
+  const begins = new Promise<void>((resolve) => {
+    begun = resolve
+  })
   for (const event of told('p', 'pour', {})) aborted.push(event)
+  await begins
   await new Promise((resolve) => setTimeout(resolve, 20))
   await aborted.abort()
   expect(closed).toBe(2)

@@ -32,6 +32,7 @@ type FromAgent =
   | 'prepareInput'
   | 'unknownTool'
   | 'inputLimits'
+  | 'outputLimits'
   | 'grace'
   | 'telemetry'
 
@@ -143,6 +144,7 @@ const OPTIONS: OptionNames<ExecutorOptions> = {
   prepareInput: '',
   unknownTool: '',
   inputLimits: '',
+  outputLimits: '',
   grace: '',
   telemetry: '',
   signal: '',

@@ -54,6 +54,15 @@ test('a large result: the model reads the start, the size and the path, the file
   expect(messages[0]?.isError).toBeUndefined()
 })
 
+test('of a result over the agent’s limit the file has all, and the caller has no output (N33, P10)', async () => {
+  const text = 'x'.repeat(5_000_000)
+  const { texts, messages, stored } = await ran([saying(text)], [call('talk', {})])
+  expect(stored.map((file) => file.text.length)).toEqual([5_000_000])
+  expect(texts[0]).toContain('This result has 5000000 bytes, of which at most 2000 are shown.')
+  expect(messages[0]).not.toHaveProperty('output')
+  expect(messages[0]?.isError).toBeUndefined()
+})
+
 test('an error result fares the same and stays one (N33)', async () => {
   const { texts, messages, stored } = await ran([saying(long)], [call('talk', { fail: true })])
   expect(stored.map(({ text }) => text)).toEqual([long])

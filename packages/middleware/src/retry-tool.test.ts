@@ -128,6 +128,15 @@ test('a tool that has done its work is not run again because its output cannot b
   expect(read[0]).toMatch(/^work has run, but returned what cannot be written/)
 })
 
+test('a tool that has done its work is not run again because of how large or what its output is (N8, P10)', async () => {
+  const large = await worked({ work: () => 'x'.repeat(5_000_000) })
+  expect(large.tries).toHaveLength(1)
+  expect(large.read[0]).toMatch(/^The tool ran and finished; its result of 5000000 characters is not shown/)
+  const map = await worked({ work: () => new Map() })
+  expect(map.tries).toHaveLength(1)
+  expect(map.read[0]).toMatch(/^work has run, but returned a Map, /)
+})
+
 test('what may not be repeated goes up as it is, also from a later try (N8)', async () => {
   class Special extends AgentError {}
   const special = new Special('enough')

@@ -135,3 +135,19 @@ test('a stream that comes when the request is already aborted is left, and the r
   expect(await failureOf(ask(aiSdk(model), { signal: aborter.signal }))).toBe(reason)
   expect(state.left).toBe(true)
 })
+
+test('a stream that goes on after its end and never waits is left all the same (P9)', async () => {
+  vi.useRealTimers()
+  const begin = performance.now()
+  const rest: Part[] = [...said, finish]
+  const stream = new ReadableStream<Part>({
+    pull(controller) {
+      if (performance.now() - begin < 5_000) controller.enqueue(rest.shift() ?? { type: 'raw' })
+      else controller.close()
+    },
+  })
+  const { model } = handMade('v4', [])
+  const { message } = await ask(aiSdk({ ...model, specificationVersion: 'v4', doStream: async () => ({ stream }) }))
+  expect(message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], finishReason: 'stop' })
+  expect(performance.now() - begin).toBeLessThan(2_500)
+})

@@ -25,7 +25,11 @@ export async function* parts(
     const stream = await ask({ ...request, signal: aborter.signal })
     const read = readsWithin(idle, stream, aborter.signal)
     for (let part = await read(); !part.done; part = await read()) {
-      if (idle.isOver) continue
+      // Whoever reads lets the event loop turn now and then: so what does not matter is read as nothing.
+      if (idle.isOver) {
+        yield NOTHING
+        continue
+      }
       if (!isSilent(part.value)) idle.said()
       yield part.value
       if (part.value.type === 'finish') idle.over()
@@ -43,6 +47,8 @@ export async function* parts(
     if (!ended) aborter.abort()
   }
 }
+
+const NOTHING: StreamPart = { type: 'ping' }
 
 /** The part shows only that the connection is still there. */
 function isSilent(part: StreamPart): boolean {

@@ -1,7 +1,7 @@
 /** What is answered, as the AI SDK's specification streams it. */
 
 import type { Assembler, FinishReason, Label, PartOptions, ReadChunk } from '@meanwhile/core'
-import { ConfigError } from '@meanwhile/core'
+import { argumentsText, ConfigError } from '@meanwhile/core'
 import { filePart } from './ai-sdk-files.ts'
 import { FALLBACK, type Keeper } from './ai-sdk-kept.ts'
 import type {
@@ -98,7 +98,7 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
     const call = stated(part)
     if (call) call.isStated = true
     const label = call?.label ?? begun++
-    const text = typeof part.input === 'string' ? part.input : JSON.stringify(part.input)
+    const text = typeof part.input === 'string' ? part.input : argumentsText(part.input)
     sealed.set(part.toolCallId, label)
     announce(label, part.toolCallId, part, to)
     const isEmpty = isEmptyInput(text)

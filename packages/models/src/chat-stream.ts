@@ -1,7 +1,7 @@
 /** What is answered, as OpenAI's Chat Completions and the many hosts compatible with them stream it. */
 
 import type { Assembler, FinishReason, ModelRequest, PartOptions, ReadChunk, Usage } from '@meanwhile/core'
-import { allowsCalls } from '@meanwhile/core'
+import { allowsCalls, argumentsText } from '@meanwhile/core'
 import { type CallDelta, ChatCalls } from './chat-calls.ts'
 import { secondResponses } from './chat-restart.ts'
 import { ClientCallError } from './client-call-error.ts'
@@ -105,7 +105,7 @@ export function chatReader(provider: string, request: Pick<ModelRequest, 'tools'
     thinkingIn = undefined
     const text = piece.function?.arguments
     // An object where its text belongs (qC16).
-    const delta = typeof text === 'object' && text !== null ? JSON.stringify(text) : text
+    const delta = typeof text === 'object' && text !== null ? argumentsText(text) : text
     const { label, name, nameMayGrow } = calls.of(piece, delta, to)
     const { extra_content } = piece
     to.call(label, {

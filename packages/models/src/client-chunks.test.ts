@@ -263,3 +263,32 @@ test('a stream that ends inside an event is truncated, one with an event nobody 
   expect(await of('data: 7\n\n')).toMatchObject({ code: 'invalid_chunk', retryable: true })
   expect(await of('data: {"choices":7}\n\n')).toMatchObject({ code: 'invalid_chunk', retryable: true })
 })
+
+test('of a body that is there at once the first is said before all is read: it does not keep the event loop (P9)', async () => {
+  const event = `data: ${JSON.stringify(chatChunk({ content: 'on ' }))}\n\n`
+  const body = new TextEncoder().encode(event.repeat(10_000))
+  const fetch = async () => new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  const parse = vi.spyOn(JSON, 'parse')
+  const model = chat.model(fetch)
+  const flow = model.stream(requestTo(model))
+  expect(await flow.next()).toMatchObject({ value: { type: 'text-delta', delta: 'on ' } })
+  expect(parse.mock.calls.length).toBeLessThan(1_000)
+  await flow.return(undefined as never)
+  parse.mockRestore()
+})
+
+test('an abort ends a body that goes on after its end and never waits (P9)', async () => {
+  vi.useRealTimers()
+  const bytes = new TextEncoder().encode('data: [DONE]\n\n')
+  const begin = performance.now()
+  const endless = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (performance.now() - begin < 5_000) controller.enqueue(bytes)
+      else controller.close()
+    },
+  })
+  const fetch = async () => new Response(endless, { headers: { 'content-type': 'text/event-stream' } })
+  const failure = failureOf(ask(chat.model(fetch)))
+  expect(await failure).toMatchObject({ name: 'ModelError', code: 'stream_truncated' })
+  expect(performance.now() - begin).toBeLessThan(2_000)
+})

@@ -63,11 +63,13 @@ export function clientChunks<Chunk extends object>(
       for (let ended = false; !ended; ) {
         const { done, value } = await read()
         ended = done
-        if (idle.isOver) continue
-        const brought = events(value)
-        const end = brought.findIndex(isDone)
-        yield parsed<Chunk>(end < 0 ? brought : brought.slice(0, end), done)
-        if (end >= 0) idle.over()
+        for (const bytes of pieces(value)) {
+          const brought = idle.isOver ? [] : events(bytes)
+          const end = brought.findIndex(isDone)
+          // Whoever reads lets the event loop turn now and then: so what does not matter is read as nothing.
+          yield parsed<Chunk>(end < 0 ? brought : brought.slice(0, end), done)
+          if (end >= 0) idle.over()
+        }
       }
     } catch (thrown) {
       signal.throwIfAborted()
@@ -80,6 +82,14 @@ export function clientChunks<Chunk extends object>(
       request.abort()
     }
   }
+}
+
+/** What the network brings at once, at the most; a body that was made in memory is one piece. */
+const PIECE = 64 * 1024
+
+function* pieces(bytes: Uint8Array | undefined): Generator<Uint8Array | undefined, void, undefined> {
+  if (!bytes || bytes.length <= PIECE) yield bytes
+  else for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE)
 }
 
 function* parsed<Chunk>(events: readonly EventSourceMessage[], last: boolean): Generator<Chunk, void, undefined> {

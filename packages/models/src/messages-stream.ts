@@ -2,6 +2,7 @@
 
 import type Anthropic from '@anthropic-ai/sdk'
 import type { Assembler, FinishReason, Label, ReadChunk } from '@meanwhile/core'
+import { argumentsText } from '@meanwhile/core'
 import { defined } from './defined.ts'
 import { isRecord } from './is-record.ts'
 import {
@@ -121,7 +122,7 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
     if (!('input' in block)) return
     if (!block.told && isFilled(input)) {
       block.told = true
-      to.call(label, { delta: JSON.stringify(input) })
+      to.call(label, { delta: argumentsText(input) })
     }
     if (block.told && !running.has(id ?? '')) to.seal(label)
   }

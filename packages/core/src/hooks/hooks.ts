@@ -11,6 +11,7 @@ import { set } from '../telemetry/attributes.ts'
 import { failureOf } from '../telemetry/error-type.ts'
 import { setError } from '../telemetry/exception.ts'
 import { endSpan, startMiddlewareSpan } from '../telemetry/spans.ts'
+import { boundedAnswer } from '../tool-call/call-bounds.ts'
 import { blame, given } from './compose.ts'
 import { verdictProblem } from './hook-problems.ts'
 
@@ -41,7 +42,7 @@ export async function runStateHooks(
     const { messages } = run.history
     const check = (state: AgentState) => {
       refuse(problem(state))
-      return withFittingReasons(state, messages)
+      return fitted(run, state, messages)
     }
     const changed = call && (await runHook(run, middleware.name, hook, call, { messages }, check))
     if (changed) run.history.remember(changed)
@@ -49,13 +50,15 @@ export async function runStateHooks(
   }
 }
 
-/** A hook may take the calls out of a message; those that were in the history before are as they were. */
-function withFittingReasons(state: AgentState, before: readonly Message[]): AgentState {
+/** A hook may take the calls out of a message, or put any in; those that were in the history before are as they were. */
+function fitted({ config }: RunState, state: AgentState, before: readonly Message[]): AgentState {
   if (state.messages === before) return state
   const known = new Set(before)
-  const fitted = (message: Message) =>
-    message.role === 'assistant' && !known.has(message) ? withFittingReason(message) : message
-  return { messages: state.messages.map(fitted) }
+  const fit = (message: Message) =>
+    message.role === 'assistant' && !known.has(message)
+      ? withFittingReason(boundedAnswer(message, config.inputLimits))
+      : message
+  return { messages: state.messages.map(fit) }
 }
 
 /** Asks one middleware about an answer. */

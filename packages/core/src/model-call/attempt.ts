@@ -6,10 +6,11 @@ import type { DiscardCause } from '../events.ts'
 import type { Flow } from '../flow/flow.ts'
 import { follow } from '../flow/follow.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
-import { type AssistantMessage, withFittingReason } from '../message.ts'
+import { DEEPEST, extentOf, LONGEST } from '../json-text.ts'
+import { type AssistantMessage, type AssistantPart, withFittingReason } from '../message.ts'
 import { hasParts } from '../message-shape.ts'
 import type { ModelFlow } from '../middleware.ts'
-import type { ModelRequest } from '../model.ts'
+import type { InputLimits, ModelEvent, ModelRequest } from '../model.ts'
 import { ModelError } from '../model-errors.ts'
 import { freeze, isMessage } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
@@ -17,6 +18,7 @@ import { record } from '../telemetry/content.ts'
 import { contentsOfRequest } from '../telemetry/message-json.ts'
 import { startChatSpan } from '../telemetry/spans.ts'
 import { traced } from '../telemetry/traced.ts'
+import { boundedAnswer, boundedCall, shownName } from '../tool-call/call-bounds.ts'
 import { causeOf } from '../tool-call/discard-cause.ts'
 import { endAttemptSpan, partialOf } from './attempt-span.ts'
 import { heeding } from './heeding.ts'
@@ -74,10 +76,9 @@ export function attemptFlow(
       return heeding(stream, controller.signal, (event) => {
         firstEvent ??= performance.now()
         const id = announcedId(event)
-        if ('call' in event) freeze(event.call)
-        else if ('input' in event) freeze(event.input)
+        if ('input' in event) freeze(event.input)
         if (id !== undefined) observer.announced(id, attempt, span)
-        return { ...event, runId: run.id, step: run.steps.begun, attempt }
+        return { ...bounded(event, run.config.inputLimits), runId: run.id, step: run.steps.begun, attempt }
       })
     },
     closing: () => {
@@ -87,7 +88,7 @@ export function attemptFlow(
     },
     done: (_, message) => {
       checkEnd(message)
-      answer = freeze(withFittingReason(message))
+      answer = freeze(withFittingReason(boundedAnswer(message, run.config.inputLimits)))
       run.addUsage(answer.usage)
       observer.answered(answer, attempt)
       return answer
@@ -109,6 +110,20 @@ export function attemptFlow(
   })
 }
 
+/** As it may be shown: what the model says of a call may be of any length and depth. */
+function bounded(event: ModelEvent, limits: InputLimits): ModelEvent {
+  switch (event.type) {
+    case 'tool-input-closed':
+    case 'tool-call':
+      return { ...event, call: freeze(boundedCall(freeze(event.call), limits)) }
+    case 'tool-input-start':
+    case 'tool-input-ready':
+      return { ...event, name: shownName(event.name) }
+    default:
+      return event
+  }
+}
+
 /** The id of the call that an event announces: its start does, or, where a wrap lets no start through, the whole call (B5). */
 export function announcedId(event: WrapModelEvent): string | undefined {
   if (event.type === 'tool-input-start') return event.id
@@ -120,10 +135,23 @@ function checkEnd(message: AssistantMessage): void {
   if (!isAssistantMessage(message)) {
     throw new ModelError('the model ended without a message', { code: 'stream_truncated', retryable: true })
   }
+  if (!message.content.every(canBeKept)) {
+    const problem = `the response holds data nested deeper than ${DEEPEST} levels, or longer than ${LONGEST} characters`
+    throw new ModelError(problem, { code: 'unknown', retryable: false })
+  }
   if (message.finishReason === 'error') {
     const data = { code: 'finish_reason_error', retryable: true, partial: message }
     throw new ModelError('the provider ended the response with an error', data)
   }
+}
+
+/** What comes beside text and arguments goes back as it came. */
+function canBeKept(part: AssistantPart): boolean {
+  const result = part.type === 'tool-call' && part.providerResult
+  return [part.providerMetadata, result].every((data) => {
+    const { characters, levels } = extentOf(data)
+    return characters <= LONGEST && levels <= DEEPEST
+  })
 }
 
 export function isAssistantMessage(value: unknown): value is AssistantMessage {

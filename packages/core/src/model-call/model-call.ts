@@ -11,6 +11,7 @@ import { ModelError } from '../model-errors.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import type { Step } from '../run/step.ts'
+import { boundedAnswer } from '../tool-call/call-bounds.ts'
 import { type AttemptObserver, announcedId, attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
 
 export interface ModelAnswer {
@@ -29,7 +30,10 @@ export async function callModel(run: RunState, step: Step, request: ModelRequest
       return run.events.taken()
     })
     const attempt = attempts.of(message)
-    return { message: freeze(message), ...(attempt !== undefined && { attempt }) }
+    return {
+      message: freeze(boundedAnswer(message, run.config.inputLimits)),
+      ...(attempt !== undefined && { attempt }),
+    }
   } finally {
     attempts.reportFailures('none')
     run.request.isBetweenAttempts = false

@@ -2,6 +2,7 @@
 
 import { ConfigError, messageOf, OutputError } from '../errors.ts'
 import { checkedInput } from '../execution/checked-input.ts'
+import { isShallow } from '../json.ts'
 import { type AssistantMessage, type ToolCall, type ToolMessage, textOf } from '../message.ts'
 import type { Model, ModelRequest, OutputFormat } from '../model.ts'
 import { jsonSchemaOf, type ToolSchema } from '../tool.ts'
@@ -99,7 +100,8 @@ function givenBy(answer: AssistantMessage | ToolMessage): ToolCall {
 
 function parsed(text: string): { readonly input: unknown } | undefined {
   try {
-    return { input: JSON.parse(text) }
+    const input: unknown = JSON.parse(text)
+    return isShallow(input) ? { input } : undefined
   } catch {
     return undefined
   }

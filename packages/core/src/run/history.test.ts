@@ -406,7 +406,7 @@ test('what a hook puts into the history is frozen to its leaves, under a frozen 
   expect(() => Object.assign(parts[0] as object, { text: 'psst' })).toThrow(TypeError)
 })
 
-test('an output that holds itself, frozen or not, is frozen to its leaves (A16)', async () => {
+test('metadata that holds itself, frozen or not, is frozen to its leaves (A16)', async () => {
   interface Ring {
     self?: Ring
     readonly list: number[]
@@ -418,7 +418,7 @@ test('an output that holds itself, frozen or not, is frozen to its leaves (A16)'
   const rich: Middleware = {
     name: 'rich',
     async *wrapToolCall(call, next) {
-      return { ...(yield* next(call)), output: rings }
+      return { ...(yield* next(call)), content: [{ type: 'text', text: 'ok', providerMetadata: { rings } }] }
     },
   }
   const model = scriptedModel([respond(call('ask', {})), respond(say('done'))])

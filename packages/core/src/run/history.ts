@@ -1,6 +1,7 @@
 /** What makes a list of messages a history: messages indeed, frozen to their leaves. */
 
 import { InputError } from '../errors.ts'
+import { DEEPEST, extentOf } from '../json-text.ts'
 import { callsOf, type Message, type ToolCall } from '../message.ts'
 import { hasParts } from '../message-shape.ts'
 
@@ -10,22 +11,25 @@ import { hasParts } from '../message-shape.ts'
  */
 const frozen = new WeakSet<object>()
 
-/** Freezes a plain value to its leaves. */
+/** Levels: its own are beside those of the input, output or metadata in it. */
+const DEEPEST_MESSAGE = DEEPEST + 8
+
+/** Freezes a plain value to its leaves, however deep they are. */
 export function freeze<T>(value: T): T {
-  freezeLeaves(value)
+  const left: unknown[] = [value]
+  /** What was found frozen on the way, which ends circles. */
+  const met = new Set<object>()
+  const messages: Message[] = []
+  while (left.length > 0) {
+    const one = left.pop()
+    if (typeof one !== 'object' || one === null || frozen.has(one) || met.has(one)) continue
+    if (Object.isFrozen(one)) met.add(one)
+    else Object.freeze(one)
+    if (isMessage(one)) messages.push(one)
+    for (const member of Object.values(one)) if (typeof member === 'object') left.push(member)
+  }
+  for (const message of messages) frozen.add(message)
   return value
-}
-
-/** `met`: what was found frozen on the way, which ends circles. */
-function freezeLeaves(value: unknown, met?: Set<object>): Set<object> | undefined {
-  if (typeof value !== 'object' || value === null || frozen.has(value) || met?.has(value)) return met
-  let now = met
-  if (Object.isFrozen(value)) now = (met ?? new Set()).add(value)
-  else Object.freeze(value)
-  for (const member of Object.values(value)) now = freezeLeaves(member, now)
-  if (isMessage(value)) frozen.add(value)
-
-  return now
 }
 
 /** The input of a run as frozen messages of its own: the caller's are never changed (A5). */
@@ -39,9 +43,10 @@ export function inputMessages(input: string | readonly Message[]): readonly Mess
 export function ownMessage(message: Message, given: InputError['given'], index?: number): Message {
   if (!isMessage(message) || !hasParts(message)) throw new InputError(given, 'malformed', index, message)
   try {
+    if (extentOf(message).levels > DEEPEST_MESSAGE) throw new TypeError('it is nested too deep')
     return freeze(structuredClone(message))
   } catch (cause) {
-    // It holds a function, or bytes: what is no JSON.
+    // It holds a function, bytes or itself: what is no JSON, or cannot be written.
     throw new InputError(given, 'malformed', index, undefined, { cause })
   }
 }

@@ -3,6 +3,7 @@
  * through `@meanwhile/harness`, on the wire.
  */
 
+import { argumentsText } from '../assemble/arguments-text.ts'
 import type { FinishReason, Usage } from '../message.ts'
 import { ScriptError } from './script-error.ts'
 
@@ -71,7 +72,7 @@ export function call(
   input: unknown = {},
   options: { readonly id?: string; readonly deltas?: Deltas } = {},
 ): ScriptStep {
-  const text = typeof input === 'string' ? input : JSON.stringify(input)
+  const text = typeof input === 'string' ? input : argumentsText(input)
   const deltas = cutUp(text, options.deltas ?? (Math.ceil(text.length / 4) || 1))
   return { type: 'call', name, deltas, ...(options.id !== undefined && { id: options.id }) }
 }

@@ -14,6 +14,7 @@ import type { CallEntry } from './call-entry.ts'
 import { cutOff } from './call-results.ts'
 import { endSpans } from './call-spans.ts'
 import type { Result } from './call-state.ts'
+import { boundedResult } from './output-limits.ts'
 import { hostOf } from './run-host.ts'
 import { stood } from './stood.ts'
 import { errorMessage, NO_ANSWER, textMessage } from './tool-message.ts'
@@ -37,7 +38,7 @@ export async function* startWork(run: RunState, entry: CallEntry, tool: Tool, ca
 export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   try {
     const result = await workOf(run, entry)
-    const message = freeze(result.message)
+    const message = freeze(boundedResult(result.message, run.config.outputLimits))
     entry.settle({ ...result, message })
     run.calls.ended(entry, !message.isError)
     return message

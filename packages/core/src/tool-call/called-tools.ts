@@ -13,6 +13,7 @@ import type { Slots } from '../slots/slots.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
 import { findTool, resolveAliases } from './aliases.ts'
 import type { Askers } from './askers.ts'
+import { boundedCall } from './call-bounds.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { CallStarts } from './call-starts.ts'
 import { sameCall } from './canonical.ts'
@@ -60,7 +61,9 @@ export class CalledTools {
 
   /** What a response asks for is frozen. What somebody makes up is copied: nothing that is done to it later reaches the call. */
   #own(call: ToolCall): ToolCall {
-    return this.#parts.askers.of(call.id) && Object.isFrozen(call) ? call : freeze(structuredClone(call))
+    const bounded = boundedCall(call, this.#parts.run.config.inputLimits)
+    const isOfResponse = this.#parts.askers.of(call.id) && Object.isFrozen(bounded)
+    return isOfResponse ? bounded : freeze(structuredClone(bounded))
   }
 
   #checkOpen({ execution, call }: Actor): void {

@@ -1,17 +1,23 @@
 /** When two calls are the same: their parsed inputs are, whatever their white space, key order and escapes. */
 
 import { hash } from '../hash.ts'
+import { written } from '../json-text.ts'
 import type { ToolCall } from '../message.ts'
 
 /** JSON with sorted keys, without members that are undefined. A value JSON cannot hold counts as `null`, but for numbers beyond its range. */
 export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  return written(value, leafText, sortedMembers)
+}
+
+function leafText(value: unknown): string {
   // As which `1e400` is read.
   if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return String(value)
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const members = Object.entries(value).filter(([, member]) => member !== undefined)
-  members.sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`
+  return JSON.stringify(value) ?? 'null'
+}
+
+function sortedMembers(object: object): [key: string, member: unknown][] {
+  const members = Object.entries(object).filter(([, member]) => member !== undefined)
+  return members.sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
 const inputs = new WeakMap<ToolCall, string>()

@@ -11,30 +11,34 @@ import { WrapThrows } from '../hooks/wrap-throws.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import { hasParts } from '../message-shape.ts'
 import type { ToolEvent } from '../middleware.ts'
+import type { InputLimits } from '../model.ts'
 import { copyOfJson, freezePlain } from '../run/frozen.ts'
 import { freeze, isMessage } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { startWork } from './background-work.ts'
+import { boundedCall } from './call-bounds.ts'
 import type { CallEntry } from './call-entry.ts'
 import { cutOff } from './call-results.ts'
 import type { Result } from './call-state.ts'
 import { warnOf } from './call-warning.ts'
+import { boundedResult } from './output-limits.ts'
 import { hostOf } from './run-host.ts'
 import { errorMessage } from './tool-message.ts'
 
 /** Whatever is thrown on the way is the call's error result, but for an `AgentError`, which ends the run (A11, A12, C18). */
 export async function makeCall(run: RunState, entry: CallEntry): Promise<Result> {
   const throws = new WrapThrows()
-  const onion = compose(run, wrapToolCall(entry, throws), (call, parent, why) =>
+  const { inputLimits, outputLimits, prepareInput } = run.config
+  const onion = compose(run, wrapToolCall(entry, inputLimits, throws), (call, parent, why) =>
     entry.tool?.background
       ? startWork(run, entry, entry.tool, call)
       : executeTool(hostOf(run, entry), entry, call, parent, why),
   )
   try {
-    const { prepareInput } = run.config
-    const call = prepareInput ? await context.with(entry.parent, () => prepared(entry.call, prepareInput)) : entry.call
+    const prepared = prepareInput && (await context.with(entry.parent, () => prepare(entry.call, prepareInput)))
+    const call = prepared ? boundedCall(prepared, inputLimits) : entry.call
     const message = await drive(onion(call, entry.parent), (event) => run.calls.events.yielded(entry, event))
-    return { message: freeze(message) }
+    return { message: freeze(boundedResult(message, outputLimits)) }
   } catch (error) {
     // A call that was cancelled asks nothing any more, and stops no run (I4).
     const isOver = error instanceof RunStop && entry.cancelled
@@ -42,7 +46,7 @@ export async function makeCall(run: RunState, entry: CallEntry): Promise<Result>
     if (entry.signal.aborted) return cutOff(entry)
     const by = throws.whose(error)
     if (by !== undefined) wrapThrew(run, entry, by, error)
-    return { message: errorMessage(entry.call, error), error }
+    return { message: boundedResult(errorMessage(entry.call, error), outputLimits), error }
   }
 }
 
@@ -53,18 +57,25 @@ function wrapThrew(run: RunState, entry: CallEntry, middleware: string, error: u
   warnOf(entry, run, 'wrap-threw', `middleware ${middleware}, wrapToolCall: ${what}`)
 }
 
-async function prepared(call: ToolCall, prepareInput: NonNullable<AgentConfig['prepareInput']>): Promise<ToolCall> {
+async function prepare(call: ToolCall, prepareInput: NonNullable<AgentConfig['prepareInput']>): Promise<ToolCall> {
   const given = prepareInput(call.input, call)
   // Copied in this turn, if it is there: whoever gave it may write to it in the next.
   const input = given instanceof Promise ? await given : given
   return Object.freeze({ ...call, input: input === call.input ? input : freezePlain(copyOfJson(input)) })
 }
 
-function wrapToolCall(entry: CallEntry, throws: WrapThrows): WrapKind<ToolCall, ToolEvent, ToolMessage> {
+function wrapToolCall(
+  entry: CallEntry,
+  limits: InputLimits,
+  throws: WrapThrows,
+): WrapKind<ToolCall, ToolEvent, ToolMessage> {
   return {
     hook: 'wrapToolCall',
     of: (middleware) => middleware.wrapToolCall?.bind(middleware),
-    handed: checkedCall,
+    handed(call, given) {
+      const checked = checkedCall(call, given)
+      return checked.input === given.input ? checked : boundedCall(checked, limits)
+    },
     isResult: (value) => isMessage(value) && value.role === 'tool' && hasParts(value),
     ownsThrows: false,
     call: entry,

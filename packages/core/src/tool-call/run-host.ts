@@ -46,7 +46,7 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
       else if (error instanceof Interrupt && !entry.asks(error)) entry.asking = { interrupt: error }
     },
     viewOf: (actor) => viewOf(run, actor),
-    resultOf: (call, tool, output) => freeze(resultMessage(call, tool, output)),
+    resultOf: (call, tool, output) => freeze(resultMessage(call, tool, output, run.config.outputLimits)),
     givenOnNeeds: (call) => run.calls.givenOnNeeds(entry, call),
     unknown: (call) => unknown(run, call),
   }

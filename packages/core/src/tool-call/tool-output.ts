@@ -2,28 +2,29 @@
 
 import { AgentError, messageOf } from '../errors.ts'
 import { unheard } from '../flow/unheard.ts'
-import { isShallow } from '../json.ts'
+import { type Extent, extentOf, jsonText, LONGEST } from '../json-text.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import { CONTENT_PARTS, isContentPart } from '../message-shape.ts'
 import type { Tool } from '../tool.ts'
 import { ToolOutputError } from '../tool-errors.ts'
+import { noDataProblem } from './no-data.ts'
+import { keptJson, type OutputLimits, tooLarge } from './output-limits.ts'
 
-/** The message of a call that went well. Throws {@link ToolOutputError} when the model could not read its output (M12). */
-export function resultMessage(call: ToolCall, tool: Tool, output: unknown): ToolMessage {
+/**
+ * The message of a call that went well; whether it is too large is asked again when its wraps are out. Throws {@link ToolOutputError}
+ * when the model could not read its output (M12).
+ */
+export function resultMessage(call: ToolCall, tool: Tool, output: unknown, limits: OutputLimits): ToolMessage {
   const content = readable(tool, output)
-  const json = content ? jsonIfAny(output) : jsonOf(output, tool)
-  return {
-    role: 'tool',
-    callId: call.id,
-    name: call.name,
-    content: content ?? [{ type: 'text', text: typeof output === 'string' ? output : (json ?? '') }],
-    ...(json !== undefined && kept(JSON.parse(json))),
-  }
-}
-
-/** The model can read what is nested too deep to be checked and saved. */
-function kept(output: unknown): Pick<ToolMessage, 'output'> {
-  return isShallow(output) ? { output } : {}
+  const message = { role: 'tool', callId: call.id, name: call.name } as const
+  const shown = (text: string) => content ?? [{ type: 'text' as const, text }]
+  if (output === undefined) return { ...message, content: shown('') }
+  if (typeof output === 'string') return { ...message, content: shown(output), output }
+  // A wrap may yet make less of what is over the limit.
+  const most = Math.max(limits.characters, LONGEST)
+  const { json, extent } = content ? writtenIfAny(tool, output, most) : written(tool, output, most)
+  if (json !== undefined) return { ...message, content: shown(json), ...keptJson(json, extent, limits) }
+  return content ? { ...message, content } : tooLarge(message, extent.characters, limits)
 }
 
 function readable(tool: Tool, output: unknown): ToolMessage['content'] | undefined {
@@ -43,16 +44,25 @@ function readable(tool: Tool, output: unknown): ToolMessage['content'] | undefin
   throw unreadable(tool, `its toContent gave no list of parts`)
 }
 
-function jsonOf(output: unknown, tool: Tool): string | undefined {
-  let json: string | undefined
+/** An output as JSON; how large it is, if it is too large to be written. */
+interface Written {
+  readonly json?: string
+  readonly extent: Extent
+}
+
+function written(tool: Tool, output: unknown, most: number): Written {
+  const problem = noDataProblem(output)
+  if (problem) throw unreadable(tool, problem)
   try {
-    json = JSON.stringify(output) as string | undefined
+    const extent = extentOf(output)
+    if (extent.characters > most && Number.isFinite(extent.characters)) return { extent }
+    const json = jsonText(output, extent)
+    if (json !== undefined) return { json, extent }
   } catch (error) {
     // The engine's message goes on to name what is where.
     throw unreadable(tool, noJson(`what cannot be written (${messageOf(error).split('\n')[0]})`), error)
   }
-  if (json === undefined && output !== undefined) throw unreadable(tool, noJson(`a ${typeof output}`))
-  return json
+  throw unreadable(tool, noJson(`a ${typeof output}`))
 }
 
 function noJson(what: string): string {
@@ -65,10 +75,12 @@ function unreadable({ name }: Tool, problem: string, cause?: unknown): Error {
 }
 
 /** What `toContent` makes readable need not be JSON itself. */
-function jsonIfAny(output: unknown): string | undefined {
+function writtenIfAny(tool: Tool, output: unknown, most: number): Written {
   try {
-    return JSON.stringify(output)
+    return written(tool, output, most)
   } catch {
-    return undefined
+    return { extent: NO_EXTENT }
   }
 }
+
+const NO_EXTENT: Extent = { characters: 0, levels: 0 }

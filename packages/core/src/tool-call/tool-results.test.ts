@@ -328,7 +328,7 @@ test.each([600, 2_500])(
 )
 
 const noJson: readonly (readonly [string, unknown, RegExp])[] = [
-  ['a function', () => 1, /^give has run, but returned a function, which is no JSON; give it a toContent$/],
+  ['a function', () => 1, /^give has run, but returned a function, which is no JSON; return what it gives, or /],
   ['a symbol', Symbol('s'), /^give has run, but returned a symbol, which is no JSON; give it a toContent$/],
   [
     'a bigint',

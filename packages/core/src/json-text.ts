@@ -1,0 +1,155 @@
+/** How large a value is as JSON, and its text: without recursion, so that no depth is too much. */
+
+/** Levels that the functions of engines can read and write, wherever they are called from. */
+export const DEEPEST = 512
+
+/** Characters of what is written: one part may stand in a value more often than any machine can write. */
+export const LONGEST: number = 64 * 1024 * 1024
+
+export interface Extent {
+  /** Of its text, at the least: a number counts as one character, an escape as what it stands for. */
+  readonly characters: number
+  /** How many objects and lists stand inside of each other; a text has none. */
+  readonly levels: number
+}
+
+/** Of what holds itself. */
+const ENDLESS: Extent = { characters: Number.POSITIVE_INFINITY, levels: Number.POSITIVE_INFINITY }
+
+/** A `toJSON` may make ever more. */
+const MOST_LEVELS = 1_000_000
+
+/** An object or list: being measured, then measured. */
+interface Part {
+  /** Its members that are objects or lists themselves: the others are counted. */
+  readonly inside: readonly object[]
+  next: number
+  characters: number
+  levels: number
+}
+
+/**
+ * In time that grows with what there is: what is shared is measured once, and counts wherever it stands. Throws what a getter or
+ * `toJSON` throws.
+ */
+export function extentOf(value: unknown): Extent {
+  if (!isObject(value)) return { characters: charactersOf(value), levels: 0 }
+  const whole = partOf(value)
+  const parts = new Map<object, Part>([[value, whole]])
+  const open = [whole]
+  for (let part = open[0]; part; part = open.at(-1)) {
+    const member = part.inside[part.next]
+    if (!member) {
+      open.pop()
+      continue
+    }
+    const known = parts.get(member)
+    const inner = known ?? partOf(member)
+    if (!known) parts.set(member, inner)
+    if (inner.next < inner.inside.length) {
+      // It is open already, or a `toJSON` makes ever more.
+      if (known || open.length >= MOST_LEVELS) return ENDLESS
+      open.push(inner)
+    } else {
+      part.next++
+      part.characters += inner.characters
+      part.levels = Math.max(part.levels, inner.levels + 1)
+    }
+  }
+  const { characters, levels } = whole
+  return { characters, levels }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/** Of what is no object. */
+function charactersOf(value: unknown): number {
+  if (typeof value === 'string') return value.length + 2
+  return typeof value === 'number' ? 1 : 4
+}
+
+const NOTHING: readonly object[] = []
+
+function partOf(object: object): Part {
+  const shown = shownBy(object)
+  if (!isObject(shown)) return { inside: NOTHING, next: 0, characters: charactersOf(shown), levels: 0 }
+  // Of bytes each is a member with a name: nobody wants a list of them.
+  if (ArrayBuffer.isView(shown)) return { inside: NOTHING, next: 0, characters: shown.byteLength * 4, levels: 1 }
+  let inside: object[] | undefined
+  let characters = 1
+  const add = (member: unknown) => {
+    characters++
+    if (!isObject(member)) characters += charactersOf(member)
+    else if (inside) inside.push(member)
+    else inside = [member]
+  }
+  if (Array.isArray(shown)) for (let i = 0; i < shown.length; i++) add(shown[i])
+  else {
+    for (const key of Object.keys(shown)) {
+      const member: unknown = shown[key as keyof typeof shown]
+      if (!isWritten(member)) continue
+      characters += key.length + 3
+      add(member)
+    }
+  }
+  return { inside: inside ?? NOTHING, next: 0, characters: Math.max(characters, 2), levels: 1 }
+}
+
+/** What stands for it in JSON, if it says so itself. */
+function shownBy(object: object): unknown {
+  return 'toJSON' in object && typeof object.toJSON === 'function' ? object.toJSON('') : object
+}
+
+function isWritten(member: unknown): boolean {
+  return member !== undefined && typeof member !== 'function' && typeof member !== 'symbol'
+}
+
+type Members = readonly (readonly [key: string, member: unknown])[]
+
+function membersOf(object: object): Members {
+  return Object.entries(object).filter(([, member]) => isWritten(member))
+}
+
+/**
+ * The JSON text of a value of this extent; `undefined` where JSON has nothing for it.
+ *
+ * @throws {TypeError} It holds itself, or a bigint.
+ */
+export function jsonText(value: unknown, { levels }: Extent = extentOf(value)): string | undefined {
+  if (levels === Number.POSITIVE_INFINITY) throw new TypeError('Converting circular structure to JSON')
+  return levels <= DEEPEST ? JSON.stringify(value) : written(value, (leaf) => JSON.stringify(leaf) ?? 'null', membersOf)
+}
+
+/** A value as JSON writes it, but for how its leaves are written and which members of objects, in which order. */
+export function written(
+  value: unknown,
+  leaf: (value: unknown) => string,
+  members: (object: object) => Members,
+): string {
+  let text = ''
+  /** The last comes first: texts as they are, and values to be written. */
+  const left: (string | { readonly value: unknown })[] = [{ value }]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (typeof next === 'string') text += next
+    else if (!isObject(next.value) || 'toJSON' in next.value) text += leaf(next.value)
+    else if (Array.isArray(next.value)) {
+      text += '['
+      left.push(']')
+      for (let i = next.value.length - 1; i >= 0; i--) {
+        left.push({ value: next.value[i] })
+        if (i > 0) left.push(',')
+      }
+    } else {
+      const own = members(next.value)
+      text += '{'
+      left.push('}')
+      for (let i = own.length - 1; i >= 0; i--) {
+        const [key, value] = own[i] ?? ['', undefined]
+        left.push({ value }, `${i > 0 ? ',' : ''}${JSON.stringify(key)}:`)
+      }
+    }
+  }
+  return text
+}

@@ -1,0 +1,43 @@
+/** What of a call may stand in events, results and histories: a name that can be shown, and arguments within their limits (G14). */
+
+import { type Extent, extentOf, jsonText } from '../json-text.ts'
+import type { AssistantMessage, ToolCall } from '../message.ts'
+import type { InputLimits } from '../model.ts'
+
+const LONGEST_NAME = 200
+
+/** A name as it is shown: it need not be a tool's, and then a model may have written any. */
+export function shownName(name: string): string {
+  return name.length > LONGEST_NAME ? name.slice(0, LONGEST_NAME) : name
+}
+
+/** The call itself, if it is within the limits; else one that is not run, and says why. Text has been judged when it was read. */
+export function boundedCall(call: ToolCall, limits: InputLimits): ToolCall {
+  const name = shownName(call.name)
+  const bounded = name === call.name ? call : { ...call, name }
+  const extent = extentOfInput(call)
+  const { characters, levels } = extent
+  if (characters > limits.characters)
+    return { ...bounded, input: '', inputError: `arguments are longer than ${limits.characters} characters` }
+  if (levels <= limits.depth) return bounded
+  const input = jsonText(call.input, extent) ?? ''
+  return { ...bounded, input, inputError: `arguments are nested deeper than ${limits.depth} levels` }
+}
+
+/** The answer itself, if all its calls are within the limits. */
+export function boundedAnswer(message: AssistantMessage, limits: InputLimits): AssistantMessage {
+  const content = message.content.map((part) => (part.type === 'tool-call' ? boundedCall(part, limits) : part))
+  return content.every((part, index) => part === message.content[index]) ? message : { ...message, content }
+}
+
+const extents = new WeakMap<ToolCall, Extent>()
+
+/** Of a call that nobody can change any more measured once: several look. */
+function extentOfInput(call: ToolCall): Extent {
+  const known = extents.get(call)
+  if (known) return known
+  const { input } = call
+  const extent = typeof input === 'string' ? { characters: input.length, levels: 0 } : extentOf(input)
+  if (Object.isFrozen(call)) extents.set(call, extent)
+  return extent
+}

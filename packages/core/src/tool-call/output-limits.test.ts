@@ -1,0 +1,296 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { early } from '../../test/early-calls.ts'
+import {
+  type AgentOptions,
+  createAgent,
+  type Middleware,
+  memoryStore,
+  type Tool,
+  type ToolMessage,
+  textOf,
+  tool,
+} from '../index.ts'
+import { call, collect, respond, say, scriptedModel } from '../testing.ts'
+
+function giving(output: unknown, more: Omit<Partial<Tool>, 'needs'> = {}): Tool {
+  return tool({
+    name: 'give',
+    description: 'Gives something',
+    input: z.object({}),
+    execute: () => output,
+    ...more,
+  }) as Tool
+}
+
+/** One call of this tool, and what became of it. */
+async function ran(give: Tool, more: Partial<AgentOptions> = {}) {
+  const model = scriptedModel([respond(call('give', {}, { id: 'g' })), respond(say('Done'))])
+  const { events, result, error } = await collect(createAgent({ model, tools: [give], ...more }).stream('Go'))
+  if (!result) throw error
+  const message = result.messages.find((message): message is ToolMessage => message.role === 'tool')
+  if (!message) throw new Error('there is no result')
+  return { message, text: textOf(message), result, events, asked: model.requests }
+}
+
+const notShown = (characters: number, limit: number) =>
+  `The tool ran and finished; its result of ${characters} characters is not shown (limit ${limit}).`
+
+test('by default a result may have 4 Mi characters: of more the model reads that the call ran, and how much it is (P10)', async () => {
+  const most = 4 * 1024 * 1024
+  expect((await ran(giving('x'.repeat(most)))).text).toHaveLength(most)
+  let executed = 0
+  const store = memoryStore()
+  const large = giving('', {
+    execute() {
+      executed++
+      return 'x'.repeat(50_000_000)
+    },
+  })
+  const { message, text, result, events, asked } = await ran(large, { checkpoints: store })
+  expect(text).toBe(notShown(50_000_000, most))
+  expect(message).toEqual({ role: 'tool', callId: 'g', name: 'give', content: [{ type: 'text', text }], isError: true })
+  expect(executed).toBe(1)
+  expect(result).toMatchObject({ status: 'completed', text: 'Done', warnings: [] })
+  expect(events.filter(({ type }) => type === 'tool-end')).toMatchObject([{ callId: 'g', message }])
+  expect(asked[1]?.messages.at(-1)).toEqual(message)
+  const id = events[0]?.runId ?? ''
+  expect(JSON.stringify(await store.load(id)).length).toBeLessThan(10_000)
+})
+
+test.for<readonly [string, unknown, number]>([
+  ['a text', 'x'.repeat(31), 31],
+  ['JSON', Array.from({ length: 11 }, () => 10), 34],
+  ['JSON with escapes', { text: '\n'.repeat(20) }, 51],
+])('%s over the limit is not shown, and within it is (P10)', async ([, output, characters]) => {
+  const { text } = await ran(giving(output), { outputLimits: { characters: characters - 1 } })
+  expect(text).toBe(notShown(characters, characters - 1))
+  const { message } = await ran(giving(output), { outputLimits: { characters } })
+  expect(message).toEqual({ ...message, output, content: [{ type: 'text', text: expect.any(String) }] })
+  expect(textOf(message)).toHaveLength(characters)
+})
+
+const shorter = (length: number): Middleware => ({
+  name: 'shorter',
+  async *wrapToolCall(one, next) {
+    const message = yield* next(one)
+    return { ...message, content: [{ type: 'text', text: 'y'.repeat(length) }] }
+  },
+})
+
+test('the limit is for what stands after toContent and all wraps (P10)', async () => {
+  const limits = { outputLimits: { characters: 20 } }
+  const { message } = await ran(giving('x'.repeat(100)), { ...limits, middleware: [shorter(20)] })
+  // What the model does not read is bounded as well.
+  expect(message).toEqual({
+    role: 'tool',
+    callId: 'g',
+    name: 'give',
+    content: [{ type: 'text', text: 'y'.repeat(20) }],
+  })
+  expect((await ran(giving('x'), { ...limits, middleware: [shorter(21)] })).text).toBe(notShown(21, 20))
+  const readable = (text: string) => ({ toContent: () => [{ type: 'text' as const, text }] })
+  expect((await ran(giving('x'.repeat(100), readable('short')), limits)).text).toBe('short')
+  expect((await ran(giving('x', readable('z'.repeat(21))), limits)).text).toBe(notShown(21, 20))
+  const file = { toContent: () => [{ type: 'file' as const, mediaType: 'image/png', data: 'A'.repeat(24) }] }
+  expect((await ran(giving('x', file), limits)).text).toBe(notShown(24, 20))
+})
+
+test('JSON that a wrap makes shorter may be larger than the limit (P10)', async () => {
+  const list = Array.from({ length: 100_000 }, (_, n) => n)
+  const seen: number[] = []
+  const middleware: Middleware = {
+    name: 'shorter',
+    async *wrapToolCall(one, next) {
+      const message = yield* next(one)
+      seen.push(textOf(message).length)
+      return { ...message, content: [{ type: 'text', text: 'a list' }] }
+    },
+  }
+  const { text, message } = await ran(giving(list), { outputLimits: { characters: 20 }, middleware: [middleware] })
+  expect(seen).toEqual([JSON.stringify(list).length])
+  expect([text, message.output]).toEqual(['a list', undefined])
+})
+
+/** As many paths as 2 to the power of so many. */
+function graph(levels: number): unknown {
+  let node: unknown = 1
+  for (let n = 0; n < levels; n++) node = [node, node]
+  return node
+}
+
+test('JSON that nobody could write costs no time (P10)', async () => {
+  const begin = performance.now()
+  const { text } = await ran(giving(graph(26)))
+  expect(text).toBe(notShown(4 * 2 ** 26 - 3, 4 * 1024 * 1024))
+  const readable = giving(graph(40), { toContent: () => [{ type: 'text', text: 'a graph' }] })
+  expect((await ran(readable)).message).not.toHaveProperty('output')
+  const throwing = giving(undefined, {
+    execute() {
+      throw graph(26)
+    },
+  })
+  expect((await ran(throwing)).text).toBe('unknown error')
+  const wrap: Middleware = {
+    name: 'rich',
+    async *wrapToolCall(one, next) {
+      return { ...(yield* next(one)), output: graph(40) }
+    },
+  }
+  expect((await ran(giving('x'), { middleware: [wrap] })).message).not.toHaveProperty('output')
+  expect(performance.now() - begin).toBeLessThan(2_000)
+})
+
+test('an error over the limit is not shown either (P10)', async () => {
+  const failing = giving(undefined, {
+    execute() {
+      throw new Error('x'.repeat(101))
+    },
+  })
+  const { text } = await ran(failing, { outputLimits: { characters: 100 } })
+  expect(text).toBe('The call failed; its error of 101 characters is not shown (limit 100).')
+})
+
+test('a call whose result is too large is committed like any other, and is not undone (P10)', async () => {
+  const undone: unknown[] = []
+  const reversible = giving('x'.repeat(100), {
+    effect: 'reversible',
+    compensate: (_, output) => void undone.push(output),
+  })
+  const { text, events } = await ran(reversible, { outputLimits: { characters: 99 }, middleware: [early] })
+  expect(text).toBe(notShown(100, 99))
+  const fates = events.filter(({ type }) => type === 'tool-committed' || type === 'tool-discarded')
+  expect(fates).toMatchObject([{ type: 'tool-committed', callId: 'g' }])
+  expect(undone).toEqual([])
+})
+
+test('it holds for work in the background, for calls that tools make, and for what unknownTool answers (P10)', async () => {
+  const outputLimits = { characters: 99 }
+  const large = 'x'.repeat(100)
+  const model = scriptedModel([respond(call('give')), respond(say('So')), respond(say('Done'))])
+  const agent = createAgent({ model, tools: [giving(large, { background: true })], outputLimits })
+  const { messages } = await agent.run('Go')
+  expect(messages.map(textOf).join()).toContain(notShown(100, 99))
+
+  const makes = tool({
+    name: 'makes',
+    description: 'Makes a call',
+    input: z.object({}),
+    execute: async (_, { run }) =>
+      textOf((await run?.callTool({ type: 'tool-call', id: 'inner', name: 'give', input: {} })) as ToolMessage),
+  })
+  const outer = scriptedModel([respond(call('makes')), respond(say('Done'))])
+  const made = await createAgent({ model: outer, tools: [giving(large), makes as Tool], outputLimits }).run('Go')
+  expect(made.messages.map(textOf)).toContain(notShown(100, 99))
+
+  const nobody = scriptedModel([respond(call('nobody')), respond(say('Done'))])
+  const answered = await createAgent({ model: nobody, unknownTool: () => large, outputLimits }).run('Go')
+  expect(answered.messages.map(textOf)).toContain(notShown(100, 99))
+})
+
+test('without a limit a result is as large as it is (P10)', async () => {
+  const characters = 5 * 1024 * 1024
+  const outputLimits = { characters: Number.POSITIVE_INFINITY }
+  expect((await ran(giving('x'.repeat(characters)), { outputLimits })).text).toHaveLength(characters)
+})
+
+async function* counted() {
+  yield 1
+}
+
+class Empty {
+  readonly #secret = 1
+  read() {
+    return this.#secret
+  }
+}
+
+const noData: readonly (readonly [string, () => unknown, string])[] = [
+  [
+    'a Response',
+    () => new Response('text'),
+    'a Response, which is no JSON; return what it holds, as await response.text()',
+  ],
+  ['a Map', () => new Map([['a', 1]]), 'a Map, which is no JSON; return Object.fromEntries(map)'],
+  ['a Set', () => new Set([1]), 'a Set, which is no JSON; return [...set]'],
+  ['an Error', () => new TypeError('no'), 'an Error, which is no JSON; throw it, or return its message'],
+  [
+    'an Error with members',
+    () => Object.assign(new Error('no'), { code: 7 }),
+    'an Error, which is no JSON; throw it, or return its message',
+  ],
+  ['a generator', () => [1].values(), 'an iterable, which is no JSON; return a list, as [...it]'],
+  ['bytes', () => new Uint8Array(3), 'an iterable, which is no JSON; return a list, as [...it]'],
+  ['headers', () => new Headers({ a: 'b' }), 'an iterable, which is no JSON; return a list, as [...it]'],
+  [
+    'an async iterable',
+    () => ({ [Symbol.asyncIterator]: counted }),
+    'an async iterable, which is no JSON; return a list of what it gives',
+  ],
+  ['a stream', () => new Response('text').body, 'an async iterable, which is no JSON; return a list of what it gives'],
+  ['a function', () => () => 1, 'a function, which is no JSON; return what it gives'],
+  ['an object of a class that shows nothing', () => new Empty(), 'an Empty, which is no JSON; return a plain object'],
+  ['a pattern', () => /a/, 'a RegExp, which is no JSON; return a plain object'],
+]
+
+test.for(noData)('%s as output is an error result, which says what to return instead (P10)', async ([, make, what]) => {
+  let executed = 0
+  const execute = () => {
+    executed++
+    return make()
+  }
+  const { message, text, result } = await ran(giving(undefined, { execute }))
+  expect(text).toBe(`give has run, but returned ${what}, or give the tool a toContent`)
+  expect(message).toMatchObject({ isError: true })
+  expect([executed, result.text]).toEqual([1, 'Done'])
+  const toContent = () => [{ type: 'text' as const, text: 'as it likes' }]
+  const shown = await ran(giving(undefined, { execute, toContent }))
+  expect(shown.message).toEqual({
+    role: 'tool',
+    callId: 'g',
+    name: 'give',
+    content: [{ type: 'text', text: 'as it likes' }],
+  })
+})
+
+class Money {
+  readonly #cents = 150
+  toJSON() {
+    return `${this.#cents / 100} EUR`
+  }
+}
+
+class Rows extends Array<number> {}
+
+class Point {
+  readonly x = 1
+}
+
+test.for<readonly [string, unknown, string]>([
+  ['a Date', new Date(0), '"1970-01-01T00:00:00.000Z"'],
+  ['what says itself how it is JSON', new Money(), '"1.5 EUR"'],
+  ['an iterable that does', Object.assign(new Map(), { toJSON: () => ['a'] }), '["a"]'],
+  ['a list of a class', Rows.from([1, 2]), '[1,2]'],
+  ['an object of a class', new Point(), '{"x":1}'],
+  ['an object without prototype', Object.create(null), '{}'],
+  ['an empty object', {}, '{}'],
+])('%s as output stays as it is (P10)', async ([, output, text]) => {
+  const { message } = await ran(giving(output))
+  expect(message).toEqual({
+    role: 'tool',
+    callId: 'g',
+    name: 'give',
+    content: [{ type: 'text', text }],
+    output: JSON.parse(text),
+  })
+})
+
+test.for<readonly [string, unknown]>([
+  ['outputLimits', 1000],
+  ['outputLimits.chars', { chars: 1 }],
+  ['outputLimits.characters', { characters: -1 }],
+  ['outputLimits.characters', { characters: '1' }],
+])('%s that cannot work is a ConfigError (A2, P10)', ([option, outputLimits]) => {
+  const options = { model: scriptedModel([]), ...JSON.parse(JSON.stringify({ outputLimits })) }
+  expect(() => createAgent(options)).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
+})
