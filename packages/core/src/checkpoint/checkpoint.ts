@@ -10,6 +10,7 @@ import type { CompletedResult } from '../result.ts'
 import { freeze, isMessage } from '../run/history.ts'
 import { PHASES, type Phase } from '../run/step.ts'
 import type { Effect } from '../tool.ts'
+import type { Turn } from '../tool-call/turn.ts'
 import { CheckpointCorruptError, CheckpointVersionError } from './checkpoint-errors.ts'
 
 /** The format this version writes. Older ones are read, newer ones refused (L18). */
@@ -96,13 +97,25 @@ export interface SavedCall {
   readonly outcomes?: readonly SavedOutcome[]
   /** What it was given and gave, for a tool that can be undone. */
   readonly done?: { readonly input: Json; readonly output: Json }
-  /** The run of the agent that it calls. */
+  /** The run of the agent in an execution that has no outcome. */
   readonly nested?: Checkpoint
+  /** Which execution that is. Absent in checkpoints of versions that kept one run for a call. */
+  readonly nestedIn?: Turn
+  /** Those of further executions that were at work at once. */
+  readonly alsoNested?: readonly SavedNested[]
+}
+
+export interface SavedNested {
+  readonly nested: Checkpoint
+  readonly nestedIn: Turn
 }
 
 /** The work of a background call. */
 export interface SavedWork
-  extends Pick<SavedCall, 'key' | 'call' | 'step' | 'attempts' | 'effect' | 'message' | 'nested'> {
+  extends Pick<
+    SavedCall,
+    'key' | 'call' | 'step' | 'attempts' | 'effect' | 'message' | 'nested' | 'nestedIn' | 'alsoNested'
+  > {
   /** Whether the model has read its result. */
   readonly delivered: boolean
 }
@@ -119,7 +132,10 @@ export interface SavedUndo {
 }
 
 /** What an execution gave, or what it threw: the message of the error, and of its time limit how long that was. */
-export type SavedOutcome = { readonly message: ToolMessage } | { readonly error: string; readonly timeout?: number }
+export type Outcome = { readonly message: ToolMessage } | { readonly error: string; readonly timeout?: number }
+
+/** With the execution it is of. Those of earlier versions stand in the order in which they had come, and do not say that. */
+export type SavedOutcome = Outcome & { readonly turn?: Turn }
 
 /** Whatever the order of its members is by now. */
 export function checksumOf(checkpoint: Omit<Checkpoint, 'checksum'>): string {
@@ -217,7 +233,7 @@ function isCall(saved: unknown): saved is SavedCall {
     isOptional(saved.message, isMessage) &&
     isOptional(saved.outcomes, (outcomes) => isListOf(outcomes, isOutcome)) &&
     isOptional(saved.done, isRecord) &&
-    isOptional(saved.nested, isNestedCheckpoint)
+    areNested(saved)
   )
 }
 
@@ -232,7 +248,7 @@ function isWork(saved: unknown): saved is SavedWork {
     isCount(saved.attempts) &&
     isOptional(saved.effect, isText) &&
     isOptional(saved.message, isMessage) &&
-    isOptional(saved.nested, isNestedCheckpoint) &&
+    areNested(saved) &&
     typeof saved.delivered === 'boolean'
   )
 }
@@ -241,14 +257,28 @@ function isNestedCheckpoint(nested: unknown): boolean {
   return isRecord(nested) && isCheckpoint(nested)
 }
 
+function areNested({ nested, nestedIn, alsoNested }: Unchecked): boolean {
+  const areAlso = isOptional(alsoNested, (also) => isListOf(also, isNested))
+  return isOptional(nested, isNestedCheckpoint) && isOptional(nestedIn, isTurn) && areAlso
+}
+
+function isNested(saved: unknown): boolean {
+  return isRecord(saved) && isNestedCheckpoint(saved.nested) && isTurn(saved.nestedIn)
+}
+
+function isTurn(turn: unknown): boolean {
+  return isRecord(turn) && isCount(turn.n) && isOptional(turn.input, isText) && isOptional(turn.nested, isCount)
+}
+
 function isUndo(saved: unknown): saved is SavedUndo {
   return isRecord(saved) && isText(saved.key) && isText(saved.id) && isText(saved.tool)
 }
 
 function isOutcome(outcome: unknown): outcome is SavedOutcome {
   if (!isRecord(outcome)) return false
-  const { error, timeout, message } = outcome
-  return (isText(error) && isOptional(timeout, (ms) => typeof ms === 'number')) || isMessage(message)
+  const { error, timeout, message, turn } = outcome
+  const isOne = (isText(error) && isOptional(timeout, (ms) => typeof ms === 'number')) || isMessage(message)
+  return isOne && isOptional(turn, isTurn)
 }
 
 function isPending(pending: unknown): pending is PendingInterrupt {

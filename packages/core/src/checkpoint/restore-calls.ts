@@ -62,9 +62,9 @@ export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answer
     const rest = first.address.slice(address.length)
     if (rest.every((part) => 'middleware' in part)) entry.asking = { interrupt, ...askerOf(rest) }
     entry.stayOpen(interrupt)
-  } else if (entry.nested) {
+  } else if (!entry.nested.isEmpty) {
     const given = answered.filter((one) => isNested(one.address)).map(({ id }) => [id, answers[id] as Json])
-    entry.nested = { ...entry.nested, answers: Object.fromEntries(given) as Answers }
+    entry.nested.answer(Object.fromEntries(given) as Answers)
   } else if (record.effect && run.rerun.includes(record.effect)) {
     entry.rerun = true
   } else if (record.effect) {

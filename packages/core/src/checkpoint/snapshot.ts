@@ -81,9 +81,8 @@ function interruptsOfCalls(run: RunState): PendingInterrupt[] {
   const entries = [...run.calls.entries(), ...run.background.openEntries()]
   return inCallOrder(run, entries.filter(isOpen)).flatMap((entry): PendingInterrupt[] => {
     const address = addressOf(run, entry)
-    const nested = entry.nested?.saved.interrupts ?? []
     const own = entry.asking ? [pending(run, addressOf(run, entry, entry.asking.by), entry.asking.interrupt)] : []
-    return [...own, ...nested.map((inner) => ({ ...inner, address: [...address, ...inner.address] }))]
+    return [...own, ...entry.nested.interrupts.map((inner) => ({ ...inner, address: [...address, ...inner.address] }))]
   })
 }
 
@@ -130,11 +129,11 @@ function savedStep({ history }: RunState, step: Step): SavedStep {
 function savedCall(entry: CallEntry, isLast: boolean): SavedCall {
   const { key, id, call, step, asked, provisional, makerKey, record, told, stopped, asking } = entry
   const { outcomes } = record
-  const { attempts, effect } = record.tries(isLast)
   const message = entry.course.end?.isCutOff ? undefined : entry.message
+  const { attempts, effect } = message ? record : record.tries(isLast)
   const done = entry.tool?.compensate && record.done
   const undoing = done && doneAsJson(done)
-  const nested = entry.nested?.saved
+  const isNested = !entry.nested.isEmpty
   return {
     key,
     id,
@@ -145,11 +144,11 @@ function savedCall(entry: CallEntry, isLast: boolean): SavedCall {
     ...(makerKey !== undefined && { maker: makerKey }),
     attempts,
     // What asks starts from its top when it is answered (L7). What it has made may ask, and be caught: that says nothing of it.
-    ...(effect && !nested && (record.isCutOff || (!stopped && !asking)) && { effect }),
+    ...(effect && !isNested && (record.isCutOff || (!stopped && !asking)) && { effect }),
     ...(!message && outcomes.length > 0 && { outcomes }),
     ...(message && { message, told }),
     ...(undoing && { done: undoing }),
-    ...(nested && !message && { nested }),
+    ...(!message && entry.nested.save()),
   }
 }
 

@@ -79,7 +79,9 @@ function othersIn({ undos = [] }: Checkpoint, key: string): readonly SavedUndo[]
 function mayUndo({ calls, background = [] }: Checkpoint, key: string): boolean {
   const isIn = (nested: Checkpoint | undefined) => nested !== undefined && mayUndo(nested, key)
   return (
-    calls.some((call) => (call.key === key && call.done) || isIn(call.nested)) ||
-    background.some(({ nested }) => isIn(nested))
+    calls.some((call) => call.key === key && call.done) ||
+    [...calls, ...background].some(
+      ({ nested, alsoNested = [] }) => isIn(nested) || alsoNested.some((also) => isIn(also.nested)),
+    )
   )
 }

@@ -1,5 +1,6 @@
 /** What an execution came to, told once: a wrap that is entered again after a resume gets it again (L8). */
 
+import type { Turn } from '../tool-call/turn.ts'
 import { ToolTimeoutError } from '../tool-errors.ts'
 import type { Execution } from './execution.ts'
 import type { Host } from './tool-host.ts'
@@ -11,14 +12,16 @@ export class ExecutionOutcome<Result> {
   /** Set when it begins. */
   execution: Execution | undefined
   readonly #host: Host<Result>
+  readonly #turn: Turn
   /** The call's: if that aborts, it is the call that was cut off. */
   readonly #call: AbortSignal
   /** The execution's. */
   readonly #own: AbortSignal
   #isTold = false
 
-  constructor(host: Host<Result>, call: AbortSignal, own: AbortSignal) {
+  constructor(host: Host<Result>, turn: Turn, call: AbortSignal, own: AbortSignal) {
     this.#host = host
+    this.#turn = turn
     this.#call = call
     this.#own = own
   }
@@ -62,8 +65,8 @@ export class ExecutionOutcome<Result> {
     return isOwn && this.execution?.entered ? reason : undefined
   }
 
-  #tell(outcome: Parameters<Host<Result>['came']>[0]): void {
-    if (!this.#isTold) this.#host.came(outcome)
+  #tell(outcome: Parameters<Host<Result>['came']>[1]): void {
+    if (!this.#isTold) this.#host.came(this.#turn, outcome)
     this.#isTold = true
   }
 }

@@ -4,6 +4,7 @@ import type { CaptureContent } from '../telemetry/content.ts'
 import type { OpenSpan } from '../telemetry/spans.ts'
 import type { Effect } from '../tool.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
+import type { Turn } from '../tool-call/turn.ts'
 
 export interface Execution {
   readonly open: OpenSpan
@@ -13,6 +14,8 @@ export interface Execution {
   readonly capture: CaptureContent
   /** The how-manieth of its call, from 1 (C14). */
   readonly attempt: number
+  /** The same for a resume. */
+  readonly turn: Turn
   /** Aborted with its call, or alone when the wrap that asked for it has left. */
   readonly signal: AbortSignal
   /** When it got its slot, then when the function was called. */
@@ -23,6 +26,8 @@ export interface Execution {
   effect?: Effect
   /** Its function was called: from then on it may have happened. */
   entered?: boolean
+  /** How many runs of agents it has begun. */
+  agents?: number
   /** The calls its function made. */
   readonly children: CallEntry[]
   /** Of the call's first: seconds from the evidence for it to the function. */

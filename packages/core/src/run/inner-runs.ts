@@ -3,7 +3,7 @@
 import { checkpointOf } from '../checkpoint/snapshot.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import type { CancelMode } from './cancel.ts'
-import type { RunState } from './run.ts'
+import type { Nesting, RunState } from './run.ts'
 
 export class InnerRuns {
   readonly #run: RunState
@@ -15,13 +15,10 @@ export class InnerRuns {
   }
 
   /** The run is ready to begin. */
-  add(inner: RunState, entry: CallEntry): void {
+  add(inner: RunState, { entry, turn }: Nesting): void {
     this.#atWork.set(inner, entry)
-    entry.nested = {
-      get saved() {
-        return inner.checkpoint ?? checkpointOf(inner, inner.isCancelledNow ? 'cancelled' : 'running')
-      },
-    }
+    const saved = () => inner.checkpoint ?? checkpointOf(inner, inner.isCancelledNow ? 'cancelled' : 'running')
+    entry.nested.add(turn, saved)
     const { mode } = this.#run.cancel
     if (mode) inner.cancel.request({ at: mode })
   }

@@ -5,6 +5,7 @@ import type { AgentEvent } from '../events.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
 import type { AgentResult } from '../result.ts'
 import type { ToolContext } from '../tool.ts'
+import type { Turn } from '../tool-call/turn.ts'
 import { type Beginning, startRun } from './agent-run.ts'
 import { actorOf } from './run-view.ts'
 
@@ -33,7 +34,12 @@ export async function runWithin(
   const { state: run, actor } = caller
   if (run.depth >= place.maxDepth)
     throw new RangeError(`agents may call agents ${place.maxDepth} deep: ${place.name} was not run`)
-  const { nested } = entry
+  // Within one execution one agent after another may run, or the same one again.
+  const { execution } = actor
+  const before = execution?.agents ?? 0
+  if (execution) execution.agents = before + 1
+  const turn = { ...(execution?.turn ?? OF_A_WRAP), ...(before > 0 && { nested: before }) }
+  const nested = entry.nested.of(turn)
   const beginning: Beginning = nested
     ? { resume: { from: nested.saved, answers: nested.answers ?? {}, rerun: run.rerun } }
     : { input: request }
@@ -41,10 +47,12 @@ export async function runWithin(
     const path = [{ agent: place.name, callId: entry.id }, ...(event.path ?? [])]
     if (place.events) run.calls.events.nested(entry, { ...event, path })
   }
-  const nesting = { run, entry, context: actor.context, show }
+  const nesting = { run, entry, turn, context: actor.context, show }
   const outcome = await startRun(configBehind(agent), beginning, { signal }, nesting).result
   if (outcome.status === 'completed') return outcome
   if (run.cancel.mode) throw run.cancel.error
-  entry.relayed = new Interrupt(outcome.interrupts?.[0]?.payload ?? null)
-  throw entry.relayed
+  throw entry.relay(new Interrupt(outcome.interrupts?.[0]?.payload ?? null))
 }
+
+/** What a wrap runs is in no execution. */
+const OF_A_WRAP: Turn = { input: '', n: 0 }

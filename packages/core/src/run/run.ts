@@ -22,6 +22,7 @@ import type { Effect } from '../tool.ts'
 import { Background } from '../tool-call/background.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import { ToolCalls } from '../tool-call/tool-calls.ts'
+import type { Turn } from '../tool-call/turn.ts'
 import { Annotations } from './annotations.ts'
 import { Cancel } from './cancel.ts'
 import { Inbox } from './inbox.ts'
@@ -36,6 +37,8 @@ import { Stopping } from './stopping.ts'
 export interface Nesting {
   readonly run: RunState
   readonly entry: CallEntry
+  /** Where in the executions of that call. */
+  readonly turn: Turn
   readonly context: Context
   readonly show: (event: AgentEvent) => void
 }
@@ -183,7 +186,7 @@ export class RunState {
   /** It is ready to begin: a cancel that came before may act. */
   unlock(): void {
     this.isReady = true
-    this.#nesting?.run.innerRuns.add(this, this.#nesting.entry)
+    this.#nesting?.run.innerRuns.add(this, this.#nesting)
     if (this.cancel.mode) this.stopping.cancelled(this.cancel.mode)
   }
 

@@ -60,7 +60,7 @@ async function workOf(run: RunState, entry: CallEntry): Promise<Result> {
     // Its run has stopped before its turn came: it stays to be begun after a resume.
     if (entry.signal.aborted || error === run.cancel.halted.reason) return cutOff(entry)
     // Nobody hears what work asks that its run no longer waits for.
-    if (error instanceof RunStop && entry.nested && !run.background.hasHandedOver(entry)) throw error
+    if (error instanceof RunStop && !entry.nested.isEmpty && !run.background.hasHandedOver(entry)) throw error
     if (error instanceof Interrupt) return { message: textMessage(entry.call, NO_ANSWER, true) }
     return { message: errorMessage(entry.call, error) }
   }

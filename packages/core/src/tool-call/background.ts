@@ -13,6 +13,7 @@ import { findTool } from './aliases.ts'
 import { makeWork } from './background-work.ts'
 import { CallEntry } from './call-entry.ts'
 import { CallRecord } from './call-record.ts'
+import { NestedRuns } from './nested-runs.ts'
 
 /** The origin of the messages that bring results of background calls (B19). */
 export const BACKGROUND_ORIGIN = 'background'
@@ -48,8 +49,8 @@ export class Background {
   /** Starts the work of a call whose input was checked; once, however often its wraps ask for it, before a resume, too (H26). */
   start({ key, id, tool, step, parent, askers }: CallEntry, call: ToolCall): void {
     if (this.#works.has(key)) return
-    const record = new CallRecord()
-    const work = this.#add(freeze({ ...call, id }), { key, tool, step, parent, record })
+    const [record, nested] = [new CallRecord(), new NestedRuns()]
+    const work = this.#add(freeze({ ...call, id }), { key, tool, step, parent, record, nested })
     work.entry.askers.push(...askers)
     this.#begin(work)
   }
@@ -151,7 +152,7 @@ export class Background {
       const message = resultOf(work)
       const saved = { key, call, step, attempts, delivered: work.delivered }
       // What an agent has done is in its own checkpoint.
-      if (!message && nested) return { ...saved, nested: nested.saved }
+      if (!message && !nested.isEmpty) return { ...saved, ...nested.save() }
       return { ...saved, ...entered, ...(message && { message }) }
     })
   }
@@ -163,10 +164,10 @@ export class Background {
   restore(resumed: Resumed): readonly CallEntry[] {
     const { setup, context } = this.#run
     const works = (resumed.checkpoint.background ?? []).map((saved) => {
-      const { key, call, step, message, nested, delivered } = saved
+      const { key, call, step, message, delivered } = saved
       const tool = findTool(setup.tools, call.name)
-      const work = this.#add(freeze(call), { key, tool, step, parent: context, record: new CallRecord(saved) })
-      work.entry.nested = nested && { saved: nested }
+      const [record, nested] = [new CallRecord(saved), new NestedRuns(saved)]
+      const work = this.#add(freeze(call), { key, tool, step, parent: context, record, nested })
       work.delivered = delivered
       if (message) work.entry.settleAs(message)
       return work
@@ -180,7 +181,7 @@ export class Background {
     return open.map(({ entry }) => entry)
   }
 
-  #add(call: ToolCall, of: Pick<CallEntry, 'key' | 'tool' | 'step' | 'parent' | 'record'>): Work {
+  #add(call: ToolCall, of: Pick<CallEntry, 'key' | 'tool' | 'step' | 'parent' | 'record' | 'nested'>): Work {
     const entry = new CallEntry({
       ...of,
       call,

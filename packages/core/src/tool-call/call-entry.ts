@@ -1,8 +1,7 @@
 /** What a run knows of one logical call. */
 
 import type { Attributes, Context } from '@opentelemetry/api'
-import type { Checkpoint, SavedCall } from '../checkpoint/checkpoint.ts'
-import type { Answers } from '../checkpoint/restore.ts'
+import type { SavedCall } from '../checkpoint/checkpoint.ts'
 import type { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import type { Answer, Execution } from '../execution/execution.ts'
@@ -24,18 +23,12 @@ import type { Asker } from './askers.ts'
 import { type Bounds, mayNameKeys } from './call-effect.ts'
 import { CallRecord } from './call-record.ts'
 import { Course, type End, Fate } from './call-state.ts'
-
-/** The run of an agent that a call makes, as it can be saved. */
-interface Nested {
-  readonly saved: Checkpoint
-  /** To what it asks, when it is resumed. */
-  readonly answers?: Answers
-}
+import { NestedRuns } from './nested-runs.ts'
 
 /** What is known when a call is made. */
 interface Beginning
   extends Pick<CallEntry, 'key' | 'call' | 'tool' | 'step' | 'parent' | 'slots'>,
-    Partial<Pick<CallEntry, 'attributes' | 'maker' | 'caller' | 'most' | 'record' | 'rest' | 'warmUp'>> {
+    Partial<Pick<CallEntry, 'attributes' | 'maker' | 'caller' | 'most' | 'nested' | 'record' | 'rest' | 'warmUp'>> {
   readonly asker?: Asker | undefined
   /** Default `false`. */
   readonly provisional?: boolean
@@ -99,11 +92,11 @@ export class CallEntry implements Ticket {
   shown: boolean
   /** What its tool, or a wrap round it, asks. */
   asking: { readonly interrupt: Interrupt; readonly by?: Place } | undefined
-  nested: Nested | undefined
+  readonly nested: NestedRuns
   /** The pause of its run that reached it while it waited for its commit: what comes of it is dropped, and it stays open. */
   dropped: RunStop | undefined
-  /** What it throws because the run inside it asks. */
-  relayed: Interrupt | undefined
+  /** What its tool, or the runs of agents in it, have asked: several at once, if a wrap has it executed several times at once. */
+  readonly #questions: RunStop[] = []
   /** A stop that is not its own question. */
   #met: RunStop | undefined
   readonly #made = performance.now()
@@ -136,7 +129,7 @@ export class CallEntry implements Ticket {
     this.status = new CallStatus(tool?.cancelable !== false, this.record.isTried)
     this.told = saved?.told ?? false
     this.shown = this.told
-    this.nested = saved?.nested && { saved: saved.nested }
+    this.nested = beginning.nested ?? new NestedRuns(saved)
     this.seat = seatFor(this)
     maker?.children.push(this)
     this.slots.open(this)
@@ -204,8 +197,20 @@ export class CallEntry implements Ticket {
 
   /** Whether a question is one that this call asks, or one that it makes. */
   asks(question: RunStop): boolean {
-    if (this.asking?.interrupt === question || this.relayed === question) return true
+    if (this.asking?.interrupt === question || this.#questions.includes(question)) return true
     return this.children.some((child) => child.asks(question))
+  }
+
+  /** Its tool asks. */
+  ask(interrupt: Interrupt): void {
+    if (!this.asks(interrupt)) this.asking = { interrupt }
+    this.#questions.push(interrupt)
+  }
+
+  /** The run of an agent in it asks, for which it throws this. */
+  relay(interrupt: Interrupt): Interrupt {
+    this.#questions.push(interrupt)
+    return interrupt
   }
 
   /** It goes on under this id, and so does its result. */

@@ -1,13 +1,22 @@
 /** What the executions of a call have come to, in this run and in those before it. */
 
-import type { SavedCall, SavedOutcome } from '../checkpoint/checkpoint.ts'
-import type { Effect } from '../tool.ts'
+import type { Outcome, SavedCall, SavedOutcome } from '../checkpoint/checkpoint.ts'
+import { type Effect, exceeds } from '../tool.ts'
+import { type Turn, takeFor } from './turn.ts'
 
-/** How often it was executed, and whether it was entered. */
+/** How often it was executed, and what may have happened with nobody knowing what came of it. */
 type Tries = Pick<SavedCall, 'attempts' | 'effect'>
 
+/** An execution that is counted and has no outcome. */
+interface Try {
+  readonly turn: Turn
+  /** Known when it is about to enter its function. */
+  effect?: Effect
+  isEntered: boolean
+}
+
 export class CallRecord {
-  /** How often it was executed (C14), with the execution that waits to enter its function. */
+  /** How often it was executed (C14), with the executions that wait to enter their function. */
   attempts: number
   /** Set just before the tool's function is entered: from then on the call may have happened. */
   effect: Effect | undefined
@@ -15,72 +24,102 @@ export class CallRecord {
   isCutOff = false
   /** What the last execution was given and gave: what a discarded `reversible` call is undone with. */
   done: { readonly input: unknown; readonly output: unknown } | undefined
-  /** Both as they were before the execution that waits. */
-  #before: Tries | undefined
+  /** What may have happened in a run before this one, until it is made again. */
+  #before: Effect | undefined
+  readonly #inputs: (string | undefined)[] = []
+  #tries: Try[] = []
   readonly #outcomes: SavedOutcome[] = []
   /** Those of a run before this one, as far as its wraps have not asked for them yet. */
   readonly #known: SavedOutcome[]
+  readonly #wasMade: boolean
 
   /** As a checkpoint has it; by default, of a call that was never executed. */
   constructor({ attempts = 0, effect, done, outcomes = [] }: Partial<SavedCall> = {}) {
     this.attempts = attempts
     this.effect = effect
+    this.#before = effect
     this.done = done
     this.#known = [...outcomes]
+    this.#wasMade = outcomes.length > 0
   }
 
   /** Its function was entered, or may have been in a run before this one. */
   get entered(): boolean {
-    return this.effect !== undefined
+    return this.effect !== undefined || this.#wasMade
   }
 
   /** It was entered, or an execution of it has come to something, in whatever run. */
   get isTried(): boolean {
-    return this.entered || this.outcomes.length > 0
+    return this.entered || this.#outcomes.length > 0
   }
 
-  /** Both as they are to be saved; `isLast`: an execution that still waits will not enter its function any more. */
+  /** What is to be saved of a call that is not over; `isLast`: an execution that still waits will not enter its function any more. */
   tries(isLast: boolean): Tries {
-    const { attempts, effect } = (isLast && this.#before) || this
-    return { attempts, ...(effect && { effect }) }
+    const waiting = this.#tries.filter(({ isEntered }) => !isEntered).length
+    const open = this.#tries.flatMap(({ effect, isEntered }) => (effect && (isEntered || !isLast) ? [effect] : []))
+    const effect = gravest(this.#before ? [this.#before, ...open] : open)
+    return { attempts: isLast ? this.attempts - waiting : this.attempts, ...(effect && { effect }) }
+  }
+
+  /** The next execution, with this input: see {@link Turn}. */
+  turn(input: string | undefined): Turn {
+    const n = this.#inputs.filter((one) => one === input).length
+    this.#inputs.push(input)
+    return { ...(input !== undefined && { input }), n }
   }
 
   /** An execution that is counted waits to enter its function. */
-  wait(): void {
-    this.#before = { ...this.tries(false), attempts: this.attempts - 1 }
+  wait(turn: Turn): void {
+    this.#tries.push({ turn, isEntered: false })
   }
 
   /** It is about to: what is saved from here on says that it did (L15). */
-  announce(effect: Effect): void {
-    this.effect = effect
+  announce(turn: Turn, effect: Effect): void {
+    const made = this.#of(turn)
+    if (made) made.effect = effect
   }
 
-  enter(effect: Effect): void {
+  enter(turn: Turn, effect: Effect): void {
+    this.announce(turn, effect)
+    const made = this.#of(turn)
+    if (made) made.isEntered = true
     this.effect = effect
     this.#before = undefined
   }
 
   /** It has not entered it; `isStopped`: made after a resume, it is the same attempt. */
-  leave(isStopped: boolean): void {
+  leave(turn: Turn, isStopped: boolean): void {
     if (isStopped) this.attempts--
-    if (this.#before) this.effect = this.#before.effect
-    this.#before = undefined
+    this.#close(turn)
   }
 
-  /** What its executions came to, but for those that asked or were cut off. */
+  /** What its executions came to, except those that asked or were cut off. */
   get outcomes(): readonly SavedOutcome[] {
     return [...this.#outcomes, ...this.#known]
   }
 
   /** What this execution came to. */
-  add(outcome: SavedOutcome): void {
-    this.#outcomes.push(outcome)
+  add(turn: Turn, outcome: Outcome): void {
+    this.#close(turn)
+    this.#outcomes.push({ ...outcome, turn })
   }
 
-  /** What the next execution came to in a run before this one, if it did: it is not made again (L8). */
-  again(): SavedOutcome | undefined {
-    const known = this.#known.shift()
-    if (known) this.add(known)
+  /** What this execution came to in a run before this one, if it did: it is not made again (L8). */
+  again(turn: Turn): SavedOutcome | undefined {
+    const known = takeFor(turn, this.#known)
+    if (known) this.add(turn, known)
     return known
   }
+
+  #of(turn: Turn): Try | undefined {
+    return this.#tries.find((one) => one.turn === turn)
+  }
+
+  #close(turn: Turn): void {
+    this.#tries = this.#tries.filter((one) => one.turn !== turn)
+  }
+}
+
+function gravest(effects: readonly Effect[]): Effect | undefined {
+  return effects.reduce<Effect | undefined>((most, one) => (most && !exceeds(one, most) ? most : one), undefined)
 }

@@ -1,8 +1,9 @@
 /** A run as the host of a tool. */
 
-import type { SavedOutcome } from '../checkpoint/checkpoint.ts'
+import type { Outcome } from '../checkpoint/checkpoint.ts'
 import { AgentError, messageOf } from '../errors.ts'
 import type { Host } from '../execution/tool-host.ts'
+import { hash } from '../hash.ts'
 import { addressOf } from '../interrupt/address.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
@@ -12,6 +13,7 @@ import { viewOf } from '../run/run-view.ts'
 import { ToolTimeoutError, UnknownToolError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
 import { warnOf } from './call-warning.ts'
+import { canonical, inputHash } from './canonical.ts'
 import { stood } from './stood.ts'
 import { textMessage } from './tool-message.ts'
 import { resultMessage } from './tool-output.ts'
@@ -32,18 +34,20 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     answers: () => run.questions.answersAt(addressOf(run, entry)),
     warn: (message) => warnOf(entry, run, 'effect-failed', message),
     save: run.saver.isOn ? () => run.saver.now() : undefined,
-    known() {
-      const known = entry.record.again()
+    turn: (call) => entry.record.turn(inputOf(entry, call)),
+    known(turn) {
+      const known = entry.record.again(turn)
       return known && (() => again(known, call.name))
     },
-    came(outcome) {
-      if ('result' in outcome) entry.record.add({ message: outcome.result })
-      else if (!(outcome.error instanceof AgentError)) entry.record.add(thrown(outcome.error, call.name))
+    came(turn, outcome) {
+      if ('error' in outcome && outcome.error instanceof AgentError) return
+      entry.nested.over(turn)
+      entry.record.add(turn, 'result' in outcome ? { message: outcome.result } : thrown(outcome.error, call.name))
     },
     threw(error) {
       // What it does not ask itself is no reason to start it anew (L7).
       if (entry.isStoppedBy(error)) entry.record.isCutOff = true
-      else if (error instanceof Interrupt && !entry.asks(error)) entry.asking = { interrupt: error }
+      else if (error instanceof Interrupt) entry.ask(error)
     },
     viewOf: (actor) => viewOf(run, actor),
     resultOf: (call, tool, output) => freeze(resultMessage(call, tool, output, run.config.outputLimits)),
@@ -52,12 +56,28 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
   }
 }
 
-function thrown(error: unknown, tool: string): SavedOutcome {
+/** What tells the input of an execution from others; nothing for the call's own. */
+function inputOf({ call, rest }: CallEntry, { input }: ToolCall): string | undefined {
+  if (input === call.input || input === rest?.started.input) return undefined
+  const hashed = hashOf(input)
+  return hashed === inputHash(call) ? undefined : hashed
+}
+
+/** A wrap may hand on what JSON cannot hold: that is told apart by its place only. */
+function hashOf(input: unknown): string {
+  try {
+    return hash(canonical(input))
+  } catch {
+    return ''
+  }
+}
+
+function thrown(error: unknown, tool: string): Outcome {
   const isLimit = error instanceof ToolTimeoutError && error.tool === tool
   return { error: messageOf(error), ...(isLimit && { timeout: error.timeout }) }
 }
 
-function again(known: SavedOutcome, tool: string): ToolMessage {
+function again(known: Outcome, tool: string): ToolMessage {
   if ('message' in known) return known.message
   throw known.timeout === undefined ? new Error(known.error) : new ToolTimeoutError(tool, known.timeout)
 }
