@@ -274,9 +274,7 @@ test('an input that was not executed before is executed after the resume, and wh
 })
 
 test('an input that is made anew by prepareInput, or that has no JSON, finds its outcome (P24, L8)', async () => {
-  const circle: Record<string, unknown> = { what: 'circle', ms: 10 }
-  circle.self = circle
-  const inputs = [{ what: 'big', n: 1n, ms: 30 }, { what: 'map', of: new Map([[1, 2]]), ms: 20 }, circle, {}]
+  const inputs = [{ what: 'big', n: 1n, ms: 30 }, { what: 'map', of: new Map([[1, 2]]), ms: 20 }, {}]
   const wrap = asking(async (call, next) => {
     const made = inputs.map((input) => driven(next({ ...call, input: 'what' in input ? input : call.input })))
     return (await Promise.all(made)).map(textOf)
@@ -284,8 +282,8 @@ test('an input that is made anew by prepareInput, or that has no JSON, finds its
   const prepareInput = (given: unknown) => ({ ...(given as object), prepared: true })
   const agent = agentOf({ tools: [worker('external')], middleware: [wrap], prepareInput })
   const first = await played(agent)
-  expect((await played(agent, first.checkpoint)).text).toBe('big, map, circle, own')
-  expect(did).toHaveLength(4)
+  expect((await played(agent, first.checkpoint)).text).toBe('big, map, own')
+  expect(did).toHaveLength(3)
 })
 
 test.each([
