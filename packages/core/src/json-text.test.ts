@@ -22,7 +22,15 @@ function textInside(text: string, levels: number): string {
 }
 
 /** What JSON leaves out, has other words for, or is told by the value itself. */
-const odd = fc.constantFrom<unknown>(undefined, Number.NaN, () => 1, Symbol('s'), new Date(0), new Map(), new Array(2))
+const odd = fc.constantFrom<unknown>(
+  undefined,
+  Number.NaN,
+  () => 1,
+  Symbol('s'),
+  new Date(0),
+  new Map(),
+  Array.from({ length: 2 }),
+)
 
 const values = fc.oneof(
   fc.jsonValue(),

@@ -13,7 +13,7 @@ function answering(wire: TestWire, events: readonly object[], deep: string): Mod
   let requests = 0
   const body = (events: readonly object[]) =>
     events
-      .map((event) => `event: ${'type' in event ? event.type : ''}\ndata: ${JSON.stringify(event)}\n\n`)
+      .map((event) => `event: ${'type' in event ? (event.type as string) : ''}\ndata: ${JSON.stringify(event)}\n\n`)
       .join('')
       .replace('"DEEP"', deep)
   const headers = { 'content-type': 'text/event-stream' }
