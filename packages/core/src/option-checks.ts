@@ -51,11 +51,11 @@ function nearestName(given: string, names: Readonly<Record<string, string>>): st
 /** How many letters are added, left out or changed (Levenshtein). */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column)
-  for (const [line, letter] of [...a].entries()) {
+  for (let line = 0; line < a.length; line++) {
     const next = [line + 1]
-    for (const [column, other] of [...b].entries()) {
-      const changed = (row[column] ?? 0) + (letter === other ? 0 : 1)
-      next.push(1 + Math.min(changed - 1, row[column + 1] ?? 0, next[column] ?? 0))
+    for (let column = 0; column < b.length; column++) {
+      const changed = (row[column] ?? 0) + (a[line] === b[column] ? 0 : 1)
+      next.push(Math.min(changed, 1 + (row[column + 1] ?? 0), 1 + (next[column] ?? 0)))
     }
     row = next
   }

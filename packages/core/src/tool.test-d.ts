@@ -4,7 +4,29 @@ import { type Tool, tool } from './index.ts'
 
 const input = z.object({ city: z.string(), days: z.number().optional() })
 
-test('what is wrong with a tool is told where it is', () => {
+test('what is wrong with a tool is told where it is, common slips, too (P23)', () => {
+  tool({
+    name: 'weather',
+    description: 'd',
+    // @ts-expect-error It is called input, as the type of this says.
+    inputSchema: input,
+    execute: () => 'sunny',
+  })
+  tool({
+    name: 'weather',
+    description: 'd',
+    // @ts-expect-error The same.
+    parameters: input,
+    execute: () => 'sunny',
+  })
+  // @ts-expect-error It has no compensate.
+  tool({
+    name: 'weather',
+    description: 'd',
+    input,
+    effect: 'reversible',
+    execute: () => 'sunny',
+  })
   // @ts-expect-error It has no description.
   tool({
     name: 'weather',
@@ -29,31 +51,6 @@ test('what is wrong with a tool is told where it is', () => {
   })
   const right = tool({ name: 'weather', description: 'd', input, execute: ({ city }) => city.length })
   expectTypeOf(right).toExtend<Tool<{ city: string; days?: number | undefined }, number>>()
-})
-
-test('common slips are told where they are (P23)', () => {
-  tool({
-    name: 'weather',
-    description: 'd',
-    // @ts-expect-error It is called input, as the type of this says.
-    inputSchema: input,
-    execute: () => 'sunny',
-  })
-  tool({
-    name: 'weather',
-    description: 'd',
-    // @ts-expect-error The same.
-    parameters: input,
-    execute: () => 'sunny',
-  })
-  // @ts-expect-error It has no compensate.
-  tool({
-    name: 'weather',
-    description: 'd',
-    input,
-    effect: 'reversible',
-    execute: () => 'sunny',
-  })
 })
 
 test('an effect is one of four, or a function of the input; what undoes a call is typed by what it gives (P23)', () => {
