@@ -8,6 +8,7 @@ import { timer } from '../flow/grace.ts'
 import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
 import type { ToolCall } from '../message.ts'
+import { copyOfJson } from '../run/frozen.ts'
 import { record } from '../telemetry/content.ts'
 import { type OpenSpan, startToolSpan } from '../telemetry/spans.ts'
 import { traced } from '../telemetry/traced.ts'
@@ -97,7 +98,7 @@ function inSpan<Result>(place: InSlot<Result>, outcome: ExecutionOutcome<Result>
     make: () => runFunction(place, execution),
     done: ({ span }, result) => {
       if (!execution.abandoned)
-        record(span, capture, () => ({ 'gen_ai.tool.call.result': () => entry.record.done?.output }))
+        record(span, capture, () => ({ 'gen_ai.tool.call.result': () => copyOfJson(entry.record.done?.output) }))
       return result
     },
     failed: (error) => error,

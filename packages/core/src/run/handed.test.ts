@@ -2,6 +2,7 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { early, withdrawing } from '../../test/early-calls.ts'
+import { observed } from '../../test/observed.ts'
 import { Vandal } from '../../test/vandal.ts'
 import {
   type AgentError,
@@ -293,6 +294,30 @@ test('what undoes a call is given what the call was given, whatever its tool has
   const running = agent.run('Go')
   await vi.runAllTimersAsync()
   await running
+  expect(log.undone).toEqual([[{ seats: [1, 2] }, { booked: true }]])
+})
+
+test('what is captured for spans is not written to, either: a call is undone with what it gave (P15, H23)', async () => {
+  const log: Log = { inputs: [], undone: [] }
+  const vandal = new Vandal(true)
+  const attributes: string[] = []
+  const { telemetry } = observed()
+  const agent = createAgent({
+    model: scriptedModel([respond(call('book', { seats: [1, 2] }), wait(50)), respond(say('Done.'))]),
+    tools: toolsOf(new Vandal(false), log),
+    middleware: [withdrawing(), early],
+    telemetry: {
+      ...telemetry,
+      captureContent(attribute, value) {
+        attributes.push(attribute)
+        return vandal.handed(value)
+      },
+    },
+  })
+  const running = agent.run('Go')
+  await vi.runAllTimersAsync()
+  await running
+  expect(attributes).toContain('gen_ai.tool.call.result')
   expect(log.undone).toEqual([[{ seats: [1, 2] }, { booked: true }]])
 })
 
