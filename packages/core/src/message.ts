@@ -29,7 +29,10 @@ export interface ToolMessage {
   readonly callId: string
   readonly name: string
   readonly content: readonly ContentPart[]
-  /** What the tool returned, if it is JSON, nested no deeper than 512 levels: for the caller; the model reads `content`. */
+  /**
+   * What the tool returned, if it is JSON, nested no deeper than 512 levels and within the agent's `outputLimits`: for the caller; the
+   * model reads `content`.
+   */
   readonly output?: unknown
   readonly isError?: boolean
 }
@@ -66,9 +69,9 @@ export interface ToolCall {
   readonly type: 'tool-call'
   /** Unique within a run, its input history included (G10). */
   readonly id: string
-  /** As the model wrote it; `''` if it never named the tool (G8). */
+  /** As the model wrote it, at most 200 characters of it; `''` if it never named the tool (G8). */
   readonly name: string
-  /** The parsed arguments. If {@link inputError} is set: the text as it came, or `''` if it was over the character limit. */
+  /** The parsed arguments. If {@link inputError} is set: their text as it came, or `''` if it was over the character limit. */
   readonly input: unknown
   /** Why the arguments cannot be used: they did not parse, or were over a limit. Such a call is never run (G7, G14). */
   readonly inputError?: string

@@ -90,9 +90,9 @@ export interface ModelSettings {
 
 /** Bounds for the arguments of one call: over them it gets an error result and is not run (G14). */
 export interface InputLimits {
-  /** UTF-16 code units. Default 4 Mi. */
+  /** UTF-16 code units. Default 4 Mi, at most 64 Mi. */
   readonly characters: number
-  /** Levels of nesting. Default 512. */
+  /** Levels of nesting. Default 512, which is the most: deeper values no client and no store could write. */
   readonly depth: number
 }
 

@@ -152,7 +152,10 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
    * does: the run is interrupted with the call, and the answer given to `resume` is the output (M15).
    */
   execute?(input: Input, context: ToolContext<Warmed>): Output | Promise<Output> | AsyncGenerator<Progress, Output>
-  /** How the model reads the output. Default: a string as it is, `undefined` as empty text, anything else as JSON. */
+  /**
+   * How the model reads the output. Default: a string as it is, `undefined` as empty text, anything else as JSON. What JSON says nothing
+   * of, such as a `Map`, an `Error`, a `Response` or an iterable without `toJSON`, is then an error result that says what to return.
+   */
   toContent?(output: Output): readonly ContentPart[]
 }
 

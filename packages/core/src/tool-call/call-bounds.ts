@@ -11,17 +11,20 @@ export function shownName(name: string): string {
   return name.length > LONGEST_NAME ? name.slice(0, LONGEST_NAME) : name
 }
 
-/** The call itself, if it is within the limits; else one that is not run, and says why. Text has been judged when it was read. */
+/** The call itself, if it is within the limits; else a frozen one that says why it is not run. */
 export function boundedCall(call: ToolCall, limits: InputLimits): ToolCall {
   const name = shownName(call.name)
-  const bounded = name === call.name ? call : { ...call, name }
   const extent = extentOfInput(call)
   const { characters, levels } = extent
-  if (characters > limits.characters)
-    return { ...bounded, input: '', inputError: `arguments are longer than ${limits.characters} characters` }
-  if (levels <= limits.depth) return bounded
-  const input = jsonText(call.input, extent) ?? ''
-  return { ...bounded, input, inputError: `arguments are nested deeper than ${limits.depth} levels` }
+  if (characters > limits.characters) {
+    const inputError = `arguments are longer than ${limits.characters} characters`
+    return Object.freeze({ ...call, name, input: '', inputError })
+  }
+  if (levels > limits.depth) {
+    const inputError = `arguments are nested deeper than ${limits.depth} levels`
+    return Object.freeze({ ...call, name, input: jsonText(call.input, extent) ?? '', inputError })
+  }
+  return name === call.name ? call : Object.freeze({ ...call, name })
 }
 
 /** The answer itself, if all its calls are within the limits. */

@@ -35,8 +35,9 @@ export async function makeCall(run: RunState, entry: CallEntry): Promise<Result>
       : executeTool(hostOf(run, entry), entry, call, parent, why),
   )
   try {
-    const prepared = prepareInput && (await context.with(entry.parent, () => prepare(entry.call, prepareInput)))
-    const call = prepared ? boundedCall(prepared, inputLimits) : entry.call
+    const call = prepareInput
+      ? boundedCall(await context.with(entry.parent, () => prepared(entry.call, prepareInput)), inputLimits)
+      : entry.call
     const message = await drive(onion(call, entry.parent), (event) => run.calls.events.yielded(entry, event))
     return { message: freeze(boundedResult(message, outputLimits)) }
   } catch (error) {
@@ -57,7 +58,7 @@ function wrapThrew(run: RunState, entry: CallEntry, middleware: string, error: u
   warnOf(entry, run, 'wrap-threw', `middleware ${middleware}, wrapToolCall: ${what}`)
 }
 
-async function prepare(call: ToolCall, prepareInput: NonNullable<AgentConfig['prepareInput']>): Promise<ToolCall> {
+async function prepared(call: ToolCall, prepareInput: NonNullable<AgentConfig['prepareInput']>): Promise<ToolCall> {
   const given = prepareInput(call.input, call)
   // Copied in this turn, if it is there: whoever gave it may write to it in the next.
   const input = given instanceof Promise ? await given : given
