@@ -31,5 +31,5 @@ const { status, checkpoint } = await run.result
 console.log(status, (await run.result).steps)
 
 const resumed = agent.resume(checkpoint ?? run.id)
-resumed.send('And keep the tests.') // a user message for the next safe point
+resumed.send('And keep the tests.') // a user message, before the next model call
 console.log((await resumed.result).text)

@@ -4,7 +4,7 @@
  */
 
 import { extentOf, jsonText, LONGEST } from './json-text.ts'
-import type { Message, Usage } from './message.ts'
+import type { Message, Usage, UserMessage } from './message.ts'
 import { shapeHint } from './message-shape.ts'
 
 export interface Cause {
@@ -67,14 +67,19 @@ export class ConfigError extends AgentError {
   }
 }
 
-/** The input of a run is empty or no list of messages (A5), or what is sent to a run is no message (K18). */
+/**
+ * The input of a run is empty or no list of messages (A5), or what is sent to a run is no message (K18), or the run had ended already when
+ * it was sent.
+ */
 export class InputError extends AgentError {
   override readonly name = 'InputError'
   /** What was given: the input of a run, or a message to one at work. */
   readonly given: 'input' | 'message'
-  readonly problem: 'empty' | 'malformed'
+  readonly problem: 'empty' | 'malformed' | 'run-ended'
   /** Of the first member that is no message, where a list was given. */
   declare readonly index?: number
+  // Private, so that no log of the error shows what was said.
+  readonly #notTaken: readonly UserMessage[]
 
   /** `wrong`: what stands in the place of a message. */
   constructor(
@@ -82,12 +87,18 @@ export class InputError extends AgentError {
     problem: InputError['problem'],
     index?: number,
     wrong?: unknown,
-    options?: Cause,
+    options: Cause & { readonly notTaken?: readonly UserMessage[] } = {},
   ) {
     super(inputProblem(given, problem, index) + shapeHint(wrong), options)
     this.given = given
     this.problem = problem
+    this.#notTaken = options.notTaken ?? []
     if (index !== undefined) this.index = index
+  }
+
+  /** Of a run that had ended: the messages that `send` gave true for, and that did not reach it. */
+  get notTaken(): readonly UserMessage[] {
+    return this.#notTaken
   }
 }
 
@@ -237,6 +248,8 @@ function substitute(error: Error): string {
 }
 
 function inputProblem(given: InputError['given'], problem: InputError['problem'], index?: number): string {
+  if (problem === 'run-ended')
+    return 'the run had ended already: what was sent to it was not taken, and is in `notTaken`'
   if (given === 'message') return `what is sent to a run is a text or a user message; this is ${problem}`
   if (problem === 'empty') return 'the input is empty'
   if (index === undefined) return 'the input is neither a text nor a list of messages'

@@ -39,6 +39,8 @@ export type AgentEventBody =
       readonly model: { readonly provider: string; readonly id: string }
     }
   | (AttemptFailed & { readonly attempt: number })
+  /** The run was cancelled while this attempt was at work: what was shown of it is in the result's `messages`. */
+  | { readonly type: 'attempt-cancelled'; readonly attempt: number }
   | (ModelEvent & { readonly attempt: number })
   /** The call begins, and may have to wait for its turn. `rerun`: it was cut off by the end of a process, and is made again (L20). */
   | {

@@ -18,6 +18,8 @@ export interface AssistantMessage {
   readonly role: 'assistant'
   readonly content: readonly AssistantPart[]
   readonly finishReason: FinishReason
+  /** The run was cancelled while the model gave this: it is the text so far, and the calls that were complete. */
+  readonly cutOff?: true
   /** What the provider counted for this response; absent when it reported nothing. */
   readonly usage?: Usage
   /** The response as its provider named it: set where the wire tells. */

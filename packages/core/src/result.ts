@@ -49,7 +49,7 @@ export interface ResultBase {
   readonly text: string
   /**
    * The whole history, the input first. With a further user message it is the input of a next run (B18); but an interrupted run's
-   * open calls have no results yet.
+   * open calls have no results yet. That of a cancelled run ends with what the model was saying, if it was: a message with `cutOff`.
    */
   readonly messages: readonly Message[]
   readonly steps: number

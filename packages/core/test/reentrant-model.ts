@@ -5,12 +5,14 @@ import { call, end, fail, respond, type ScriptResponse, say, scriptedModel, wait
 import { ASIDE, type Scenario, type Work } from './reentrant-scenario.ts'
 
 /** What each request gets follows from its history, and from whether it has failed. */
-export function modelOf({ turns, works }: Scenario): Model {
+export function modelOf({ turns, works }: Scenario, asked: (messages: readonly Message[]) => void): Model {
   const failed = new Set<number>()
   const response = (messages: readonly Message[]): ScriptResponse => {
-    const number = messages.filter(({ role }) => role === 'assistant').length
+    if (messages.at(-1)?.content === 'Aside') return respond(say('Done'))
+    asked(messages)
+    const number = messages.filter((message) => message.role === 'assistant' && !message.cutOff).length
     const turn = turns[number]
-    if (!turn || messages.at(-1)?.content === 'Aside') return respond(say('Done'))
+    if (!turn) return respond(say('Done'))
     const calls = turn.calls.map((place, index) => {
       const { name, ...rest } = works[place % works.length] as Work
       const input = name === 'nested' ? { request: JSON.stringify(rest) } : rest
@@ -19,6 +21,7 @@ export function modelOf({ turns, works }: Scenario): Model {
     const fails = turn.end === 'fails first' && !failed.has(number)
     failed.add(number)
     return respond(
+      say('Well', { deltas: 1 }),
       ...calls,
       ...(turn.wait > 0 ? [wait(turn.wait), say('so', { deltas: 1 })] : []),
       ...(fails ? [fail()] : turn.end === 'cut off' ? [end({ finishReason: 'length' })] : []),

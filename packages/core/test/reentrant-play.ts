@@ -12,6 +12,7 @@ import {
   type Effect,
   Interrupt,
   interrupt,
+  type Message,
   type Middleware,
   map,
   memoryStore,
@@ -48,6 +49,9 @@ export class Play {
   readonly cancelled = new Set<string>()
   /** What was not made though the call that was to make it stood. */
   readonly refused: unknown[] = []
+  /** How many messages were sent to the run, and of those of each request how many were in it. */
+  sent = 0
+  readonly asked: number[] = []
   controller = new AbortController()
   run: AgentRun | undefined
   readonly #stored: CheckpointStore = memoryStore()
@@ -64,7 +68,7 @@ export class Play {
     this.#scenario = scenario
     const { toolConcurrency, stored } = scenario
     this.agent = createAgent({
-      model: modelOf(scenario),
+      model: modelOf(scenario, (messages) => this.asked.push(saidIn(messages))),
       tools: this.#tools(),
       middleware: [this.#everywhere(), askAgain, wrapping, editsOf(scenario), startsOf(scenario)],
       toolConcurrency,
@@ -100,7 +104,7 @@ export class Play {
         this.controller.abort('enough')
         break
       case 'send':
-        this.run?.send('And this')
+        if (this.run?.send(SAID)) this.sent++
         break
       case 'cancel the call':
       case 'cancel the call, and ask':
@@ -253,6 +257,13 @@ export class Play {
       },
     }
   }
+}
+
+const SAID = 'And this'
+
+/** How many of the messages sent to a run are among these. */
+export function saidIn(messages: readonly Message[]): number {
+  return messages.filter(({ content }) => content === SAID).length
 }
 
 const CANCELS = {

@@ -21,6 +21,7 @@ export const MOMENTS = [
   'the run tells',
   'the reader reads',
   'a checkpoint is saved',
+  'a resume begins',
 ] as const
 
 export type Moment = (typeof MOMENTS)[number]
@@ -124,9 +125,10 @@ const someAct: fc.Arbitrary<Act> = fc.record({
   ),
 })
 
-/** A hook that asks while early calls are at work is what they least expect. */
+/** A hook that asks while early calls are at work is what they least expect, and a message what a resume does. */
 const act: fc.Arbitrary<Act> = fc.oneof(
-  { weight: 5, arbitrary: someAct },
+  { weight: 6, arbitrary: someAct },
+  fc.record({ at: fc.constant('a resume begins'), nth: fc.constantFrom(1, 1, 2), act: fc.constant('send') }),
   fc.record({ at: fc.constant('the model has spoken'), nth: fc.constantFrom(1, 1, 2), act: fc.constant('ask') }),
 )
 

@@ -96,7 +96,7 @@ const ofTools = (events: readonly AgentEvent[]) =>
 
 const stored = (checkpoint: Checkpoint | undefined) => JSON.parse(JSON.stringify(checkpoint)) as Checkpoint
 
-test('cancel now discards an open early call for the reader; its entry stays, and the resumed step asks the model anew (H39, O9, K4)', async () => {
+test('cancel now discards an open early call for the reader; its entry stays, and the resumed step asks the model anew (H39, O9, K4, P8)', async () => {
   const tools = [work('fast', 5, 'read'), work('slow', 500, 'read'), work('book', 500, 'idempotent')]
   const response = respond(named('fast'), named('slow'), named('book'), wait(300))
   const { agent, model, run, reading } = start([response], tools)
@@ -104,7 +104,12 @@ test('cancel now discards an open early call for the reader; its entry stays, an
   expect(log).toEqual(['fast 1', 'slow 1', 'book 1'])
   void run.cancel()
   const { events, result } = await ended(reading)
-  expect(result).toMatchObject({ status: 'cancelled', messages: [{ role: 'user' }] })
+  const cutOff = { role: 'assistant', cutOff: true, content: [{ id: 'fast' }, { id: 'slow' }, { id: 'book' }] }
+  const answers = [
+    { callId: 'fast', output: 'fast done' },
+    ...['slow', 'book'].map((callId) => ({ callId, isError: true })),
+  ]
+  expect(result).toMatchObject({ status: 'cancelled', messages: [{ role: 'user' }, cutOff, ...answers] })
   expect(ofTools(events)).toEqual([
     'tool-start fast provisional',
     'tool-start slow provisional',

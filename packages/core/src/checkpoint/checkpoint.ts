@@ -73,6 +73,8 @@ export interface SavedStep {
   /** Place in the history of the candidate for the final answer. */
   readonly candidate?: number
   readonly direct: boolean
+  /** The text that the model had given when the run was cancelled: it is not in the history unless a message follows it. */
+  readonly cutOff?: string
 }
 
 export interface SavedCall {
@@ -114,7 +116,7 @@ export interface SavedNested {
 export interface SavedWork
   extends Pick<
     SavedCall,
-    'key' | 'call' | 'step' | 'attempts' | 'effect' | 'message' | 'nested' | 'nestedIn' | 'alsoNested'
+    'key' | 'call' | 'step' | 'attempts' | 'effect' | 'message' | 'outcomes' | 'nested' | 'nestedIn' | 'alsoNested'
   > {
   /** Whether the model has read its result. */
   readonly delivered: boolean
@@ -159,6 +161,12 @@ export function checkedCheckpoint(value: unknown): Checkpoint {
     throw new CheckpointCorruptError(idOf(value), 'it is no JSON that can be read', { cause })
   }
   throw new CheckpointCorruptError(idOf(value), 'it is no checkpoint, or is damaged')
+}
+
+/** Whether it is a checkpoint of a run whose answer was accepted: no further step takes what is sent to it. */
+export function hasEnded(value: unknown): boolean {
+  if (!isRecord(value)) return false
+  return value.status === 'completed' || (isRecord(value.step) && value.step.phase === 'over')
 }
 
 function idOf(value: unknown): string {
@@ -212,7 +220,8 @@ function isStep(step: unknown, messages: readonly unknown[]): step is SavedStep 
     isOptional(step.finishReason, isText) &&
     isListOf(step.added, isPlace) &&
     isOptional(step.candidate, isPlace) &&
-    typeof step.direct === 'boolean'
+    typeof step.direct === 'boolean' &&
+    isOptional(step.cutOff, isText)
   )
 }
 
@@ -248,6 +257,7 @@ function isWork(saved: unknown): saved is SavedWork {
     isCount(saved.attempts) &&
     isOptional(saved.effect, isText) &&
     isOptional(saved.message, isMessage) &&
+    isOptional(saved.outcomes, (outcomes) => isListOf(outcomes, isOutcome)) &&
     areNested(saved) &&
     typeof saved.delivered === 'boolean'
   )

@@ -6,11 +6,12 @@ import { checkAnswers } from '../interrupt/answer-check.ts'
 import { type Address, Interrupt, type PendingInterrupt } from '../interrupt/interrupt.ts'
 import { asJson, isRecord } from '../json.ts'
 import type { Json } from '../message.ts'
+import { cutOff } from '../model-call/said.ts'
 import { freeze, openCalls } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { Step } from '../run/step.ts'
 import type { Effect } from '../tool.ts'
-import { type Checkpoint, checkedCheckpoint, type SavedStep } from './checkpoint.ts'
+import { type Checkpoint, checkedCheckpoint, hasEnded, type SavedStep } from './checkpoint.ts'
 import { CheckpointMismatchError, CheckpointMissingError } from './checkpoint-errors.ts'
 import { loaded } from './checkpoint-store.ts'
 import { resumeCalls } from './restore-calls.ts'
@@ -40,6 +41,7 @@ export interface Resumed {
  * @throws {ConfigError} The answers are no object, or there is no store to find an id in.
  * @throws {UnknownInterruptError} One of the answers is to no question of it (L5).
  * @throws {AnswerError} The middleware that asked does not take an answer.
+ * @throws {InputError} Its answer had been accepted, and something was sent before that was known.
  */
 export async function restore(run: RunState, { from, answers, rerun }: Resumption): Promise<Checkpoint> {
   const checkpoint = checkedCheckpoint(typeof from === 'string' ? await load(run, from) : from)
@@ -68,7 +70,8 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   run.steps.begun = checkpoint.steps
   run.steps.current = checkpoint.step && stepOf(run, checkpoint.step)
   run.steps.feedback = checkpoint.feedback
-  run.inbox.restore(checkpoint.sent)
+  if (hasEnded(checkpoint)) run.inbox.end()
+  else run.inbox.restore(checkpoint.sent)
   run.unknown = checkpoint.unknown
   run.calls.abandoned.push(...checkpoint.abandoned)
   run.questions.restore(checkpoint.questions)
@@ -147,5 +150,6 @@ function stepOf(run: RunState, saved: SavedStep): Step {
   step.finishReason = saved.finishReason
   step.candidate = saved.candidate === undefined ? undefined : (messages[saved.candidate] as Step['candidate'])
   step.direct = saved.direct
+  step.cutOff = saved.cutOff === undefined ? undefined : cutOff([{ type: 'text', text: saved.cutOff }])
   return step
 }

@@ -3,7 +3,7 @@
 import { addressOf } from '../interrupt/address.ts'
 import type { Address, Interrupt, PendingInterrupt } from '../interrupt/interrupt.ts'
 import { asJson } from '../json.ts'
-import { callsOf } from '../message.ts'
+import { callsOf, textOf } from '../message.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import type { Step } from '../run/step.ts'
@@ -47,7 +47,7 @@ function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 
     usage: run.usage,
     warnings: run.events.warnings,
     steps: run.steps.begun,
-    ...(current && { step: savedStep(run, current) }),
+    ...(current && { step: savedStep(run, current, status) }),
     calls: unclaimed?.calls ?? savedCalls(run, isLast),
     background: unclaimed?.background ?? run.background.save(isLast),
     ...undosOf(run, isLast),
@@ -111,8 +111,10 @@ function isNeeded(run: RunState, entry: CallEntry): boolean {
   return !entry.asked || entry.step === run.steps.current?.number
 }
 
-function savedStep({ history }: RunState, step: Step): SavedStep {
+function savedStep({ history }: RunState, step: Step, status: Checkpoint['status']): SavedStep {
   const { number, phase, attempts, attempt, finishReason, candidate, direct } = step
+  const said = status === 'cancelled' ? step.saidSoFar : step.cutOff
+  const cutOff = said && phase === 'model' ? textOf(said) : ''
   return {
     number,
     phase,
@@ -123,6 +125,7 @@ function savedStep({ history }: RunState, step: Step): SavedStep {
     added: history.placesSince(step.before),
     ...(candidate && { candidate: history.messages.indexOf(candidate) }),
     direct,
+    ...(cutOff && { cutOff }),
   }
 }
 

@@ -1,6 +1,7 @@
 /** One model call of a step: the wraps round it, and what the reader sees of its attempts. */
 
 import type { Span } from '@opentelemetry/api'
+import { RunCancelled } from '../errors.ts'
 import type { AttemptFailed, CustomEvent, DiscardCause } from '../events.ts'
 import { drive } from '../flow/flow.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
@@ -13,6 +14,7 @@ import type { RunState } from '../run/run.ts'
 import type { Step } from '../run/step.ts'
 import { boundedAnswer } from '../tool-call/call-bounds.ts'
 import { type AttemptObserver, announcedId, attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
+import { Said } from './said.ts'
 
 export interface ModelAnswer {
   readonly message: AssistantMessage
@@ -69,6 +71,8 @@ class Attempts implements AttemptObserver {
   readonly #standing: Map<number, Span> = new Map()
   readonly #atWork: Set<number> = new Set()
   readonly #failures: Failure[] = []
+  /** By attempt, as the reader was shown it; 0 is a wrap's own, while none is at work. */
+  readonly #said: Map<number, Said> = new Map()
   /** Numbers of attempts whose failure the reader was told of; 0 is none. */
   readonly #told: Set<number> = new Set([0])
 
@@ -81,6 +85,7 @@ class Attempts implements AttemptObserver {
     const between = this.#failures.length > 0 && this.#atWork.size === 0
     this.#run.cancel.stopAt(between ? 'after-tools' : 'after-model')
     const attempt = ++this.#step.attempts
+    this.#step.asks(() => this.#said.get(this.#latest())?.message)
     this.reportFailures('retry', model)
     this.#run.request.isBetweenAttempts = false
     this.#run.events.push({ type: 'attempt-start', attempt, model: { provider: model.provider, id: model.id } })
@@ -142,7 +147,12 @@ class Attempts implements AttemptObserver {
     if (event.type === 'attempt-failed') this.#tell({ ...event, attempt: this.#meant(event) })
     // Its layer of the onion has named its source.
     else if (event.type === 'custom') run.events.push(event as CustomEvent)
-    else run.events.push(isStamped(event) ? event : { ...event, attempt: event.attempt ?? this.#latest() })
+    // What was on its way when the checkpoint was taken is not in that.
+    else if (!run.isCancelledNow) {
+      const stamped = isStamped(event) ? event : { ...event, attempt: event.attempt ?? this.#latest() }
+      this.#saidBy(stamped.attempt).add(event)
+      run.events.push(stamped)
+    }
     if (event.type === 'tool-input-ready') run.calls.events.ready(event.id)
     if (event.type === 'tool-input-closed' || event.type === 'tool-call')
       run.calls.streamed.shown(event.call, event.type === 'tool-call')
@@ -159,8 +169,18 @@ class Attempts implements AttemptObserver {
     if (this.#told.has(event.attempt)) return
     this.#told.add(event.attempt)
     this.#standing.delete(event.attempt)
-    this.#run.events.push(event)
+    const { attempt, error } = event
+    const { isCancelledNow, signal } = this.#run
+    // A run inside of one that is cancelled is aborted.
+    const isCancelled = error instanceof RunCancelled || (isCancelledNow && error === signal.reason)
+    this.#run.events.push(isCancelled ? { type: 'attempt-cancelled', attempt } : event)
     if (event.next !== 'none' && this.#atWork.size === 0) this.#run.request.isBetweenAttempts = true
+  }
+
+  #saidBy(attempt: number): Said {
+    let said = this.#said.get(attempt)
+    if (!said) this.#said.set(attempt, (said = new Said()))
+    return said
   }
 
   /**

@@ -1,6 +1,7 @@
 /** One run of an agent, from its input to its result: what its caller holds. */
 
 import { context } from '@opentelemetry/api'
+import { hasEnded } from '../checkpoint/checkpoint.ts'
 import type { Resumption } from '../checkpoint/restore.ts'
 import type { AgentConfig } from '../config.ts'
 import { RunAbortedError } from '../errors.ts'
@@ -60,7 +61,9 @@ export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
   cancel(options?: CancelOptions): Promise<{ readonly status: 'cancelled' | 'ended' | 'aborted' }>
   /**
    * Puts a user message into the history at the next safe point, before the next model call; an answer that is being given is then not
-   * the last. Gives false once the end of the run is decided (K18, K19).
+   * the last. To a resumed run it comes before the model call that the run was stopped in. Gives false once the end of the run is
+   * decided: `agent.resume(checkpoint)` knows that at once. `agent.resume(id)` gives true until the checkpoint has been loaded; if its run
+   * had ended, `result` rejects with an `InputError` that has the messages in `notTaken`.
    *
    * @throws {InputError} It is no user message, or empty.
    */
@@ -152,6 +155,7 @@ function openRun(
     middleware: middleware.map(({ name }) => name),
     attributes: telemetry?.attributes,
   })
+  if ('resume' in beginning && hasEnded(beginning.resume.from)) run.inbox.isClosed = true
   run.context = span.context
   run.span = span.span
   return { run, span }

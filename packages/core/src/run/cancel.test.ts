@@ -157,7 +157,7 @@ function resultsIn(messages: readonly Message[] | undefined) {
 
 const answer = respond(say('All is done.'))
 
-test('cancel() stops in the middle of a stream, and the resumed step asks the model anew (K4, K15, B20, J10)', async () => {
+test('cancel() stops in the middle of a stream, and the resumed step asks the model anew (K4, K15, B20, J10, P8)', async () => {
   const responses = [respond(say('One two three', { deltas: 3 }))]
   const started = start(responses)
   await at(25)
@@ -170,14 +170,17 @@ test('cancel() stops in the middle of a stream, and the resumed step asks the mo
     'attempt-start 1',
     'text-delta 1',
     'text-delta 1',
-    'attempt-failed 1 none',
+    'attempt-cancelled',
     'run-end cancelled',
   ])
   expect(events.at(-1)).toEqual({ runId: started.run.id, type: 'run-end', result })
   expect(result).toEqual({
     status: 'cancelled',
     text: '',
-    messages: [{ role: 'user', content: 'Go' }],
+    messages: [
+      { role: 'user', content: 'Go' },
+      { role: 'assistant', content: [{ type: 'text', text: 'One two t' }], finishReason: 'other', cutOff: true },
+    ],
     steps: 1,
     usage: {},
     warnings: [],

@@ -5,6 +5,7 @@ import { restoreCalls } from '../checkpoint/restore-calls.ts'
 import { checkpointOf } from '../checkpoint/snapshot.ts'
 import { AgentError, HistoryError, type RunStop } from '../errors.ts'
 import { within } from '../flow/grace.ts'
+import type { Message } from '../message.ts'
 import type { CancelledResult, CompletedResult, InterruptedResult, ResultBase } from '../result.ts'
 import { endSpan } from '../telemetry/spans.ts'
 import { answersTo, outcomesOf } from '../tool-call/call-results.ts'
@@ -14,6 +15,7 @@ import type { RunState } from './run.ts'
 
 /** What the caller gets: the outcome of the outermost wrap, and what is known when nothing is at work any more. */
 export async function completed(run: RunState, outcome: CompletedResult): Promise<CompletedResult> {
+  run.inbox.end()
   const background = run.background.handOver()
   // What was called on the side and nobody waits for.
   await quiet(run, new TypeError('the run is over'))
@@ -51,6 +53,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
     await (cancel.mode ? within(config.grace, calls.idle()) : Promise.all([calls.idle(), background.idle()]))
   }
   run.inbox.isClosed = true
+  if (cancel.mode) run.steps.current?.cut()
   run.checkpoint ??= checkpointOf(run, cancel.mode ? 'cancelled' : 'interrupted')
   cancel.over()
   const { checkpoint } = run
@@ -59,7 +62,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
   await quiet(run, cancelled ? cancel.error : reason)
   if (stopping.failure) return failed(run, stopping.failure)
   run.events.showRest()
-  const messages = cancelled ? [...history.messages, ...outcomesOf(run, openCalls(history.messages))] : history.messages
+  const messages = cancelled ? soFar(run) : history.messages
   end(run)
   const notSaved = await saved(run, () => checkpoint)
   const rest = {
@@ -76,6 +79,14 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
   const asked = interrupts.length > 0 && { interrupts }
   const escalated = cancel.escalated && { escalated: true as const }
   return freezePlain({ status: 'cancelled', cancelled: { at: cancelled, ...escalated }, ...asked, ...rest })
+}
+
+/** The history of a cancelled run: it ends with what the model was saying, and every call is answered (K14). */
+function soFar(run: RunState): readonly Message[] {
+  const { current } = run.steps
+  const said = current?.phase === 'model' && current.cutOff ? [freeze(current.cutOff)] : []
+  const messages = [...run.history.messages, ...said]
+  return [...messages, ...outcomesOf(run, openCalls(messages))]
 }
 
 /** What a caller needs to go on after an error (A24): every call answered, unless it is the history itself that is wrong. */

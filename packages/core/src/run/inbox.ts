@@ -24,6 +24,17 @@ export class Inbox {
     return true
   }
 
+  /**
+   * The run comes to its end, and nothing is taken any more.
+   *
+   * @throws {InputError} Something waits: nobody would know that it was not taken.
+   */
+  end(): void {
+    this.isClosed = true
+    if (this.#messages.length === 0) return
+    throw new InputError('message', 'run-ended', undefined, undefined, { notTaken: this.#messages })
+  }
+
   /** Those that a checkpoint has were sent before. */
   restore(saved: readonly UserMessage[]): void {
     this.#messages = [...saved, ...this.#messages]

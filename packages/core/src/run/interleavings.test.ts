@@ -4,7 +4,6 @@ import { type ReadableSpan, TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { sleep as pause } from '../../test/clock.ts'
 import { editing, startingEarly } from '../../test/early-calls.ts'
 import { unhandledRejections } from '../../test/rejections.ts'
 import {
@@ -42,7 +41,7 @@ const GRACE = 100
 const immediate = setImmediate
 const turn = () => new Promise<void>((resolve) => immediate(resolve))
 
-/** What the tools wait for, which is no timer of a run's. */
+/** What tools and store wait for, which is no timer of a run's. */
 const waits = new Set<unknown>()
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -243,6 +242,8 @@ const cases = fc.record({
   store: fc.option(milliseconds(15), { nil: undefined }),
   /** What happens to the run, and to each that resumes it. */
   disturbances: fc.array(fc.array(disturbance, { maxLength: 3 }), { maxLength: 3 }),
+  /** Whether something is said to each resume at once. */
+  sendsFirst: fc.array(fc.boolean(), { maxLength: 3 }),
   /** Whether each resume brings the answers that are waited for. */
   answering: fc.array(fc.boolean(), { maxLength: 3 }),
 })
@@ -250,13 +251,14 @@ const cases = fc.record({
 type Case = typeof cases extends fc.Arbitrary<infer Value> ? Value : never
 
 /** What each request gets follows from its history, and from how often it has failed. */
-function modelOf({ turns, pace }: Case): Model {
+function modelOf({ turns, pace }: Case, asked: (messages: readonly Message[]) => void): Model {
   const failed = new Map<number, number>()
   return {
     provider: 'p',
     id: 'm',
     stream(request) {
-      const number = request.messages.filter(({ role }) => role === 'assistant').length
+      asked(request.messages)
+      const number = request.messages.filter((message) => message.role === 'assistant' && !message.cutOff).length
       const { text, calls, failures } = turns[number] ?? { text: true, calls: [], failures: 0 }
       const spoken = [
         ...(text || calls.length === 0 ? [say('Some words', { deltas: 2 })] : []),
@@ -309,10 +311,11 @@ async function driven(run: AgentRun, controller: AbortController, disturbances: 
     setTimeout(() => {
       if (over) return
       if (act === 'abort') controller.abort('enough')
-      else if (act === 'send') run.send('And this')
+      else if (act === 'send') sent += run.send('And this') ? 1 : 0
       else cancels.push(run.cancel(act as Parameters<AgentRun['cancel']>[0]))
     }, at),
   )
+  let sent = 0
   let outcome: Outcome | undefined
   void reading.then((read) => {
     outcome = read
@@ -330,7 +333,7 @@ async function driven(run: AgentRun, controller: AbortController, disturbances: 
   await vi.advanceTimersByTimeAsync(0)
   expect(vi.getTimerCount()).toBe(waits.size)
   const told = await Promise.all(cancels)
-  return { ...(outcome as Outcome), told: told.map(({ status }) => status) }
+  return { ...(outcome as Outcome), sent, told: told.map(({ status }) => status) }
 }
 
 /** Each call has at most one result, behind it and before the next response; `whole`: exactly one, and in call order. */
@@ -389,16 +392,17 @@ async function check(options: Case): Promise<void> {
   vi.clearAllTimers()
   executions.clear()
   deaf = 0
+  const asked: number[] = []
   const spans = new Spans()
   const store = memoryStore()
   if (options.store) {
     const { store: ms } = options
     const { load, save } = store
-    store.load = (id) => pause(ms).then(() => load.call(store, id))
-    store.save = (...saved) => pause(ms).then(() => save.apply(store, saved))
+    store.load = (id) => sleep(ms).then(() => load.call(store, id))
+    store.save = (...saved) => sleep(ms).then(() => save.apply(store, saved))
   }
   const agent: Agent = createAgent({
-    model: modelOf(options),
+    model: modelOf(options, (messages) => asked.push(saidIn(messages))),
     tools,
     toolConcurrency: options.toolConcurrency,
     grace: GRACE,
@@ -415,12 +419,17 @@ async function check(options: Case): Promise<void> {
   })
 
   const events: AgentEvent[] = []
+  let sent = 0
+  let before = { asked: 0, sent: 0 }
   let controller = new AbortController()
   let run = agent.stream('Go', { signal: controller.signal })
   for (let round = 0; ; round++) {
     if (round > 20) throw new Error('it comes to no end')
     const outcome = await driven(run, controller, options.disturbances[round] ?? [])
     const { result, error, told } = outcome
+    // A message before the first step of a resume comes before its model call.
+    if (asked.length > before.asked) expect(asked[before.asked]).toBeGreaterThanOrEqual(before.sent)
+    sent += outcome.sent
     events.push(...outcome.events)
     expect(getEventListeners(controller.signal, 'abort')).toEqual([])
     expect([...spans.open.values()]).toEqual([])
@@ -443,15 +452,20 @@ async function check(options: Case): Promise<void> {
     if (told.length > 0) expect(new Set(told)).toEqual(new Set([result.status === 'cancelled' ? 'cancelled' : 'ended']))
     if (result.status === 'completed') {
       checkEnds(events, result.messages)
+      // Nothing that was sent is lost.
+      expect(saidIn(result.messages)).toBe(sent)
       break
     }
     const checkpoint = JSON.parse(JSON.stringify(result.checkpoint)) as Checkpoint
     expect(checkpoint).toEqual(result.checkpoint)
     const answers = (options.answering[round] ?? true) ? (result.interrupts ?? []).map(({ id }) => [id, 'Yes']) : []
     controller = new AbortController()
+    const isSent = options.sendsFirst[round] ?? false
     run = agent.resume(options.store === undefined ? checkpoint : run.id, Object.fromEntries(answers), {
       signal: controller.signal,
     })
+    if (isSent && run.send('And this')) sent++
+    before = { asked: asked.length, sent }
   }
   expect(refused.splice(0)).toEqual([])
   // Whatever happened: no call but a read was executed twice, unless it had asked before it acted.
@@ -459,6 +473,11 @@ async function check(options: Case): Promise<void> {
     if (!/^[a-z]+_read /.test(call))
       expect([call, count]).toEqual([call, /^(asks|nests|sends)_/.test(call) ? count : 1])
   }
+}
+
+/** How many of the messages that were sent are among these. */
+function saidIn(messages: readonly Message[]): number {
+  return messages.filter(({ content }) => content === 'And this').length
 }
 
 /** Over a run and those that resumed it each answered call has one `tool-end`. */
@@ -470,7 +489,7 @@ function checkEnds(events: readonly AgentEvent[], messages: readonly Message[]):
   expect(ended.toSorted()).toEqual(ids.toSorted())
 }
 
-test('whatever happens to a run, and whenever: it ends, leaves nothing behind, makes what its calls make, and a resume goes on to the end (K4 to K11, K14, K15, K17 to K19, A14, A25, B6, B8, L20, P5, P7)', {
+test('whatever happens to a run, and whenever: it ends, leaves nothing behind, makes what its calls make, and a resume goes on to the end (K4 to K11, K14, K15, K17 to K19, A14, A25, B6, B8, L20, P5, P7, P8)', {
   timeout: Math.max(60_000, numRuns * 100),
 }, async () => {
   const problems: string[] = []

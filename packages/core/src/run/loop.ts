@@ -36,6 +36,7 @@ export async function loop(run: RunState, setup: AgentSetup, context: Context): 
 
 /** One model call: from the state to the message that stands, as `afterModel` left it. */
 async function think(run: RunState, step: Step): Promise<AssistantMessage> {
+  if (step.phase === 'model') takeSaid(run, step)
   if (step.phase === 'before-model') {
     run.steps.takeNews()
     run.saver.soon()
@@ -55,6 +56,15 @@ async function think(run: RunState, step: Step): Promise<AssistantMessage> {
     step.enter('calls')
   }
   return lastAnswer(run)
+}
+
+/** The model is to be asked anew, and somebody has said something since: that is behind what it said then, and before this call. */
+function takeSaid(run: RunState, step: Step): void {
+  if (run.inbox.messages.length === 0) return
+  if (step.cutOff) run.history.append(step.cutOff)
+  step.cutOff = undefined
+  run.steps.takeNews()
+  run.saver.soon()
 }
 
 async function askModel(run: RunState, step: Step): Promise<void> {
@@ -131,15 +141,16 @@ function isEmpty(message: AssistantMessage): boolean {
 async function judge(run: RunState, step: Step, candidate: Answer): Promise<Accepted | undefined> {
   await run.background.beforeEnd()
   const accepted = run.steps.hasNews ? undefined : await askGate(run, step, candidate)
-  return run.steps.hasNews ? undefined : accepted
+  if (!accepted || run.steps.hasNews) return undefined
+  // In the turn that decides: what comes later is not taken.
+  run.inbox.isClosed = true
+  return accepted
 }
 
 /** What the gate has accepted is not judged again, whatever happens on the way out (L11). */
 async function close(run: RunState, step: Step, accepted: Accepted | undefined): Promise<void> {
-  if (accepted) {
-    run.inbox.isClosed = true
-    step.accept(accepted.message)
-  } else run.steps.current = undefined
+  if (accepted) step.accept(accepted.message)
+  else run.steps.current = undefined
   const { attempt } = step
   const messages = run.history.since(step.before)
   await run.events.tell({ type: 'step-end', ...(attempt !== undefined && { attempt }), messages })

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { assertTranscript } from '@meanwhile/harness/assert'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { Play } from '../../test/reentrant-play.ts'
+import { Play, saidIn } from '../../test/reentrant-play.ts'
 import { ASIDE, type Scenario, scenarios } from '../../test/reentrant-scenario.ts'
 import { unhandledRejections } from '../../test/rejections.ts'
 import {
@@ -11,7 +11,9 @@ import {
   type AgentResult,
   type AgentRun,
   type Checkpoint,
+  InputError,
   type Message,
+  textOf,
 } from '../index.ts'
 
 // A run that is called back by its tools, wraps, hooks, reader and store in the very turn in which it does something.
@@ -105,28 +107,59 @@ function checkCalls({ executions }: Play, messages: readonly Message[]): void {
   expect(results.filter((key) => !made.has(key))).toEqual([])
 }
 
+/** What was sent before a resume had begun its first step is in its first request; of a cancelled answer the reader knows the text. */
+function checkSaid(
+  play: Play,
+  before: { readonly asked: number; readonly sent: number },
+  { events, result }: Lived,
+): void {
+  if (play.asked.length > before.asked) expect(play.asked[before.asked]).toBeGreaterThanOrEqual(before.sent)
+  const cancelled = events.findLast((event) => event.type === 'attempt-cancelled' && !event.path)
+  const last = result?.messages[result.checkpoint?.messages.length ?? 0]
+  if (last?.role !== 'assistant' || !last.cutOff || cancelled?.type !== 'attempt-cancelled') return
+  const isOf = (event: AgentEvent) =>
+    event.type === 'text-delta' && !event.path && event.step === cancelled.step && event.attempt === cancelled.attempt
+  expect(textOf(last)).toBe(events.flatMap((event) => (isOf(event) && 'delta' in event ? [event.delta] : [])).join(''))
+}
+
 async function check(scenario: Scenario): Promise<void> {
   vi.clearAllTimers()
   const play = new Play(scenario)
   const told: AgentEvent[] = []
   let isAborted = false
+  let before = { asked: 0, sent: 0 }
+  const resume = (from: string | Checkpoint, answers: Record<string, string> = {}) => {
+    play.controller = new AbortController()
+    play.run = play.agent.resume(from, answers, { signal: play.controller.signal })
+    play.reached('a resume begins')
+    before = { asked: play.asked.length, sent: play.sent }
+    return play.run
+  }
   let run = play.agent.stream('Go', { signal: play.controller.signal })
   for (let rounds = 1; ; rounds++) {
-    const { events, result, error } = await lived(play, run)
+    if (rounds > 16) throw new Error('it comes to no end')
+    const life = await lived(play, run)
+    const { events, result, error } = life
     told.push(...events)
     checkEvents(events)
     const messages = result?.messages ?? (error instanceof AgentError ? error.messages : undefined) ?? []
     checkCalls(play, messages)
     expect(play.refused).toEqual([])
     if (result?.status !== 'interrupted') assertTranscript(messages)
+    if (error instanceof InputError) {
+      expect(error.problem).toBe('run-ended')
+      play.sent -= error.notTaken.length
+      run = resume(run.id)
+      continue
+    }
+    if (!isAborted) checkSaid(play, before, life)
     if (!result) {
       expect(error).toMatchObject({ name: 'AbortError' })
       expect(play.done).toContain('abort')
       // What was stored before goes on, as after a crash.
       if (!(await play.isStored(run.id))) return
       isAborted = true
-      play.controller = new AbortController()
-      run = play.agent.resume(run.id, {}, { signal: play.controller.signal })
+      run = resume(run.id)
       continue
     }
     if (result.status === 'completed') {
@@ -135,16 +168,15 @@ async function check(scenario: Scenario): Promise<void> {
       const isTold = ended.filter((id) => answered.includes(id)).toSorted()
       // What an abort cut off was told of then, and again when the resume came to its end.
       expect(isAborted ? [...new Set(isTold)] : isTold).toEqual(answered.toSorted())
+      if (!isAborted) expect(saidIn(messages)).toBe(play.sent)
       return
     }
-    if (rounds > 12) throw new Error('it comes to no end')
     const { checkpoint, interrupts = [] } = result
     const asking = interrupts.flatMap(({ address }) => address.map((part) => ('callId' in part ? part.callId : '')))
     expect(asking.filter((id) => play.cancelled.has(id))).toEqual([])
     const answers = interrupts.slice(0, scenario.answers).map(({ id }) => [id, 'Yes'])
-    play.controller = new AbortController()
     const from = scenario.stored ? run.id : (JSON.parse(JSON.stringify(checkpoint)) as Checkpoint)
-    run = play.agent.resume(from, Object.fromEntries(answers), { signal: play.controller.signal })
+    run = resume(from, Object.fromEntries(answers))
   }
 }
 
@@ -160,6 +192,26 @@ const usual: Scenario = {
 
 /** What this search has found once. */
 const FOUND: readonly Scenario[] = [
+  // Background work began after an abort, and a resume began it again.
+  {
+    ...usual,
+    works: [{ name: 'later', ...ASIDE, ms: 0, fails: true }],
+    turns: [{ calls: [0, 0], wait: 0, end: 'whole', edited: false }],
+    early: 'all but the first',
+    acts: [{ at: 'a call is judged', nth: 1, act: 'abort' }],
+    stored: true,
+  },
+  // Work that was over, and not settled yet, was made again.
+  {
+    ...usual,
+    works: [{ name: 'later', ...ASIDE, ms: 0 }],
+    early: 'none',
+    acts: [
+      { at: 'a wrap has a result', nth: 1, act: 'cancel now' },
+      { at: 'a tool starts', nth: 1, act: 'cancel after-tools' },
+    ],
+  },
+  // Runs hung.
   {
     ...usual,
     works: [{ name: 'put', ...ASIDE, ms: 0, deaf: true }],
@@ -193,7 +245,7 @@ const FOUND: readonly Scenario[] = [
   },
 ]
 
-test('called back in the very turn in which it does something, a run makes no call twice and loses none, nor what its calls make, tells of each once, comes to its end, and leaves nothing behind (A14, A23, A25, B6, H26, I4, K4 to K15, L3, L7, L20, L21, P5, P7)', {
+test('called back in the very turn in which it does something, a run makes no call twice and loses none, nor what its calls make, tells of each once, comes to its end, and leaves nothing behind (A14, A23, A25, B6, H26, I4, K4 to K15, L3, L7, L20, L21, P5, P7, P8, P22)', {
   timeout: Math.max(60_000, numRuns * 60),
 }, async () => {
   await fc.assert(fc.asyncProperty(scenarios, check), { numRuns, seed, examples: FOUND.map((one) => [one]) })

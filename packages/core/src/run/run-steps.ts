@@ -43,7 +43,7 @@ export class RunSteps {
     }
     this.#haveBegun = true
     this.#areAtWork = true
-    run.inbox.isClosed = false
+    run.inbox.isClosed = this.current?.phase === 'over'
     run.setup = setup
     run.context = context
     run.calls.slots.limit = setup.toolConcurrency

@@ -24,6 +24,9 @@ export class Step {
   candidate: Answer | undefined
   /** Whether that began as the result of a `returnDirect` tool. */
   direct = false
+  /** What the model had said when the run was cancelled, until it is asked again. */
+  cutOff: AssistantMessage | undefined
+  #soFar: (() => AssistantMessage | undefined) | undefined
   #phase: Phase = 'before-model'
 
   constructor(number: number, before: readonly Message[]) {
@@ -40,8 +43,27 @@ export class Step {
     this.done.clear()
   }
 
+  /** The model is asked; `soFar` gives what it has said by then. */
+  asks(soFar: () => AssistantMessage | undefined): void {
+    this.cutOff = undefined
+    this.#soFar = soFar
+  }
+
+  /** What the model has said so far, of a call that has not stood. */
+  get saidSoFar(): AssistantMessage | undefined {
+    return this.#soFar ? this.#soFar() : this.cutOff
+  }
+
+  /** The run is cancelled: what comes from now on does not count. */
+  cut(): void {
+    this.cutOff = this.saidSoFar
+    this.#soFar = undefined
+  }
+
   /** The model call has stood. */
   stood(attempt: number | undefined): void {
+    this.cutOff = undefined
+    this.#soFar = undefined
     this.attempt = attempt
     this.enter('after-model')
   }

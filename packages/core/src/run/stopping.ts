@@ -76,6 +76,7 @@ export class Stopping {
   /** Takes the checkpoint, before anything is torn down. Gives why not, if the run cannot be saved: nothing goes on from there then. */
   #keepForResume(): AgentError | undefined {
     try {
+      this.#run.steps.current?.cut()
       this.#run.checkpoint ??= checkpointOf(this.#run, 'cancelled')
       return undefined
     } catch (error) {

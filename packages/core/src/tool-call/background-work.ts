@@ -22,8 +22,8 @@ import { errorMessage, NO_ANSWER, textMessage } from './tool-message.ts'
 /** The innermost of `wrapToolCall`: it answers with where to ask for the result. */
 export async function* startWork(run: RunState, entry: CallEntry, tool: Tool, call: ToolCall): ToolFlow {
   await checkedInput(tool, call)
-  entry.signal.throwIfAborted()
   if (entry.provisional) await stood(run, entry, { call: entry })
+  entry.signal.throwIfAborted()
   run.cancel.halted.throwIfAborted()
   run.background.start(entry, call)
   const handle = { callId: entry.id, state: 'running' }

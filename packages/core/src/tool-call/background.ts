@@ -153,7 +153,8 @@ export class Background {
       const saved = { key, call, step, attempts, delivered: work.delivered }
       // What an agent has done is in its own checkpoint.
       if (!message && !nested.isEmpty) return { ...saved, ...nested.save() }
-      return { ...saved, ...entered, ...(message && { message }) }
+      const { outcomes } = record
+      return { ...saved, ...entered, ...(message ? { message } : outcomes.length > 0 && { outcomes }) }
     })
   }
 

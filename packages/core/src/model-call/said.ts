@@ -1,0 +1,29 @@
+/** What a response has said so far: what a cancelled run keeps of a model call that had not stood. */
+
+import type { AssistantMessage, AssistantPart, ToolCall } from '../message.ts'
+import type { WrapModelEvent } from './attempt.ts'
+
+export class Said {
+  /** A text by its deltas, or a call that is complete. */
+  readonly #parts: (string[] | ToolCall)[] = []
+
+  /** Reasoning is not kept: its signature comes at its end. Nor is a call that the provider runs itself. */
+  add(event: WrapModelEvent): void {
+    if (event.type === 'text-delta') {
+      const last = this.#parts.at(-1)
+      if (Array.isArray(last)) last.push(event.delta)
+      else this.#parts.push([event.delta])
+    } else if (event.type === 'tool-call' && event.call.providerResult === undefined) this.#parts.push(event.call)
+  }
+
+  /** Nothing, if it has neither said a word nor made a call. */
+  get message(): AssistantMessage | undefined {
+    return cutOff(this.#parts.map((part) => (Array.isArray(part) ? { type: 'text', text: part.join('') } : part)))
+  }
+}
+
+/** The message that a model has not come to the end of. Providers refuse a text of white space. */
+export function cutOff(parts: readonly AssistantPart[]): AssistantMessage | undefined {
+  const content = parts.filter((part) => part.type !== 'text' || part.text.trim() !== '')
+  return content.length > 0 ? { role: 'assistant', content, finishReason: 'other', cutOff: true } : undefined
+}
