@@ -419,7 +419,7 @@ test('whenever a message is sent, in whatever turn, it is taken or refused (P8, 
     }
     let taken: boolean | undefined
     const later = async () => {
-      for (let turn = 0; turn < turns; turn++) await undefined
+      for (let turn = 0; turn < turns; turn++) await Promise.resolve()
       taken ??= run.send('And?')
     }
     const run = createAgent({ model: modelOf([other, other, other]), middleware: [gate] }).stream('Go')
