@@ -10,7 +10,7 @@ import type { CompletedResult } from '../result.ts'
 import { freeze, isMessage } from '../run/history.ts'
 import { PHASES, type Phase } from '../run/step.ts'
 import type { Effect } from '../tool.ts'
-import type { Turn } from '../tool-call/turn.ts'
+import type { Invocation } from '../tool-call/invocation.ts'
 import { CheckpointCorruptError, CheckpointVersionError } from './checkpoint-errors.ts'
 
 /** The format this version writes. Older ones are read, newer ones refused (L18). */
@@ -102,14 +102,14 @@ export interface SavedCall {
   /** The run of the agent in an execution that has no outcome. */
   readonly nested?: Checkpoint
   /** Which execution that is. Absent in checkpoints of versions that kept one run for a call. */
-  readonly nestedIn?: Turn
+  readonly nestedIn?: Invocation
   /** Those of further executions that were at work at once. */
   readonly alsoNested?: readonly SavedNested[]
 }
 
 export interface SavedNested {
   readonly nested: Checkpoint
-  readonly nestedIn: Turn
+  readonly nestedIn: Invocation
 }
 
 /** The work of a background call. */
@@ -137,7 +137,7 @@ export interface SavedUndo {
 export type Outcome = { readonly message: ToolMessage } | { readonly error: string; readonly timeout?: number }
 
 /** With the execution it is of. Those of earlier versions stand in the order in which they had come, and do not say that. */
-export type SavedOutcome = Outcome & { readonly turn?: Turn }
+export type SavedOutcome = Outcome & { readonly invocation?: Invocation }
 
 /** Whatever the order of its members is by now. */
 export function checksumOf(checkpoint: Omit<Checkpoint, 'checksum'>): string {
@@ -269,15 +269,20 @@ function isNestedCheckpoint(nested: unknown): boolean {
 
 function areNested({ nested, nestedIn, alsoNested }: Unchecked): boolean {
   const areAlso = isOptional(alsoNested, (also) => isListOf(also, isNested))
-  return isOptional(nested, isNestedCheckpoint) && isOptional(nestedIn, isTurn) && areAlso
+  return isOptional(nested, isNestedCheckpoint) && isOptional(nestedIn, isInvocation) && areAlso
 }
 
 function isNested(saved: unknown): boolean {
-  return isRecord(saved) && isNestedCheckpoint(saved.nested) && isTurn(saved.nestedIn)
+  return isRecord(saved) && isNestedCheckpoint(saved.nested) && isInvocation(saved.nestedIn)
 }
 
-function isTurn(turn: unknown): boolean {
-  return isRecord(turn) && isCount(turn.n) && isOptional(turn.input, isText) && isOptional(turn.nested, isCount)
+function isInvocation(invocation: unknown): boolean {
+  return (
+    isRecord(invocation) &&
+    isCount(invocation.n) &&
+    isOptional(invocation.input, isText) &&
+    isOptional(invocation.nested, isCount)
+  )
 }
 
 function isUndo(saved: unknown): saved is SavedUndo {
@@ -286,9 +291,9 @@ function isUndo(saved: unknown): saved is SavedUndo {
 
 function isOutcome(outcome: unknown): outcome is SavedOutcome {
   if (!isRecord(outcome)) return false
-  const { error, timeout, message, turn } = outcome
+  const { error, timeout, message, invocation } = outcome
   const isOne = (isText(error) && isOptional(timeout, (ms) => typeof ms === 'number')) || isMessage(message)
-  return isOne && isOptional(turn, isTurn)
+  return isOne && isOptional(invocation, isInvocation)
 }
 
 function isPending(pending: unknown): pending is PendingInterrupt {

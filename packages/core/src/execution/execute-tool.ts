@@ -33,21 +33,21 @@ export function executeTool<Result>(
   const own = new AbortController()
   const { signal } = own
   const unstarted = [entry.signal, signal, ...(host.halted ? [host.halted] : [])]
-  const flow = takeSlot({ host, entry, call, turn: host.turn(call), parent, own, signal, unstarted })
+  const flow = takeSlot({ host, entry, call, invocation: host.invocation(call), parent, own, signal, unstarted })
   return cancelable(flow, () => own.abort(why()))
 }
 
 type Asked<Result> = Omit<InSlot<Result>, 'slot' | 'askedAt' | 'early' | 'queued'>
 
 async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
-  const { host, entry, turn, own, signal, unstarted } = asked
-  const known = host.known(turn)
+  const { host, entry, invocation, own, signal, unstarted } = asked
+  const known = host.known(invocation)
   if (known) return known()
   const { slots, askedAt, provisional: early } = entry
   const asksSince = performance.now()
   const slot = await slots.take(entry, unstarted)
   const queued = (performance.now() - asksSince) / 1000
-  const outcome = new ExecutionOutcome(host, turn, entry.signal, signal)
+  const outcome = new ExecutionOutcome(host, invocation, entry.signal, signal)
   let late: ReturnType<typeof timer>
   // Its time is over, or the wrap that asked has left: what it has called is cut off with it.
   const left = () => {
@@ -83,14 +83,14 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
 
 /** The span ends later, when the call is committed or discarded, but with the time at which the function settled. */
 function inSpan<Result>(place: InSlot<Result>, outcome: ExecutionOutcome<Result>): Flow<Progress, Result> {
-  const { host, entry, turn, signal, early, queued } = place
+  const { host, entry, invocation, signal, early, queued } = place
   const { capture } = host
   let execution: Execution
   return traced({
     open: () => {
       const attempt = ++entry.record.attempts
       const open = startSpan(place, attempt)
-      execution = { open, early, capture, attempt, turn, signal, started: open.started, queued, children: [] }
+      execution = { open, early, capture, attempt, invocation, signal, started: open.started, queued, children: [] }
       entry.executions.push(execution)
       outcome.execution = execution
       return open

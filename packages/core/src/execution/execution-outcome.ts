@@ -1,6 +1,6 @@
 /** What an execution came to, told once: a wrap that is entered again after a resume gets it again (L8). */
 
-import type { Turn } from '../tool-call/turn.ts'
+import type { Invocation } from '../tool-call/invocation.ts'
 import { ToolTimeoutError } from '../tool-errors.ts'
 import type { Execution } from './execution.ts'
 import type { Host } from './tool-host.ts'
@@ -12,16 +12,16 @@ export class ExecutionOutcome<Result> {
   /** Set when it begins. */
   execution: Execution | undefined
   readonly #host: Host<Result>
-  readonly #turn: Turn
+  readonly #invocation: Invocation
   /** The call's: if that aborts, it is the call that was cut off. */
   readonly #call: AbortSignal
   /** The execution's. */
   readonly #own: AbortSignal
   #isTold = false
 
-  constructor(host: Host<Result>, turn: Turn, call: AbortSignal, own: AbortSignal) {
+  constructor(host: Host<Result>, invocation: Invocation, call: AbortSignal, own: AbortSignal) {
     this.#host = host
-    this.#turn = turn
+    this.#invocation = invocation
     this.#call = call
     this.#own = own
   }
@@ -66,7 +66,7 @@ export class ExecutionOutcome<Result> {
   }
 
   #tell(outcome: Parameters<Host<Result>['came']>[1]): void {
-    if (!this.#isTold) this.#host.came(this.#turn, outcome)
+    if (!this.#isTold) this.#host.came(this.#invocation, outcome)
     this.#isTold = true
   }
 }

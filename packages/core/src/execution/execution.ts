@@ -4,7 +4,7 @@ import type { CaptureContent } from '../telemetry/content.ts'
 import type { OpenSpan } from '../telemetry/spans.ts'
 import type { Effect } from '../tool.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
-import type { Turn } from '../tool-call/turn.ts'
+import type { Invocation } from '../tool-call/invocation.ts'
 
 export interface Execution {
   readonly open: OpenSpan
@@ -15,7 +15,7 @@ export interface Execution {
   /** The how-manieth of its call, from 1 (C14). */
   readonly attempt: number
   /** The same for a resume. */
-  readonly turn: Turn
+  readonly invocation: Invocation
   /** Aborted with its call, or alone when the wrap that asked for it has left. */
   readonly signal: AbortSignal
   /** When it got its slot, then when the function was called. */

@@ -148,7 +148,7 @@ function hostOf<Output>(tool: Tool, { timeout, grace, telemetry }: Options): Hos
     answers: () => [],
     warn: () => undefined,
     save: undefined,
-    turn: () => ({ n: 0 }),
+    invocation: () => ({ n: 0 }),
     known: () => undefined,
     came: () => undefined,
     threw: () => undefined,

@@ -11,7 +11,7 @@ import type { Slot } from '../slots/slots.ts'
 import type { NeedsContext, Progress, Tool, ToolContext } from '../tool.ts'
 import { type CallEffect, isWithin, judgeCall } from '../tool-call/call-effect.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
-import type { Turn } from '../tool-call/turn.ts'
+import type { Invocation } from '../tool-call/invocation.ts'
 import { checkedInput } from './checked-input.ts'
 import { answerOf } from './client-tool.ts'
 import type { Execution } from './execution.ts'
@@ -23,7 +23,7 @@ export interface InSlot<Result> {
   readonly host: Host<Result>
   readonly entry: CallEntry
   readonly call: ToolCall
-  readonly turn: Turn
+  readonly invocation: Invocation
   /** What its span nests under. */
   readonly parent: Context
   /** Aborts this execution alone. */
@@ -41,7 +41,7 @@ export interface InSlot<Result> {
 }
 
 export async function* runFunction<Result>(place: InSlot<Result>, execution: Execution): Flow<Progress, Result> {
-  const { host, entry, call, turn, signal } = place
+  const { host, entry, call, invocation, signal } = place
   const { tool } = entry
   if (!tool) return await host.unknown(call)
   const whole = entry.rest ? undefined : await checkedInput(tool, call)
@@ -50,14 +50,14 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   // What has started with the members its tool needs is declared a `read`, and names no keys.
   const does = judged(place, execution, tool, whole)
   const { record } = entry
-  record.wait(turn)
+  record.wait(invocation)
   try {
     await admitted(place, execution, does)
     // At the last moment: another call may have stopped the run since this one was let go.
     throwIfAborted(place.unstarted)
-    record.enter(turn, does.effect)
+    record.enter(invocation, does.effect)
   } catch (error) {
-    record.leave(turn, error instanceof RunStop)
+    record.leave(invocation, error instanceof RunStop)
     throw error
   }
   entered(place, execution)
@@ -90,7 +90,7 @@ function judged<Result>({ host }: InSlot<Result>, execution: Execution, tool: To
 
 /** Resolves when it has its turn, and it is saved that it has: from there on the call may have happened, whatever comes (L15). */
 async function admitted<Result>(place: InSlot<Result>, execution: Execution, does: CallEffect): Promise<void> {
-  const { host, entry, turn, signal, slot, unstarted } = place
+  const { host, entry, invocation, signal, slot, unstarted } = place
   const checked = performance.now()
   const claim = { keys: does.keys, mayBeEarly: isWithin(does, entry.most) }
   if (host.stood && entry.provisional && !claim.mayBeEarly) await host.stood(signal)
@@ -98,7 +98,7 @@ async function admitted<Result>(place: InSlot<Result>, execution: Execution, doe
   execution.started = performance.now()
   execution.queued += (execution.started - checked) / 1000
   if (!host.save || does.effect === 'read') return
-  entry.record.announce(turn, does.effect)
+  entry.record.announce(invocation, does.effect)
   await host.save()
 }
 

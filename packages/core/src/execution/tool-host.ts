@@ -8,7 +8,7 @@ import type { Actor } from '../run/run-view.ts'
 import type { CaptureContent } from '../telemetry/content.ts'
 import type { Tracing } from '../telemetry/spans.ts'
 import type { Tool } from '../tool.ts'
-import type { Turn } from '../tool-call/turn.ts'
+import type { Invocation } from '../tool-call/invocation.ts'
 
 export interface Host<Result> {
   readonly tracing: Tracing | undefined
@@ -33,11 +33,11 @@ export interface Host<Result> {
   /** Resolves when it is known, whatever comes, that the call may have happened (L15). Absent where nothing is kept. */
   readonly save: (() => Promise<void>) | undefined
   /** Which execution of its call one with this call is: asked once for each, in the order in which they are asked for. */
-  turn(call: ToolCall): Turn
+  invocation(call: ToolCall): Invocation
   /** What an execution came to in a run before this one, given or thrown: it is not made again (L8). */
-  known(turn: Turn): (() => Result) | undefined
+  known(invocation: Invocation): (() => Result) | undefined
   /** What it came to in this one, unless its call was aborted. */
-  came(turn: Turn, outcome: { readonly result: Result } | { readonly error: unknown }): void
+  came(invocation: Invocation, outcome: { readonly result: Result } | { readonly error: unknown }): void
   /** What the function threw. */
   threw(error: unknown): void
   /** The run as the function sees it; alone there is none. */

@@ -15,10 +15,10 @@ export class InnerRuns {
   }
 
   /** The run is ready to begin. */
-  add(inner: RunState, { entry, turn }: Nesting): void {
+  add(inner: RunState, { entry, invocation }: Nesting): void {
     this.#atWork.set(inner, entry)
     const saved = () => inner.checkpoint ?? checkpointOf(inner, inner.isCancelledNow ? 'cancelled' : 'running')
-    entry.nested.add(turn, saved)
+    entry.nested.add(invocation, saved)
     const { mode } = this.#run.cancel
     if (mode) inner.cancel.request({ at: mode })
   }

@@ -5,7 +5,7 @@ import type { AgentEvent } from '../events.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
 import type { AgentResult } from '../result.ts'
 import type { ToolContext } from '../tool.ts'
-import type { Turn } from '../tool-call/turn.ts'
+import type { Invocation } from '../tool-call/invocation.ts'
 import { type Beginning, startRun } from './agent-run.ts'
 import { actorOf } from './run-view.ts'
 
@@ -38,8 +38,8 @@ export async function runWithin(
   const { execution } = actor
   const before = execution?.agents ?? 0
   if (execution) execution.agents = before + 1
-  const turn = { ...(execution?.turn ?? OF_A_WRAP), ...(before > 0 && { nested: before }) }
-  const nested = entry.nested.of(turn)
+  const invocation = { ...(execution?.invocation ?? OF_A_WRAP), ...(before > 0 && { nested: before }) }
+  const nested = entry.nested.of(invocation)
   const beginning: Beginning = nested
     ? { resume: { from: nested.saved, answers: nested.answers ?? {}, rerun: run.rerun } }
     : { input: request }
@@ -47,7 +47,7 @@ export async function runWithin(
     const path = [{ agent: place.name, callId: entry.id }, ...(event.path ?? [])]
     if (place.events) run.calls.events.nested(entry, { ...event, path })
   }
-  const nesting = { run, entry, turn, context: actor.context, show }
+  const nesting = { run, entry, invocation, context: actor.context, show }
   const outcome = await startRun(configBehind(agent), beginning, { signal }, nesting).result
   if (outcome.status === 'completed') return outcome
   if (run.cancel.mode) throw run.cancel.error
@@ -55,4 +55,4 @@ export async function runWithin(
 }
 
 /** What a wrap runs is in no execution. */
-const OF_A_WRAP: Turn = { input: '', n: 0 }
+const OF_A_WRAP: Invocation = { input: '', n: 0 }

@@ -21,8 +21,8 @@ import type { OpenSpan, Tracing } from '../telemetry/spans.ts'
 import type { Effect } from '../tool.ts'
 import { Background } from '../tool-call/background.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
+import type { Invocation } from '../tool-call/invocation.ts'
 import { ToolCalls } from '../tool-call/tool-calls.ts'
-import type { Turn } from '../tool-call/turn.ts'
 import { Annotations } from './annotations.ts'
 import { Cancel } from './cancel.ts'
 import { Inbox } from './inbox.ts'
@@ -38,7 +38,7 @@ export interface Nesting {
   readonly run: RunState
   readonly entry: CallEntry
   /** Where in the executions of that call. */
-  readonly turn: Turn
+  readonly invocation: Invocation
   readonly context: Context
   readonly show: (event: AgentEvent) => void
 }

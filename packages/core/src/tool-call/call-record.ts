@@ -2,14 +2,14 @@
 
 import type { Outcome, SavedCall, SavedOutcome } from '../checkpoint/checkpoint.ts'
 import { type Effect, exceeds } from '../tool.ts'
-import { type Turn, takeFor } from './turn.ts'
+import { type Invocation, takeFor } from './invocation.ts'
 
 /** How often it was executed, and what may have happened with nobody knowing what came of it. */
 type Tries = Pick<SavedCall, 'attempts' | 'effect'>
 
 /** An execution that is counted and has no outcome. */
 interface Try {
-  readonly turn: Turn
+  readonly invocation: Invocation
   /** Known when it is about to enter its function. */
   effect?: Effect
   isEntered: boolean
@@ -61,36 +61,36 @@ export class CallRecord {
     return { attempts: isLast ? this.attempts - waiting : this.attempts, ...(effect && { effect }) }
   }
 
-  /** The next execution, with this input: see {@link Turn}. */
-  turn(input: string | undefined): Turn {
+  /** The next execution, with this input: see {@link Invocation}. */
+  invocation(input: string | undefined): Invocation {
     const n = this.#inputs.filter((one) => one === input).length
     this.#inputs.push(input)
     return { ...(input !== undefined && { input }), n }
   }
 
   /** An execution that is counted waits to enter its function. */
-  wait(turn: Turn): void {
-    this.#tries.push({ turn, isEntered: false })
+  wait(invocation: Invocation): void {
+    this.#tries.push({ invocation, isEntered: false })
   }
 
   /** It is about to: what is saved from here on says that it did (L15). */
-  announce(turn: Turn, effect: Effect): void {
-    const made = this.#of(turn)
+  announce(invocation: Invocation, effect: Effect): void {
+    const made = this.#of(invocation)
     if (made) made.effect = effect
   }
 
-  enter(turn: Turn, effect: Effect): void {
-    this.announce(turn, effect)
-    const made = this.#of(turn)
+  enter(invocation: Invocation, effect: Effect): void {
+    this.announce(invocation, effect)
+    const made = this.#of(invocation)
     if (made) made.isEntered = true
     this.effect = effect
     this.#before = undefined
   }
 
   /** It has not entered it; `isStopped`: made after a resume, it is the same attempt. */
-  leave(turn: Turn, isStopped: boolean): void {
+  leave(invocation: Invocation, isStopped: boolean): void {
     if (isStopped) this.attempts--
-    this.#close(turn)
+    this.#close(invocation)
   }
 
   /** What its executions came to, except those that asked or were cut off. */
@@ -99,24 +99,24 @@ export class CallRecord {
   }
 
   /** What this execution came to. */
-  add(turn: Turn, outcome: Outcome): void {
-    this.#close(turn)
-    this.#outcomes.push({ ...outcome, turn })
+  add(invocation: Invocation, outcome: Outcome): void {
+    this.#close(invocation)
+    this.#outcomes.push({ ...outcome, invocation })
   }
 
   /** What this execution came to in a run before this one, if it did: it is not made again (L8). */
-  again(turn: Turn): SavedOutcome | undefined {
-    const known = takeFor(turn, this.#known)
-    if (known) this.add(turn, known)
+  again(invocation: Invocation): SavedOutcome | undefined {
+    const known = takeFor(invocation, this.#known)
+    if (known) this.add(invocation, known)
     return known
   }
 
-  #of(turn: Turn): Try | undefined {
-    return this.#tries.find((one) => one.turn === turn)
+  #of(invocation: Invocation): Try | undefined {
+    return this.#tries.find((one) => one.invocation === invocation)
   }
 
-  #close(turn: Turn): void {
-    this.#tries = this.#tries.filter((one) => one.turn !== turn)
+  #close(invocation: Invocation): void {
+    this.#tries = this.#tries.filter((one) => one.invocation !== invocation)
   }
 }
 

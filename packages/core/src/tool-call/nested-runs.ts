@@ -3,11 +3,11 @@
 import type { Checkpoint, SavedCall, SavedNested } from '../checkpoint/checkpoint.ts'
 import type { Answers } from '../checkpoint/restore.ts'
 import type { PendingInterrupt } from '../interrupt/interrupt.ts'
-import { isSame, isSameExecution, type Turn, takeFor } from './turn.ts'
+import { type Invocation, isSame, isSameExecution, takeFor } from './invocation.ts'
 
 interface NestedRun {
   /** Absent of one that an earlier version has saved. */
-  readonly turn?: Turn
+  readonly invocation?: Invocation
   readonly saved: Checkpoint
   /** To what it asks, when it is resumed. */
   readonly answers?: Answers
@@ -19,8 +19,8 @@ export class NestedRuns {
   #runs: NestedRun[]
 
   constructor({ nested, nestedIn, alsoNested = [] }: Saved = {}) {
-    const further = alsoNested.map((one) => ({ turn: one.nestedIn, saved: one.nested }))
-    const first = nested && { saved: nested, ...(nestedIn && { turn: nestedIn }) }
+    const further = alsoNested.map((one) => ({ invocation: one.nestedIn, saved: one.nested }))
+    const first = nested && { saved: nested, ...(nestedIn && { invocation: nestedIn }) }
     this.#runs = first ? [first, ...further] : further
   }
 
@@ -41,18 +41,18 @@ export class NestedRuns {
     })
   }
 
-  /** Of a checkpoint: the one that goes on in this turn, if there is one. */
-  of(turn: Turn): NestedRun | undefined {
-    const run = takeFor(turn, this.#runs)
-    if (run) this.#runs.push({ ...run, turn })
+  /** Of a checkpoint: the one that goes on in this invocation, if there is one. */
+  of(invocation: Invocation): NestedRun | undefined {
+    const run = takeFor(invocation, this.#runs)
+    if (run) this.#runs.push({ ...run, invocation })
     return run
   }
 
   /** One begins. `saved`: as it is by then. */
-  add(turn: Turn, saved: () => Checkpoint): void {
-    this.#runs = this.#runs.filter((run) => !run.turn || !isSame(run.turn, turn))
+  add(invocation: Invocation, saved: () => Checkpoint): void {
+    this.#runs = this.#runs.filter((run) => !run.invocation || !isSame(run.invocation, invocation))
     this.#runs.push({
-      turn,
+      invocation,
       get saved() {
         return saved()
       },
@@ -60,17 +60,19 @@ export class NestedRuns {
   }
 
   /** The execution has an outcome. */
-  over(turn: Turn): void {
-    this.#runs = this.#runs.filter((run) => !run.turn || !isSameExecution(run.turn, turn))
+  over(invocation: Invocation): void {
+    this.#runs = this.#runs.filter((run) => !run.invocation || !isSameExecution(run.invocation, invocation))
   }
 
   save(): Saved {
     const [first, ...further] = this.#runs
     if (!first) return {}
-    const also = further.flatMap(({ turn, saved }): SavedNested[] => (turn ? [{ nested: saved, nestedIn: turn }] : []))
+    const also = further.flatMap(({ invocation, saved }): SavedNested[] =>
+      invocation ? [{ nested: saved, nestedIn: invocation }] : [],
+    )
     return {
       nested: first.saved,
-      ...(first.turn && { nestedIn: first.turn }),
+      ...(first.invocation && { nestedIn: first.invocation }),
       ...(also.length > 0 && { alsoNested: also }),
     }
   }

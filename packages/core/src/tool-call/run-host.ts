@@ -34,15 +34,15 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     answers: () => run.questions.answersAt(addressOf(run, entry)),
     warn: (message) => warnOf(entry, run, 'effect-failed', message),
     save: run.saver.isOn ? () => run.saver.now() : undefined,
-    turn: (call) => entry.record.turn(inputOf(entry, call)),
-    known(turn) {
-      const known = entry.record.again(turn)
+    invocation: (call) => entry.record.invocation(inputOf(entry, call)),
+    known(invocation) {
+      const known = entry.record.again(invocation)
       return known && (() => again(known, call.name))
     },
-    came(turn, outcome) {
+    came(invocation, outcome) {
       if ('error' in outcome && outcome.error instanceof AgentError) return
-      entry.nested.over(turn)
-      entry.record.add(turn, 'result' in outcome ? { message: outcome.result } : thrown(outcome.error, call.name))
+      entry.nested.over(invocation)
+      entry.record.add(invocation, 'result' in outcome ? { message: outcome.result } : thrown(outcome.error, call.name))
     },
     threw(error) {
       // What it does not ask itself is no reason to start it anew (L7).
