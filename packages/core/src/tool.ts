@@ -129,7 +129,8 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   readonly cancelable?: boolean
   /**
    * How many calls of this tool object execute at once, over all runs: a positive integer, or `Infinity`, the default. One that
-   * finds no slot waits in order of arrival, or with `whenFull: 'fail'` fails at once with {@link ToolBusyError} (I7, I8).
+   * finds no slot waits in order of arrival, or with `whenFull: 'fail'` fails at once with {@link ToolBusyError} (I7, I8). While a call
+   * executes, the calls of the same tool that work for it share its slot: those it makes, and those of an agent inside it.
    */
   readonly concurrency?: number | { readonly limit: number; readonly whenFull?: 'wait' | 'fail' }
   /**

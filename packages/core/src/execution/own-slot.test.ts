@@ -1,7 +1,20 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { type Agent, agentTool, createAgent, interrupt, type Run, type Tool, type ToolContext, tool } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
+import { startingEarly } from '../../test/early-calls.ts'
+import {
+  type Agent,
+  agentTool,
+  createAgent,
+  type Effect,
+  interrupt,
+  type Middleware,
+  type Run,
+  runTool,
+  type Tool,
+  type ToolContext,
+  tool,
+} from '../index.ts'
+import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 // Tools with a limit over all runs, whose executions come back to the same tool: they do not wait for themselves.
 
@@ -110,4 +123,151 @@ test('after a resume, too, an agent works in the slot of its caller (P25, L9)', 
   const resumed = agentIn('after').resume(interrupted.checkpoint, answers).result
   await vi.runAllTimersAsync()
   expect(await resumed).toMatchObject({ status: 'completed', text: 'Done.' })
+})
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+const inner = (run: Run | undefined, id: string, depth: number) =>
+  (run as Run).callTool({ type: 'tool-call', id, name: 'work', input: { depth } })
+
+/** A run that asks for `work` so often at once. */
+function asking(work: Tool, depths: readonly number[], middleware: readonly Middleware[] = []): Agent {
+  const calls = depths.map((depth, n) => call('work', { depth }, { id: `w${n}` }))
+  const model = scriptedModel([respond(...calls, wait(10)), respond(say('Done.'))])
+  return createAgent({ model, tools: [work], middleware })
+}
+
+/** An agent that calls `work` once, as part of a call of `work`. */
+const through = (work: Tool, depth: number, context: ToolContext) =>
+  agentTool(caller([work], 'work', { depth }), { name: 'next', description: 'n' }).execute?.({ request: 'Go' }, context)
+
+test.each(['read', 'idempotent', 'reversible', 'external'] as const)(
+  'calls of every effect come back to their tool, early as waiting: %s (P25)',
+  async (effect: Effect) => {
+    const early = startingEarly({ only: () => effect !== 'external' })
+    for (const middleware of [[], [early]]) {
+      const work = limited(
+        async (depth, context) => {
+          const made = await inner(context.run, `${context.callId}.`, depth)
+          return `${String(made.output)}, ${String(await through(work, 0, context))}`
+        },
+        { effect, compensate: () => undefined },
+      )
+      const each = 'the bottom, work is done.'
+      expect(await outputs(asking(work, [1, 1], middleware))).toEqual([each, each])
+    }
+  },
+)
+
+test('what works for a call shares its slot, and no other call does (P25, I7)', async () => {
+  let [atWork, most] = [0, 0]
+  const work = limited(async (depth, { run, callId }) => {
+    most = Math.max(most, ++atWork)
+    await Promise.all([1, 2].map((n) => inner(run, `${callId}.${n}`, depth)))
+    await pause(10)
+    atWork--
+    return 'both'
+  })
+  expect(await outputs(asking(work, [1, 1, 1]))).toEqual(['both', 'both', 'both'])
+  expect([most, entered.length]).toEqual([1, 9])
+})
+
+test('a wrap whose call has no slot yet, or no more, waits for one like anybody else (P25, I7)', async () => {
+  let [atWork, most] = [0, 0]
+  const work = limited(async () => {
+    most = Math.max(most, ++atWork)
+    await pause(10)
+    atWork--
+    return 'done'
+  })
+  const around: Middleware = {
+    name: 'around',
+    async *wrapToolCall(one, next, run) {
+      if (one.id.includes('.')) return yield* next(one)
+      await inner(run, `${one.id}.before`, 1)
+      const message = yield* next(one)
+      await inner(run, `${one.id}.after`, 1)
+      return message
+    },
+  }
+  expect(await outputs(asking(work, [1, 1, 1], [around]))).toEqual(['done', 'done', 'done'])
+  expect([most, entered.length]).toEqual([1, 9])
+})
+
+test('what a call leaves at work keeps its slot until that is over (P25, I7)', async () => {
+  const log: string[] = []
+  const work = limited(async (depth, { run, callId }) => {
+    log.push(`${callId} begins`)
+    if (depth > 0) inner(run, `${callId}.`, depth).catch(() => undefined)
+    else await pause(50)
+    log.push(`${callId} ends`)
+  })
+  await outputs(asking(work, [2, 2]))
+  const [first, second] = ['w0', 'w1'].map((id) => [`${id} begins`, `${id} ends`, `${id}. begins`, `${id}. ends`])
+  expect(log).toEqual([...(first ?? []), ...(second ?? [])])
+})
+
+test('an inner call that waits for its tool goes on in the slot that its maker gets meanwhile (P25)', async () => {
+  const log: number[] = []
+  const work: Tool = Object.assign(
+    limited(async () => undefined),
+    {
+      async *execute({ depth }: { readonly depth: number }) {
+        log.push(depth)
+        await pause(10)
+        yield { message: 'half' }
+        return `depth ${depth}`
+      },
+    },
+  )
+  // The execution goes on behind its yield when what the wrap has called is over.
+  const holding: Middleware = {
+    name: 'holding',
+    async *wrapToolCall(one, next, run) {
+      if (one.id !== 'w1') return yield* next(one)
+      const flow = next(one)
+      let step = flow.next()
+      await pause(1)
+      const side = inner(run, 'side', 5)
+      for (;;) {
+        const { done, value } = await step
+        if (done) return value
+        await side
+        step = flow.next()
+      }
+    },
+  }
+  expect(await outputs(asking(work, [0, 1], [holding]))).toEqual(['depth 0', 'depth 1'])
+  expect(new Set(log)).toEqual(new Set([0, 1, 5]))
+})
+
+test('a tool that runs another tool, or an agent, with its own signal lets that work in its slot (P25, I11)', async () => {
+  for (const isAlone of [false, true]) {
+    entered = []
+    const work: Tool = limited(async (depth, { signal }) => {
+      if (depth > 0) return await runTool(between, { depth }, { signal })
+      return (await caller([work], 'work', { depth }).run('Go', { signal })).text
+    })
+    const between = tool({
+      name: 'between',
+      description: 'Runs work.',
+      input,
+      execute: ({ depth }, { signal }) => runTool(work, { depth }, { signal }),
+    }) as Tool
+    const whole = isAlone ? runTool(work, { depth: 3 }).result : outputs(caller([work], 'work', { depth: 3 }))
+    await vi.runAllTimersAsync()
+    expect([await whole].flat()).toEqual(['work is done.'])
+    expect(entered).toEqual([3, 2, 1, 0])
+  }
+})
+
+test('calls with the resource keys of the call that they work for do not wait for it, at any depth (P25, H14)', async () => {
+  const work = limited(
+    async (depth, context) => {
+      await inner(context.run, `${context.callId}.`, 0)
+      return await through(work, depth, context)
+    },
+    { writes: () => ['k'], effect: 'external' },
+  )
+  expect(await outputs(asking(work, [2, 1]))).toEqual(['work is done.', 'work is done.'])
 })

@@ -8,6 +8,7 @@ import { unheard } from '../flow/unheard.ts'
 import { isRecord } from '../json.ts'
 import type { ToolCall } from '../message.ts'
 import { checkOptions, checkSignal, checkTime } from '../option-checks.ts'
+import { callBehind } from '../slots/own-signal.ts'
 import { Slots } from '../slots/slots.ts'
 import { captureOf } from '../telemetry/content.ts'
 import { metricsOf } from '../telemetry/metrics.ts'
@@ -24,7 +25,10 @@ import type { Host } from './tool-host.ts'
 import { endState, type ToolStatus } from './tool-status.ts'
 
 export interface RunToolOptions {
-  /** Aborts it: `result` rejects with the signal's reason. */
+  /**
+   * Aborts it: `result` rejects with the signal's reason. A tool that gives its own `context.signal` lets it work for its call: it
+   * shares the slot that this call, or one above it, has of the same tool.
+   */
   readonly signal?: AbortSignal
   /** In place of the tool's own: milliseconds from the start of `execute`, a number above 0, or `Infinity`. */
   readonly timeout?: number
@@ -64,7 +68,7 @@ export function runTool<Input, Output>(
 ): ToolRun<Output> {
   if (!isRecord(tool)) throw new ConfigError('tool', 'is missing, or is no tool')
   const { grace = 1_000 } = options
-  const entry = entryOf(tool, input)
+  const entry = entryOf(tool, input, callBehind(options.signal))
   const latest = new Latest<Progress>()
   const report = (progress: Progress) => latest.set(entry.status.report(progress))
   const result = unheard(work<Output>(tool, entry, { ...options, grace }, report).finally(() => latest.end()))
@@ -78,7 +82,7 @@ export function runTool<Input, Output>(
   }
 }
 
-function entryOf(tool: Tool, input: unknown): CallEntry {
+function entryOf(tool: Tool, input: unknown, caller: CallEntry | undefined): CallEntry {
   const call: ToolCall = { type: 'tool-call', id: crypto.randomUUID(), name: tool.name, input }
   return new CallEntry({
     key: call.id,
@@ -86,6 +90,7 @@ function entryOf(tool: Tool, input: unknown): CallEntry {
     tool,
     step: 0,
     parent: context.active(),
+    caller,
     slots: new Slots(),
   })
 }

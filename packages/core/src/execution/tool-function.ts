@@ -7,6 +7,7 @@ import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import type { ToolCall } from '../message.ts'
 import { type Given, givenOf } from '../needs/needs.ts'
 import { copyOfJson } from '../run/frozen.ts'
+import { givenBy } from '../slots/own-signal.ts'
 import type { Slot } from '../slots/slots.ts'
 import type { NeedsContext, Progress, Tool, ToolContext } from '../tool.ts'
 import { type CallEffect, isWithin, judgeCall } from '../tool-call/call-effect.ts'
@@ -115,6 +116,7 @@ function contextOf<Result>(
   { rest }: Given,
 ): ToolContext & Partial<NeedsContext<unknown>> {
   const run = host.viewOf({ context: execution.open.context, source: tool.name, call: entry, execution })
+  givenBy(entry, signal)
   const context = {
     callId: entry.call.id,
     idempotencyKey: entry.key,

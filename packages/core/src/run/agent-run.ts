@@ -23,7 +23,8 @@ import { wholeRun } from './whole-run.ts'
 export interface RunOptions {
   /**
    * Stops the run at once: `result` rejects with {@link RunAbortedError} (K1). Runs that share a signal add one listener to it, and none
-   * stays when they have ended.
+   * stays when they have ended. A tool that gives its own `context.signal` lets the run work for its call: calls of the run share the
+   * slots that this call has of their tools.
    */
   readonly signal?: AbortSignal
   /** For spans: the conversation this run belongs to. */
@@ -138,14 +139,15 @@ export function startRun(
 function openRun(
   config: AgentConfig,
   beginning: Beginning,
-  { conversationId }: ResumeOptions,
+  { conversationId, signal }: ResumeOptions,
   nesting: Nesting | undefined,
   show: (event: AgentEvent) => void,
 ): { readonly run: RunState; readonly span: OpenSpan } {
   const { name, setup, middleware, telemetry } = config
   const id = 'resume' in beginning ? resumedId(beginning.resume) : crypto.randomUUID()
   const tracing = tracingOf(telemetry)
-  const run = new RunState(config, { id, tracing, metrics: metricsOf(telemetry, name), conversationId, nesting, show })
+  const metrics = metricsOf(telemetry, name)
+  const run = new RunState(config, { id, tracing, metrics, conversationId, nesting, signal, show })
   const span = startRunSpan(tracing, nesting?.context ?? context.active(), {
     runId: id,
     agent: name,

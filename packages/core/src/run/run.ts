@@ -15,6 +15,7 @@ import { addUsage, type Usage } from '../message.ts'
 import type { AgentSetup, Middleware } from '../middleware.ts'
 import { RequestStop } from '../model-call/request-stop.ts'
 import { SideCalls } from '../model-call/side-calls.ts'
+import { callBehind } from '../slots/own-signal.ts'
 import { type CaptureContent, through } from '../telemetry/content.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { OpenSpan, Tracing } from '../telemetry/spans.ts'
@@ -49,6 +50,8 @@ export interface RunStateOptions {
   readonly metrics: Metrics | undefined
   readonly conversationId: string | undefined
   readonly nesting: Nesting | undefined
+  /** The signal that its caller gave. */
+  readonly signal: AbortSignal | undefined
   readonly show: (event: AgentEvent) => void
 }
 
@@ -105,6 +108,8 @@ export class RunState {
   over = false
   /** What run-local values hang on. A run that is over gets another, so that they go though somebody keeps the run (D5). */
   scope: object = {}
+  /** The call of another run that it works for, if it does. */
+  readonly caller: CallEntry | undefined
   readonly #nesting: Nesting | undefined
   #values: CellValues | undefined
 
@@ -121,6 +126,7 @@ export class RunState {
     this.background = new Background(this)
     this.sideCalls = new SideCalls(this)
     this.#nesting = options.nesting
+    this.caller = options.nesting?.entry ?? callBehind(options.signal)
     this.undos = options.nesting?.run.undos ?? new Undos(this)
     this.saver =
       options.nesting?.run.saver ??
@@ -171,11 +177,6 @@ export class RunState {
   get isCancelledNow(): boolean {
     const isOwn = this.cancel.mode === 'now' && !this.stopping.failure
     return isOwn || (this.#nesting?.run.isCancelledNow ?? false)
-  }
-
-  /** The call of another run that it is inside of, if it is. */
-  get caller(): CallEntry | undefined {
-    return this.#nesting?.entry
   }
 
   /** How many runs it is inside of. */

@@ -25,6 +25,10 @@ export class Line<Member extends { readonly number: number }> {
     return this.#members.shift()
   }
 
+  filter(holds: (member: Member) => boolean): Member[] {
+    return this.#members.filter(holds)
+  }
+
   /** The last with a smaller number of whom that holds. */
   before(number: number, holds: (member: Member) => boolean): Member | undefined {
     for (let index = this.#indexOf(number) - 1; index >= 0; index--) {

@@ -17,8 +17,8 @@ export interface Ticket extends Scheduled {
 /** An execution's place: it waits, or has a slot. */
 export interface Slot extends Turn<Ticket> {
   claim: Claim | undefined
-  /** It has a slot of its tool. */
-  seated: boolean
+  /** Gives back its slot of its tool, if it has one. */
+  unseat: (() => void) | undefined
 }
 
 /** An execution that waits. */
@@ -91,7 +91,7 @@ export class Slots {
       this.changed(ticket)
       return kept
     }
-    const slot: Slot = { call: ticket, claim: undefined, seated: false }
+    const slot: Slot = { call: ticket, claim: undefined, unseat: undefined }
     const turn = this.#turn(slot, signals)
     if (turn) await turn
     return slot
@@ -180,9 +180,9 @@ export class Slots {
   /** Takes all that an execution needs, or nothing. The tool's slot comes last: to ask for it is to take it. */
   #seat(slot: Slot): boolean {
     const { call, claim } = slot
-    if (claim && call.seat && !slot.seated) {
-      if (!call.seat.take()) return false
-      slot.seated = true
+    if (claim && call.seat && !slot.unseat) {
+      slot.unseat = call.seat.take()
+      if (!slot.unseat) return false
     }
     this.#taken.add(slot)
     if (claim) call.executing++
@@ -195,10 +195,10 @@ export class Slots {
       call.executing--
       this.changed(call)
     }
-    if (!slot.seated) return
-    slot.seated = false
+    const { unseat } = slot
+    slot.unseat = undefined
     // Last: whoever waits for the tool is tried at once.
-    call.seat?.free()
+    unseat?.()
   }
 
   #wait(slot: Slot, heldBack: Ticket | undefined, signals: readonly AbortSignal[]): Promise<void> {

@@ -9,19 +9,21 @@ interface Comer {
   readonly tool: Tool | undefined
   readonly maker: Comer | undefined
   readonly caller: Comer | undefined
+  readonly seat: Seat | undefined
   readonly provisional: boolean
+}
+
+/** One of the slots of a tool: free again when nobody uses it any more. */
+interface Place {
+  users: number
 }
 
 const queues = new WeakMap<Tool, ToolQueue>()
 
-/**
- * A call's place at its tool; none where the tool has no limit. A call that works for another call of the same tool, in the same run or
- * in that of an agent, works inside that one's slot: with a limit of 1 it would wait for itself.
- */
-export function seatFor(call: Comer): Seat | undefined {
+/** A call's seat at its tool; none where the tool has no limit. */
+export function seatFor(call: Omit<Comer, 'seat'>): Seat | undefined {
   const { tool } = call
   if (tool?.concurrency === undefined) return undefined
-  for (let above = madeFor(call); above; above = madeFor(above)) if (above.tool === tool) return undefined
   let queue = queues.get(tool)
   if (!queue) {
     queue = new ToolQueue(tool)
@@ -30,28 +32,37 @@ export function seatFor(call: Comer): Seat | undefined {
   return new Seat(queue, call)
 }
 
-function madeFor({ maker, caller }: Comer): Comer | undefined {
-  return maker ?? caller
-}
-
 export class Seat {
   readonly #queue: ToolQueue
-  readonly #call: Comer
+  readonly #call: Omit<Comer, 'seat'>
+  /** One for each of its executions. */
+  readonly #places: Place[] = []
 
-  constructor(queue: ToolQueue, call: Comer) {
+  constructor(queue: ToolQueue, call: Omit<Comer, 'seat'>) {
     this.#queue = queue
     this.#call = call
   }
 
   /**
-   * Takes a slot, and gives whether there was one. Throws {@link ToolBusyError} where there is none and the call must not
-   * wait (I8); one that is made early may, until the loop asks for it (O6).
+   * Takes a slot for an execution, and gives what gives it back; nothing if there is none. While a call that this one works for has a
+   * slot of the tool, in this run or in one above it, the two share that: else the call would wait for itself. Throws
+   * {@link ToolBusyError} where there is none and the call must not wait (I8); one that is made early may, until the loop asks for it (O6).
    */
-  take(): boolean {
-    if (this.#queue.take()) return true
-    const { tool, limit, whenFull } = this.#queue
-    if (whenFull === 'fail' && !this.#call.provisional) throw new ToolBusyError(tool, limit)
-    return false
+  take(): (() => void) | undefined {
+    const place = this.#placeAbove() ?? this.#queue.take()
+    if (!place) {
+      const { tool, limit, whenFull } = this.#queue
+      if (whenFull === 'fail' && !this.#call.provisional) throw new ToolBusyError(tool, limit)
+      return undefined
+    }
+    place.users++
+    this.#places.push(place)
+    // What works for it may have waited for the tool before.
+    this.#queue.callBack((waiting) => waiting.#placeAbove() !== undefined)
+    return () => {
+      this.#places.splice(this.#places.indexOf(place), 1)
+      if (--place.users === 0) this.#queue.free()
+    }
   }
 
   /** A number among those that come to the tool, in order of arrival. */
@@ -59,19 +70,28 @@ export class Seat {
     return this.#queue.arrive()
   }
 
-  /** Calls back once, when a slot comes free and is for whoever arrived so, unless what it gives is called before. */
+  /** Calls back once, when there may be a slot for whoever arrived so, unless what it gives is called before. */
   watch(number: number, attempt: () => void): () => void {
-    return this.#queue.watch({ number, attempt })
+    return this.#queue.watch({ number, attempt, seat: this })
   }
 
-  /** Gives a slot back. To be called once for each that was taken. */
-  free(): void {
-    this.#queue.free()
+  #placeAbove(): Place | undefined {
+    for (let above = madeFor(this.#call); above; above = madeFor(above)) {
+      const { seat } = above
+      if (seat && seat.#queue === this.#queue && seat.#places[0]) return seat.#places[0]
+    }
+    return undefined
   }
+}
+
+/** The call that a call works for: the one that makes it, or that runs the agent which asks for it. */
+function madeFor({ maker, caller }: Omit<Comer, 'seat'>): Comer | undefined {
+  return maker ?? caller
 }
 
 interface Waiter {
   readonly number: number
+  readonly seat: Seat
   readonly attempt: () => void
 }
 
@@ -91,10 +111,10 @@ class ToolQueue {
     this.whenFull = whenFull
   }
 
-  take(): boolean {
-    if (this.#taken >= this.limit) return false
+  take(): Place | undefined {
+    if (this.#taken >= this.limit) return undefined
     this.#taken++
-    return true
+    return { users: 0 }
   }
 
   arrive(): number {
@@ -104,6 +124,14 @@ class ToolQueue {
   watch(waiter: Waiter): () => void {
     this.#waiting.add(waiter)
     return () => this.#waiting.delete(waiter)
+  }
+
+  /** Calls back those for whom that holds. */
+  callBack(holds: (seat: Seat) => boolean): void {
+    for (const waiter of this.#waiting.filter(({ seat }) => holds(seat))) {
+      this.#waiting.delete(waiter)
+      waiter.attempt()
+    }
   }
 
   free(): void {
