@@ -49,7 +49,12 @@ export async function drive<Event, Result>(
 ): Promise<Result> {
   for (;;) {
     const step = await flow.next()
-    if (step.done) return step.value
+    if (step.done) {
+      // A caller may start one short flow after another.
+      const turn = turnIfDue()
+      if (turn) await turn
+      return step.value
+    }
     try {
       const waits = take(step.value) ?? turnIfDue()
       if (waits) await waits

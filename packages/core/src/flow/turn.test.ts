@@ -110,6 +110,25 @@ test('an abort of the run, a cancel now and cancelTool end one (P9)', async () =
   expect(closed).toBe(3)
 })
 
+test('a time limit ends a tool that makes one short call after another (P9)', async () => {
+  const quick = tool({ name: 'quick', description: 'Returns at once', input: z.object({}), execute: () => 'so' })
+  const begin = performance.now()
+  const caller = pouring({
+    timeout: 50,
+    async execute(_, { run, signal }) {
+      for (let n = 0; n < MOST && performance.now() - begin < ESCAPES && !signal.aborted; n++) {
+        await run?.callTool({ type: 'tool-call', id: `q${n}`, name: 'quick', input: {} })
+      }
+      return 'escaped'
+    },
+  })
+  const run = createAgent({ model: asking('a'), tools: [caller, quick] }).stream('Go')
+  expect(await turnsDuring(run.result)).toBeGreaterThan(0)
+  const { messages } = await run.result
+  expect(messages.map(textOf)).toContain('pour was cut off after its limit of 50 ms; its effect may have happened')
+  expect(performance.now() - begin).toBeLessThan(ESCAPES)
+})
+
 test('alone, a time limit, a signal and a cancel end one (P9)', async () => {
   await expect(runTool(pouring(), {}, { timeout: 20 })).rejects.toMatchObject({ name: 'ToolTimeoutError' })
   await expect(runTool(pouring(), {}, { signal: AbortSignal.timeout(20) })).rejects.toMatchObject({
