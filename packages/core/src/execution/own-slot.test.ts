@@ -241,6 +241,46 @@ test('an inner call that waits for its tool goes on in the slot that its maker g
   expect(new Set(log)).toEqual(new Set([0, 1, 5]))
 })
 
+test('calls of an agent that wait for a tool while its caller gets a slot of it share that, and the slot is free afterwards (P25, I7)', async () => {
+  const log: string[] = []
+  const work: Tool = limited(async (depth) => {
+    log.push(`${depth} begins`)
+    await pause(10)
+    log.push(`${depth} ends`)
+    return 'done'
+  })
+  const calls = [3, 4, 5].map((depth) => call('work', { depth }, { id: `inner${depth}` }))
+  const side = createAgent({ model: scriptedModel([respond(...calls), respond(say('So.'))]), tools: [work] })
+  const around: Middleware = {
+    name: 'around',
+    async *wrapToolCall(one, next, run) {
+      if (one.id !== 'w1') return yield* next(one)
+      const context = { run, signal: run.signal, callId: one.id, idempotencyKey: '', attempt: 1, answers: [] }
+      const beside = agentTool(side, { name: 'side', description: 's' }).execute?.({ request: 'Go' }, context)
+      const message = yield* next(one)
+      await beside
+      return message
+    },
+  }
+  expect(await outputs(asking(work, [1, 2], [around]))).toEqual(['done', 'done'])
+  const later = runTool(work, { depth: 9 })
+  await vi.runAllTimersAsync()
+  expect(await later).toBe('done')
+  const order = [
+    '0 begins',
+    '0 ends',
+    '1 begins',
+    '2 begins',
+    '3 begins',
+    '4 begins',
+    '1 ends',
+    '2 ends',
+    '3 ends',
+    '4 ends',
+  ]
+  expect(log).toEqual([...order, '8 begins', '8 ends'])
+})
+
 test('a tool that runs another tool, or an agent, with its own signal lets that work in its slot (P25, I11)', async () => {
   for (const isAlone of [false, true]) {
     entered = []

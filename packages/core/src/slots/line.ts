@@ -3,10 +3,6 @@
 export class Line<Member extends { readonly number: number }> {
   readonly #members: Member[] = []
 
-  get isEmpty(): boolean {
-    return this.#members.length === 0
-  }
-
   /** Behind those with a smaller number: mostly the end. */
   add(member: Member): void {
     const last = this.#members.at(-1)
@@ -27,15 +23,6 @@ export class Line<Member extends { readonly number: number }> {
 
   filter(holds: (member: Member) => boolean): Member[] {
     return this.#members.filter(holds)
-  }
-
-  /** The last with a smaller number of whom that holds. */
-  before(number: number, holds: (member: Member) => boolean): Member | undefined {
-    for (let index = this.#indexOf(number) - 1; index >= 0; index--) {
-      const member = this.#members[index]
-      if (member && holds(member)) return member
-    }
-    return undefined
   }
 
   /** Of the first whose number is not smaller. */

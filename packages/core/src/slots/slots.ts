@@ -152,8 +152,9 @@ export class Slots {
   #turn(slot: Slot, signals: readonly AbortSignal[]): Promise<void> | undefined {
     const obstacle = obstacleOf(slot, this.#order, this.#limit)
     if (obstacle?.stopped) throw obstacle.stopped
-    if (!obstacle && !this.#isFull && this.#seat(slot)) return undefined
-    return this.#wait(slot, obstacle?.call, signals)
+    if (obstacle || this.#isFull || !this.#seat(slot)) return this.#wait(slot, obstacle?.call, signals)
+    slot.call.seat?.share()
+    return undefined
   }
 
   #look(waiter: Waiter): void {
@@ -165,8 +166,10 @@ export class Slots {
     if (obstacle?.stopped) waiter.fail(obstacle.stopped)
     if (obstacle || this.#isFull) return
     try {
-      if (this.#seat(slot)) waiter.go()
-      else {
+      if (this.#seat(slot)) {
+        waiter.go()
+        slot.call.seat?.share()
+      } else {
         waiter.unwatch = slot.call.seat?.watch(seatNumber, () => {
           waiter.unwatch = undefined
           this.advance()

@@ -57,12 +57,18 @@ export class Seat {
     }
     place.users++
     this.#places.push(place)
-    // What works for it may have waited for the tool before.
-    this.#queue.callBack((waiting) => waiting.#placeAbove() !== undefined)
     return () => {
       this.#places.splice(this.#places.indexOf(place), 1)
       if (--place.users === 0) this.#queue.free()
     }
+  }
+
+  /**
+   * Calls back what works for this call and waits for the tool: by now there is a slot to share. To be called when the execution that
+   * took the slot no longer waits, as what is called back may look at whoever does.
+   */
+  share(): void {
+    this.#queue.callBack((waiting) => waiting.#placeAbove() !== undefined)
   }
 
   /** A number among those that come to the tool, in order of arrival. */
