@@ -442,3 +442,45 @@ test('of two agents that one execution runs each goes on from its own state (P24
   expect((await played(agent, first.checkpoint)).text).toBe('about a 0, about b 1')
   expect(did).toEqual(['a 1', 'b 1', 'b 2'])
 })
+
+test('of the agents that a wrap runs, one after another, the same again, or when it is tried anew, each has its own run, and a resume goes on with it (P24, L9)', async () => {
+  const log: string[] = []
+  const asks = tool({
+    name: 'asks',
+    description: 'Asks.',
+    input: z.object({}),
+    execute: (_, { answers }) => (answers.length > 0 ? 'told' : interrupt('Well?')),
+  }) as Tool
+  const makeAgent = (isResumed: boolean) => {
+    let tries = 0
+    const named = (name: string, ...responses: Parameters<typeof scriptedModel>[0]) =>
+      agentTool(createAgent({ name, description: name, model: scriptedModel(responses), tools: [asks] }))
+    const first = named('first', ...[1, 2, 3, 4].map((n) => respond(say(`first ${n}`))))
+    const second = named('second', isResumed ? respond(say('second after the answer')) : respond(call('asks')))
+    const running: Middleware = {
+      name: 'running',
+      async *wrapToolCall(one, next, run) {
+        const context = { run, signal: run.signal, callId: one.id, idempotencyKey: '', attempt: 1, answers: [] }
+        const said = async (agent: Tool) => log.push(String(await agent.execute?.({ request: 'Go' }, context)))
+        await said(first)
+        await said(first)
+        if (++tries === 2) await said(second)
+        return yield* next(one)
+      },
+    }
+    const twice: Middleware = {
+      name: 'twice',
+      async *wrapToolCall(one, next) {
+        yield* next(one)
+        return yield* next(one)
+      },
+    }
+    const model = scriptedModel([isResumed ? respond(say('Done.')) : respond(call('work', { what: 'a' }))])
+    return createAgent({ name: 'outer', model, tools: [worker('external')], middleware: [twice, running] })
+  }
+  const stopped = await played(makeAgent(false))
+  expect(log).toEqual(['first 1', 'first 2', 'first 3', 'first 4'])
+  expect((await played(makeAgent(true), stopped.checkpoint)).status).toBe('completed')
+  // What had completed gives its result again.
+  expect(log.slice(4)).toEqual(['first 1', 'first 2', 'first 3', 'first 4', 'second after the answer'])
+})

@@ -2,6 +2,7 @@
 
 import { type Agent, configBehind } from '../agent.ts'
 import type { AgentEvent } from '../events.ts'
+import type { Execution } from '../execution/execution.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
 import type { AgentResult } from '../result.ts'
 import type { ToolContext } from '../tool.ts'
@@ -34,11 +35,7 @@ export async function runWithin(
   const { state: run, actor } = caller
   if (run.depth >= place.maxDepth)
     throw new RangeError(`agents may call agents ${place.maxDepth} deep: ${place.name} was not run`)
-  // Within one execution one agent after another may run, or the same one again.
-  const { execution } = actor
-  const before = execution?.agents ?? 0
-  if (execution) execution.agents = before + 1
-  const invocation = { ...(execution?.invocation ?? OF_A_WRAP), ...(before > 0 && { nested: before }) }
+  const invocation = nextInvocation(actor.execution) ?? entry.record.invocation(actor.source)
   const nested = entry.nested.of(invocation)
   const beginning: Beginning = nested
     ? { resume: { from: nested.saved, answers: nested.answers ?? {}, rerun: run.rerun } }
@@ -54,5 +51,10 @@ export async function runWithin(
   throw entry.relay(new Interrupt(outcome.interrupts?.[0]?.payload ?? null))
 }
 
-/** What a wrap runs is in no execution. */
-const OF_A_WRAP: Invocation = { input: '', n: 0 }
+/** One execution may run one agent after another, or the same one again. */
+function nextInvocation(execution: Execution | undefined): Invocation | undefined {
+  if (!execution) return undefined
+  const { invocation, agents = 0 } = execution
+  execution.agents = agents + 1
+  return { ...invocation, ...(agents > 0 && { nested: agents }) }
+}

@@ -1,7 +1,7 @@
 /** Which call of `next` an execution comes of, told by the input that was given: so a resume finds again what belongs to each. */
 
 export interface Invocation {
-  /** The hash of the input; absent for the call's own. */
+  /** The hash of the input; absent for the call's own. Of an agent that a wrap runs: the wrap's middleware. */
   readonly input?: string
   /** How many before it, round the same tool call, gave the same input. */
   readonly n: number
