@@ -16,6 +16,7 @@ import {
   type ModelRequest,
   map,
   RunAbortedError,
+  settle,
   ToolBusyError,
   ToolInputError,
   type ToolMessage,
@@ -705,7 +706,7 @@ const throwing = (
   },
 })
 
-const blamed = 'middleware faulty, wrapToolCall: threw no such key: call c0 of work failed by it'
+const blamed = 'middleware faulty, wrapToolCall: threw no such key, so call c0 of work failed'
 
 test.for(['before', 'after', 'at once'] as const)(
   'what a wrapToolCall throws %s reads as the tool’s failure; a warning names the middleware (P16, C18)',
@@ -722,7 +723,7 @@ test('a throw that is no Error is told of alike (P16, C18)', async () => {
   for (const thrown of ['no such key', { reason: 1 }, undefined, null]) {
     const { warnings } = await warningsOf([throwing('faulty', 'after', thrown)])
     expect(warnings).toEqual([
-      expect.stringMatching(/^middleware faulty, wrapToolCall: threw .*: call c0 of work failed/),
+      expect.stringMatching(/^middleware faulty, wrapToolCall: threw .*, so call c0 of work failed$/),
     ])
   }
 })
@@ -757,6 +758,34 @@ test('what a tool throws is its own failure, also where a wrap passes it on or s
     expect((await warningsOf([good], () => Promise.reject(thrown as Error))).warnings).toEqual([])
 })
 
+test('of two executions at once the failure of one stays the tool’s, though the other went well since (P16)', async () => {
+  let executed = 0
+  const both: Middleware = {
+    name: 'both',
+    async *wrapToolCall(call, next) {
+      const [failed] = await Promise.allSettled([settle(next(call)), settle(next(call))])
+      if (failed.status === 'fulfilled') return failed.value
+      throw failed.reason
+    },
+  }
+  const execute = async () => (executed++ === 0 ? fails() : 'fine')
+  expect(await warningsOf([both], execute)).toEqual({ results: ['out of paper'], warnings: [] })
+})
+
+test('a wrap that throws after its second try went well is named, not the tool that failed at first (P16)', async () => {
+  let executed = 0
+  const faulty: Middleware = {
+    name: 'faulty',
+    async *wrapToolCall(call, next) {
+      await settle(next(call)).catch(() => undefined)
+      yield* next(call)
+      throw new RangeError('no such key')
+    },
+  }
+  const execute = async () => (executed++ === 0 ? fails() : 'fine')
+  expect(await warningsOf([faulty], execute)).toEqual({ results: ['no such key'], warnings: [blamed] })
+})
+
 test('a wrap that breaks while it looks at a tool’s failure is named (P16)', async () => {
   const breaks = replacing('faulty', () => new TypeError('no such key'))
   expect(await warningsOf([breaks], fails)).toEqual({ results: ['no such key'], warnings: [blamed] })
@@ -776,7 +805,7 @@ test('of a throw that other wraps outside pass on or say in other words the one 
   const counts = replacing('counts', (error) => new Error('tried twice', { cause: error }))
   const { results, warnings } = await warningsOf([counts, retries, throwing('faulty', 'after')])
   expect(results).toEqual(['tried twice'])
-  expect(warnings).toEqual(['middleware faulty, wrapToolCall: threw tried twice: call c0 of work failed by it'])
+  expect(warnings).toEqual(['middleware faulty, wrapToolCall: threw tried twice, so call c0 of work failed'])
 })
 
 test('what a wrap outside makes good is no warning (P16)', async () => {

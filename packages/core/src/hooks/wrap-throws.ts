@@ -26,12 +26,13 @@ export class WrapThrows {
   }
 }
 
-/** The same flow; `came` has what it throws. What was thrown before it gives a result counts no more. */
+/** The same flow; `came` has what it throws. What had come before it began no longer counts once it gives a result. */
 export function noting<Event, Result>(flow: Flow<Event, Result>, came: Set<unknown>): Flow<Event, Result> {
+  const before = [...came]
   const step = async (next: Promise<IteratorResult<Event, Result>>) => {
     try {
       const result = await next
-      if (result.done) came.clear()
+      if (result.done) for (const one of before) came.delete(one)
       return result
     } catch (error) {
       came.add(error)

@@ -8,6 +8,7 @@ import { drive } from '../flow/flow.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
 import { checkedCall } from '../hooks/hook-problems.ts'
 import { WrapThrows } from '../hooks/wrap-throws.ts'
+import { isRecord } from '../json.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import { hasParts } from '../message-shape.ts'
 import type { ToolEvent } from '../middleware.ts'
@@ -54,14 +55,14 @@ export async function makeCall(run: RunState, entry: CallEntry): Promise<Result>
 /** The model reads it as the tool's failure. */
 function wrapThrew(run: RunState, entry: CallEntry, middleware: string, error: unknown): void {
   const { id, name } = entry.call
-  const what = `threw ${messageOf(error).slice(0, 500)}: call ${id} of ${name} failed by it`
+  const what = `threw ${messageOf(error).slice(0, 500)}, so call ${id} of ${name} failed`
   warnOf(entry, run, 'wrap-threw', `middleware ${middleware}, wrapToolCall: ${what}`)
 }
 
 async function prepared(call: ToolCall, prepareInput: NonNullable<AgentConfig['prepareInput']>): Promise<ToolCall> {
   const given = prepareInput(call.input, call)
   // Copied in this turn, if it is there: whoever gave it may write to it in the next.
-  const input = given instanceof Promise ? await given : given
+  const input = isRecord(given) && 'then' in given ? await Promise.resolve<unknown>(given) : given
   return Object.freeze({ ...call, input: input === call.input ? input : freezePlain(copyOfJson(input)) })
 }
 

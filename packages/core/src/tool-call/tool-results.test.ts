@@ -548,6 +548,15 @@ test('input that a wrap or prepareInput made wrong is that call’s error result
   expect(inputs).toEqual([right])
 })
 
+test('what prepareInput gives is waited for, also if it is a thenable and no Promise (M10)', async () => {
+  const later = { then: (resolve: (input: unknown) => void) => resolve({ text: 'prepared' }) }
+  const { messages } = await resultsOf([call('note', { text: 'as asked' })], {
+    tools: [note],
+    prepareInput: () => later,
+  })
+  expect(messages).toMatchObject([{ content: textContent('noted prepared') }])
+})
+
 test('a prepareInput that throws or rejects is that call’s error result, and no wrap sees the call (M10)', async () => {
   const log: unknown[] = []
   const calls = ['one', 'two', 'three'].map((id) => call('note', { text: id }, { id }))
