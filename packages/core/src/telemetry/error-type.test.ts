@@ -130,6 +130,7 @@ test.for(thrown)('an error $who is called $type by the model call that it ends (
 const failed: readonly (readonly [string, ModelErrorData])[] = [
   ['503', { code: WORD, status: 503, retryable: true }],
   ['stream_truncated', { code: 'stream_truncated', retryable: true }],
+  ['invalid_call_id', { code: 'invalid_call_id', retryable: false }],
   ['connection', { code: 'connection', retryable: true, cause: named(WORD) }],
   ['RangeError', { code: 'unknown', retryable: false, cause: new RangeError('no') }],
   ['ModelError', { code: 'unknown', retryable: false }],

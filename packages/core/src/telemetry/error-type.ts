@@ -12,6 +12,7 @@ const MODEL_CODES: ReadonlySet<string> = new Set([
   'connection',
   'finish_reason_error',
   'idle_timeout',
+  'invalid_call_id',
   'invalid_chunk',
   'stream_restarted',
   'stream_truncated',

@@ -118,8 +118,8 @@ interface AttributeTypes {
   'server.port': Int
   /**
    * run, chat, tool, middleware, later · Why the span's status is ERROR. Of a chat the HTTP status, or the one that an error inside
-   * the stream stands for; without one `connection`, `finish_reason_error`, `idle_timeout`, `invalid_chunk`, `stream_restarted`,
-   * `stream_truncated` (no finish reason came) or `unsupported_call`. Of a tool `invalid_input`, `unknown_tool` or
+   * the stream stands for; without one `connection`, `finish_reason_error`, `idle_timeout`, `invalid_call_id`, `invalid_chunk`,
+   * `stream_restarted`, `stream_truncated` (no finish reason came) or `unsupported_call`. Of a tool `invalid_input`, `unknown_tool` or
    * `compensation_failed`. Of both `timeout` past a limit of their own: of a model call, of its silence, of the tool. Else the name of
    * the error's class. `_OTHER` where there is no error, or its name is not that of its class, and for any other code of a provider,
    * which is in `data` of the `ModelError`.

@@ -1,5 +1,7 @@
 /** What tools return that is no data, and of which JSON would say nothing. */
 
+import { isPlain } from '../json.ts'
+
 /** What to return in its place, by what it is. */
 const INSTEAD = new Map([
   ['Response', 'return what it holds, as await response.text()'],
@@ -18,8 +20,10 @@ export function noDataProblem(output: unknown): string | undefined {
   if (instead) return problem(withArticle(kind), instead)
   if (Symbol.asyncIterator in output) return problem('an async iterable', 'return a list of what it gives')
   if (Symbol.iterator in output) return problem('an iterable', 'return a list, as [...it]')
-  if (isPlain(output) || Object.keys(output).length > 0) return undefined
-  return problem(withArticle(kind === 'Object' ? output.constructor.name : kind), 'return a plain object')
+  const what = kind === 'Object' ? (output.constructor?.name ?? 'object') : kind
+  return isPlain(output) || Object.keys(output).length > 0
+    ? undefined
+    : problem(withArticle(what), 'return a plain object')
 }
 
 function problem(what: string, instead: string): string {
@@ -27,10 +31,5 @@ function problem(what: string, instead: string): string {
 }
 
 function withArticle(word: string): string {
-  return `${/^[AEIOU]/.test(word) ? 'an' : 'a'} ${word}`
-}
-
-function isPlain(object: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(object)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
+  return `${/^[AEIOU]/i.test(word) ? 'an' : 'a'} ${word}`
 }

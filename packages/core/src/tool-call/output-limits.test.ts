@@ -230,6 +230,11 @@ const noData: readonly (readonly [string, () => unknown, string])[] = [
   ['a stream', () => new Response('text').body, 'an async iterable, which is no JSON; return a list of what it gives'],
   ['a function', () => () => 1, 'a function, which is no JSON; return what it gives'],
   ['an object of a class that shows nothing', () => new Empty(), 'an Empty, which is no JSON; return a plain object'],
+  [
+    'an object without a constructor that shows nothing',
+    () => Object.create(Object.create(Object.create(null))),
+    'an object, which is no JSON; return a plain object',
+  ],
   ['a pattern', () => /a/, 'a RegExp, which is no JSON; return a plain object'],
 ]
 
