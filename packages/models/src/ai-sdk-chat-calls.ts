@@ -17,8 +17,9 @@ export function withChatCalls(
   request: Pick<ModelRequest, 'tools' | 'toolNames'>,
 ): ReadChunk<StreamPart> {
   const readChunk = readSafely(chatReader('', request))
-  // In the order in which they began.
   const labels = new Set<Label>()
+  // The same, in the order in which the calls began.
+  const order: Label[] = []
   const byId = new Map<string, Label>()
   // The calls that the provider makes itself come in no chunk (G16).
   const executed = new Set<string>()
@@ -49,6 +50,7 @@ export function withChatCalls(
       isWhole: (label) => to.isWhole(label),
       finish: () => void (finished = true),
       call(label, { metadata: _, ...piece }) {
+        if (!labels.has(label)) order.push(label)
         labels.add(label)
         if (piece.id && !byId.has(piece.id)) byId.set(piece.id, label)
         to.call(label, piece)
@@ -62,7 +64,7 @@ export function withChatCalls(
     { type, providerMetadata: metadata }: InputStart | InputPiece | CallPart,
     to: Assembler,
   ): void {
-    const begun = type === 'tool-input-start' ? [...labels][started++] : undefined
+    const begun = type === 'tool-input-start' ? order[started++] : undefined
     if (begun !== undefined && !byId.has(id)) byId.set(id, begun)
     const label = byId.get(id)
     if (label !== undefined && metadata) to.call(label, { metadata })

@@ -86,6 +86,13 @@ test('the name of a tool stays what it is if it becomes none with what follows (
   ])
 })
 
+// To join them all again for each would take some 20 s.
+test('a name that never ends is read as fast as its pieces come (P2)', { timeout: 5_000 }, async () => {
+  const pieces = Array.from({ length: 20_000 }, (_, part): Piece => ({ index: 0, id: 'a', n: `read${part}` }))
+  const calls = await callsOf(['read', 'write'], { index: 0, id: 'a', n: 'x' }, ...pieces, { index: 0, a: x })
+  expect(calls).toEqual([[`x${pieces.map(({ n }) => n).join('')}`, { x: 1 }]])
+})
+
 test('a name is whole when its arguments have begun (P2)', async () => {
   const tools = ['read', 'read_file']
   const late = await callsOf(tools, { index: 0, id: 'a', n: 'read', a: '{"x"' }, { index: 0, n: '_file', a: ':1}' })

@@ -277,7 +277,7 @@ test('of a body that is there at once the first is said before all is read: it d
   parse.mockRestore()
 })
 
-test('an abort ends a body that goes on after its end and never waits (P9)', async () => {
+test('a body that goes on after its end and never waits is left after half a second (P9)', async () => {
   vi.useRealTimers()
   const bytes = new TextEncoder().encode('data: [DONE]\n\n')
   const begin = performance.now()
@@ -291,4 +291,18 @@ test('an abort ends a body that goes on after its end and never waits (P9)', asy
   const failure = failureOf(ask(chat.model(fetch)))
   expect(await failure).toMatchObject({ name: 'ModelError', code: 'stream_truncated' })
   expect(performance.now() - begin).toBeLessThan(2_000)
+})
+
+test('so is a client’s own stream that heeds no signal (P1, P9)', async () => {
+  vi.useRealTimers()
+  const begin = performance.now()
+  async function* endless() {
+    yield* responses.hello
+    while (performance.now() - begin < 5_000) yield* responses.call('{}')
+  }
+  const create = async () => endless() as AsyncIterable<OpenAI.Responses.ResponseStreamEvent>
+  const client = { ...wrapped(globalThis.fetch), responses: { create } }
+  const { message } = await ask(openai({ client, model: 'm' }))
+  expect(message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], finishReason: 'stop' })
+  expect(performance.now() - begin).toBeLessThan(2_500)
 })

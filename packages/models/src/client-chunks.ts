@@ -55,7 +55,11 @@ export function clientChunks<Chunk extends object>(
       const asked = open({ signal: request.signal, ...defined({ maxRetries: clientRetries }) })
       const body = bodyOf(await asked.asResponse?.())
       if (!body) {
-        for await (const chunk of await asked) if (!idle.isOver) yield [chunk]
+        for await (const chunk of await asked) {
+          yield idle.isOver ? [] : [chunk]
+          // Not every stream heeds it.
+          request.signal.throwIfAborted()
+        }
         return
       }
       const read = readsWithin(idle, body, request.signal)

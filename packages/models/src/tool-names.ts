@@ -22,7 +22,8 @@ export class ToolNames {
 
   /** The name as it has grown by `piece`, which is its next piece, or all of it so far: one that a tool's begins with. */
   grown(name: string, piece: string): string | undefined {
-    return [name + piece, piece].find((longer) => longer.startsWith(name) && this.#begins(longer))
+    // In this order: what begins a tool's name is short.
+    return [name + piece, piece].find((longer) => this.#begins(longer) && longer.startsWith(name))
   }
 
   #begins(start: string, length = start.length): boolean {

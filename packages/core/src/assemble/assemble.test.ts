@@ -537,6 +537,13 @@ test('a missing, empty, repeated or taken id gets a made one, and it stands ever
   }
 })
 
+// One look for each call before it would take half a minute.
+test('calls that share an id get ids of their own as fast as they come (P3, G10)', { timeout: 5_000 }, async () => {
+  const chunks = Array.from({ length: 20_000 }, (_, label) => piece(label, { id: 'a', name: 'f' }))
+  const { message } = await stream([...chunks, ended()], { takenIds: ['a'] })
+  expect(message && callsOf(message).map(({ id }) => id)).toEqual(chunks.map((_, label) => `a_${label + 1}`))
+})
+
 test('the first id that is one stands (G10, qC6)', async () => {
   const chunks = [piece(0, { id: '' }), piece(0, { id: 'a' }), piece(0, { id: 'b', name: 'f' }), ended()]
   expect(await onlyCall(chunks)).toMatchObject({ id: 'a' })

@@ -15,7 +15,7 @@ export class StreamedResponse implements Assembler {
   readonly #text = new Map<Label, StreamedText>()
   readonly #reasoning = new Map<Label, StreamedText>()
   readonly #calls = new Map<Label, StreamedCall>()
-  readonly #ids = new Set<string>()
+  readonly #ids = new Map<string, number>()
   readonly #events: ModelEvent[] = []
   #made = 0
   #taken = 0
@@ -112,14 +112,13 @@ export class StreamedResponse implements Assembler {
   }
 
   #call(label: Label): StreamedCall {
-    let call = this.#calls.get(label)
-    if (!call) {
-      const { inputLimits: limits, tools } = this.#request
-      const needsOf = (name: string) => tools?.find((tool) => tool.name === name)?.needs
-      call = new StreamedCall({ limits, emit: this.#emit, takeId: this.#takeId, needsOf })
-      this.#calls.set(label, call)
-      this.#parts.push(call)
-    }
+    const known = this.#calls.get(label)
+    if (known) return known
+    const { inputLimits: limits, tools } = this.#request
+    const needsOf = (name: string) => tools?.find((tool) => tool.name === name)?.needs
+    const call = new StreamedCall({ limits, emit: this.#emit, takeId: this.#takeId, needsOf })
+    this.#calls.set(label, call)
+    this.#parts.push(call)
     return call
   }
 
@@ -127,11 +126,12 @@ export class StreamedResponse implements Assembler {
     this.#events[this.#made++] = event
   }
 
-  /** Made deterministically: the same stream gives the same ids (G10). */
+  /** Made deterministically: the same stream gives the same ids (G10). `#ids` has the last number put behind each. */
   readonly #takeId = (own: string): string => {
     let id = own
-    for (let n = 1; id === '' || this.#ids.has(id) || this.#request.takenIds.has(id); n++) id = `${own || 'call'}_${n}`
-    this.#ids.add(id)
+    let n = this.#ids.get(own) ?? 0
+    while (id === '' || this.#ids.has(id) || this.#request.takenIds.has(id)) id = `${own || 'call'}_${++n}`
+    this.#ids.set(id, 0).set(own, n)
     return id
   }
 }
