@@ -47,8 +47,8 @@ const BARS: readonly (Pick<Bar, 'title' | 'limit'> & { of(row: ComparisonRow): n
   { title: 'CPU at most 2 × the bare loop’s', limit: 2, of: cpuOverFloor },
 ]
 
-/** What the present core may take of the CPU time of an older core, where the older one takes the same twice. */
+/** How much CPU time the present core may take, as a part of an older core's, if the older core takes the same in both processes. */
 export const OLDER_CORE_LIMIT = 1.05
 
-/** What it may take where the older core differs from itself by so much. */
+/** The same, if the older core differs from itself by this much. */
 export const limitWithSpread = (spread: number): number => OLDER_CORE_LIMIT + spread

@@ -13,12 +13,12 @@ const ENDINGS: Readonly<Record<Ending, true>> = {
   stall: true,
 }
 
-/** What options there are wherever a script is served. */
+/** The options of everything that serves a script. */
 export const SCRIPT_OPTIONS = { script: 'responses', pace: '', slice: '' } as const
 
 /**
- * Throws {@link HarnessError} if the options are none, as where the list of `scriptedModel` stands in their place, and `ConfigError` for
- * one that there is not.
+ * Throws {@link HarnessError} if the options are no object, such as the list that `scriptedModel` takes, and `ConfigError` for an
+ * unknown option.
  */
 export function checkEndpointOptions<Options extends object>(
   owner: string,

@@ -48,7 +48,7 @@ export type ApprovalQuestion = {
 /** A question of {@link approve} in `result.interrupts`. */
 export type PendingApproval = PendingInterrupt<ApprovalQuestion>
 
-/** What `agent.resume` is to be given for it: `Record<string, Approval>`, by id. */
+/** The answer to a {@link PendingApproval}: `agent.resume` takes a `Record<string, Approval>`, by the ids of the questions. */
 export type Approval =
   | { readonly decision: 'allow' }
   /** The model reads the reason. */
@@ -57,13 +57,17 @@ export type Approval =
   | { readonly decision: 'edit'; readonly input: Json }
 
 /**
- * A call of these tools runs when it was allowed. Without `ask` the run is interrupted with an {@link ApprovalQuestion} for each call
- * that waits, all those of a step at once, and each is answered with an {@link Approval} by `agent.resume` (N22, N23).
+ * A call of these tools runs only after somebody has allowed it. Without `ask` the run is interrupted with an
+ * {@link ApprovalQuestion} for each call that waits, all those of a step at once. `agent.resume` brings an {@link Approval} for each.
  *
- * A call is asked about once, for all its tries (O19), and after the response that asks for it has stood, however early it could
- * start (O10). Whatever goes wrong lets nothing through. A resume with an answer of another form rejects with `AnswerError`, before
- * anything runs, and the question stays open. A throw of `tools` or `ask`, or another form that `ask` gives, is an error result. A throw
- * is a warning, `approval-failed`, too, and the model does not read what was thrown. Nobody is asked about unknown tools and about input that the schema refuses (N24).
+ * A call is asked about once, for all its tries, and only after the response that asks for it has stood. Nothing that goes wrong lets
+ * a call through:
+ *
+ * - A resume with an answer of another form rejects with `AnswerError` before anything runs, and the question stays open.
+ * - If `ask` returns another form, or `tools` or `ask` throws, the call is not run, and the model reads an error result. What was
+ *   thrown is in a warning, `approval-failed`, and the model does not read it.
+ *
+ * Nobody is asked about an unknown tool, or about input that the tool's schema refuses.
  */
 export function approve(options: ApproveOptions): Middleware {
   checkOptions('approve', options, { tools: '', ask: '', remember: '' })
@@ -124,7 +128,7 @@ export function approve(options: ApproveOptions): Middleware {
       if (!(await concerns(call, run))) return yield* next(call)
       run.annotate({ 'meanwhile.dispatch.deferral_reason': 'approval' } satisfies SemanticAttributes, call.id)
       const answer = await answerTo(call, run)
-      // Of a resume they have been checked; `ask` may give anything.
+      // The answers of a resume have been checked; `ask` may return anything.
       if (!isApproval(answer)) throw new Error(`Not run: the answer to whether ${call.name} may run is no approval.`)
       if (answer.decision === 'deny')
         return errorMessage(call, `Not run: it was denied: ${answer.reason ?? 'no reason was given'}`)
@@ -134,7 +138,7 @@ export function approve(options: ApproveOptions): Middleware {
   }
 }
 
-/** Whether it is a question of {@link approve}, also of one in an agent that a tool runs. */
+/** Whether {@link approve} asks this question. A question from inside an agent that a tool runs counts, too. */
 export function isPendingApproval(pending: PendingInterrupt): pending is PendingApproval {
   const { address, payload } = pending
   const asker = address.at(-1)

@@ -22,8 +22,8 @@ export interface RetryToolOptions extends BackoffOptions {
   /** Further tries after the first. Default 2. */
   readonly maxRetries?: number
   /**
-   * Whether to repeat. Default: always. It is not asked about what is never repeated (N8). It is shown the call, so with it every call
-   * waits for its whole input, and none starts with the members its tool needs.
+   * Whether to repeat. Default: always. It is not asked about what is never repeated. It is shown the call, so with this option each
+   * call waits for its whole input: none starts with only the members that its tool `needs`.
    */
   readonly when?: (error: unknown, at: ToolAttempt) => boolean
 }
@@ -89,7 +89,7 @@ async function isSafe(call: ToolCall, run: Run): Promise<boolean> {
   const tool = run.setup.tools.find(({ name }) => name === call.name)
   if (!tool) return false
   try {
-    // A call that started with the members its tool needs has no more of its input, and its tool is declared `read`.
+    // A call that started with the members its tool needs has only these, so its input cannot be checked. Such a tool is `read`.
     const input = isJudgedByInput(tool) ? await checkedInput(tool, call) : undefined
     const { effect } = judgeCall(tool, input)
     return effect === 'read' || effect === 'idempotent'

@@ -9,7 +9,7 @@ interface AdapterOptions {
   readonly idleTimeout?: number
 }
 
-/** What options there are on every wire. */
+/** The options that the adapters of all wires have. */
 export const ADAPTER_OPTIONS = {
   client: '',
   model: '',

@@ -1,4 +1,4 @@
-/** The calls of a Chat Completions response that is asked for through the AI SDK: read from the chunks that its provider was sent. */
+/** The calls of a Chat Completions response through the AI SDK, read from the raw chunks that its provider received. */
 
 import type { Assembler, Label, ModelRequest, ReadChunk } from '@meanwhile/core'
 import type { CallPart, InputPiece, InputStart, StreamPart } from './ai-sdk-model.ts'
@@ -8,9 +8,9 @@ import { isRecord } from './is-record.ts'
 import { RestartedError } from './single-response.ts'
 
 /**
- * The same reader, but for the calls of a response whose chunks come as well, as `raw` parts. What the AI SDK's providers make of them may
- * be other calls: of a name in two pieces they make two, or take the first (qC47); of two calls with one index and one id they may lose
- * the second (qC48); arguments that come again they may take for another call (qC18). Only their metadata is taken.
+ * The same reader, except for calls: these are read from the chunks, if they come as `raw` parts. The AI SDK's providers may make other
+ * calls of them: two of a name in two pieces, or one with the first piece (qC47); one of two calls with one index and one id (qC48); two
+ * of arguments that come again (qC18). So only the metadata of their parts is taken.
  */
 export function withChatCalls(
   read: ReadChunk<StreamPart>,
@@ -21,11 +21,11 @@ export function withChatCalls(
   // The same, in the order in which the calls began.
   const order: Label[] = []
   const byId = new Map<string, Label>()
-  // The calls that the provider makes itself come in no chunk (G16).
+  // Calls that the provider runs itself are in no chunk (G16).
   const executed = new Set<string>()
   let started = 0
   let only: Assembler | undefined
-  // It has come, and its calls stand behind its text.
+  // The latest chunk. Its calls come after its text, so they are read when its other parts have been.
   let held: ChatChunk | undefined
   let finished = false
   let over = false
@@ -38,7 +38,7 @@ export function withChatCalls(
     try {
       readChunk(chunk, only)
     } catch (thrown) {
-      // The end of the protocol, which is not shown here, was before it (qT16).
+      // A finish reason came first: the second response begins after the end of the protocol, which no part shows (qT16).
       if (!(thrown instanceof RestartedError && finished)) throw thrown
       over = true
     }
@@ -58,7 +58,7 @@ export function withChatCalls(
     }
   }
 
-  /** A part is of the call with its id, or if the provider has made that, of the one that began when it did. */
+  /** A part is of the call with its id. If the provider has made up the id, its n-th start is of the n-th call. */
   function mark(
     id: string,
     { type, providerMetadata: metadata }: InputStart | InputPiece | CallPart,
@@ -95,10 +95,10 @@ export function withChatCalls(
   }
 }
 
-/** What the parts say. */
+/** What the provider's parts say, and so the chunks need not. */
 const NOTHING = { text() {}, reasoning() {}, seal() {}, usage() {}, response() {} }
 
-/** What else it is not is found where it is read. */
+/** Whether it has choices; the reader finds out whether anything else is missing. */
 function isChatChunk(value: unknown): value is ChatChunk {
   return isRecord(value) && Array.isArray(value.choices)
 }

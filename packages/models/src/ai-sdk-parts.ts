@@ -6,8 +6,8 @@ import { IdleLimit, readsWithin } from './idle-limit.ts'
 
 /**
  * Asks when the first part is asked for, under a signal of the request's own, and closes the stream when its reader leaves, or
- * waited for longer than `idleTimeout` ms while nothing was said. What still happens after the `finish` part does not matter, and is
- * not waited for (qT13, qT16).
+ * waited for longer than `idleTimeout` ms while nothing was said. What comes after the `finish` part is dropped, and
+ * waited for only half a second (qT13, qT16).
  */
 export async function* parts(
   request: ModelRequest,
@@ -25,7 +25,7 @@ export async function* parts(
     const stream = await ask({ ...request, signal: aborter.signal })
     const read = readsWithin(idle, stream, aborter.signal)
     for (let part = await read(); !part.done; part = await read()) {
-      // Whoever reads lets the event loop turn now and then: so what does not matter is read as nothing.
+      // After the end an empty one is given: the reader lets the event loop turn now and then, this loop does not.
       if (idle.isOver) {
         yield NOTHING
         continue

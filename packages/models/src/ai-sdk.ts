@@ -39,7 +39,7 @@ export interface AiSdkOptions {
  */
 const SEALING = /\.(responses|messages)$|^(amazon-bedrock|gateway|google\.generative-ai)$/
 
-/** Those whose `response-metadata` part comes of an event that begins a response. Of others it may come of any chunk (qC40). */
+/** The providers that send `response-metadata` only when a response begins. Others may send it for any chunk (qC40). */
 const BEGINNING = /\.(responses|messages)$/
 
 /**
@@ -60,7 +60,7 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
   const kept = keeper(model.provider)
   // The names of that wire's providers end so. Files in results they would write as JSON text.
   const onChat = model.provider.endsWith('.chat')
-  // What wraps a model makes an object of its own, and may say otherwise than its provider.
+  // A wrapper makes a plain object, and may change the calls: then the chunks do not count.
   const hasChunks = onChat && Object.getPrototypeOf(model) !== Object.prototype
   const stated = { seals: SEALING.test(model.provider), begins: BEGINNING.test(model.provider) }
   return {

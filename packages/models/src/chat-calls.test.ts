@@ -42,7 +42,7 @@ const labels: readonly (readonly [string, Place, Place])[] = [
   ['an index and an id', { index: 0, id: 'a' }, { index: 0, id: 'a' }],
   ['an index and no id', { index: 0 }, { index: 0 }],
   ['an id', { id: 'a' }, { id: 'a' }],
-  ['an id in the first piece alone', { id: 'a' }, {}],
+  ['an id in the first piece only', { id: 'a' }, {}],
   ['neither index nor id', {}, {}],
 ]
 const ways = cut.flatMap(([how, names]) => labels.map(([label, first, later]) => ({ how, names, label, first, later })))
@@ -176,7 +176,7 @@ test.for(labels.filter(([, { id }]) => id === 'a'))(
   },
 )
 
-test('so it is after arguments that were none, or a JSON string (P3, qC34)', async () => {
+test('another name after empty arguments, or after a JSON string, is another call as well (P3, qC34)', async () => {
   const second = { index: 0, id: 'a', n: 'g', a: '{"y":2}' }
   expect(await callsOf(['f', 'g'], { index: 0, id: 'a', n: 'f', a: '{}' }, second)).toEqual([['f', {}], both[1]])
   expect(await callsOf(['f', 'g'], { index: 0, id: 'a', n: 'f', a: '' }, second)).toEqual([['f', {}], both[1]])

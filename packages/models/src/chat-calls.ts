@@ -54,7 +54,7 @@ export class ChatCalls {
     this.#names = names
   }
 
-  /** `text`: the arguments of the piece. */
+  /** @param text The arguments of the piece. */
   of({ index, id, function: called }: CallDelta, text: string | null | undefined, to: Assembler): CallOfPiece {
     const said: Said = {
       index: index ?? undefined,
@@ -82,7 +82,7 @@ export class ChatCalls {
     return call
   }
 
-  /** Whether a piece begins a call, though it would be of this one by its index, its id or its place. Only one with a name does. */
+  /** Whether a piece begins another call, although its index, id or place is that of this one. Only a piece with a name can. */
   #isOfAnother(call: Call, { index, id, name, text }: Said, to: Assembler): boolean {
     if (name === undefined) return false
     if (id !== undefined && call.id !== undefined && id !== call.id) return true

@@ -1,4 +1,4 @@
-/** Whether a Chat Completions stream goes on with a second response, though no event of this wire says that one begins. */
+/** Whether a second response has begun in a Chat Completions stream; no event of this wire says so. */
 
 /** What is read of a chunk. */
 interface Chunk {
@@ -17,10 +17,10 @@ interface Choice {
 }
 
 /**
- * Tells of each chunk whether it is of a second response. All chunks of a response should have one id, and the first of them the role.
- * But some hosts give every chunk an id of its own (qC40), some give every chunk the role, and some gateways have another host go on
- * with a text. So three things are taken together: the id had stayed, the role comes with another id, and before it came a call or a
- * finish reason.
+ * Returns a function that says of each chunk whether it belongs to a second response. All chunks of a response should have one id, and
+ * only the first of them the role. But some hosts give every chunk a new id (qC40), some give every chunk the role, and some gateways
+ * let another host go on with a text. So it takes three signs together: the id had stayed the same from chunk to chunk; a chunk has
+ * another id and the role; and a call or a finish reason came before.
  */
 export function secondResponses(): (chunk: Chunk) => boolean {
   let latest: string | undefined

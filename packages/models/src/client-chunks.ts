@@ -24,7 +24,7 @@ export interface Asked<Chunk> extends PromiseLike<AsyncIterable<Chunk>> {
 export interface ClientChunks<Chunk> extends AsyncIterable<Iterable<Chunk>> {
   /** Something was said: the time the provider may be silent begins again. */
   said(): void
-  /** The protocol has ended: the body is read to its end, which is to come soon, and nothing of it is given any more. */
+  /** The protocol has ended: the body is read for half a second more, and nothing more is given of it. */
   over(): void
 }
 
@@ -70,7 +70,7 @@ export function clientChunks<Chunk extends object>(
         for (const bytes of pieces(value)) {
           const brought = idle.isOver ? [] : events(bytes)
           const end = brought.findIndex(isDone)
-          // Whoever reads lets the event loop turn now and then: so what does not matter is read as nothing.
+          // After the end an empty one is given: the reader lets the event loop turn now and then, this loop does not.
           yield parsed<Chunk>(end < 0 ? brought : brought.slice(0, end), done)
           if (end >= 0) idle.over()
         }
@@ -88,7 +88,7 @@ export function clientChunks<Chunk extends object>(
   }
 }
 
-/** What the network brings at once, at the most; a body that was made in memory is one piece. */
+/** The most bytes that are parsed at once. The network brings no more in one read, but a body from memory comes in one piece. */
 const PIECE = 64 * 1024
 
 function* pieces(bytes: Uint8Array | undefined): Generator<Uint8Array | undefined, void, undefined> {

@@ -15,11 +15,11 @@ export function metadataFor(provider: string, part: WithMetadata): Readonly<Reco
 }
 
 /**
- * The name of a call, or of its result, as providers take it: at most 64 letters, digits, `_` and `-`. What a model wrote may be none, so
- * other characters become `_`, a longer name is cut, and one that was never given is `unknown`.
+ * The name of a call, or of its result, as providers take it: at most 64 letters, digits, `_` and `-`. In what a model wrote, other
+ * characters become `_`, a longer name is cut, and a missing one becomes `unknown`.
  */
 export function nameOf({ name }: Pick<ToolCall, 'name'>): string {
-  // Cut first, because a name may be long, and again: a character may be two units.
+  // Cut twice: first because the name may be very long, and again because a character may have been two code units.
   const short = name.slice(0, 2 * LONGEST_NAME).replaceAll(/[^\w-]/gu, '_')
   return short.slice(0, LONGEST_NAME) || 'unknown'
 }

@@ -151,7 +151,7 @@ function bodyOf({ error }: ApiError): ErrorBody {
   })
 }
 
-/** What is longer than any code is whole in the data only. */
+/** Cut, because no real code is longer; the data has all of it. */
 function codeOf(value: unknown): string | undefined {
   return wordOf(value)?.slice(0, LONGEST_CODE)
 }

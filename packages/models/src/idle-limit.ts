@@ -27,7 +27,7 @@ const LONGEST = 2 ** 31 - 1
 export class IdleLimit {
   readonly #limit: number
   readonly #end: (error: IdleError) => void
-  /** Whether the protocol has ended, so that nothing matters that still happens to the stream. */
+  /** Whether the protocol has ended: what still happens to the stream does not matter. */
   isOver = false
   #left: number
   #since: number | undefined
@@ -43,7 +43,7 @@ export class IdleLimit {
     this.#left = this.#limit
   }
 
-  /** The protocol has ended: the stream is ended soon, whatever still comes and however it is waited for. */
+  /** The protocol has ended: the stream gets half a second more, whatever still comes. */
   over(): void {
     this.isOver = true
     clearTimeout(this.#timer)

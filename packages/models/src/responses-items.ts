@@ -87,7 +87,7 @@ export class OutputItems {
     return item?.callId === id ? item : undefined
   }
 
-  /** Of two calls of one id that which stands `here`, has the item's own id as well, or came last. */
+  /** If two calls share an id: the one that stands `here`, or else has the same item id, or else came last. */
   #named(carried: Carried, here?: Item): Item | undefined {
     if (here && carried.call_id && here.callId === carried.call_id) return here
     for (const id of [carried.id, carried.call_id]) {
@@ -97,7 +97,7 @@ export class OutputItems {
     return undefined
   }
 
-  /** Whether what is carried is a call of its own, though the known one, which is over, has its id (qR15). */
+  /** Whether an event carries a new call, although a call with the same id is known and has ended (qR15). */
   #isAnother({ callId, name }: Item, place: Place, carried: Carried): boolean {
     if (callId === undefined) return false
     const isElsewhere = isPlace(place) && !this.#byPlace.has(place)

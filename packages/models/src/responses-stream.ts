@@ -72,7 +72,7 @@ export function responsesReader(
     }
   }
 
-  /** A gateway that takes the first piece of a name for all of it finds out when it has said so: that may have been another tool's (qC47). */
+  /** A gateway may announce only the first piece of a name, and that may be another tool's name; the finished item has it all (qC47). */
   function checkName({ name = '' }: Item, carried: FunctionCall): void {
     const isCut = name !== carried.name && names.has(name) && names.has(carried.name) && carried.name.startsWith(name)
     if (isCut) throw new UnreadableError({ said: `a call of ${name} is one of ${carried.name} when it is done` })
@@ -123,7 +123,7 @@ export function responsesReader(
     if (status === 'completed') recover(response.output ?? [], to)
     for (const item of response.output ?? []) clientCalls.add(item)
     clientCalls.refuse()
-    // That it is completed is no reason: whether it called tools, its items say.
+    // The wire's `completed` is no finish reason: the items say whether it called tools.
     if (status === 'completed') to.finish(completed())
     else {
       const word = status === 'incomplete' ? (response.incomplete_details?.reason ?? status) : status

@@ -1,4 +1,4 @@
-/** Of all that a stream brings, one response is read: from its beginning to its end. */
+/** Of a stream only one response is read, from its beginning to its end. */
 
 import type { ReadChunk } from '@meanwhile/core'
 
@@ -19,8 +19,8 @@ export interface Bounds<Chunk> {
 }
 
 /**
- * The same reader, of a single response: where it begins again, with the same id, that says nothing, and nothing is read after its
- * end (qT15, qT16). It throws a {@link RestartedError} where another response begins (qT14), or one that does not say which it is.
+ * The same reader, for a single response. A second beginning with the same id is ignored (qT15), and so is all that comes after the
+ * end (qT16). A second beginning with another id, or without one, throws a {@link RestartedError} (qT14).
  */
 export function singleResponse<Chunk>({ begins, isLast }: Bounds<Chunk>, read: ReadChunk<Chunk>): ReadChunk<Chunk> {
   let begun: ReturnType<typeof begins>

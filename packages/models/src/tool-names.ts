@@ -1,4 +1,4 @@
-/** What a name is that comes in pieces, or again: the names that calls may have say which (qC47). */
+/** The names that calls may have. They tell a name that comes in pieces from one that comes again (qC47). */
 
 import type { ModelRequest } from '@meanwhile/core'
 
@@ -15,12 +15,12 @@ export class ToolNames {
     return name.length <= this.#longest && this.#names.has(name)
   }
 
-  /** Whether this may be the beginning of another name: only that of a tool, which begins no other tool's, is not. */
+  /** Whether the name may still become longer: unless it is a tool's name, and no longer name of a tool begins with it. */
   mayGrow(name: string): boolean {
     return !this.has(name) || this.#begins(name, name.length + 1)
   }
 
-  /** The name as it has grown by `piece`, which is its next piece, or all of it so far: one that a tool's begins with. */
+  /** The name with its next `piece`, or `piece` itself if that repeats the name so far; `undefined` if no tool's name begins so. */
   grown(name: string, piece: string): string | undefined {
     // In this order: what begins a tool's name is short.
     return [name + piece, piece].find((longer) => this.#begins(longer) && longer.startsWith(name))

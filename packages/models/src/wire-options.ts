@@ -1,13 +1,13 @@
-/** What a wire is told by whoever has a loop of their own. */
+/** The options of a wire, for those who have a loop of their own. */
 
 import { checkOptions } from '@meanwhile/core'
 
 export interface WireOptions {
-  /** Whose provider metadata and options belong to the wire: as that of the adapter. */
+  /** The name under which provider metadata and options are for this wire, as the adapter's `provider`. */
   readonly provider?: string
 }
 
-/** Throws {@link ConfigError} for an option that there is not. */
+/** The `provider` option, or the usual one. Throws {@link ConfigError} for an unknown option. */
 export function providerOf(wire: string, options: WireOptions, usual: string): string {
   checkOptions(wire, options, { provider: '' })
   return options.provider ?? usual

@@ -14,9 +14,9 @@ export interface Script {
   /** What stands round the calls, or judges the response. */
   readonly guard?: Omit<Middleware, 'name'>
   readonly needsApproval?: boolean
-  /** What the tool does: its work, which may fail; or it has another tool do that, with the same effect. */
+  /** What the tool does: its work; or it fails at that; or it calls another tool, of the same effect, to do it. */
   readonly tool?: 'works' | 'fails' | 'passes on'
-  /** A `read` starts with `n`, and does not wait for what its call asks for besides. */
+  /** A `read` tool starts as soon as it has `n`, before the rest of its input has come. */
   readonly needs?: boolean
 }
 

@@ -57,7 +57,7 @@ const TOOLS = z.object({
   tools: z.array(z.object({ name: z.string().optional(), function: z.object({ name: z.string() }).optional() })),
 })
 
-/** The tools that a request declares: a name that none of them has may still grow. */
+/** The names of the tools that a request declares. The reader waits while another name may still become longer. */
 function toolNamesIn(body: unknown): ReadonlySet<string> {
   const { data } = TOOLS.safeParse(body)
   return new Set(data?.tools.flatMap((tool) => tool.function?.name ?? tool.name ?? []))

@@ -38,6 +38,7 @@ async function main(): Promise<boolean> {
   if (values.all) return everyWorld()
   const { world: text } = values
   const listed = text === undefined ? WORLDS : WORLDS.filter(({ shows }) => shows.includes(text))
+  if (listed.length === 0) throw new Error(`no listed world's sentence holds "${text}"`)
   const runs = listed.map(({ shows, scenario }) => timed(shows, scenario))
   const holds = sum(runs)
   const reached = new Set(runs.flatMap(({ explored }) => [...(explored?.cells ?? [])]))
@@ -111,5 +112,6 @@ async function tryMutants(): Promise<boolean> {
 function everyWorld(): boolean {
   const [part = 1, parts = 1] = values.part.split('/').map(Number)
   const scenarios = [...allWorlds()].filter((_, index) => index % parts === part - 1)
+  if (scenarios.length === 0) throw new Error(`there is no part ${values.part}`)
   return sum(scenarios.map((scenario) => timed(JSON.stringify(scenario), scenario)))
 }

@@ -73,7 +73,8 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
     }
     return undefined
   },
-  'the counts of a state never fall': ({ s }) => (s.stored > s.version ? `${s.stored} of ${s.version}` : undefined),
+  'no store holds a later state than the run has': ({ s }) =>
+    s.stored > s.version ? `${s.stored} of ${s.version}` : undefined,
 }
 
 /** When the machine starts something: what held just before. */

@@ -1,4 +1,4 @@
-/** What hosts of OpenAI Chat Completions do to a reader: names of calls in pieces, and names that alone tell calls apart. */
+/** What hosts of OpenAI Chat Completions do with names: a name comes in pieces, or only the name tells two calls apart. */
 
 import { begin, end, type Piece, pieces } from './chat-events.ts'
 import type { Answered, Quirk } from './quirk.ts'
@@ -62,7 +62,7 @@ export const chatNameQuirks: readonly Quirk[] = [
       { i: 0, n: '_file' },
       { i: 0, a: '{"path":"a.txt"}' },
     ),
-    // Who knows no tools cannot tell it from the end of a call without arguments.
+    // A reader that knows no tools takes `{}` for the end of a call without arguments.
     expected: {
       calls: [
         { id: 'call_a', name: 'read', input: {} },

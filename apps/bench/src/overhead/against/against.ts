@@ -1,6 +1,6 @@
 /**
- * What the present core takes beside an older one. Both do the same, by turns, each in a process of its own; and the older one does it in a
- * second process, too: what that differs from the first is the machine's doing, and what V8 happens to compile.
+ * Measures the CPU time of the present core beside that of an older core. Both do the same work by turns, each in its own process. The older
+ * core also does it in a second process: how much that differs from the first shows what the machine and V8's compiler add.
  */
 
 import { fileURLToPath } from 'node:url'

@@ -30,7 +30,7 @@ export interface Comparison {
   readonly isMet: boolean
 }
 
-/** Ratios are made within a round, for what is slow in one is slow in all; and starts are compared, for V8 compiles in each as it happens to. */
+/** Ratios are of one round, because a slow moment slows all of it. Several starts count, because V8 compiles differently in each. */
 export function comparisonOf(starts: readonly Start[]): Comparison {
   const rounds = starts.flat()
   const self = spreadOf(starts.map((start) => ratioIn(start, 'again')))
