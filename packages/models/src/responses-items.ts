@@ -81,10 +81,9 @@ export class OutputItems {
     return open ?? this.of('function_call', reference)
   }
 
-  /** The call of this id, if it was announced. */
-  call(id: string): Item | undefined {
-    const item = this.#byId.get(id)
-    return item?.callId === id ? item : undefined
+  /** The item that the end of the response carries once more, if an event has told of it. */
+  known(place: Place, carried: Carried): Item | undefined {
+    return this.#named(carried, this.#at(place))
   }
 
   /** If two calls share an id: the one that stands `here`, or else has the same item id, or else came last. */

@@ -318,3 +318,16 @@ test('a response in which a call turns out to be of another tool, whose name beg
   const { message } = await read(responses, events('rea'), { tools })
   expect(message.content).toMatchObject([{ name: 'rea' }])
 })
+
+test('what the end of the response says of one call is not taken for another call with its id (P3, qR10, qR15)', async () => {
+  const first = { ...call, arguments: '{"x":1}', status: 'completed' }
+  const second = { ...first, id: 'fc_2', arguments: '{"x":2}' }
+  const { content } = await messageOf(done(0, first), added(1, { ...second, arguments: '' }), {
+    type: 'response.completed',
+    response: { status: 'completed', output: [first, second] },
+  })
+  expect(content).toEqual([
+    { type: 'tool-call', id: 'call_1', name: 'f', input: { x: 1 } },
+    { type: 'tool-call', id: 'call_1_1', name: 'f', input: { x: 2 } },
+  ])
+})

@@ -140,7 +140,7 @@ export function responsesReader(
   function recover(output: readonly OutputItem[], to: Assembler): void {
     const all = items.none
     for (const [place, carried] of output.entries()) {
-      const known = carried.type === 'function_call' ? items.call(carried.call_id) : undefined
+      const known = carried.type === 'function_call' ? items.known(place, carried) : undefined
       if (all) done(items.whole(place, carried), carried, to)
       else if (known?.told === false) done(known, carried, to)
     }
