@@ -21,8 +21,8 @@ export interface Agent<Output = unknown> {
    *
    * The result rejects, before anything runs, with {@link CheckpointCorruptError}, {@link CheckpointVersionError},
    * {@link CheckpointMismatchError}, {@link CheckpointMissingError}, {@link UnknownInterruptError}, {@link AnswerError} for an
-   * answer that its asker does not take, {@link InputError} for messages sent before it was known that the run had ended, or, if
-   * somebody else has resumed what is stored, with {@link CheckpointConflictError}. An answer that is no JSON is a `TypeError` (L10).
+   * answer that its asker does not accept, {@link InputError} for messages sent to a run that had ended, or, if somebody else has
+   * resumed what is stored, with {@link CheckpointConflictError}. An answer that is no JSON is a `TypeError`.
    */
   resume(checkpoint: Checkpoint | string, answers?: Answers, options?: ResumeOptions): AgentRun<Output>
 }

@@ -60,7 +60,7 @@ export interface AgentOptions<Output = unknown> {
   unknownTool?(call: ToolCall): Awaitable<string>
   /** Each a whole number from 0 on, or `Infinity`. More than 512 levels count as 512, more than 64 Mi characters as 64 Mi. */
   readonly inputLimits?: Partial<InputLimits>
-  /** A whole number from 0 on, or `Infinity`. Over it the model reads that the call ran, and how large its result is. */
+  /** A whole number from 0 on, or `Infinity`. Of a larger result the model reads only that the call ran, and how large it is. */
   readonly outputLimits?: Partial<OutputLimits>
   /** Where checkpoints are kept. Without a store a run makes one only when it is interrupted or cancelled (L1, L15). */
   readonly checkpoints?: CheckpointStore

@@ -30,7 +30,7 @@ export class AgentError extends Error {
   // Private, so that no log of the error shows what was said.
   #end: RunEnd | undefined
 
-  /** The history when the run ended, every call answered (A24): what to store, as it is a valid input of the next run. */
+  /** The history when the run ended, with every call answered. Store it: it is a valid input of the next run. */
   get messages(): readonly Message[] | undefined {
     return this.#end?.messages
   }
@@ -56,7 +56,7 @@ export class AgentError extends Error {
   }
 }
 
-/** An option that cannot work; it names the option (A2). The cause of a {@link MiddlewareError}, if a hook or wrap has set it (A3). */
+/** An option cannot work; the error names it. If a hook or wrap has set it, this is the cause of a {@link MiddlewareError}. */
 export class ConfigError extends AgentError {
   override readonly name = 'ConfigError'
   readonly option: string
@@ -68,8 +68,8 @@ export class ConfigError extends AgentError {
 }
 
 /**
- * The input of a run is empty or no list of messages (A5), or what is sent to a run is no message (K18), or the run had ended already when
- * it was sent.
+ * The input of a run is empty or is no list of messages; or what was sent to a run is no message; or it was sent after the run had
+ * ended.
  */
 export class InputError extends AgentError {
   override readonly name = 'InputError'
@@ -96,7 +96,7 @@ export class InputError extends AgentError {
     if (index !== undefined) this.index = index
   }
 
-  /** Of a run that had ended: the messages that `send` gave true for, and that did not reach it. */
+  /** If the run had ended: the messages for which `send` returned true and which the run did not take. */
   get notTaken(): readonly UserMessage[] {
     return this.#notTaken
   }
@@ -178,7 +178,7 @@ export class UnknownInterruptError extends AgentError {
   }
 }
 
-/** An answer to a question has not the form that its asker wants. Nothing has run, and the question stays open. */
+/** An answer does not have the form that its asker wants. Nothing has run, and the question stays open. */
 export class AnswerError extends AgentError {
   override readonly name = 'AnswerError'
   /** Of the interrupt. */
@@ -187,13 +187,13 @@ export class AnswerError extends AgentError {
 
   /** `asker`: in words. */
   constructor(id: string, asker: string, issues: readonly Issue[], options?: Cause) {
-    super(`the answer to ${id} is not one that ${asker} takes: ${inWords(issues)}`, options)
+    super(`${asker} does not accept the answer to ${id}: ${inWords(issues)}`, options)
     this.id = id
     this.issues = issues
   }
 }
 
-/** A hook or wrap threw, or broke its contract: it handed on or gave back what cannot work (C9, C16, C17). */
+/** A hook or wrap threw, or broke its contract: it handed on or returned something that cannot work. */
 export class MiddlewareError extends AgentError {
   override readonly name = 'MiddlewareError'
   readonly middleware: string
@@ -248,8 +248,7 @@ function substitute(error: Error): string {
 }
 
 function inputProblem(given: InputError['given'], problem: InputError['problem'], index?: number): string {
-  if (problem === 'run-ended')
-    return 'the run had ended already: what was sent to it was not taken, and is in `notTaken`'
+  if (problem === 'run-ended') return 'the run had already ended: it did not take the messages in `notTaken`'
   if (given === 'message') return `what is sent to a run is a text or a user message; this is ${problem}`
   if (problem === 'empty') return 'the input is empty'
   if (index === undefined) return 'the input is neither a text nor a list of messages'

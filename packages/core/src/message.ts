@@ -18,7 +18,7 @@ export interface AssistantMessage {
   readonly role: 'assistant'
   readonly content: readonly AssistantPart[]
   readonly finishReason: FinishReason
-  /** The run was cancelled while the model gave this: it is the text so far, and the calls that were complete. */
+  /** The run was cancelled while the model gave this message: it has the text so far, and the calls that were complete. */
   readonly cutOff?: true
   /** What the provider counted for this response; absent when it reported nothing. */
   readonly usage?: Usage
@@ -71,7 +71,7 @@ export interface ToolCall {
   readonly type: 'tool-call'
   /** Unique within a run, its input history included (G10). */
   readonly id: string
-  /** As the model wrote it, at most 200 characters of it; `''` if it never named the tool (G8). */
+  /** As the model wrote it, at most 200 characters of it; `''` if it never named the tool. */
   readonly name: string
   /** The parsed arguments. If {@link inputError} is set: their text as it came, or `''` if it was over the character limit. */
   readonly input: unknown

@@ -50,8 +50,8 @@ export type Verdict =
  * Wraps take a call and its `next` and give back a flow: what they change lasts for that call (C8).
  *
  * The first middleware is the outermost: before… hooks run first to last, after… hooks last to first, wraps nest (C2).
- * What a hook gives back, and what a wrap hands on, yields or returns, is checked: what cannot work is a `MiddlewareError` that names
- * both.
+ * What a hook returns, and what a wrap hands on, yields or returns, is checked: if it cannot work, the run ends with a
+ * `MiddlewareError` that names the middleware and the hook.
  *
  * A wrap that does nothing is `return yield* next(request)`. What a wrap leaves behind when it is out is closed and cancelled,
  * and waited for, at most the agent's `grace` time (C15).
@@ -88,8 +88,8 @@ export interface Middleware {
   /** Round each model call. Calling `next` again makes another attempt (C13). */
   wrapModel?(request: ModelRequest, next: (request: ModelRequest) => ModelFlow, run: Run): ModelFlow
   /**
-   * Round each tool call. Calling `next` again executes the tool again (C14). A tool's throw comes up as a throw (C18). What the wrap throws
-   * itself is the call's failure; a warning `wrap-threw` names the middleware, unless it has warned of it.
+   * Round each tool call. Calling `next` again executes the tool again. A tool's throw comes up as a throw. What the wrap throws
+   * itself is the call's failure; a warning `wrap-threw` names the middleware, unless that has already warned.
    */
   wrapToolCall?(call: ToolCall, next: (call: ToolCall) => ToolFlow, run: Run): ToolFlow
 }
@@ -113,8 +113,8 @@ export interface Run {
   readonly answers: readonly Json[]
   /**
    * Makes a call: it starts at once, and at most once. The same id with canonically equal input gives the same promise (A23).
-   * What a tool or its wraps call belongs to their call, and so does its id: unique among what this call calls, and none of the
-   * response's. With the `callId` of the call in front a reader can tell it from those of other calls.
+   * A call that a tool or its wraps make belongs to their call: its id must differ from those of the other calls that this call makes,
+   * and from those of the response. With the `callId` of this call in front, a reader can tell it from the calls of others.
    *
    * A call of the response that is still coming is provisional until its model call has stood: the loop then commits what it
    * asks for and discards the rest. The promise rejects with {@link ToolDiscardedError} if the call is discarded, and with the
@@ -124,12 +124,12 @@ export interface Run {
   /**
    * Resolves when the model call that asked for this call has stood; at once for one that did not start early. Gives the id that the
    * history has for it: a later attempt may have given it another. Rejects with {@link ToolDiscardedError} if the call is
-   * discarded, with {@link UnknownCallError} if the run has not made it, and with the run's own stop if that is interrupted or
-   * cancelled before: what an early call gives or throws from then on is dropped, and it stays open for a resume. What asks a human
-   * about a call waits for it, so that nobody is asked in vain.
+   * discarded, with {@link UnknownCallError} if the run has not made it, and with the run's own stop if the run is interrupted or
+   * cancelled first: from then on, what an early call returns or throws is dropped, and it stays open for a resume. Await this before
+   * you ask a human about a call, so that nobody is asked in vain.
    *
-   * Here, in `cancelTool` and in `toolStatus`, an id that several calls have means the nearest: inside a call that call itself, then
-   * what it has called, and so outwards; elsewhere the latest.
+   * Several calls may have one id. Here, in `cancelTool` and in `toolStatus` it then means the nearest: inside a call this call, then
+   * the calls it has made, then the same of the call that made it, and so on; elsewhere the latest.
    */
   stood(callId: string): Promise<string>
   /**

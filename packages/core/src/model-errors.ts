@@ -22,11 +22,11 @@ export interface ModelErrorData extends Cause {
   readonly retryAfter?: number
   /** What had come of the response. It is content: {@link AgentError.toJSON} leaves it out. */
   readonly partial?: AssistantMessage
-  /** What the provider said: the body of its answer, or the error in its stream. It may repeat content, and is left out as well. */
+  /** What the provider said: the body of its answer, or the error in its stream. It may repeat content: {@link AgentError.toJSON} leaves it out, too. */
   readonly data?: unknown
 }
 
-/** A model call that did not come to its end (A19). Its message has at most 500 characters. */
+/** A model call that did not come to its end. Its message has at most 500 characters. */
 export class ModelError extends AgentError {
   override readonly name = 'ModelError'
   readonly code: ModelErrorCode

@@ -32,7 +32,7 @@ export interface ModelRequest {
   readonly tools: readonly ToolDefinition[]
   /**
    * All names that calls of this run may have, with aliases and tools that this request does not tell of. For the reader of a
-   * wire that cuts names: no adapter sends it. Absent: the names of `tools`.
+   * wire that cuts names; no adapter sends it. If absent: the names of `tools`.
    */
   readonly toolNames?: ReadonlySet<string>
   readonly toolChoice: ToolChoice
@@ -43,7 +43,7 @@ export interface ModelRequest {
   readonly output?: OutputFormat
   readonly settings: ModelSettings
   readonly inputLimits: InputLimits
-  /** Call ids this run has used: a model gives none of them to a new call, nor one id to two (G10). */
+  /** Call ids this run has used: a model gives none of them to a new call, and no two calls the same. */
   readonly takenIds: ReadonlySet<string>
   /** How often the vendor's client may retry by itself; its own default if absent. `retryModel` sets 0 (J12). */
   readonly clientRetries?: number

@@ -4,16 +4,16 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { ConfigError } from './errors.ts'
 import { isRecord } from './json.ts'
 
-/** The options there are. Beside each stand the words that other libraries have for it, with spaces between them. */
+/** The known options, each with the words that other libraries have for it, separated by spaces. */
 export type OptionNames<Options> = { readonly [Name in keyof Options]-?: string }
 
 /**
- * Checks that options are an object, or are not given, and that each is one of those there are. For factories of middleware, too: a
- * misspelt option would do nothing.
+ * Checks that options are an object, or are not given, and that each is a known one: a misspelt option would do nothing. For
+ * factories of middleware, too.
  *
  * @param owner Whose options they are, in words: `retryModel`.
  * @param of Stands before the name of an option in {@link ConfigError.option}: `budget.`
- * @throws {ConfigError} It names the first option that there is not, and the nearest one there is.
+ * @throws {ConfigError} It names the first unknown option, and the nearest known one.
  */
 export function checkOptions<Options extends object>(
   owner: string,

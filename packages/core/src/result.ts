@@ -20,7 +20,7 @@ export interface CompletedResult<Output = unknown>
   readonly message: AssistantMessage | ToolMessage
   /** The answer as the agent's `output` schema gives it back; absent without one (M14). */
   readonly output?: Output
-  /** Of `message`, if the model gave it; of a tool's, how the response ended that called the tool. */
+  /** That of `message` if the model gave it. If a tool gave it: that of the response that called the tool. */
   readonly finishReason: FinishReason
   /** Background work that went on, and what of it the model has not read (I17, I18). */
   readonly background?: readonly BackgroundHandle[]
@@ -49,7 +49,7 @@ export interface ResultBase {
   readonly text: string
   /**
    * The whole history, the input first. With a further user message it is the input of a next run (B18); but an interrupted run's
-   * open calls have no results yet. That of a cancelled run ends with what the model was saying, if it was: a message with `cutOff`.
+   * open calls have no results yet. That of a cancelled run ends with what the model was saying at the time, if anything: a message with `cutOff`.
    */
   readonly messages: readonly Message[]
   readonly steps: number

@@ -26,7 +26,7 @@ export function checkTool(tool: Tool): void {
   checkSchema(`${option}.output`, tool.output)
   checkSchema(`${option}.answer`, tool.answer)
   if (effect !== undefined && typeof effect !== 'function' && !isEffect(effect))
-    throw new ConfigError('tools', `${name} has an effect there is not: ${String(effect)}. ${EFFECTS}`)
+    throw new ConfigError('tools', `${name} has an unknown effect: ${String(effect)}. ${EFFECTS}`)
   if (!isBackground(option, background))
     throw new ConfigError('tools', `${name}: background must be a boolean, or { atEnd: 'wait' | 'cancel' | 'detach' }`)
   if (!['undefined', 'boolean', 'function'].includes(typeof (returnDirect ?? undefined)))
@@ -43,7 +43,7 @@ export function checkTool(tool: Tool): void {
 }
 
 const EFFECTS =
-  "Write 'read' if it changes nothing, 'idempotent' if making it twice is making it once, 'reversible' if compensate undoes it, else 'external', the default"
+  "Write 'read' if it changes nothing, 'idempotent' if a second equal call changes nothing more, 'reversible' if compensate undoes it, or 'external', the default"
 
 const COMPENSATE = "Write compensate(input, output), which undoes a call, or effect: 'external'"
 

@@ -129,24 +129,24 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   readonly cancelable?: boolean
   /**
    * How many calls of this tool object execute at once, over all runs: a positive integer, or `Infinity`, the default. One that
-   * finds no slot waits in order of arrival, or with `whenFull: 'fail'` fails at once with {@link ToolBusyError} (I7, I8). While a call
+   * finds no slot waits in order of arrival, or with `whenFull: 'fail'` fails at once with {@link ToolBusyError}. While a call
    * executes, the calls of the same tool that work for it share its slot: those it makes, and those of an agent inside it.
    */
   readonly concurrency?: number | { readonly limit: number; readonly whenFull?: 'wait' | 'fail' }
   /**
    * Answers each call at once with `{ callId, state: 'running' }` and goes on beside the run, begun once; the model hears
-   * of the result later, and may ask with the tool `tool_status` (I15, I16). A question of an agent that it runs
-   * pauses the calling run at its next safe point; any other tool can ask nobody: an interrupt is its failure. A tool without `execute`
-   * cannot be one. `atEnd`: what becomes of open work when the model answers: the answer waits for it (the
-   * default), it is aborted, or `result.background` has it (I17). Never early.
+   * of the result later, and may ask with the tool `tool_status`. If an agent that it runs asks a question, the
+   * calling run pauses at its next safe point. Any other background tool can ask nobody: its interrupt is its failure. It needs an
+   * `execute`. `atEnd`: what becomes of open work when the model answers: the answer waits for it (the
+   * default), it is aborted, or `result.background` has it. Never early.
    */
   readonly background?: boolean | { readonly atEnd?: 'wait' | 'cancel' | 'detach' }
   /**
    * Of a tool without `execute`: what its caller may answer. A resume with an answer that this schema does not accept rejects with
-   * {@link AnswerError}, before any call is made, and the question stays open (M15).
+   * {@link AnswerError}, before any call is made, and the question stays open.
    */
   readonly output?: StandardSchemaV1<unknown, Output>
-  /** Of a tool that asks by {@link interrupt}: the same for the answers to its questions. `context.answers` has them as they were given. */
+  /** The same for the answers to what a tool asks by {@link interrupt}. `context.answers` has the answers as they were given. */
   readonly answer?: StandardSchemaV1
   /**
    * Does the work. An async generator yields {@link Progress} and returns its output. Without it the caller of the run
@@ -154,8 +154,8 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
    */
   execute?(input: Input, context: ToolContext<Warmed>): Output | Promise<Output> | AsyncGenerator<Progress, Output>
   /**
-   * How the model reads the output. Default: a string as it is, `undefined` as empty text, anything else as JSON. What JSON says nothing
-   * of, such as a `Map`, an `Error`, a `Response` or an iterable without `toJSON`, is then an error result that says what to return.
+   * How the model reads the output. Default: a string as it is, `undefined` as empty text, anything else as JSON. A `Map`, an `Error`, a
+   * `Response` or an iterable without `toJSON`, which JSON cannot show, is then an error result that says what to return.
    */
   toContent?(output: Output): readonly ContentPart[]
 }
@@ -217,7 +217,7 @@ export type ExecutedTool<Input = unknown, Output = unknown, Warmed = unknown> = 
 
 type NoExecute = { readonly execute?: undefined }
 
-/** As types these say what to write: they are what other libraries call `input`. */
+/** What other libraries call `input`: the type errors say what to write. */
 type OtherWords = {
   /** @deprecated Write `input`. */
   readonly inputSchema?: 'tool() has no inputSchema: write input'
@@ -225,7 +225,7 @@ type OtherWords = {
   readonly parameters?: 'tool() has no parameters: write input'
 }
 
-/** What a tool that is declared `reversible` must have. Of what type it is {@link Tool} says. */
+/** What a tool that is declared `reversible` must have. {@link Tool} has its type. */
 interface Reversible {
   readonly compensate: unknown
 }
@@ -233,7 +233,7 @@ interface Reversible {
 /**
  * A tool, its input and output inferred. Gives back the definition itself.
  *
- * @throws {ConfigError} One of its members is no option there is. What else is wrong with a tool `createAgent` says.
+ * @throws {ConfigError} It has a member that is no option of a tool. `createAgent` checks the rest.
  */
 export function tool<Input, Output = unknown>(
   definition: Tool<Input, Output> & NoNeeds & NoExecute & OtherWords,
@@ -283,7 +283,7 @@ const TOOL_OPTIONS: OptionNames<Tool> = {
   toContent: 'toModelOutput',
 }
 
-/** Throws {@link ConfigError} naming what of a tool is no option there is. */
+/** Throws {@link ConfigError} naming the member of a tool that is no option. */
 export function checkToolOptions(definition: object): void {
   const { name } = definition as Partial<Tool>
   checkOptions<Tool>('tool', definition as Tool, TOOL_OPTIONS, typeof name === 'string' ? `tools.${name}.` : '')

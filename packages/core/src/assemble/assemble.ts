@@ -68,7 +68,7 @@ export interface Assembler {
   reasoning(delta: string, options?: PartOptions): void
   /**
    * Something about the call with this label: its id, its name, a piece of its arguments. Absent, null and empty fields say
-   * nothing; the first id that is not empty stands, and so does the first such name that may not grow. The call begins with the
+   * nothing. The first id that is not empty stands, and so does the first such name without `nameMayGrow`. The call begins with the
    * first mention of its label.
    */
   call(label: Label, piece: CallPiece): void
@@ -77,7 +77,7 @@ export interface Assembler {
    * arguments, where the wire repeats them: unless it is empty, it decides.
    */
   seal(label: Label, text?: string): void
-  /** Whether all arguments of this call have come by now: what follows can only be the same again, or another call's. */
+  /** Whether all arguments of this call have come. What follows can only repeat them, or belong to another call. */
   isWhole(label: Label): boolean
   /** Token counts; a later figure replaces an earlier one. */
   usage(usage: Usage): void
@@ -100,8 +100,8 @@ export interface CallPiece {
   /** The whole name, as far as it has come. */
   readonly name?: string | null | undefined
   /**
-   * This name may yet become a longer one. Nothing of the call is shown, and nothing can start, before a name is given that may
-   * not, or the call or its response has ended.
+   * This name may yet become a longer one. The call is not shown and does not start until a name without this is given, or until the
+   * call or its response has ended.
    */
   readonly nameMayGrow?: boolean
   readonly delta?: string | null | undefined
@@ -110,7 +110,7 @@ export interface CallPiece {
   readonly providerResult?: unknown
   /**
    * This call may stand for others: it is not shown before its seal, when it is asked, with the parsed input, which ones. With
-   * none it is an ordinary call. To be given with the name (qC37).
+   * none it is an ordinary call. To be given with the name.
    */
   readonly expand?: ((input: unknown) => readonly NestedCall[] | undefined) | undefined
 }

@@ -200,7 +200,7 @@ const discards: Readonly<Record<string, Discard>> = {
 
 const warned = (name: string) => ({
   code: 'compensation-failed',
-  message: `${name}: the process ended while the call was being undone; whether it was is not known, and it is not undone again`,
+  message: `${name}: the process ended while the call was being undone. It may or may not be undone, and this is not tried again`,
   source: 'core',
 })
 
@@ -320,7 +320,7 @@ test('an undo that fails is not repeated by a resume of an aborted run, which te
 })
 
 test.each([
-  ['fails', () => Promise.reject(new Error('disk full')), 'not undone, as it could not be stored that this begins:'],
+  ['fails', () => Promise.reject(new Error('disk full')), 'it is not undone, as the checkpoint could not be saved:'],
   ['hangs', () => new Promise<never>(() => undefined), 'it did not end within the grace time'],
 ] as const)(
   'a call is not undone while a store %s in which that has to be noted first; a resume undoes it (P22, L16)',

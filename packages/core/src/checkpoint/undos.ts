@@ -56,7 +56,7 @@ export class Undos {
       this.#run.history.takenIds.add(id)
       this.#run.mayHaveHappened(id)
       const problem =
-        'the process ended while the call was being undone; whether it was is not known, and it is not undone again'
+        'the process ended while the call was being undone. It may or may not be undone, and this is not tried again'
       this.#run.events.warn({ code: 'compensation-failed', message: `${tool}: ${problem}`, source: 'core' })
     }
   }

@@ -26,8 +26,8 @@ import { endState, type ToolStatus } from './tool-status.ts'
 
 export interface RunToolOptions {
   /**
-   * Aborts it: `result` rejects with the signal's reason. A tool that gives its own `context.signal` lets it work for its call: it
-   * shares the slot that this call, or one above it, has of the same tool.
+   * Aborts it: `result` rejects with the signal's reason. If a tool passes its own `context.signal`, this tool works for that tool's
+   * call: if that call, or one that it works for, has a slot of the same tool, it shares that slot.
    */
   readonly signal?: AbortSignal
   /** In place of the tool's own: milliseconds from the start of `execute`, a number above 0, or `Infinity`. */

@@ -110,7 +110,7 @@ function layer<Request, Event extends Typed, Result>(
           const checked =
             handed === request
               ? request
-              : given(name, kind.hook, () => kind.handed(handed, request), 'next was given what cannot work: ')
+              : given(name, kind.hook, () => kind.handed(handed, request), 'next cannot work with what it was given: ')
           const flow = inner(checked, context, whyLeft)
           made.push(flow)
           if (kind.throws) return noting(flow, came)

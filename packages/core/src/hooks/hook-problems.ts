@@ -60,9 +60,9 @@ export function isHistory(value: unknown): boolean {
 /** The request that a wrap hands on, as a frozen copy. Throws `TypeError` if no model could be asked with it. */
 export function checkedRequest(request: ModelRequest): ModelRequest {
   const given: unknown = request
-  if (!isRecord(given)) throw new TypeError('the request is none')
+  if (!isRecord(given)) throw new TypeError('it is no request')
   const wrong = Object.entries(REQUEST).find(([member, fits]) => !fits(given[member]))
-  if (wrong) throw new TypeError(`the request's ${wrong[0]} is missing, or is none${partsHint(given[wrong[0]])}`)
+  if (wrong) throw new TypeError(`the request has no valid ${wrong[0]}${partsHint(given[wrong[0]])}`)
   return Object.freeze({ ...request })
 }
 
@@ -87,7 +87,7 @@ function hasMethod(value: unknown, name: string): boolean {
 
 /** The call that a wrap hands on, as a frozen copy: it may have another input, and is the one that was `given` (A14). Throws `TypeError`. */
 export function checkedCall(call: ToolCall, { type, id, name }: ToolCall): ToolCall {
-  if (!isRecord(call) || !('input' in call)) throw new TypeError('the call is none')
+  if (!isRecord(call) || !('input' in call)) throw new TypeError('it is no call with an input')
   return Object.freeze({ ...call, type, id, name })
 }
 

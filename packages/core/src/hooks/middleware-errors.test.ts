@@ -591,7 +591,7 @@ test.for(members)(
       name: 'MiddlewareError',
       middleware: 'faulty',
       hook: 'wrapModel',
-      message: expect.stringContaining(`the request's ${member} is missing, or is none`),
+      message: expect.stringContaining(`the request has no valid ${member}`),
     })
     expect(requests).toBe(0)
   },

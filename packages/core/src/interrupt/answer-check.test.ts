@@ -194,7 +194,7 @@ test('no hook, model or tool sees a resume with a wrong answer, and what is stor
   const resumed = agent.resume(run.id, answered(first, true))
   await expect(resumed.result).rejects.toMatchObject({
     name: 'AnswerError',
-    message: expect.stringMatching(/^the answer to interrupt_\w+ is not one that middleware all takes: /) as string,
+    message: expect.stringMatching(/^middleware all does not accept the answer to interrupt_\w+: /) as string,
   })
   expect(seen).toEqual([])
   expect(model.requests).toEqual([])

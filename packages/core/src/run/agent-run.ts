@@ -22,9 +22,9 @@ import { wholeRun } from './whole-run.ts'
 
 export interface RunOptions {
   /**
-   * Stops the run at once: `result` rejects with {@link RunAbortedError} (K1). Runs that share a signal add one listener to it, and none
-   * stays when they have ended. A tool that gives its own `context.signal` lets the run work for its call: calls of the run share the
-   * slots that this call has of their tools.
+   * Stops the run at once: `result` rejects with {@link RunAbortedError}. Runs that share a signal add one listener to it, and remove
+   * it when they have ended. If a tool passes its own `context.signal`, the run works for that tool's call: where its calls need a slot
+   * of a tool of which that call has one, they share that slot.
    */
   readonly signal?: AbortSignal
   /** For spans: the conversation this run belongs to. */
@@ -62,9 +62,9 @@ export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
   cancel(options?: CancelOptions): Promise<{ readonly status: 'cancelled' | 'ended' | 'aborted' }>
   /**
    * Puts a user message into the history at the next safe point, before the next model call; an answer that is being given is then not
-   * the last. To a resumed run it comes before the model call that the run was stopped in. Gives false once the end of the run is
-   * decided: `agent.resume(checkpoint)` knows that at once. `agent.resume(id)` gives true until the checkpoint has been loaded; if its run
-   * had ended, `result` rejects with an `InputError` that has the messages in `notTaken`.
+   * the last. In a resumed run it comes before the model call in which the run was stopped. Returns false once the end of the run is
+   * decided: `agent.resume(checkpoint)` knows that at once. `agent.resume(id)` returns true until the checkpoint has been loaded; if its
+   * run had ended, `result` rejects with an `InputError` that has the messages in `notTaken`.
    *
    * @throws {InputError} It is no user message, or empty.
    */

@@ -14,7 +14,7 @@ import type { RunState } from './run.ts'
  * @throws {ConfigError} It cannot work.
  */
 export function checkedSetup({ config }: RunState, setup: AgentSetup): AgentSetup {
-  if (!isRecord(setup)) throw new ConfigError('setup', 'is none')
+  if (!isRecord(setup)) throw new ConfigError('setup', 'must be an object')
   const own = Object.freeze({ ...setup, tools: Object.freeze([...toolList(setup.tools)]) })
   checkSetup(withOwnTools(own), config.output)
   return own

@@ -119,6 +119,6 @@ function checkCall(call: ToolCall): void {
   const given: unknown = call
   if (isRecord(given) && typeof given.id === 'string' && given.id !== '' && typeof given.name === 'string') return
   throw new TypeError(
-    "callTool takes { type: 'tool-call', id, name, input }, with an id that nothing else its caller calls has",
+    "callTool takes { type: 'tool-call', id, name, input }, with an id that its caller gives to no other call",
   )
 }

@@ -20,7 +20,7 @@ export async function compensate(run: RunState, entry: CallEntry, abandoned: boo
     const { done } = entry.record
     if (!done) return
     await run.undos.during(entry, run.outerId(entry.id), () => {
-      if (isLate) throw new Error('it could not be stored within the grace time that it begins')
+      if (isLate) throw new Error('it is not undone, as the checkpoint was not saved within the grace time')
       return context.with(place, () => tool.compensate?.(done.input, done.output))
     })
   }
@@ -35,7 +35,7 @@ export async function compensate(run: RunState, entry: CallEntry, abandoned: boo
       : undefined
   }
   if (!entry.record.done && entry.executions.some((execution) => execution.abandoned))
-    return failed('the call goes on, and nobody waits for it; if it succeeds after all, it is not undone')
+    return failed('nobody waits for the call any more, and it goes on; if it succeeds, it is not undone')
   if (!entry.record.done && abandoned) {
     // It goes on: if it succeeds after all, it is undone then.
     entry.work?.then(undo).catch(() => undefined)
@@ -47,7 +47,7 @@ export async function compensate(run: RunState, entry: CallEntry, abandoned: boo
   } catch (error) {
     const isUnstored = error instanceof CheckpointError
     return failed(
-      isUnstored ? `not undone, as it could not be stored that this begins: ${error.message}` : messageOf(error),
+      isUnstored ? `it is not undone, as the checkpoint could not be saved: ${error.message}` : messageOf(error),
     )
   } finally {
     isLate = true
