@@ -38,9 +38,20 @@ export interface Execution {
   void: boolean
 }
 
+/** Something that a tool's function or its undo did, or that was done to the run. */
+export interface Deed {
+  /** Milliseconds on the clock. */
+  readonly at: number
+  readonly did: string
+  readonly callId?: string
+  readonly about: unknown
+}
+
 /** What everybody does, over a run and all that resume it. */
 export class Play {
   readonly executions: Execution[] = []
+  /** In order. */
+  readonly deeds: Deed[] = []
   readonly spans = watchSpans()
   readonly agent: Agent
   /** What was done: acts whose moment has come. */
@@ -87,9 +98,14 @@ export class Play {
     for (const [index, { at, nth, act }] of this.#scenario.acts.entries()) {
       if (at !== moment || nth !== count) continue
       this.done.push(act)
+      this.#note(`${act}, as ${moment}`, undefined, index)
       this.#act(act, `side ${index}`, this.#seen, callId)
       if (act.endsWith('ask') && ASKING.has(moment)) throw interrupt(index)
     }
+  }
+
+  #note(did: string, callId: string | undefined, about: unknown): void {
+    this.deeds.push({ at: performance.now(), did, ...(callId !== undefined && { callId }), about })
   }
 
   #act(act: Act['act'], id: string, run: Run | undefined, callId: string | undefined): void {
@@ -185,12 +201,12 @@ export class Play {
     return tool({
       name,
       description: name,
-      input,
+      input: work,
       effect: () => {
         this.reached('a call is judged')
         return effect
       },
-      execute: (work: z.infer<typeof input>, context: ToolContext) => this.#execute(name, work, context),
+      execute: (input: z.infer<typeof work>, context: ToolContext) => this.#execute(name, input, context),
       toContent: (output: unknown) => {
         this.reached('its content is made')
         return [{ type: 'text', text: String(output) }]
@@ -199,7 +215,20 @@ export class Play {
     }) as Tool
   }
 
-  async #execute(tool: string, { ms, deaf, fails, waits, calls, wrap }: z.infer<typeof input>, context: ToolContext) {
+  async #execute(tool: string, input: z.infer<typeof work>, context: ToolContext): Promise<string> {
+    const { callId, idempotencyKey, attempt } = context
+    this.#note(`${tool} starts`, callId, { input, idempotencyKey, attempt })
+    try {
+      const output = await this.#work(tool, input, context)
+      this.#note(`${tool} ends`, callId, output)
+      return output
+    } catch (error) {
+      this.#note(`${tool} throws`, callId, error)
+      throw error
+    }
+  }
+
+  async #work(tool: string, { ms, deaf, fails, waits, calls, wrap }: z.infer<typeof work>, context: ToolContext) {
     const { callId, idempotencyKey: key, run, signal } = context
     const edited = this.#isEdited(callId, ms)
     const execution = { tool, key, repeats: wrap === 'repeats', edited, void: false }
@@ -238,6 +267,7 @@ export class Play {
   }
 
   #undo(key: string): void {
+    this.#note('is undone', undefined, key)
     const undone = this.executions.findLast((execution) => execution.key === key && !execution.void)
     if (!undone) throw new Error(`${key} is undone, and was not done`)
     undone.void = true
@@ -285,7 +315,7 @@ const ASKING: ReadonlySet<Moment> = new Set([
   'an answer is judged',
 ])
 
-const input = z.object({
+const work = z.object({
   ms: z.number(),
   deaf: z.boolean(),
   fails: z.boolean(),

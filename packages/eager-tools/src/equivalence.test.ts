@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { accounts, canonical, sorted } from '../test/accounts.ts'
 import { type Scenario, scenarios } from '../test/scenario.ts'
-import { type Execution, Fatal, type Trial, trial } from '../test/trial.ts'
+import { type Execution, Fatal, type Trial, type TrialClock, trial } from '../test/trial.ts'
 
 const unhandled: unknown[] = []
 const note = (reason: unknown) => void unhandled.push(reason)
@@ -20,6 +20,9 @@ afterEach(() => {
 /** A longer search: EQUIVALENCE_RUNS=100000 EQUIVALENCE_SEED=7 npx vitest run equivalence */
 const numRuns = Number(process.env.EQUIVALENCE_RUNS ?? 10_000)
 const seed = Number(process.env.EQUIVALENCE_SEED ?? 1)
+
+/** Faster than vitest's own way through all timers, which gives a real millisecond to each. */
+const clock: TrialClock = { count: () => vi.getTimerCount(), next: () => void vi.advanceTimersToNextTimer() }
 
 /** What the run came to, but for what eager execution adds. */
 function outcome({ result, error }: Trial): unknown {
@@ -228,7 +231,7 @@ test(
   async () => {
     await fc.assert(
       fc.asyncProperty(scenarios, async (scenario) => {
-        compare(scenario, await trial(scenario, true), await trial(scenario, false))
+        compare(scenario, await trial(scenario, true, clock), await trial(scenario, false, clock))
       }),
       { numRuns, seed },
     )

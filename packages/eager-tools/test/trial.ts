@@ -4,6 +4,7 @@ import {
   AgentError,
   type AgentEvent,
   type AgentResult,
+  type AgentRun,
   createAgent,
   type Effect,
   type Model,
@@ -14,10 +15,8 @@ import {
   type ToolContext,
   tool,
 } from '@meanwhile/core'
-import { collect } from '@meanwhile/core/testing'
 import { watchSpans } from '@meanwhile/harness/assert'
 import { TracerProvider } from '@opentelemetry/sdk-trace'
-import { vi } from 'vitest'
 import { z } from 'zod'
 import { eagerTools } from '../src/index.ts'
 import { canonical } from './accounts.ts'
@@ -39,6 +38,9 @@ export interface Execution {
   /** Places in the order of all starts and ends. */
   readonly started: number
   ended: number
+  /** Milliseconds on the clock. */
+  readonly startedAt: number
+  endedAt: number
   succeeded: boolean
 }
 
@@ -49,6 +51,8 @@ export interface InnerExecution {
   readonly n: number
   /** Without the run's id. */
   readonly key: string
+  /** Milliseconds on the clock. */
+  readonly startedAt: number
 }
 
 /** The run ends with it. */
@@ -56,8 +60,18 @@ export class Fatal extends AgentError {
   override readonly name = 'Fatal'
 }
 
+/** What stands still until it is told to go on. */
+export interface TrialClock {
+  /** How many timers wait. */
+  count(): number
+  /** Goes to the next timer, and calls it. */
+  next(): void
+}
+
 export interface Trial {
   readonly events: readonly AgentEvent[]
+  /** Of each event, on the clock. */
+  readonly times: readonly number[]
   readonly result?: AgentResult
   readonly error?: unknown
   readonly executions: readonly Execution[]
@@ -114,7 +128,7 @@ function keyOf({ idempotencyKey, run }: ToolContext): string {
 
 const MIXED: readonly Effect[] = ['read', 'idempotent', 'external']
 
-export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> {
+export async function trial(scenario: Scenario, eager: boolean, clock: TrialClock): Promise<Trial> {
   const executions: Execution[] = []
   const inner: InnerExecution[] = []
   const undone: unknown[] = []
@@ -144,6 +158,8 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
           signal: context.signal,
           started: work.clock++,
           ended: Number.POSITIVE_INFINITY,
+          startedAt: performance.now(),
+          endedAt: Number.POSITIVE_INFINITY,
           succeeded: false,
         }
         executions.push(execution)
@@ -184,6 +200,7 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
         } finally {
           work.atOnce--
           execution.ended = work.clock++
+          execution.endedAt = performance.now()
           if (keyed) holders.delete(keyed)
         }
       },
@@ -198,7 +215,7 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
       input: z.object({ n: z.number() }),
       effect,
       async execute({ n }, context) {
-        inner.push({ tool: name, effect, n, key: keyOf(context) })
+        inner.push({ tool: name, effect, n, key: keyOf(context), startedAt: performance.now() })
         if (n === 2) await sleep(11, context.signal)
         return `${name} ${n}`
       },
@@ -279,11 +296,11 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
   let timersLeft = -1
   const run = agent.stream('Go')
   const settled = run.result.then(
-    () => void (timersLeft = vi.getTimerCount() - sleeping),
-    () => void (timersLeft = vi.getTimerCount() - sleeping),
+    () => void (timersLeft = clock.count() - sleeping),
+    () => void (timersLeft = clock.count() - sleeping),
   )
-  const collected = collect(run)
-  await emptyClock()
+  const collected = read(run)
+  await empty(clock)
   await settled
   watch.assertEndedOnce()
   return { ...(await collected), executions, inner, undone, mostAtOnce: work.most, clashes: work.clashes, timersLeft }
@@ -291,11 +308,25 @@ export async function trial(scenario: Scenario, eager: boolean): Promise<Trial> 
 
 const same = (a: unknown, b: unknown) => canonical(a) === canonical(b)
 
-/** Runs the fake clock until nothing waits for it. Faster than vitest's own, which gives a real millisecond to each timer. */
-async function emptyClock(): Promise<void> {
+async function read(run: AgentRun): Promise<Pick<Trial, 'events' | 'times' | 'result' | 'error'>> {
+  const events: AgentEvent[] = []
+  const times: number[] = []
+  try {
+    for await (const event of run) {
+      events.push(event)
+      times.push(performance.now())
+    }
+    return { events, times, result: await run.result }
+  } catch (error) {
+    return { events, times, error }
+  }
+}
+
+/** Runs the clock until nothing waits for it. */
+async function empty(clock: TrialClock): Promise<void> {
   for (;;) {
     await new Promise((resolve) => setImmediate(resolve))
-    if (vi.getTimerCount() === 0) return
-    vi.advanceTimersToNextTimer()
+    if (clock.count() === 0) return
+    clock.next()
   }
 }

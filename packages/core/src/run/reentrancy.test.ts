@@ -2,29 +2,18 @@ import { getEventListeners } from 'node:events'
 import { assertTranscript } from '@meanwhile/harness/assert'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
+import { type Life, lives } from '../../test/reentrant-lives.ts'
 import { Play, saidIn } from '../../test/reentrant-play.ts'
 import { ASIDE, type Scenario, scenarios } from '../../test/reentrant-scenario.ts'
 import { unhandledRejections } from '../../test/rejections.ts'
-import {
-  AgentError,
-  type AgentEvent,
-  type AgentResult,
-  type AgentRun,
-  type Checkpoint,
-  InputError,
-  type Message,
-  textOf,
-} from '../index.ts'
+import type { PlayClock } from '../../test/standing-clock.ts'
+import { AgentError, type AgentEvent, InputError, type Message, textOf } from '../index.ts'
 
 // A run that is called back by its tools, wraps, hooks, reader and store in the very turn in which it does something.
 
 /** A longer search: REENTRANCY_RUNS=100000 REENTRANCY_SEED=7 npx vitest run reentrancy */
 const numRuns = Number(process.env.REENTRANCY_RUNS ?? 1_000)
 const seed = Number(process.env.REENTRANCY_SEED ?? 1)
-
-/** One turn of the event loop, whose clock is not faked. */
-const immediate = setImmediate
-const turn = () => new Promise<void>((resolve) => immediate(resolve))
 
 const unhandled = unhandledRejections()
 
@@ -33,46 +22,10 @@ beforeEach(() => {
   return () => vi.useRealTimers()
 })
 
-interface Lived {
-  readonly events: readonly AgentEvent[]
-  readonly result?: AgentResult
-  readonly error?: unknown
-}
-
-async function read(play: Play, run: AgentRun): Promise<Lived> {
-  const events: AgentEvent[] = []
-  try {
-    for await (const event of run) {
-      events.push(event)
-      // What is made in its place has the same id.
-      if (event.type === 'tool-discarded') play.cancelled.delete(event.callId)
-      play.reached('the reader reads')
-    }
-    return { events, result: await run.result }
-  } catch (error) {
-    return { events, error }
-  }
-}
-
-/** One run to its end, which comes within a second of fake time. */
-async function lived(play: Play, run: AgentRun): Promise<Lived> {
-  play.run = run
-  let over: Lived | undefined
-  void read(play, run).then((read) => {
-    over = read
-  })
-  const start = performance.now()
-  for (let turns = 0; !over; turns++) {
-    if (turns > 2_000 || performance.now() - start > 1_000) throw new Error('it hangs')
-    await turn()
-    if (!over) vi.advanceTimersToNextTimer()
-  }
-  // What was abandoned has its say, too.
-  await vi.advanceTimersByTimeAsync(50)
-  play.spans.assertEndedOnce()
-  expect(getEventListeners(play.controller.signal, 'abort')).toEqual([])
-  expect(unhandled).toEqual([])
-  return over
+const clock: PlayClock = {
+  count: () => vi.getTimerCount(),
+  next: () => void vi.advanceTimersToNextTimer(),
+  pass: async (ms) => void (await vi.advanceTimersByTimeAsync(ms)),
 }
 
 /** A call has at most one start and one end in a run, unless it was let go of and is made anew; a run's end is the last. */
@@ -108,11 +61,7 @@ function checkCalls({ executions }: Play, messages: readonly Message[]): void {
 }
 
 /** What was sent before a resume had begun its first step is in its first request; of a cancelled answer the reader knows the text. */
-function checkSaid(
-  play: Play,
-  before: { readonly asked: number; readonly sent: number },
-  { events, result }: Lived,
-): void {
+function checkSaid(play: Play, { before, events, result }: Life): void {
   if (play.asked.length > before.asked) expect(play.asked[before.asked]).toBeGreaterThanOrEqual(before.sent)
   const cancelled = events.findLast((event) => event.type === 'attempt-cancelled' && !event.path)
   const last = result?.messages[result.checkpoint?.messages.length ?? 0]
@@ -127,18 +76,10 @@ async function check(scenario: Scenario): Promise<void> {
   const play = new Play(scenario)
   const told: AgentEvent[] = []
   let isAborted = false
-  let before = { asked: 0, sent: 0 }
-  const resume = (from: string | Checkpoint, answers: Record<string, string> = {}) => {
-    play.controller = new AbortController()
-    play.run = play.agent.resume(from, answers, { signal: play.controller.signal })
-    play.reached('a resume begins')
-    before = { asked: play.asked.length, sent: play.sent }
-    return play.run
-  }
-  let run = play.agent.stream('Go', { signal: play.controller.signal })
-  for (let rounds = 1; ; rounds++) {
-    if (rounds > 16) throw new Error('it comes to no end')
-    const life = await lived(play, run)
+  for await (const life of lives(play, scenario, clock)) {
+    play.spans.assertEndedOnce()
+    expect(getEventListeners(play.controller.signal, 'abort')).toEqual([])
+    expect(unhandled).toEqual([])
     const { events, result, error } = life
     told.push(...events)
     checkEvents(events)
@@ -148,18 +89,13 @@ async function check(scenario: Scenario): Promise<void> {
     if (result?.status !== 'interrupted') assertTranscript(messages)
     if (error instanceof InputError) {
       expect(error.problem).toBe('run-ended')
-      play.sent -= error.notTaken.length
-      run = resume(run.id)
       continue
     }
-    if (!isAborted) checkSaid(play, before, life)
+    if (!isAborted) checkSaid(play, life)
     if (!result) {
       expect(error).toMatchObject({ name: 'AbortError' })
       expect(play.done).toContain('abort')
-      // What was stored before goes on, as after a crash.
-      if (!(await play.isStored(run.id))) return
       isAborted = true
-      run = resume(run.id)
       continue
     }
     if (result.status === 'completed') {
@@ -169,14 +105,12 @@ async function check(scenario: Scenario): Promise<void> {
       // What an abort cut off was told of then, and again when the resume came to its end.
       expect(isAborted ? [...new Set(isTold)] : isTold).toEqual(answered.toSorted())
       if (!isAborted) expect(saidIn(messages)).toBe(play.sent)
-      return
+      continue
     }
-    const { checkpoint, interrupts = [] } = result
-    const asking = interrupts.flatMap(({ address }) => address.map((part) => ('callId' in part ? part.callId : '')))
+    const asking = (result.interrupts ?? []).flatMap(({ address }) =>
+      address.map((part) => ('callId' in part ? part.callId : '')),
+    )
     expect(asking.filter((id) => play.cancelled.has(id))).toEqual([])
-    const answers = interrupts.slice(0, scenario.answers).map(({ id }) => [id, 'Yes'])
-    const from = scenario.stored ? run.id : (JSON.parse(JSON.stringify(checkpoint)) as Checkpoint)
-    run = resume(from, Object.fromEntries(answers))
   }
 }
 

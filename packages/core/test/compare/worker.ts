@@ -1,0 +1,52 @@
+/** A process that plays seeds with one core, and writes a line for each: the seed, a tab, and the trace. */
+
+import { StandingClock } from '../standing-clock.ts'
+import type { ComparedPlay } from './compared-play.ts'
+import { takePackagesOf } from './other-packages.ts'
+
+/** What such a process is told, as JSON. */
+export interface Work {
+  readonly play: PlayName
+  /** Of the checkout with the core. Default: this one. */
+  readonly folder?: string
+  readonly seeds: Seeds
+}
+
+/** Of the seeds from one to another, which is excluded: every so many of them. */
+export interface Seeds {
+  readonly from: number
+  readonly to: number
+  readonly every: number
+}
+
+export type PlayName = 'reentrancy' | 'interleavings' | 'equivalence'
+
+/** They import the packages, so they are loaded when it is known which. */
+const PLAYS: Readonly<Record<PlayName, () => Promise<{ readonly play: ComparedPlay }>>> = {
+  reentrancy: () => import('./reentrancy.ts'),
+  interleavings: () => import('./interleavings.ts'),
+  equivalence: () => import('./equivalence.ts'),
+}
+
+async function work({ play: name, folder, seeds }: Work): Promise<void> {
+  if (folder !== undefined) takePackagesOf(folder)
+  const { play } = await PLAYS[name]()
+  const clock = new StandingClock()
+  clock.install()
+  // What fails unseen would end the process, and is not what is compared.
+  process.on('unhandledRejection', (reason) => process.stderr.write(`unhandled: ${String(reason)}\n`))
+  for (let seed = seeds.from; seed < seeds.to; seed += seeds.every) {
+    clock.reset()
+    countRuns()
+    process.stdout.write(`${seed}\t${await play.trace(seed, clock)}\n`)
+  }
+}
+
+/** The ids of runs are the same for the same seed. */
+function countRuns(): void {
+  let count = 0
+  const randomUUID = () => `00000000-0000-4000-8000-${String(++count).padStart(12, '0')}`
+  Object.assign(crypto, { randomUUID })
+}
+
+await work(JSON.parse(process.argv[2] as string) as Work)

@@ -1,0 +1,80 @@
+/** A clock that stands still until it is told to go on: vitest's, or a {@link StandingClock} where there is no vitest. */
+export interface PlayClock {
+  /** How many timers wait. */
+  count(): number
+  /** Goes to the next timer, and calls it. */
+  next(): void
+  /** Goes on so far, timer by timer, and lets what each of them calls settle. */
+  pass(ms: number): Promise<void>
+}
+
+interface Timer {
+  readonly due: number
+  readonly act: () => void
+}
+
+/** One turn of the event loop, whose clock is not faked: what waits for promises only has settled. */
+const immediate = setImmediate
+export const turn = (): Promise<void> => new Promise((resolve) => immediate(resolve))
+
+/** In the place of timers and times. What is due at the same time happens in the order in which it was asked for. */
+export class StandingClock implements PlayClock {
+  readonly #timers = new Map<number, Timer>()
+  #now = 0
+  #asked = 0
+
+  /** What runs from now on has no other clock. Gives what takes it away. */
+  install(): () => void {
+    const { setTimeout, clearTimeout, performance, Date: RealDate } = globalThis
+    const now = () => this.#now
+    class StandingDate extends RealDate {
+      static override now = now
+    }
+    Object.assign(globalThis, {
+      setTimeout: (act: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) =>
+        this.#ask(() => act(...given), Number(ms)),
+      clearTimeout: (id?: number) => void (id !== undefined && this.#timers.delete(id)),
+      performance: { now, timeOrigin: 0 },
+      Date: StandingDate,
+    })
+    return () => void Object.assign(globalThis, { setTimeout, clearTimeout, performance, Date: RealDate })
+  }
+
+  /** As it was at first. */
+  reset(): void {
+    this.#timers.clear()
+    this.#now = 0
+  }
+
+  count(): number {
+    return this.#timers.size
+  }
+
+  next(): void {
+    let first: readonly [id: number, timer: Timer] | undefined
+    for (const [id, timer] of this.#timers) {
+      if (!first || timer.due < first[1].due) first = [id, timer]
+    }
+    if (!first) return
+    const [id, { due, act }] = first
+    this.#timers.delete(id)
+    this.#now = Math.max(this.#now, due)
+    act()
+  }
+
+  async pass(ms: number): Promise<void> {
+    const end = this.#now + ms
+    await turn()
+    while ([...this.#timers.values()].some(({ due }) => due <= end)) {
+      this.next()
+      await turn()
+    }
+    this.#now = end
+  }
+
+  #ask(act: () => void, ms: number): number {
+    const id = ++this.#asked
+    this.#timers.set(id, { due: this.#now + Math.max(0, ms), act })
+    return id
+  }
+}
