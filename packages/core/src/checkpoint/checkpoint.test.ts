@@ -29,6 +29,7 @@ test('there is a fixture of each kind (L18)', async () => {
     'format-1-early-calls.json',
     'format-1-interrupted.json',
     'format-1-optional',
+    'format-1-reentrancy.json.gz',
     'format-1-undone-calls.json',
   ])
 })

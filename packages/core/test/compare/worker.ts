@@ -1,5 +1,6 @@
 /** A process that plays seeds with one core, and writes a line for each: the seed, a tab, and the trace. */
 
+import { countRuns } from '../counted-runs.ts'
 import { StandingClock } from '../standing-clock.ts'
 import type { ComparedPlay } from './compared-play.ts'
 import { takePackagesOf } from './other-packages.ts'
@@ -40,13 +41,6 @@ async function work({ play: name, folder, seeds }: Work): Promise<void> {
     countRuns()
     process.stdout.write(`${seed}\t${await play.trace(seed, clock)}\n`)
   }
-}
-
-/** The ids of runs are the same for the same seed. */
-function countRuns(): void {
-  let count = 0
-  const randomUUID = () => `00000000-0000-4000-8000-${String(++count).padStart(12, '0')}`
-  Object.assign(crypto, { randomUUID })
 }
 
 await work(JSON.parse(process.argv[2] as string) as Work)

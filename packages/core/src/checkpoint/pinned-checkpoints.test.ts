@@ -1,0 +1,22 @@
+import { beforeEach, expect, test } from 'vitest'
+import { difference } from '../../test/compare/difference.ts'
+import { pinnedCheckpoints, resumedTrace } from '../../test/reentrant-checkpoints.ts'
+import { StandingClock } from '../../test/standing-clock.ts'
+
+// Checkpoints of runs that were called back in the midst of what they did, as an earlier version wrote them: pinned, and never to be
+// written anew.
+
+const clock = new StandingClock()
+
+beforeEach(() => clock.install())
+
+test('a resume of each of 500 pinned checkpoints comes to the same result, with the same executions and events (L18, L8, L20, L21, K15)', async () => {
+  const pinned = pinnedCheckpoints()
+  expect(pinned).toHaveLength(500)
+  const differences: string[] = []
+  for (const [index, one] of pinned.entries()) {
+    const found = difference(one.trace, await resumedTrace(one, clock))
+    if (found) differences.push(`checkpoint ${index}, ${found.text}`)
+  }
+  expect(differences).toEqual([])
+}, 60_000)

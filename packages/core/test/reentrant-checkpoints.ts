@@ -1,0 +1,98 @@
+/**
+ * 500 checkpoints of runs of the re-entrancy play, and what comes of a resume of each: `node --conditions=@meanwhile/source
+ * test/reentrant-checkpoints.ts --write` makes them, if they are not there. What is there stays as it is: later versions go on from it.
+ */
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import type { Checkpoint } from '../src/index.ts'
+import { type Trace, type TracedEvent, traceOf } from './compare/trace.ts'
+import { countRuns } from './counted-runs.ts'
+import { lives } from './reentrant-lives.ts'
+import { Play } from './reentrant-play.ts'
+import { type Scenario, scenarios } from './reentrant-scenario.ts'
+import { StandingClock } from './standing-clock.ts'
+
+const FILE = new URL('../test-data/checkpoints/format-1-reentrancy.json.gz', import.meta.url)
+const COUNT = 500
+
+export interface Pinned {
+  /** Who does what to the run that goes on: the works and turns of the one before it, and acts of its own. */
+  readonly scenario: Scenario
+  readonly checkpoint: Checkpoint
+  readonly trace: Trace
+}
+
+/** Without limit is `null` in JSON. */
+export function pinnedCheckpoints(): readonly Pinned[] {
+  const pinned = JSON.parse(gunzipSync(readFileSync(FILE)).toString()) as Pinned[]
+  return pinned.map(({ scenario, ...rest }) => ({
+    ...rest,
+    scenario: { ...scenario, toolConcurrency: scenario.toolConcurrency ?? Number.POSITIVE_INFINITY },
+  }))
+}
+
+/** What comes of a run that goes on from this checkpoint, and of all that go on from there. */
+export async function resumedTrace({ scenario, checkpoint }: Omit<Pinned, 'trace'>, clock: StandingClock) {
+  clock.reset()
+  const uncount = countRuns(1_000)
+  // Only the caller has the checkpoint: no store holds it.
+  const alone = { ...scenario, stored: false }
+  const play = new Play(alone)
+  try {
+    return inShort(JSON.parse(await traceOf(lives(play, alone, clock, checkpoint), play.deeds)) as Trace)
+  } finally {
+    uncount()
+  }
+}
+
+/** Without pieces of responses, what is in the result anyway, and the checkpoints of later formats. */
+function inShort({ lives, ...rest }: Trace): Trace {
+  const short = lives.map(({ events, end }) => ({
+    events: events.flatMap(([at, event]) => (PIECES.has(event.type) ? [] : [[at, bare(event)] as const])),
+    end,
+  }))
+  return { ...rest, lives: short }
+}
+
+function bare(event: TracedEvent): TracedEvent {
+  return event.type === 'step-end' ? { ...event, messages: [] } : event
+}
+
+const PIECES: ReadonlySet<string> = new Set([
+  'text-delta',
+  'tool-input-start',
+  'tool-input-delta',
+  'tool-input-closed',
+  'tool-call',
+])
+
+/** The last checkpoint of a run that has calls or something else that is not over, under one of its scenario's first two stops. */
+async function stoppedIn(scenario: Scenario, clock: StandingClock): Promise<Checkpoint | undefined> {
+  clock.reset()
+  countRuns()
+  let last: Checkpoint | undefined
+  let stops = 0
+  for await (const { result } of lives(new Play(scenario), scenario, clock)) {
+    if (result?.checkpoint && result.checkpoint.calls.length > 0) last = result.checkpoint
+    if (++stops === 2) break
+  }
+  return last
+}
+
+async function write(): Promise<void> {
+  const clock = new StandingClock()
+  clock.install()
+  const pinned: Pinned[] = []
+  for (const scenario of fc.sample(scenarios, { seed: 17, numRuns: 5_000 })) {
+    if (pinned.length === COUNT) break
+    const checkpoint = await stoppedIn(scenario, clock)
+    if (!checkpoint) continue
+    pinned.push({ scenario, checkpoint, trace: await resumedTrace({ scenario, checkpoint }, clock) })
+  }
+  if (pinned.length < COUNT) throw new Error(`only ${pinned.length} runs were stopped`)
+  writeFileSync(FILE, gzipSync(JSON.stringify(pinned), { level: 9 }))
+}
+
+if (process.argv.includes('--write') && !existsSync(FILE)) await write()
