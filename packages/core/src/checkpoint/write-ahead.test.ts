@@ -77,8 +77,8 @@ async function settled(run: AgentRun) {
   return await reading
 }
 
-const isAnnounced = (checkpoint: unknown) =>
-  (checkpoint as Checkpoint).calls.some(({ call: { name }, effect, message }) => name === 'send' && effect && !message)
+const isAnnounced = (checkpoint: unknown, tool = 'send') =>
+  (checkpoint as Checkpoint).calls.some(({ call: { name }, effect, message }) => name === tool && effect && !message)
 
 const done = respond(say('Done'))
 
@@ -231,12 +231,12 @@ test('a conflict at the announcement of a call ends the run: the call is not ent
   const checkpoints = storeWith(async (save, id, checkpoint, expected) => {
     saves++
     await sleep(20)
-    if (!isAnnounced(checkpoint)) return await save(id, checkpoint, expected)
+    if (!isAnnounced(checkpoint, 'put')) return await save(id, checkpoint, expected)
     conflicted = saves
     throw new CheckpointConflictError(id, expected, 99)
   })
-  // `hold` is done when the others are announced, and its model call has stood for none of them yet.
-  const responses = [respond(call('hold'), wait(200), call('send'), call('look', { ms: 100 }))]
+  // `hold` is done when `put` is announced, and their model call has not stood.
+  const responses = [respond(call('hold'), wait(200), call('put'), call('look', { ms: 10 }), wait(1_000))]
   const { error } = await settled(agentOf(responses, { checkpoints, middleware: [early] }).stream('Go'))
   expect(error).toBeInstanceOf(CheckpointConflictError)
   expect(did).toEqual(['hold 1', 'look 1'])
