@@ -86,6 +86,13 @@ export const FIXTURES: Readonly<Record<string, Fixture>> = {
     says: [[respond(call('child', { request: 'Ask.' }, { id: 'a' }))], done],
     agent: (_, part) => ({ tools: [agentTool(child(part), { name: 'child', description: 'child' })] }),
   },
+  'also-nested': {
+    says: [[respond(call('child', { request: 'Ask.' }, { id: 'a' }))], done],
+    agent: (_, part) => ({
+      tools: [agentTool(child(part), { name: 'child', description: 'child' })],
+      middleware: [twiceAtOnce],
+    }),
+  },
   maker: {
     says: [[respond(call('outer', {}, { id: 'a' }))], done],
     agent: (did) => ({
@@ -129,7 +136,8 @@ export const FIXTURES: Readonly<Record<string, Fixture>> = {
 }
 
 function child(part: Part): Agent {
-  const model = scriptedModel(part === 'before' ? [asked] : [respond(say('The child is done.'))])
+  const said = part === 'before' ? asked : respond(say('The child is done.'))
+  const model = scriptedModel([said, said])
   return createAgent({ name: 'child', model, tools: [ask] })
 }
 
@@ -146,6 +154,25 @@ const twiceThenAsks: Middleware = {
     if (run.answers.length === 0) interrupt('Again?')
     return yield* next(call)
   },
+}
+
+/** Makes a call with its input and with another one, at once. */
+const twiceAtOnce: Middleware = {
+  name: 'twice at once',
+  async *wrapToolCall(call, next) {
+    const calls = [call, { ...call, input: { request: 'Ask again.' } }]
+    const [first, second] = await Promise.allSettled(calls.map((one) => resultOf(next(one))))
+    if (second?.status === 'rejected') throw second.reason
+    if (first?.status !== 'fulfilled') throw first?.reason
+    return first.value
+  },
+}
+
+async function resultOf<Result>(flow: AsyncGenerator<unknown, Result>): Promise<Result> {
+  for (;;) {
+    const step = await flow.next()
+    if (step.done) return step.value
+  }
 }
 
 /** The agent before its stop, or the one that goes on. */
