@@ -26,6 +26,11 @@ interface PlayedSeed {
   readonly trace: string
 }
 
+/** A process came to no end with all its seeds. */
+export class WorkerError extends Error {
+  override readonly name = 'WorkerError'
+}
+
 /** How long a seed may take, in milliseconds of the machine's clock. */
 const LONGEST = 60_000
 
@@ -43,7 +48,7 @@ export async function compared(
   try {
     for await (const { seed, trace } of tracesOf({ play, seeds })) {
       const next = await olderTraces.next()
-      if (next.done) throw new Error(`the older core has come to no end with seed ${seed}`)
+      if (next.done) throw new WorkerError(`the older core gave nothing for seed ${seed}`)
       const present = JSON.parse(trace) as Trace
       count(present, sums, ends)
       if (next.value.trace === trace) continue
@@ -75,7 +80,11 @@ function count({ lives, deeds, left }: Trace, sums: Sums, ends: Map<string, numb
   if (left !== undefined) ends.set(left, (ends.get(left) ?? 0) + 1)
 }
 
-/** Of each seed, in order, by a process of its own. Throws if that fails, or takes too long for a seed. */
+/**
+ * Of each seed, in order, by a process of its own.
+ *
+ * @throws {WorkerError} The process fails, or takes too long for a seed.
+ */
 export async function* tracesOf(work: Work): AsyncGenerator<PlayedSeed, void> {
   const worker = fileURLToPath(new URL('worker.ts', import.meta.url))
   const arguments_ = ['--conditions=@meanwhile/source', worker, JSON.stringify(work)]
@@ -96,8 +105,8 @@ export async function* tracesOf(work: Work): AsyncGenerator<PlayedSeed, void> {
       late.refresh()
     }
     if ((await closed) === 0) return
-    const why = isLate ? `takes more than ${LONGEST / 1000} s` : 'fails'
-    throw new Error(`${who} ${why} ${last === undefined ? 'at first' : `behind seed ${last}`}`)
+    const why = isLate ? `takes more than ${LONGEST / 1000} s for a seed` : 'fails'
+    throw new WorkerError(`${who} ${why}: ${last === undefined ? 'for the first' : `for the one after seed ${last}`}`)
   } finally {
     clearTimeout(late)
     child.kill('SIGKILL')

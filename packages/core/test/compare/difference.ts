@@ -17,12 +17,21 @@ export function difference(older: Trace, present: Trace): Difference | undefined
   const count = Math.max(older.lives.length, present.lives.length)
   for (let index = 0; index < count; index++) {
     const found = differenceOfLives(older.lives[index], present.lives[index])
-    if (found) return { ...found, text: `run ${index + 1}: ${found.text}` }
+    if (found)
+      return {
+        ...found,
+        text: `run ${index + 1}: ${found.text}${leftText('older', older)}${leftText('present', present)}`,
+      }
   }
   return (
     unlike('end of the play', older.left, present.left) ??
     unordered('executions', older.deeds, present.deeds, mayDeedsChangePlaces)
   )
+}
+
+/** A play that was left has fewer runs. */
+function leftText(which: string, { left }: Trace): string {
+  return left === undefined ? '' : `\n  the play of the ${which} core was left: ${left}`
 }
 
 function differenceOfLives(older: TracedLife | undefined, present: TracedLife | undefined): Difference | undefined {

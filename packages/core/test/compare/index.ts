@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Comparison, compared, tracesOf } from './compared.ts'
+import { type Comparison, compared, tracesOf, WorkerError } from './compared.ts'
 import type { PlayName, Seeds } from './worker.ts'
 
 const HELP = `npm run compare-cores -- --against FOLDER [OPTIONS]
@@ -35,7 +35,14 @@ const { values } = parseArgs({
 })
 
 if (values.help) console.log(HELP)
-else process.exitCode = await main()
+else process.exitCode = await main().catch(failed)
+
+/** One line says which process failed, and at which seed. */
+function failed(error: unknown): number {
+  if (!(error instanceof WorkerError)) throw error
+  console.error(`error: ${error.message}`)
+  return 1
+}
 
 async function main(): Promise<number> {
   const plays = PLAYS.filter((name) => name === (values.play ?? name))
