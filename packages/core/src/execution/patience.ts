@@ -25,11 +25,17 @@ export class Patience {
   /** The first abort counts. `grace`: milliseconds. */
   abort(reason: unknown, grace: number): void {
     if (this.signal.aborted) return
+    this.over()
     this.#timer = timer(grace, () => {
       this.#isLost = true
       this.#lose()
     })
     this.#controller.abort(reason)
+  }
+
+  /** Calls `abort` in a later turn, unless it is {@link over} by then: whoever learns of the reason in another way learns of it there first. */
+  later(abort: () => void): void {
+    this.#timer ??= timer(0, abort)
   }
 
   over(): void {

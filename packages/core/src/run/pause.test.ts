@@ -72,6 +72,9 @@ interface Waiting {
 
 const sends = { sends: 1 }
 
+const aborted = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+
 const waitings: Readonly<Record<string, Waiting>> = {
   'for its commit': { execute: (run, callId) => run.stood(callId) },
   'for its commit, and catches what it hears': {
@@ -85,6 +88,16 @@ const waitings: Readonly<Record<string, Waiting>> = {
   },
   'for its commit, and asks then': {
     execute: (run, callId) => run.stood(callId).catch(() => interrupt('Why?')),
+  },
+  'for its commit, and never comes out of its catch': {
+    execute: (run, callId) => run.stood(callId).catch(() => new Promise(() => undefined)),
+  },
+  'for its commit, and then for its abort': {
+    execute: (run, callId) => run.stood(callId).catch(() => aborted(run.signal)),
+  },
+  'for a graver call, and never comes out of its catch': {
+    ...sends,
+    execute: (run, callId) => run.callTool(sending(`${callId} sends`)).catch(() => new Promise(() => undefined)),
   },
   'for the commit of another call': { execute: (run) => run.stood('other') },
   'for a graver call': { ...sends, execute: (run, callId) => run.callTool(sending(`${callId} sends`)) },
@@ -360,6 +373,30 @@ test.each([
     expect(result?.unknown).toEqual(unknown)
     const message = result?.messages.find((one) => one.role === 'tool' && one.callId === 'look')
     expect(message).toMatchObject(unknown ? { isError: true } : { content: [{ text: 'look' }] })
+  },
+)
+
+test.each([
+  ['for ever', undefined, ['look'], 113],
+  ['until its signal aborts', aborted, undefined, 13],
+] as const)(
+  'an early call that a pause has stopped and that goes on %s is aborted with the stop and abandoned after the grace time (P7, K12)',
+  async (_, until, abandoned, over) => {
+    const reasons: unknown[] = []
+    const look = toolOf('look', 'read', async ({ callId, run, signal }) => {
+      signal.addEventListener('abort', () => reasons.push((signal.reason as Error).name))
+      await run?.stood(callId).catch(() => until?.(signal) ?? new Promise(() => undefined))
+      return 'never seen'
+    })
+    const begin = performance.now()
+    const run = agentOf({}, afterModel, true, { tools: [look, other] }).stream('Go')
+    const took = run.result.then(() => performance.now() - begin)
+    const { result } = await settled(run)
+    expect(result).toMatchObject({ status: 'interrupted', interrupts: [{ payload: 'May I?' }] })
+    expect(result?.abandoned).toEqual(abandoned)
+    expect(reasons).toEqual(['Interrupt'])
+    expect(await took).toBe(over)
+    expect(JSON.stringify(result)).not.toContain('never seen')
   },
 )
 

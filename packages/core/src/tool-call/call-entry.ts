@@ -244,13 +244,16 @@ export class CallEntry implements Ticket {
   }
 
   /**
-   * The commit or the call that it waits for has come to this stop. If it is the run's own (`isOfRun`), what comes of an early call is
-   * dropped from then on: had it started later, it would not have met the stop. What a committed call makes of the stop stands.
+   * The commit or the call that it waits for has come to this stop. `grace` is given if the stop is the run's own. What comes of an early
+   * call is dropped then, as it would not have met the stop if it had started later: it is aborted, and waited for at most `grace` ms.
+   * What a committed call makes of the stop stands.
    */
-  meet(stop: RunStop, isOfRun: boolean): void {
+  meet(stop: RunStop, grace?: number): void {
     if (this.asks(stop)) return
     this.#met = stop
-    if (isOfRun && this.provisional && this.course.isAtWork) this.dropped ??= stop
+    if (grace === undefined || !this.provisional || !this.course.isAtWork) return
+    this.dropped ??= stop
+    this.#patience.later(() => this.abort(stop, grace))
   }
 
   /** Whether what it throws, or a wrap round it, only passes on a stop that it has met. */

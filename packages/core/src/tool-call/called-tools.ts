@@ -41,9 +41,10 @@ export class CalledTools {
   call(written: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
     const result = this.#resultOf(written, actor, options)
     const { call } = actor
-    const { halted } = this.#parts.run.cancel
+    const { cancel, config } = this.#parts.run
+    const graceAt = (stop: RunStop) => (stop === cancel.halted.reason ? config.grace : undefined)
     // Before whoever asks for it hears of it.
-    if (call) result.catch((error) => error instanceof RunStop && call.meet(error, error === halted.reason))
+    if (call) result.catch((error) => error instanceof RunStop && call.meet(error, graceAt(error)))
     return result
   }
 

@@ -52,7 +52,7 @@ export class CallsAtWork {
     } catch (thrown) {
       const error = entry.dropped ?? thrown
       // It stays open, and so do those that must not overtake it: they start after the resume, too (A22, H14).
-      if (error instanceof RunStop && !entry.signal.aborted) end = { stopped: error }
+      if (error instanceof RunStop && (error === entry.dropped || !entry.signal.aborted)) end = { stopped: error }
       // What waits for its slot must not start any more (A12).
       else this.#failed(entry, error)
       throw error

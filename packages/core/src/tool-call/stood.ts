@@ -14,13 +14,13 @@ export interface Waiting {
  * Resolves when a call is committed. Throws when it is discarded, when it or whoever waits is aborted, and when the run pauses: no
  * commit follows then, and the call that has waited meets the run's stop.
  */
-export async function stood({ cancel }: RunState, entry: CallEntry, waiting: Waiting = {}): Promise<void> {
+export async function stood({ cancel, config }: RunState, entry: CallEntry, waiting: Waiting = {}): Promise<void> {
   const { fate, signal } = entry
   const { paused } = cancel
   try {
     await fate.decidedBefore(AbortSignal.any([signal, ...(waiting.signals ?? []), paused]))
   } catch (error) {
-    if (error === paused.reason) waiting.call?.meet(paused.reason, true)
+    if (error === paused.reason) waiting.call?.meet(paused.reason, config.grace)
     throw error
   }
   if (fate.discarded) throw new ToolDiscardedError(entry.call.id, fate.discarded)
