@@ -30,7 +30,10 @@ export class AgentError extends Error {
   // Private, so that no log of the error shows what was said.
   #end: RunEnd | undefined
 
-  /** The history when the run ended, with every call answered. Store it: it is a valid input of the next run. */
+  /**
+   * The history when the run ended, with every call answered, and at its end the messages that were sent to the run and that no step
+   * had read. Store it: it is a valid input of the next run.
+   */
   get messages(): readonly Message[] | undefined {
     return this.#end?.messages
   }

@@ -3,6 +3,7 @@
 import { context } from '@opentelemetry/api'
 import { hasEnded } from '../checkpoint/checkpoint.ts'
 import type { Resumption } from '../checkpoint/restore.ts'
+import { checkpointOf } from '../checkpoint/snapshot.ts'
 import type { AgentConfig } from '../config.ts'
 import { RunAbortedError } from '../errors.ts'
 import type { AgentEvent, PathPart } from '../events.ts'
@@ -64,7 +65,8 @@ export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
    * Puts a user message into the history at the next safe point, before the next model call; an answer that is being given is then not
    * the last. In a resumed run it comes before the model call in which the run was stopped. Returns false once the end of the run is
    * decided: `agent.resume(checkpoint)` knows that at once. `agent.resume(id)` returns true until the checkpoint has been loaded; if its
-   * run had ended, `result` rejects with an `InputError` that has the messages in `notTaken`.
+   * run had ended, `result` rejects with an `InputError` that has the messages in `notTaken`. If the run fails before a step reads the
+   * message, the error's `messages` end with it.
    *
    * @throws {InputError} It is no user message, or empty.
    */
@@ -125,7 +127,11 @@ export function startRun(
         (error: unknown) => ({ status: error instanceof RunAbortedError ? 'aborted' : 'ended' }),
       )
     },
-    send: (message) => run.inbox.send(message),
+    send(message) {
+      const isTaken = run.inbox.send(message)
+      if (isTaken) keepSent(run).catch(() => undefined)
+      return isTaken
+    },
     cancelTool: (callId, path) => run.calls.known.cancel(callId, path),
     toolStatus: (callId, path) => run.calls.known.status(callId, path),
     [Symbol.asyncIterator]: readOnce(buffer, async () => {
@@ -161,6 +167,12 @@ function openRun(
   run.context = span.context
   run.span = span.span
   return { run, span }
+}
+
+/** Stores what was sent to a run at work, as it may be aborted in this very turn. Its first step saves what was sent before that. */
+async function keepSent(run: RunState): Promise<void> {
+  const { saver, steps, unclaimed } = run
+  if (saver.isOn && steps.begun > 0 && !unclaimed) await saver.put(checkpointOf(run, 'running'))
 }
 
 function resumedId({ from }: Resumption): string {

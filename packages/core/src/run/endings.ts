@@ -101,7 +101,7 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
     const answers = answersTo(run, open)
     const { abandoned } = run.calls
     const left = abandoned.length > 0 && { abandoned: [...abandoned] }
-    error.endRun(freezePlain({ messages: [...messages, ...answers], usage: run.usage, ...left }))
+    error.endRun(freezePlain({ messages: [...messages, ...answers, ...run.inbox.messages], usage: run.usage, ...left }))
   }
   end(run)
   throw error

@@ -32,7 +32,7 @@ export class Inbox {
   end(): void {
     this.isClosed = true
     if (this.#messages.length === 0) return
-    throw new InputError('message', 'run-ended', undefined, undefined, { notTaken: this.#messages })
+    throw new InputError('message', 'run-ended', undefined, undefined, { notTaken: this.take() })
   }
 
   /** Those that a checkpoint has were sent before. */

@@ -2,8 +2,10 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import {
+  AgentError,
   type AgentEvent,
   type AgentOptions,
+  type AgentRun,
   type Checkpoint,
   createAgent,
   InputError,
@@ -11,11 +13,13 @@ import {
   type Message,
   type Middleware,
   type Model,
+  memoryStore,
+  TimeoutError,
   type Tool,
   textOf,
   tool,
 } from '../index.ts'
-import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel } from '../testing.ts'
+import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -156,6 +160,69 @@ test('where no step is left the run ends with MaxStepsError, whose messages hold
   const { error } = await ended(reading)
   expect(error).toBeInstanceOf(MaxStepsError)
   expect(said((error as MaxStepsError).messages)).toEqual(['user Go', 'assistant One.', 'user Wait'])
+})
+
+/** How a run may fail while its model speaks, or thereafter. */
+const failures: Readonly<
+  Record<string, [Partial<AgentOptions>, ((run: AgentRun, abort: AbortController) => unknown)?]>
+> = {
+  'is aborted in the same turn': [{}, (_, abort) => abort.abort()],
+  'loses its reader': [{}, (run) => run[Symbol.asyncIterator]().return?.()],
+  'has a model that fails': [{ model: modelOf([respond(say('One.'), wait(30), fail({ status: 400 }))]) }],
+  'has a hook that throws': [{ middleware: [{ name: 'h', afterModel: () => Promise.reject(new Error('broken')) }] }],
+  'runs out of time': [{ middleware: [{ name: 'limit', wrapAgent: lateAfter(30) }] }],
+  'has a tool that ends it': [
+    { model: modelOf([calls]), tools: [toolOf('a', { execute: () => Promise.reject(new AgentError('over')) })] },
+  ],
+}
+
+function lateAfter(ms: number): NonNullable<Middleware['wrapAgent']> {
+  return async function* (setup, next) {
+    const flow = next(setup)
+    const late = sleep(ms).then(() => Promise.reject(new TimeoutError('run', ms)))
+    for (;;) {
+      const step = await Promise.race([flow.next(), late])
+      if (step.done) return step.value
+      yield step.value
+    }
+  }
+}
+
+test.each(Object.keys(failures))(
+  'what was sent to a run that then %s is in the messages of its error, and in the store if there is one (P8)',
+  async (how) => {
+    const [options, act] = failures[how] ?? []
+    for (const checkpoints of [undefined, memoryStore()]) {
+      const abort = new AbortController()
+      const agent = createAgent({
+        model: modelOf([respond(say('One.'), wait(50))]),
+        ...options,
+        ...(checkpoints && { checkpoints }),
+      })
+      const run = agent.stream('Go', { signal: abort.signal })
+      const failed = run.result.catch((error: unknown) => error)
+      await at(12)
+      expect(run.send('Late')).toBe(true)
+      await act?.(run, abort)
+      const { messages } = (await ended(failed)) as AgentError
+      expect(messages?.at(-1)).toMatchObject({ role: 'user', content: 'Late' })
+      expect(said(messages).filter((one) => one === 'user Late')).toHaveLength(1)
+      const stored = (await checkpoints?.load(run.id)) as Checkpoint | undefined
+      expect(stored?.sent).toEqual(checkpoints && [{ role: 'user', content: 'Late' }])
+    }
+  },
+)
+
+test('what is sent to a run that turns out to have ended is in notTaken, and not in messages as well (P8)', async () => {
+  const checkpoints = memoryStore()
+  const { agent, run, reading } = start([respond(say('One.'))], { checkpoints })
+  await ended(reading)
+  const resumed = agent.resume(run.id)
+  const failed = resumed.result.catch((error: unknown) => error)
+  expect(resumed.send('Late')).toBe(true)
+  const error = (await ended(failed)) as InputError
+  expect(error).toMatchObject({ name: 'InputError', problem: 'run-ended', notTaken: [{ content: 'Late' }] })
+  expect(said(error.messages)).toEqual(['user Go', 'assistant One.'])
 })
 
 test('what was not taken lies in the checkpoint, and the resume takes it first (K19, L11, P8)', async () => {
