@@ -49,7 +49,7 @@ export function isBarrier({ effect, keys }: StreamedCall): boolean {
 export function mayMeet({ tool, state, evidence, keys }: StreamedCall, later: StreamedCall): boolean {
   if (!later.keys || namesNone(later.keys)) return false
   if (evidence === 'sealed' && keys) return state !== 'started' && keysMeet(keys, later.keys)
-  return tool?.writes !== undefined || (tool?.reads !== undefined && later.keys.writes.size > 0)
+  return tool?.writes !== undefined || (tool?.reads !== undefined && later.keys.writes.length > 0)
 }
 
 /**

@@ -5,12 +5,12 @@ import { hashOf } from '../hash.ts'
 import type { PendingInterrupt } from '../interrupt/interrupt.ts'
 import type { SavedQuestions } from '../interrupt/questions.ts'
 import { isRecord } from '../json.ts'
+import type { Invocation } from '../machine/invocation.ts'
 import type { Json, Message, ToolCall, ToolMessage, Usage, UserMessage } from '../message.ts'
 import type { CompletedResult } from '../result.ts'
 import { freeze, isMessage } from '../run/history.ts'
 import { PHASES, type Phase } from '../run/step.ts'
 import type { Effect } from '../tool.ts'
-import type { Invocation } from '../tool-call/invocation.ts'
 import { CheckpointCorruptError, CheckpointVersionError } from './checkpoint-errors.ts'
 
 /** The format this version writes. Older ones are read, newer ones refused (L18). */

@@ -1,8 +1,11 @@
 /** The calls of a checkpoint in the run that goes on from it. */
 
+import { unheard } from '../flow/unheard.ts'
 import { addressOf, askerOf, isInside, isNested } from '../interrupt/address.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
-import type { Json } from '../message.ts'
+import { effectOf } from '../machine/call.ts'
+import { noted } from '../machine/decide-call.ts'
+import type { Json, ToolMessage } from '../message.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { Slots } from '../slots/slots.ts'
@@ -31,6 +34,7 @@ export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readon
     })
     byKey.set(one.key, entry)
     run.calls.add(entry)
+    if (one.message) settleAs(entry, one.message)
   }
   return [...byKey.values()]
 }
@@ -52,7 +56,7 @@ function outermost(entry: CallEntry): CallEntry {
 
 /** The same for one of them, or for the work behind one. */
 export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Resumed): void {
-  const { record } = entry
+  const effect = effectOf(entry.state)
   const address = addressOf(run, entry)
   const pending = checkpoint.interrupts.filter((one) => isInside(one.address, address))
   const answered = pending.filter(({ id }) => id in answers)
@@ -61,15 +65,28 @@ export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answer
     const interrupt = new Interrupt(first.payload)
     const rest = first.address.slice(address.length)
     if (rest.every((part) => 'middleware' in part)) entry.asking = { interrupt, ...askerOf(rest) }
-    entry.stayOpen(interrupt)
-  } else if (!entry.nested.isEmpty) {
+    stayOpen(entry, interrupt)
+  } else if (entry.outcomes.hasRuns) {
     const given = answered.filter((one) => isNested(one.address)).map(({ id }) => [id, answers[id] as Json])
-    entry.nested.answer(Object.fromEntries(given) as Answers)
-  } else if (record.effect && run.rerun.includes(record.effect)) {
-    entry.rerun = true
-  } else if (record.effect) {
+    entry.outcomes.answer(Object.fromEntries(given) as Answers)
+  } else if (effect && run.rerun.includes(effect)) {
+    entry.decide(noted, 'isRerun')
+  } else if (effect) {
     const text = mayHaveHappenedText(checkpoint.status === 'cancelled')
-    entry.settleAs(textMessage({ ...entry.call, id: entry.id }, text, true))
+    settleAs(entry, textMessage({ ...entry.call, id: entry.id }, text, true))
     run.mayHaveHappened(entry.id)
   }
+}
+
+/** It is over, as a checkpoint says. */
+export function settleAs(entry: CallEntry, message: ToolMessage): void {
+  entry.settle({ message: freeze(message) })
+  entry.promise = Promise.resolve(message)
+  entry.status.end(message.isError ? 'error' : 'ok')
+}
+
+/** It stays open, as a checkpoint says: its question has no answer yet. */
+function stayOpen(entry: CallEntry, stopped: Interrupt): void {
+  entry.settle({ stopped })
+  entry.promise = unheard(Promise.reject(stopped))
 }

@@ -3,12 +3,12 @@
 import { addressOf } from '../interrupt/address.ts'
 import type { Address, Interrupt, PendingInterrupt } from '../interrupt/interrupt.ts'
 import { asJson } from '../json.ts'
+import { effectOf, triesOf } from '../machine/call.ts'
 import { callsOf, textOf } from '../message.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import type { Step } from '../run/step.ts'
 import { type CallEntry, isOpen } from '../tool-call/call-entry.ts'
-import type { CallRecord } from '../tool-call/call-record.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint, checksumOf, type SavedCall, type SavedStep } from './checkpoint.ts'
 import { CheckpointStoreError } from './checkpoint-errors.ts'
 
@@ -82,7 +82,10 @@ function interruptsOfCalls(run: RunState): PendingInterrupt[] {
   return inCallOrder(run, entries.filter(isOpen)).flatMap((entry): PendingInterrupt[] => {
     const address = addressOf(run, entry)
     const own = entry.asking ? [pending(run, addressOf(run, entry, entry.asking.by), entry.asking.interrupt)] : []
-    return [...own, ...entry.nested.interrupts.map((inner) => ({ ...inner, address: [...address, ...inner.address] }))]
+    return [
+      ...own,
+      ...entry.outcomes.interrupts.map((inner) => ({ ...inner, address: [...address, ...inner.address] })),
+    ]
   })
 }
 
@@ -130,13 +133,12 @@ function savedStep({ history }: RunState, step: Step, status: Checkpoint['status
 }
 
 function savedCall(entry: CallEntry, isLast: boolean): SavedCall {
-  const { key, id, call, step, asked, provisional, makerKey, record, told, stopped, asking } = entry
-  const { outcomes } = record
-  const message = entry.course.end?.isCutOff ? undefined : entry.message
-  const { attempts, effect } = message ? record : record.tries(isLast)
-  const done = entry.tool?.compensate && record.done
+  const { key, id, call, step, asked, provisional, makerKey, state, stopped, asking, outcomes } = entry
+  const message = state.course === 'cut off' ? undefined : entry.message
+  const { attempts, effect } = message ? { attempts: state.attempts, effect: effectOf(state) } : triesOf(state, isLast)
+  const done = entry.tool?.compensate && entry.done
   const undoing = done && doneAsJson(done)
-  const isNested = !entry.nested.isEmpty
+  const isNested = outcomes.hasRuns
   return {
     key,
     id,
@@ -147,16 +149,16 @@ function savedCall(entry: CallEntry, isLast: boolean): SavedCall {
     ...(makerKey !== undefined && { maker: makerKey }),
     attempts,
     // What asks starts from its top when it is answered (L7). What it has made may ask, and be caught: that says nothing of it.
-    ...(effect && !isNested && (record.isCutOff || (!stopped && !asking)) && { effect }),
-    ...(!message && outcomes.length > 0 && { outcomes }),
-    ...(message && { message, told }),
+    ...(effect && !isNested && (state.isCutOff || (!stopped && !asking)) && { effect }),
+    ...(!message && outcomes.save()),
+    ...(message && { message, told: state.isTold === true }),
     ...(undoing && { done: undoing }),
-    ...(!message && entry.nested.save()),
+    ...(!message && outcomes.saveRuns()),
   }
 }
 
 /** What is no JSON cannot be undone after a resume. */
-function doneAsJson({ input, output }: NonNullable<CallRecord['done']>): SavedCall['done'] {
+function doneAsJson({ input, output }: NonNullable<CallEntry['done']>): SavedCall['done'] {
   try {
     return { input: asJson(input, 'input'), output: asJson(output, 'output') }
   } catch {

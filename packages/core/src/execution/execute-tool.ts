@@ -7,6 +7,9 @@ import { follow } from '../flow/follow.ts'
 import { timer } from '../flow/grace.ts'
 import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
+import { hash } from '../hash.ts'
+import { isAbandoned, isEntered, nextInvocation } from '../machine/call.ts'
+import { counted, moved, wanted } from '../machine/decide-call.ts'
 import type { ToolCall } from '../message.ts'
 import { copyOfJson } from '../run/frozen.ts'
 import { record } from '../telemetry/content.ts'
@@ -14,8 +17,9 @@ import { type OpenSpan, startToolSpan } from '../telemetry/spans.ts'
 import { traced } from '../telemetry/traced.ts'
 import type { Progress } from '../tool.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
+import { canonical, inputHash } from '../tool-call/canonical.ts'
+import { ToolTimeoutError } from '../tool-errors.ts'
 import type { Execution } from './execution.ts'
-import { ExecutionOutcome } from './execution-outcome.ts'
 import { type InSlot, runFunction } from './tool-function.ts'
 import type { Host } from './tool-host.ts'
 
@@ -33,7 +37,9 @@ export function executeTool<Result>(
   const own = new AbortController()
   const { signal } = own
   const unstarted = [entry.signal, signal, ...(host.halted ? [host.halted] : [])]
-  const flow = takeSlot({ host, entry, call, invocation: host.invocation(call), parent, own, signal, unstarted })
+  const invocation = nextInvocation(entry.state, inputOf(entry, call))
+  entry.decide(wanted, invocation)
+  const flow = takeSlot({ host, entry, call, invocation, parent, own, signal, unstarted })
   return cancelable(flow, () => own.abort(why()))
 }
 
@@ -41,20 +47,23 @@ type Asked<Result> = Omit<InSlot<Result>, 'slot' | 'askedAt' | 'early' | 'queued
 
 async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
   const { host, entry, invocation, own, signal, unstarted } = asked
-  const known = host.known(invocation)
+  const known = host.known?.(invocation)
   if (known) return known()
-  const { slots, askedAt, provisional: early } = entry
+  const { slots, provisional: early } = entry
+  const { askedAt } = entry.state
   const asksSince = performance.now()
-  const slot = await slots.take(entry, unstarted)
+  const slot = await slots.take(entry, invocation, unstarted)
   const queued = (performance.now() - asksSince) / 1000
-  const outcome = new ExecutionOutcome(host, invocation, entry.signal, signal)
+  const place = { ...asked, slot, askedAt, early, queued }
   let late: ReturnType<typeof timer>
   // Its time is over, or the wrap that asked has left: what it has called is cut off with it.
   const left = () => {
     if (entry.signal.aborted) return
-    for (const child of outcome.execution?.children ?? []) child.abort(signal.reason, host.grace)
+    for (const child of madeIn(place)?.children ?? []) child.abort(signal.reason, host.grace)
     late = timer(host.grace, () => {
-      outcome.abandon()
+      ended(place)
+      cutOff(place)
+      entry.decide(moved, invocation, 'abandoned')
       slots.free(slot)
     })
   }
@@ -65,47 +74,85 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
   if (entry.signal.aborted) abort()
   try {
     throwIfAborted(unstarted)
-    const result = yield* inSpan({ ...asked, slot, askedAt, early, queued }, outcome)
-    outcome.gave(result)
+    const result = yield* inSpan(place)
+    const error = timedOut(place)
+    host.came?.(invocation, error ? { error } : { result })
     return result
-  } catch (error) {
-    outcome.threw(error)
-    if (error instanceof AgentError && !(error instanceof RunStop)) slots.keep(slot)
-    throw error
+  } catch (thrown) {
+    const error = timedOut(place) ?? thrown
+    if (!answersAbort(error, signal.aborted)) host.came?.(invocation, { error })
+    if (thrown instanceof AgentError && !(thrown instanceof RunStop)) slots.keep(slot)
+    throw thrown
   } finally {
     unfollow()
     signal.removeEventListener('abort', left)
     clearTimeout(late)
-    outcome.over()
+    cutOff(place)
     slots.free(slot)
   }
 }
 
+/** What is known of it until its span ends. */
+function madeIn<Result>({ entry, invocation }: InSlot<Result>): Execution | undefined {
+  return entry.executions.find((one) => one.invocation === invocation)
+}
+
+/** Its function is out, or nobody waits for it any more. */
+function ended<Result>(place: InSlot<Result>, thrown?: unknown): void {
+  const execution = madeIn(place)
+  if (!execution) return
+  execution.ended = performance.now()
+  execution.aborted = place.signal.aborted
+  const error = timedOut(place) ?? thrown
+  if (error !== undefined) execution.error = error
+}
+
+/** Nobody waits for it any more. If it has not come to anything by then, and its wrap has left it, it may have happened. */
+function cutOff<Result>(place: InSlot<Result>): void {
+  const { host, entry, invocation, signal } = place
+  if (signal.aborted && !entry.signal.aborted && isEntered(entry.state, invocation))
+    host.came?.(invocation, { error: timedOut(place) ?? new Error(CUT_OFF) })
+}
+
+const CUT_OFF = 'The call was cut off before its result was known: its effect may have happened.'
+
+/** What has stopped it alone, if that is a time limit, whoever's: then that is what it came to, whatever comes late (I10, N11). */
+function timedOut<Result>({ entry, invocation, signal }: InSlot<Result>): ToolTimeoutError | undefined {
+  const reason: unknown = signal.reason
+  const isOwn = reason instanceof ToolTimeoutError && reason !== entry.signal.reason
+  return isOwn && isEntered(entry.state, invocation) ? reason : undefined
+}
+
+/** Whether what an execution threw answers its abort: all does, once its signal has aborted, but the error of its own time limit. */
+export function answersAbort(error: unknown, aborted: boolean): boolean {
+  return aborted && !(error instanceof ToolTimeoutError)
+}
+
 /** The span ends later, when the call is committed or discarded, but with the time at which the function settled. */
-function inSpan<Result>(place: InSlot<Result>, outcome: ExecutionOutcome<Result>): Flow<Progress, Result> {
+function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
   const { host, entry, invocation, signal, early, queued } = place
   const { capture } = host
   let execution: Execution
   return traced({
     open: () => {
-      const attempt = ++entry.record.attempts
+      entry.decide(counted, 1)
+      const { attempts: attempt } = entry.state
       const open = startSpan(place, attempt)
       execution = { open, early, capture, attempt, invocation, signal, started: open.started, queued, children: [] }
       entry.executions.push(execution)
-      outcome.execution = execution
       return open
     },
     make: () => runFunction(place, execution),
     done: ({ span }, result) => {
-      if (!execution.abandoned)
-        record(span, capture, () => ({ 'gen_ai.tool.call.result': () => copyOfJson(entry.record.done?.output) }))
+      if (!isAbandoned(entry.state, invocation))
+        record(span, capture, () => ({ 'gen_ai.tool.call.result': () => copyOfJson(entry.done?.output) }))
       return result
     },
     failed: (error) => error,
     ended: ({ span }, error) => {
-      if (execution.abandoned) return
+      if (isAbandoned(entry.state, invocation)) return
       if (entry.rest) record(span, capture, () => ({ 'gen_ai.tool.call.arguments': () => entry.call.input }))
-      outcome.ended(error)
+      ended(place, error)
     },
   })
 }
@@ -120,8 +167,24 @@ function startSpan<Result>(place: InSlot<Result>, attempt: number): OpenSpan {
     attempt,
     early,
     asked: entry.askers.flatMap(({ span }) => span?.spanContext() ?? []),
-    attributes: { ...host.attributes(), ...entry.attributes },
+    attributes: { ...host.attributes?.(), ...entry.attributes },
   }))
   record(open.span, host.capture, () => ({ 'gen_ai.tool.call.arguments': () => call.input }))
   return open
+}
+
+/** What tells the input of an execution from others; nothing for the call's own. */
+function inputOf({ call, rest }: CallEntry, { input }: ToolCall): string | undefined {
+  if (input === call.input || input === rest?.started.input) return undefined
+  const hashed = hashOf(input)
+  return hashed === inputHash(call) ? undefined : hashed
+}
+
+/** A wrap may hand on what JSON cannot hold: that is told apart by its place only. */
+function hashOf(input: unknown): string {
+  try {
+    return hash(canonical(input))
+  } catch {
+    return ''
+  }
 }

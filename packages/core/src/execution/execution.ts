@@ -1,10 +1,9 @@
 /** One execution of a tool's function, as it is known until its span ends. Times: `performance.now()`. */
 
+import type { Invocation } from '../machine/invocation.ts'
 import type { CaptureContent } from '../telemetry/content.ts'
 import type { OpenSpan } from '../telemetry/spans.ts'
-import type { Effect } from '../tool.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
-import type { Invocation } from '../tool-call/invocation.ts'
 
 export interface Execution {
   readonly open: OpenSpan
@@ -22,10 +21,6 @@ export interface Execution {
   started: number
   /** Seconds it has waited for its slots. */
   queued: number
-  /** Known once its input is checked. */
-  effect?: Effect
-  /** Its function was called: from then on it may have happened. */
-  entered?: boolean
   /** How many runs of agents it has begun. */
   agents?: number
   /** The calls its function made. */
@@ -37,8 +32,6 @@ export interface Execution {
   error?: unknown
   /** By then its signal was aborted. */
   aborted?: boolean
-  /** It was to stop alone, as its time was over or its wrap had left, and went on beyond its grace time. */
-  abandoned?: boolean
 }
 
 /** The span of a wrap that answered a call itself, and when. */

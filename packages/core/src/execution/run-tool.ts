@@ -124,7 +124,7 @@ async function work<Output>(
         entry.signal.throwIfAborted()
         report(progress)
       }),
-      entry.abandoned.then(() => Promise.reject(entry.signal.reason as Error)),
+      entry.abandoned.promise,
     ])
     entry.signal.throwIfAborted()
     ok = true
@@ -144,22 +144,9 @@ function hostOf<Output>(tool: Tool, { timeout, grace, telemetry }: Options): Hos
   return {
     tracing: tracingOf(telemetry),
     capture: captureOf(telemetry?.captureContent),
-    agent: undefined,
     grace,
     timeout: timeout ?? tool.timeout,
-    halted: undefined,
-    stood: undefined,
-    attributes: () => ({}),
-    answers: () => [],
-    warn: () => undefined,
-    save: undefined,
-    invocation: () => ({ n: 0 }),
-    known: () => undefined,
-    came: () => undefined,
-    threw: () => undefined,
-    viewOf: () => undefined,
     resultOf: (_call, _tool, output) => output as Output,
-    givenOnNeeds: () => Promise.reject(new TypeError('a tool alone has its whole input')),
     unknown: (call) => Promise.reject(new UnknownToolError(call.name, [])),
   }
 }

@@ -4,15 +4,17 @@ import type { Context } from '@opentelemetry/api'
 import { RunStop } from '../errors.ts'
 import type { Flow } from '../flow/flow.ts'
 import { throwIfAborted } from '../flow/throw-if-aborted.ts'
+import { executionOf, isAbandoned } from '../machine/call.ts'
+import { counted, moved } from '../machine/decide-call.ts'
+import type { Invocation } from '../machine/invocation.ts'
 import type { ToolCall } from '../message.ts'
 import { type Given, givenOf } from '../needs/needs.ts'
 import { copyOfJson } from '../run/frozen.ts'
 import { givenBy } from '../slots/own-signal.ts'
 import type { Slot } from '../slots/slots.ts'
 import type { NeedsContext, Progress, Tool, ToolContext } from '../tool.ts'
-import { type CallEffect, isWithin, judgeCall } from '../tool-call/call-effect.ts'
+import { isWithin, judgeCall } from '../tool-call/call-effect.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
-import type { Invocation } from '../tool-call/invocation.ts'
 import { checkedInput } from './checked-input.ts'
 import { answerOf } from './client-tool.ts'
 import type { Execution } from './execution.ts'
@@ -46,22 +48,21 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   const { tool } = entry
   if (!tool) return await host.unknown(call)
   const whole = entry.rest ? undefined : await checkedInput(tool, call)
-  const given = entry.rest ? await host.givenOnNeeds(call) : givenOf(tool, whole)
+  const given = entry.rest && host.givenOnNeeds ? await host.givenOnNeeds(call) : givenOf(tool, whole)
   signal.throwIfAborted()
   // What has started with the members its tool needs is declared a `read`, and names no keys.
-  const does = judged(place, execution, tool, whole)
-  const { record } = entry
-  record.wait(invocation)
+  judge(place, tool, whole)
   try {
-    await admitted(place, execution, does)
+    await admitted(place, execution)
     // At the last moment: another call may have stopped the run since this one was let go.
     throwIfAborted(place.unstarted)
-    record.enter(invocation, does.effect)
+    entry.decide(moved, invocation, 'entered')
   } catch (error) {
-    record.leave(invocation, error instanceof RunStop)
+    entry.decide(moved, invocation, 'left')
+    if (error instanceof RunStop) entry.decide(counted, -1)
     throw error
   }
-  entered(place, execution)
+  begins(place, execution)
   const context = contextOf(place, execution, tool, given)
   const limit = timeLimit(place, tool)
   // What it is undone with: the function may write to its own.
@@ -71,40 +72,37 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
       ? yield* limit.outcome(tool.execute(given.input, context))
       : await answerOf(tool, call, context.answers)
     if (entry.dropped) throw entry.dropped
-    if (!execution.abandoned) record.done = { input, output }
+    if (!isAbandoned(entry.state, invocation)) entry.done = { input, output }
     return host.resultOf(call, tool, output)
   } catch (thrown) {
     const error = entry.dropped ?? thrown
-    host.threw(error)
+    host.threw?.(error)
     throw error
   } finally {
     limit.over()
   }
 }
 
-function judged<Result>({ host }: InSlot<Result>, execution: Execution, tool: Tool, input: unknown): CallEffect {
+function judge<Result>({ host, entry, invocation }: InSlot<Result>, tool: Tool, input: unknown): void {
   const does = judgeCall(tool, input)
-  if (does.problem !== undefined) host.warn(`what ${tool.name} does: ${does.problem}`)
-  execution.effect = does.effect
-  return does
+  const { effect, keys, problem } = does
+  if (problem !== undefined) host.warn?.(`what ${tool.name} does: ${problem}`)
+  entry.decide(moved, invocation, 'judged', { effect, keys, mayBeEarly: isWithin(does, entry.most) })
 }
 
 /** Resolves when it has its turn, and it is saved that it has: from there on the call may have happened, whatever comes (L15). */
-async function admitted<Result>(place: InSlot<Result>, execution: Execution, does: CallEffect): Promise<void> {
+async function admitted<Result>(place: InSlot<Result>, execution: Execution): Promise<void> {
   const { host, entry, invocation, signal, slot, unstarted } = place
   const checked = performance.now()
-  const claim = { keys: does.keys, mayBeEarly: isWithin(does, entry.most) }
-  if (host.stood && entry.provisional && !claim.mayBeEarly) await host.stood(signal)
-  await entry.slots.begin(slot, claim, unstarted)
+  const does = executionOf(entry.state, invocation)?.does
+  if (host.stood && entry.provisional && !does?.mayBeEarly) await host.stood(signal)
+  await entry.slots.begin(slot, unstarted)
   execution.started = performance.now()
   execution.queued += (execution.started - checked) / 1000
-  if (!host.save || does.effect === 'read') return
-  entry.record.announce(invocation, does.effect)
-  await host.save()
+  if (host.save && does?.effect !== 'read') await host.save()
 }
 
-function entered<Result>({ entry, askedAt }: InSlot<Result>, execution: Execution): void {
-  execution.entered = true
+function begins<Result>({ entry, askedAt }: InSlot<Result>, execution: Execution): void {
   if (execution.attempt === 1) execution.lag = (performance.now() - askedAt) / 1000
   entry.status.begin()
 }
@@ -115,13 +113,13 @@ function contextOf<Result>(
   tool: Tool,
   { rest }: Given,
 ): ToolContext & Partial<NeedsContext<unknown>> {
-  const run = host.viewOf({ context: execution.open.context, source: tool.name, call: entry, execution })
+  const run = host.viewOf?.({ context: execution.open.context, source: tool.name, call: entry, execution })
   givenBy(entry, signal)
   const context = {
     callId: entry.call.id,
     idempotencyKey: entry.key,
     attempt: execution.attempt,
-    answers: host.answers(),
+    answers: host.answers?.() ?? [],
     signal,
     ...(run && { run }),
     ...(entry.warmUp && { warmed: entry.warmUp.use() }),

@@ -1,6 +1,7 @@
 /** Where a tool is executed: in a run, or alone. What differs between the two is all here. */
 
 import type { Attributes } from '@opentelemetry/api'
+import type { Invocation } from '../machine/invocation.ts'
 import type { Json, ToolCall } from '../message.ts'
 import type { Awaitable, Run } from '../middleware.ts'
 import type { Given } from '../needs/needs.ts'
@@ -8,44 +9,41 @@ import type { Actor } from '../run/run-view.ts'
 import type { CaptureContent } from '../telemetry/content.ts'
 import type { Tracing } from '../telemetry/spans.ts'
 import type { Tool } from '../tool.ts'
-import type { Invocation } from '../tool-call/invocation.ts'
 
 export interface Host<Result> {
   readonly tracing: Tracing | undefined
   /** What the spans hold of inputs, results and errors. */
   readonly capture: CaptureContent
   /** The agent's name. */
-  readonly agent: string | undefined
+  readonly agent?: string | undefined
   /** How long a function that was aborted is waited for, in milliseconds. */
   readonly grace: number
   /** In milliseconds, for this tool. */
   readonly timeout: number | undefined
   /** Aborts when nothing new may start. */
-  readonly halted: AbortSignal | undefined
+  readonly halted?: AbortSignal | undefined
   /** Resolves when the call is committed. Absent for a call that waits for its commit in the line for its slot. */
-  readonly stood: ((own: AbortSignal) => Promise<void>) | undefined
+  readonly stood?: ((own: AbortSignal) => Promise<void>) | undefined
   /** Put on the span when it opens. */
-  attributes(): Attributes
+  attributes?(): Attributes
   /** What the call has been answered (L7). */
-  answers(): readonly Json[]
+  answers?(): readonly Json[]
   /** What went wrong beside the call. */
-  warn(message: string): void
+  warn?(message: string): void
   /** Resolves when it is known, whatever comes, that the call may have happened (L15). Absent where nothing is kept. */
-  readonly save: (() => Promise<void>) | undefined
-  /** Which execution of its call one with this call is: asked once for each, in the order in which they are asked for. */
-  invocation(call: ToolCall): Invocation
+  readonly save?: (() => Promise<void>) | undefined
   /** What an execution came to in a run before this one, given or thrown: it is not made again (L8). */
-  known(invocation: Invocation): (() => Result) | undefined
+  known?(invocation: Invocation): (() => Result) | undefined
   /** What it came to in this one, unless its call was aborted. */
-  came(invocation: Invocation, outcome: { readonly result: Result } | { readonly error: unknown }): void
+  came?(invocation: Invocation, outcome: { readonly result: Result } | { readonly error: unknown }): void
   /** What the function threw. */
-  threw(error: unknown): void
+  threw?(error: unknown): void
   /** The run as the function sees it; alone there is none. */
-  viewOf(actor: Actor): Run | undefined
+  viewOf?(actor: Actor): Run
   /** What comes of an output. */
   resultOf(call: ToolCall, tool: Tool, output: unknown): Result
   /** What the function is given of a call that has started with the members its tool needs. */
-  givenOnNeeds(call: ToolCall): Promise<Given>
+  givenOnNeeds?(call: ToolCall): Promise<Given>
   /** What comes of a call to a tool there is not. */
   unknown(call: ToolCall): Awaitable<Result>
 }

@@ -1,5 +1,6 @@
 /** How a call is doing: what {@link Run.toolStatus} tells of it (I6). */
 
+import { isAbandoned } from '../machine/call.ts'
 import type { Json } from '../message.ts'
 import { watched } from '../needs/watched.ts'
 import { freeze } from '../run/history.ts'
@@ -31,35 +32,12 @@ export interface ToolStatus {
   readonly waitedMs?: number
 }
 
-/** A call is forgotten when so many more have ended. */
-const MOST_ENDED = 1_000
-
-/**
- * Which of a run's calls have ended, and how long each is remembered. Without timers: a call is forgotten when it is asked
- * for.
- */
-export class EndedCalls {
-  #count = 0
-
-  /** The number of a call that ends, from 1. */
-  next(): number {
-    return ++this.#count
-  }
-
-  /** What is told of a call, if it is remembered: until `ms` milliseconds after its end. */
-  remembered(status: CallStatus, ms: number): ToolStatus | undefined {
-    const { ended } = status
-    const forgotten = ended && (performance.now() - ended.at >= ms || this.#count - ended.number >= MOST_ENDED)
-    return forgotten ? undefined : status.read()
-  }
-}
-
 /** How a call that has settled ended; to be asked before its spans do. */
-export function endState({ signal, executions, isAbandoned, course }: CallEntry, ok: boolean): ToolState {
+export function endState({ signal, executions, state, ending }: CallEntry, ok: boolean): ToolState {
   if (ok) return 'ok'
-  if (isAbandoned) return 'abandoned'
+  if (state.isAbandoned || isAbandoned(state)) return 'abandoned'
   if (signal.aborted) return 'cancelled'
-  const thrown = [course.end?.error, executions.at(-1)?.error]
+  const thrown = [ending?.error, executions.at(-1)?.error]
   return thrown.some((error) => error instanceof ToolTimeoutError) ? 'timed-out' : 'error'
 }
 

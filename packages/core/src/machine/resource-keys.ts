@@ -1,14 +1,14 @@
-/** Sets of resource keys: what calls read and write, by name. Readers of one key overlap; a writer runs without the others. */
+/** Lists of resource keys: what calls read and write, by name. Readers of one key overlap; a writer runs without the others. */
 
 export interface ResourceKeys {
-  readonly reads: ReadonlySet<string>
-  readonly writes: ReadonlySet<string>
+  readonly reads: readonly string[]
+  readonly writes: readonly string[]
 }
 
-export const NO_KEYS: ResourceKeys = { reads: new Set(), writes: new Set() }
+export const NO_KEYS: ResourceKeys = { reads: [], writes: [] }
 
 export function namesNone({ reads, writes }: ResourceKeys): boolean {
-  return reads.size + writes.size === 0
+  return reads.length + writes.length === 0
 }
 
 /** Whether one writes what the other reads or writes. */
@@ -18,18 +18,18 @@ export function keysMeet(one: ResourceKeys, other: ResourceKeys): boolean {
 
 /** Whether `keys` are all among `most`. Who may write a key may read it. */
 export function withinKeys(keys: ResourceKeys, most: ResourceKeys): boolean {
-  const reads = [...keys.reads].every((key) => most.reads.has(key) || most.writes.has(key))
-  return reads && [...keys.writes].every((key) => most.writes.has(key))
+  const reads = keys.reads.every((key) => most.reads.includes(key) || most.writes.includes(key))
+  return reads && keys.writes.every((key) => most.writes.includes(key))
 }
 
 export function allKeys(one: ResourceKeys, other: ResourceKeys): ResourceKeys {
   if (namesNone(one)) return other
   if (namesNone(other)) return one
-  return { reads: new Set([...one.reads, ...other.reads]), writes: new Set([...one.writes, ...other.writes]) }
+  return { reads: [...new Set([...one.reads, ...other.reads])], writes: [...new Set([...one.writes, ...other.writes])] }
 }
 
-function overlap(some: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
-  const [few, many] = some.size < others.size ? [some, others] : [others, some]
-  for (const key of few) if (many.has(key)) return true
-  return false
+function overlap(some: readonly string[], others: readonly string[]): boolean {
+  if (some.length * others.length < 64) return some.some((key) => others.includes(key))
+  const keys = new Set(others)
+  return some.some((key) => keys.has(key))
 }

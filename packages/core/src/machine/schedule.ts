@@ -15,8 +15,8 @@ import { keysMeet, namesNone, type ResourceKeys } from './resource-keys.ts'
 export interface Scheduled {
   /** What its executions touch; `undefined` until its input is checked, unless its tool names no keys. */
   readonly keys: ResourceKeys | undefined
-  /** How many of its executions have passed the second gate and are not over. */
-  readonly executing: number
+  /** Whether an execution of it has passed the second gate and is not over. */
+  readonly isExecuting: boolean
   /** Nobody asks for it now: it does not start, and nobody waits for it. */
   readonly aside: boolean
   /** Its model call has not stood: what would stop it waits until then. */
@@ -71,7 +71,7 @@ export function obstacleOf<Call extends Scheduled>(
   if (!claim) return undefined
   if (isTooEarly(call, claim)) return { call }
   // Also one that nobody asks for any more, or that stands behind.
-  const user = order.find((other) => other.executing > 0 && other !== call && holdsBack(other, claim.keys))
+  const user = order.find((other) => other.isExecuting && other !== call && holdsBack(other, claim.keys))
   return user && { call: user }
 }
 

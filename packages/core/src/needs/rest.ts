@@ -1,7 +1,7 @@
 /** What a call that has started with the members its tool needs still waits for: its whole input (H31, H32). */
 
 import { checkedInput } from '../execution/checked-input.ts'
-import { unheard } from '../flow/unheard.ts'
+import { type Coming, coming, unheard } from '../flow/unheard.ts'
 import type { ToolCall } from '../message.ts'
 import type { Tool } from '../tool.ts'
 import { canonical, sameInput } from '../tool-call/canonical.ts'
@@ -85,20 +85,4 @@ export class Rest {
     this.#checked = undefined
     return checked ? checked.input : checkedInput(this.#tool, call)
   }
-}
-
-interface Coming<T> {
-  /** Always has a handler: nobody need wait for it. */
-  readonly promise: Promise<T>
-  readonly resolve: (value: T) => void
-  readonly reject: (reason: unknown) => void
-}
-
-function coming<T>(): Coming<T> {
-  let resolve: (value: T) => void = () => undefined
-  let reject: (reason: unknown) => void = () => undefined
-  const promise = new Promise<T>((...settle) => {
-    ;[resolve, reject] = settle
-  })
-  return { promise: unheard(promise), resolve, reject }
 }

@@ -18,7 +18,7 @@ export class InnerRuns {
   add(inner: RunState, { entry, invocation }: Nesting): void {
     this.#atWork.set(inner, entry)
     const saved = () => inner.checkpoint ?? checkpointOf(inner, inner.isCancelledNow ? 'cancelled' : 'running')
-    entry.nested.add(invocation, saved)
+    entry.outcomes.begin(invocation, saved)
     const { mode } = this.#run.cancel
     if (mode) inner.cancel.request({ at: mode })
   }

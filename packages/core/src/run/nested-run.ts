@@ -4,9 +4,11 @@ import { type Agent, configBehind } from '../agent.ts'
 import type { AgentEvent } from '../events.ts'
 import type { Execution } from '../execution/execution.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
+import { nextInvocation } from '../machine/call.ts'
+import { wanted } from '../machine/decide-call.ts'
+import type { Invocation } from '../machine/invocation.ts'
 import type { AgentResult } from '../result.ts'
 import type { ToolContext } from '../tool.ts'
-import type { Invocation } from '../tool-call/invocation.ts'
 import { type Beginning, startRun } from './agent-run.ts'
 import { actorOf } from './run-view.ts'
 
@@ -35,8 +37,9 @@ export async function runWithin(
   const { state: run, actor } = caller
   if (run.depth >= place.maxDepth)
     throw new RangeError(`agents may call agents ${place.maxDepth} deep: ${place.name} was not run`)
-  const invocation = nextInvocation(actor.execution) ?? entry.record.invocation(actor.source)
-  const nested = entry.nested.of(invocation)
+  const invocation = invocationIn(actor.execution) ?? nextInvocation(entry.state, actor.source)
+  if (!actor.execution) entry.decide(wanted, invocation)
+  const nested = entry.outcomes.runIn(invocation)
   const beginning: Beginning = nested
     ? { resume: { from: nested.saved, answers: nested.answers ?? {}, rerun: run.rerun } }
     : { input: request }
@@ -52,7 +55,7 @@ export async function runWithin(
 }
 
 /** One execution may run one agent after another, or the same one again. */
-function nextInvocation(execution: Execution | undefined): Invocation | undefined {
+function invocationIn(execution: Execution | undefined): Invocation | undefined {
   if (!execution) return undefined
   const { invocation, agents = 0 } = execution
   execution.agents = agents + 1

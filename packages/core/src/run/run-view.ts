@@ -6,6 +6,7 @@ import type { Execution } from '../execution/execution.ts'
 import type { ToolStatus } from '../execution/tool-status.ts'
 import type { LazyController } from '../flow/lazy-controller.ts'
 import { addressOf } from '../interrupt/address.ts'
+import { isAbandoned } from '../machine/call.ts'
 import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from '../message.ts'
 import type { AgentSetup, CallOptions, Run, SideRequest } from '../middleware.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
@@ -132,7 +133,9 @@ class RunView implements Run {
   /** What is done for a call that was abandoned or discarded reaches nothing (K13). */
   get #isOver(): boolean {
     const { call, execution } = this.#actor
-    return execution?.abandoned || (call !== undefined && (call.settled || call.discarded !== undefined))
+    if (!call) return false
+    const isLost = execution && isAbandoned(call.state, execution.invocation)
+    return isLost || call.settled || call.discarded !== undefined
   }
 }
 

@@ -2,21 +2,27 @@
 
 import { follow } from '../flow/follow.ts'
 import { throwIfAborted } from '../flow/throw-if-aborted.ts'
-import { allKeys, type ResourceKeys } from '../machine/resource-keys.ts'
-import { type Claim, obstacleOf, type Scheduled, type Turn } from '../machine/schedule.ts'
+import { type CallState, type Does, executionOf, hasSettled, type Stage } from '../machine/call.ts'
+import { moved, out } from '../machine/decide-call.ts'
+import type { Invocation } from '../machine/invocation.ts'
+import { type Obstacle, obstacleOf, type Scheduled } from '../machine/schedule.ts'
 import type { Seat } from './tool-limit.ts'
 
 /** A call, as the slots of its run see it. When anything of it changes, they are told by {@link Slots.changed}. */
 export interface Ticket extends Scheduled {
-  keys: ResourceKeys | undefined
-  executing: number
+  readonly state: CallState
+  decide<Given extends readonly unknown[]>(
+    fact: (call: CallState, ...given: Given) => CallState,
+    ...given: Given
+  ): boolean
   /** Its place at its tool, if the tool has a limit. */
   readonly seat: Seat | undefined
 }
 
 /** An execution's place: it waits, or has a slot. */
-export interface Slot extends Turn<Ticket> {
-  claim: Claim | undefined
+export interface Slot {
+  readonly call: Ticket
+  readonly invocation: Invocation
   /** Gives back its slot of its tool, if it has one. */
   unseat: (() => void) | undefined
 }
@@ -40,8 +46,6 @@ export class Slots {
   readonly #order: Ticket[] = []
   /** Executions that have a slot. A call may execute twice at once (C14). */
   readonly #taken = new Set<Slot>()
-  /** Slots of calls that threw what ends their run. */
-  readonly #kept = new Map<Ticket, Slot>()
   /** In order of arrival. */
   readonly #waiting = new Set<Waiter>()
   /** Calls of which something has changed since the waiting executions were looked at. */
@@ -81,33 +85,31 @@ export class Slots {
   }
 
   /** Waits for a slot. Rejects with a signal's reason when one aborts before that, or when the call is stopped. */
-  async take(ticket: Ticket, signals: readonly AbortSignal[]): Promise<Slot> {
+  async take(call: Ticket, invocation: Invocation, signals: readonly AbortSignal[]): Promise<Slot> {
     throwIfAborted(signals)
-    const kept = this.#kept.get(ticket)
-    if (kept) {
-      this.#kept.delete(ticket)
-      if (kept.claim) ticket.executing--
-      kept.claim = undefined
-      this.changed(ticket)
-      return kept
+    const isKept = call.state.executions.some(({ stage }) => stage === 'threw')
+    const kept = isKept && [...this.#taken].find((slot) => slot.call === call && stageOf(slot) === 'threw')
+    const slot: Slot = { call, invocation, unseat: kept ? kept.unseat : undefined }
+    if (!kept) {
+      const turn = this.#turn(slot, signals)
+      if (turn) await turn
+      return slot
     }
-    const slot: Slot = { call: ticket, claim: undefined, unseat: undefined }
-    const turn = this.#turn(slot, signals)
-    if (turn) await turn
+    this.#taken.delete(kept)
+    call.decide(out, kept.invocation)
+    this.#hold(slot)
+    this.changed(call)
     return slot
   }
 
   /**
-   * The input is checked: waits until the execution may begin. Rejects with a signal's reason when one aborts before that,
-   * when the call is stopped, and with what the tool's limit throws.
+   * The execution is judged: waits until it may begin. Rejects with a signal's reason when one aborts before that, when the call is
+   * stopped, and with what the tool's limit throws.
    */
-  async begin(slot: Slot, claim: Claim, signals: readonly AbortSignal[]): Promise<void> {
+  async begin(slot: Slot, signals: readonly AbortSignal[]): Promise<void> {
     throwIfAborted(signals)
-    const { call } = slot
     this.#release(slot)
-    slot.claim = claim
-    call.keys = call.keys ? allKeys(call.keys, claim.keys) : claim.keys
-    this.changed(call)
+    this.changed(slot.call)
     const turn = this.#turn(slot, signals)
     this.advance()
     if (!turn) return
@@ -118,19 +120,20 @@ export class Slots {
 
   /** The call threw what ends the run: it keeps its slot until it is over, so that nothing starts in it any more (A12). */
   keep(slot: Slot): void {
-    if (this.#taken.has(slot)) this.#kept.set(slot.call, slot)
+    if (this.#taken.has(slot)) slot.call.decide(moved, slot.invocation, 'threw')
   }
 
   /** Gives the slot back. More than once does nothing. */
   free(slot: Slot): void {
-    if (this.#kept.get(slot.call) === slot) return
+    const { call, invocation } = slot
+    if (stageOf(slot) === 'threw' && !hasSettled(call.state)) return
+    call.decide(out, invocation)
     this.#release(slot)
     this.advance()
   }
 
   /** The call is over: it holds nobody back any more. One that was stopped keeps its place, but nothing else. */
   close(ticket: Ticket): void {
-    this.#kept.delete(ticket)
     if (!ticket.stopped) this.#leave(ticket)
     this.changed(ticket)
     // Whatever else they wait for.
@@ -150,7 +153,7 @@ export class Slots {
 
   /** Lets an execution go at once, or gives its wait. Throws what stops it. */
   #turn(slot: Slot, signals: readonly AbortSignal[]): Promise<void> | undefined {
-    const obstacle = obstacleOf(slot, this.#order, this.#limit)
+    const obstacle = this.#obstacleTo(slot)
     if (obstacle?.stopped) throw obstacle.stopped
     if (obstacle || this.#isFull || !this.#seat(slot)) return this.#wait(slot, obstacle?.call, signals)
     slot.call.seat?.share()
@@ -161,7 +164,7 @@ export class Slots {
     const { slot, seatNumber } = waiter
     waiter.unwatch?.()
     waiter.unwatch = undefined
-    const obstacle = obstacleOf(slot, this.#order, this.#limit)
+    const obstacle = this.#obstacleTo(slot)
     waiter.heldBack = obstacle?.call
     if (obstacle?.stopped) waiter.fail(obstacle.stopped)
     if (obstacle || this.#isFull) return
@@ -180,24 +183,28 @@ export class Slots {
     }
   }
 
+  #obstacleTo(slot: Slot): Obstacle<Ticket> | undefined {
+    return obstacleOf({ call: slot.call, claim: doesOf(slot) }, this.#order, this.#limit)
+  }
+
   /** Takes all that an execution needs, or nothing. The tool's slot comes last: to ask for it is to take it. */
   #seat(slot: Slot): boolean {
-    const { call, claim } = slot
-    if (claim && call.seat && !slot.unseat) {
-      slot.unseat = call.seat.take()
+    const { seat } = slot.call
+    if (seat && doesOf(slot) && !slot.unseat) {
+      slot.unseat = seat.take()
       if (!slot.unseat) return false
     }
-    this.#taken.add(slot)
-    if (claim) call.executing++
+    this.#hold(slot)
     return true
   }
 
+  #hold(slot: Slot): void {
+    this.#taken.add(slot)
+    slot.call.decide(moved, slot.invocation, doesOf(slot) ? 'storing' : 'checking')
+  }
+
   #release(slot: Slot): void {
-    const { call, claim } = slot
-    if (this.#taken.delete(slot) && claim) {
-      call.executing--
-      this.changed(call)
-    }
+    if (this.#taken.delete(slot)) this.changed(slot.call)
     const { unseat } = slot
     slot.unseat = undefined
     // Last: whoever waits for the tool is tried at once.
@@ -231,4 +238,12 @@ export class Slots {
       this.#waiting.add(waiter)
     })
   }
+}
+
+function doesOf({ call, invocation }: Slot): Does | undefined {
+  return executionOf(call.state, invocation)?.does
+}
+
+function stageOf({ call, invocation }: Slot): Stage | undefined {
+  return executionOf(call.state, invocation)?.stage
 }

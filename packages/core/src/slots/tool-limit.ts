@@ -2,7 +2,6 @@
 
 import type { Tool } from '../tool.ts'
 import { ToolBusyError } from '../tool-errors.ts'
-import { Line } from './line.ts'
 
 /** A call as its tool's limit sees it. */
 interface Comer {
@@ -105,7 +104,8 @@ class ToolQueue {
   readonly tool: string
   readonly limit: number
   readonly whenFull: 'wait' | 'fail'
-  readonly #waiting: Line<Waiter> = new Line()
+  /** In order of arrival. */
+  readonly #waiting: Waiter[] = []
   #arrived = 0
   #taken = 0
 
@@ -128,16 +128,22 @@ class ToolQueue {
   }
 
   watch(waiter: Waiter): () => void {
-    this.#waiting.add(waiter)
-    return () => this.#waiting.delete(waiter)
+    const place = this.#waiting.findLastIndex(({ number }) => number < waiter.number) + 1
+    this.#waiting.splice(place, 0, waiter)
+    return () => this.#leave(waiter)
   }
 
   /** Calls back those for whom that holds. */
   callBack(holds: (seat: Seat) => boolean): void {
     for (const waiter of this.#waiting.filter(({ seat }) => holds(seat))) {
-      this.#waiting.delete(waiter)
+      this.#leave(waiter)
       waiter.attempt()
     }
+  }
+
+  #leave(waiter: Waiter): void {
+    const place = this.#waiting.indexOf(waiter)
+    if (place >= 0) this.#waiting.splice(place, 1)
   }
 
   free(): void {

@@ -1,29 +1,45 @@
-/** The calls of a model call that has stood: what was made of them early is committed, and the others are made. */
+/**
+ * Who asks for a call gets one: a response that has stood, for all its calls (commit), or what has `run.callTool` (call). One that is
+ * made already is found: under its id, or as an equal one of an earlier attempt (H22).
+ */
 
 import { RunStop } from '../errors.ts'
 import { within } from '../flow/grace.ts'
+import { unheard } from '../flow/unheard.ts'
+import { isRecord } from '../json.ts'
+import { type Executed, effectOf } from '../machine/call.ts'
+import { keysMeet, namesNone, type ResourceKeys } from '../machine/resource-keys.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
+import type { CallOptions } from '../middleware.ts'
+import type { NeedsStarts } from '../needs/needs-starts.ts'
 import type { WarmUps } from '../needs/warm-ups.ts'
+import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
+import type { Actor } from '../run/run-view.ts'
 import type { Slots } from '../slots/slots.ts'
-import { resolveAliases } from './aliases.ts'
-import type { Askers } from './askers.ts'
+import { link } from '../telemetry/spans.ts'
+import type { Tool } from '../tool.ts'
+import { ToolDiscardedError } from '../tool-errors.ts'
+import { findTool, resolveAliases } from './aliases.ts'
+import type { Asker, Askers } from './askers.ts'
+import { boundedCall } from './call-bounds.ts'
+import { mayNameKeys } from './call-effect.ts'
 import type { CallEntry } from './call-entry.ts'
 import { inWordsOf } from './call-results.ts'
-import type { CallStarts } from './call-starts.ts'
 import type { CallsAtWork } from './calls-at-work.ts'
+import { sameCall } from './canonical.ts'
 import type { CommitGate } from './commit-gate.ts'
-import type { Joins } from './joins.ts'
+import type { Ledger } from './ledger.ts'
 
 interface Parts {
   readonly run: RunState
   readonly slots: Slots
   readonly askers: Askers
+  readonly ledger: Ledger
   readonly warmUps: WarmUps
   readonly atWork: CallsAtWork
   readonly gate: CommitGate
-  readonly joins: Joins
-  readonly starts: CallStarts
+  readonly needs: NeedsStarts
   /** Aborts all calls of the run. */
   readonly abort: (reason: unknown) => void
 }
@@ -47,7 +63,7 @@ export class AskedCalls {
    * no longer starts, stays open, and the others finish (L3).
    */
   async commit(written: readonly ToolCall[], attempt: number | undefined): Promise<ToolMessage[]> {
-    const { run, askers, gate, starts, slots, warmUps } = this.#parts
+    const { run, askers, gate, atWork, slots, warmUps } = this.#parts
     const calls = written.map((call) => resolveAliases(call, run.setup.tools))
     run.signal.throwIfAborted()
     const modelEnded = attempt === undefined ? undefined : askers.attempt(attempt)?.ended
@@ -61,9 +77,9 @@ export class AskedCalls {
       // A wrap of the one before it may have stopped the run.
       run.signal.throwIfAborted()
       const entry = made.get(call)
-      if (!entry) return index < most ? starts.start(call, { asker: askers.of(call.id) }) : []
+      if (!entry) return index < most ? atWork.start(call, { asker: askers.of(call.id) }) : []
       gate.commit(entry, call.id, modelEnded)
-      return starts.begun(entry)
+      return atWork.begun(entry)
     })
     slots.advance()
     warmUps.drop(new Error('the model did not ask for this call'))
@@ -73,13 +89,13 @@ export class AskedCalls {
 
   /** Those that are made already, when it is known whether the whole inputs of those that started without them stand. */
   async #made(calls: readonly ToolCall[]): Promise<ReadonlyMap<ToolCall, CallEntry>> {
-    const { run, joins } = this.#parts
-    const made = joins.findAll(calls)
+    const { run } = this.#parts
+    const made = this.#findAll(calls)
     const checks = [...made.values()].flatMap(({ rest }) => rest?.checked ?? [])
     if (checks.length === 0) return made
     await Promise.all(checks)
     run.signal.throwIfAborted()
-    return joins.findAll(calls)
+    return this.#findAll(calls)
   }
 
   async #messages(isEnded: boolean): Promise<ToolMessage[]> {
@@ -106,6 +122,128 @@ export class AskedCalls {
     for (const entry of entries) slots.open(entry)
     await within(0, atWork.idle())
   }
+
+  /** The result of the call, which is made at most once. Never throws: it rejects, and nobody need wait for it (K13). */
+  call(written: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
+    const result = this.#resultOf(written, actor, options)
+    const { call } = actor
+    const { cancel, config } = this.#parts.run
+    const graceAt = (stop: RunStop) => (stop === cancel.halted.reason ? config.grace : undefined)
+    // Before whoever asks for it hears of it.
+    if (call) result.catch((error) => error instanceof RunStop && call.meet(error, graceAt(error)))
+    return result
+  }
+
+  #resultOf(written: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
+    try {
+      checkCall(written)
+      const call = resolveAliases(this.#own(written), this.#parts.run.setup.tools)
+      this.#checkOpen(actor)
+      const { rest, ...others } = options
+      return rest ? this.#onNeeds(call, rest, actor, others) : this.#called(call, actor, options)
+    } catch (error) {
+      return unheard(Promise.reject(error))
+    }
+  }
+
+  /** What a response asks for is frozen. What somebody makes up is copied: nothing that is done to it later reaches the call. */
+  #own(call: ToolCall): ToolCall {
+    const bounded = boundedCall(call, this.#parts.run.config.inputLimits)
+    const isOfResponse = this.#parts.askers.of(call.id) && Object.isFrozen(bounded)
+    return isOfResponse ? bounded : freeze(structuredClone(bounded))
+  }
+
+  #checkOpen({ execution, call }: Actor): void {
+    const { signal, over } = this.#parts.run
+    signal.throwIfAborted()
+    if (over) throw new TypeError('the run is over')
+    const stop = execution?.signal ?? call?.signal
+    stop?.throwIfAborted()
+    // One that had settled was not aborted (K13).
+    if (call?.discarded) throw new ToolDiscardedError(call.id, call.discarded)
+  }
+
+  #called(call: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
+    const { run, askers, ledger, slots, atWork } = this.#parts
+    const { call: maker } = actor
+    const past = (maker && ledger.past(call.id, maker)) ?? ledger.past(call.id)
+    if (past?.promise && sameCall(past.call, call)) return past.promise
+    const asker = askers.of(call.id)
+    const found = maker ? this.#madeFor(maker, call) : this.#find(call)
+    slots.advance()
+    const { halted } = run.cancel
+    if ((!found || found.state.course === 'asleep') && !maker) halted.throwIfAborted()
+    if (found) return atWork.begun(found, actor).promise
+    const isFree = maker ? !past : !run.history.takenIds.has(call.id)
+    const mayStart = asker ? askers.mayStart(asker) : isFree
+    // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
+    if (!mayStart) throw new ToolDiscardedError(call.id, 'call_withdrawn')
+    return atWork.start(call, { actor, asker, options }).promise
+  }
+
+  /** What this call asks for, if it is made: under an id of its own, or of the response, of which it changes nothing. */
+  #madeFor(maker: CallEntry, call: ToolCall): CallEntry | undefined {
+    const { ledger } = this.#parts
+    const made = ledger.get(call.id, maker) ?? ledger.get(call.id)
+    if (made?.discarded || (made && !sameCall(made.call, call))) throw new ToolDiscardedError(call.id, 'call_withdrawn')
+    return made
+  }
+
+  /** Makes a call of whose input there are the members its tool needs: at once if it may start so, else when it is whole. */
+  #onNeeds(call: ToolCall, whole: Promise<ToolCall>, actor: Actor, options: CallOptions): Promise<ToolMessage> {
+    const { run, askers, needs, atWork } = this.#parts
+    const asker = askers.of(call.id)
+    const tool = findTool(run.setup.tools, call.name)
+    const mayStart = tool && asker && askers.mayStart(asker) && !actor.call
+    const rest = mayStart ? needs.restOf(call, tool, asker) : undefined
+    if (rest) needs.follow(atWork.start(call, { actor, asker, options, rest }), rest, whole)
+    return unheard((rest?.whole ?? whole).then((whole) => this.call(whole, actor, options)))
+  }
+
+  /** Of the calls of a response, those that are made already. */
+  #findAll(calls: readonly ToolCall[]): ReadonlyMap<ToolCall, CallEntry> {
+    const made = new Map<ToolCall, CallEntry>()
+    const coming: ToolCall[] = []
+    for (const call of calls) {
+      const entry = this.#find(call, coming)
+      if (entry) made.set(call, entry)
+      else coming.push(call)
+    }
+    return made
+  }
+
+  /**
+   * The entry of a call that is made already. One of an earlier attempt goes on as this call; one that has turned out to ask for
+   * something else is discarded. `coming`: what is made before it.
+   */
+  #find(call: ToolCall, coming: readonly ToolCall[] = []): CallEntry | undefined {
+    const { askers, ledger, gate, needs } = this.#parts
+    const same = ledger.get(call.id)
+    if (same?.rest) needs.complete(same, same.rest, call)
+    if (same && !same.discarded) {
+      if (sameCall(same.call, call)) return same
+      if (same.asked) gate.discard(same, 'arguments_changed')
+    }
+    const asker = askers.of(call.id)
+    const held = asker && this.#held(call, asker, coming)
+    if (!held) return undefined
+    gate.rename(held, call.id)
+    held.askers.push(asker)
+    // Which tells the queue, too, that it is asked for again.
+    held.slots.moveBack(held)
+    const asking = asker.span?.spanContext()
+    if (asking) for (const { open } of held.executions) link(open.span, asking)
+    return held
+  }
+
+  #held(call: ToolCall, asker: Asker, coming: readonly ToolCall[]): CallEntry | undefined {
+    const { run, ledger } = this.#parts
+    const { steps, setup } = run
+    const held = ledger.held(call, steps.begun, asker)
+    if (held.length === 0) return undefined
+    const unmade = coming.map(({ name }) => ({ tool: findTool(setup.tools, name) }))
+    return held.find((one) => !isStale(one, [...ledger.since(one, asker), ...unmade], setup.toolConcurrency === 1))
+  }
 }
 
 function unlessStop(error: unknown): void {
@@ -115,4 +253,37 @@ function unlessStop(error: unknown): void {
 /** It threw an `AgentError` that ends the run before its model call stood. */
 function hasEndedRun(entry: CallEntry | undefined): boolean {
   return entry?.settled === true && entry.message === undefined && entry.stopped === undefined
+}
+
+/** Two calls without an id would be one. */
+function checkCall(call: ToolCall): void {
+  const given: unknown = call
+  if (isRecord(given) && typeof given.id === 'string' && given.id !== '' && typeof given.name === 'string') return
+  throw new TypeError(
+    "callTool takes { type: 'tool-call', id, name, input }, with an id that its caller gives to no other call",
+  )
+}
+
+/** A call that stands in front: what is known of it before it was made is its tool alone. */
+interface InFront {
+  readonly tool: Tool | undefined
+  /** Its effect: once its function was entered. */
+  readonly state?: Executed
+  readonly keys?: ResourceKeys | undefined
+}
+
+/**
+ * Whether a read has seen what was there before a write that now stands in front of it: one it must come after, because there is
+ * one slot or because they name the same key. An effect is never made twice, whatever stands in front of it now (H26).
+ */
+function isStale(read: CallEntry, inFront: readonly InFront[], oneSlot: boolean): boolean {
+  if (effectOf(read.state) !== 'read') return false
+  // A checkpoint does not say what it has read.
+  const seen = read.keys
+  return inFront.some(({ tool, state, keys }) => {
+    if (!tool || ((state && effectOf(state)) ?? tool.effect) === 'read') return false
+    if (oneSlot) return true
+    if (seen && namesNone(seen)) return false
+    return keys && seen ? keysMeet(keys, seen) : mayNameKeys(tool)
+  })
 }

@@ -11,9 +11,8 @@ import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import type { Tool } from '../tool.ts'
 import type { CallEntry } from './call-entry.ts'
-import { cutOff } from './call-results.ts'
+import { cutOff, type Result } from './call-results.ts'
 import { endSpans } from './call-spans.ts'
-import type { Result } from './call-state.ts'
 import { boundedResult } from './output-limits.ts'
 import { hostOf } from './run-host.ts'
 import { stood } from './stood.ts'
@@ -54,13 +53,12 @@ async function workOf(run: RunState, entry: CallEntry): Promise<Result> {
   const flow = executeTool(hostOf(run, entry), entry, entry.call, entry.parent)
   const given = drive(flow, (event) => run.calls.events.yielded(entry, event))
   try {
-    const abandoned = entry.abandoned.then(() => Promise.reject(entry.signal.reason as Error))
-    return { message: await Promise.race([given, abandoned]) }
+    return { message: await Promise.race([given, entry.abandoned.promise]) }
   } catch (error) {
     // Its run has stopped before its turn came: it stays to be begun after a resume.
     if (entry.signal.aborted || error === run.cancel.halted.reason) return cutOff(entry)
     // Nobody hears what work asks that its run no longer waits for.
-    if (error instanceof RunStop && !entry.nested.isEmpty && !run.background.hasHandedOver(entry)) throw error
+    if (error instanceof RunStop && entry.outcomes.hasRuns && !run.background.hasHandedOver(entry)) throw error
     if (error instanceof Interrupt) return { message: textMessage(entry.call, NO_ANSWER, true) }
     return { message: errorMessage(entry.call, error) }
   }

@@ -2,8 +2,9 @@
 
 import type { SavedWork } from '../checkpoint/checkpoint.ts'
 import type { Resumed } from '../checkpoint/restore.ts'
-import { resumeCall } from '../checkpoint/restore-calls.ts'
+import { resumeCall, settleAs } from '../checkpoint/restore-calls.ts'
 import { unheard } from '../flow/unheard.ts'
+import { triesOf } from '../machine/call.ts'
 import type { ContentPart, ToolCall, ToolMessage, UserMessage } from '../message.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
@@ -11,9 +12,7 @@ import { Slots } from '../slots/slots.ts'
 import type { Tool } from '../tool.ts'
 import { findTool } from './aliases.ts'
 import { makeWork } from './background-work.ts'
-import { CallEntry } from './call-entry.ts'
-import { CallRecord } from './call-record.ts'
-import { NestedRuns } from './nested-runs.ts'
+import { type Beginning, CallEntry } from './call-entry.ts'
 
 /** The origin of the messages that bring results of background calls (B19). */
 export const BACKGROUND_ORIGIN = 'background'
@@ -49,8 +48,7 @@ export class Background {
   /** Starts the work of a call whose input was checked; once, however often its wraps ask for it, before a resume, too (H26). */
   start({ key, id, tool, step, parent, askers }: CallEntry, call: ToolCall): void {
     if (this.#works.has(key)) return
-    const [record, nested] = [new CallRecord(), new NestedRuns()]
-    const work = this.#add(freeze({ ...call, id }), { key, tool, step, parent, record, nested })
+    const work = this.#add(freeze({ ...call, id }), { key, tool, step, parent })
     work.entry.askers.push(...askers)
     this.#begin(work)
   }
@@ -147,14 +145,17 @@ export class Background {
   /** `isLast`: what has not begun will not begin any more. */
   save(isLast: boolean): SavedWork[] {
     return this.#all().map((work) => {
-      const { key, call, step, record, nested } = work.entry
-      const { attempts, ...entered } = record.tries(isLast)
+      const { key, call, step, state, outcomes } = work.entry
+      const { attempts, ...entered } = triesOf(state, isLast)
       const message = resultOf(work)
       const saved = { key, call, step, attempts, delivered: work.delivered }
       // What an agent has done is in its own checkpoint.
-      if (!message && !nested.isEmpty) return { ...saved, ...nested.save() }
-      const { outcomes } = record
-      return { ...saved, ...entered, ...(message ? { message } : outcomes.length > 0 && { outcomes }) }
+      if (!message && outcomes.hasRuns) return { ...saved, ...outcomes.saveRuns() }
+      return {
+        ...saved,
+        ...entered,
+        ...(message ? { message } : outcomes.save()),
+      }
     })
   }
 
@@ -167,10 +168,9 @@ export class Background {
     const works = (resumed.checkpoint.background ?? []).map((saved) => {
       const { key, call, step, message, delivered } = saved
       const tool = findTool(setup.tools, call.name)
-      const [record, nested] = [new CallRecord(saved), new NestedRuns(saved)]
-      const work = this.#add(freeze(call), { key, tool, step, parent: context, record, nested })
+      const work = this.#add(freeze(call), { key, tool, step, parent: context, executed: saved })
       work.delivered = delivered
-      if (message) work.entry.settleAs(message)
+      if (message) settleAs(work.entry, message)
       return work
     })
     const open = works.filter(({ entry }) => !entry.settled)
@@ -182,7 +182,7 @@ export class Background {
     return open.map(({ entry }) => entry)
   }
 
-  #add(call: ToolCall, of: Pick<CallEntry, 'key' | 'tool' | 'step' | 'parent' | 'record' | 'nested'>): Work {
+  #add(call: ToolCall, of: Pick<Beginning, 'key' | 'tool' | 'step' | 'parent' | 'executed'>): Work {
     const entry = new CallEntry({
       ...of,
       call,
@@ -222,13 +222,13 @@ function stopIfAsked(works: readonly Work[]): void {
 }
 
 /** Not what only says that the end of its run cut it off: a resume goes on with it. */
-function resultOf({ entry: { course } }: Work): ToolMessage | undefined {
-  return course.end?.isCutOff ? undefined : course.end?.message
+function resultOf({ entry: { state, message } }: Work): ToolMessage | undefined {
+  return state.course === 'cut off' ? undefined : message
 }
 
 /** Its turn had not come when its run was told to stop: a resume begins it, if the run does stop. */
-function isKept({ entry: { course, signal } }: Work): boolean {
-  return course.end?.isCutOff === true && !signal.aborted
+function isKept({ entry: { state } }: Work): boolean {
+  return state.course === 'cut off' && !state.aborted
 }
 
 function isNews(work: Work): boolean {

@@ -48,10 +48,10 @@ function keysOf(tool: Tool, input: unknown): ResourceKeys {
   return { reads: listed(tool.reads?.(input) ?? []), writes: listed(tool.writes?.(input) ?? []) }
 }
 
-function listed(keys: unknown): ReadonlySet<string> {
+function listed(keys: unknown): readonly string[] {
   if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'string')) {
     unheard(keys)
     throw new TypeError('resource keys must be a list of strings')
   }
-  return new Set(keys)
+  return [...new Set<string>(keys)]
 }

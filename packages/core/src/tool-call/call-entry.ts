@@ -1,15 +1,17 @@
-/** What a run knows of one logical call. */
+/** The handle of a call: its state, and what is no JSON of it, such as its values, its signal and its promise. */
 
 import type { Attributes, Context } from '@opentelemetry/api'
 import type { SavedCall } from '../checkpoint/checkpoint.ts'
 import type { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import type { Answer, Execution } from '../execution/execution.ts'
-import { Patience } from '../execution/patience.ts'
 import { CallStatus } from '../execution/tool-status.ts'
-import { unheard } from '../flow/unheard.ts'
+import { timer } from '../flow/grace.ts'
+import { type Coming, coming } from '../flow/unheard.ts'
 import type { Place } from '../interrupt/address.ts'
 import type { Interrupt } from '../interrupt/interrupt.ts'
+import { type CallState, hasSettled, isAside, keysOf, usesKeys, wasEntered } from '../machine/call.ts'
+import { aborted, noted, refused, renamed, settled } from '../machine/decide-call.ts'
 import { NO_KEYS, type ResourceKeys } from '../machine/resource-keys.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import type { Rest } from '../needs/rest.ts'
@@ -21,19 +23,19 @@ import type { Tool } from '../tool.ts'
 import { NotCancelableError, ToolCancelledError } from '../tool-errors.ts'
 import type { Asker } from './askers.ts'
 import { type Bounds, mayNameKeys } from './call-effect.ts'
-import { CallRecord } from './call-record.ts'
-import { Course, type End, Fate } from './call-state.ts'
-import { NestedRuns } from './nested-runs.ts'
+import { CallOutcomes } from './call-outcomes.ts'
+import type { Ending } from './call-results.ts'
 
 /** What is known when a call is made. */
-interface Beginning
+export interface Beginning
   extends Pick<CallEntry, 'key' | 'call' | 'tool' | 'step' | 'parent' | 'slots'>,
-    Partial<Pick<CallEntry, 'attributes' | 'maker' | 'caller' | 'most' | 'nested' | 'record' | 'rest' | 'warmUp'>> {
+    Partial<Pick<CallEntry, 'attributes' | 'maker' | 'caller' | 'most' | 'rest' | 'warmUp'>> {
   readonly asker?: Asker | undefined
   /** Default `false`. */
   readonly provisional?: boolean
-  /** What a checkpoint holds of it. */
+  /** What a checkpoint holds of it; of its executions, where that is all. */
   readonly saved?: SavedCall
+  readonly executed?: Partial<SavedCall>
 }
 
 /** Until a call is made. */
@@ -44,8 +46,6 @@ export class CallEntry implements Ticket {
   key: string
   /** As it was asked for; of one that started with the members it needs, these alone until its input is whole. */
   call: ToolCall
-  /** The id it has by now: an attempt that joined may have given it another (O4). */
-  id: string
   readonly tool: Tool | undefined
   readonly step: number
   /** What the call's spans nest under. */
@@ -63,50 +63,59 @@ export class CallEntry implements Ticket {
   readonly children: CallEntry[] = []
   readonly slots: Slots
   readonly seat: Seat | undefined
-  /** What it touches; not known until its input is checked, if its tool names keys. */
-  keys: ResourceKeys | undefined
-  executing = 0
   /** What it may do and touch before it is committed. */
   readonly most: Bounds
   /** Of a call that started with the members its tool needs. */
   readonly rest: Rest | undefined
   readonly warmUp: WarmUp | undefined
-  readonly fate: Fate
-  readonly course: Course
   readonly startedEarly: boolean
   /** Whether its result is that of a checkpoint. */
   readonly reused: boolean
-  /** Whether it was cut off by the end of a process, and is made again (L20). */
-  rerun = false
-  readonly record: CallRecord
+  /** What the last execution was given and gave: what a discarded `reversible` call is undone with. */
+  done: { readonly input: unknown; readonly output: unknown } | undefined
   readonly status: CallStatus
+  readonly outcomes: CallOutcomes
   /** Those whose spans have not ended. */
   readonly executions: Execution[] = []
   readonly answers: Answer[] = []
   promise: Promise<ToolMessage> = NEVER
   /** The work itself, which may go on after the call was abandoned. Always has a handler. */
   work: Promise<unknown> | undefined
-  /** Whether the run has told of its message. */
-  told: boolean
-  /** Whether that has come through all `wrapAgent`s to the reader. */
-  shown: boolean
   /** What its tool, or a wrap round it, asks. */
   asking: { readonly interrupt: Interrupt; readonly by?: Place } | undefined
-  readonly nested: NestedRuns
-  /** The pause of its run that reached it while it waited for its commit: what comes of it is dropped, and it stays open. */
-  dropped: RunStop | undefined
   /** What its tool, or the runs of agents in it, have asked: several at once, if a wrap has it executed several times at once. */
   readonly #questions: RunStop[] = []
   /** A stop that is not its own question. */
   #met: RunStop | undefined
-  readonly #made = performance.now()
-  readonly #patience = new Patience()
+  #state: CallState
+  /** What it came to; absent until it has settled. */
+  ending: Ending | undefined
+  readonly #controller = new AbortController()
+  readonly signal: AbortSignal = this.#controller.signal
+  /** It is committed or discarded: at once if it was never provisional. */
+  readonly decided: Coming<void> = coming()
+  /** Rejects with its signal's reason when the call has gone on beyond its grace time (K12). */
+  readonly abandoned: Coming<never> = coming()
+  #timer: ReturnType<typeof timer>
 
   constructor(beginning: Beginning) {
     const { call, tool, maker, asker, provisional = false, saved } = beginning
+    const executed = saved ?? beginning.executed ?? {}
+    const { attempts = 0, effect, outcomes = [] } = executed
     this.key = beginning.key
     this.call = call
-    this.id = saved?.id ?? call.id
+    this.#state = {
+      id: saved?.id ?? call.id,
+      course: saved ? 'asleep' : 'begun',
+      fate: provisional ? 'provisional' : 'committed',
+      askedAt: performance.now(),
+      ...(saved?.told && { isTold: true, isShown: true }),
+      executions: [],
+      attempts,
+      before: effect,
+      wasMade: outcomes.length > 0,
+    }
+    if (!provisional) this.decided.resolve()
     this.tool = tool
     this.step = beginning.step
     this.parent = beginning.parent
@@ -117,23 +126,17 @@ export class CallEntry implements Ticket {
     this.caller = beginning.caller
     this.#makerKey = saved?.maker
     this.slots = beginning.slots
-    this.keys = mayNameKeys(tool) ? undefined : NO_KEYS
     this.most = beginning.most ?? {}
     this.rest = beginning.rest
     this.warmUp = beginning.warmUp
-    this.fate = new Fate(provisional)
-    this.course = new Course(saved !== undefined)
     this.startedEarly = provisional
     this.reused = saved?.message !== undefined
-    this.record = beginning.record ?? new CallRecord(saved)
-    this.status = new CallStatus(tool?.cancelable !== false, this.record.isTried)
-    this.told = saved?.told ?? false
-    this.shown = this.told
-    this.nested = beginning.nested ?? new NestedRuns(saved)
+    this.done = saved?.done
+    this.status = new CallStatus(tool?.cancelable !== false, wasEntered(this.#state))
+    this.outcomes = new CallOutcomes(executed)
     this.seat = seatFor(this)
     maker?.children.push(this)
     this.slots.open(this)
-    if (saved?.message) this.settleAs(saved.message)
   }
 
   /** Of a call that another one makes. After a resume the maker may be there as work in the background only. */
@@ -141,58 +144,68 @@ export class CallEntry implements Ticket {
     return this.maker?.key ?? this.#makerKey
   }
 
-  /** Since when it could have been executed, in `performance.now()`: since it was asked for, then since it stands. */
-  get askedAt(): number {
-    return Math.max(this.#made, this.fate.committedAt ?? 0)
+  /** Something has happened to the call. Gives whether that changes anything. */
+  decide<Given extends readonly unknown[]>(
+    fact: (call: CallState, ...given: Given) => CallState,
+    ...given: Given
+  ): boolean {
+    const before = this.#state
+    this.#state = fact(before, ...given)
+    if (before.fate === 'provisional' && !this.provisional) this.decided.resolve()
+    return this.#state !== before
+  }
+
+  get state(): CallState {
+    return this.#state
+  }
+
+  get id(): string {
+    return this.#state.id
   }
 
   /** Neither committed nor discarded. */
   get provisional(): boolean {
-    return this.fate.isProvisional
+    return this.#state.fate === 'provisional'
   }
 
   get discarded(): DiscardCause | undefined {
-    return this.fate.discarded
+    return this.#state.cause
   }
 
   get settled(): boolean {
-    return this.course.end !== undefined
+    return hasSettled(this.#state)
   }
 
   get message(): ToolMessage | undefined {
-    return this.course.end?.message
+    return this.ending?.message
   }
 
   get stopped(): RunStop | undefined {
-    return this.course.end?.stopped
+    return this.ending?.stopped
   }
 
-  /**
-   * Let go of, asked for by failed attempts alone, or of a checkpoint and not asked for yet: it does not start, and nobody
-   * waits for its turn (G11, H22).
-   */
+  /** What it touches; not known until its input is checked, if its tool names keys. */
+  get keys(): ResourceKeys | undefined {
+    return mayNameKeys(this.tool) ? keysOf(this.#state, this.#state.fate) : NO_KEYS
+  }
+
+  get isExecuting(): boolean {
+    return !this.settled && this.#state.executions.some(usesKeys)
+  }
+
+  /** See {@link isAside}. */
   get aside(): boolean {
-    const isLeft = this.provisional && this.askers.length > 0 && this.askers.every(({ over }) => over)
-    return this.course.isAsleep || this.discarded !== undefined || isLeft
-  }
-
-  get signal(): AbortSignal {
-    return this.#patience.signal
-  }
-
-  /** Resolves when the call was aborted and went on beyond its grace time (K12). */
-  get abandoned(): Promise<void> {
-    return this.#patience.lost
-  }
-
-  /** It was aborted, or an execution of it timed out, and it went on beyond its grace time. */
-  get isAbandoned(): boolean {
-    return this.#patience.isLost || this.executions.some(({ abandoned }) => abandoned)
+    return isAside(this.#state, this.askers.length > 0 && this.askers.every(({ over }) => over))
   }
 
   /** It was cancelled, or the call that makes it was. */
   get cancelled(): boolean {
-    return this.signal.reason instanceof ToolCancelledError
+    return this.#state.aborted === 'cancelled'
+  }
+
+  /** The pause of its run, which reached it while it waited for its commit: what comes of it is dropped, and it stays open. */
+  get dropped(): RunStop | undefined {
+    return this.#state.isRefused ? this.#met : undefined
   }
 
   /** Whether a question is one that this call asks, or one that it makes. */
@@ -215,24 +228,23 @@ export class CallEntry implements Ticket {
 
   /** It goes on under this id, and so does its result. */
   rename(id: string): void {
-    this.id = id
-    this.course.rename(id)
-  }
-
-  /** Resolves when it is over, whatever it came to. */
-  async over(): Promise<void> {
-    // A wrap may stop the run in the very turn in which the call begins: it has no promise before that is through.
-    await Promise.resolve()
-    await this.promise.catch(() => undefined)
+    this.decide(renamed, id)
+    const { message } = this
+    if (message && message.callId !== id) this.ending = { ...this.ending, message: freeze({ ...message, callId: id }) }
   }
 
   /** Aborts this call and those it made; `grace` ms later they are no longer waited for. */
   abort(reason: unknown, grace: number): void {
     for (const child of this.children) child.abort(reason, grace)
     this.rest?.fail(reason)
-    if (!this.course.isAtWork || this.signal.aborted) return
+    if (!this.decide(aborted, reason instanceof ToolCancelledError ? 'cancelled' : 'stopped')) return
     this.warmUp?.abort(reason)
-    this.#patience.abort(reason, grace)
+    clearTimeout(this.#timer)
+    this.#timer = timer(grace, () => {
+      this.decide(noted, 'isAbandoned')
+      this.abandoned.reject(reason)
+    })
+    this.#controller.abort(reason)
   }
 
   /** Aborts this call if it is at work, and its tool allows that; gives whether it did (I4). */
@@ -249,40 +261,28 @@ export class CallEntry implements Ticket {
    * What a committed call makes of the stop stands.
    */
   meet(stop: RunStop, grace?: number): void {
-    if (this.asks(stop)) return
+    if (this.#state.isRefused || this.asks(stop)) return
     this.#met = stop
-    if (grace === undefined || !this.provisional || !this.course.isAtWork) return
-    this.dropped ??= stop
-    this.#patience.later(() => this.abort(stop, grace))
+    // In a later turn: whoever learns of the stop in another way learns of it there first.
+    if (grace !== undefined && this.decide(refused)) this.#timer ??= timer(0, () => this.abort(stop, grace))
   }
 
   /** Whether what it throws, or a wrap round it, only passes on a stop that it has met. */
   isStoppedBy(thrown: unknown): boolean {
-    return this.dropped !== undefined || (this.#met !== undefined && this.#met === thrown)
+    return this.#state.isRefused === true || (this.#met !== undefined && this.#met === thrown)
   }
 
-  settle(end: End): void {
-    this.course.settle(end)
+  settle(ending: Ending): void {
+    const { message, isCutOff, stopped } = ending
+    if (this.decide(settled, isCutOff ? 'cut off' : message ? 'result' : stopped ? 'open' : 'over'))
+      this.ending = ending
     this.warmUp?.end()
-    this.#patience.over()
+    clearTimeout(this.#timer)
     this.slots.close(this)
-  }
-
-  /** It is over, as a checkpoint says. */
-  settleAs(message: ToolMessage): void {
-    this.settle({ message: freeze(message) })
-    this.promise = Promise.resolve(message)
-    this.status.end(message.isError ? 'error' : 'ok')
-  }
-
-  /** It stays open, as a checkpoint says: its question has no answer yet. */
-  stayOpen(stopped: RunStop): void {
-    this.settle({ stopped })
-    this.promise = unheard(Promise.reject(stopped))
   }
 }
 
 /** Whether a call waits for a resume, and with it whoever made it: a question that somebody has caught waits for nothing. */
-export function isOpen({ stopped, fate, maker }: CallEntry): boolean {
-  return stopped !== undefined && fate.isCommitted && (!maker || isOpen(maker))
+export function isOpen({ state, maker }: CallEntry): boolean {
+  return state.course === 'open' && state.fate === 'committed' && (!maker || isOpen(maker))
 }

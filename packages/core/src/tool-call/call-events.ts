@@ -1,6 +1,7 @@
 /** What the reader sees of calls: nothing before the model event that announced them, nothing after they are over (B7, B8). */
 
 import type { AgentEvent, AgentEventBody, CustomEvent, ToolProgress } from '../events.ts'
+import { noted } from '../machine/decide-call.ts'
 import type { ToolCall } from '../message.ts'
 import type { ToolEvent } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
@@ -42,7 +43,7 @@ export class CallEvents {
 
   started(entry: CallEntry): void {
     if (entry.provisional && !this.#isTold(entry)) this.#hidden.set(entry, [])
-    const rerun = entry.rerun && { rerun: true as const }
+    const rerun = entry.state.isRerun && { rerun: true as const }
     this.#emit(entry, { type: 'tool-start', callId: entry.call.id, call: entry.call, ...rerun })
   }
 
@@ -96,8 +97,8 @@ export class CallEvents {
 
   /** What settles when the checkpoint is taken is open in it: a resume tells of its end (K15). */
   ended(entry: CallEntry): void {
-    if (!entry.message || entry.told || this.#run.checkpoint) return
-    entry.told = true
+    if (!entry.message || entry.state.isTold || this.#run.checkpoint) return
+    entry.decide(noted, 'isTold')
     this.#run.events.push({ type: 'tool-end', callId: entry.id, message: entry.message })
   }
 

@@ -1,23 +1,37 @@
 /** Results as the history has them, and what stands there for a call that came to none. */
 
+import type { RunStop } from '../errors.ts'
+import { wasEntered } from '../machine/call.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { resolveAliases } from './aliases.ts'
 import type { CallEntry } from './call-entry.ts'
-import type { Result } from './call-state.ts'
 import { sameCall } from './canonical.ts'
 import { cancelledMessage, cutOffMessage, cutOffText, textMessage } from './tool-message.ts'
+
+/** What a call came to. With neither it threw what ends its run, was discarded, or went on when nobody waited any more. */
+export interface Ending {
+  readonly message?: ToolMessage
+  /** What its wraps or its tool threw, where the message only says that. */
+  readonly error?: unknown
+  /** The message only says that the end of the run cut it off: a resume does not take it for a result. */
+  readonly isCutOff?: boolean
+  /** It stays open: its run has stopped, and a resume makes it. */
+  readonly stopped?: RunStop
+}
+
+export type Result = Ending & Required<Pick<Ending, 'message'>>
 
 /** The result of each call, or what became of it, which the reader is told then (A14, B6). */
 export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
   return calls.map((call) => {
     const entry = run.calls.get(call.id)
     const made = entry?.discarded ? undefined : entry
-    if (!made?.message) return refuse(run, call, cutOffText(made?.record.entered ?? false))
+    if (!made?.message) return refuse(run, call, cutOffText(made !== undefined && wasEntered(made.state)))
     const { message } = made
     // What a `wrapAgent` that left was just being given never came up.
-    if (!made.shown) run.events.push({ type: 'tool-end', callId: call.id, message })
+    if (!made.state.isShown) run.events.push({ type: 'tool-end', callId: call.id, message })
     return inWordsOf(call, message)
   })
 }
@@ -40,9 +54,9 @@ export function refuse(run: RunState, call: ToolCall, text: string): ToolMessage
 }
 
 /** What comes of a call that was aborted: alone, that it was is its result. */
-export function cutOff({ call, record, cancelled }: CallEntry): Result {
-  if (cancelled) return { message: cancelledMessage(call, record.entered) }
-  return { message: cutOffMessage(call, record.entered), isCutOff: true }
+export function cutOff({ call, state, cancelled }: CallEntry): Result {
+  if (cancelled) return { message: cancelledMessage(call, wasEntered(state)) }
+  return { message: cutOffMessage(call, wasEntered(state)), isCutOff: true }
 }
 
 /** The result as the history has it: under the name the model wrote (M9). */
@@ -55,7 +69,7 @@ function outcome(call: ToolCall, entry: CallEntry | undefined): ToolMessage {
   const message = entry?.message
   if (message?.callId === call.id) return message
   if (message) return freeze({ ...message, callId: call.id })
-  return freeze(cutOffMessage(call, entry?.record.entered ?? false))
+  return freeze(cutOffMessage(call, entry !== undefined && wasEntered(entry.state)))
 }
 
 function own(run: RunState, call: ToolCall): ToolCall {

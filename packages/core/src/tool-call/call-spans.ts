@@ -2,8 +2,9 @@
 
 import { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
+import { answersAbort } from '../execution/execute-tool.ts'
 import type { Execution } from '../execution/execution.ts'
-import { answersAbort } from '../execution/execution-outcome.ts'
+import { executionOf } from '../machine/call.ts'
 import { set } from '../telemetry/attributes.ts'
 import { failureOf, typeOf } from '../telemetry/error-type.ts'
 import { setError, setFailed } from '../telemetry/exception.ts'
@@ -41,18 +42,19 @@ function endExecution(
   metrics: Metrics | undefined,
   compensated: boolean | undefined,
 ): Outcome {
-  const { open, early, attempt, queued, effect, lag, capture, error, abandoned } = execution
+  const { open, early, attempt, queued, lag, capture, error, invocation } = execution
+  const { stage, does } = executionOf(entry.state, invocation) ?? {}
   const { span, started } = open
   const ended = execution.ended ?? performance.now()
   const failure = failureIn(execution)
   const undone = error === undefined ? compensated : undefined
   const stays = undone === false ? 'compensation_failed' : undefined
-  const isLost = execution.ended === undefined || abandoned === true
+  const isLost = execution.ended === undefined || stage === 'abandoned'
   const outcome = isLost && failure === undefined ? 'abandoned' : fateOf(entry, failure !== undefined, execution)
   const headStart = aheadOf(entry, execution)
   set(span, () => ({
     'meanwhile.dispatch.queued': queued,
-    'meanwhile.tool.effect': effect,
+    'meanwhile.tool.effect': does?.effect,
     'meanwhile.dispatch.lag': lag,
     'meanwhile.outcome': outcome,
     'meanwhile.settled': isLost ? false : undefined,
@@ -81,7 +83,7 @@ function failureIn({ error, aborted }: Execution): string | undefined {
 }
 
 /** Seconds from the start of an early one to the end of the model's stream, if that stood with its call. */
-function aheadOf({ fate: { modelEnded } }: CallEntry, { early, started }: Execution): number | undefined {
+function aheadOf({ state: { modelEnded } }: CallEntry, { early, started }: Execution): number | undefined {
   return early && modelEnded !== undefined ? Math.max(0, modelEnded - started) / 1000 : undefined
 }
 
@@ -92,15 +94,15 @@ function evidenceFor({ step, attributes }: CallEntry, early: boolean): string | 
 }
 
 /** The reader is told that a call is discarded though it is kept: a resume may yet commit it. */
-function reasonOf({ fate }: CallEntry): DiscardCause | undefined {
-  return fate.kept ? undefined : fate.discarded
+function reasonOf({ state }: CallEntry): DiscardCause | undefined {
+  return state.kept ? undefined : state.cause
 }
 
 /** What became of a call, as far as one of its executions shows it, or a wrap that answered in its place. */
 function fateOf(entry: CallEntry, failed = false, execution?: Execution): Outcome {
-  const { kept, discarded } = entry.fate
-  if (kept) return outcomeOf(kept)
-  if (discarded) return 'discarded'
+  const { kept, fate } = entry.state
+  if (kept) return kept
+  if (fate === 'discarded') return fate
   if (failed) return 'failed'
   const stopped = entry.stopped ?? execution?.error
   if (stopped instanceof RunStop) return outcomeOf(stopped)

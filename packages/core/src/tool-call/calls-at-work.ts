@@ -1,48 +1,134 @@
-/** The calls of a run that are being made: from the moment they begin until they have settled, or are no longer waited for. */
+/** Makes the calls of a run: from the moment they start until they have settled, or are no longer waited for. */
 
 import { RunStop } from '../errors.ts'
-import { type CallStatus, EndedCalls, endState, type ToolStatus } from '../execution/tool-status.ts'
-import type { ToolMessage } from '../message.ts'
+import { type CallStatus, endState, type ToolStatus } from '../execution/tool-status.ts'
+import { isAbandoned } from '../machine/call.ts'
+import { begun } from '../machine/decide-call.ts'
+import type { ToolCall, ToolMessage } from '../message.ts'
+import type { CallOptions } from '../middleware.ts'
+import type { Rest } from '../needs/rest.ts'
+import type { WarmUps } from '../needs/warm-ups.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
+import type { Actor } from '../run/run-view.ts'
+import { Slots } from '../slots/slots.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
-import type { CallEntry } from './call-entry.ts'
+import { findTool } from './aliases.ts'
+import type { Asker, Askers } from './askers.ts'
+import { CallEntry } from './call-entry.ts'
 import type { CallEvents } from './call-events.ts'
-import { cutOff } from './call-results.ts'
+import { cutOff, type Ending } from './call-results.ts'
 import { endSpans } from './call-spans.ts'
-import type { End, Result } from './call-state.ts'
+import type { Ledger } from './ledger.ts'
 import { makeCall } from './make-call.ts'
 
+/** A call is forgotten when so many more have ended. */
+const MOST_ENDED = 1_000
+
+interface Start {
+  /** The tool or wrap that makes the call, or asks for it early. */
+  readonly actor?: Actor
+  readonly asker?: Asker | undefined
+  readonly options?: CallOptions
+  /** Of a call that starts with the members its tool needs. */
+  readonly rest?: Rest | undefined
+}
+
+interface Parts {
+  readonly run: RunState
+  readonly events: CallEvents
+  readonly slots: Slots
+  readonly ledger: Ledger
+  readonly askers: Askers
+  readonly warmUps: WarmUps
+}
+
 export class CallsAtWork {
+  /** How many a response had asked for before it stood. */
+  early = 0
   /** Ids of calls that were no longer waited for (K12). */
   readonly abandoned: string[] = []
+  readonly #parts: Parts
   readonly #run: RunState
-  readonly #events: CallEvents
   readonly #failed: (entry: CallEntry, error: unknown) => void
-  readonly #ended = new EndedCalls()
+  /** How many calls have ended. */
+  #ended = 0
   readonly #work: Set<Promise<unknown>> = new Set()
 
   /** `failed` is told of a call that threw what may end the run, before its slot is free. */
-  constructor(run: RunState, events: CallEvents, failed: (entry: CallEntry, error: unknown) => void) {
-    this.#run = run
-    this.#events = events
+  constructor(parts: Parts, failed: (entry: CallEntry, error: unknown) => void) {
+    this.#parts = parts
+    this.#run = parts.run
     this.#failed = failed
   }
 
-  begin(entry: CallEntry): void {
-    entry.course.begin()
-    this.#events.started(entry)
+  start(call: ToolCall, { actor, asker, options = {}, rest }: Start): CallEntry {
+    const { run, slots, ledger, askers, warmUps } = this.#parts
+    const { context, setup, steps, history } = run
+    const maker = actor?.call
+    const entry = new CallEntry({
+      key: rest ? ledger.keyOfStart(call) : ledger.keyOf(call, steps.begun, asker, maker),
+      call,
+      tool: findTool(setup.tools, call.name),
+      step: steps.begun,
+      parent: actor && maker ? actor.context : context,
+      // What a tool calls stands on what its own call stands on.
+      attributes: {
+        'meanwhile.dispatch.evidence': maker?.attributes['meanwhile.dispatch.evidence'],
+        ...options.attributes,
+      },
+      asker,
+      maker,
+      caller: run.caller,
+      provisional: maker ? maker.provisional : asker !== undefined && askers.open,
+      most: maker ? { effect: maker.most.effect } : { effect: options.ceiling, keys: options.keys },
+      // What tools and wraps make works inside the slot of the call that made it, and under its keys.
+      slots: maker ? new Slots() : slots,
+      rest,
+      warmUp: maker ? undefined : warmUps.take(call.id),
+    })
+    ledger.add(entry)
+    history.takenIds.add(call.id)
+    if (entry.provisional && !maker) this.early++
+    actor?.execution?.children.push(entry)
+    this.#begin(entry)
+    const { status } = entry
+    options.started?.(() => status.read())
+    return entry
+  }
+
+  /**
+   * One that a checkpoint holds, and that is to be made, is begun when it is asked for. If its result is there, what it had called by then
+   * and what never started is begun instead: nobody asks for that again.
+   */
+  begun(entry: CallEntry, actor?: Actor): CallEntry {
+    if (entry.reused) for (const child of entry.children) if (child.state.attempts === 0) this.begun(child)
+    if (entry.state.course !== 'asleep') return entry
+    const { run } = this.#parts
+    entry.parent = actor && entry.maker ? actor.context : run.context
+    this.#begin(entry)
+    return entry
+  }
+
+  #begin(entry: CallEntry): void {
+    entry.decide(begun)
+    this.#parts.events.started(entry)
     entry.promise = this.#make(entry)
     this.keep(entry.promise)
   }
 
   /** Makes the call: its result as a message, or a throw if it ends the run or was discarded. */
   async #make(entry: CallEntry): Promise<ToolMessage> {
-    let end: End = {}
+    let end: Ending = {}
     try {
       const work = makeCall(this.#run, entry)
       entry.work = work
-      const made = await Promise.race([work, entry.abandoned.then(() => abandon(entry))])
+      // Once it is abandoned nobody waits for it any more.
+      const abandoned = entry.abandoned.promise.catch((reason: Error) => {
+        if (!entry.cancelled) throw reason
+        return cutOff(entry)
+      })
+      const made = await Promise.race([work, abandoned])
       if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
       if (entry.dropped && !entry.cancelled) throw entry.dropped
       const { message, ...rest } = entry.cancelled ? cutOff(entry) : made
@@ -58,13 +144,13 @@ export class CallsAtWork {
       throw error
     } finally {
       this.#settle(entry, end)
-      if (entry.fate.isCommitted) this.close(entry)
+      if (entry.state.fate === 'committed') this.close(entry)
       if (!entry.signal.aborted) this.#run.saver.soon()
     }
   }
 
-  #settle(entry: CallEntry, end: End): void {
-    if (entry.isAbandoned) this.abandoned.push(entry.id)
+  #settle(entry: CallEntry, end: Ending): void {
+    if (entry.state.isAbandoned || isAbandoned(entry.state)) this.abandoned.push(entry.id)
     entry.settle(end)
     const { message } = end
     this.ended(entry, message !== undefined && !message.isError)
@@ -72,20 +158,25 @@ export class CallsAtWork {
 
   /** How a call has ended is told from now on, as long as it is {@link remembered}. */
   ended(entry: CallEntry, ok: boolean): void {
-    entry.status.end(endState(entry, ok), this.#ended.next())
+    entry.status.end(endState(entry, ok), ++this.#ended)
   }
 
   /** A call that was made is over, and the reader is told. */
   close(entry: CallEntry): void {
     endSpans(entry, this.#run.metrics)
-    this.#events.ended(entry)
+    this.#parts.events.ended(entry)
     // Only `returnDirect` still asks for it.
-    if (!entry.tool?.returnDirect) entry.record.done = undefined
+    if (!entry.tool?.returnDirect) entry.done = undefined
   }
 
-  /** What is told of a call, as long as it is remembered (I6). */
+  /**
+   * What is told of a call, as long as it is remembered (I6): until the time for that is over, or many more have ended. Without timers:
+   * a call is forgotten when it is asked for.
+   */
   remembered(status: CallStatus): ToolStatus | undefined {
-    return this.#ended.remembered(status, this.#run.config.statusFor)
+    const { ended } = status
+    const isLong = ended && performance.now() - ended.at >= this.#run.config.statusFor
+    return isLong || (ended && this.#ended - ended.number >= MOST_ENDED) ? undefined : status.read()
   }
 
   /** Nothing floats: what is at work is known until it has settled. */
@@ -98,10 +189,4 @@ export class CallsAtWork {
   async idle(): Promise<void> {
     while (this.#work.size > 0) await Promise.allSettled(this.#work)
   }
-}
-
-/** Nobody waits for it any more. */
-function abandon(entry: CallEntry): Result {
-  if (entry.cancelled) return cutOff(entry)
-  throw entry.signal.reason
 }

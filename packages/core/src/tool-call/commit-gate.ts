@@ -2,7 +2,8 @@
 
 import type { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
-import { NO_KEYS } from '../machine/resource-keys.ts'
+import { Interrupt } from '../interrupt/interrupt.ts'
+import { committed, discarded, kept } from '../machine/decide-call.ts'
 import type { RunState } from '../run/run.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
@@ -38,14 +39,14 @@ export class CommitGate {
     // Calls committed or made after it stand behind it.
     entry.slots.moveBack(entry)
     if (entry.reused && !entry.maker) this.counts.reused++
-    if (!entry.fate.commit(modelEnded)) {
+    if (!entry.decide(committed, performance.now(), modelEnded)) {
       // As a checkpoint has it: its result was kept, but nobody told of it.
-      if (entry.message && !entry.told && !entry.discarded) this.#atWork.close(entry)
+      if (entry.message && !entry.state.isTold && !entry.discarded) this.#atWork.close(entry)
       return
     }
     if (!entry.maker) this.rename(entry, id)
     // As a checkpoint has it: not made in this run, it is a call like any other.
-    if (!entry.course.isAsleep) {
+    if (entry.state.course !== 'asleep') {
       if (!entry.maker) this.counts.committed++
       this.#events.committed(entry)
     }
@@ -62,7 +63,9 @@ export class CommitGate {
    */
   stop(stop: RunStop | undefined, undo: boolean): void {
     const entries = this.#ledger.entries()
-    for (const entry of entries) if (isWhole(entry)) entry.fate.keep(stop)
+    for (const entry of entries)
+      if (entry.provisional && isWhole(entry))
+        entry.decide(kept, stop && (stop instanceof Interrupt ? 'interrupted' : 'cancelled'))
     const stay = stop && !this.#run.signal.aborted ? entries.filter(({ message }) => message) : []
     this.discardAll('run_aborted', new Set(stay), undo)
     if (undo) this.#forsakeKept()
@@ -71,9 +74,9 @@ export class CommitGate {
   /** An abort has won over the cancel that let go of them: no resume decides on them any more (K11, H23). */
   #forsakeKept(): void {
     for (const entry of this.#ledger.entries()) {
-      if (!entry.fate.forsake() || entry.course.isAsleep) continue
+      if (!entry.decide(kept, undefined) || entry.state.course === 'asleep') continue
       if (!entry.maker) this.counts.discarded++
-      this.#atWork.keep(entry.over().then(() => this.#undo(entry)))
+      this.#atWork.keep(over(entry).then(() => this.#undo(entry)))
     }
   }
 
@@ -88,11 +91,11 @@ export class CommitGate {
 
   /** Lets go of a call while it is provisional: it alone is aborted, and nobody sees its result (H20). */
   discard(entry: CallEntry, cause: DiscardCause, undo = true): void {
-    if (!entry.fate.discard(cause)) return
+    if (!entry.decide(discarded, cause)) return
     for (const child of entry.children) this.discard(child, cause, undo)
     // As a checkpoint has it, and nobody has asked for it since.
-    if (entry.course.isAsleep) return
-    if (!entry.fate.kept) {
+    if (entry.state.course === 'asleep') return
+    if (!entry.state.kept) {
       if (!entry.maker) this.counts.discarded++
       if (entry.reused) countReused(entry, this.#run.metrics)
     }
@@ -100,11 +103,9 @@ export class CommitGate {
     const reason = new ToolDiscardedError(entry.call.id, cause)
     entry.abort(reason, this.#run.config.grace)
     entry.warmUp?.abort(reason)
-    // Nobody sees what it reads.
-    if (entry.keys) entry.keys = { ...entry.keys, reads: NO_KEYS.reads }
     entry.slots.changed(entry)
     const ended = async () => endSpans(entry, this.#run.metrics, undo ? await this.#undo(entry) : undefined)
-    this.#atWork.keep(entry.over().then(ended))
+    this.#atWork.keep(over(entry).then(ended))
   }
 
   /** The call goes on under this id: whoever lists it has its new one. */
@@ -115,6 +116,13 @@ export class CommitGate {
     this.#run.unknown = this.#run.unknown.map(renamed)
     this.#ledger.rename(entry, id)
   }
+}
+
+/** Resolves when it is over, whatever it came to. */
+async function over(entry: CallEntry): Promise<void> {
+  // A wrap may stop the run in the very turn in which the call begins: it has no promise before that is through.
+  await Promise.resolve()
+  await entry.promise.catch(() => undefined)
 }
 
 /** A checkpoint has no call whose input is not whole, and none that it makes. */

@@ -4,6 +4,7 @@ import { context } from '@opentelemetry/api'
 import { CheckpointError } from '../checkpoint/checkpoint-errors.ts'
 import { messageOf } from '../errors.ts'
 import { within } from '../flow/grace.ts'
+import { isAbandoned } from '../machine/call.ts'
 import type { RunState } from '../run/run.ts'
 import type { CallEntry } from './call-entry.ts'
 
@@ -17,7 +18,7 @@ export async function compensate(run: RunState, entry: CallEntry, abandoned: boo
   const place = entry.executions.at(-1)?.open.context ?? entry.parent
   let isLate = false
   const undo = async () => {
-    const { done } = entry.record
+    const { done } = entry
     if (!done) return
     await run.undos.during(entry, run.outerId(entry.id), () => {
       if (isLate) throw new Error('it is not undone, as the checkpoint was not saved within the grace time')
@@ -28,20 +29,20 @@ export async function compensate(run: RunState, entry: CallEntry, abandoned: boo
     run.events.warn({ code: 'compensation-failed', message: `${tool.name}: ${message}`, source: 'core' })
     return false
   }
-  if (!entry.record.done && !entry.work) {
+  if (!entry.done && !entry.work) {
     // Made by a run before this one: what it gave is not in the checkpoint.
     return abandoned || run.unknown.includes(entry.id)
       ? failed('the call may have happened before the run was resumed; what it gave is not known, so it is not undone')
       : undefined
   }
-  if (!entry.record.done && entry.executions.some((execution) => execution.abandoned))
+  if (!entry.done && isAbandoned(entry.state))
     return failed('nobody waits for the call any more, and it goes on; if it succeeds, it is not undone')
-  if (!entry.record.done && abandoned) {
+  if (!entry.done && abandoned) {
     // It goes on: if it succeeds after all, it is undone then.
     entry.work?.then(undo).catch(() => undefined)
     return failed('the call goes on, and will be undone if it succeeds')
   }
-  if (!entry.record.done) return undefined
+  if (!entry.done) return undefined
   try {
     return (await within(run.config.grace, undo())) || failed('it did not end within the grace time')
   } catch (error) {

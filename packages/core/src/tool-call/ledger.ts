@@ -2,6 +2,7 @@
 
 import type { DiscardCause } from '../events.ts'
 import type { CallStatus } from '../execution/tool-status.ts'
+import { isOver } from '../machine/call.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import type { Rest } from '../needs/rest.ts'
 import type { Asker } from './askers.ts'
@@ -106,14 +107,14 @@ export class Ledger {
    * with those it made: a checkpoint has it, so that it is never made again.
    */
   letGo(step: number): readonly CallEntry[] {
-    const over = new Set(this.#entries.filter((entry) => entry.asked && entry.step < step && isOver(entry)))
-    const isPast = (entry: CallEntry): boolean => (entry.maker ? isPast(entry.maker) : over.has(entry))
-    const past = this.#entries.filter(isPast)
+    const over = new Set(this.#entries.filter((entry) => entry.asked && entry.step < step && isPast(entry)))
+    const isGone = (entry: CallEntry): boolean => (entry.maker ? isGone(entry.maker) : over.has(entry))
+    const past = this.#entries.filter(isGone)
     if (past.length === 0) return past
-    this.#entries = this.#entries.filter((entry) => !isPast(entry))
+    this.#entries = this.#entries.filter((entry) => !isGone(entry))
     for (const { call, step } of past) this.#byContent.delete(contentOf(call, step))
     for (const [address, entry] of this.#byAddress) {
-      if (!isPast(entry)) continue
+      if (!isGone(entry)) continue
       this.#byAddress.delete(address)
       this.#past.set(address, pastCall(entry))
     }
@@ -160,9 +161,8 @@ export class Ledger {
 }
 
 /** Nothing more comes of it, nor of the calls it made. */
-function isOver({ course, stopped, fate, children }: CallEntry): boolean {
-  const isDone = course.isAsleep ? fate.discarded !== undefined : course.end !== undefined && !stopped
-  return isDone && !fate.isProvisional && children.every(isOver)
+function isPast({ state, children }: CallEntry): boolean {
+  return isOver(state) && children.every(isPast)
 }
 
 function pastCall({ id, call, status, discarded, promise }: CallEntry): PastCall {

@@ -19,11 +19,10 @@ import type { RunState } from '../run/run.ts'
 import { startWork } from './background-work.ts'
 import { boundedCall } from './call-bounds.ts'
 import type { CallEntry } from './call-entry.ts'
-import { cutOff } from './call-results.ts'
-import type { Result } from './call-state.ts'
-import { warnOf } from './call-warning.ts'
+import { cutOff, type Result } from './call-results.ts'
 import { boundedResult } from './output-limits.ts'
 import { hostOf } from './run-host.ts'
+import { warnOf } from './stood.ts'
 import { errorMessage } from './tool-message.ts'
 
 /** Whatever is thrown on the way is the call's error result, but for an `AgentError`, which ends the run (A11, A12, C18). */

@@ -12,7 +12,7 @@ export function isDirect(run: RunState, { callId, isError, output }: ToolMessage
   if (isError || direct === undefined) return false
   if (typeof direct === 'boolean') return direct
   try {
-    const done = entry?.record.done
+    const done = entry?.done
     const word: unknown = unheard(direct(done ? done.output : output))
     if (word instanceof Promise) throw new TypeError('its returnDirect gave a promise, not true or false')
     return Boolean(word)

@@ -23,12 +23,9 @@ import { Askers } from './askers.ts'
 import { type CallEntry, isOpen } from './call-entry.ts'
 import { CallEvents } from './call-events.ts'
 import { endSpans } from './call-spans.ts'
-import { CallStarts } from './call-starts.ts'
-import { CalledTools } from './called-tools.ts'
 import { CallsAtWork } from './calls-at-work.ts'
 import { CommitGate, type GateCounts } from './commit-gate.ts'
 import { causeOf } from './discard-cause.ts'
-import { Joins } from './joins.ts'
 import { KnownCalls } from './known-calls.ts'
 import { Ledger } from './ledger.ts'
 import { StreamedCalls } from './streamed-calls.ts'
@@ -50,37 +47,35 @@ export class ToolCalls {
   readonly #atWork: CallsAtWork
   readonly #gate: CommitGate
   readonly #needs: NeedsStarts
-  readonly #starts: CallStarts
-  readonly #called: CalledTools
   readonly #asked: AskedCalls
 
   constructor(run: RunState) {
     this.#run = run
     this.events = new CallEvents(run)
     this.#ledger = new Ledger(run.id, (key) => run.undos.hadBegun(key))
-    this.#atWork = new CallsAtWork(run, this.events, (entry, error) => {
-      if (this.#asked.includes(entry)) this.abort(error)
-    })
-    this.#gate = new CommitGate(run, this.#ledger, this.events, this.#atWork)
-    this.#needs = new NeedsStarts(run, this.#ledger, this.#gate)
-    const parts = {
+    const table = {
       run,
       events: this.events,
       slots: this.slots,
       ledger: this.#ledger,
       askers: this.#askers,
       warmUps: this.#warmUps,
+    }
+    this.#atWork = new CallsAtWork(table, (entry, error) => {
+      if (this.#asked.includes(entry)) this.abort(error)
+    })
+    this.#gate = new CommitGate(run, this.#ledger, this.events, this.#atWork)
+    this.#needs = new NeedsStarts(run, this.#ledger, this.#gate)
+    const parts = {
+      ...table,
       atWork: this.#atWork,
       gate: this.#gate,
       needs: this.#needs,
       abort: (reason: unknown) => this.abort(reason),
     }
-    const joins = new Joins(parts)
     this.streamed = new StreamedCalls(parts)
     this.known = new KnownCalls(parts)
-    this.#starts = new CallStarts(parts)
-    this.#called = new CalledTools({ ...parts, joins, starts: this.#starts })
-    this.#asked = new AskedCalls({ ...parts, joins, starts: this.#starts })
+    this.#asked = new AskedCalls(parts)
   }
 
   /** Ids of calls that were no longer waited for (K12). */
@@ -89,7 +84,7 @@ export class ToolCalls {
   }
 
   get counts(): GateCounts & { readonly early: number } {
-    return { early: this.#starts.early, ...this.#gate.counts }
+    return { early: this.#atWork.early, ...this.#gate.counts }
   }
 
   /**
@@ -114,7 +109,7 @@ export class ToolCalls {
 
   /** {@link Run.callTool}: a call of the response that is coming, or one that a tool or wrap makes on the side. */
   call(call: ToolCall, actor: Actor, options: CallOptions = {}): Promise<ToolMessage> {
-    return this.#called.call(call, actor, options)
+    return this.#asked.call(call, actor, options)
   }
 
   /** What `execute` of a call that has started with the members its tool needs is given. */

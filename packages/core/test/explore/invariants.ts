@@ -16,7 +16,7 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
   },
   'of those who write one key one executes at a time': ({ s }) => {
     const users = s.calls.filter(({ executions }) =>
-      executions.some(({ stage, writes }) => stage === 'entered' && writes.length > 0),
+      executions.some(({ stage, does }) => stage === 'entered' && does && does.keys.writes.length > 0),
     )
     return users.length > 1 ? users.map(({ key }) => key).join(', ') : undefined
   },
@@ -53,7 +53,8 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
       if (one.process !== process || one.effect === 'read') continue
       const known = stored.calls.find(({ key }) => key === one.key)
       const isGone = !s.calls.some(({ key }) => key === one.key)
-      if (!isGone && !known?.executions.some(({ n }) => n === one.n)) return `${one.name}${one.input} (${one.key})`
+      if (!isGone && !known?.executions.some(({ invocation }) => invocation.n === one.n))
+        return `${one.name}${one.input} (${one.key})`
     }
     return undefined
   },

@@ -7,8 +7,8 @@ import type { Scenario } from './world.ts'
 
 export interface Mutant {
   readonly name: string
-  /** Of the machine's folder. */
-  readonly file: 'decide.ts' | 'due.ts' | 'fate.ts' | 'resume.ts'
+  /** Of the model, or of the machine itself. */
+  readonly file: `model/${'decide' | 'due' | 'fate' | 'resume'}.ts` | `machine/${'call' | 'decide-call'}.ts`
   readonly replace: string
   readonly by: string
   /** The rule that it breaks. */
@@ -23,7 +23,7 @@ const END = 'every run comes to its end'
 export const MUTANTS: readonly Mutant[] = [
   {
     name: 'two equal calls of one response are one',
-    file: 'fate.ts',
+    file: 'model/fate.ts',
     replace: ' && !taken.includes(one)',
     by: '',
     breaks: HISTORY,
@@ -31,7 +31,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'nothing that was discarded is undone',
-    file: 'due.ts',
+    file: 'model/due.ts',
     replace: "if (call.fate !== 'discarded' || !call.done || s.halt === 'cancel') return false",
     by: 'if (call) return false',
     breaks: 'what was discarded after it had succeeded is undone',
@@ -39,7 +39,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an undo is not stored before it begins',
-    file: 'due.ts',
+    file: 'model/due.ts',
     replace: "return call.undo === 'storing' && isStored(s, call.undoVersion)",
     by: "return call.undo === 'storing'",
     breaks: 'what is undone was discarded, and is undone once',
@@ -53,15 +53,15 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an execution is entered before it is stored',
-    file: 'due.ts',
-    replace: "const isStoredFirst = s.hasStore && one.effect !== 'read'",
+    file: 'model/due.ts',
+    replace: "const isStoredFirst = s.hasStore && effect !== 'read'",
     by: 'const isStoredFirst = false',
     breaks: 'what cannot be repeated is stored before it is entered',
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1, store: true, kill: true },
   },
   {
     name: 'what was stored before the execution began lets it begin',
-    file: 'due.ts',
+    file: 'model/due.ts',
     replace: 'return !s.hasStore || s.stored >= version',
     by: 'return !s.hasStore || s.stored > 0',
     breaks: END,
@@ -69,23 +69,23 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a call that is cut off by a kill is made again, whatever it does',
-    file: 'resume.ts',
-    replace: "const mayHaveHappened = inFlight.some(({ effect }) => effect !== 'read') && !isAnsweredInside",
+    file: 'model/resume.ts',
+    replace: "const mayHaveHappened = inFlight.some(({ does }) => does?.effect !== 'read') && !isAnsweredInside",
     by: 'const mayHaveHappened = isAnsweredInside && false',
     breaks: TWICE,
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1, store: true, kill: true },
   },
   {
     name: 'what a wrap that asks has left is made again',
-    file: 'resume.ts',
-    replace: "if (effect !== 'read') call.outcomes.push",
-    by: "if (effect === 'read') call.outcomes.push",
+    file: 'model/resume.ts',
+    replace: "if (does?.effect !== 'read') call.outcomes.push",
+    by: "if (does?.effect === 'read') call.outcomes.push",
     breaks: TWICE,
     scenario: { steps: [[{ calls: ['q1'] }]], eager: false, limit: 2, wrap: 'both', cancel: 'now' },
   },
   {
     name: 'outcomes are kept by their number, whatever their input',
-    file: 'decide.ts',
+    file: 'model/decide.ts',
     replace: 'call.outcomes.find((one) => one.n === n && one.input === input)',
     by: 'call.outcomes[n - 1]',
     breaks: HISTORY,
@@ -93,7 +93,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'outcomes are not kept',
-    file: 'decide.ts',
+    file: 'model/decide.ts',
     replace: 'else call.outcomes.push({ n, input, text: fact.text, ok: fact.ok })',
     by: 'else call.done = false',
     breaks: TWICE,
@@ -101,7 +101,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a function that waits for its response is not told of a pause',
-    file: 'due.ts',
+    file: 'model/due.ts',
     replace: "call.waits && (call.fate !== 'provisional' || isHalted(s))",
     by: "call.waits && call.fate !== 'provisional'",
     breaks: END,
@@ -109,7 +109,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an inner call that waits for its response does not heed a pause',
-    file: 'due.ts',
+    file: 'model/due.ts',
     replace: "if (isHalted(s) && (maker === null || (call.fate === 'provisional' && !mayBeEarly))) {",
     by: 'if (isHalted(s) && maker === null) {',
     breaks: END,
@@ -117,7 +117,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an inner call does what its maker may not do yet',
-    file: 'due.ts',
+    file: 'model/due.ts',
     replace: "    if (call.fate === 'provisional' && !mayBeEarly) return undefined\n",
     by: '',
     breaks: 'what may not start before its response stands does not',
@@ -125,15 +125,15 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what a function says that was told of the stop is its result',
-    file: 'decide.ts',
-    replace: "  if (call.isRefused) {\n    execution.stage = 'cut off'\n    return\n  }\n",
+    file: 'model/decide.ts',
+    replace: '  if (call.isRefused) return\n',
     by: '',
     breaks: HISTORY,
     scenario: { steps: [[{ calls: ['w1'] }]], eager: true, limit: 1, hookAsks: true },
   },
   {
     name: 'inner calls of all calls share their ids',
-    file: 'decide.ts',
+    file: 'model/decide.ts',
     replace: 'one.maker === key && one.id === call.id && one.input === call.input',
     by: 'one.maker !== null && one.id === call.id',
     breaks: HISTORY,
@@ -141,7 +141,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a cancelled call asks',
-    file: 'decide.ts',
+    file: 'model/decide.ts',
     replace: "const isOver = call.cancelled || call.fate === 'discarded'",
     by: "const isOver = call.fate === 'discarded'",
     breaks: 'a call that was cancelled asks nothing',
@@ -149,7 +149,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an abort does not win over a cancel',
-    file: 'decide.ts',
+    file: 'model/decide.ts',
     replace: "if (s.halt === 'abort' || s.halt === 'failed') return",
     by: 'if (s.halt) return',
     breaks: 'an abort wins',
@@ -157,7 +157,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the checkpoint of a cancel is taken at the end',
-    file: 'due.ts',
+    file: 'model/due.ts',
     replace: 'return s.aside ? { is: ',
     by: 'return s.aside ? { is: "cancelled", checkpoint: checkpointOf(s) } : undefined\n  if (false as boolean) return s.aside ? { is: ',
     breaks: TWICE,
@@ -165,31 +165,47 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a broken attempt still starts calls',
-    file: 'due.ts',
-    replace: "return fate === 'provisional' && s.phase === 'model' && !by.some((one) => s.live.includes(one))",
-    by: 'return s.phase === null',
+    file: 'machine/call.ts',
+    replace: "(fate === 'provisional' && isHeld)",
+    by: 'isHeld === undefined',
     breaks: 'a call of a failed attempt begins only if another one asks for it',
     scenario: { steps: [[{ calls: ['i1'], fails: true }, { calls: ['r2'] }]], eager: true, limit: 1 },
   },
   {
     name: 'writers of one key overlap',
-    file: 'due.ts',
-    replace: 'if (obstacleOf({ call: own, claim }, order, s.limit)) return undefined',
-    by: 'if (claim && call.fate === null) return undefined',
+    file: 'model/due.ts',
+    replace: 'if (obstacleOf({ call: own, claim: one.does }, order, s.limit)) return undefined',
+    by: 'if (order.length < 0) return undefined',
     breaks: 'of those who write one key one executes at a time',
     scenario: { steps: [[{ calls: ['p1', 'p2'] }]], eager: false, limit: 2 },
   },
   {
     name: 'an execution needs no slot',
-    file: 'due.ts',
+    file: 'model/due.ts',
     replace: 'if (slotsTaken(s) >= s.limit) return undefined',
     by: 'if (slotsTaken(s) < 0) return undefined',
     breaks: 'no more executions hold a slot than there are slots',
     scenario: { steps: [[{ calls: ['r1', 'r2', 'r3'] }]], eager: true, limit: 2 },
   },
   {
+    name: 'an execution needs no slot while its input is checked',
+    file: 'machine/call.ts',
+    replace: "return stage === 'checking' || ",
+    by: 'return ',
+    breaks: 'no more executions hold a slot than there are slots',
+    scenario: { steps: [[{ calls: ['r1', 'r2', 'r3'] }]], eager: false, limit: 2, slowCheck: true },
+  },
+  {
+    name: 'what was judged of an execution is forgotten',
+    file: 'machine/decide-call.ts',
+    replace: '...(does && { does }), ',
+    by: '',
+    breaks: 'what may not start before its response stands does not',
+    scenario: { steps: [[{ calls: ['m1'] }]], eager: true, limit: 1 },
+  },
+  {
     name: 'the step goes on when one call has its result',
-    file: 'due.ts',
+    file: 'model/due.ts',
     replace: "wanted.every(({ course, result }) => course === 'settled' && result)",
     by: "(wanted.length === 0 || wanted.some(({ course, result }) => course === 'settled' && result))",
     breaks: HISTORY,
@@ -197,7 +213,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a paused run starts calls',
-    file: 'due.ts',
+    file: 'model/due.ts',
     replace: '  return !isHalted(s) && !isAside(s, call)',
     by: '  return !isAside(s, call)',
     breaks: 'nothing of a paused run starts, except what a call at work makes',
@@ -205,7 +221,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a discarded call stays in the checkpoint',
-    file: 'decide.ts',
+    file: 'model/decide.ts',
     replace: ": call.fate !== 'discarded') || isUndoing(call)",
     by: ': call.key !== null) || isUndoing(call)',
     breaks: 'a checkpoint holds nothing that was discarded, unless its undo has begun',

@@ -1,6 +1,6 @@
 /** Explores worlds with a machine in which one piece of text is replaced: a copy in a folder of its own, which is deleted at the end. */
 
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type * as Explorer from './explorer.ts'
@@ -10,6 +10,7 @@ import type { Scenario } from './world.ts'
 type Loaded = typeof Explorer
 
 const HERE = fileURLToPath(new URL('.', import.meta.url))
+const MACHINE = fileURLToPath(new URL('../../src/machine', import.meta.url))
 
 /** Calls `use` with what loads an explorer of a mutant. */
 export async function withMutants<Result>(
@@ -21,7 +22,10 @@ export async function withMutants<Result>(
     const folder = mkdtempSync(join(HERE, '..', '.mutant-'))
     folders.push(folder)
     cpSync(HERE, folder, { recursive: true })
-    const path = join(folder, 'model', file)
+    cpSync(MACHINE, join(folder, 'machine'), { recursive: true })
+    for (const model of globSync(join(folder, 'model/*.ts'))) rewrite(model, '../../../src/machine/', '../machine/')
+    for (const machine of globSync(join(folder, 'machine/*.ts'))) rewrite(machine, "from '../", "from '../../../src/")
+    const path = join(folder, file)
     const text = readFileSync(path, 'utf8')
     if (text.split(replace).length !== 2) throw new Error(`${name}: "${replace}" is not in ${file} exactly once`)
     writeFileSync(
@@ -35,6 +39,10 @@ export async function withMutants<Result>(
   } finally {
     for (const folder of folders) rmSync(folder, { recursive: true, force: true })
   }
+}
+
+function rewrite(path: string, from: string, to: string): void {
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll(from, to))
 }
 
 /** The first rule that does not hold in this world, if there is one. */

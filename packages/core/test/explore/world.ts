@@ -247,8 +247,8 @@ function toolMoves(scenario: Scenario, w: World, work: Work, add: Add): void {
   const { key, n, at } = work
   const call = callOf(s, key)
   const { name, answers } = call
-  const execution = call.executions.find((one) => one.n === n)
-  const input = execution?.input ?? ''
+  const execution = call.executions.find(({ invocation }) => invocation.n === n)
+  const input = execution?.invocation.input ?? ''
   const isAborted = call.aborted || execution?.aborted === true
   const goes = (to: Work['at']) => (w: World) => void (workOf(w, key, n).at = to)
   const ends = (text: string, ok = true) => add(`${name} ${key} ends`, (w) => ended(scenario, w, key, n, text, ok))
@@ -260,7 +260,9 @@ function toolMoves(scenario: Scenario, w: World, work: Work, add: Add): void {
           decide(w.s, { is: 'grace over', key })
           const { executions } = callOf(w.s, key)
           w.tools = w.tools.filter(
-            (one) => one.key !== key || executions.some((own) => own.n === one.n && own.stage === 'entered'),
+            (one) =>
+              one.key !== key ||
+              executions.some(({ invocation, stage }) => invocation.n === one.n && stage === 'entered'),
           )
         })
       ends(`d ${input}`)
@@ -324,7 +326,7 @@ function out(w: World, key: string, n: number): void {
 function ended(scenario: Scenario, w: World, key: string, n: number, text: string, ok: boolean): void {
   out(w, key, n)
   decide(w.s, { is: 'ended', key, n, text, ok })
-  const input = callOf(w.s, key).executions.find((one) => one.n === n)?.input ?? ''
+  const input = callOf(w.s, key).executions.find(({ invocation }) => invocation.n === n)?.invocation.input ?? ''
   gives(scenario, w, key, { n, input, text, ok })
 }
 
@@ -437,7 +439,7 @@ function perform(scenario: Scenario, w: World, due: Due | undefined): void {
 
 function enter(w: World, key: string, n: number): void {
   const { name, executions } = callOf(w.s, key)
-  const input = executions.find((one) => one.n === n)?.input ?? ''
+  const input = executions.find(({ invocation }) => invocation.n === n)?.invocation.input ?? ''
   w.tools.push({ key, n, at: 'begins' })
   w.entries.push({ key, n, name, input, effect: effectOf(name), process: w.process, isVoid: false })
 }

@@ -1,6 +1,9 @@
 /** What has happened changes the state, at once and whole. Nobody is called. */
 
 import type { Effect } from '../../../src/index.ts'
+import type { Does, Stage } from '../../../src/machine/call.ts'
+import { moved, wanted as oneMore } from '../../../src/machine/decide-call.ts'
+import { exceeds } from '../../../src/tool.ts'
 import { commit, discard, find, joined } from './fate.ts'
 import {
   type Asked,
@@ -55,7 +58,7 @@ export function decide(s: State, fact: Fact): Decision {
     case 'judged': {
       const execution = executionOf(s, fact)
       if (execution?.stage === 'checking')
-        Object.assign(execution, { stage: 'judged', effect: fact.effect, writes: fact.writes })
+        goTo(callOf(s, fact.key), execution, 'judged', doesOf(callOf(s, fact.key), fact))
       return {}
     }
     case 'ended':
@@ -80,7 +83,7 @@ export function decide(s: State, fact: Fact): Decision {
       if (call.aborted) settle(s, call, { text: 'abandoned', ok: false })
       // It goes on, and holds nothing any more.
       for (const one of call.executions)
-        if (one.stage === 'entered' && (one.aborted || call.aborted)) one.stage = 'cut off'
+        if (one.stage === 'entered' && (one.aborted || call.aborted)) goTo(call, one, 'cut off')
       return {}
     }
     case 'undone':
@@ -93,8 +96,8 @@ export function decide(s: State, fact: Fact): Decision {
     case 'save failed':
       s.saving = null
       s.hasStore = false
-      for (const { executions } of s.calls) {
-        for (const one of executions) if (one.stage === 'storing') one.stage = 'judged'
+      for (const call of s.calls) {
+        for (const one of call.executions) if (one.stage === 'storing') goTo(call, one, 'left')
       }
       fail(s)
       return {}
@@ -112,7 +115,7 @@ export function decide(s: State, fact: Fact): Decision {
 const asDecision = (call: Call | undefined): Decision => (call ? { call } : {})
 
 function executionOf(s: State, { key, n }: { readonly key: string; readonly n: number }): Execution | undefined {
-  return callOf(s, key).executions.find((one) => one.n === n && one.stage !== 'over')
+  return callOf(s, key).executions.find(({ invocation, stage }) => invocation.n === n && !isOut(stage))
 }
 
 function askedEarly(
@@ -158,6 +161,8 @@ function added(
     question: null,
     answers: [],
     executions: [],
+    attempts: 0,
+    askedAt: 0,
     outcomes: [],
     result: null,
     done: false,
@@ -200,7 +205,8 @@ export function toCalls(s: State): void {
 function wanted(call: Call, n: number, input: string): Decision {
   const known = call.outcomes.find((one) => one.n === n && one.input === input)
   if (known) return { known }
-  call.executions.push({ n, input, stage: 'wanted', effect: null, writes: [], version: 0, aborted: false })
+  Object.assign(call, oneMore(call, { n, input }))
+  Object.assign(call.executions.at(-1) ?? {}, { version: 0, aborted: false })
   return {}
 }
 
@@ -208,36 +214,51 @@ function ended(s: State, fact: Extract<Fact, { is: 'ended' }>): void {
   const execution = executionOf(s, fact)
   if (!execution) return
   const call = callOf(s, fact.key)
-  const { n, input } = execution
+  const { n, input = '' } = execution.invocation
   const wasEntered = execution.stage === 'entered'
   const wasLeft = execution.aborted && !call.aborted
-  execution.stage = 'over'
+  const isTaken = wasEntered && !call.aborted
+  goTo(call, execution, isTaken && call.isRefused ? 'cut off' : 'ended')
   if (!wasEntered || call.aborted) {
     // What it did before it was cut off can be undone all the same.
     if (wasEntered && fact.ok) call.done = call.kind.reversible
     return
   }
   // Its run's stop was told to it: what it says then is dropped.
-  if (call.isRefused) {
-    execution.stage = 'cut off'
-    return
-  }
+  if (call.isRefused) return
   if (wasLeft) call.outcomes.push({ n, input, text: 'cut off', ok: false })
   else call.outcomes.push({ n, input, text: fact.text, ok: fact.ok })
   if (fact.ok) call.done = call.kind.reversible
 }
 
+export function goTo(call: Call, { invocation }: Execution, stage: Stage, does?: Does): void {
+  Object.assign(call, moved(call, invocation, stage, does))
+}
+
+/** Nobody waits for what it comes to. */
+export function drop(call: Call, one: Execution): void {
+  goTo(call, one, one.stage === 'cut off' ? 'ended' : 'left')
+}
+
+function doesOf({ ceiling }: Call, { effect, writes }: Extract<Fact, { is: 'judged' }>): Does {
+  return { effect, keys: { reads: [], writes }, mayBeEarly: ceiling === null || !exceeds(effect, ceiling) }
+}
+
+function isOut(stage: Stage): boolean {
+  return stage === 'ended' || stage === 'left'
+}
+
 /** Its wrap has left it: it is told to stop, and keeps what it holds until it ends. */
 function leave(call: Call, execution: Execution): void {
-  if (execution.stage !== 'entered') execution.stage = 'over'
+  if (execution.stage !== 'entered') drop(call, execution)
   else if (!call.aborted) execution.aborted = true
 }
 
 /** What asks waits for a resume; without a question because its run has stopped. */
 function asks(s: State, { key, n, question }: Extract<Fact, { is: 'asks' }>): void {
   const call = callOf(s, key)
-  const thrower = call.executions.find((one) => one.n === n && one.stage === 'entered')
-  if (thrower) thrower.stage = call.isRefused ? 'cut off' : 'over'
+  const thrower = call.executions.find(({ invocation, stage }) => invocation.n === n && stage === 'entered')
+  if (thrower) goTo(call, thrower, call.isRefused ? 'cut off' : 'ended')
   const isOver = call.cancelled || call.fate === 'discarded' || s.halt === 'abort' || s.halt === 'failed'
   if (isOver) settle(s, call, { text: 'cut off', ok: false })
   else if (call.course === 'begun') {

@@ -1,8 +1,9 @@
 /** What is to be done, read off the state as it is at this moment. What is taken counts as begun. */
 
-import { NO_KEYS, type ResourceKeys } from '../../../src/machine/resource-keys.ts'
+import { holdsSlot, isAside as isAsideNow, keysOf, usesKeys } from '../../../src/machine/call.ts'
+import { NO_KEYS } from '../../../src/machine/resource-keys.ts'
 import { obstacleOf, type Scheduled } from '../../../src/machine/schedule.ts'
-import { checkpointOf, dropUnbegun } from './decide.ts'
+import { checkpointOf, drop, dropUnbegun, goTo } from './decide.ts'
 import { type Call, callOf, type Due, type Ending, type Execution, isHalted, isStopping, type State } from './state.ts'
 
 /** The next thing that is due, if anything is. */
@@ -54,7 +55,7 @@ function ofCall(s: State, call: Call): Due | undefined {
     dropUnbegun(s, call)
     for (const one of call.executions) {
       if (one.stage === 'entered') one.aborted = true
-      else one.stage = 'over'
+      else drop(call, one)
     }
     return { do: 'abort', key }
   }
@@ -87,10 +88,9 @@ function mustUndo(s: State, call: Call): boolean {
 }
 
 /** The attempts that ask for it have all failed: it does not begin unless another one asks. */
-function isAside(s: State, { maker, fate, by, course }: Call): boolean {
-  if (maker !== null) return false
-  if (course === 'asleep' || fate === 'discarded') return true
-  return fate === 'provisional' && s.phase === 'model' && !by.some((one) => s.live.includes(one))
+function isAside(s: State, call: Call): boolean {
+  if (call.maker !== null) return false
+  return isAsideNow(call, s.phase === 'model' && !call.by.some((one) => s.live.includes(one)))
 }
 
 function mayBegin(s: State, call: Call): boolean {
@@ -139,36 +139,35 @@ function ofExecution(
   order: readonly Scheduled[],
 ): Due | undefined {
   const { key, maker } = call
-  const { n } = one
+  const { n } = one.invocation
   const waits = one.stage === 'wanted' || one.stage === 'judged' || one.stage === 'storing'
-  const mayBeEarly = one.effect === null || isWithin(one.effect, call.ceiling)
+  const { effect, mayBeEarly = true } = one.does ?? {}
   if (!waits || isStopping(s)) return undefined
   // It would wait for what does not come in this process: its wrap is told, and the call stays open.
   if (isHalted(s) && (maker === null || (call.fate === 'provisional' && !mayBeEarly))) {
-    one.stage = 'over'
+    goTo(call, one, 'left')
     refuse(s, call)
     return { do: 'stop', key, n }
   }
   if (one.stage === 'storing') {
     if (!isStored(s, one.version)) return undefined
-    one.stage = 'entered'
+    goTo(call, one, 'entered')
     return { do: 'enter', key, n }
   }
   if (maker !== null) {
     if (call.fate === 'provisional' && !mayBeEarly) return undefined
   } else if (own) {
-    const claim = one.stage === 'judged' ? { keys: keysOf(one.writes), mayBeEarly } : undefined
-    if (obstacleOf({ call: own, claim }, order, s.limit)) return undefined
+    if (obstacleOf({ call: own, claim: one.does }, order, s.limit)) return undefined
     if (slotsTaken(s) >= s.limit) return undefined
   }
   if (one.stage === 'wanted') {
-    one.stage = 'checking'
+    goTo(call, one, 'checking')
     return { do: 'check', key, n }
   }
   // A read may be made again: nobody has to know that it began.
-  const isStoredFirst = s.hasStore && one.effect !== 'read'
-  one.stage = isStoredFirst ? 'storing' : 'entered'
+  const isStoredFirst = s.hasStore && effect !== 'read'
   one.version = ++s.version
+  goTo(call, one, isStoredFirst ? 'storing' : 'entered')
   return isStoredFirst ? undefined : { do: 'enter', key, n }
 }
 
@@ -178,43 +177,29 @@ function refuse(s: State, call: Call): void {
   if (call.maker !== null) refuse(s, callOf(s, call.maker))
 }
 
-function isWithin(effect: Effect, ceiling: Effect | null): boolean {
-  const order: readonly Effect[] = ['read', 'idempotent', 'reversible', 'external']
-  return ceiling === null || order.indexOf(effect) <= order.indexOf(ceiling)
-}
-type Effect = NonNullable<Execution['effect']>
-
-const HOLDS_SLOT = ['checking', 'storing', 'entered']
-
 function slotsTaken(s: State): number {
   const own = s.calls.filter(({ maker }) => maker === null)
-  return own.flatMap(({ executions }) => executions.filter(({ stage }) => HOLDS_SLOT.includes(stage))).length
+  return own.flatMap(({ executions }) => executions.filter(holdsSlot)).length
 }
 
 /** Of calls that are not over: in the order of the response that stands, before that in the order in which they were made. */
 function inCallOrder(s: State): Call[] {
   const open = s.calls.filter(({ maker, course, executions }) => {
-    return maker === null && (course !== 'settled' || executions.some(({ stage }) => HOLDS_SLOT.includes(stage)))
+    return maker === null && (course !== 'settled' || executions.some(holdsSlot))
   })
   return s.phase === 'calls' ? open.sort((a, b) => s.wanted.indexOf(a.key) - s.wanted.indexOf(b.key)) : open
 }
 
 function scheduledOf(s: State, call: Call): Scheduled {
   const { executions, kind, fate, course } = call
-  const isJudged = executions.some(({ effect }) => effect !== null)
-  const writes = executions.flatMap(({ writes }) => writes)
   return {
-    keys: !kind.hasKeys ? NO_KEYS : isJudged ? keysOf(writes) : undefined,
-    executing: executions.filter(({ stage }) => stage === 'storing' || stage === 'entered').length,
+    keys: kind.hasKeys ? keysOf(call, fate) : NO_KEYS,
+    isExecuting: executions.some(usesKeys),
     aside: isAside(s, call) || course === 'settled',
     provisional: fate === 'provisional',
     // That its run halts because of it is read off the state, so that nobody has to be stopped one by one.
     stopped: undefined,
   }
-}
-
-function keysOf(writes: readonly string[]): ResourceKeys {
-  return { reads: NO_KEYS.reads, writes: new Set(writes) }
 }
 
 /** The step is over when all that it wants has a result. That is looked at, and not done when the last one settles. */
@@ -240,7 +225,7 @@ function isPast(s: State, call: Call): boolean {
 
 function isOver({ course, done, fate, undo, executions }: Call): boolean {
   const mustUndo = done && fate === 'discarded' && undo !== 'done' && undo !== 'unknown'
-  return course === 'settled' && !mustUndo && executions.every(({ stage }) => stage === 'over')
+  return course === 'settled' && !mustUndo && executions.every(({ stage }) => stage === 'ended' || stage === 'left')
 }
 
 function isInside(s: State, { maker }: Call, call: Call): boolean {

@@ -1,5 +1,6 @@
 /** Which calls are made already, and what becomes of a call: it is committed, or discarded. */
 
+import { committed, discarded } from '../../../src/machine/decide-call.ts'
 import { type Asked, type Call, callOf, type State } from './state.ts'
 
 /** The call that this one is, or that an earlier attempt has made for it. `taken`: what other calls of the same response are. */
@@ -25,7 +26,7 @@ export function joined(call: Call, id: string, attempt: number | null): Call {
 }
 
 export function commit(s: State, call: Call): void {
-  if (call.fate === 'provisional') call.fate = 'committed'
+  Object.assign(call, committed(call, 0))
   // What a call makes begins again when that makes it again.
   if (call.course === 'asleep' && call.maker === null) call.course = 'due'
   for (const child of s.calls) if (child.maker === call.key) commit(s, child)
@@ -35,7 +36,7 @@ export function commit(s: State, call: Call): void {
 export function discard(s: State, call: Call): void {
   if (call.fate !== 'provisional') return
   if (call.maker !== null && callOf(s, call.maker).fate === 'provisional') return
-  call.fate = 'discarded'
+  Object.assign(call, discarded(call, 'call_withdrawn'))
   for (const child of s.calls) if (child.maker === call.key) discard(s, child)
   if (call.course !== 'begun') call.course = 'settled'
 }

@@ -35,8 +35,9 @@ function resumeCall(s: State, call: Call, answers: Readonly<Record<string, strin
   call.aborted = false
   if (call.course === 'open' && call.question !== null) {
     // What a wrap that has asked had left at work is not executed again.
-    for (const { n, input, effect } of inFlight) {
-      if (effect !== 'read') call.outcomes.push({ n, input, text: 'cut off', ok: false })
+    for (const { invocation, does } of inFlight) {
+      const { n, input = '' } = invocation
+      if (does?.effect !== 'read') call.outcomes.push({ n, input, text: 'cut off', ok: false })
     }
     if (answer === undefined) return
     call.answers.push(answer)
@@ -47,7 +48,7 @@ function resumeCall(s: State, call: Call, answers: Readonly<Record<string, strin
   const asksInside = s.calls.some((one) => one.maker === call.key && one.course === 'open')
   if (call.course === 'open' && asksInside) return
   const isAnsweredInside = s.calls.some((one) => one.maker === call.key && answers[one.key] !== undefined)
-  const mayHaveHappened = inFlight.some(({ effect }) => effect !== 'read') && !isAnsweredInside
+  const mayHaveHappened = inFlight.some(({ does }) => does?.effect !== 'read') && !isAnsweredInside
   if (mayHaveHappened) {
     s.unknown.push(call.id)
     Object.assign(call, { course: 'settled', result: { text: 'may have happened', ok: false } })

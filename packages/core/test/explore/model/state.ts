@@ -1,6 +1,7 @@
 /** The state of a run and its calls as plain JSON, the facts that change it, and the effects that are read off it. */
 
 import type { Effect } from '../../../src/index.ts'
+import type { ExecutionState, Fate } from '../../../src/machine/call.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
@@ -18,28 +19,13 @@ export interface Kind {
   readonly hasKeys: boolean
 }
 
-export type Fate = 'provisional' | 'committed' | 'discarded'
-
 /**
  * asleep: of a checkpoint, and not asked for yet. due: to be begun. begun: its wraps are entered. open: it waits for a resume, with or without a
  * question. settled: it has a result, or was discarded and is over.
  */
 export type Course = 'asleep' | 'due' | 'begun' | 'open' | 'settled'
 
-/**
- * wanted: waits for a slot. checking: holds a slot while its input is checked. judged: waits for keys and slot together. storing: has
- * them, and waits until it is stored that it begins. entered: its function was called. cut off: nobody knows what it has done. over:
- * it ended, or its wrap has left it.
- */
-export type Stage = 'wanted' | 'checking' | 'judged' | 'storing' | 'entered' | 'cut off' | 'over'
-
-export interface Execution {
-  /** Of its call's executions the n-th that a wrap asks for. */
-  readonly n: number
-  readonly input: string
-  stage: Stage
-  effect: Effect | null
-  writes: readonly string[]
+export interface Execution extends ExecutionState {
   /** The version that must be stored before it is entered. */
   version: number
   /** Whether it was told to stop, alone or with its call. */
@@ -73,6 +59,7 @@ export interface Call {
   by: number[]
   course: Course
   fate: Fate
+  readonly askedAt: number
   /** Somebody has cancelled this call alone. */
   cancelled: boolean
   /** It was told to stop. */
@@ -83,7 +70,8 @@ export interface Call {
   isRefused: boolean
   question: string | null
   answers: string[]
-  executions: Execution[]
+  executions: readonly Execution[]
+  readonly attempts: number
   outcomes: Outcome[]
   result: Result | null
   /** Whether its last execution is to be undone if the call is discarded. */

@@ -1,9 +1,9 @@
-/** The runs of agents in the executions of a call that have no outcome yet, as they can be saved. */
+/** What the executions of a call came to, and the runs of agents in those that have no outcome yet, as they can be saved. */
 
-import type { Checkpoint, SavedCall, SavedNested } from '../checkpoint/checkpoint.ts'
+import type { Checkpoint, Outcome, SavedCall, SavedNested, SavedOutcome } from '../checkpoint/checkpoint.ts'
 import type { Answers } from '../checkpoint/restore.ts'
 import type { PendingInterrupt } from '../interrupt/interrupt.ts'
-import { type Invocation, isSame, isSameExecution, takeFor } from './invocation.ts'
+import { type Invocation, isSame, isSameExecution, takeFor } from '../machine/invocation.ts'
 
 interface NestedRun {
   /** Absent of one that an earlier version has saved. */
@@ -13,22 +13,43 @@ interface NestedRun {
   readonly answers?: Answers
 }
 
-type Saved = Pick<SavedCall, 'nested' | 'nestedIn' | 'alsoNested'>
+type SavedRuns = Pick<SavedCall, 'nested' | 'nestedIn' | 'alsoNested'>
 
-export class NestedRuns {
+export class CallOutcomes {
   #runs: NestedRun[]
+  readonly #outcomes: SavedOutcome[] = []
+  /** Those of a run before this one, as far as its wraps have not asked for them yet. */
+  readonly #known: SavedOutcome[]
 
-  constructor({ nested, nestedIn, alsoNested = [] }: Saved = {}) {
+  constructor({ nested, nestedIn, alsoNested = [], outcomes = [] }: SavedRuns & Pick<SavedCall, 'outcomes'> = {}) {
+    this.#known = [...outcomes]
     const further = alsoNested.map((one) => ({ invocation: one.nestedIn, saved: one.nested }))
     const first = nested && { saved: nested, ...(nestedIn && { invocation: nestedIn }) }
     this.#runs = first ? [first, ...further] : further
   }
 
-  get isEmpty(): boolean {
-    return this.#runs.length === 0
+  /** All except of executions that asked or were cut off. */
+  save(): Pick<SavedCall, 'outcomes'> {
+    const outcomes = [...this.#outcomes, ...this.#known]
+    return outcomes.length > 0 ? { outcomes } : {}
   }
 
-  /** What they ask. */
+  add(invocation: Invocation, outcome: Outcome): void {
+    this.#runs = this.#runs.filter((run) => !run.invocation || !isSameExecution(run.invocation, invocation))
+    this.#outcomes.push({ ...outcome, invocation })
+  }
+
+  /** What this execution came to in a run before this one, if it did: it is not made again (L8). */
+  again(invocation: Invocation): SavedOutcome | undefined {
+    return takeFor(invocation, this.#known)
+  }
+
+  /** Whether an agent runs in it. */
+  get hasRuns(): boolean {
+    return this.#runs.length > 0
+  }
+
+  /** What these runs ask. */
   get interrupts(): readonly PendingInterrupt[] {
     return this.#runs.flatMap(({ saved }) => saved.interrupts)
   }
@@ -42,14 +63,14 @@ export class NestedRuns {
   }
 
   /** Of a checkpoint: the one that goes on in this invocation, if there is one. */
-  of(invocation: Invocation): NestedRun | undefined {
+  runIn(invocation: Invocation): NestedRun | undefined {
     const run = takeFor(invocation, this.#runs)
     if (run) this.#runs.push({ ...run, invocation })
     return run
   }
 
   /** One begins. `saved`: as it is by then. */
-  add(invocation: Invocation, saved: () => Checkpoint): void {
+  begin(invocation: Invocation, saved: () => Checkpoint): void {
     this.#runs = this.#runs.filter((run) => !run.invocation || !isSame(run.invocation, invocation))
     this.#runs.push({
       invocation,
@@ -59,12 +80,7 @@ export class NestedRuns {
     })
   }
 
-  /** The execution has an outcome. */
-  over(invocation: Invocation): void {
-    this.#runs = this.#runs.filter((run) => !run.invocation || !isSameExecution(run.invocation, invocation))
-  }
-
-  save(): Saved {
+  saveRuns(): SavedRuns {
     const [first, ...further] = this.#runs
     if (!first) return {}
     const also = further.flatMap(({ invocation, saved }): SavedNested[] =>

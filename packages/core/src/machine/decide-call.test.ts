@@ -1,0 +1,208 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  type CallState,
+  executionOf,
+  hasSettled,
+  holdsSlot,
+  isAside,
+  keysOf,
+  nextInvocation,
+  type Stage,
+  triesOf,
+  usesKeys,
+  wasEntered,
+} from './call.ts'
+import * as facts from './decide-call.ts'
+import type { Invocation } from './invocation.ts'
+
+const NEW: CallState = { id: 'a', course: 'begun', fate: 'provisional', askedAt: 0, executions: [], attempts: 0 }
+const ASLEEP: CallState = { ...NEW, course: 'asleep' }
+/** With an execution. */
+const MADE: CallState = facts.wanted(NEW, { input: 'x', n: 0 })
+
+const STAGES: readonly Stage[] = [
+  'wanted',
+  'checking',
+  'judged',
+  'storing',
+  'entered',
+  'threw',
+  'left',
+  'cut off',
+  'ended',
+  'abandoned',
+]
+const WRITES = { effect: 'external', keys: { reads: ['r'], writes: ['w'] }, mayBeEarly: false } as const
+
+/** One fact, of whatever kind, as a function of the state. */
+const which = fc.record({ input: fc.constantFrom('x', 'y'), n: fc.nat({ max: 1 }) })
+const aFact: fc.Arbitrary<(call: CallState) => CallState> = fc.oneof(
+  fc.constantFrom(facts.begun, facts.refused),
+  fc.constantFrom('result', 'cut off', 'open', 'over').map((end) => (call: CallState) => facts.settled(call, end)),
+  fc.string().map((id) => (call: CallState) => facts.renamed(call, id)),
+  fc.nat().map((now) => (call: CallState) => facts.committed(call, now, now)),
+  fc.constant((call: CallState) => facts.discarded(call, 'call_withdrawn')),
+  fc.constantFrom('interrupted', 'cancelled', undefined).map((how) => (call: CallState) => facts.kept(call, how)),
+  fc.constantFrom('cancelled', 'stopped').map((why) => (call: CallState) => facts.aborted(call, why)),
+  fc
+    .constantFrom('isAbandoned', 'isCutOff', 'isRerun', 'isTold', 'isShown')
+    .map((what) => (call: CallState) => facts.noted(call, what)),
+  fc.constantFrom('x', 'y').map((input) => (call: CallState) => facts.wanted(call, nextInvocation(call, input))),
+  fc.constantFrom(1, -1).map((by) => (call: CallState) => facts.counted(call, by)),
+  fc.tuple(which, fc.constantFrom(...STAGES)).map(
+    ([invocation, stage]) =>
+      (call: CallState) =>
+        facts.moved(call, invocation, stage, stage === 'judged' ? WRITES : undefined),
+  ),
+  which.map((invocation) => (call: CallState) => facts.out(call, invocation)),
+)
+
+/** The states that a call goes through, each frozen before the next fact is taken. */
+function states(first: CallState, all: readonly ((call: CallState) => CallState)[]): readonly CallState[] {
+  let state = frozen(first)
+  return [state, ...all.map((fact) => (state = frozen(fact(state))))]
+}
+
+function frozen<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  Object.values(value).forEach(frozen)
+  return Object.freeze(value)
+}
+
+/** A call with one execution, which has come so far. */
+function at(...stages: readonly Stage[]): CallState {
+  return stages.reduce(
+    (call, stage) => facts.moved(call, { n: 0 }, stage, stage === 'judged' ? WRITES : undefined),
+    facts.wanted(NEW, { n: 0 }),
+  )
+}
+
+const only = (call: CallState) => call.executions.slice(0, 1)
+
+describe('a call', () => {
+  test('no fact, in whatever order, throws, changes the state it is told to, or brings in what JSON does not hold (MA9, MA10)', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(MADE, ASLEEP), fc.array(aFact, { maxLength: 40 }), (first, all) => {
+        for (const state of states(first, all)) expect(JSON.parse(JSON.stringify(state))).toEqual(state)
+      }),
+    )
+  })
+
+  test('its fate and its end are decided once, it never sleeps again, and no execution goes back (MA1, MA10)', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(MADE, ASLEEP), fc.array(aFact, { maxLength: 40 }), (first, all) => {
+        const [before, ...later] = states(first, all)
+        if (!before) return
+        later.reduce((last, next) => {
+          if (last.fate !== 'provisional') expect([next.fate, next.cause]).toEqual([last.fate, last.cause])
+          if (hasSettled(last)) expect(next.course).toBe(last.course)
+          if (last.course === 'begun') expect(next.course).not.toBe('asleep')
+          if (last.aborted) expect(next.aborted).toBe(last.aborted)
+          for (const { invocation, stage } of last.executions) {
+            const now = executionOf(next, invocation)
+            expect(STAGES.indexOf(now?.stage ?? 'wanted')).toBeGreaterThanOrEqual(STAGES.indexOf(stage))
+          }
+          return next
+        }, before)
+      }),
+    )
+  })
+
+  test('asleep, discarded, or asked for by failed attempts only, it is aside; a committed one is not', () => {
+    const made = { asleep: ASLEEP, provisional: NEW, discarded: facts.discarded(NEW, 'stream_error') }
+    const committed = facts.committed(NEW, 1)
+    expect([isAside(made.asleep, false), isAside(made.discarded, false), isAside(made.provisional, true)]).toEqual([
+      true,
+      true,
+      true,
+    ])
+    expect([isAside(made.provisional, false), isAside(committed, true)]).toEqual([false, false])
+  })
+})
+
+describe('an execution', () => {
+  test('has a slot while its input is checked and from its keys on, and holds nothing while it waits or is over (MA1)', () => {
+    const ways: readonly (readonly Stage[])[] = [
+      [],
+      ['checking'],
+      ['checking', 'judged'],
+      ['checking', 'judged', 'storing'],
+      ['checking', 'judged', 'storing', 'entered'],
+      ['checking', 'judged', 'storing', 'entered', 'ended'],
+      ['checking', 'judged', 'storing', 'entered', 'abandoned'],
+      ['checking', 'judged', 'left'],
+    ]
+    expect(ways.map((way) => only(at(...way)).map((one) => [holdsSlot(one), usesKeys(one)]))).toEqual([
+      [[false, false]],
+      [[true, false]],
+      [[false, false]],
+      [[true, true]],
+      [[true, true]],
+      [[false, false]],
+      [[false, false]],
+      [[false, false]],
+    ])
+  })
+
+  test('that threw what ends the run keeps its slot, and its keys if it had them (MA1, A12)', () => {
+    const [checked] = only(at('checking', 'threw'))
+    const [entered] = only(at('checking', 'judged', 'storing', 'entered', 'threw'))
+    expect([checked, entered].map((one) => one && [holdsSlot(one), usesKeys(one)])).toEqual([
+      [true, false],
+      [true, true],
+    ])
+  })
+
+  test('says what its call does only when it is judged; then the call names the keys of all its executions, and reads nothing once discarded (MA1, MA2)', () => {
+    const second: Invocation = { input: 'x', n: 0 }
+    const unjudged = facts.wanted(at('checking'), second)
+    expect(keysOf(unjudged, 'provisional')).toBeUndefined()
+    const one = facts.moved(unjudged, { n: 0 }, 'judged', WRITES)
+    const both = facts.moved(facts.moved(one, second, 'checking'), second, 'judged', {
+      ...WRITES,
+      keys: { reads: [], writes: ['v'] },
+    })
+    expect(keysOf(both, 'provisional')).toEqual({ reads: ['r'], writes: ['w', 'v'] })
+    expect(keysOf(both, 'discarded')).toEqual({ reads: [], writes: ['w', 'v'] })
+  })
+
+  test('is told from others by its input and by how many with that input were before it (MA11)', () => {
+    const inputs = ['x', 'y', 'x', undefined, 'x']
+    const call = inputs.reduce<CallState>((state, input) => facts.wanted(state, nextInvocation(state, input)), NEW)
+    expect(call.executions.map(({ invocation }) => invocation)).toEqual([
+      { input: 'x', n: 0 },
+      { input: 'y', n: 0 },
+      { input: 'x', n: 1 },
+      { n: 0 },
+      { input: 'x', n: 2 },
+    ])
+    const ended = facts.moved(call, { input: 'x', n: 1 }, 'ended')
+    expect(ended.executions.map(({ stage }) => stage)).toEqual(['wanted', 'wanted', 'ended', 'wanted', 'wanted'])
+  })
+
+  test('may have happened from the moment in which that is to be stored, unless nothing is entered any more (MA4)', () => {
+    const counted = (call: CallState) => facts.counted(call, 1)
+    const storing = counted(at('checking', 'judged', 'storing'))
+    expect([triesOf(storing, false), triesOf(storing, true)]).toEqual([
+      { attempts: 1, effect: 'external' },
+      { attempts: 0 },
+    ])
+    const entered = facts.moved(storing, { n: 0 }, 'entered')
+    expect([wasEntered(storing), wasEntered(entered)]).toEqual([false, true])
+    const happened = { attempts: 1, effect: 'external' }
+    expect([triesOf(entered, true), triesOf(facts.out(entered, { n: 0 }), true)]).toEqual([happened, happened])
+    expect(triesOf(facts.moved(entered, { n: 0 }, 'ended'), true)).toEqual({ attempts: 1 })
+  })
+
+  test('that a process before this one had entered may have happened until it is made again (MA4, L20)', () => {
+    const before: CallState = { ...NEW, before: 'idempotent', attempts: 1 }
+    expect(triesOf(before, true)).toEqual({ attempts: 1, effect: 'idempotent' })
+    const again = ['checking', 'judged', 'storing', 'entered', 'ended'] as const
+    const made = again.reduce<CallState>(
+      (call, stage) => facts.moved(call, { n: 0 }, stage, stage === 'judged' ? WRITES : undefined),
+      facts.wanted(before, { n: 0 }),
+    )
+    expect(triesOf(made, true)).toEqual({ attempts: 1 })
+  })
+})

@@ -1,0 +1,93 @@
+/** What happens to a call: each function takes a fact and gives the new state, or the same one where the fact changes nothing. */
+
+import type { DiscardCause } from '../events.ts'
+import {
+  type CallState,
+  type Does,
+  type End,
+  type Executed,
+  executionOf,
+  type Fated,
+  hasSettled,
+  type Stage,
+} from './call.ts'
+import type { Invocation } from './invocation.ts'
+
+export function begun(call: CallState): CallState {
+  return call.course === 'asleep' ? { ...call, course: 'begun' } : call
+}
+
+/** The first end counts. */
+export function settled(call: CallState, end: End): CallState {
+  return hasSettled(call) ? call : { ...call, course: end }
+}
+
+export function renamed(call: CallState, id: string): CallState {
+  return { ...call, id }
+}
+
+/** Its model call has stood, and asks for it. Times: `performance.now()`. */
+export function committed<Call extends Fated>(call: Call, askedAt: number, modelEnded?: number): Call {
+  return call.fate === 'provisional' ? { ...call, fate: 'committed', askedAt, modelEnded } : call
+}
+
+export function discarded<Call extends Fated>(call: Call, cause: DiscardCause): Call {
+  return call.fate === 'provisional' ? { ...call, fate: 'discarded', cause } : call
+}
+
+/** Its run stops before it is decided; `undefined`: no resume decides on it. */
+export function kept(call: CallState, how: CallState['kept']): CallState {
+  return call.kept === how ? call : { ...call, kept: how }
+}
+
+/** The first abort of a call at work counts. */
+export function aborted(call: CallState, why: CallState['aborted']): CallState {
+  return call.course === 'begun' && !call.aborted ? { ...call, aborted: why } : call
+}
+
+/** Its run pauses, and no commit follows in this process. */
+export function refused(call: CallState): CallState {
+  return call.fate === 'provisional' && call.course === 'begun' ? { ...call, isRefused: true } : call
+}
+
+export function noted(call: CallState, what: 'isAbandoned' | 'isCutOff' | 'isRerun' | 'isTold' | 'isShown'): CallState {
+  return { ...call, [what]: true }
+}
+
+/** An execution only ever goes forward. What it came to counts, whatever comes after it. */
+const ORDER: readonly Stage[] = [
+  'wanted',
+  'checking',
+  'judged',
+  'storing',
+  'entered',
+  'threw',
+  'left',
+  'cut off',
+  'ended',
+  'abandoned',
+]
+
+/** A wrap asks for one more execution. */
+export function wanted<Call extends Executed>(call: Call, invocation: Invocation): Call {
+  return { ...call, executions: [...call.executions, { invocation, stage: 'wanted' }] }
+}
+
+/** An execution begins, as an attempt (`by` 1), or has not been entered when its run paused: after the resume it is the same attempt (-1). */
+export function counted<Call extends Executed>(call: Call, by: 1 | -1): Call {
+  return { ...call, attempts: call.attempts + by }
+}
+
+/** An execution goes on to this stage, if that lies before it. `does`: what is known of it then. */
+export function moved<Call extends Executed>(call: Call, which: Invocation, stage: Stage, does?: Does): Call {
+  const one = executionOf(call, which)
+  if (!one || ORDER.indexOf(stage) <= ORDER.indexOf(one.stage)) return call
+  const now = { ...one, stage, ...(does && { does }), ...(stage === 'entered' && { isEntered: true as const }) }
+  return { ...call, executions: call.executions.map((each) => (each === one ? now : each)) }
+}
+
+/** Nothing more comes of an execution. */
+export function out<Call extends Executed>(call: Call, which: Invocation): Call {
+  const isEntered = executionOf(call, which)?.isEntered
+  return moved(call, which, isEntered ? 'cut off' : 'left')
+}
