@@ -101,7 +101,7 @@ export interface Run {
   readonly agent: string | undefined
   /**
    * Aborted with the run; in a tool and its wraps with their call alone, too; in a wrap and the tool inside it also when a wrap outside
-   * of it leaves it (C15).
+   * of it leaves it (C15), and in a hook when a `wrapAgent` leaves the steps.
    */
   readonly signal: AbortSignal
   readonly setup: AgentSetup
@@ -119,6 +119,10 @@ export interface Run {
    * A call of the response that is still coming is provisional until its model call has stood: the loop then commits what it
    * asks for and discards the rest. The promise rejects with {@link ToolDiscardedError} if the call is discarded, and with the
    * `AgentError` a tool ends the run with; any other failure is a message with `isError`.
+   *
+   * You need not wait for a call: it goes on behind its hook, wrap or tool until the end of the run. Once a wrap outside has left a hook
+   * or wrap, its calls are aborted and `callTool` and `callModel` reject with a {@link MiddlewareError}; once the end of the run is
+   * decided, `callTool` rejects with a `TypeError`.
    */
   callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage>
   /**

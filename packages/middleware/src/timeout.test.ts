@@ -4,6 +4,7 @@ import {
   type Middleware,
   type Model,
   type ModelEvent,
+  type Run,
   TimeoutError,
   type Tool,
   type ToolContext,
@@ -364,4 +365,41 @@ test('a limit that no timer can wait for is a ConfigError naming it', () => {
   for (const option of ['run', 'model', 'idle', 'tool'])
     for (const value of [0, -1, Number.NaN, 2 ** 31, '5'])
       expect(() => timeout({ [option]: value })).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
+})
+
+/** Calls a tool again and again, and does not look at its signal. */
+const endless = async (run: Run) => {
+  for (let n = 0; ; n++) await run.callTool({ type: 'tool-call', id: `${run.step} ${n}`, name: 'work', input: {} })
+}
+
+test('a model call over its limit fails though a wrap inside calls tools for ever, and another try may follow (N11, O17, P9)', async () => {
+  const slow = () => new Promise((resolve) => setTimeout(resolve, 5))
+  let times = 0
+  const inner: Middleware = {
+    name: 'inner',
+    async *wrapModel(request, next, run) {
+      if (++times === 1) await endless(run)
+      return yield* next(request)
+    },
+  }
+  const failed = await ran(scripted(hello), { model: 100 }, { inner: [inner], work: slow })
+  expect(failed).toMatchObject({ error: { name: 'TimeoutError', limit: 'model' }, took: 105, timers: 0 })
+  times = 0
+  const tried = await ran(scripted(hello), { model: 100 }, { outer: [retry()], inner: [inner], work: slow })
+  expect(tried).toMatchObject({ result: { text: 'Hello.' }, timers: 0 })
+  expect(tried.tries.at(-1)).toBeLessThan(110)
+})
+
+test('a tool call over its limit fails though a wrap inside calls tools for ever (N11, P9)', async () => {
+  const inner: Middleware = {
+    name: 'inner',
+    async *wrapToolCall(one, next, run) {
+      if (one.id === 'c1') await endless(run)
+      return yield* next(one)
+    },
+  }
+  const work = () => new Promise((resolve) => setTimeout(resolve, 5))
+  const { events, took, timers } = await ran(scripted(calling, hello), { tool: 100 }, { inner: [inner], work })
+  expect(read(events).at(-1)).toContain('100 ms')
+  expect([took, timers]).toEqual([100, 0])
 })

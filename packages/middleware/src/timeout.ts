@@ -91,7 +91,10 @@ function mayHaveStarted({ id }: ToolCall, run: Run): boolean {
   return !status || status.startedAt !== undefined || status.startedBefore === true
 }
 
-/** A model that heeds the signal of its request ends when its time is over. */
+/**
+ * A model that heeds the signal of its request ends when its time is over. A wrap inside that goes on all the same is left a turn later, so
+ * that what the model makes of its abort comes first.
+ */
 async function* limitedModel(
   request: ModelRequest,
   next: (request: ModelRequest) => ModelFlow,
@@ -99,44 +102,59 @@ async function* limitedModel(
   idle: number,
 ): ModelFlow {
   const controller = new AbortController()
-  const abort = (limit: 'model' | 'idle', ms: number) => controller.abort(new TimeoutError(limit, ms))
+  let late: ReturnType<typeof setTimeout> | undefined
+  const abort = (limit: 'model' | 'idle', ms: number) => {
+    const error = new TimeoutError(limit, ms)
+    controller.abort(error)
+    late ??= setTimeout(() => flow.fail(error))
+  }
   const timer = isLimit(model) ? setTimeout(abort, model, 'model', model) : undefined
-  const flow = next({ ...request, signal: AbortSignal.any([request.signal, controller.signal]) })
-  const clock = new IdleClock(idle, () => abort('idle', idle))
+  const flow = failing(next({ ...request, signal: AbortSignal.any([request.signal, controller.signal]) }))
+  const clock = isLimit(idle) ? new IdleClock(idle, () => abort('idle', idle)) : undefined
   try {
-    if (!isLimit(idle)) return yield* flow
     for (;;) {
-      clock.waits()
+      clock?.waits()
       const step = await flow.next()
       if (step.done) return step.value
-      clock.came(step.value)
+      clock?.came(step.value)
       yield step.value
     }
   } finally {
     clearTimeout(timer)
-    clock.stop()
+    clearTimeout(late)
+    clock?.stop()
   }
 }
 
-/** The same flow, which ends with an error when its time is over. What it leaves behind then is closed by the onion (C15). */
+/** The same flow, which ends with an error when its time is over. */
 async function* limited<Event, Result>(flow: Flow<Event, Result>, ms: number, late: () => Error): Flow<Event, Result> {
-  let error: Error | undefined
-  let fail = (_: Error): void => undefined
-  const timer = setTimeout(() => {
-    error = late()
-    fail(error)
-  }, ms)
+  const inner = failing(flow)
+  const timer = setTimeout(() => inner.fail(late()), ms)
   try {
     for (;;) {
-      const step = await new Promise<IteratorResult<Event, Result>>((resolve, reject) => {
-        fail = reject
-        if (error) reject(error)
-        else flow.next().then(resolve, reject)
-      })
+      const step = await inner.next()
       if (step.done) return step.value
       yield step.value
     }
   } finally {
     clearTimeout(timer)
+  }
+}
+
+/** The next steps of a flow, until it is to fail. What is left behind then is closed by the onion (C15). */
+function failing<Event, Result>(flow: Flow<Event, Result>) {
+  let failure: Error | undefined
+  let reject = (_: Error): void => undefined
+  return {
+    fail(error: Error): void {
+      failure = error
+      reject(error)
+    },
+    next: () =>
+      new Promise<IteratorResult<Event, Result>>((resolve, rejected) => {
+        reject = rejected
+        if (failure) rejected(failure)
+        else flow.next().then(resolve, rejected)
+      }),
   }
 }

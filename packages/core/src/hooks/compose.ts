@@ -120,7 +120,8 @@ function layer<Request, Event extends Typed, Result>(
         const warned = () => {
           hasWarned = true
         }
-        const actor = { context, source: name, hook: kind.hook, outside, own, warned, ...(call && { call }) }
+        const standing = call ? { call } : outside ? { outside } : { steps: run.steps.left }
+        const actor = { context, source: name, hook: kind.hook, own, warned, ...standing }
         const view = viewOf(run, actor)
         const flow = wrap(request, next, view)
         if (isFlow(flow)) return flow

@@ -92,7 +92,7 @@ async function runHook<Data, Result>(
   const place = { middleware: name, hook }
   const open = startMiddlewareSpan(run.tracing, run.context, name, hook, run.steps.begun)
   run.spans.add(open)
-  const view = viewOf(run, { context: open.context, source: name, hook })
+  const view = viewOf(run, { context: open.context, source: name, hook, steps: run.steps.left })
   try {
     const gave = await context.with(open.context, () => call(data, view))
     run.signal.throwIfAborted()

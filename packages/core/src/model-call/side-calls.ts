@@ -6,7 +6,7 @@ import { unheard } from '../flow/unheard.ts'
 import type { AssistantMessage } from '../message.ts'
 import type { SideRequest } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
-import type { Actor } from '../run/run-view.ts'
+import { type Actor, checkNotLeft } from '../run/run-view.ts'
 import { callModelOnSide } from './side-call.ts'
 
 interface SideCall {
@@ -28,6 +28,11 @@ export class SideCalls {
   /** {@link Run.callModel}. Whoever does not wait for it need not handle what it throws. */
   call(request: SideRequest, actor: Actor, signal: AbortSignal): Promise<AssistantMessage> {
     if (this.#over && !this.#isDetached(actor)) return unheard(Promise.reject(this.#over))
+    try {
+      checkNotLeft(actor, 'callModel')
+    } catch (error) {
+      return unheard(Promise.reject(error))
+    }
     const controller = new AbortController()
     const stop = AbortSignal.any([signal, controller.signal])
     const message = callModelOnSide(this.#run, actor.context, stop, request)

@@ -109,6 +109,7 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
 
 /** Nothing of the run is at work any more, and what became of its calls is known: also of one that had not come to them yet. */
 async function quiet(run: RunState, reason: unknown): Promise<void> {
+  run.isEnding = true
   run.calls.abort(reason)
   run.background.abort(reason)
   run.sideCalls.abort(reason)

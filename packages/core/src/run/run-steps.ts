@@ -2,6 +2,7 @@
 
 import type { Context } from '@opentelemetry/api'
 import { MaxStepsError, MiddlewareError, type OutputError } from '../errors.ts'
+import { LazyController } from '../flow/lazy-controller.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
 import type { AgentSetup } from '../middleware.ts'
 import type { RunState } from './run.ts'
@@ -14,6 +15,8 @@ export class RunSteps {
   current: Step | undefined
   /** What the gate said when it rejected the last answer. */
   feedback: string | undefined
+  /** Aborts when a wrap leaves the steps that are at work. */
+  left: LazyController = new LazyController()
   readonly #run: RunState
   /** Why that answer did not fit the output schema, if that was what was wrong with it. */
   #misfit: OutputError | undefined
@@ -43,6 +46,7 @@ export class RunSteps {
     }
     this.#haveBegun = true
     this.#areAtWork = true
+    this.left = new LazyController()
     run.inbox.isClosed = this.current?.phase === 'over'
     run.setup = setup
     run.context = context
@@ -97,6 +101,7 @@ export class RunSteps {
   abandon(): void {
     if (!this.#areAtWork) return
     const { events, request, calls } = this.#run
+    this.left.abort(wrapLeft())
     events.funnel.leave()
     request.abort()
     calls.abort(wrapLeft())

@@ -1,6 +1,7 @@
 /** The run as hooks, wraps and tools see it. What each does carries its name, and nests under its span. */
 
 import type { Attributes, Context } from '@opentelemetry/api'
+import { MiddlewareError } from '../errors.ts'
 import type { PathPart } from '../events.ts'
 import type { Execution } from '../execution/execution.ts'
 import type { ToolStatus } from '../execution/tool-status.ts'
@@ -21,8 +22,10 @@ export interface Actor {
   readonly call?: CallEntry
   /** Of the tool that acts. */
   readonly execution?: Execution
-  /** Of a wrap: aborts it alone. */
+  /** Of a wrap: aborts it alone, when it is left. */
   readonly own?: LazyController
+  /** Of a hook, or of a wrap inside of the steps that works for no call: aborts when a wrap leaves the steps. */
+  readonly steps?: LazyController
   /** Told when it has warned. */
   readonly warned?: () => void
   readonly outside?: boolean
@@ -145,6 +148,18 @@ function signalOf({ signal }: RunState, actor: Actor): AbortSignal {
   return closer.length > 0 ? AbortSignal.any([signal, ...closer]) : signal
 }
 
-function closerSignals({ call, execution, own }: Actor): AbortSignal[] {
-  return [execution?.signal ?? call?.signal, own?.signal].filter((one) => one !== undefined)
+function closerSignals({ call, execution, own, steps }: Actor): AbortSignal[] {
+  return [execution?.signal ?? call?.signal, own?.signal, steps?.signal].filter((one) => one !== undefined)
+}
+
+/**
+ * Throws if a wrap has left whoever acts: nothing more is made for it.
+ *
+ * @throws {MiddlewareError} Its cause says why it was left.
+ */
+export function checkNotLeft({ source, hook = '', own, steps }: Actor, asked: string): void {
+  const left = [own, steps].find((one) => one?.aborted)
+  if (!left) return
+  const { reason: cause } = left.signal
+  throw new MiddlewareError(source, hook, `${asked} was called after a wrap outside had left it`, { cause })
 }

@@ -80,6 +80,8 @@ export class RunState {
   readonly innerRuns: InnerRuns = new InnerRuns(this)
   readonly cancel: Cancel = new Cancel((mode) => this.stopping.cancelled(mode))
   readonly stopping: Stopping = new Stopping(this)
+  /** Its end is decided: nobody makes anything more in it. */
+  isEnding = false
   readonly request: RequestStop = new RequestStop(this)
   readonly annotations: Annotations = new Annotations()
   /** Of hooks and wraps that are not out: those that never come out end with the run. */

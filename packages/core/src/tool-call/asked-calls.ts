@@ -15,7 +15,7 @@ import type { NeedsStarts } from '../needs/needs-starts.ts'
 import type { WarmUps } from '../needs/warm-ups.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
-import type { Actor } from '../run/run-view.ts'
+import { type Actor, checkNotLeft } from '../run/run-view.ts'
 import type { Slots } from '../slots/slots.ts'
 import { link } from '../telemetry/spans.ts'
 import type { Tool } from '../tool.ts'
@@ -153,10 +153,12 @@ export class AskedCalls {
     return isOfResponse ? bounded : freeze(structuredClone(bounded))
   }
 
-  #checkOpen({ execution, call }: Actor): void {
-    const { signal, over } = this.#parts.run
+  #checkOpen(actor: Actor): void {
+    const { execution, call } = actor
+    const { signal, isEnding } = this.#parts.run
     signal.throwIfAborted()
-    if (over) throw new TypeError('the run is over')
+    checkNotLeft(actor, 'callTool')
+    if (isEnding) throw new TypeError('the run is over')
     const stop = execution?.signal ?? call?.signal
     stop?.throwIfAborted()
     // One that had settled was not aborted (K13).
@@ -172,7 +174,8 @@ export class AskedCalls {
     const found = maker ? this.#madeFor(maker, call) : this.#find(call)
     slots.advance()
     const { halted } = run.cancel
-    if ((!found || found.state.course === 'asleep') && !maker) halted.throwIfAborted()
+    // A maker that has settled waits for nothing it makes.
+    if ((!found || found.state.course === 'asleep') && !(maker && !maker.settled)) halted.throwIfAborted()
     if (found) return atWork.begun(found, actor).promise
     const isFree = maker ? !past : !run.history.takenIds.has(call.id)
     const mayStart = asker ? askers.mayStart(asker) : isFree

@@ -2,6 +2,8 @@
 
 import { RunStop } from '../errors.ts'
 import { type CallStatus, endState, type ToolStatus } from '../execution/tool-status.ts'
+import { follow } from '../flow/follow.ts'
+import type { LazyController } from '../flow/lazy-controller.ts'
 import { isAbandoned } from '../machine/call.ts'
 import { begun } from '../machine/decide-call.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
@@ -92,6 +94,7 @@ export class CallsAtWork {
     if (entry.provisional && !maker) this.early++
     actor?.execution?.children.push(entry)
     this.#begin(entry)
+    if (actor?.own && !asker) endWith(entry, actor.own, run.config.grace)
     const { status } = entry
     options.started?.(() => status.read())
     return entry
@@ -189,4 +192,10 @@ export class CallsAtWork {
   async idle(): Promise<void> {
     while (this.#work.size > 0) await Promise.allSettled(this.#work)
   }
+}
+
+/** A call on the side is cut off with the wrap that made it, if that is left. */
+function endWith(entry: CallEntry, { signal }: LazyController, grace: number): void {
+  const unfollow = follow(signal, () => entry.abort(signal.reason, grace))
+  entry.promise.then(unfollow, unfollow)
 }
