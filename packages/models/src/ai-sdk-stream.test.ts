@@ -515,3 +515,27 @@ test('a part that only its provider understands goes back as it came (G12)', asy
     { type: 'custom', kind: 'openai.compaction', providerOptions: metadata },
   ])
 })
+
+test('a call that starts again under another name before its input came is an error (P2, qA15)', async () => {
+  const failure = await failureOf(
+    readParts([
+      { type: 'tool-input-start', id: 'c1', toolName: 'read' },
+      { type: 'tool-input-start', id: 'c1', toolName: '_file' },
+      piece('{"x":1}'),
+      { ...said('{"x":1}'), toolName: '_file' },
+      calls,
+    ]),
+  )
+  expect(failure).toMatchObject({ code: 'invalid_chunk', retryable: true })
+})
+
+// Each part looked through all those before it.
+test('thousands of calls of one id are read as fast as they come (G9)', { timeout: 8_000 }, async () => {
+  const numbers = Array.from({ length: 60_000 }, (_, x) => x)
+  const { message } = await readParts([
+    ...numbers.map(() => ({ type: 'tool-input-start', id: 'c1', toolName: 'f' }) as const),
+    ...numbers.map((x) => said(JSON.stringify({ x }))),
+    calls,
+  ])
+  expect(message.content.map((part) => part.type === 'tool-call' && part.input)).toEqual(numbers.map((x) => ({ x })))
+})

@@ -20,7 +20,7 @@ import { usageOf } from './ai-sdk-usage.ts'
 import { ClientCallError } from './client-call-error.ts'
 import { defined } from './defined.ts'
 import { isEmptyInput } from './empty-input.ts'
-import { StreamedError } from './explain.ts'
+import { ContradictionError, StreamedError } from './explain.ts'
 import { type Bounds, singleResponse } from './single-response.ts'
 
 /** What the parts of a provider state, because its wire does. */
@@ -38,8 +38,14 @@ interface OpenCall {
   /** Its deltas are not pieces of JSON. */
   readonly isText: boolean
   isFed: boolean
-  /** Its `tool-call` part has come. */
-  isStated: boolean
+  isEnded: boolean
+}
+
+/** The calls of one id. */
+interface OpenCalls {
+  readonly latest: OpenCall
+  /** Those whose `tool-call` part has not come, in the order of their starts. */
+  readonly unstated: Set<OpenCall>
 }
 
 /**
@@ -53,8 +59,8 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
   let begun = 0
   const texts = new Map<string, PartOptions>()
   const thoughts = new Map<string, PartOptions>()
-  // By id, each in the order of its start: two calls of one id stay two (G9).
-  const open = new Map<string, OpenCall[]>()
+  // By id: two calls of one id stay two (G9).
+  const open = new Map<string, OpenCalls>()
   const sealed = new Map<string, Label>()
   const ours: Label[] = []
   // Waited for by a call that the provider is to run.
@@ -71,32 +77,41 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
 
   function start(part: InputStart, to: Assembler): void {
     const isText = part.inputEncoding === 'text'
-    const call = { label: begun++, name: part.toolName, isText, isFed: false, isStated: false }
-    const others = open.get(part.id)
-    if (others) others.push(call)
-    else open.set(part.id, [call])
+    const call: OpenCall = { label: begun++, name: part.toolName, isText, isFed: false, isEnded: false }
+    const { latest, unstated } = open.get(part.id) ?? { latest: undefined, unstated: new Set<OpenCall>() }
+    // Nobody can tell whether it is the same call (qA15).
+    if (latest && unstated.has(latest) && !latest.isFed && !latest.isEnded && latest.name !== call.name) {
+      throw new ContradictionError(
+        `the call that started as ${latest.name} started again as ${call.name} before it ended`,
+      )
+    }
+    open.set(part.id, { latest: call, unstated: unstated.add(call) })
     announce(call.label, part.id, part, to)
   }
 
-  function add({ id, delta, providerMetadata: metadata }: InputPiece, to: Assembler): void {
-    const call = open.get(id)?.at(-1)
+  function add({ type, id, delta, providerMetadata: metadata }: InputPiece, to: Assembler): void {
+    const call = open.get(id)?.latest
     // The `tool-call` part will say what a piece without a start was of.
     if (!call) return
     to.call(call.label, { delta: call.isText ? undefined : delta, ...(metadata && { metadata }) })
     if (delta) call.isFed = true
+    if (type === 'tool-input-end') call.isEnded = true
   }
 
   function stated({ toolCallId: id, toolName: name }: CallPart): OpenCall | undefined {
-    const calls = open.get(id) ?? []
-    const latest = calls.at(-1)
+    const calls = open.get(id)
+    if (!calls) return undefined
+    const { latest, unstated } = calls
+    for (const call of unstated) {
+      unstated.delete(call)
+      return call
+    }
     // A part that came because the input parsed comes again when it does so again.
-    const isRepeated = !seals && latest?.isFed && latest.name === name
-    return calls.find(({ isStated }) => !isStated) ?? (isRepeated ? latest : undefined)
+    return !seals && latest.isFed && latest.name === name ? latest : undefined
   }
 
   function seal(part: CallPart, to: Assembler): void {
     const call = stated(part)
-    if (call) call.isStated = true
     const label = call?.label ?? begun++
     const text = typeof part.input === 'string' ? part.input : argumentsText(part.input)
     sealed.set(part.toolCallId, label)
@@ -121,7 +136,7 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
 
   function result(part: ResultPart, to: Assembler): void {
     const { toolCallId: id, result, isError, providerMetadata: resultMetadata } = part
-    const known = sealed.get(id) ?? open.get(id)?.at(-1)?.label
+    const known = sealed.get(id) ?? open.get(id)?.latest.label
     // Of a call in an earlier response, it stands alone.
     const resultOf = known === undefined ? id : undefined
     const label = known ?? begun++

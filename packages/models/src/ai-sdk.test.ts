@@ -125,6 +125,15 @@ test.each(ending)('$title: calls that share an id are calls of their own (P3, qR
   }
 })
 
+test.each(beginning.filter(({ wire }) => wire === 'anthropic'))(
+  '$title: a call that starts under two names is an error (P2, qA15)',
+  async (real) => {
+    const [twice] = formsOf('A15', real)
+    if (!twice) throw new Error('no such row')
+    expect(await failureOf(ask(twice.model))).toMatchObject({ code: 'invalid_chunk', retryable: true })
+  },
+)
+
 test.each(ending)('$title: a response that begins twice is one (P1, qT15)', async (real) => {
   for (const { model, expected } of formsOf('T15', real)) {
     expect(callsOf((await ask(model)).message)).toMatchObject(expected.calls ?? [])

@@ -284,3 +284,36 @@ test('however names and arguments are cut and sent again, the calls are those th
     { numRuns: 500 },
   )
 })
+
+test('with an id of its own a piece goes on with a name only if it is no tool’s name (P2, qC49)', async () => {
+  const tools = ['read', 'read_file']
+  const first = { index: 0, id: 'a', n: 'read', a: '' }
+  const rest = { index: 0, id: 'c', a: x }
+  expect(await callsOf(tools, first, { index: 0, id: 'b', n: '_file', a: '' }, rest)).toEqual([['read_file', { x: 1 }]])
+  expect(
+    await callsOf(tools, first, { index: 0, id: 'b', n: 'read_fi' }, { index: 0, id: 'c', n: 'le', a: x }),
+  ).toEqual([['read_file', { x: 1 }]])
+  // Calls of their own, as on hosts where every call has index 0 (qC5).
+  expect(await callsOf(tools, first, { index: 0, id: 'b', n: 'read_file', a: x })).toEqual([
+    ['read', {}],
+    ['read_file', { x: 1 }],
+  ])
+  expect(await callsOf(['read', 'write'], first, { index: 0, id: 'b', n: '_file', a: x })).toEqual([
+    ['read', {}],
+    ['_file', { x: 1 }],
+  ])
+  expect(await callsOf(tools, { ...first, a: '{"y":2}' }, { index: 0, id: 'b', n: '_file', a: x })).toEqual([
+    ['read', { y: 2 }],
+    ['_file', { x: 1 }],
+  ])
+})
+
+test('after arguments that are too deep another name is another call (P3, P11, qC48)', async () => {
+  const deep = `${'{"a":'.repeat(600)}1${'}'.repeat(600)}`
+  const calls = await callsOf(
+    ['f', 'g'],
+    { index: 0, id: 'a', n: 'f', a: deep },
+    { index: 0, id: 'a', n: 'g', a: '{"y":2}' },
+  )
+  expect(calls).toEqual([['f', 'invalid'], both[1]])
+})

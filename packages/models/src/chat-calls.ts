@@ -85,7 +85,7 @@ export class ChatCalls {
   /** Whether a piece begins another call, although its index, id or place is that of this one. Only a piece with a name can. */
   #isOfAnother(call: Call, { index, id, name, text }: Said, to: Assembler): boolean {
     if (name === undefined) return false
-    if (id !== undefined && call.id !== undefined && id !== call.id) return true
+    if (id !== undefined && call.id !== undefined && id !== call.id) return !this.#isNextPiece(call, name)
     if (call.name === '') return false
     const isPlaced = index !== undefined || id !== undefined
     const isWhole = to.isWhole(call.label)
@@ -99,6 +99,12 @@ export class ChatCalls {
     if (!call.begun) return areTools
     // No id tells them apart (qC44).
     return id === undefined && (call.id === undefined || !isPlaced)
+  }
+
+  /** Whether this is the next piece of the call's name, and no tool's name: some hosts give each piece an id of its own (qC49). */
+  #isNextPiece(call: Call, name: string): boolean {
+    if (call.name === '' || call.isNamed || this.#names.has(name)) return false
+    return this.#names.grown(call.name, name) !== undefined
   }
 
   /** What a piece says of a call whose name is not whole yet. */

@@ -38,6 +38,11 @@ export class UnreadableError extends Error {
   }
 }
 
+/** What a stream says of a call is not what it said before: nobody can tell which of the two is meant. */
+export class ContradictionError extends Error {
+  override readonly name = 'ContradictionError'
+}
+
 /** The same reader; what is not where the wire has it is an {@link UnreadableError}. */
 export function readSafely<Chunk>(read: ReadChunk<Chunk>): ReadChunk<Chunk> {
   return (chunk, to) => {
@@ -51,8 +56,8 @@ export function readSafely<Chunk>(read: ReadChunk<Chunk>): ReadChunk<Chunk> {
 
 /**
  * An HTTP error is retryable by its status (408, 409, 429, 5xx) unless `x-should-retry` says otherwise, an error inside a stream
- * by the status its own code stands for (qT8, qT9, qT10), and a connection that broke, fell silent (qT7), said what nobody can read
- * or began a second response (qT14) always. Errors of core pass as they are.
+ * by the status its own code stands for (qT8, qT9, qT10), and a connection that broke, fell silent (qT7), said what nobody can read,
+ * contradicted itself or began a second response (qT14) always. Errors of core pass as they are.
  */
 export const explain: Explain = (thrown) => {
   if (thrown instanceof AgentError) return undefined
@@ -61,6 +66,7 @@ export const explain: Explain = (thrown) => {
     const told = explanation(thrown, thrown.cut ? 'stream_truncated' : 'invalid_chunk', true)
     return { ...told, data: thrown.said }
   }
+  if (thrown instanceof ContradictionError) return explanation(thrown, 'invalid_chunk', true)
   if (thrown instanceof RestartedError) return explanation(thrown, 'stream_restarted', true)
   if (thrown instanceof IdleError) return explanation(thrown, 'idle_timeout', true)
   if (thrown instanceof ClientCallError) return explanation(thrown, 'unsupported_call', false)

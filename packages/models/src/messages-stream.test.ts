@@ -1,6 +1,6 @@
 import type { AssistantMessage } from '@meanwhile/core'
 import { expect, test } from 'vitest'
-import { bodyOf, read } from '../test/ask.ts'
+import { bodyOf, failureOf, read } from '../test/ask.ts'
 import { claude } from '../test/wires.ts'
 
 const begin = {
@@ -201,4 +201,35 @@ test('citations, who called, and blocks without meaning go back as they came (G1
     ],
   })
   expect(message.content.at(-1)).not.toHaveProperty('providerMetadata')
+})
+
+test('a call that starts again under another name before its input is whole is an error, and runs under neither (P2, qA15)', async () => {
+  const called = (index: number, block: object) =>
+    start(index, { type: 'tool_use', id: 'a', name: 'read', input: {}, ...block })
+  const input = (partial_json: string) => delta(0, { type: 'input_json_delta', partial_json })
+  const failing = [
+    [called(0, {}), called(0, { name: '_file' })],
+    [called(0, {}), called(0, { name: '_file', id: 'b' })],
+    [called(0, {}), input('{"x"'), called(0, { name: '_file' })],
+  ]
+  for (const events of failing) {
+    const failure = await failureOf(read(claude, [begin, ...events, input('{"x":1}'), stop(0), ...end('tool_use')]))
+    expect(failure).toMatchObject({
+      code: 'invalid_chunk',
+      retryable: true,
+      message: 'the call that started as read started again as _file before it ended',
+    })
+  }
+  for (const again of [called(0, {}), called(1, { name: 'write', id: 'b' })]) {
+    const { message } = await read(claude, [begin, called(0, {}), again, input('{"x":1}'), stop(0), ...end('tool_use')])
+    expect(message.content[0]).toMatchObject({ id: 'a', name: 'read', input: { x: 1 } })
+  }
+  const { message } = await read(claude, [
+    begin,
+    called(0, { input: { x: 1 } }),
+    called(0, { name: 'write' }),
+    stop(0),
+    ...end('tool_use'),
+  ])
+  expect(message.content).toMatchObject([{ name: 'read' }, { name: 'write' }])
 })

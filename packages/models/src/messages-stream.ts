@@ -4,6 +4,7 @@ import type Anthropic from '@anthropic-ai/sdk'
 import type { Assembler, FinishReason, Label, ReadChunk } from '@meanwhile/core'
 import { argumentsText } from '@meanwhile/core'
 import { defined } from './defined.ts'
+import { ContradictionError } from './explain.ts'
 import { isRecord } from './is-record.ts'
 import {
   type Content,
@@ -48,13 +49,22 @@ export function messagesReader(provider: string): ReadChunk<Anthropic.RawMessage
   /** A start begins a new block, also at an index that another had (qA9), unless the same call starts again (qA14). */
   function begin(index: number, id?: string, name?: string): Block {
     const known = blocks.get(index)
-    if (id && known?.id === id && !(known.isOver && known.name !== name)) return known
+    if (id && known?.id === id && known.name === name) return known
     const block: Block = { label: begun++, id, name }
     blocks.set(index, block)
     return block
   }
 
+  /** Of a call that starts under another name at the place of one that is open, nobody can tell whether it is the same (qA15). */
+  function checkStart(index: number, { name }: OwnCall, to: Assembler): void {
+    const open = blocks.get(index)
+    if (!open || open.isOver || !('input' in open) || open.name === name) return
+    if (to.isWhole(open.label) || isFilled(open.input)) return
+    throw new ContradictionError(`the call that started as ${open.name} started again as ${name} before it ended`)
+  }
+
   function start(index: number, content: Content, to: Assembler): void {
+    if (content.type === 'tool_use') checkStart(index, content, to)
     const block = 'id' in content ? begin(index, content.id, content.name) : begin(index)
     if (content.type === 'text') to.text(content.text, block)
     else if (content.type === 'thinking') {

@@ -1,4 +1,4 @@
-import type { AssistantMessage } from '@meanwhile/core'
+import { type AssistantMessage, callsOf } from '@meanwhile/core'
 import { expect, test } from 'vitest'
 import { bodyOf, failureOf, read } from '../test/ask.ts'
 import { responses } from '../test/wires.ts'
@@ -310,7 +310,7 @@ test('a response in which a call turns out to be of another tool, whose name beg
   for (const between of [[], [whole]]) {
     const failure = await failureOf(read(responses, events('read', ...between), { tools }))
     expect(failure).toMatchObject({ name: 'ModelError', code: 'invalid_chunk', retryable: true })
-    expect(failure).toHaveProperty('data', 'a call of read is one of read_file when it is done')
+    expect(failure).toHaveProperty('message', 'the call announced as read ended as read_file')
     const { message } = await read(responses, events('read_file', ...between), { tools })
     expect(message.content).toMatchObject([{ name: 'read_file', input: { x: 1 } }])
   }
@@ -330,4 +330,147 @@ test('what the end of the response says of one call is not taken for another cal
     { type: 'tool-call', id: 'call_1', name: 'f', input: { x: 1 } },
     { type: 'tool-call', id: 'call_1_1', name: 'f', input: { x: 2 } },
   ])
+})
+
+const fc1 = { ...call, arguments: '' }
+const fc2 = { ...call, id: 'fc_2', arguments: '' }
+const argumentsAt = (index: number, kind: 'delta' | 'done', text: string) => ({
+  type: `response.function_call_arguments.${kind}`,
+  output_index: index,
+  item_id: `fc_${index + 1}`,
+  ...(kind === 'delta' ? { delta: text } : { arguments: text }),
+})
+const xOf = (message: AssistantMessage) => callsOf(message).map(({ id, name, input }) => [id, name, input])
+
+test('calls of one call_id that run at the same time are calls of their own if they ask for something else, whichever ends first (P3, qR16)', async () => {
+  const texts = ['{"x":1}', '{"x":2}', '{"x":3}', '{ "x": 2 }']
+  const items = texts.map((text, i) => ({ ...call, id: `fc_${i + 1}`, arguments: text, status: 'completed' }))
+  const begin = items.map((item, i) => added(i, { ...item, arguments: '' }))
+  const said = texts.flatMap((text, i) => [
+    argumentsAt(i, 'delta', text.slice(0, 4)),
+    argumentsAt(i, 'delta', text.slice(4)),
+  ])
+  const ends: Readonly<Record<string, object[]>> = {
+    'each by its arguments': texts.map((text, i) => argumentsAt(i, 'done', text)),
+    'the last of them first': texts.map((text, i) => argumentsAt(i, 'done', text)).toReversed(),
+    'each by its item': items.map((item, i) => done(i, item)),
+    'each by an item without a status': items.map((item, i) => done(i, { ...item, status: null })),
+    'none of them': [],
+  }
+  for (const [how, end] of Object.entries(ends)) {
+    const message = await messageOf(...begin, ...said, ...end, completed)
+    const kept = how === 'the last of them first' ? 'sorted' : 'in order'
+    const seen = xOf(message).map(([, , input]) => JSON.stringify(input))
+    expect({ how, calls: kept === 'sorted' ? seen.toSorted() : seen }).toEqual({ how, calls: texts.slice(0, 3) })
+    expect(new Set(xOf(message).map(([id]) => id)).size).toBe(3)
+  }
+})
+
+test('a call is shown while it streams, one that may be the same again only when both have ended (P3, qR16)', async () => {
+  const { events } = await read(responses, [
+    added(0, fc1),
+    added(1, fc2),
+    argumentsAt(1, 'done', '{"x":2}'),
+    argumentsAt(0, 'delta', '{"x":1}'),
+    argumentsAt(0, 'done', '{"x":1}'),
+    completed,
+  ])
+  const sealed = (id: string, x: number) => ({ type: 'tool-call', id, name: 'f', input: { x } })
+  expect(events).toEqual([
+    { type: 'tool-input-start', id: 'call_1', name: 'f' },
+    { type: 'tool-input-delta', id: 'call_1', delta: '{"x":1}' },
+    { type: 'tool-input-closed', call: sealed('call_1', 1) },
+    { type: 'tool-call', call: sealed('call_1', 1) },
+    { type: 'tool-input-start', id: 'call_1_1', name: 'f' },
+    { type: 'tool-input-delta', id: 'call_1_1', delta: '{"x":2}' },
+    { type: 'tool-input-closed', call: sealed('call_1_1', 2) },
+    { type: 'tool-call', call: sealed('call_1_1', 2) },
+  ])
+})
+
+test('a call that is announced at one place and comes whole at another is one, with its arguments (P3, qR7, qR16)', async () => {
+  for (const between of [[], [argumentsAt(0, 'delta', '{"x"')], [argumentsAt(0, 'delta', '{"x":1}')]]) {
+    const message = await messageOf(added(0, fc1), ...between, done(1, { ...fc2, ...x1 }), completed)
+    expect(xOf(message)).toEqual([['call_1', 'f', { x: 1 }]])
+  }
+  const other = await messageOf(added(0, fc1), argumentsAt(0, 'done', '{"x":2}'), done(1, { ...fc2, ...x1 }), completed)
+  expect(xOf(other)).toEqual([
+    ['call_1', 'f', { x: 2 }],
+    ['call_1_1', 'f', { x: 1 }],
+  ])
+})
+
+test('deltas go to the call at their place if two calls share all their ids (P3, qR15)', async () => {
+  const message = await messageOf(
+    added(0, fc1),
+    argumentsAt(0, 'done', '{"x":1}'),
+    added(1, fc1),
+    done(0, { ...call, ...x1 }),
+    { ...argumentsAt(1, 'delta', '{"x":2}'), item_id: 'fc_1' },
+    completed,
+  )
+  expect(xOf(message)).toEqual([
+    ['call_1', 'f', { x: 1 }],
+    ['call_1_1', 'f', { x: 2 }],
+  ])
+})
+
+const fAndG = ['f', 'g'].map((name) => ({ name, description: name, inputSchema: {} }))
+
+test('a finished item of another tool: with the same arguments the response fails, with others it is another call (P2, P3)', async () => {
+  const events = (name: string, text: string) => [
+    added(0, fc1),
+    argumentsAt(0, 'done', '{"x":1}'),
+    done(0, { ...call, name, arguments: text, status: 'completed' }),
+    completed,
+  ]
+  const failure = await failureOf(read(responses, events('g', '{"x": 1}'), { tools: fAndG }))
+  expect(failure).toMatchObject({ code: 'invalid_chunk', message: 'the call announced as f ended as g' })
+  const { message } = await read(responses, events('g', '{"y":2}'), { tools: fAndG })
+  expect(xOf(message)).toEqual([
+    ['call_1', 'f', { x: 1 }],
+    ['call_1_1', 'g', { y: 2 }],
+  ])
+  // Gateways add to names: of no tool, it is another form of the first (G9).
+  const form = await read(responses, events('functions.f', '{"x":1}'), { tools: fAndG })
+  expect(xOf(form.message)).toEqual([['call_1', 'f', { x: 1 }]])
+})
+
+test('the end of the response has another tool for a call: the response fails, and says so (P3, qR17)', async () => {
+  const streamed = [added(0, fc1), argumentsAt(0, 'done', '{"x":1}')]
+  const ending = (...output: object[]) => ({ type: 'response.completed', response: { status: 'completed', output } })
+  const g = { ...call, name: 'g', ...x1 }
+  const failure = await failureOf(read(responses, [...streamed, ending(g)], { tools: fAndG }))
+  expect(failure).toMatchObject({
+    code: 'invalid_chunk',
+    retryable: true,
+    message: 'the response ended with another call of g in the place of the call of f',
+  })
+  // The same twice is no other call.
+  const again = await messageOf(...streamed, ending({ ...call, ...x1 }, { ...fc2, ...x1 }))
+  expect(xOf(again)).toEqual([['call_1', 'f', { x: 1 }]])
+})
+
+// Each `done` looked through all calls that had ended.
+test('calls to which nothing refers are read as fast as they come (qR7)', { timeout: 8_000 }, async () => {
+  const numbers = Array.from({ length: 40_000 }, (_, n) => n)
+  const bare = (n: number) => ({ type: 'function_call', call_id: `c${n}`, name: 'f', arguments: '' })
+  const message = await messageOf(
+    ...numbers.map((n) => ({ type: 'response.output_item.added', item: bare(n) })),
+    ...numbers.map((x) => ({ type: 'response.function_call_arguments.done', arguments: JSON.stringify({ x }) })),
+    completed,
+  )
+  expect(xOf(message)).toEqual(numbers.map((x) => [`c${x}`, 'f', { x }]))
+})
+
+test('thousands of calls of one call_id at the same time are read as fast as they come (P3, qR16)', {
+  timeout: 5_000,
+}, async () => {
+  const numbers = Array.from({ length: 20_000 }, (_, n) => n)
+  const message = await messageOf(
+    ...numbers.map((n) => added(n, { ...call, id: `fc_${n + 1}`, arguments: '' })),
+    ...numbers.map((x) => argumentsAt(x, 'done', JSON.stringify({ x }))),
+    completed,
+  )
+  expect(xOf(message).map(([, , input]) => input)).toEqual(numbers.map((x) => ({ x })))
 })

@@ -3,9 +3,9 @@
 import type { Assembler, FinishReason, ModelRequest, PartOptions, ReadChunk } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { defined } from './defined.ts'
-import { isEmptyInput } from './empty-input.ts'
-import { StreamedError, UnreadableError } from './explain.ts'
+import { StreamedError } from './explain.ts'
 import { parallelCalls } from './parallel-calls.ts'
+import { OutputCalls } from './responses-calls.ts'
 import { ClientCalls } from './responses-client-calls.ts'
 import {
   type FunctionCall,
@@ -32,17 +32,16 @@ interface Done {
 }
 
 /**
- * A call is sealed by its own `done` or by its item's with status `completed`, whichever comes first (qR1, qR4), unless nothing was
- * said of its arguments: what was cut off may be over, too (qR8). A call that the client is to run is an error, once all is said and
- * its usage known (qR13).
+ * Items are told apart by {@link OutputItems}, and calls among them are told of by {@link OutputCalls}. A call that the client is to
+ * run is an error, once all is said and its usage known (qR13).
  */
 export function responsesReader(
   provider: string,
   request: Pick<ModelRequest, 'tools' | 'toolNames'>,
 ): ReadChunk<StreamEvent> {
   const expand = parallelCalls(request.tools)
-  const names = new ToolNames(request)
   const items = new OutputItems()
+  const functionCalls = new OutputCalls(items, new ToolNames(request), call)
   const clientCalls = new ClientCalls()
   let calls = false
   let refused = false
@@ -52,30 +51,6 @@ export function responsesReader(
     const own = defined({ namespace, caller: caller?.type === 'direct' ? undefined : caller })
     const isPlain = Object.keys(own).length === 0
     to.call(label, { id, name, expand: expand(name), ...(!isPlain && { metadata: { [provider]: own } }) })
-  }
-
-  function seal(item: Item, text: string, to: Assembler): void {
-    item.ended = true
-    if (!text && !item.told) return
-    // What came in pieces stands against nothing (qR11).
-    to.seal(item.label, item.told && isEmptyInput(text) ? undefined : text)
-    item.told = true
-  }
-
-  // Not every host says of a call that it is completed (qR9): then the end of the response does.
-  function called(item: Item, carried: FunctionCall, to: Assembler): void {
-    call(item, carried, to)
-    if (carried.status === 'completed') seal(item, carried.arguments, to)
-    else if (carried.arguments && !item.told) {
-      item.told = true
-      to.call(item.label, { delta: carried.arguments })
-    }
-  }
-
-  /** A gateway may announce only the first piece of a name, and that may be another tool's name; the finished item has it all (qC47). */
-  function checkName({ name = '' }: Item, carried: FunctionCall): void {
-    const isCut = name !== carried.name && names.has(name) && names.has(carried.name) && carried.name.startsWith(name)
-    if (isCut) throw new UnreadableError({ said: `a call of ${name} is one of ${carried.name} when it is done` })
   }
 
   function say(item: Item, text: string, to: Assembler): void {
@@ -102,10 +77,8 @@ export function responsesReader(
 
   function done(item: Item, carried: OutputItem, to: Assembler): void {
     item.done = true
-    if (carried.type === 'function_call') {
-      checkName(item, carried)
-      called(item, carried, to)
-    } else if (isProviderCall(carried)) ran(item, carried, to)
+    if (carried.type === 'function_call') functionCalls.done(item, carried, to)
+    else if (isProviderCall(carried)) ran(item, carried, to)
     else if (carried.type === 'message') {
       for (const { type } of carried.content ?? []) if (type === 'refusal') refused = true
       said(item, textOf(carried), to)
@@ -121,6 +94,7 @@ export function responsesReader(
     if (response.usage) to.usage(usageOf(response.usage))
     if (status === 'failed' || status === 'cancelled') throw new StreamedError(response.error ?? {})
     if (status === 'completed') recover(response.output ?? [], to)
+    functionCalls.end(to)
     for (const item of response.output ?? []) clientCalls.add(item)
     clientCalls.refuse()
     // The wire's `completed` is no finish reason: the items say whether it called tools.
@@ -138,16 +112,11 @@ export function responsesReader(
 
   // What no event of its own told (qR10).
   function recover(output: readonly OutputItem[], to: Assembler): void {
-    const all = items.none
-    for (const [place, carried] of output.entries()) {
-      const known = carried.type === 'function_call' ? items.known(place, carried) : undefined
-      if (all) done(items.whole(place, carried), carried, to)
-      else if (known?.told === false) done(known, carried, to)
-    }
-    for (const { label, given } of items.untold) to.call(label, { delta: given })
+    if (items.none) for (const [place, carried] of output.entries()) done(items.whole(place, carried), carried, to)
+    else functionCalls.complete(output, to)
   }
 
-  return singleResponse({ begins, isLast: isLastEvent }, (event, to) => {
+  return singleResponse({ begins, idOf, isLast: isLastEvent }, (event, to) => {
     switch (event.type) {
       case 'response.refusal.delta':
         refused = true
@@ -159,13 +128,10 @@ export function responsesReader(
         return say(items.of('message', event), event.delta, to)
       case 'response.output_text.done':
         return said(items.of('message', event), event.text, to)
-      case 'response.function_call_arguments.delta': {
-        const item = items.of('function_call', event)
-        if (event.delta) item.told = true
-        return to.call(item.label, { delta: event.delta })
-      }
+      case 'response.function_call_arguments.delta':
+        return functionCalls.add(items.of('function_call', event), event.delta, to)
       case 'response.function_call_arguments.done':
-        return seal(items.ending(event), event.arguments, to)
+        return functionCalls.seal(items.ending(event), event.arguments, to)
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
         return to.reasoning(event.delta, items.of('reasoning', event))
@@ -175,7 +141,7 @@ export function responsesReader(
         clientCalls.add(event.item)
         const item = items.begin(event.output_index, event.item)
         if (event.item.type === 'function_call') {
-          call(item, event.item, to)
+          functionCalls.begin(item, event.item, to)
           item.given = event.item.arguments
         } else if (isProviderCall(event.item)) run(item, event.item, to)
         return
@@ -201,6 +167,11 @@ export function responsesReader(
 
 function begins(event: StreamEvent): Response | undefined {
   return event.type === 'response.created' ? event.response : undefined
+}
+
+/** A response that failed says why: that counts, whatever its id. */
+function idOf(event: StreamEvent): string | undefined {
+  return 'response' in event && event.type !== 'response.failed' ? event.response?.id : undefined
 }
 
 /** Whether the protocol ends with this event; `response.failed` is an error. */

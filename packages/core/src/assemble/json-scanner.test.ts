@@ -93,6 +93,11 @@ test('nesting beyond the limit is found in objects and arrays, and not in string
   expect(scan(['[[[['], 3).tooDeep).toBe(true)
   expect(scan(['{"a":"[[[["}'], 3).tooDeep).toBe(false)
   expect(scan(['{"a":[],"b":[],"c":[]}'], 2).tooDeep).toBe(false)
+  // Its end is seen all the same, and what comes after it.
+  const deep = '{"a":[{"b":[[{"c":"]}"}]]}]}'
+  expect(scan([deep, ' '], 3)).toMatchObject({ tooDeep: true, end: deep.length, dirty: false })
+  expect(scan([deep, '{'], 3)).toMatchObject({ tooDeep: true, end: deep.length, dirty: true })
+  expect(scan([deep.slice(0, -1)], 3).end).toBeUndefined()
 })
 
 test('every character is looked at once (G13)', () => {

@@ -19,7 +19,7 @@ const BLANK = 0
 const INSIDE = 1
 /** After the root object, array or string. */
 const CLOSED = 2
-/** Nothing that follows can matter: a root of any other kind, text after the root, too deep. */
+/** Nothing that follows can matter: a root of any other kind, text after the root. */
 const DONE = 3
 
 /**
@@ -45,7 +45,8 @@ export class JsonScanner {
   #begin = 0
   #end: number | undefined
   #empty = false
-  #tooDeep = false
+  /** Levels open below the deepest one allowed; `undefined` if there was none. */
+  #below: number | undefined
   #mismatched = false
 
   /** Without `onMember` the members of the root object are not looked for. */
@@ -89,9 +90,9 @@ export class JsonScanner {
     return this.closedAt !== undefined && this.#phase === DONE
   }
 
-  /** More levels than allowed; the scan has stopped there. */
+  /** More levels than allowed: from there on only the end is looked for. */
   get tooDeep(): boolean {
-    return this.#tooDeep
+    return this.#below !== undefined
   }
 
   feed(delta: string): void {
@@ -146,13 +147,12 @@ export class JsonScanner {
   }
 
   #enter(char: number): void {
-    this.#closers.push(char === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET)
-    if (this.#closers.length <= this.#maxDepth) return
-    this.#tooDeep = true
-    this.#phase = DONE
+    if (this.#closers.length < this.#maxDepth) this.#closers.push(char === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET)
+    else this.#below = (this.#below ?? 0) + 1
   }
 
   #leave(char: number, at: number): void {
+    if (this.#below) return void this.#below--
     if (char !== CLOSE_BRACE) this.#empty = false
     if (this.#closers.pop() !== char) this.#mismatched = true
     if (this.#closers.length === 1 && !this.#mismatched) this.#members?.enclosed(at + 1)

@@ -45,7 +45,7 @@ export class ToolInput {
 
   /** The needed members as soon as they are complete: given once. */
   ready(): Readonly<Record<string, unknown>> | undefined {
-    const input = this.#needed?.input
+    const input = this.#scanner.tooDeep ? undefined : this.#needed?.input
     if (input) this.#needs = this.#needed = undefined
     return input
   }
@@ -91,7 +91,7 @@ export class ToolInput {
 
   /** The value of the root object when it closed, if it is one and not `{}`. */
   closed(): InputValue | undefined {
-    if (this.closedAt === undefined || this.#scanner.empty || this.#tooLong) return undefined
+    if (this.closedAt === undefined || this.#scanner.empty || this.#scanner.tooDeep || this.#tooLong) return undefined
     this.#closed ??= parse(this.#text.join().slice(this.#scanner.begin, this.closedAt))
     return this.#closed.inputError === undefined ? this.#closed : undefined
   }

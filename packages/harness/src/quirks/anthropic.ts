@@ -214,4 +214,37 @@ export const anthropicQuirks: readonly Quirk[] = [
       finishReason: 'tool-calls',
     },
   },
+  {
+    id: 'A15',
+    wire,
+    title: 'a call starts twice at one index, with one id and under two names, before its input comes',
+    source: 'as C47, by a gateway that makes Messages of it',
+    events: [
+      start,
+      { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', ...f, input: {} } },
+      ...toolUse(0, { ...f, name: 'g' }, '{"y":2}'),
+      ...end('tool_use'),
+    ],
+    expected: { error: { code: 'invalid_chunk', retryable: true }, calls: [{ ...f, input: {} }] },
+  },
+  {
+    id: 'A15',
+    wire,
+    title: 'a call starts under another name at the index of one whose input is whole and whose stop is missing',
+    source: 'as A9',
+    events: [
+      start,
+      { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', ...f, input: {} } },
+      inputDelta(0, '{"x":1}'),
+      ...toolUse(0, { ...f, name: 'g' }, '{"y":2}'),
+      ...end('tool_use'),
+    ],
+    expected: {
+      calls: [
+        { ...f, input: { x: 1 } },
+        { name: 'g', input: { y: 2 } },
+      ],
+      finishReason: 'tool-calls',
+    },
+  },
 ]

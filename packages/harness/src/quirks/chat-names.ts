@@ -71,6 +71,24 @@ export const chatNameQuirks: readonly Quirk[] = [
       finishReason: 'tool-calls',
     },
   },
+  {
+    ...named(
+      'C49',
+      'a name comes in two pieces, each piece of the call with an id of its own',
+      `as C47, ${fragments}`,
+      { i: 0, id: 'call_a', n: 'read', a: '' },
+      { i: 0, id: 'call_b', n: '_file', a: '' },
+      { i: 0, id: 'call_c', a: '{"path":"a.txt"}' },
+    ),
+    // A reader that knows no tools takes them for two calls.
+    expected: {
+      calls: [
+        { id: 'call_a', name: 'read', input: {} },
+        { id: 'call_b', name: '_file', input: { path: 'a.txt' } },
+      ],
+      finishReason: 'tool-calls',
+    },
+  },
   shared(
     'two whole calls have one index and one id',
     { i: 0, id: 'call_a', n: 'f', a: '{"x":1}' },

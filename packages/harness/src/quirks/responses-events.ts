@@ -9,6 +9,11 @@ export function createdAs(id: string): object {
   return { type: 'response.created', response: { ...response, id, status: 'in_progress', output: [] } }
 }
 
+/** An event that says only what state the response of this id is in. */
+export function stateOf(id: string, status: 'queued' | 'in_progress'): object {
+  return { type: `response.${status}`, response: { ...response, id, status, output: [] } }
+}
+
 export function completed(...output: readonly object[]): object {
   return completedAs(response.id, ...output)
 }

@@ -33,7 +33,7 @@ const error = { code: 'stream_restarted', retryable: true }
 const restarted = 'vercel/ai#18331, apache/shenyu#6647, Roo-Code#10760'
 const twice = 'bifrost#4556, litellm#32478, NemoClaw#6289'
 
-export const restartQuirks: readonly Quirk[] = WIRES.flatMap(({ wire, respond }): readonly Quirk[] => {
+const perWire: readonly Quirk[] = WIRES.flatMap(({ wire, respond }): readonly Quirk[] => {
   const first = respond('resp_1', a)
   const both = respond('resp_1', a, other)
   const second = respond('resp_2', again)
@@ -89,6 +89,52 @@ export const restartQuirks: readonly Quirk[] = WIRES.flatMap(({ wire, respond })
     },
   ]
 })
+
+/** On Responses every event that carries the response says which one it is. */
+const onFirst = onResponses('resp_1', a)
+const onSecond = onResponses('resp_2', again)
+
+const ofOtherResponse: readonly Quirk[] = [
+  ...(['queued', 'in_progress'] as const).map(
+    (status): Quirk => ({
+      id: 'T18',
+      wire: 'openai-responses',
+      title: `a second response is ${status} after a call of the first, without its beginning`,
+      source: `as T14, ${restarted}`,
+      events: [
+        onFirst.begin,
+        ...onFirst.calls.flat(),
+        responses.stateOf('resp_2', status),
+        ...onSecond.calls.flat(),
+        ...onSecond.end,
+      ],
+      expected: { error, calls: [expected(a)] },
+    }),
+  ),
+  {
+    id: 'T18',
+    wire: 'openai-responses',
+    title: 'a second response ends the stream of the first, and has another call',
+    source: `as T14, ${restarted}`,
+    events: [onFirst.begin, ...onFirst.calls.flat(), ...onSecond.end],
+    expected: { error, calls: [expected(a)] },
+  },
+  {
+    id: 'T17',
+    wire: 'openai-responses',
+    title: 'every event that carries the response has a new id for it',
+    source: 'opencodex#995, codex-router#814 (Copilot)',
+    events: [
+      onFirst.begin,
+      responses.stateOf('resp_x', 'in_progress'),
+      ...onFirst.calls.flat(),
+      ...onResponses('resp_y', a).end,
+    ],
+    expected: called(a),
+  },
+]
+
+export const restartQuirks: readonly Quirk[] = [...perWire, ...ofOtherResponse]
 
 function all({ begin, calls, end }: Response): QuirkEvent[] {
   return [begin, ...calls.flat(), ...end]

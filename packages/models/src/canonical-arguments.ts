@@ -1,0 +1,27 @@
+/** When the arguments of two calls are the same, whatever their white space and the order of their keys. */
+
+/** What the arguments mean, as text; what cannot be read, and what is too deep to be run, stays as it is. */
+export function canonicalArguments(text: string): string {
+  try {
+    return JSON.stringify(sorted(unwrapped(text), MAX_LEVELS))
+  } catch {
+    return text
+  }
+}
+
+/** More levels than a tool takes by default. */
+const MAX_LEVELS = 1_000
+
+/** The value, also of a text that was encoded once more (qC18). */
+function unwrapped(text: string): unknown {
+  const value: unknown = text.trim() === '' ? {} : JSON.parse(text)
+  return typeof value === 'string' ? JSON.parse(value) : value
+}
+
+function sorted(value: unknown, levels: number): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (levels === 0) throw new RangeError('too deep')
+  if (Array.isArray(value)) return value.map((item) => sorted(item, levels - 1))
+  const members = Object.entries(value).map(([key, member]) => [key, sorted(member, levels - 1)] as const)
+  return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
