@@ -230,3 +230,11 @@ test('a call is ready with exactly the first needed members, unless a key came t
     { numRuns: 2_000 },
   )
 })
+
+test('what is found after arguments have gone too deep starts nothing (G14, P11)', async () => {
+  const limits = { depth: 3 }
+  expect(readyOf((await streamed(['p'], called('{"q":[[1]],', '"p":1}'), limits)).events)).toHaveLength(1)
+  const { events, call } = await streamed(['p'], called('{"q":[[[1]]],', '"p":1}'), limits)
+  expect(readyOf(events)).toEqual([])
+  expect(call).toHaveProperty('inputError')
+})
