@@ -50,6 +50,8 @@ export const helperLosses: readonly Loss[] = [
   // The last piece of the name is all of it.
   { id: 'C47', wire: 'openai-chat', gives: { calls: [{ name: '_file' }] } },
   { id: 'C48', wire: 'openai-chat', throws: 'after JSON at position 7' },
+  // The last id stands.
+  { id: 'C49', wire: 'openai-chat', gives: { calls: [{ id: 'call_c' }] } },
   { id: 'G1', wire: 'openai-chat', throws: NO_INDEX },
   // Arguments that stay empty are no JSON to it.
   { id: 'G5', wire: 'openai-chat', throws: 'Unexpected end of JSON input' },
@@ -100,9 +102,18 @@ export const helperLosses: readonly Loss[] = [
     throws: 'duplicate output item identity',
   },
   { id: 'R15', wire: 'openai-responses', title: 'a call of another tool', throws: 'Duplicate response output index 0' },
+  { id: 'R16', wire: 'openai-responses', throws: 'duplicate output item identity' },
+  // The ids of the end are those of the call.
+  {
+    id: 'R17',
+    wire: 'openai-responses',
+    title: 'the end of the response has other ids',
+    gives: { calls: [{ id: 'call_z' }] },
+  },
   // The id stays the same.
   { id: 'A14', wire: 'anthropic', title: 'two calls', gives: { calls: [{ id: 'toolu_a' }, { id: 'toolu_a' }] } },
   { id: 'A14', wire: 'anthropic', title: 'a call of another tool', throws: 'after JSON at position 7' },
+  { id: 'A15', wire: 'anthropic', title: 'a call starts under', throws: 'after JSON at position 7' },
   { id: 'T15', wire: 'anthropic', throws: 'Unexpected event order' },
   { id: 'T16', wire: 'anthropic', title: 'a second response', throws: 'Unexpected event order' },
   // What comes after the end is there as well.
@@ -113,6 +124,7 @@ export const helperLosses: readonly Loss[] = [
     gives: { calls: [{ id: 'call_a' }, { id: 'call_b' }] },
   },
   { id: 'T16', wire: 'openai-responses', title: 'a second response', throws: 'response identity changed' },
+  { id: 'T17', wire: 'openai-responses', throws: 'response identity changed' },
   {
     id: 'T16',
     wire: 'openai-responses',
