@@ -12,6 +12,7 @@ export {
   type PartOptions,
   type ReadChunk,
 } from './assemble/assemble.ts'
+export type { CancelMode, CancelOptions } from './cancel.ts'
 export type { Checkpoint } from './checkpoint/checkpoint.ts'
 export {
   CheckpointConflictError,
@@ -114,7 +115,6 @@ export type {
   ResultBase,
 } from './result.ts'
 export type { AgentRun, ResumeOptions, RunInput, RunOptions } from './run/agent-run.ts'
-export type { CancelMode, CancelOptions } from './run/cancel.ts'
 export { type Cell, type CellOptions, runLocal } from './run/run-local.ts'
 export type { CaptureContent } from './telemetry/content.ts'
 export type { TelemetryOptions } from './telemetry/options.ts'

@@ -1,11 +1,11 @@
 /** What a run comes to: its `status` says which of the other members there are. */
 
+import type { CancelMode } from './cancel.ts'
 import type { Checkpoint } from './checkpoint/checkpoint.ts'
 import type { AgentError } from './errors.ts'
 import type { Warning } from './events.ts'
 import type { PendingInterrupt } from './interrupt/interrupt.ts'
 import type { AssistantMessage, FinishReason, Message, ToolMessage, Usage } from './message.ts'
-import type { CancelMode } from './run/cancel.ts'
 import type { BackgroundHandle } from './tool-call/background.ts'
 
 export type AgentResult<Output = unknown> = CompletedResult<Output> | InterruptedResult | CancelledResult

@@ -5,6 +5,7 @@ import { AgentError, messageOf } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import type { Flow } from '../flow/flow.ts'
 import { follow } from '../flow/follow.ts'
+import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
 import { DEEPEST, extentOf, LONGEST } from '../json-text.ts'
 import { type AssistantMessage, type AssistantPart, withFittingReason } from '../message.ts'
@@ -53,8 +54,8 @@ export function attemptFlow(
   const controller = new AbortController()
   const asked = withOutputTool(request)
   // A wrap may have put a signal of its own into the request: the run's abort reaches the model all the same.
-  const stop = run.request.stopOf(request.signal)
-  let unfollow = () => {}
+  const stops = [run.signal, request.signal]
+  let following: readonly (() => void)[] = []
   let attempt = 0
   let answer: AssistantMessage | undefined
   let firstEvent: number | undefined
@@ -70,8 +71,8 @@ export function attemptFlow(
     },
     make: ({ span }) => {
       observer.asked(attempt, span)
-      stop.throwIfAborted()
-      unfollow = follow(stop, () => controller.abort(stop.reason))
+      throwIfAborted(stops)
+      following = stops.map((signal) => follow(signal, () => controller.abort(signal.reason)))
       const stream = asked.model.stream({ ...asked, signal: controller.signal })
       return heeding(stream, controller.signal, (event) => {
         firstEvent ??= performance.now()
@@ -100,7 +101,7 @@ export function attemptFlow(
       return error
     },
     ended: (open, error) => {
-      unfollow()
+      for (const unfollow of following) unfollow()
       // What a failed attempt had used counts, too (B17).
       if (!left) run.addUsage(partialOf(error)?.usage)
       const brokeOff = left ? 'call_withdrawn' : error === undefined ? undefined : causeOf(error)

@@ -38,7 +38,7 @@ export async function callModel(run: RunState, step: Step, request: ModelRequest
     }
   } finally {
     attempts.reportFailures('none')
-    run.request.isBetweenAttempts = false
+    run.halt.post({ is: 'attempts', between: false })
   }
 }
 
@@ -83,11 +83,11 @@ class Attempts implements AttemptObserver {
 
   started({ model }: ModelRequest): number {
     const between = this.#failures.length > 0 && this.#atWork.size === 0
-    this.#run.cancel.stopAt(between ? 'after-tools' : 'after-model')
+    this.#run.halt.stopAt(between ? 'after-tools' : 'after-model')
     const attempt = ++this.#step.attempts
     this.#step.asks(() => this.#said.get(this.#latest())?.message)
     this.reportFailures('retry', model)
-    this.#run.request.isBetweenAttempts = false
+    this.#run.halt.post({ is: 'attempts', between: false })
     this.#run.events.push({ type: 'attempt-start', attempt, model: { provider: model.provider, id: model.id } })
     return attempt
   }
@@ -174,7 +174,7 @@ class Attempts implements AttemptObserver {
     // A run inside of one that is cancelled is aborted.
     const isCancelled = error instanceof RunCancelled || (isCancelledNow && error === signal.reason)
     this.#run.events.push(isCancelled ? { type: 'attempt-cancelled', attempt } : event)
-    if (event.next !== 'none' && this.#atWork.size === 0) this.#run.request.isBetweenAttempts = true
+    if (event.next !== 'none' && this.#atWork.size === 0) this.#run.halt.post({ is: 'attempts', between: true })
   }
 
   #saidBy(attempt: number): Said {

@@ -19,6 +19,6 @@ export function requestOf(run: RunState): ModelRequest {
     settings: config.settings,
     inputLimits: config.inputLimits,
     takenIds: history.ids,
-    signal: run.request.next(),
+    signal: run.halt.nextRequest(),
   })
 }

@@ -1,6 +1,7 @@
 /** One run of an agent, from its input to its result: what its caller holds. */
 
 import { context } from '@opentelemetry/api'
+import { type CancelOptions, checkedCancel } from '../cancel.ts'
 import { hasEnded } from '../checkpoint/checkpoint.ts'
 import type { Resumption } from '../checkpoint/restore.ts'
 import { checkpointOf } from '../checkpoint/snapshot.ts'
@@ -16,7 +17,6 @@ import { metricsOf } from '../telemetry/metrics.ts'
 import { type OpenSpan, startRunSpan, tracingOf } from '../telemetry/spans.ts'
 import { untroubled } from '../telemetry/untroubled.ts'
 import type { Effect } from '../tool.ts'
-import type { CancelOptions } from './cancel.ts'
 import { type Nesting, RunState } from './run.ts'
 import { endRunSpan } from './run-span.ts'
 import { wholeRun } from './whole-run.ts'
@@ -121,7 +121,7 @@ export function startRun(
     async cancel(options = {}) {
       if (ended) return { status: 'ended' }
       // While the end is being saved it is as it is.
-      if (!run.over) run.cancel.request(options)
+      if (!run.over) run.halt.cancel(checkedCancel(options))
       return result.then(
         ({ status }) => ({ status: status === 'cancelled' ? status : 'ended' }),
         (error: unknown) => ({ status: error instanceof RunAbortedError ? 'aborted' : 'ended' }),
@@ -135,7 +135,7 @@ export function startRun(
     cancelTool: (callId, path) => run.calls.known.cancel(callId, path),
     toolStatus: (callId, path) => run.calls.known.status(callId, path),
     [Symbol.asyncIterator]: readOnce(buffer, async () => {
-      run.stopping.abort(new Error('the reader of its events left'))
+      run.halt.fail(new RunAbortedError(new Error('the reader of its events left')))
       await result.catch(() => undefined)
     }),
   }

@@ -47,20 +47,18 @@ export function resultIn({ result, messages, usage, warnings, steps }: Checkpoin
  * there.
  */
 export async function stopped(run: RunState, reason: RunStop): Promise<InterruptedResult | CancelledResult> {
-  const { cancel, calls, background, config, history, stopping } = run
+  const { halt, calls, background, config, history } = run
   if (!run.signal.aborted) {
-    cancel.pause(reason)
-    await (cancel.mode ? within(config.grace, calls.idle()) : Promise.all([calls.idle(), background.idle()]))
+    halt.post({ is: 'pause' }, reason)
+    await (halt.state.mode ? within(config.grace, calls.idle()) : Promise.all([calls.idle(), background.idle()]))
   }
   run.inbox.isClosed = true
-  if (cancel.mode) run.steps.current?.cut()
-  run.checkpoint ??= checkpointOf(run, cancel.mode ? 'cancelled' : 'interrupted')
-  cancel.over()
-  const { checkpoint } = run
-  const { interrupts } = checkpoint
-  const cancelled = checkpoint.status === 'cancelled' ? cancel.mode : undefined
-  await quiet(run, cancelled ? cancel.error : reason)
-  if (stopping.failure) return failed(run, stopping.failure)
+  const checkpoint = run.keep()
+  const { interrupts, status } = checkpoint
+  const { mode, escalated } = halt.state
+  const cancelled = status === 'cancelled' ? mode : undefined
+  await quiet(run, cancelled ? halt.error : reason)
+  if (halt.failure) return failed(run, halt.failure)
   run.events.showRest()
   const messages = cancelled ? soFar(run) : history.messages
   end(run)
@@ -77,8 +75,12 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
   }
   if (!cancelled) return freezePlain({ status: 'interrupted', interrupts, ...rest })
   const asked = interrupts.length > 0 && { interrupts }
-  const escalated = cancel.escalated && { escalated: true as const }
-  return freezePlain({ status: 'cancelled', cancelled: { at: cancelled, ...escalated }, ...asked, ...rest })
+  return freezePlain({
+    status: 'cancelled',
+    cancelled: { at: cancelled, ...(escalated && { escalated }) },
+    ...asked,
+    ...rest,
+  })
 }
 
 /** The history of a cancelled run: it ends with what the model was saying, and every call is answered (K14). */
@@ -93,7 +95,10 @@ function soFar(run: RunState): readonly Message[] {
 export async function failed(run: RunState, error: unknown): Promise<never> {
   run.inbox.isClosed = true
   await quiet(run, error)
-  if (run.isOutermost && run.saver.isOn) await within(run.stopping.graceLeft, run.saver.idle())
+  if (run.isOutermost && run.saver.isOn) {
+    const idle = run.saver.idle()
+    await (run.signal.aborted ? run.halt.until(idle).catch(() => undefined) : within(run.config.grace, idle))
+  }
   if (error instanceof AgentError) {
     const { messages } = run.history
     const open = error instanceof HistoryError ? [] : openCalls(messages)
@@ -139,16 +144,17 @@ function lost({ calls: { abandoned }, unknown }: RunState): Pick<ResultBase, 'ab
  * hangs can be left by an abort (K1).
  */
 async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<ResultBase, 'checkpointError'>> {
-  if (!run.saver.isOn && (run.isOutermost || !run.isReady)) return {}
+  if (!run.saver.isOn && run.isOutermost) return {}
   try {
     run.checkpoint = checkpoint()
-    if (run.isOutermost) await run.stopping.unlessFailed(run.saver.put(run.checkpoint))
+    if (run.isOutermost) await run.halt.until(run.saver.put(run.checkpoint))
     return {}
   } catch (error) {
-    if (run.stopping.failure) {
+    const { failure } = run.halt
+    if (failure) {
       // This was not its end after all.
-      run.over = false
-      return await failed(run, run.stopping.failure)
+      run.halt.post({ is: 'at work' })
+      return await failed(run, failure)
     }
     if (error instanceof AgentError) return { checkpointError: error }
     throw error

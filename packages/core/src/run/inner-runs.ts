@@ -1,8 +1,8 @@
 /** The runs inside the calls of a run: saved with it, and cancelled with it (K16). */
 
+import type { CancelMode } from '../cancel.ts'
 import { checkpointOf } from '../checkpoint/snapshot.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
-import type { CancelMode } from './cancel.ts'
 import type { Nesting, RunState } from './run.ts'
 
 export class InnerRuns {
@@ -19,8 +19,8 @@ export class InnerRuns {
     this.#atWork.set(inner, entry)
     const saved = () => inner.checkpoint ?? checkpointOf(inner, inner.isCancelledNow ? 'cancelled' : 'running')
     entry.outcomes.begin(invocation, saved)
-    const { mode } = this.#run.cancel
-    if (mode) inner.cancel.request({ at: mode })
+    const { mode } = this.#run.halt.state
+    if (mode) inner.halt.cancel({ at: mode })
   }
 
   /** The run is over. */
@@ -34,6 +34,6 @@ export class InnerRuns {
   }
 
   cancel(mode: CancelMode): void {
-    for (const inner of this.#atWork.keys()) inner.cancel.request({ at: mode })
+    for (const inner of this.#atWork.keys()) inner.halt.cancel({ at: mode })
   }
 }

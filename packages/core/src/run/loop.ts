@@ -87,7 +87,7 @@ async function askModel(run: RunState, step: Step): Promise<void> {
 async function act(run: RunState, step: Step, answer: AssistantMessage): Promise<Answer | undefined> {
   const calls = callsOf(answer)
   const refusal = refusalOf(run, answer, calls)
-  if (calls.length > 0 && !refusal) run.cancel.stopAt('after-model')
+  if (calls.length > 0 && !refusal) run.halt.stopAt('after-model')
   // A wrap that has left wants none made, and none in the history.
   await run.events.taken()
   const made = refusal ? [] : await make(run, step, calls)

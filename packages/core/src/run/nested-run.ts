@@ -50,7 +50,7 @@ export async function runWithin(
   const nesting = { run, entry, invocation, context: actor.context, show }
   const outcome = await startRun(configBehind(agent), beginning, { signal }, nesting).result
   if (outcome.status === 'completed') return outcome
-  if (run.cancel.mode) throw run.cancel.error
+  if (run.halt.state.mode) throw run.halt.error
   throw entry.relay(new Interrupt(outcome.interrupts?.[0]?.payload ?? null))
 }
 

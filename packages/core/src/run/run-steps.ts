@@ -41,7 +41,7 @@ export class RunSteps {
       throw new MiddlewareError(this.#repeater, 'wrapAgent', 'the steps of an earlier next are not out yet')
     // Called again, the steps go on with a new one.
     if (this.#haveBegun) {
-      run.cancel.stopAt('after-tools')
+      run.halt.stopAt('after-tools')
       this.current = undefined
     }
     this.#haveBegun = true
@@ -62,7 +62,7 @@ export class RunSteps {
   open(): Step {
     if (this.current) return this.current
     const run = this.#run
-    run.cancel.stopAt('after-tools')
+    run.halt.stopAt('after-tools')
     run.background.stopIfAsked()
     if (!this.mayGoOn) {
       this.takeNews()
@@ -100,10 +100,10 @@ export class RunSteps {
   /** A `wrapAgent` has left: the step at work, if there is one, waits for nothing more. */
   abandon(): void {
     if (!this.#areAtWork) return
-    const { events, request, calls } = this.#run
+    const { events, halt, calls } = this.#run
     this.left.abort(wrapLeft())
     events.funnel.leave()
-    request.abort()
+    halt.leaveRequest()
     calls.abort(wrapLeft())
   }
 }

@@ -14,7 +14,6 @@ import { Questions } from '../interrupt/questions.ts'
 import type { Invocation } from '../machine/invocation.ts'
 import { addUsage, type Usage } from '../message.ts'
 import type { AgentSetup, Middleware } from '../middleware.ts'
-import { RequestStop } from '../model-call/request-stop.ts'
 import { SideCalls } from '../model-call/side-calls.ts'
 import { callBehind } from '../slots/own-signal.ts'
 import { type CaptureContent, through } from '../telemetry/content.ts'
@@ -25,14 +24,13 @@ import { Background } from '../tool-call/background.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import { ToolCalls } from '../tool-call/tool-calls.ts'
 import { Annotations } from './annotations.ts'
-import { Cancel } from './cancel.ts'
 import { Inbox } from './inbox.ts'
 import { InnerRuns } from './inner-runs.ts'
 import { RunEvents } from './run-events.ts'
+import { RunHalt } from './run-halt.ts'
 import { RunHistory } from './run-history.ts'
 import { CellValues } from './run-local.ts'
 import { RunSteps } from './run-steps.ts'
-import { Stopping } from './stopping.ts'
 
 /** Of a run inside a call of another: which one, where its spans nest, and how its events are shown. */
 export interface Nesting {
@@ -78,11 +76,9 @@ export class RunState {
   readonly saver: Saver
   readonly undos: Undos
   readonly innerRuns: InnerRuns = new InnerRuns(this)
-  readonly cancel: Cancel = new Cancel((mode) => this.stopping.cancelled(mode))
-  readonly stopping: Stopping = new Stopping(this)
+  readonly halt: RunHalt = new RunHalt(this)
   /** Its end is decided: nobody makes anything more in it. */
   isEnding = false
-  readonly request: RequestStop = new RequestStop(this)
   readonly annotations: Annotations = new Annotations()
   /** Of hooks and wraps that are not out: those that never come out end with the run. */
   readonly spans: Set<OpenSpan> = new Set()
@@ -105,9 +101,6 @@ export class RunState {
   resumed: Resumed | undefined
   /** What of that is not in the ledger yet. */
   unclaimed: Pick<Checkpoint, 'calls' | 'background' | 'undos' | 'tools' | 'interrupts'> | undefined
-  /** Whether there is a state to save: if it goes on from a checkpoint, that has been read. */
-  isReady = false
-  over = false
   /** What run-local values hang on. A run that is over gets another, so that they go though somebody keeps the run (D5). */
   scope: object = {}
   /** The call of another run that it works for, if it does. */
@@ -139,13 +132,17 @@ export class RunState {
         // An abort writes none, and what a cancel saves was taken before anything was torn down (K1, K4).
         snapshot: () => (this.over || this.signal.aborted ? undefined : checkpointOf(this, 'running')),
         lost: (error) => {
-          if (!this.over) this.stopping.stop(error)
+          if (!this.over) this.halt.fail(error)
         },
       })
   }
 
+  get over(): boolean {
+    return this.halt.state.phase === 'over'
+  }
+
   get signal(): AbortSignal {
-    return this.stopping.signal
+    return this.halt.signal
   }
 
   /** For whoever resumes the run (L12). */
@@ -177,8 +174,7 @@ export class RunState {
 
   /** Whether it is cancelled at once, or a run that it is inside of is: a resume goes on from there, unless an abort has won (K11). */
   get isCancelledNow(): boolean {
-    const isOwn = this.cancel.mode === 'now' && !this.stopping.failure
-    return isOwn || (this.#nesting?.run.isCancelledNow ?? false)
+    return this.halt.state.stop === 'cancel' || (this.#nesting?.run.isCancelledNow ?? false)
   }
 
   /** How many runs it is inside of. */
@@ -188,15 +184,21 @@ export class RunState {
 
   /** It is ready to begin: a cancel that came before may act. */
   unlock(): void {
-    this.isReady = true
     this.#nesting?.run.innerRuns.add(this, this.#nesting)
-    if (this.cancel.mode) this.stopping.cancelled(this.cancel.mode)
+    this.halt.post({ is: 'at work' })
+  }
+
+  /** Takes the checkpoint that a resume goes on from, unless there is one. */
+  keep(): Checkpoint {
+    const { mode } = this.halt.state
+    if (mode) this.steps.current?.cut()
+    return (this.checkpoint ??= checkpointOf(this, mode ? 'cancelled' : 'interrupted'))
   }
 
   /** Nothing more happens in it. */
   close(): void {
     this.inbox.isClosed = true
-    this.over = true
+    this.halt.post({ is: 'over' })
     this.scope = {}
     this.#values?.over()
     this.#nesting?.run.innerRuns.delete(this)

@@ -2,7 +2,7 @@
 
 import { claim, type Resumption, restore } from '../checkpoint/restore.ts'
 import { checkRunOptions } from '../config.ts'
-import { RunStop } from '../errors.ts'
+import { RunAbortedError, RunStop } from '../errors.ts'
 import { follow } from '../flow/follow.ts'
 import { runSetupHooks } from '../hooks/hooks.ts'
 import type { AgentResult, CompletedResult } from '../result.ts'
@@ -13,22 +13,20 @@ import type { Beginning, ResumeOptions } from './agent-run.ts'
 import { completed, end, failed, resultIn, stopped } from './endings.ts'
 import { inputMessages } from './history.ts'
 import type { RunState } from './run.ts'
-import { RunWait } from './run-wait.ts'
 import { withOwnTools } from './set-up.ts'
 import { wrappedLoop } from './wrapped-loop.ts'
 
 export async function wholeRun(run: RunState, beginning: Beginning, options: ResumeOptions): Promise<AgentResult> {
   const { signal } = options
-  const abort = () => run.stopping.abort(signal?.reason)
+  const abort = () => run.halt.fail(new RunAbortedError(signal?.reason))
   let unfollow = () => {}
-  const waiting = new RunWait(run)
   try {
     checkRunOptions(options)
     if (signal) unfollow = follow(signal, abort)
     if ('input' in beginning) run.history.remember({ messages: inputMessages(beginning.input) })
     if (signal?.aborted) abort()
     run.signal.throwIfAborted()
-    const kept = 'resume' in beginning ? await waiting.until(restored(run, beginning.resume)) : undefined
+    const kept = 'resume' in beginning ? await run.halt.until(restored(run, beginning.resume)) : undefined
     run.events.push({ type: 'run-start', ...('resume' in beginning && { resumed: true }) }, true)
     if (kept) {
       end(run)
@@ -36,14 +34,13 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
     }
     run.unlock()
     run.signal.throwIfAborted()
-    return await completed(run, await waiting.until(work(run)))
+    return await completed(run, await run.halt.until(work(run)))
   } catch (thrown) {
-    const error = run.stopping.reason ?? thrown
-    if (!(error instanceof RunStop) || !run.isReady) return await failed(run, error)
-    return await stopped(run, error).catch((error: unknown) => failed(run, run.stopping.reason ?? error))
+    const error = run.signal.aborted ? run.halt.reason : thrown
+    if (!(error instanceof RunStop) || run.halt.state.phase === 'loading') return await failed(run, error)
+    return await stopped(run, error).catch((thrown: unknown) => failed(run, run.halt.failure ?? thrown))
   } finally {
-    waiting.over()
-    run.cancel.over()
+    run.halt.close()
     unfollow()
   }
 }

@@ -127,8 +127,8 @@ export class AskedCalls {
   call(written: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
     const result = this.#resultOf(written, actor, options)
     const { call } = actor
-    const { cancel, config } = this.#parts.run
-    const graceAt = (stop: RunStop) => (stop === cancel.halted.reason ? config.grace : undefined)
+    const { halt, config } = this.#parts.run
+    const graceAt = (stop: RunStop) => (stop === halt.halted.reason ? config.grace : undefined)
     // Before whoever asks for it hears of it.
     if (call) result.catch((error) => error instanceof RunStop && call.meet(error, graceAt(error)))
     return result
@@ -173,7 +173,7 @@ export class AskedCalls {
     const asker = askers.of(call.id)
     const found = maker ? this.#madeFor(maker, call) : this.#find(call)
     slots.advance()
-    const { halted } = run.cancel
+    const { halted } = run.halt
     // A maker that has settled waits for nothing it makes.
     if ((!found || found.state.course === 'asleep') && !(maker && !maker.settled)) halted.throwIfAborted()
     if (found) return atWork.begun(found, actor).promise

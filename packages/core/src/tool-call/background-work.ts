@@ -23,7 +23,7 @@ export async function* startWork(run: RunState, entry: CallEntry, tool: Tool, ca
   await checkedInput(tool, call)
   if (entry.provisional) await stood(run, entry, { call: entry })
   entry.signal.throwIfAborted()
-  run.cancel.halted.throwIfAborted()
+  run.halt.halted.throwIfAborted()
   run.background.start(entry, call)
   const handle = { callId: entry.id, state: 'running' }
   return freeze({ ...textMessage(call, JSON.stringify(handle), false), output: handle })
@@ -56,7 +56,7 @@ async function workOf(run: RunState, entry: CallEntry): Promise<Result> {
     return { message: await Promise.race([given, entry.abandoned.promise]) }
   } catch (error) {
     // Its run has stopped before its turn came: it stays to be begun after a resume.
-    if (entry.signal.aborted || error === run.cancel.halted.reason) return cutOff(entry)
+    if (entry.signal.aborted || error === run.halt.halted.reason) return cutOff(entry)
     // Nobody hears what work asks that its run no longer waits for.
     if (error instanceof RunStop && entry.outcomes.hasRuns && !run.background.hasHandedOver(entry)) throw error
     if (error instanceof Interrupt) return { message: textMessage(entry.call, NO_ANSWER, true) }

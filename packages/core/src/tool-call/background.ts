@@ -88,18 +88,18 @@ export class Background {
 
   /** An answer is offered: resolves when nothing it has to wait for is at work. Throws if the run is to stop before that. */
   async beforeEnd(): Promise<void> {
-    const { cancel, signal } = this.#run
+    const { halt, signal } = this.#run
     const awaited = () => this.#open().filter(({ entry }) => atEndOf(entry.tool) === 'wait')
     const wake = new Promise<void>((resolve) => {
       this.#wake = resolve
     })
-    while (awaited().length > 0 && !cancel.mode && !signal.aborted) {
+    while (awaited().length > 0 && !halt.state.mode && !signal.aborted) {
       await Promise.race([wake, ...awaited().map(({ entry }) => entry.promise)])
     }
     signal.throwIfAborted()
     stopIfAsked(this.#open().filter(({ entry }) => atEndOf(entry.tool) !== 'cancel'))
     // Nobody has accepted the answer: the run stops with the work at work, and its resume offers it again.
-    if (awaited().length > 0) cancel.stopAt('after-tools')
+    if (awaited().length > 0) halt.stopAt('after-tools')
   }
 
   /** Throws what stops the run if an agent that works in the background asks: the run stops at its next safe point. */

@@ -29,7 +29,7 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     grace: run.config.grace,
     timeout: tool?.timeout,
     // What a call makes on the side is its own work: it has started.
-    halted: entry.maker ? undefined : run.cancel.halted,
+    halted: entry.maker ? undefined : run.halt.halted,
     // It works inside the slot of its maker, so that no line holds it back.
     stood: entry.maker && ((own) => stood(run, entry, { call: entry, signals: [own] })),
     attributes: () => run.annotations.of(call.id),

@@ -15,8 +15,8 @@ export interface Waiting {
  * Resolves when a call is committed. Throws when it is discarded, when it or whoever waits is aborted, and when the run pauses: no
  * commit follows then, and the call that has waited meets the run's stop.
  */
-export async function stood({ cancel, config }: RunState, entry: CallEntry, waiting: Waiting = {}): Promise<void> {
-  const { paused } = cancel
+export async function stood({ halt, config }: RunState, entry: CallEntry, waiting: Waiting = {}): Promise<void> {
+  const { paused } = halt
   try {
     await decidedBefore(entry, AbortSignal.any([entry.signal, ...(waiting.signals ?? []), paused]))
   } catch (error) {

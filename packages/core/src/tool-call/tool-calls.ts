@@ -191,6 +191,6 @@ export class ToolCalls {
   /** Why the run stops, if it goes on after a resume: one inside of a run that is cancelled at once is aborted with its call. */
   #stopFor(reason: unknown): RunStop | undefined {
     if (reason instanceof RunStop) return reason
-    return this.#run.isCancelledNow ? this.#run.cancel.error : undefined
+    return this.#run.isCancelledNow ? this.#run.halt.error : undefined
   }
 }

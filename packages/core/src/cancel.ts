@@ -1,0 +1,29 @@
+/** What a caller says when it cancels a run. */
+
+import { ConfigError } from './errors.ts'
+import { checkOptions, checkTime } from './option-checks.ts'
+
+/**
+ * When a cancelled run stops: `after-tools` at the next complete step, `after-model` without starting anything new, `now` at once.
+ */
+export type CancelMode = 'after-tools' | 'after-model' | 'now'
+
+export interface CancelOptions {
+  /** Default `now`. */
+  readonly at?: CancelMode
+  /** Milliseconds from this call until the mode becomes `now`. Default: never. */
+  readonly escalateAfter?: number
+}
+
+/** Each is stronger than the one before it. */
+export const CANCEL_MODES: readonly CancelMode[] = ['after-tools', 'after-model', 'now']
+
+/** @throws {ConfigError} An option is wrong. */
+export function checkedCancel(options: CancelOptions): CancelOptions {
+  checkOptions('cancel', options, { at: 'mode', escalateAfter: 'timeout' })
+  const { at = 'now', escalateAfter } = options
+  if (!CANCEL_MODES.includes(at))
+    throw new ConfigError('at', `must be one of ${CANCEL_MODES.join(', ')}, not ${String(at)}`)
+  if (escalateAfter !== undefined) checkTime('escalateAfter', escalateAfter)
+  return options
+}
