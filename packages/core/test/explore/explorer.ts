@@ -1,6 +1,6 @@
 /** Every order in which things can happen in one small world. What must hold is checked in each state. */
 
-import { ALWAYS, AT_END, ON_START } from './invariants.ts'
+import { ALWAYS, AT_END, ON_ABORT, ON_ASK, ON_START } from './invariants.ts'
 import { callOf, type State } from './model/state.ts'
 import { type Move, movesOf, type Scenario, start, type World } from './world.ts'
 
@@ -99,8 +99,15 @@ function check(scenario: Scenario, { world, move, to }: Change, path: Path, expe
     if (problem !== undefined) broken(rule, problem)
   }
   const [what, key] = move.name.split(' ')
-  if ((what === 'begin' || what === 'enter') && key) {
-    for (const [rule, holds] of Object.entries(ON_START)) {
+  if (move.name === 'ask model') {
+    for (const [rule, holds] of Object.entries(ON_ASK)) {
+      const problem = holds(world.s)
+      if (problem !== undefined) broken(rule, problem)
+    }
+  }
+  const rules = what === 'begin' || what === 'enter' ? ON_START : what === 'abort' ? ON_ABORT : {}
+  if (key) {
+    for (const [rule, holds] of Object.entries(rules)) {
       const problem = holds(world.s, callOf(world.s, key))
       if (problem !== undefined) broken(rule, problem)
     }
@@ -133,7 +140,7 @@ function mustBeOver(scenario: Scenario, { s, left }: World, path: Path): void {
     fate,
     ...executions.map(({ stage }) => stage),
   ])
-  const problem = `${s.phase}, model ${s.model}, hook ${s.hook}, halt ${s.halt}, ${JSON.stringify(calls)}`
+  const problem = `${s.phase}, model ${s.model}, hook ${s.hook}, halt ${JSON.stringify(s.halt)}, ${JSON.stringify(calls)}`
   throw new RuleBroken('every run comes to its end', problem, scenario, listed(path))
 }
 

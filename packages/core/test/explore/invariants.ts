@@ -80,10 +80,12 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
 
 /** When the machine starts something: what held just before. */
 export const ON_START: Readonly<Record<string, (before: State, call: Call) => string | undefined>> = {
-  'nothing starts once its run has been stopped': ({ halt }, { key }) =>
-    halt === 'cancel' || halt === 'abort' || halt === 'failed' ? key : undefined,
-  'nothing of a paused run starts, except what a call at work makes': (before, { key, maker }) =>
-    maker === null && (before.halt === 'pause' || before.hook === 'asks') ? key : undefined,
+  'nothing starts once its run has been stopped': ({ halt: { stop } }, { key }) =>
+    stop && stop !== 'pause' ? key : undefined,
+  'nothing of a paused run starts, except what a call at work makes': ({ halt, hook }, { key, maker }) => {
+    const isPaused = halt.stop === 'pause' || halt.mode === 'after-model' || hook === 'asks'
+    return maker === null && isPaused ? key : undefined
+  },
   'a call of a failed attempt begins only if another one asks for it': (
     { phase, live },
     { key, maker, fate, by, course },
@@ -97,6 +99,20 @@ export const ON_START: Readonly<Record<string, (before: State, call: Call) => st
       : undefined,
   'a call that was cancelled or discarded does not start': (_, { key, cancelled, fate }) =>
     cancelled || fate === 'discarded' ? key : undefined,
+}
+
+/** When a call that is at work is told to stop: what held just before. */
+export const ON_ABORT: Readonly<Record<string, (before: State, call: Call) => string | undefined>> = {
+  'what is at work when its run pauses is not told to stop': ({ halt, calls }, { key, maker, cancelled, fate }) => {
+    const isOwn = cancelled || fate === 'discarded' || calls.some((one) => one.key === maker && one.aborted)
+    return halt.stop === 'pause' && !isOwn ? key : undefined
+  },
+}
+
+/** When the model is asked: what held just before. */
+export const ON_ASK: Readonly<Record<string, (before: State) => string | undefined>> = {
+  'a cancelled run begins no further step': ({ halt, step, attempts }) =>
+    halt.mode !== undefined && attempts === 0 ? String(step) : undefined,
 }
 
 /** At each end of a run. */
@@ -127,7 +143,7 @@ export const AT_END: Readonly<Record<string, Rule>> = {
     return did.find((text) => !entries.some(({ name, input }) => `${name} ${input}` === text))
   },
   'what was discarded after it had succeeded is undone': ({ s, undone }) =>
-    s.halt === 'cancel'
+    s.halt.stop === 'cancel'
       ? undefined
       : s.calls.find(
           ({ key, fate, done, undo }) => fate === 'discarded' && done && undo !== 'unknown' && !undone.includes(key),

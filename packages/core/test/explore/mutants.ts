@@ -8,7 +8,7 @@ import type { Scenario } from './world.ts'
 export interface Mutant {
   readonly name: string
   /** Of the model, or of the machine itself. */
-  readonly file: `model/${'decide' | 'due' | 'fate' | 'resume'}.ts` | `machine/${'call' | 'decide-call'}.ts`
+  readonly file: `model/${'decide' | 'due' | 'fate' | 'resume'}.ts` | `machine/${'call' | 'decide-call' | 'halt'}.ts`
   readonly replace: string
   readonly by: string
   /** The rule that it breaks. */
@@ -32,7 +32,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'nothing that was discarded is undone',
     file: 'model/due.ts',
-    replace: "if (call.fate !== 'discarded' || !call.done || s.halt === 'cancel') return false",
+    replace: "if (call.fate !== 'discarded' || !call.done || s.halt.stop === 'cancel') return false",
     by: 'if (call) return false',
     breaks: 'what was discarded after it had succeeded is undone',
     scenario: { steps: [[{ calls: ['v1'], fails: true }, { calls: ['r2'] }]], eager: true, limit: 2 },
@@ -102,7 +102,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a function that waits for its response is not told of a pause',
     file: 'model/due.ts',
-    replace: "call.waits && (call.fate !== 'provisional' || isHalted(s))",
+    replace: "call.waits && (call.fate !== 'provisional' || isPaused(s))",
     by: "call.waits && call.fate !== 'provisional'",
     breaks: END,
     scenario: { steps: [[{ calls: ['w1'] }]], eager: true, limit: 1, hookAsks: true },
@@ -149,11 +149,35 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an abort does not win over a cancel',
-    file: 'model/decide.ts',
-    replace: "if (s.halt === 'abort' || s.halt === 'failed') return",
-    by: 'if (s.halt) return',
+    file: 'machine/halt.ts',
+    replace: 'return isLost(halt) ? halt',
+    by: 'return halt.stop ? halt',
     breaks: 'an abort wins',
     scenario: { steps: [[{ calls: ['r1'] }]], eager: true, limit: 1, cancel: 'now', abort: true },
+  },
+  {
+    name: 'a mode does not stop at its own safe points',
+    file: 'machine/halt.ts',
+    replace: '>= CANCEL_MODES.indexOf(point)',
+    by: '> CANCEL_MODES.indexOf(point)',
+    breaks: 'a cancelled run begins no further step',
+    scenario: { steps: [[{ calls: ['r1'] }], [{ calls: ['r1'] }]], eager: false, limit: 1, cancel: 'after-tools' },
+  },
+  {
+    name: 'a cancel of after-model lets calls start',
+    file: 'machine/halt.ts',
+    replace: "!reaches(halt, 'after-model')",
+    by: "!reaches(halt, 'now')",
+    breaks: 'nothing of a paused run starts, except what a call at work makes',
+    scenario: { steps: [[{ calls: ['r1'] }]], eager: true, limit: 1, cancel: 'after-model' },
+  },
+  {
+    name: 'a pause stops what is at work',
+    file: 'machine/halt.ts',
+    replace: "return !stop || stop === 'pause'",
+    by: 'return !stop',
+    breaks: 'what is at work when its run pauses is not told to stop',
+    scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1, cancel: 'after-model' },
   },
   {
     name: 'the checkpoint of a cancel is taken at the end',

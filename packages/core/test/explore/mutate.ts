@@ -1,6 +1,7 @@
 /** Explores worlds with a machine in which one piece of text is replaced: a copy in a folder of its own, which is deleted at the end. */
 
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type * as Explorer from './explorer.ts'

@@ -1,12 +1,15 @@
 /** What has happened changes the state, at once and whole. Nobody is called. */
 
-import type { Effect } from '../../../src/index.ts'
+import type { CancelMode, Effect } from '../../../src/index.ts'
 import type { Does, Stage } from '../../../src/machine/call.ts'
 import { moved, wanted as oneMore } from '../../../src/machine/decide-call.ts'
+import { decide as decideHalt, isLost } from '../../../src/machine/halt.ts'
 import { exceeds } from '../../../src/tool.ts'
+
 import { commit, discard, find, joined } from './fate.ts'
 import {
   type Asked,
+  AT_WORK,
   type Call,
   callOf,
   type Execution,
@@ -15,6 +18,7 @@ import {
   isStopping,
   type Kind,
   type State,
+  stopAt,
 } from './state.ts'
 
 /** What the fact comes to: the call it is about, or the outcome that an execution already has. */
@@ -43,7 +47,7 @@ export function decide(s: State, fact: Fact): Decision {
     case 'model threw':
       s.model = 'out'
       s.live = []
-      if (!s.halt) fail(s)
+      if (!s.halt.stop) lose(s, 'failure')
       return {}
     case 'hook done':
       s.hook = 'none'
@@ -99,7 +103,7 @@ export function decide(s: State, fact: Fact): Decision {
       for (const call of s.calls) {
         for (const one of call.executions) if (one.stage === 'storing') goTo(call, one, 'left')
       }
-      fail(s)
+      lose(s, 'failure')
       return {}
     case 'cancel call':
       return asDecision(cancelCall(s, callOf(s, fact.key)))
@@ -107,7 +111,7 @@ export function decide(s: State, fact: Fact): Decision {
       cancel(s, fact.at)
       return {}
     case 'abort':
-      abort(s)
+      lose(s, 'abort')
       return {}
   }
 }
@@ -198,7 +202,7 @@ export function toCalls(s: State): void {
   s.phase = 'calls'
   for (const call of s.calls) if (!call.maker && !s.wanted.includes(call.key)) discard(s, call)
   for (const key of s.wanted) commit(s, callOf(s, key))
-  if (s.wish === 'after-model' && s.wanted.length > 0) s.halt ??= 'pause'
+  if (s.wanted.length > 0) stopAt(s, 'after-model')
 }
 
 /** A wrap asks for an execution. One that has come to something before a resume comes to the same again. */
@@ -259,7 +263,7 @@ function asks(s: State, { key, n, question }: Extract<Fact, { is: 'asks' }>): vo
   const call = callOf(s, key)
   const thrower = call.executions.find(({ invocation, stage }) => invocation.n === n && stage === 'entered')
   if (thrower) goTo(call, thrower, call.isRefused ? 'cut off' : 'ended')
-  const isOver = call.cancelled || call.fate === 'discarded' || s.halt === 'abort' || s.halt === 'failed'
+  const isOver = call.cancelled || call.fate === 'discarded' || isLost(s.halt)
   if (isOver) settle(s, call, { text: 'cut off', ok: false })
   else if (call.course === 'begun') {
     Object.assign(call, { course: 'open', question: call.isRefused ? null : question, waits: false })
@@ -293,34 +297,26 @@ function cancelCall(s: State, call: Call): Call | undefined {
   return call
 }
 
-function cancel(s: State, at: 'after-tools' | 'after-model' | 'now'): void {
-  if (at === 'now') {
-    if (isStopping(s)) return
-    s.aside = checkpointOf(s)
-    s.halt = 'cancel'
-    return
-  }
-  if (s.wish !== 'after-model') s.wish = at
-  if (at === 'after-model' && s.phase === 'calls') s.halt ??= 'pause'
+function cancel(s: State, at: CancelMode): void {
+  const { stop } = s.halt
+  s.halt = decideHalt(s.halt, { is: 'cancel', at })
+  if (s.halt.stop !== stop) s.aside = checkpointOf(s)
+  // Calls that have not begun do not begin any more.
+  if (s.phase === 'calls') stopAt(s, 'after-model')
 }
 
-function abort(s: State): void {
-  if (s.halt === 'abort' || s.halt === 'failed') return
-  s.halt = 'abort'
-  s.aside = null
-  for (const call of s.calls) discard(s, call)
-}
-
-function fail(s: State): void {
-  if (s.halt === 'abort') return
-  s.halt = 'failed'
+/** It is aborted, or fails: no resume goes on from there. */
+function lose(s: State, is: 'abort' | 'failure'): void {
+  const before = s.halt
+  s.halt = decideHalt(before, { is })
+  if (s.halt === before) return
   s.aside = null
   for (const call of s.calls) discard(s, call)
 }
 
 /** A copy to go on from: without what concerns this process alone, and without what was discarded, unless its undo has begun. */
 export function checkpointOf(s: State): State {
-  const copy = structuredClone({ ...s, aside: null, halt: null, wish: null, ending: null, saving: null })
+  const copy = structuredClone({ ...s, aside: null, halt: AT_WORK, ending: null, saving: null })
   const isUndoing = ({ undo }: Call) => undo === 'storing' || undo === 'begun'
   const stays = (call: Call): boolean =>
     (call.maker ? stays(callOf(s, call.maker)) : call.fate !== 'discarded') || isUndoing(call)

@@ -3,8 +3,20 @@
 import { holdsSlot, isAside as isAsideNow, keysOf, usesKeys } from '../../../src/machine/call.ts'
 import { NO_KEYS } from '../../../src/machine/resource-keys.ts'
 import { obstacleOf, type Scheduled } from '../../../src/machine/schedule.ts'
+
 import { checkpointOf, drop, dropUnbegun, goTo } from './decide.ts'
-import { type Call, callOf, type Due, type Ending, type Execution, isHalted, isStopping, type State } from './state.ts'
+import {
+  type Call,
+  callOf,
+  type Due,
+  type Ending,
+  type Execution,
+  isHalted,
+  isPaused,
+  isStopping,
+  type State,
+  stopAt,
+} from './state.ts'
 
 /** The next thing that is due, if anything is. */
 export function take(s: State): Due | undefined {
@@ -31,11 +43,12 @@ function next(s: State): Due | undefined {
     return { do: 'save' }
   }
   goOn(s)
-  if (!isHalted(s) && s.phase === 'after-model' && s.hook === 'due') {
+  if (!isPaused(s) && s.phase === 'after-model' && s.hook === 'due') {
     s.hook = 'at work'
     return { do: 'hook' }
   }
-  if (!isHalted(s) && s.phase === 'model' && s.model === 'due') {
+  if (s.phase === 'model' && s.model === 'due') stopAt(s, s.attempts === 0 ? 'after-tools' : 'after-model')
+  if (!isPaused(s) && s.phase === 'model' && s.model === 'due') {
     s.model = 'at work'
     return { do: 'ask model' }
   }
@@ -60,7 +73,7 @@ function ofCall(s: State, call: Call): Due | undefined {
     return { do: 'abort', key }
   }
   // It is told as soon as that is known, also that it will not stand in this process.
-  if (call.waits && (call.fate !== 'provisional' || isHalted(s))) {
+  if (call.waits && (call.fate !== 'provisional' || isPaused(s))) {
     call.waits = false
     call.isRefused = call.fate !== 'committed'
     return { do: 'release', key, stood: !call.isRefused }
@@ -78,7 +91,7 @@ function ofCall(s: State, call: Call): Due | undefined {
 
 /** Discarded, over, and it has succeeded: it is undone, once, when it is stored that it is. After a cancel a resume decides. */
 function mustUndo(s: State, call: Call): boolean {
-  if (call.fate !== 'discarded' || !call.done || s.halt === 'cancel') return false
+  if (call.fate !== 'discarded' || !call.done || s.halt.stop === 'cancel') return false
   if (call.course !== 'settled' || call.executions.some(({ stage }) => stage === 'entered')) return false
   if (call.undo === 'none') {
     call.undo = 'storing'
@@ -214,7 +227,6 @@ function goOn(s: State): void {
   // Of a step that is over the history has it all.
   s.calls = s.calls.filter((call) => !isPast(s, call))
   Object.assign(s, { phase: 'model', model: 'due', attempts: 0, wanted: [] })
-  if (s.wish) s.halt ??= 'pause'
 }
 
 /** Nothing more comes of it, nor of what it has made. */
@@ -238,10 +250,10 @@ function endingOf(s: State): Ending | undefined {
   const isUndoing = ({ undo }: Call) => undo === 'begun' || undo === 'storing'
   if (s.model === 'at work' || s.model === 'stopping' || s.hook === 'at work' || s.saving !== null) return undefined
   if (s.calls.some((call) => isAtWork(call) || isUndoing(call))) return undefined
-  if (s.halt === 'abort') return { is: 'aborted' }
-  if (s.halt === 'failed') return { is: 'failed' }
-  if (s.halt === 'cancel') return s.aside ? { is: 'cancelled', checkpoint: s.aside } : undefined
+  const { stop, mode } = s.halt
+  if (stop === 'abort') return { is: 'aborted' }
+  if (stop === 'failure') return { is: 'failed' }
+  if (stop === 'cancel') return s.aside ? { is: 'cancelled', checkpoint: s.aside } : undefined
   if (s.isAnswered) return { is: 'completed' }
-  if (s.halt === 'pause') return { is: 'cancelled', checkpoint: checkpointOf(s) }
-  return isHalted(s) ? { is: 'interrupted', checkpoint: checkpointOf(s) } : undefined
+  return isPaused(s) ? { is: mode ? 'cancelled' : 'interrupted', checkpoint: checkpointOf(s) } : undefined
 }

@@ -1,11 +1,11 @@
 /** From a checkpoint to the state of a run that goes on from it: what was cut off is decided here, and nowhere else. */
 
-import type { Call, State } from './state.ts'
+import { AT_WORK, type Call, type State } from './state.ts'
 
 /** `answers`: by key of the call that asks; `hook` for the hook. */
 export function resume(checkpoint: State, answers: Readonly<Record<string, string>>): State {
   const s = structuredClone(checkpoint)
-  Object.assign(s, { live: [], saving: null, stored: s.version, halt: null, wish: null, aside: null })
+  Object.assign(s, { live: [], saving: null, stored: s.version, halt: AT_WORK, aside: null })
   if (s.phase === 'model') s.model = 'due'
   if (s.phase === 'after-model') s.hook = 'due'
   if (answers.hook !== undefined) s.hookAnswers.push(answers.hook)

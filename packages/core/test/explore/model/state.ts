@@ -1,7 +1,9 @@
 /** The state of a run and its calls as plain JSON, the facts that change it, and the effects that are read off it. */
 
 import type { Effect } from '../../../src/index.ts'
+
 import type { ExecutionState, Fate } from '../../../src/machine/call.ts'
+import { decide, type Halt, mayStart, reaches, runsOn } from '../../../src/machine/halt.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
@@ -108,9 +110,7 @@ export interface State {
   made: number
   history: Turn[]
   isAnswered: boolean
-  wish: 'after-tools' | 'after-model' | null
-  /** pause: nothing new starts, and what is at work comes to its end. */
-  halt: 'pause' | 'cancel' | 'abort' | 'failed' | null
+  halt: Halt
   /** The state as it was when `cancel now` was decided: the checkpoint of the run, unless an abort wins. */
   aside: State | null
   /** Ids of calls and undos that may have happened in a process that was killed. */
@@ -165,6 +165,9 @@ export type Due =
   | { readonly do: 'release'; readonly key: string; readonly stood: boolean }
   | { readonly do: 'end'; readonly ending: Ending }
 
+/** Nothing stops it. */
+export const AT_WORK: Halt = { phase: 'at work' }
+
 export function begin(limit: number, hasStore: boolean): State {
   return {
     phase: 'model',
@@ -181,8 +184,7 @@ export function begin(limit: number, hasStore: boolean): State {
     made: 0,
     history: [],
     isAnswered: false,
-    wish: null,
-    halt: null,
+    halt: AT_WORK,
     aside: null,
     unknown: [],
     version: 0,
@@ -200,12 +202,27 @@ export function callOf(s: State, key: string): Call {
 
 /** What is at work is told to stop, and nothing starts. */
 export function isStopping(s: State): boolean {
-  return s.halt === 'cancel' || s.halt === 'abort' || s.halt === 'failed'
+  return !runsOn(s.halt)
 }
 
-/** Nothing new starts. That a committed call asks is no event but a state: it lasts as long as the question. */
+/** Nothing new starts. */
 export function isHalted(s: State): boolean {
-  return s.halt !== null || s.hook === 'asks' || s.calls.some((call) => call.course === 'open' && isForGood(s, call))
+  return !mayStart(s.halt) || asks(s)
+}
+
+/** The run goes no further. */
+export function isPaused(s: State): boolean {
+  return s.halt.stop !== undefined || asks(s)
+}
+
+/** That a committed call asks is no event but a state: it lasts as long as the question. */
+function asks(s: State): boolean {
+  return s.hook === 'asks' || s.calls.some((call) => call.course === 'open' && isForGood(s, call))
+}
+
+/** A safe point of this kind: the run pauses if it is cancelled so. */
+export function stopAt(s: State, point: 'after-tools' | 'after-model'): void {
+  if (reaches(s.halt, point)) s.halt = decide(s.halt, { is: 'pause' })
 }
 
 /** Its fate is decided, and so is that of all calls above it: they are committed. */
