@@ -76,6 +76,15 @@ module.exports = {
       to: { path: '^packages/core/src/stores/' },
     },
     {
+      name: 'the-machine-imports-words-only',
+      comment: 'What it decides by is plain data: of the rest of core it knows the vocabulary at the top.',
+      severity: 'error',
+      from: { path: '^packages/core/src/machine/', pathNot: tests },
+      to: {
+        pathNot: ['^packages/core/src/machine/', '^packages/core/src/(?!agent|calls|config|index|testing)[^/]+\\.ts$'],
+      },
+    },
+    {
       name: 'no-undeclared-dependencies',
       severity: 'error',
       from: {},
