@@ -85,13 +85,13 @@ function inFront<Call>(order: readonly Call[], place: number, holds: (other: Cal
 }
 
 /** Whether a call in front must be over first. */
-function holdsBack({ keys }: Scheduled, claimed: ResourceKeys | 'all'): boolean {
-  return claimed === 'all' || !keys || keysMeet(keys, claimed)
+function holdsBack(call: Scheduled, claimed: ResourceKeys | 'all'): boolean {
+  return claimed === 'all' || !call.keys || keysMeet(call.keys, claimed)
 }
 
 /** It is certain that it is made, and that it waits for a resume. */
-function isStopped({ stopped, aside, provisional }: Scheduled): boolean {
-  return stopped !== undefined && !aside && !provisional
+function isStopped(call: Scheduled): boolean {
+  return call.stopped !== undefined && !call.aside && !call.provisional
 }
 
 function isTooEarly({ provisional }: Scheduled, { mayBeEarly }: Claim): boolean {

@@ -190,12 +190,12 @@ export class CallEntry implements Ticket {
   }
 
   get isExecuting(): boolean {
-    return !this.settled && this.#state.executions.some(usesKeys)
+    return this.#state.course === 'begun' && this.#state.executions.some(usesKeys)
   }
 
   /** See {@link isAside}. */
   get aside(): boolean {
-    return isAside(this.#state, this.askers.length > 0 && this.askers.every(({ over }) => over))
+    return isAside(this.#state, this.provisional && this.askers.length > 0 && this.askers.every(({ over }) => over))
   }
 
   /** It was cancelled, or the call that makes it was. */
