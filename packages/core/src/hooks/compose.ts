@@ -7,7 +7,6 @@ import { within } from '../flow/grace.ts'
 import { LazyController } from '../flow/lazy-controller.ts'
 import { unheard } from '../flow/unheard.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
-import { isRecord } from '../json.ts'
 import type { Middleware, Run } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
@@ -17,6 +16,7 @@ import { setError } from '../telemetry/exception.ts'
 import { endSpan, startMiddlewareSpan } from '../telemetry/spans.ts'
 import { traced } from '../telemetry/traced.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
+import { type EventShapes, eventProblem } from './hook-problems.ts'
 import { noting, type WrapThrows } from './wrap-throws.ts'
 
 /** A flow-maker that is told the context it stands in. Closed before its end, the flow may ask `why`. */
@@ -32,6 +32,8 @@ export interface WrapKind<Request, Event, Result> {
   of(middleware: Middleware): Wrap<Request, Event, Result> | undefined
   /** What a wrap hands on in the place of what it was `given`. Throws what is wrong with it. */
   handed(request: Request, given: Request): Request
+  /** The events that its wraps may yield. */
+  readonly events: EventShapes
   /** Whether a wrap returned what it must. */
   isResult(value: unknown): boolean
   /** What else is wrong with a result, if anything is. */
@@ -90,8 +92,13 @@ function layer<Request, Event extends Typed, Result>(
     let hasWarned = false
     /** What `next` has thrown. */
     const came = new Set<unknown>()
+    /** The event that `next` gave last: what is wrong with it is not this wrap's fault. */
+    let passed: unknown = came
     /** What ends its call: what ends a run has its own ways to stop what is at work. */
     const whyLeft = () => (thrown === undefined || thrown instanceof AgentError ? why() : thrown)
+    const note = (event: Event) => {
+      passed = event
+    }
     /** What the wrap leaves behind is closed, innermost first (C15); nothing more is made for it (C16). */
     const leave = () => {
       out = true
@@ -113,7 +120,7 @@ function layer<Request, Event extends Typed, Result>(
               : given(name, kind.hook, () => kind.handed(handed, request), 'next cannot work with what it was given: ')
           const flow = inner(checked, context, whyLeft)
           made.push(flow)
-          if (kind.throws) return noting(flow, came)
+          if (kind.throws) return noting(flow, came, note)
           return flow
         }
         const outside = kind.hook === 'wrapAgent'
@@ -130,7 +137,8 @@ function layer<Request, Event extends Typed, Result>(
         throw new MiddlewareError(name, kind.hook, `the wrap gave back no flow; make it \`async *${kind.hook}(…)\``)
       },
       event: (event) => {
-        if (!isRecord(event)) throw new MiddlewareError(name, kind.hook, 'the wrap yielded what is no event')
+        const problem = event === passed ? undefined : eventProblem(event, kind.events)
+        if (problem !== undefined) throw new MiddlewareError(name, kind.hook, `the wrap yielded ${problem}`)
         kind.seen?.(event)
         return event.type === 'custom' ? { source: name, ...event } : event
       },

@@ -4,7 +4,7 @@ import { isRecord } from '../json.ts'
 import { type AssistantMessage, callsOf, type Message, type ToolCall } from '../message.ts'
 import { hasParts, shapeHint } from '../message-shape.ts'
 import type { AgentState, Verdict } from '../middleware.ts'
-import type { ModelRequest } from '../model.ts'
+import type { ModelEvent, ModelRequest } from '../model.ts'
 import { isMessage } from '../run/history.ts'
 
 type Unchecked<Data> = Data extends unknown ? { readonly [Key in keyof Data]?: unknown } : never
@@ -79,6 +79,48 @@ const REQUEST: { readonly [Member in keyof Required<ModelRequest>]: (value: unkn
   takenIds: (value) => hasMethod(value, 'has'),
   clientRetries: (value) => value === undefined || typeof value === 'number',
   signal: (value) => hasMethod(value, 'addEventListener'),
+}
+
+/** By the type of an event, what its members must be that core and readers rely on. */
+export type EventShapes<Type extends string = string> = { readonly [Name in Type]: Members }
+
+type Members = Readonly<Record<string, (value: unknown) => boolean>>
+
+const isText = (value: unknown) => typeof value === 'string'
+const isCall = (value: unknown) => isRecord(value) && isText(value.id) && isText(value.name)
+
+/** What a model yields. */
+export const MODEL_EVENTS: EventShapes<ModelEvent['type']> = {
+  'text-delta': { delta: isText },
+  'reasoning-delta': { delta: isText },
+  'tool-input-start': { id: isText, name: isText },
+  'tool-input-delta': { id: isText, delta: isText },
+  'tool-input-ready': { id: isText, name: isText, input: isRecord },
+  'tool-input-closed': { call: isCall },
+  'tool-call': { call: isCall },
+}
+
+export const CUSTOM_EVENT: EventShapes<'custom'> = { custom: { name: isText } }
+
+export const WRAP_MODEL_EVENTS: EventShapes<ModelEvent['type'] | 'attempt-failed' | 'custom'> = {
+  ...MODEL_EVENTS,
+  'attempt-failed': { error: (value) => value !== undefined, next: isText },
+  ...CUSTOM_EVENT,
+}
+
+/** What each event of a run has. */
+export const STAMP: Members = { runId: isText }
+
+/** What is wrong with an event that somebody has yielded, if anything is. In constant time: each event passes here. */
+export function eventProblem(event: unknown, shapes: EventShapes): string | undefined {
+  if (!isRecord(event)) return 'what is no event'
+  const { type = '' } = event
+  const members = isText(type) && Object.hasOwn(shapes, type as string) ? shapes[type as string] : undefined
+  if (!members)
+    return type === '' ? 'an event without a type' : `an event of type ${String(type)}, which it may not yield`
+  for (const member in members)
+    if (!members[member]?.(event[member])) return `an event of type ${String(type)} whose ${member} is missing or wrong`
+  return undefined
 }
 
 function hasMethod(value: unknown, name: string): boolean {

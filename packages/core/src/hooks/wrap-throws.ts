@@ -26,13 +26,21 @@ export class WrapThrows {
   }
 }
 
-/** The same flow; `came` has what it throws. What had come before it began no longer counts once it gives a result. */
-export function noting<Event, Result>(flow: Flow<Event, Result>, came: Set<unknown>): Flow<Event, Result> {
+/**
+ * The same flow; `came` has what it throws. What had come before it began no longer counts once it gives a result. `passed` is told of
+ * each event.
+ */
+export function noting<Event, Result>(
+  flow: Flow<Event, Result>,
+  came: Set<unknown>,
+  passed: (event: Event) => void,
+): Flow<Event, Result> {
   const before = [...came]
   const step = async (next: Promise<IteratorResult<Event, Result>>) => {
     try {
       const result = await next
-      if (result.done) for (const one of before) came.delete(one)
+      if (!result.done) passed(result.value)
+      else for (const one of before) came.delete(one)
       return result
     } catch (error) {
       came.add(error)

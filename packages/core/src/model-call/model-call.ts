@@ -5,7 +5,7 @@ import { RunCancelled } from '../errors.ts'
 import type { AttemptFailed, CustomEvent, DiscardCause } from '../events.ts'
 import { drive } from '../flow/flow.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
-import { callIdProblem, checkedRequest } from '../hooks/hook-problems.ts'
+import { callIdProblem, checkedRequest, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
 import { type AssistantMessage, withFittingReason } from '../message.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import { ModelError } from '../model-errors.ts'
@@ -47,6 +47,7 @@ function wrapModel(attempts: Attempts): WrapKind<ModelRequest, WrapModelEvent, A
     hook: 'wrapModel',
     of: (middleware) => middleware.wrapModel?.bind(middleware),
     handed: checkedRequest,
+    events: WRAP_MODEL_EVENTS,
     isResult: isAssistantMessage,
     problem: (message) => attempts.problemOf(message),
     fitted: withFittingReason,

@@ -3,7 +3,7 @@
 import type { Context } from '@opentelemetry/api'
 import { settle } from '../flow/flow.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
-import { checkedRequest } from '../hooks/hook-problems.ts'
+import { checkedRequest, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
 import { type AssistantMessage, withFittingReason } from '../message.ts'
 import type { SideRequest } from '../middleware.ts'
 import type { ModelRequest } from '../model.ts'
@@ -38,6 +38,7 @@ const AROUND: WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> = {
   hook: 'wrapModel',
   of: (middleware) => (middleware.aroundSideCalls ? middleware.wrapModel?.bind(middleware) : undefined),
   handed: checkedRequest,
+  events: WRAP_MODEL_EVENTS,
   isResult: isAssistantMessage,
   fitted: withFittingReason,
   ownsThrows: true,

@@ -117,8 +117,9 @@ class RunView implements Run {
   emit({ name, data }: { readonly name: string; readonly data: unknown }): void {
     const { source, call, outside } = this.#actor
     if (this.#isOver) return
-    if (call) this.#state.calls.events.custom(call, { type: 'custom', name, data, source })
-    else this.#state.events.push({ type: 'custom', name, data, source }, outside)
+    const event = { type: 'custom' as const, name: String(name), data, source }
+    if (call) this.#state.calls.events.custom(call, event)
+    else this.#state.events.push(event, outside)
   }
 
   warn({ code, message }: { readonly code: string; readonly message: string }): void {

@@ -4,7 +4,7 @@ import type { AgentEvent } from '../events.ts'
 import { drive } from '../flow/flow.ts'
 import { pull } from '../flow/pull.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
-import { isHistory } from '../hooks/hook-problems.ts'
+import { type EventShapes, isHistory, STAMP, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
 import { isRecord } from '../json.ts'
 import { callsOf, withFittingReason } from '../message.ts'
 import type { AgentFlow, AgentSetup } from '../middleware.ts'
@@ -28,6 +28,25 @@ export function wrappedLoop(run: RunState): Promise<CompletedResult> {
   })
 }
 
+/** Of a run: it has its stamp. A wrap's own `custom` need not. */
+const AGENT_EVENTS: EventShapes<AgentEvent['type']> = {
+  'run-start': STAMP,
+  'run-end': { ...STAMP, result: isRecord },
+  'step-start': STAMP,
+  'step-end': { ...STAMP, messages: Array.isArray },
+  'attempt-start': { ...STAMP, model: isRecord },
+  'attempt-cancelled': STAMP,
+  'tool-start': { ...STAMP, call: isRecord },
+  'tool-progress': STAMP,
+  'tool-committed': STAMP,
+  'tool-discarded': STAMP,
+  'tool-end': { ...STAMP, message: isRecord },
+  'background-end': { ...STAMP, message: isRecord },
+  'answer-rejected': STAMP,
+  warning: STAMP,
+  ...WRAP_MODEL_EVENTS,
+}
+
 function wrapAgent(run: RunState): WrapKind<AgentSetup, AgentEvent, CompletedResult> {
   const { steps } = run
   return {
@@ -38,6 +57,7 @@ function wrapAgent(run: RunState): WrapKind<AgentSetup, AgentEvent, CompletedRes
       return wrap && ((setup, next, view) => wrap(setup, counted(next, again), view))
     },
     handed: (setup) => checkedSetup(run, setup),
+    events: AGENT_EVENTS,
     isResult,
     fitted: withReasonOfAnswer,
     ownsThrows: true,

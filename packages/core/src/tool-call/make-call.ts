@@ -6,7 +6,7 @@ import { AgentError, messageOf, RunStop } from '../errors.ts'
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
-import { checkedCall } from '../hooks/hook-problems.ts'
+import { CUSTOM_EVENT, checkedCall, type EventShapes } from '../hooks/hook-problems.ts'
 import { WrapThrows } from '../hooks/wrap-throws.ts'
 import { isRecord } from '../json.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
@@ -65,6 +65,15 @@ async function prepared(call: ToolCall, prepareInput: NonNullable<AgentConfig['p
   return Object.freeze({ ...call, input: input === call.input ? input : freezePlain(copyOfJson(input)) })
 }
 
+/** Progress has no type. */
+const TOOL_EVENTS: EventShapes = {
+  ...CUSTOM_EVENT,
+  '': {
+    progress: (value) => value === undefined || typeof value === 'number',
+    message: (value) => value === undefined || typeof value === 'string',
+  },
+}
+
 function wrapToolCall(
   entry: CallEntry,
   limits: InputLimits,
@@ -77,6 +86,7 @@ function wrapToolCall(
       const checked = checkedCall(call, given)
       return checked.input === given.input ? checked : boundedCall(checked, limits)
     },
+    events: TOOL_EVENTS,
     isResult: (value) => isMessage(value) && value.role === 'tool' && hasParts(value),
     ownsThrows: false,
     call: entry,
