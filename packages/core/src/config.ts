@@ -18,7 +18,7 @@ import {
   checkTypes,
   type OptionNames,
 } from './option-checks.ts'
-import type { ResumeOptions } from './run/agent-run.ts'
+import type { ResumeOptions, RunOptions } from './run/agent-run.ts'
 import { freeze } from './run/history.ts'
 import { captureOf } from './telemetry/content.ts'
 import { checkTelemetry, type TelemetryOptions } from './telemetry/options.ts'
@@ -113,12 +113,13 @@ const INPUT_LIMITS: OptionNames<InputLimits> = { characters: '', depth: '' }
 
 const OUTPUT_LIMITS: OptionNames<OutputLimits> = { characters: '' }
 
-const RUN_OPTIONS: OptionNames<ResumeOptions> = {
+const RUN_OPTIONS: OptionNames<RunOptions> = {
   signal: 'abortSignal',
   conversationId: '',
   eventBuffer: '',
-  rerun: '',
 }
+
+const RESUME_OPTIONS: OptionNames<ResumeOptions> = { ...RUN_OPTIONS, rerun: '' }
 
 /** An agent's options with their defaults: what a run reads. */
 export interface AgentConfig {
@@ -189,9 +190,15 @@ export function configOf(options: AgentOptions): AgentConfig {
 }
 
 /** Throws {@link ConfigError} naming the option of a run. */
-export function checkRunOptions(options: ResumeOptions): void {
+export function checkRunOptions(options: ResumeOptions, isResume: boolean): void {
   if (options instanceof AbortSignal) throw new ConfigError('signal', 'goes into an object: { signal }')
-  checkOptions('a run', options, RUN_OPTIONS)
+  const [owner, names] = isResume ? (['a resume', RESUME_OPTIONS] as const) : (['a run', RUN_OPTIONS] as const)
+  for (const name of Object.keys(options ?? {})) {
+    if (Object.hasOwn(AGENT_OPTIONS, name))
+      throw new ConfigError(name, `is no option of ${owner}; it is one of createAgent`)
+    if (name === 'rerun' && !isResume) throw new ConfigError(name, 'is no option of a run; it is one of resume')
+  }
+  checkOptions(owner, options, names)
   const { signal, eventBuffer, rerun } = options
   checkSignal('signal', signal)
   if (eventBuffer !== undefined) checkLimit('eventBuffer', eventBuffer)

@@ -5,7 +5,7 @@
 
 import { extentOf, jsonText, LONGEST } from './json-text.ts'
 import type { Message, Usage, UserMessage } from './message.ts'
-import { shapeHint } from './message-shape.ts'
+import { notSaid, shapeHint } from './message-shape.ts'
 
 export interface Cause {
   readonly cause?: unknown
@@ -92,7 +92,7 @@ export class InputError extends AgentError {
     wrong?: unknown,
     options: Cause & { readonly notTaken?: readonly UserMessage[] } = {},
   ) {
-    super(inputProblem(given, problem, index) + shapeHint(wrong), options)
+    super(inputProblem(given, problem, index, wrong) + shapeHint(wrong), options)
     this.given = given
     this.problem = problem
     this.#notTaken = options.notTaken ?? []
@@ -250,9 +250,17 @@ function substitute(error: Error): string {
   return within || code || String(error.name)
 }
 
-function inputProblem(given: InputError['given'], problem: InputError['problem'], index?: number): string {
+function inputProblem(
+  given: InputError['given'],
+  problem: InputError['problem'],
+  index: number | undefined,
+  wrong: unknown,
+): string {
   if (problem === 'run-ended') return 'the run had already ended: it did not take the messages in `notTaken`'
-  if (given === 'message') return `what is sent to a run is a text or a user message; this is ${problem}`
+  if (given === 'message') {
+    const why = problem === 'empty' ? 'this is empty' : notSaid(wrong)
+    return `what is sent to a run is a text or a user message; ${why}`
+  }
   if (problem === 'empty') return 'the input is empty'
   if (index === undefined) return 'the input is neither a text nor a list of messages'
   return `the input is no list of messages: what stands at index ${index} is none`

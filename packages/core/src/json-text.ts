@@ -29,12 +29,14 @@ interface Part {
 }
 
 /**
- * In time that grows with what there is: what is shared is measured once, and counts wherever it stands. Throws what a getter or
- * `toJSON` throws.
+ * In time that grows with what there is: what is shared is measured once, and counts wherever it stands. Throws what a getter, a `toJSON`
+ * or `look` throws.
+ *
+ * @param look Called with what is written of each object: what its `toJSON` gives, if it has one.
  */
-export function extentOf(value: unknown): Extent {
+export function extentOf(value: unknown, look?: (shown: unknown) => void): Extent {
   if (!isObject(value)) return { characters: charactersOf(value), levels: 0 }
-  const whole = partOf(value)
+  const whole = partOf(value, look)
   const parts = new Map<object, Part>([[value, whole]])
   const open = [whole]
   for (let part = open[0]; part; part = open.at(-1)) {
@@ -44,7 +46,7 @@ export function extentOf(value: unknown): Extent {
       continue
     }
     const known = parts.get(member)
-    const inner = known ?? partOf(member)
+    const inner = known ?? partOf(member, look)
     if (!known) parts.set(member, inner)
     if (inner.next < inner.inside.length) {
       // It is open already, or a `toJSON` makes ever more.
@@ -72,8 +74,9 @@ function charactersOf(value: unknown): number {
 
 const NOTHING: readonly object[] = []
 
-function partOf(object: object): Part {
+function partOf(object: object, look?: (shown: unknown) => void): Part {
   const shown = shownBy(object)
+  look?.(shown)
   if (!isObject(shown)) return { inside: NOTHING, next: 0, characters: charactersOf(shown), levels: 0 }
   // Of bytes each is a member with a name: nobody wants a list of them.
   if (ArrayBuffer.isView(shown)) return { inside: NOTHING, next: 0, characters: shown.byteLength * 4, levels: 1 }

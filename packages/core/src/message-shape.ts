@@ -26,6 +26,22 @@ function isAssistantPart(part: unknown): boolean {
 export const CONTENT_PARTS =
   "{ type: 'text', text } or { type: 'file', mediaType, data }, its data as base64 or { url }"
 
+/** What a value that is no object is, in one word. */
+export function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  return value === null || value === undefined ? String(value) : `a ${typeof value}`
+}
+
+/** Why a value from outside is no user message. */
+export function notSaid(value: unknown): string {
+  if (!isRecord(value)) return `this is ${kindOf(value)}`
+  if (value.role !== 'user')
+    return value.role === undefined ? 'this has no role' : 'this has another role than user'
+  return value.content === undefined
+    ? 'this has no content'
+    : 'the content of this is neither a text nor a list of parts'
+}
+
 /** What a value in the place of a message seems to be meant as; empty if there is no guess. */
 export function shapeHint(value: unknown): string {
   if (!isRecord(value)) return ''

@@ -8,6 +8,7 @@ import {
   type Effect,
   runLocal,
   runTool,
+  type Tool,
   tool,
 } from './index.ts'
 import { respond, say, scriptedModel } from './testing.ts'
@@ -110,15 +111,61 @@ test.each(refused)(
   },
 )
 
-test.each<[string, (given: object) => Promise<unknown>]>([
-  ['run', (given) => agent.run('Go', given)],
-  ['stream', (given) => agent.stream('Go', given).result],
-  ['resume', (given) => agent.resume('id', {}, given).result],
-])('an unknown option of %s rejects before anything runs (P23)', async (_, run) => {
-  const message = 'maxSteps: is no option of a run; there are signal, conversationId, eventBuffer, rerun'
+test.each<[string, string, (given: object) => Promise<unknown>]>([
+  ['run', 'a run', (given) => agent.run('Go', given)],
+  ['stream', 'a run', (given) => agent.stream('Go', given).result],
+  ['resume', 'a resume', (given) => agent.resume('id', {}, given).result],
+])('an unknown option of %s rejects before anything runs (P23)', async (_, what, run) => {
+  const message = `maxSteps: is no option of ${what}; it is one of createAgent`
   await expect(run({ maxSteps: 3 })).rejects.toMatchObject({ name: 'ConfigError', option: 'maxSteps', message })
   await expect(run({ singal: 3 })).rejects.toThrow('did you mean signal?')
   expect(model.requests).toEqual([])
+})
+
+test('only a resume takes rerun (P23)', async () => {
+  const message = 'rerun: is no option of a run; it is one of resume'
+  const given: object = { rerun: ['read'] }
+  await expect(agent.run('Go', given)).rejects.toMatchObject({ name: 'ConfigError', option: 'rerun', message })
+  expect(model.requests).toEqual([])
+})
+
+test('of one option there is it is said that it is the only one (P23)', () => {
+  expect(() =>
+    checkOptions<{ instruction: string }>('earlyStop', { max: 1 } as object as { instruction: string }, {
+      instruction: '',
+    }),
+  ).toThrow('max: is no option of earlyStop; the only option is instruction')
+})
+
+test.each<[string, object, string]>([
+  ['func', { name: 'look', description: 'l', input, func: () => 1 }, 'did you mean execute?'],
+  ['timeot', { ...plain, timeot: 5 }, 'did you mean timeout?'],
+])('a tool that is no more than an object, with %s, is refused (P23)', (member, given, hint) => {
+  const option = `tools.look.${member}`
+  const message = expect.stringContaining(hint) as string
+  expect(() => createAgent({ model, tools: [given as Tool] })).toThrow(
+    expect.objectContaining({ name: 'ConfigError', option, message }),
+  )
+})
+
+test('needs that are no members of the input are refused, where its schema tells the members (P23, H31)', () => {
+  const needing = (input: Tool['input'], needs: string[]) => () =>
+    createAgent({ model, tools: [{ ...plain, input, effect: 'read', needs }] })
+  const message = 'tools.look.needs: "zz" is no member of its input; the members are: a, b'
+  const known = z.object({ a: z.string(), b: z.string() })
+  expect(needing(known, ['a', 'zz'])).toThrow(expect.objectContaining({ name: 'ConfigError', message }))
+  expect(needing(known, ['a'])).not.toThrow()
+  expect(needing(z.looseObject({ a: z.string() }), ['zz'])).not.toThrow()
+})
+
+test.each([
+  ['beforModel', 'beforeModel'],
+  ['wrapTool', 'wrapToolCall'],
+  ['afterTool', 'wrapToolCall'],
+])('a middleware with %s is refused, whatever else it has: %s is meant (P23)', (method, meant) => {
+  const middleware = [{ name: 'm', afterModel: () => undefined, [method]: () => undefined }]
+  const message = `middleware: "m" has ${method}, and no middleware has that; did you mean ${meant}?`
+  expect(() => createAgent({ model, middleware })).toThrow(expect.objectContaining({ name: 'ConfigError', message }))
 })
 
 test('unknown options of a cancel and of a tool that runs alone are refused (P23)', async () => {

@@ -27,14 +27,16 @@ export function checkOptions<Options extends object>(
   const unknown = Object.keys(options).find((name) => options[name] !== undefined && !Object.hasOwn(known, name))
   if (unknown === undefined) return
   const nearest = nearestName(unknown.slice(0, LONGEST_NAME), known)
-  const hint = nearest ? `did you mean ${nearest}?` : `there are ${Object.keys(known).join(', ')}`
+  const all = Object.keys(known)
+  const others = all.length === 1 ? `the only option is ${all[0]}` : `there are ${all.join(', ')}`
+  const hint = nearest ? `did you mean ${nearest}?` : others
   throw new ConfigError(of + unknown.slice(0, LONGEST_NAME), `is no option of ${owner}; ${hint}`)
 }
 
 const LONGEST_NAME = 64
 
 /** By its own name, or by another library's word for it; none if nearly half of the letters are others. */
-function nearestName(given: string, names: Readonly<Record<string, string>>): string | undefined {
+export function nearestName(given: string, names: Readonly<Record<string, string>>): string | undefined {
   let nearest: string | undefined
   let least = 0.45
   for (const [name, words] of Object.entries(names)) {

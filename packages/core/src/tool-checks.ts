@@ -1,13 +1,13 @@
 /** What is wrong with a tool, if anything is: types do not hold everybody. */
 
 import { ConfigError } from './errors.ts'
-import { isRecord } from './json.ts'
+import { isPlain, isRecord } from './json.ts'
 import { checkCount, checkOptions, checkSchema, checkTypes, mustBe } from './option-checks.ts'
-import { checkToolOptions, definitionOf, isEffect, type Tool } from './tool.ts'
+import { checkToolOptions, definitionOf, isEffect, lacksNearest, type Tool } from './tool.ts'
 
 /** Throws {@link ConfigError} unless these are a list of tools. */
 export function toolList(tools: readonly Tool[]): readonly Tool[] {
-  if (!Array.isArray(tools)) throw new ConfigError('tools', 'is no list')
+  if (!Array.isArray(tools)) throw new ConfigError('tools', 'must be a list')
   if (tools.some((one) => !isRecord(one))) throw new ConfigError('tools', 'one of them is no tool')
   return tools
 }
@@ -36,9 +36,10 @@ export function checkTool(tool: Tool): void {
   if (effect === 'reversible' && !compensate)
     throw new ConfigError('tools', `${name} is declared reversible and has no compensate. ${COMPENSATE}`)
   checkEarly(tool)
-  // It may have its schema under another name.
-  if (!tool.input) checkToolOptions(tool)
-  definitionOf(tool)
+  // It may have members of its own: one that is misspelt, or has its schema under another name, lacks the one that is meant.
+  const misspelt = Object.keys(tool).find((key) => isPlain(tool) && lacksNearest(tool, key))
+  if (!tool.input || misspelt) checkToolOptions(misspelt ? { name, [misspelt]: true } : tool)
+  checkNeeds(tool)
   checkLimits(option, tool)
 }
 
@@ -74,6 +75,19 @@ function checkEarly({ name, needs, warm, effect }: Tool): void {
   )
     return
   throw new ConfigError('tools', `the needs of ${name} are no list of members of its input`)
+}
+
+/** Throws {@link ConfigError} if its schema tells which members the input has, and not this one. */
+function checkNeeds(tool: Tool): void {
+  const { properties, additionalProperties = false } = definitionOf(tool).inputSchema
+  if (!isRecord(properties) || additionalProperties !== false) return
+  const unknown = tool.needs?.find((key) => !Object.hasOwn(properties, key))
+  if (unknown === undefined) return
+  const members = Object.keys(properties).join(', ') || 'none'
+  throw new ConfigError(
+    `tools.${tool.name}.needs`,
+    `"${unknown}" is no member of its input; the members are: ${members}`,
+  )
 }
 
 /** Throws {@link ConfigError} naming what of a tool's own limits cannot work (A2). */

@@ -6,7 +6,7 @@ import { unheard } from './flow/unheard.ts'
 import type { ContentPart, Json } from './message.ts'
 import type { Run } from './middleware.ts'
 import type { ToolDefinition } from './model.ts'
-import { checkOptions, type OptionNames } from './option-checks.ts'
+import { checkOptions, nearestName, type OptionNames } from './option-checks.ts'
 import { freeze } from './run/history.ts'
 
 /**
@@ -281,6 +281,12 @@ const TOOL_OPTIONS: OptionNames<Tool> = {
   answer: 'resumeSchema',
   execute: 'func handler run',
   toContent: 'toModelOutput',
+}
+
+/** Whether a member is no option there is, but like one that the tool does not have. */
+export function lacksNearest(definition: object, member: string): boolean {
+  const nearest = member in TOOL_OPTIONS ? undefined : nearestName(member, TOOL_OPTIONS)
+  return nearest !== undefined && !(nearest in definition)
 }
 
 /** Throws {@link ConfigError} naming the member of a tool that is no option. */

@@ -25,7 +25,7 @@ export interface TimeoutOptions {
   readonly model?: number
   /** The silence between two model events. Default 60,000. */
   readonly idle?: number
-  /** A tool call, its wait for a slot included. Default none. */
+  /** A tool call, its wait for a slot included. The work of a `background` tool is limited by its own `timeout` only. Default none. */
   readonly tool?: number
 }
 

@@ -107,3 +107,13 @@ test.for(Object.entries(FIXTURES))(
     expect(await resumed(fixture, pinned.checkpoint)).toEqual(pinned.resumed)
   },
 )
+
+test.each([
+  [undefined, 'undefined'],
+  [null, 'null'],
+  [5, 'a number'],
+])('a resume of %s says what a resume takes (L18)', async (from, what) => {
+  const agent = createAgent({ model: scriptedModel([]) })
+  const message = `checkpoint: resume takes a checkpoint or the id of a stored one; this is ${what}`
+  await expect(agent.resume(from as never).result).rejects.toMatchObject({ name: 'CheckpointCorruptError', message })
+})

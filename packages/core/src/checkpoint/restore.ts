@@ -6,13 +6,14 @@ import { checkAnswers } from '../interrupt/answer-check.ts'
 import { type Address, Interrupt, type PendingInterrupt } from '../interrupt/interrupt.ts'
 import { asJson, isRecord } from '../json.ts'
 import type { Json } from '../message.ts'
+import { kindOf } from '../message-shape.ts'
 import { cutOff } from '../model-call/said.ts'
 import { freeze, openCalls } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { Step } from '../run/step.ts'
 import type { Effect } from '../tool.ts'
 import { type Checkpoint, checkedCheckpoint, hasEnded, type SavedStep } from './checkpoint.ts'
-import { CheckpointMismatchError, CheckpointMissingError } from './checkpoint-errors.ts'
+import { CheckpointCorruptError, CheckpointMismatchError, CheckpointMissingError } from './checkpoint-errors.ts'
 import { loaded } from './checkpoint-store.ts'
 import { resumeCalls } from './restore-calls.ts'
 
@@ -44,6 +45,8 @@ export interface Resumed {
  * @throws {InputError} Its answer had been accepted, and something was sent before that was known.
  */
 export async function restore(run: RunState, { from, answers, rerun }: Resumption): Promise<Checkpoint> {
+  if (typeof from !== 'string' && !isRecord(from))
+    throw new CheckpointCorruptError('', `resume takes a checkpoint or the id of a stored one; this is ${kindOf(from)}`)
   const checkpoint = checkedCheckpoint(typeof from === 'string' ? await load(run, from) : from)
   const { agent, runId } = checkpoint
   const { name = null } = run.config

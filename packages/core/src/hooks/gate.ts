@@ -33,7 +33,7 @@ export async function askGate(run: RunState, step: Step, candidate: Answer): Pro
   }
   for (const middleware of run.middleware) {
     if (step.done.has(middleware.name)) continue
-    const state = { messages: answersLast(run, answer), finishReason: step.reasonOf(answer) }
+    const state = Object.freeze({ messages: answersLast(run, answer), finishReason: step.reasonOf(answer) })
     const verdict = await askHook(run, middleware, state)
     step.done.add(middleware.name)
     if (!verdict) continue

@@ -20,7 +20,10 @@ export function answerProblem(state: Unchecked<AgentState>, given: readonly Mess
   const { messages } = state as AgentState
   if (messages.at(-1)?.role !== 'assistant') return 'the state must end with an assistant message'
   const before = sharedIds(given)
-  return idProblem(sharedIds(messages).filter((id) => !before.includes(id)))
+  const shared = sharedIds(messages).filter((id) => !before.includes(id))
+  const own = sharedIds(messages.slice(-1))
+  const [id] = shared
+  return !id || own.includes(id) ? idProblem(shared) : `call id ${id} was used by an earlier step`
 }
 
 /** What is wrong with the ids of a message's calls: two calls with one id would be one call, or one call made twice. */

@@ -44,7 +44,7 @@ export async function runStateHooks(
       refuse(problem(state))
       return fitted(run, state, messages)
     }
-    const changed = call && (await runHook(run, middleware.name, hook, call, { messages }, check))
+    const changed = call && (await runHook(run, middleware.name, hook, call, Object.freeze({ messages }), check))
     if (changed) run.history.remember(changed)
     done.add(middleware.name)
   }

@@ -805,7 +805,7 @@ const throwing = (
   },
 })
 
-const blamed = 'middleware faulty, wrapToolCall: threw no such key, so call c0 of work failed'
+const blamed = 'middleware faulty threw in wrapToolCall, so call c0 of work failed: no such key'
 
 test.for(['before', 'after', 'at once'] as const)(
   'what a wrapToolCall throws %s reads as the tool’s failure; a warning names the middleware (P16, C18)',
@@ -822,7 +822,7 @@ test('a throw that is no Error is told of alike (P16, C18)', async () => {
   for (const thrown of ['no such key', { reason: 1 }, undefined, null]) {
     const { warnings } = await warningsOf([throwing('faulty', 'after', thrown)])
     expect(warnings).toEqual([
-      expect.stringMatching(/^middleware faulty, wrapToolCall: threw .*, so call c0 of work failed$/),
+      expect.stringMatching(/^middleware faulty threw in wrapToolCall, so call c0 of work failed: ./),
     ])
   }
 })
@@ -904,7 +904,7 @@ test('of a throw that other wraps outside pass on or say in other words the one 
   const counts = replacing('counts', (error) => new Error('tried twice', { cause: error }))
   const { results, warnings } = await warningsOf([counts, retries, throwing('faulty', 'after')])
   expect(results).toEqual(['tried twice'])
-  expect(warnings).toEqual(['middleware faulty, wrapToolCall: threw tried twice, so call c0 of work failed'])
+  expect(warnings).toEqual(['middleware faulty threw in wrapToolCall, so call c0 of work failed: tried twice'])
 })
 
 test('what a wrap outside makes good is no warning (P16)', async () => {

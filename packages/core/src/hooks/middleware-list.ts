@@ -3,7 +3,7 @@
 import { ConfigError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { Middleware } from '../middleware.ts'
-import { checkOptions, checkSchema } from '../option-checks.ts'
+import { checkOptions, checkSchema, nearestName } from '../option-checks.ts'
 
 /**
  * The list, frozen.
@@ -33,6 +33,10 @@ function checkMember(one: unknown): void {
   const given = METHODS.filter((method) => (one[method] ?? undefined) !== undefined)
   const wrong = given.find((method) => typeof one[method] !== 'function')
   if (wrong) throw refused(`"${one.name}" has a ${wrong} that is no function`)
+  for (const key of Object.keys(one)) {
+    const nearest = typeof one[key] === 'function' && !(key in NAMES) && nearestName(key, NAMES)
+    if (nearest) throw refused(`"${one.name}" has ${key}, and no middleware has that; did you mean ${nearest}?`)
+  }
   if (given.length > 0) return
   // With a name alone one is a middleware (C1), and it may have methods of its own; one that sounds like ours is misspelt.
   const [unknown] = Object.keys(one).filter((key) => /^(before|after|wrap)[A-Z]/.test(key) && !(key in NAMES))
@@ -56,14 +60,15 @@ function checkSides(name: string, order: unknown): void {
 
 type Method = Extract<keyof Middleware, `${'before' | 'after' | 'wrap'}${string}`>
 
-const NAMES: Readonly<Record<Method, true>> = {
-  beforeAgent: true,
-  beforeModel: true,
-  afterModel: true,
-  beforeFinalAnswer: true,
-  wrapAgent: true,
-  wrapModel: true,
-  wrapToolCall: true,
+/** Beside each stand the words that other libraries have for it. */
+const NAMES: Readonly<Record<Method, string>> = {
+  beforeAgent: '',
+  beforeModel: '',
+  afterModel: '',
+  beforeFinalAnswer: '',
+  wrapAgent: '',
+  wrapModel: '',
+  wrapToolCall: 'wrapTool beforeTool afterTool beforeToolCall afterToolCall',
 }
 
 const METHODS = Object.keys(NAMES)

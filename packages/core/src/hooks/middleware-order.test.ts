@@ -426,8 +426,8 @@ test('what is no middleware is refused, with a word on what to do: a factory tha
     [{ name: 'm', beforeModel: 5 }, '"m" has a beforeModel that is no function'],
     [{ name: 'm', wrapModel: false }, '"m" has a wrapModel that is no function'],
     [
-      { name: 'm', wrapTool: () => undefined },
-      '"m" has wrapTool, and none of the methods there are: beforeAgent, beforeModel, afterModel, beforeFinalAnswer, wrapAgent, ' +
+      { name: 'm', afterCheckpoint: () => undefined },
+      '"m" has afterCheckpoint, and none of the methods there are: beforeAgent, beforeModel, afterModel, beforeFinalAnswer, wrapAgent, ' +
         'wrapModel, wrapToolCall',
     ],
   ] as const) {

@@ -9,6 +9,7 @@ import {
   type AgentOptions,
   type AgentResult,
   type AgentRun,
+  type AgentState,
   agentTool,
   type CheckpointStore,
   createAgent,
@@ -17,6 +18,7 @@ import {
   type Message,
   type Middleware,
   type ModelError,
+  map,
   memoryStore,
   type Progress,
   type Run,
@@ -442,4 +444,44 @@ test('members that a call may start with are not written to by a reader before i
   await vi.runAllTimersAsync()
   await reading
   expect(inputs).toEqual([[31, { to: { city: 'Bonn' } }]])
+})
+
+test('the state a hook is given, the messages of an event and what an inner wrapAgent returns are frozen (P15)', async () => {
+  const threw: string[] = []
+  const tries = (what: string, write: () => void) => {
+    try {
+      write()
+      threw.push(`${what} took it`)
+    } catch (error) {
+      threw.push(`${what} ${error instanceof TypeError ? 'threw' : 'failed'}`)
+    }
+  }
+  const writes = (name: string) => (state: AgentState) => tries(name, () => Object.assign(state, { messages: [] }))
+  const outside: Middleware = {
+    name: 'outside',
+    beforeModel: writes('beforeModel'),
+    afterModel: writes('afterModel'),
+    beforeFinalAnswer: writes('beforeFinalAnswer'),
+    async *wrapAgent(setup, next) {
+      const flow = map(next(setup), (event) => {
+        if (event.type === 'step-end') tries('step-end', () => Object.assign(event.messages, [1]))
+        return event
+      })
+      const result = yield* flow
+      tries('result', () => Object.assign(result, { text: 'hacked' }))
+      return result
+    },
+  }
+  const inside: Middleware = {
+    name: 'inside',
+    async *wrapAgent(setup, next) {
+      return { ...(yield* next(setup)) }
+    },
+  }
+  const model = scriptedModel([respond(say('Hi.'))])
+  const { text, messages } = await createAgent({ model, middleware: [outside, inside] }).run('Go')
+  expect(threw).toEqual(
+    ['beforeModel', 'afterModel', 'beforeFinalAnswer', 'step-end', 'result'].map((what) => `${what} threw`),
+  )
+  expect([text, messages.length]).toEqual(['Hi.', 2])
 })

@@ -47,7 +47,7 @@ export function ownMessage(message: Message, given: InputError['given'], index?:
     return freeze(structuredClone(message))
   } catch (cause) {
     // It holds a function, bytes or itself: what is no JSON, or cannot be written.
-    throw new InputError(given, 'malformed', index, undefined, { cause })
+    throw new InputError(given, 'malformed', index, given === 'message' ? message : undefined, { cause })
   }
 }
 

@@ -18,7 +18,7 @@ export class Inbox {
   send(message: string | UserMessage): boolean {
     if (this.isClosed) return false
     const said = ownMessage(typeof message === 'string' ? { role: 'user', content: message } : message, 'message')
-    if (said.role !== 'user') throw new InputError('message', 'malformed')
+    if (said.role !== 'user') throw new InputError('message', 'malformed', undefined, said)
     if (said.content.length === 0) throw new InputError('message', 'empty')
     this.#messages = [...this.#messages, said]
     return true

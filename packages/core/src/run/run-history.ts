@@ -52,9 +52,9 @@ export class RunHistory {
   }
 
   /** The messages that were not in it before. */
-  since(before: readonly Message[]): Message[] {
+  since(before: readonly Message[]): readonly Message[] {
     const { messages } = this
-    return this.placesSince(before).flatMap((place) => messages[place] ?? [])
+    return Object.freeze(this.placesSince(before).flatMap((place) => messages[place] ?? []))
   }
 
   /** Where they stand. */

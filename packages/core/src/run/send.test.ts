@@ -336,3 +336,19 @@ test('what is no user message is refused, and what was sent is the run’s own (
   expect(result?.messages[2]).toEqual({ role: 'user', content: 'Mine' })
   expect(Object.isFrozen(result?.messages[2])).toBe(true)
 })
+
+test.each<[unknown, string]>([
+  [{}, 'this has no role'],
+  [undefined, 'this is undefined'],
+  [null, 'this is null'],
+  [5, 'this is a number'],
+  [['Hi.'], 'this is a list'],
+  [{ role: 'user' }, 'this has no content; a part of its content is'],
+  [{ role: 'system', content: 'Hi.' }, 'this has another role than user; a system prompt is the option instructions'],
+  ['', 'this is empty'],
+])('of what is sent and is no message, %j, it is said what it lacks (K18, P16)', async (sent, why) => {
+  const run = createAgent({ model: scriptedModel([respond(say('Hi.'))]) }).stream('Go')
+  const message = `what is sent to a run is a text or a user message; ${why}`
+  expect(() => run.send(sent as string)).toThrow(message)
+  await run.result
+})

@@ -14,7 +14,7 @@ import type { RunState } from './run.ts'
  * @throws {ConfigError} It cannot work.
  */
 export function checkedSetup({ config }: RunState, setup: AgentSetup): AgentSetup {
-  if (!isRecord(setup)) throw new ConfigError('setup', 'must be an object')
+  if (!isRecord(setup)) throw new ConfigError('setup', 'must be a set-up, like the one that was given')
   const own = Object.freeze({ ...setup, tools: Object.freeze([...toolList(setup.tools)]) })
   checkSetup(withOwnTools(own), config.output)
   return own

@@ -21,7 +21,7 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
   const abort = () => run.halt.fail(new RunAbortedError(signal?.reason))
   let unfollow = () => {}
   try {
-    checkRunOptions(options)
+    checkRunOptions(options, 'resume' in beginning)
     if (signal) unfollow = follow(signal, abort)
     if ('input' in beginning) run.history.remember({ messages: inputMessages(beginning.input) })
     if (signal?.aborted) abort()

@@ -10,6 +10,7 @@ import { callsOf, withFittingReason } from '../message.ts'
 import type { AgentFlow, AgentSetup } from '../middleware.ts'
 import { isAssistantMessage } from '../model-call/attempt.ts'
 import type { CompletedResult } from '../result.ts'
+import { freezePlain } from './frozen.ts'
 import { loop } from './loop.ts'
 import type { RunState } from './run.ts'
 import { checkedSetup, withOwnTools } from './set-up.ts'
@@ -73,10 +74,10 @@ function isResult(value: unknown): boolean {
 
 /** A tool's result has no finish reason: there it is that of the response which called the tool. */
 function withReasonOfAnswer(result: CompletedResult): CompletedResult {
-  if (!isAssistantMessage(result.message)) return result
+  if (!isAssistantMessage(result.message)) return freezePlain(result)
   const message = withFittingReason(result.message)
   const fits = result.finishReason !== 'tool-calls' || callsOf(message).length > 0
-  return { ...result, message, finishReason: fits ? result.finishReason : message.finishReason }
+  return freezePlain({ ...result, message, finishReason: fits ? result.finishReason : message.finishReason })
 }
 
 /** The same `next`; `again` is called when it is not called for the first time. */

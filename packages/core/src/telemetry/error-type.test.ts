@@ -136,6 +136,7 @@ const failed: readonly (readonly [string, ModelErrorData])[] = [
   ['ModelError', { code: 'unknown', retryable: false }],
   ['_OTHER', { code: 'unknown', retryable: false, cause: named('rate_limit_exceeded') }],
   ['_OTHER', { code: 'unknown', retryable: false, cause: WORD }],
+  ['_OTHER', { code: 'unknown', retryable: false, data: { message: 'no' }, cause: new OwnError('no') }],
   ['_OTHER', { code: WORD, retryable: false }],
   ['_OTHER', { code: 'rate_limit_exceeded', retryable: true }],
   ['_OTHER', { code: '', retryable: true }],

@@ -47,7 +47,8 @@ export function classOf(error: unknown): string {
 function typeOfModelError(error: ModelError): string {
   const { status, code } = error
   if (status !== undefined) return isStatus(status) ? String(status) : OTHER
-  if (code === 'unknown') return classOf(error.cause ?? error)
+  // What a provider has said without a word for it is of no class.
+  if (code === 'unknown') return error.data === undefined ? classOf(error.cause ?? error) : OTHER
   return MODEL_CODES.has(code) ? code : OTHER
 }
 

@@ -33,7 +33,11 @@ export function checkAliases(tools: readonly Tool[]): void {
   const names = new Map<string, string>()
   for (const tool of tools) {
     checkLists(tool)
-    claim(names, tool.name, tool.name, (other) => `two tools are called "${tool.name}": ${other} and ${tool.name}`)
+    claim(names, tool.name, tool.name, (other) =>
+      other === tool.name
+        ? `two tools are called "${other}"`
+        : `two tools are called "${tool.name}": ${other} and ${tool.name}`,
+    )
     for (const alias of tool.aliases?.names ?? []) {
       claim(names, alias, tool.name, (other) => `two tools are called "${alias}": ${other} and ${tool.name}`)
     }

@@ -54,8 +54,8 @@ export async function makeCall(run: RunState, entry: CallEntry): Promise<Result>
 /** The model reads it as the tool's failure. */
 function wrapThrew(run: RunState, entry: CallEntry, middleware: string, error: unknown): void {
   const { id, name } = entry.call
-  const what = `threw ${messageOf(error).slice(0, 500)}, so call ${id} of ${name} failed`
-  warnOf(entry, run, 'wrap-threw', `middleware ${middleware}, wrapToolCall: ${what}`)
+  const place = `middleware ${middleware} threw in wrapToolCall`
+  warnOf(entry, run, 'wrap-threw', `${place}, so call ${id} of ${name} failed: ${messageOf(error).slice(0, 500)}`)
 }
 
 async function prepared(call: ToolCall, prepareInput: NonNullable<AgentConfig['prepareInput']>): Promise<ToolCall> {

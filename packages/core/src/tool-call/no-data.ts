@@ -8,6 +8,7 @@ const INSTEAD = new Map([
   ['Map', 'return Object.fromEntries(map)'],
   ['Set', 'return [...set]'],
   ['Error', 'throw it, or return its message'],
+  ['Promise', 'await it'],
 ])
 
 /** What an output is and what to return instead, if it is no data. What has a `toJSON` says itself what it is. */
@@ -20,16 +21,15 @@ export function noDataProblem(output: unknown): string | undefined {
   if (instead) return problem(withArticle(kind), instead)
   if (Symbol.asyncIterator in output) return problem('an async iterable', 'return a list of what it gives')
   if (Symbol.iterator in output) return problem('an iterable', 'return a list, as [...it]')
-  const what = kind === 'Object' ? (output.constructor?.name ?? 'object') : kind
-  return isPlain(output) || Object.keys(output).length > 0
-    ? undefined
-    : problem(withArticle(what), 'return a plain object')
+  const what = kind === 'Object' ? output.constructor?.name : kind
+  if (isPlain(output) || Object.keys(output).length > 0) return undefined
+  return problem(what ? withArticle(what) : 'an object that shows nothing of itself', 'return a plain object')
 }
 
 function problem(what: string, instead: string): string {
-  return `returned ${what}, which is no JSON; ${instead}, or give the tool a toContent`
+  return `${what}, which is no JSON; ${instead}, or give the tool a toContent`
 }
 
-function withArticle(word: string): string {
+export function withArticle(word: string): string {
   return `${/^[AEIOU]/i.test(word) ? 'an' : 'a'} ${word}`
 }

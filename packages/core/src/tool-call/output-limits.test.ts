@@ -233,7 +233,29 @@ const noData: readonly (readonly [string, () => unknown, string])[] = [
   [
     'an object without a constructor that shows nothing',
     () => Object.create(Object.create(Object.create(null))),
-    'an object, which is no JSON; return a plain object',
+    'an object that shows nothing of itself, which is no JSON; return a plain object',
+  ],
+  [
+    'an object of a class without a name',
+    () => new (class {})(),
+    'an object that shows nothing of itself, which is no JSON; return a plain object',
+  ],
+  ['a promise in a list', () => [Promise.resolve(1)], 'something that holds a Promise, which is no JSON; await it'],
+  [
+    'a promise in an object',
+    () => ({ p: Promise.resolve(1) }),
+    'something that holds a Promise, which is no JSON; await it',
+  ],
+  [
+    'a Map in an object',
+    () => ({ rows: [{ by: new Map([['a', 1]]) }] }),
+    'something that holds a Map, which is no JSON; return Object.fromEntries(map)',
+  ],
+  ['a Set in a list', () => [new Set([1])], 'something that holds a Set, which is no JSON; return [...set]'],
+  [
+    'what says by toJSON that it is a Map',
+    () => ({ toJSON: () => new Map() }),
+    'something that holds a Map, which is no JSON; return Object.fromEntries(map)',
   ],
   ['a pattern', () => /a/, 'a RegExp, which is no JSON; return a plain object'],
 ]

@@ -7,7 +7,7 @@ import type { ToolCall, ToolMessage } from '../message.ts'
 import { CONTENT_PARTS, isContentPart } from '../message-shape.ts'
 import type { Tool } from '../tool.ts'
 import { ToolOutputError } from '../tool-errors.ts'
-import { noDataProblem } from './no-data.ts'
+import { noDataProblem, withArticle } from './no-data.ts'
 import { keptJson, type OutputLimits, tooLarge } from './output-limits.ts'
 
 /**
@@ -52,21 +52,23 @@ interface Written {
 
 function written(tool: Tool, output: unknown, most: number): Written {
   const problem = noDataProblem(output)
-  if (problem) throw unreadable(tool, problem)
+  if (problem) throw unreadable(tool, `returned ${problem}`)
   try {
-    const extent = extentOf(output)
+    const extent = extentOf(output, (shown) => {
+      const problem = noDataProblem(shown)
+      if (problem) throw unreadable(tool, `returned something that holds ${problem}`)
+    })
     if (extent.characters > most && Number.isFinite(extent.characters)) return { extent }
     const json = jsonText(output, extent)
     if (json !== undefined) return { json, extent }
   } catch (error) {
+    if (error instanceof ToolOutputError) throw error
     // The engine's message goes on to name what is where.
-    throw unreadable(tool, noJson(`what cannot be written (${messageOf(error).split('\n')[0]})`), error)
+    const why = messageOf(error).split('\n')[0]
+    const problem = `its result cannot be written as JSON (${why}): return plain data, or give the tool a toContent`
+    throw unreadable(tool, problem, error)
   }
-  throw unreadable(tool, noJson(`a ${typeof output}`))
-}
-
-function noJson(what: string): string {
-  return `returned ${what}, which is no JSON; give it a toContent`
+  throw unreadable(tool, `returned ${withArticle(typeof output)}, which is no JSON; give the tool a toContent`)
 }
 
 /** What ends the run ends it wherever it is thrown (A12). */

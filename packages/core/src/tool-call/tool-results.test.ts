@@ -329,11 +329,16 @@ test.each([600, 2_500])(
 
 const noJson: readonly (readonly [string, unknown, RegExp])[] = [
   ['a function', () => 1, /^give has run, but returned a function, which is no JSON; return what it gives, or /],
-  ['a symbol', Symbol('s'), /^give has run, but returned a symbol, which is no JSON; give it a toContent$/],
+  ['a symbol', Symbol('s'), /^give has run, but returned a symbol, which is no JSON; give the tool a toContent$/],
   [
     'a bigint',
     1n,
-    /^give has run, but returned what cannot be written \(.*BigInt\), which is no JSON; give it a toContent$/,
+    /^give has run, but its result cannot be written as JSON \(.*BigInt\): return plain data, or give the tool a toContent$/,
+  ],
+  [
+    'an object that is nothing as JSON',
+    { toJSON: () => undefined },
+    /^give has run, but returned an object, which is no JSON; give the tool a toContent$/,
   ],
   ['a circle', cyclic, /^give has run, .*\(Converting circular structure to JSON\)/],
   ['an object whose toJSON throws', hostile, /^give has run, .*\(no JSON for you\)/],
