@@ -35,8 +35,7 @@ export function kindOf(value: unknown): string {
 /** Why a value from outside is no user message. */
 export function notSaid(value: unknown): string {
   if (!isRecord(value)) return `this is ${kindOf(value)}`
-  if (value.role !== 'user')
-    return value.role === undefined ? 'this has no role' : 'this has another role than user'
+  if (value.role !== 'user') return value.role === undefined ? 'this has no role' : 'this has another role than user'
   return value.content === undefined
     ? 'this has no content'
     : 'the content of this is neither a text nor a list of parts'
