@@ -14,6 +14,7 @@ const publicFiles = readdirSync(join(__dirname, 'packages')).flatMap((name) => {
 })
 
 const tests = '\\.test(-d)?\\.ts$'
+const telemetry = '^packages/core/src/telemetry/'
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -67,6 +68,27 @@ module.exports = {
         dependencyTypesNot: ['type-only'],
         couldNotResolve: false,
       },
+    },
+    {
+      name: 'telemetry-has-one-door',
+      comment:
+        'Core says in plain data what it does. Beside that door only the options that users give, and names as types.',
+      severity: 'error',
+      from: { path: '^packages/core/src/', pathNot: [tests, telemetry] },
+      to: { path: telemetry, pathNot: `${telemetry}(around|options|semconv)\\.ts$` },
+    },
+    {
+      name: 'names-of-telemetry-are-types-elsewhere',
+      severity: 'error',
+      from: { path: '^packages/core/src/', pathNot: [tests, telemetry] },
+      to: { path: `${telemetry}semconv\\.ts$`, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'telemetry-knows-no-run',
+      comment: 'What it is told of has a shape of its own.',
+      severity: 'error',
+      from: { path: telemetry, pathNot: tests },
+      to: { path: '^packages/core/src/(run|hooks|model-call|tool-call|execution|checkpoint|slots|needs)/' },
     },
     {
       name: 'stores-are-doors-of-their-own',

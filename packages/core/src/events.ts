@@ -4,6 +4,9 @@ import type { Message, ToolCall, ToolMessage } from './message.ts'
 import type { ModelEvent } from './model.ts'
 import type { AgentResult } from './result.ts'
 import type { Progress } from './tool.ts'
+import type { DiscardCause } from './tool-errors.ts'
+
+export type { DiscardCause } from './tool-errors.ts'
 
 export type AgentEvent = Stamp & AgentEventBody
 
@@ -99,6 +102,3 @@ export interface Warning {
   readonly message: string
   readonly source: string
 }
-
-/** Why a call that had started early was let go of. */
-export type DiscardCause = 'arguments_changed' | 'call_withdrawn' | 'stream_error' | 'stream_truncated' | 'run_aborted'

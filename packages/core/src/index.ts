@@ -116,8 +116,7 @@ export type {
 } from './result.ts'
 export type { AgentRun, ResumeOptions, RunInput, RunOptions } from './run/agent-run.ts'
 export { type Cell, type CellOptions, runLocal } from './run/run-local.ts'
-export type { CaptureContent } from './telemetry/content.ts'
-export type { TelemetryOptions } from './telemetry/options.ts'
+export type { CaptureContent, TelemetryOptions } from './telemetry/options.ts'
 export type { SemanticAttributes } from './telemetry/semconv.ts'
 export {
   type Effect,

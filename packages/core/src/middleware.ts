@@ -1,6 +1,5 @@
 /** What a middleware is, and the run it is handed. */
 
-import type { Attributes } from '@opentelemetry/api'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AgentEvent, AttemptFailed, CustomEvent, PathPart } from './events.ts'
 import type { ToolStatus } from './execution/tool-status.ts'
@@ -9,7 +8,7 @@ import type { ResourceKeys } from './machine/resource-keys.ts'
 import type { AssistantMessage, FinishReason, Json, Message, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
 import type { CompletedResult } from './result.ts'
-import type { CaptureContent } from './telemetry/content.ts'
+import type { Attributes, CaptureContent } from './telemetry/options.ts'
 import type { Effect, Progress, Tool } from './tool.ts'
 
 export type Awaitable<T> = T | Promise<T>

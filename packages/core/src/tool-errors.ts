@@ -1,7 +1,9 @@
 /** What goes wrong with one call: it concerns that call alone, and ends no run. */
 
 import { type Issue, inWords } from './errors.ts'
-import type { DiscardCause } from './events.ts'
+
+/** Why a call that had started early was let go of. */
+export type DiscardCause = 'arguments_changed' | 'call_withdrawn' | 'stream_error' | 'stream_truncated' | 'run_aborted'
 
 /** The input of one call does not fit its tool. It concerns that call alone: the model reads it as an error result (A13). */
 export class ToolInputError extends Error {

@@ -1,6 +1,5 @@
 /** When a run is saved: one save at a time, each of the newest state, in a store that refuses whoever comes late. */
 
-import { type Context, context } from '@opentelemetry/api'
 import { type Checkpoint, checkedCheckpoint, checksumOf } from './checkpoint.ts'
 import { CheckpointConflictError, CheckpointStoreError } from './checkpoint-errors.ts'
 import { type CheckpointStore, loaded } from './checkpoint-store.ts'
@@ -10,8 +9,8 @@ export interface SaverOptions {
   readonly store: CheckpointStore | undefined
   /** The state to be saved now, if there still is one. */
   readonly snapshot: () => Checkpoint | undefined
-  /** Whoever asks for a save: what a store does stands under the run. */
-  readonly place: () => Context
+  /** Runs what a store does: its spans stand under the run's. */
+  readonly inside: <Result>(work: () => Result) => Result
   /** Somebody else has saved this run: it must not go on. */
   readonly lost: (error: CheckpointConflictError) => void
 }
@@ -63,10 +62,10 @@ export class Saver {
    * like {@link now}, and {@link CheckpointCorruptError} if what is stored is damaged.
    */
   async amend(change: (stored: Checkpoint) => Omit<Checkpoint, 'checksum'> | undefined): Promise<void> {
-    const { store, runId, place } = this.#options
+    const { store, runId, inside } = this.#options
     if (!store) return
     await this.#queue(async () => {
-      const stored = await context.with(place(), () => loaded(store, runId))
+      const stored = await inside(() => loaded(store, runId))
       const changed = stored === undefined ? undefined : change(checkedCheckpoint(stored))
       await this.#save(changed && { ...changed, checksum: checksumOf(changed) })
     })
@@ -85,11 +84,11 @@ export class Saver {
 
   async #save(checkpoint: Checkpoint | undefined): Promise<void> {
     if (!checkpoint) return
-    const { store, runId, lost, place } = this.#options
+    const { store, runId, lost, inside } = this.#options
     if (this.#conflict) throw this.#conflict
     try {
       const next = { ...checkpoint, revision: this.revision + 1 }
-      await context.with(place(), () => store?.save(runId, next, this.revision))
+      await inside(() => store?.save(runId, next, this.revision))
       this.revision++
     } catch (error) {
       if (!(error instanceof CheckpointConflictError)) throw asStoreError(runId, error)

@@ -34,7 +34,8 @@ export function checkpointOf(
 }
 
 function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 'checksum'> {
-  const { saver, trace, unclaimed } = run
+  const { saver, telemetry, unclaimed } = run
+  const { trace } = telemetry
   const { current, feedback } = run.steps
   const isLast = status !== 'running'
   return {

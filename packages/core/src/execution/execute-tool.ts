@@ -12,9 +12,6 @@ import { isAbandoned, isEntered, nextInvocation } from '../machine/call.ts'
 import { counted, moved, wanted } from '../machine/decide-call.ts'
 import type { ToolCall } from '../message.ts'
 import { copyOfJson } from '../run/frozen.ts'
-import { record } from '../telemetry/content.ts'
-import { type OpenSpan, startToolSpan } from '../telemetry/spans.ts'
-import { traced } from '../telemetry/traced.ts'
 import type { Progress } from '../tool.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import { canonical, inputHash } from '../tool-call/canonical.ts'
@@ -102,8 +99,8 @@ function ended<Result>(place: InSlot<Result>, thrown?: unknown): void {
   const execution = madeIn(place)
   if (!execution) return
   execution.ended = performance.now()
-  execution.aborted = place.signal.aborted
   const error = timedOut(place) ?? thrown
+  execution.answersAbort = answersAbort(error, place.signal.aborted)
   if (error !== undefined) execution.error = error
 }
 
@@ -124,53 +121,35 @@ function timedOut<Result>({ entry, invocation, signal }: InSlot<Result>): ToolTi
 }
 
 /** Whether what an execution threw answers its abort: all does, once its signal has aborted, but the error of its own time limit. */
-export function answersAbort(error: unknown, aborted: boolean): boolean {
+function answersAbort(error: unknown, aborted: boolean): boolean {
   return aborted && !(error instanceof ToolTimeoutError)
 }
 
-/** The span ends later, when the call is committed or discarded, but with the time at which the function settled. */
+/** Its span ends later, when the call is committed or discarded, but with the time at which the function settled. */
 function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
-  const { host, entry, invocation, signal, early, queued } = place
-  const { capture } = host
-  let execution: Execution
-  return traced({
-    open: () => {
+  const { host, entry, call, parent, invocation, signal, early, queued } = place
+  return host.telemetry.aroundFlow<'execution', Progress, Result>('execution', parent, {
+    begin: () => {
       entry.decide(counted, 1)
+      return { call: entry, input: call.input, attempt: entry.state.attempts, early }
+    },
+    make: (open) => {
       const { attempts: attempt } = entry.state
-      const open = startSpan(place, attempt)
-      execution = { open, early, capture, attempt, invocation, signal, started: open.started, queued, children: [] }
+      const execution = { open, early, attempt, invocation, signal, started: open.started, queued, children: [] }
       entry.executions.push(execution)
-      return open
+      return runFunction(place, execution)
     },
-    make: () => runFunction(place, execution),
-    done: ({ span }, result) => {
-      if (!isAbandoned(entry.state, invocation))
-        record(span, capture, () => ({ 'gen_ai.tool.call.result': () => copyOfJson(entry.done?.output) }))
-      return result
-    },
+    done: (result) => result,
     failed: (error) => error,
-    ended: ({ span }, error) => {
-      if (isAbandoned(entry.state, invocation)) return
-      if (entry.rest) record(span, capture, () => ({ 'gen_ai.tool.call.arguments': () => entry.call.input }))
+    came: ({ returned, error }) => {
+      if (isAbandoned(entry.state, invocation)) return {}
       ended(place, error)
+      return {
+        ...(entry.rest && { input: () => entry.call.input }),
+        ...(returned && { output: () => copyOfJson(entry.done?.output) }),
+      }
     },
   })
-}
-
-function startSpan<Result>(place: InSlot<Result>, attempt: number): OpenSpan {
-  const { host, entry, call, parent, early } = place
-  const open = startToolSpan(host.tracing, parent, () => ({
-    tool: entry.tool?.name,
-    callId: entry.id,
-    agent: host.agent,
-    step: entry.step,
-    attempt,
-    early,
-    asked: entry.askers.flatMap(({ span }) => span?.spanContext() ?? []),
-    attributes: { ...host.attributes?.(), ...entry.attributes },
-  }))
-  record(open.span, host.capture, () => ({ 'gen_ai.tool.call.arguments': () => call.input }))
-  return open
 }
 
 /** What tells the input of an execution from others; nothing for the call's own. */

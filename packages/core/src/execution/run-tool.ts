@@ -1,6 +1,5 @@
 /** A tool outside of any run, by the same path: input check, limits, span. */
 
-import { context } from '@opentelemetry/api'
 import { ConfigError } from '../errors.ts'
 import { drive } from '../flow/flow.ts'
 import { follow } from '../flow/follow.ts'
@@ -10,13 +9,10 @@ import type { ToolCall } from '../message.ts'
 import { checkOptions, checkSignal, checkTime } from '../option-checks.ts'
 import { callBehind } from '../slots/own-signal.ts'
 import { Slots } from '../slots/slots.ts'
-import { captureOf } from '../telemetry/content.ts'
-import { metricsOf } from '../telemetry/metrics.ts'
+import { activeContext, Telemetry } from '../telemetry/around.ts'
 import type { TelemetryOptions } from '../telemetry/options.ts'
-import { tracingOf } from '../telemetry/spans.ts'
 import type { Progress, Tool } from '../tool.ts'
 import { CallEntry } from '../tool-call/call-entry.ts'
-import { endSpans } from '../tool-call/call-spans.ts'
 import { checkExecute, checkLimits } from '../tool-checks.ts'
 import { UnknownToolError } from '../tool-errors.ts'
 import { executeTool } from './execute-tool.ts'
@@ -89,7 +85,7 @@ function entryOf(tool: Tool, input: unknown, caller: CallEntry | undefined): Cal
     call,
     tool,
     step: 0,
-    parent: context.active(),
+    parent: activeContext(),
     caller,
     slots: new Slots(),
   })
@@ -104,7 +100,7 @@ async function work<Output>(
   report: (progress: Progress) => void,
 ): Promise<Output> {
   const { signal, grace, telemetry } = options
-  const metrics = metricsOf(telemetry)
+  const observed = new Telemetry(telemetry)
   const abort = () => entry.abort(signal?.reason, grace)
   let unfollow = () => {}
   let ok = false
@@ -117,7 +113,7 @@ async function work<Output>(
     checkSignal('options.signal', signal)
     if (signal) unfollow = follow(signal, abort)
     if (signal?.aborted) abort()
-    const flow = executeTool(hostOf<Output>(tool, options), entry, entry.call, entry.parent)
+    const flow = executeTool(hostOf<Output>(tool, options, observed), entry, entry.call, entry.parent)
     const given = await Promise.race([
       drive(flow, (progress) => {
         // It would go on all the same (I14).
@@ -135,15 +131,14 @@ async function work<Output>(
     unfollow()
     entry.settle({})
     entry.status.end(endState(entry, ok))
-    endSpans(entry, metrics)
+    observed.ended(entry)
   }
 }
 
 /** What a tool gives alone is its output, as it is. */
-function hostOf<Output>(tool: Tool, { timeout, grace, telemetry }: Options): Host<Output> {
+function hostOf<Output>(tool: Tool, { timeout, grace }: Options, telemetry: Telemetry): Host<Output> {
   return {
-    tracing: tracingOf(telemetry),
-    capture: captureOf(telemetry?.captureContent),
+    telemetry,
     grace,
     timeout: timeout ?? tool.timeout,
     resultOf: (_call, _tool, output) => output as Output,

@@ -1,21 +1,15 @@
 /** Where a tool is executed: in a run, or alone. What differs between the two is all here. */
 
-import type { Attributes } from '@opentelemetry/api'
 import type { Invocation } from '../machine/invocation.ts'
 import type { Json, ToolCall } from '../message.ts'
 import type { Awaitable, Run } from '../middleware.ts'
 import type { Given } from '../needs/needs.ts'
 import type { Actor } from '../run/run-view.ts'
-import type { CaptureContent } from '../telemetry/content.ts'
-import type { Tracing } from '../telemetry/spans.ts'
+import type { Telemetry } from '../telemetry/around.ts'
 import type { Tool } from '../tool.ts'
 
 export interface Host<Result> {
-  readonly tracing: Tracing | undefined
-  /** What the spans hold of inputs, results and errors. */
-  readonly capture: CaptureContent
-  /** The agent's name. */
-  readonly agent?: string | undefined
+  readonly telemetry: Telemetry
   /** How long a function that was aborted is waited for, in milliseconds. */
   readonly grace: number
   /** In milliseconds, for this tool. */
@@ -24,8 +18,6 @@ export interface Host<Result> {
   readonly halted?: AbortSignal | undefined
   /** Resolves when the call is committed. Absent for a call that waits for its commit in the line for its slot. */
   readonly stood?: ((own: AbortSignal) => Promise<void>) | undefined
-  /** Put on the span when it opens. */
-  attributes?(): Attributes
   /** What the call has been answered (L7). */
   answers?(): readonly Json[]
   /** What went wrong beside the call. */

@@ -10,11 +10,6 @@ import { wrapLeft } from '../flow/wrap-left.ts'
 import type { Middleware, Run } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
-import { set } from '../telemetry/attributes.ts'
-import { failureOf } from '../telemetry/error-type.ts'
-import { setError } from '../telemetry/exception.ts'
-import { endSpan, startMiddlewareSpan } from '../telemetry/spans.ts'
-import { traced } from '../telemetry/traced.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import { type EventShapes, eventProblem } from './hook-problems.ts'
 import { noting, type WrapThrows } from './wrap-throws.ts'
@@ -105,12 +100,8 @@ function layer<Request, Event extends Typed, Result>(
       kind.cancel?.()
       return Promise.allSettled(made.map(close))
     }
-    return traced({
-      open: () => {
-        const open = startMiddlewareSpan(run.tracing, parent, name, kind.hook, run.steps.begun)
-        run.spans.add(open)
-        return open
-      },
+    return run.telemetry.aroundFlow<'middleware', Event, Result>('middleware', parent, {
+      begin: () => ({ name, hook: kind.hook, step: run.steps.begun }),
       make: ({ context }) => {
         const next = (handed: Request) => {
           if (out) throw new MiddlewareError(name, kind.hook, 'next was called after the wrap had ended')
@@ -146,7 +137,7 @@ function layer<Request, Event extends Typed, Result>(
         void leave()
         own.abort(why())
       },
-      done: (_, result) => {
+      done: (result) => {
         const problem = kind.isResult(result) ? kind.problem?.(result) : NO_RESULT
         if (problem !== undefined) throw new MiddlewareError(name, kind.hook, problem)
         run.answered(place, call)
@@ -160,19 +151,15 @@ function layer<Request, Event extends Typed, Result>(
         run.threw(error, place, call)
         return kind.ownsThrows ? blame(run, name, kind.hook, error) : error
       },
-      async ended(open, error) {
-        await within(run.config.grace, leave())
-        if (!run.spans.delete(open)) return
-        set(open.span, () => ({
-          'meanwhile.middleware.next_calls': made.length,
-          'meanwhile.outcome': answered && !call ? 'completed' : undefined,
-        }))
-        // What is thrown once it or its call was aborted answers the abort.
-        if (!own.aborted && !call?.signal.aborted && failureOf(error)) setError(open, thrown, run.capture)
-        // What became of the answer is known when the fate of its call is, unless nobody waits for it any more.
-        if (answered && call && !call.settled) call.answers.push({ open, ended: performance.now() })
-        else endSpan(open)
-      },
+      out: () => within(run.config.grace, leave()),
+      // What is thrown once it or its call was aborted answers the abort.
+      came: ({ error }) => ({
+        error: own.aborted || call?.signal.aborted ? undefined : error,
+        thrown,
+        nextCalls: made.length,
+        answered,
+        call,
+      }),
     })
   }
 }

@@ -1,16 +1,11 @@
 /** Before… and after… hooks: data in, changed data out. Each has its own span. */
 
-import { context } from '@opentelemetry/api'
 import { type Message, withFittingReason } from '../message.ts'
 import type { AgentSetup, AgentState, Awaitable, Middleware, Run, Verdict } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
 import { checkedSetup } from '../run/set-up.ts'
 import type { Step } from '../run/step.ts'
-import { set } from '../telemetry/attributes.ts'
-import { failureOf } from '../telemetry/error-type.ts'
-import { setError } from '../telemetry/exception.ts'
-import { endSpan, startMiddlewareSpan } from '../telemetry/spans.ts'
 import { boundedAnswer } from '../tool-call/call-bounds.ts'
 import { blame, given } from './compose.ts'
 import { verdictProblem } from './hook-problems.ts'
@@ -80,7 +75,7 @@ function refuse(problem: string | undefined): void {
 }
 
 /** `check` gives what counts of what the hook gave back, or throws what is wrong with it. */
-async function runHook<Data, Result>(
+function runHook<Data, Result>(
   run: RunState,
   name: string,
   hook: string,
@@ -90,26 +85,25 @@ async function runHook<Data, Result>(
 ): Promise<Result | void> {
   run.signal.throwIfAborted()
   const place = { middleware: name, hook }
-  const open = startMiddlewareSpan(run.tracing, run.context, name, hook, run.steps.begun)
-  run.spans.add(open)
-  const view = viewOf(run, { context: open.context, source: name, hook, steps: run.steps.left })
-  try {
-    const gave = await context.with(open.context, () => call(data, view))
-    run.signal.throwIfAborted()
-    // A set-up is built anew by each resume, which finds the answers again.
-    if (hook !== 'beforeAgent') run.answered(place)
-    const result = gave && given(name, hook, () => check(gave))
-    if (hook === 'beforeFinalAnswer')
-      set(open.span, () => ({ 'meanwhile.middleware.verdict': rejects(result) ? 'reject' : 'accept' }))
-    return result
-  } catch (thrown) {
-    run.threw(thrown, place)
-    const error = blame(run, name, hook, thrown)
-    if (failureOf(error)) setError(open, thrown, run.capture)
-    throw error
-  } finally {
-    if (run.spans.delete(open)) endSpan(open)
-  }
+  return run.telemetry.around<'middleware', Result | void>('middleware', run.context, {
+    begin: () => ({ name, hook, step: run.steps.begun }),
+    make: ({ context }) => call(data, viewOf(run, { context, source: name, hook, steps: run.steps.left })),
+    done: (gave) => {
+      run.signal.throwIfAborted()
+      // A set-up is built anew by each resume, which finds the answers again.
+      if (hook !== 'beforeAgent') run.answered(place)
+      return gave && given(name, hook, () => check(gave))
+    },
+    failed: (thrown) => {
+      run.threw(thrown, place)
+      return blame(run, name, hook, thrown)
+    },
+    came: ({ error, thrown, returned }) => ({
+      error,
+      thrown,
+      verdict: returned && hook === 'beforeFinalAnswer' ? (rejects(returned.result) ? 'reject' : 'accept') : undefined,
+    }),
+  })
 }
 
 function rejects(verdict: unknown): boolean {

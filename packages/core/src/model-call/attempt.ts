@@ -1,6 +1,6 @@
 /** One attempt of a model call: a request inside its `chat` span. */
 
-import type { Context, Span } from '@opentelemetry/api'
+import type { Context } from '@opentelemetry/api'
 import { AgentError, messageOf } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import type { Flow } from '../flow/flow.ts'
@@ -16,13 +16,8 @@ import type { InputLimits, ModelEvent, ModelRequest } from '../model.ts'
 import { ModelError } from '../model-errors.ts'
 import { freeze, isMessage } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
-import { record } from '../telemetry/content.ts'
-import { contentsOfRequest } from '../telemetry/message-json.ts'
-import { startChatSpan } from '../telemetry/spans.ts'
-import { traced } from '../telemetry/traced.ts'
 import { boundedAnswer, boundedCall, shownName } from '../tool-call/call-bounds.ts'
 import { causeOf } from '../tool-call/discard-cause.ts'
-import { endAttemptSpan, partialOf } from './attempt-span.ts'
 import { heeding } from './heeding.ts'
 import { withOutputTool } from './output.ts'
 
@@ -33,14 +28,14 @@ export type WrapModelEvent = ModelFlow extends Flow<infer Event, AssistantMessag
 export interface AttemptObserver {
   /** An attempt begins; gives its number. */
   started(request: ModelRequest): number
-  /** It is at work, in this span. */
-  asked(attempt: number, span: Span): void
+  /** It is at work, in this context. */
+  asked(attempt: number, context: Context): void
   answered(message: AssistantMessage, attempt: number): void
   failed(error: unknown, attempt: number, request: ModelRequest): void
   /** The wrap that asked has left it before its end. */
   left(attempt: number): void
   /** It has begun a call. */
-  announced(callId: string, attempt: number, span: Span): void
+  announced(callId: string, attempt: number, context: Context): void
   /** Its stream is over; `brokeOff` says why before its end. Gives how many of its calls had started. */
   ended(attempt: number, brokeOff: DiscardCause | undefined): number
 }
@@ -62,16 +57,13 @@ export function attemptFlow(
   let firstEvent: number | undefined
   let left = false
 
-  return traced<WrapModelEvent, AssistantMessage>({
-    open: () => {
+  return run.telemetry.aroundFlow<'attempt', WrapModelEvent, AssistantMessage>('attempt', parent, {
+    begin: () => {
       attempt = observer.started(request)
-      const place = { step: run.steps.begun, attempt, conversationId: run.conversationId }
-      const open = startChatSpan(run.tracing, parent, request, place)
-      record(open.span, run.capture, () => contentsOfRequest(request))
-      return open
+      return { request, step: run.steps.begun, attempt, conversationId: run.conversationId }
     },
-    make: ({ span }) => {
-      observer.asked(attempt, span)
+    make: ({ context }) => {
+      observer.asked(attempt, context)
       throwIfAborted(stops)
       following = stops.map((signal) => follow(signal, () => controller.abort(signal.reason)))
       const stream = asked.model.stream({ ...asked, signal: controller.signal })
@@ -82,7 +74,7 @@ export function attemptFlow(
         firstEvent ??= performance.now()
         const id = announcedId(event)
         if ('input' in event) freeze(event.input)
-        if (id !== undefined) observer.announced(id, attempt, span)
+        if (id !== undefined) observer.announced(id, attempt, context)
         return { ...bounded(event, run.config.inputLimits), runId: run.id, step: run.steps.begun, attempt }
       })
     },
@@ -91,7 +83,7 @@ export function attemptFlow(
       observer.left(attempt)
       controller.abort(wrapLeft())
     },
-    done: (_, message) => {
+    done: (message) => {
       checkEnd(message)
       answer = freeze(withFittingReason(boundedAnswer(message, run.config.inputLimits)))
       run.addUsage(answer.usage)
@@ -104,13 +96,14 @@ export function attemptFlow(
       if (!left) observer.failed(error, attempt, request)
       return error
     },
-    ended: (open, error) => {
+    came: ({ error }) => {
       for (const unfollow of following) unfollow()
+      const partial = left ? undefined : partialOf(error)
       // What a failed attempt had used counts, too (B17).
-      if (!left) run.addUsage(partialOf(error)?.usage)
+      run.addUsage(partial?.usage)
       const brokeOff = left ? 'call_withdrawn' : error === undefined ? undefined : causeOf(error)
       const early = observer.ended(attempt, brokeOff)
-      endAttemptSpan(run, open, { model: request.model, answer, error, left, firstEvent, early })
+      return { message: answer ?? partial, error, left, firstEvent, early }
     },
   })
 }
@@ -161,6 +154,11 @@ function canBeKept(part: AssistantPart): boolean {
 
 export function isAssistantMessage(value: unknown): value is AssistantMessage {
   return isMessage(value) && value.role === 'assistant' && hasParts(value)
+}
+
+/** What had come of a response that failed. */
+function partialOf(error: unknown): AssistantMessage | undefined {
+  return error instanceof ModelError ? error.partial : undefined
 }
 
 /** An abort of the run is the run's error, one by a wrap its reason; whatever else a model throws is a `ModelError` (A19). */

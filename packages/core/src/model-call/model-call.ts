@@ -1,6 +1,6 @@
 /** One model call of a step: the wraps round it, and what the reader sees of its attempts. */
 
-import type { Span } from '@opentelemetry/api'
+import type { Context } from '@opentelemetry/api'
 import { RunCancelled } from '../errors.ts'
 import type { AttemptFailed, CustomEvent, DiscardCause } from '../events.ts'
 import { drive } from '../flow/flow.ts'
@@ -68,8 +68,8 @@ class Attempts implements AttemptObserver {
   readonly #run: RunState
   readonly #step: Step
   readonly #answers: Map<AssistantMessage, number> = new Map()
-  /** What may yet stand: attempts at work and those that answered, in order, with their spans. */
-  readonly #standing: Map<number, Span> = new Map()
+  /** What may yet stand: attempts at work and those that answered, in order, with their contexts. */
+  readonly #standing: Map<number, Context> = new Map()
   readonly #atWork: Set<number> = new Set()
   readonly #failures: Failure[] = []
   /** By attempt, as the reader was shown it; 0 is a wrap's own, while none is at work. */
@@ -93,8 +93,8 @@ class Attempts implements AttemptObserver {
     return attempt
   }
 
-  asked(attempt: number, span: Span): void {
-    this.#standing.set(attempt, span)
+  asked(attempt: number, context: Context): void {
+    this.#standing.set(attempt, context)
     this.#atWork.add(attempt)
   }
 
@@ -121,8 +121,8 @@ class Attempts implements AttemptObserver {
     this.#atWork.delete(attempt)
   }
 
-  announced(callId: string, attempt: number, span: Span): void {
-    this.#run.calls.streamed.announced(callId, attempt, span)
+  announced(callId: string, attempt: number, context: Context): void {
+    this.#run.calls.streamed.announced(callId, attempt, context)
   }
 
   ended(attempt: number, brokeOff: DiscardCause | undefined): number {

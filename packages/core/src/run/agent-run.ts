@@ -1,6 +1,5 @@
 /** One run of an agent, from its input to its result: what its caller holds. */
 
-import { context } from '@opentelemetry/api'
 import { type CancelOptions, checkedCancel } from '../cancel.ts'
 import { hasEnded } from '../checkpoint/checkpoint.ts'
 import type { Resumption } from '../checkpoint/restore.ts'
@@ -13,12 +12,8 @@ import { EventBuffer } from '../flow/event-buffer.ts'
 import { unheard } from '../flow/unheard.ts'
 import type { Message, UserMessage } from '../message.ts'
 import type { AgentResult } from '../result.ts'
-import { metricsOf } from '../telemetry/metrics.ts'
-import { type OpenSpan, startRunSpan, tracingOf } from '../telemetry/spans.ts'
-import { untroubled } from '../telemetry/untroubled.ts'
 import type { Effect } from '../tool.ts'
 import { type Nesting, RunState } from './run.ts'
-import { endRunSpan } from './run-span.ts'
 import { wholeRun } from './whole-run.ts'
 
 export interface RunOptions {
@@ -92,28 +87,48 @@ export function startRun(
   const buffer = events === 'kept' ? new EventBuffer(options.eventBuffer ?? 1_024) : undefined
   const nesting = typeof events === 'string' ? undefined : events
   const show = nesting?.show ?? ((event: AgentEvent) => buffer?.push(event))
-  const { run, span } = openRun(config, beginning, options, nesting, show)
+  const { conversationId, signal } = options
+  const id = 'resume' in beginning ? resumedId(beginning.resume) : crypto.randomUUID()
+  const run = new RunState(config, { id, conversationId, nesting, signal, show })
+  if ('resume' in beginning && hasEnded(beginning.resume.from)) run.inbox.isClosed = true
   let ended = false
-  // What the run does beside its hooks, models and tools, as to save itself, nests under its span, too.
-  const running = context.with(span.context, wholeRun, undefined, run, beginning, options)
   const result = unheard(
-    running.then(
-      (result) => {
+    run.telemetry.around<'run', AgentResult>('run', run.context, {
+      begin: () => ({
+        runId: id,
+        model: config.setup.model,
+        conversationId,
+        resumed: 'resume' in beginning,
+        middleware: config.middleware.map(({ name }) => name),
+      }),
+      // What the run does beside its hooks, models and tools, as to save itself, nests under its span, too.
+      make: ({ context }) => {
+        run.context = context
+        return wholeRun(run, beginning, options)
+      },
+      done: (result) => {
         ended = true
-        closeSpan(run, span, undefined, result)
         const dropped = buffer?.dropped ?? 0
         const event: AgentEvent = { runId: run.id, type: 'run-end', result, ...(dropped > 0 && { dropped }) }
         nesting?.show(event)
         buffer?.end({ event })
         return result
       },
-      (error: unknown) => {
+      failed: (error) => {
         ended = true
-        closeSpan(run, span, error)
         buffer?.end({ error })
-        throw error
+        return error
       },
-    ),
+      came: ({ returned, error }) => ({
+        result: returned?.result,
+        error,
+        steps: run.steps.begun,
+        usage: run.usage,
+        calls: run.calls.counts,
+        wanted: run.calls.wanted,
+        unknown: run.unknown.length,
+      }),
+    }),
   )
   return {
     id: run.id,
@@ -141,34 +156,6 @@ export function startRun(
   }
 }
 
-/** The state of a run that begins, and its span. */
-function openRun(
-  config: AgentConfig,
-  beginning: Beginning,
-  { conversationId, signal }: ResumeOptions,
-  nesting: Nesting | undefined,
-  show: (event: AgentEvent) => void,
-): { readonly run: RunState; readonly span: OpenSpan } {
-  const { name, setup, middleware, telemetry } = config
-  const id = 'resume' in beginning ? resumedId(beginning.resume) : crypto.randomUUID()
-  const tracing = tracingOf(telemetry)
-  const metrics = metricsOf(telemetry, name)
-  const run = new RunState(config, { id, tracing, metrics, conversationId, nesting, signal, show })
-  const span = startRunSpan(tracing, nesting?.context ?? context.active(), {
-    runId: id,
-    agent: name,
-    model: setup.model,
-    conversationId,
-    resumed: 'resume' in beginning,
-    middleware: middleware.map(({ name }) => name),
-    attributes: telemetry?.attributes,
-  })
-  if ('resume' in beginning && hasEnded(beginning.resume.from)) run.inbox.isClosed = true
-  run.context = span.context
-  run.span = span.span
-  return { run, span }
-}
-
 /** Stores what was sent to a run at work, as it may be aborted in this very turn. Its first step saves what was sent before that. */
 async function keepSent(run: RunState): Promise<void> {
   const { saver, steps, unclaimed } = run
@@ -179,11 +166,6 @@ function resumedId({ from }: Resumption): string {
   if (typeof from === 'string') return from
   const isRun = typeof from === 'object' && from !== null && 'runId' in from && typeof from.runId === 'string'
   return isRun ? (from.runId as string) : ''
-}
-
-/** The run is over, and so is its span. */
-function closeSpan(run: RunState, span: OpenSpan, error: unknown, result?: AgentResult): void {
-  context.with(span.context, untroubled, undefined, () => endRunSpan(run, span, error, result))
 }
 
 /** The events for whoever asks for them first (B13); `left` is told when that leaves before the end. */

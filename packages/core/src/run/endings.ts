@@ -7,7 +7,6 @@ import { AgentError, HistoryError, type RunStop } from '../errors.ts'
 import { within } from '../flow/grace.ts'
 import type { Message } from '../message.ts'
 import type { CancelledResult, CompletedResult, InterruptedResult, ResultBase } from '../result.ts'
-import { endSpan } from '../telemetry/spans.ts'
 import { answersTo, outcomesOf } from '../tool-call/call-results.ts'
 import { freezePlain } from './frozen.ts'
 import { freeze, openCalls } from './history.ts'
@@ -127,8 +126,7 @@ async function quiet(run: RunState, reason: unknown): Promise<void> {
 export function end(run: RunState): void {
   run.events.showRest()
   run.calls.over()
-  for (const open of run.spans) endSpan(open)
-  run.spans.clear()
+  run.telemetry.over()
   run.close()
 }
 

@@ -1,6 +1,6 @@
 /** The run as hooks, wraps and tools see it. What each does carries its name, and nests under its span. */
 
-import type { Attributes, Context } from '@opentelemetry/api'
+import type { Context } from '@opentelemetry/api'
 import { MiddlewareError } from '../errors.ts'
 import type { PathPart } from '../events.ts'
 import type { Execution } from '../execution/execution.ts'
@@ -129,9 +129,9 @@ class RunView implements Run {
     this.#state.events.warn({ code, message, source }, outside)
   }
 
-  annotate(attributes: Attributes, callId?: string): void {
+  annotate(...[attributes, callId]: Parameters<Run['annotate']>): void {
     if (this.#isOver) return
-    this.#state.annotations.add(attributes, callId)
+    this.#state.telemetry.annotate(attributes, callId)
   }
 
   /** What is done for a call that was abandoned or discarded reaches nothing (K13). */

@@ -1,6 +1,6 @@
 /** The state of one run: everything that changes lives here, the agent itself never does (A4). */
 
-import { type Context, isSpanContextValid, ROOT_CONTEXT, type Span } from '@opentelemetry/api'
+import type { Context } from '@opentelemetry/api'
 import type { Checkpoint } from '../checkpoint/checkpoint.ts'
 import type { Resumed } from '../checkpoint/restore.ts'
 import { Saver } from '../checkpoint/saver.ts'
@@ -16,14 +16,11 @@ import { addUsage, type Usage } from '../message.ts'
 import type { AgentSetup, Middleware } from '../middleware.ts'
 import { SideCalls } from '../model-call/side-calls.ts'
 import { callBehind } from '../slots/own-signal.ts'
-import { type CaptureContent, through } from '../telemetry/content.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
-import type { OpenSpan, Tracing } from '../telemetry/spans.ts'
+import { activeContext, Telemetry } from '../telemetry/around.ts'
 import type { Effect } from '../tool.ts'
 import { Background } from '../tool-call/background.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import { ToolCalls } from '../tool-call/tool-calls.ts'
-import { Annotations } from './annotations.ts'
 import { Inbox } from './inbox.ts'
 import { InnerRuns } from './inner-runs.ts'
 import { RunEvents } from './run-events.ts'
@@ -44,8 +41,6 @@ export interface Nesting {
 
 export interface RunStateOptions {
   readonly id: string
-  readonly tracing: Tracing | undefined
-  readonly metrics: Metrics | undefined
   readonly conversationId: string | undefined
   readonly nesting: Nesting | undefined
   /** The signal that its caller gave. */
@@ -62,9 +57,7 @@ export interface Asking {
 export class RunState {
   readonly id: string
   readonly config: AgentConfig
-  readonly tracing: Tracing | undefined
-  /** Absent if nothing measures. */
-  readonly metrics: Metrics | undefined
+  readonly telemetry: Telemetry
   readonly conversationId: string | undefined
   readonly events: RunEvents
   readonly history: RunHistory = new RunHistory()
@@ -79,15 +72,10 @@ export class RunState {
   readonly halt: RunHalt = new RunHalt(this)
   /** Its end is decided: nobody makes anything more in it. */
   isEnding = false
-  readonly annotations: Annotations = new Annotations()
-  /** Of hooks and wraps that are not out: those that never come out end with the run. */
-  readonly spans: Set<OpenSpan> = new Set()
   readonly questions: Questions = new Questions()
   setup: AgentSetup
   /** What the loop works in: the context of the run's span, or of the innermost `wrapAgent`'s. */
-  context: Context = ROOT_CONTEXT
-  /** The run's own. */
-  span: Span | undefined
+  context: Context
   usage: Usage = Object.freeze({})
   /** What a hook or wrap asks: a call's own question is with the call. */
   asking: Asking | undefined
@@ -111,8 +99,10 @@ export class RunState {
   constructor(config: AgentConfig, options: RunStateOptions) {
     this.id = options.id
     this.config = config
-    this.tracing = options.tracing
-    this.metrics = options.metrics
+    const { nesting } = options
+    const capture = () => this.setup.captureContent
+    this.telemetry = new Telemetry(config.telemetry, config.name, capture, nesting?.run.telemetry)
+    this.context = nesting?.context ?? activeContext()
     this.conversationId = options.conversationId
     this.events = new RunEvents(this, options.show)
     // What a `beforeAgent` is to mask must not be recorded before it has said so.
@@ -120,15 +110,15 @@ export class RunState {
     this.calls = new ToolCalls(this)
     this.background = new Background(this)
     this.sideCalls = new SideCalls(this)
-    this.#nesting = options.nesting
-    this.caller = options.nesting?.entry ?? callBehind(options.signal)
-    this.undos = options.nesting?.run.undos ?? new Undos(this)
+    this.#nesting = nesting
+    this.caller = nesting?.entry ?? callBehind(options.signal)
+    this.undos = nesting?.run.undos ?? new Undos(this)
     this.saver =
-      options.nesting?.run.saver ??
+      nesting?.run.saver ??
       new Saver({
         runId: this.id,
         store: config.checkpoints,
-        place: () => this.context,
+        inside: (save) => this.telemetry.inside(this.context, save),
         // An abort writes none, and what a cancel saves was taken before anything was torn down (K1, K4).
         snapshot: () => (this.over || this.signal.aborted ? undefined : checkpointOf(this, 'running')),
         lost: (error) => {
@@ -145,22 +135,9 @@ export class RunState {
     return this.halt.signal
   }
 
-  /** For whoever resumes the run (L12). */
-  get trace(): Checkpoint['trace'] {
-    const context = this.span?.spanContext()
-    if (!context || !isSpanContextValid(context)) return undefined
-    const { traceId, spanId, traceFlags } = context
-    return { traceId, spanId, traceFlags }
-  }
-
   /** Of its run-local cells. */
   get values(): CellValues {
     return (this.#values ??= new CellValues(this.over))
-  }
-
-  /** What its spans hold of messages: what the run it is inside of masks is masked here, too. */
-  get capture(): CaptureContent {
-    return through(this.setup.captureContent, this.#nesting?.run.capture)
   }
 
   get middleware(): readonly Middleware[] {

@@ -6,9 +6,6 @@ import { RunAbortedError, RunStop } from '../errors.ts'
 import { follow } from '../flow/follow.ts'
 import { runSetupHooks } from '../hooks/hooks.ts'
 import type { AgentResult, CompletedResult } from '../result.ts'
-import { record } from '../telemetry/content.ts'
-import { contentsOfRequest } from '../telemetry/message-json.ts'
-import { link } from '../telemetry/spans.ts'
 import type { Beginning, ResumeOptions } from './agent-run.ts'
 import { completed, end, failed, resultIn, stopped } from './endings.ts'
 import { inputMessages } from './history.ts'
@@ -48,7 +45,7 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
 /** Puts the run where it goes on. Gives the result of one that has come to its end already (L19). */
 async function restored(run: RunState, resume: Resumption): Promise<CompletedResult | undefined> {
   const checkpoint = await restore(run, resume)
-  if (checkpoint.trace && run.span) link(run.span, { ...checkpoint.trace, isRemote: true })
+  if (checkpoint.trace) run.telemetry.resumes(checkpoint.trace)
   return resultIn(checkpoint)
 }
 
@@ -56,12 +53,7 @@ async function restored(run: RunState, resume: Resumption): Promise<CompletedRes
 async function work(run: RunState): Promise<CompletedResult> {
   run.setup = withOwnTools(await runSetupHooks(run))
   if (run.resumed) await claim(run, run.resumed)
-  else recordTask(run)
+  // The span of a resumed one links to the span that has it.
+  else run.telemetry.begins({ instructions: run.setup.instructions, messages: run.history.messages })
   return await wrappedLoop(run)
-}
-
-/** What the run is to do, on its span: that of a resumed one links to the span that has it. */
-function recordTask({ span, capture, setup, history }: RunState): void {
-  const { instructions } = setup
-  if (span) record(span, capture, () => contentsOfRequest({ instructions, messages: history.messages }))
 }

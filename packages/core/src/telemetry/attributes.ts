@@ -1,6 +1,7 @@
 /** Attributes that spans and metrics share, and how a span gets its later ones. */
 
 import type { Attributes, Span } from '@opentelemetry/api'
+import type { Usage } from '../message.ts'
 import type { Model } from '../model.ts'
 import { CHAT, OTHER, type SemanticAttributes } from './semconv.ts'
 import { untroubled } from './untroubled.ts'
@@ -42,4 +43,14 @@ export function toolAttributes(tool: string | undefined, agent: string | undefin
     'gen_ai.tool.name': tool ?? OTHER,
     'gen_ai.agent.name': agent,
   }
+}
+
+export function setUsage(span: Span, usage: Usage): void {
+  set(span, () => ({
+    'gen_ai.usage.input_tokens': usage.inputTokens,
+    'gen_ai.usage.output_tokens': usage.outputTokens,
+    'gen_ai.usage.cache_read.input_tokens': usage.cacheReadTokens,
+    'gen_ai.usage.cache_creation.input_tokens': usage.cacheWriteTokens,
+    'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
+  }))
 }

@@ -1,9 +1,15 @@
-/** The word for an error: the `error.type` of its span, and of what is measured. There are few, and none is a provider's (P13). */
+/** What became of what a span stands for, and the word for an error: the `error.type` of its span, and of what is measured. There are few, and none is a provider's (P13). */
 
-import { AgentError, TimeoutError } from '../errors.ts'
+import { AgentError, RunAbortedError, RunStop, TimeoutError } from '../errors.ts'
+import { Interrupt } from '../interrupt/interrupt.ts'
 import { ModelError } from '../model-errors.ts'
-import { ToolInputError, ToolTimeoutError, UnknownToolError } from '../tool-errors.ts'
-import { isOnPurpose } from './outcome.ts'
+import {
+  ToolCancelledError,
+  ToolDiscardedError,
+  ToolInputError,
+  ToolTimeoutError,
+  UnknownToolError,
+} from '../tool-errors.ts'
 import { OTHER } from './semconv.ts'
 import { isOfClass, nameOf } from './thrown.ts'
 
@@ -54,4 +60,18 @@ function typeOfModelError(error: ModelError): string {
 
 function isStatus(status: number): boolean {
   return Number.isInteger(status) && status >= 100 && status <= 599
+}
+
+export type Outcome = 'completed' | 'failed' | 'interrupted' | 'cancelled' | 'committed' | 'discarded' | 'abandoned'
+
+/** The run's or an attempt's outcome, from what it threw. */
+export function outcomeOf(error: unknown): Outcome {
+  if (error === undefined) return 'completed'
+  if (error instanceof Interrupt) return 'interrupted'
+  return isOnPurpose(error) ? 'cancelled' : 'failed'
+}
+
+/** It is no failure: an abort, a stop, a discard. */
+function isOnPurpose(error: unknown): boolean {
+  return [RunAbortedError, RunStop, ToolDiscardedError, ToolCancelledError].some((kind) => error instanceof kind)
 }

@@ -1,8 +1,9 @@
 /** What is measured with: made once for each meter provider. */
 
-import { type Attributes, createNoopMeter, type Meter, type MeterProvider } from '@opentelemetry/api'
+import { type Attributes, createNoopMeter, type Meter, type MeterProvider, metrics } from '@opentelemetry/api'
 import type { Usage } from '../message.ts'
 import { present } from './attributes.ts'
+import type { TelemetryOptions } from './options.ts'
 import type { SemanticAttributes } from './semconv.ts'
 import * as names from './semconv.ts'
 import { untroubled } from './untroubled.ts'
@@ -25,14 +26,19 @@ export interface Instruments {
 
 const known = new WeakMap<MeterProvider, Instruments>()
 
-/** Made once for each provider: what is made before the SDK has started would be a no-op for ever. */
-export function instrumentsOf(provider: MeterProvider): Instruments | undefined {
-  const made = known.get(provider)
-  if (made) return made
-  const meter = provider.getMeter(names.SCOPE, names.VERSION)
-  if (meter === createNoopMeter()) return undefined
-  const instruments = makeInstruments(meter)
-  known.set(provider, instruments)
+/** `undefined` without an SDK, asked when a run begins: one that comes later serves the next. */
+export function instrumentsOf(options: Pick<TelemetryOptions, 'meterProvider'> = {}): Instruments | undefined {
+  let instruments: Instruments | undefined
+  untroubled(() => {
+    const provider = options.meterProvider ?? metrics.getMeterProvider()
+    instruments = known.get(provider)
+    if (instruments) return
+    const meter = provider.getMeter(names.SCOPE, names.VERSION)
+    // What is made before the SDK has started would be a no-op for ever.
+    if (meter === createNoopMeter()) return
+    instruments = makeInstruments(meter)
+    known.set(provider, instruments)
+  })
   return instruments
 }
 

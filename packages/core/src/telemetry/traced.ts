@@ -5,56 +5,75 @@
 
 import { context } from '@opentelemetry/api'
 import { byHand, type Flow, finished } from '../flow/flow.ts'
-import type { OpenSpan } from './spans.ts'
+import type { StartedSpan } from './spans.ts'
 
-export interface Traced<Event, Result> {
-  /** Called at the first step: a flow that nobody pulls opens no span. */
-  open(): OpenSpan
-  make(span: OpenSpan): Flow<Event, Result>
+/** How it ended. Neither member is there if its reader has closed it before. */
+export interface End<Result> {
+  readonly returned?: { readonly result: Result }
+  /** What is thrown on, which may stand for what was `thrown`. */
+  readonly error?: unknown
+  readonly thrown?: unknown
+}
+
+/** What is done inside a span. */
+export interface Work<Facts, Open, Came, Made, Result> {
+  begin(): Facts
+  make(open: Open): Made
+  /** It returned: what this returns is the result. A throw here counts as its own. */
+  done(result: Result): Result
+  /** It threw: what this returns is thrown instead. */
+  failed(thrown: unknown): unknown
+  /** Called last, once. */
+  came(end: End<Result>): Came
+}
+
+/** It begins with its first step: a flow that nobody pulls opens no span. */
+export interface FlowWork<Facts, Open, Came, Event, Result>
+  extends Work<Facts, Open, Came, Flow<Event, Result>, Result> {
   /** Each event as it goes up. A throw here counts as the flow's own. */
   event?(event: Event): Event
   /** The flow is closed before its end. What it waits for is to be cancelled: else it can be closed only when that has come. */
   closing?(): void
-  /** The flow returned: what it gives is the outcome. A throw here counts as the flow's own. */
-  done(span: OpenSpan, result: Result): Result
-  /** The flow threw: what this gives is thrown on. */
-  failed(error: unknown): unknown
-  /** The flow is out, closed by its reader included. Called once; whoever asked for the last step waits for it. */
-  ended(span: OpenSpan, error?: unknown): void | Promise<void>
+  /** The flow is out, closed by its reader included. Whoever asked for the last step waits for it. */
+  out?(): Promise<unknown>
 }
 
-export function traced<Event, Result>(options: Traced<Event, Result>): Flow<Event, Result> {
+export function traced<Facts, Open extends StartedSpan<Came>, Came, Event, Result>(
+  work: FlowWork<Facts, Open, Came, Event, Result>,
+  start: () => Open,
+): Flow<Event, Result> {
   type Step = IteratorResult<Event, Result>
-  let span: OpenSpan | undefined
+  let span: Open | undefined
   let flow: Flow<Event, Result> | undefined
-  let out = false
-  let over: void | Promise<void>
+  let isOut = false
+  let over: Promise<void> | undefined
 
-  const end = (error?: unknown) => {
-    out = true
-    if (span) over = options.ended(span, error)
-    return over
+  const ended = async (came: End<Result>) => {
+    isOut = true
+    if (!span) return
+    if (work.out) await work.out()
+    span.end(work.came(came))
   }
 
   const failed = async (thrown: unknown): Promise<never> => {
-    if (out) {
+    if (isOut) {
       await over
       throw thrown
     }
-    const error = options.failed(thrown)
-    await end(error)
+    const error = work.failed(thrown)
+    await (over = ended({ error, thrown }))
     throw error
   }
 
-  const returned = async (result: IteratorReturnResult<Result>, closing: boolean): Promise<Step> => {
-    if (out || !span) {
+  const returned = async (last: IteratorReturnResult<Result>, closing: boolean): Promise<Step> => {
+    if (isOut || !span) {
       await over
-      return result
+      return last
     }
     try {
-      const value = closing ? result.value : options.done(span, result.value)
-      await end()
-      return { done: true, value }
+      const result = closing ? last.value : work.done(last.value)
+      await (over = ended(closing ? {} : { returned: { result } }))
+      return { done: true, value: result }
     } catch (thrown) {
       return failed(thrown)
     }
@@ -62,9 +81,9 @@ export function traced<Event, Result>(options: Traced<Event, Result>): Flow<Even
 
   const came = (result: Step): Step | Promise<Step> => {
     if (result.done) return returned(result, false)
-    if (!options.event) return result
+    if (!work.event) return result
     try {
-      return { done: false, value: options.event(result.value) }
+      return { done: false, value: work.event(result.value) }
     } catch (thrown) {
       return failed(thrown)
     }
@@ -72,16 +91,16 @@ export function traced<Event, Result>(options: Traced<Event, Result>): Flow<Even
 
   const closed = (result: Step) => (result.done ? returned(result, true) : came(result))
 
-  const within = (open: OpenSpan, advance: (flow: Flow<Event, Result>) => Promise<Step>) => {
-    flow ??= options.make(open)
+  const within = (open: Open, advance: (flow: Flow<Event, Result>) => Promise<Step>) => {
+    flow ??= work.make(open)
     return advance(flow)
   }
 
   // No async function: each event would wait for it.
   const step = (advance: (flow: Flow<Event, Result>) => Promise<Step>, then = came): Promise<Step> => {
-    let open: OpenSpan
+    let open: Open
     try {
-      open = span ??= options.open()
+      open = span ??= start()
     } catch (thrown) {
       return Promise.reject(thrown)
     }
@@ -93,19 +112,19 @@ export function traced<Event, Result>(options: Traced<Event, Result>): Flow<Even
   }
 
   return byHand({
-    next: () => (out ? finished() : step(next)),
+    next: () => (isOut ? finished() : step(next)),
     async return(value) {
-      if (flow && !out) {
-        options.closing?.()
+      if (flow && !isOut) {
+        work.closing?.()
         return step((inner) => inner.return(value), closed)
       }
-      out = true
+      isOut = true
       await over
       return { done: true, value: await value }
     },
     async throw(error) {
-      if (flow && !out) return step((inner) => inner.throw(error))
-      out = true
+      if (flow && !isOut) return step((inner) => inner.throw(error))
+      isOut = true
       throw error
     },
   })

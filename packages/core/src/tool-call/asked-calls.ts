@@ -17,7 +17,6 @@ import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { type Actor, checkNotLeft } from '../run/run-view.ts'
 import type { Slots } from '../slots/slots.ts'
-import { link } from '../telemetry/spans.ts'
 import type { Tool } from '../tool.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
 import { findTool, resolveAliases } from './aliases.ts'
@@ -234,8 +233,7 @@ export class AskedCalls {
     held.askers.push(asker)
     // Which tells the queue, too, that it is asked for again.
     held.slots.moveBack(held)
-    const asking = asker.span?.spanContext()
-    if (asking) for (const { open } of held.executions) link(open.span, asking)
+    if (asker.context) this.#parts.run.telemetry.joined(held, asker.context)
     return held
   }
 

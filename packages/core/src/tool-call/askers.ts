@@ -1,11 +1,12 @@
 /** Who asks for the calls of the model call at work: its attempts, and whether calls of theirs may still start. */
 
-import type { Span } from '@opentelemetry/api'
+import type { Context } from '@opentelemetry/api'
 
-/** A model attempt; or a wrap that answers itself, which is number 0 and has no span. */
+/** A model attempt; or a wrap that answers itself, which is number 0 and has no context. */
 export interface Asker {
   readonly attempt: number
-  readonly span: Span | undefined
+  /** In which the attempt's span is active. */
+  readonly context: Context | undefined
   /** When its stream ended, in `performance.now()`; absent while it goes on. */
   ended?: number
   /** It failed, or a wrap left it: no call of it starts any more. */
@@ -26,9 +27,9 @@ export class Askers {
   }
 
   /** Gives whether nobody has announced the call before: the first who does counts. */
-  announced(callId: string, attempt: number, span?: Span): boolean {
+  announced(callId: string, attempt: number, context?: Context): boolean {
     if (this.#byCall.has(callId)) return false
-    const asker = this.#byAttempt.get(attempt) ?? { attempt, span }
+    const asker = this.#byAttempt.get(attempt) ?? { attempt, context }
     this.#byAttempt.set(attempt, asker)
     this.#byCall.set(callId, asker)
     return true

@@ -12,7 +12,6 @@ import type { RunState } from '../run/run.ts'
 import type { Tool } from '../tool.ts'
 import type { CallEntry } from './call-entry.ts'
 import { cutOff, type Result } from './call-results.ts'
-import { endSpans } from './call-spans.ts'
 import { boundedResult } from './output-limits.ts'
 import { hostOf } from './run-host.ts'
 import { stood } from './stood.ts'
@@ -45,7 +44,7 @@ export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMes
     if (error instanceof RunStop) entry.settle({ stopped: error })
     throw error
   } finally {
-    endSpans(entry, run.metrics)
+    run.telemetry.ended(entry)
   }
 }
 

@@ -1,10 +1,10 @@
 /** The handle of a call: its state, and what is no JSON of it, such as its values, its signal and its promise. */
 
-import type { Attributes, Context } from '@opentelemetry/api'
+import type { Context } from '@opentelemetry/api'
 import type { SavedCall } from '../checkpoint/checkpoint.ts'
 import type { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
-import type { Answer, Execution } from '../execution/execution.ts'
+import type { Execution } from '../execution/execution.ts'
 import { CallStatus } from '../execution/tool-status.ts'
 import { timer } from '../flow/grace.ts'
 import { type Coming, coming } from '../flow/unheard.ts'
@@ -19,6 +19,7 @@ import type { WarmUp } from '../needs/warm-ups.ts'
 import { freeze } from '../run/history.ts'
 import type { Slots, Ticket } from '../slots/slots.ts'
 import { type Seat, seatFor } from '../slots/tool-limit.ts'
+import type { CallFacts } from '../telemetry/around.ts'
 import type { Tool } from '../tool.ts'
 import { NotCancelableError, ToolCancelledError } from '../tool-errors.ts'
 import type { Asker } from './askers.ts'
@@ -50,7 +51,7 @@ export class CallEntry implements Ticket {
   readonly step: number
   /** What the call's spans nest under. */
   parent: Context
-  readonly attributes: Attributes
+  readonly attributes: CallFacts['attributes']
   /** Who asks for it; whether a response does, or did before a resume. */
   readonly askers: Asker[]
   readonly asked: boolean
@@ -77,7 +78,6 @@ export class CallEntry implements Ticket {
   readonly outcomes: CallOutcomes
   /** Those whose spans have not ended. */
   readonly executions: Execution[] = []
-  readonly answers: Answer[] = []
   promise: Promise<ToolMessage> = NEVER
   /** The work itself, which may go on after the call was abandoned. Always has a handler. */
   work: Promise<unknown> | undefined

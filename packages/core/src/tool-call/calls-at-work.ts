@@ -20,7 +20,6 @@ import type { Asker, Askers } from './askers.ts'
 import { CallEntry } from './call-entry.ts'
 import type { CallEvents } from './call-events.ts'
 import { cutOff, type Ending } from './call-results.ts'
-import { endSpans } from './call-spans.ts'
 import type { Ledger } from './ledger.ts'
 import { makeCall } from './make-call.ts'
 
@@ -74,11 +73,7 @@ export class CallsAtWork {
       tool: findTool(setup.tools, call.name),
       step: steps.begun,
       parent: actor && maker ? actor.context : context,
-      // What a tool calls stands on what its own call stands on.
-      attributes: {
-        'meanwhile.dispatch.evidence': maker?.attributes['meanwhile.dispatch.evidence'],
-        ...options.attributes,
-      },
+      attributes: options.attributes ?? {},
       asker,
       maker,
       caller: run.caller,
@@ -166,7 +161,7 @@ export class CallsAtWork {
 
   /** A call that was made is over, and the reader is told. */
   close(entry: CallEntry): void {
-    endSpans(entry, this.#run.metrics)
+    this.#run.telemetry.ended(entry)
     this.#parts.events.ended(entry)
     // Only `returnDirect` still asks for it.
     if (!entry.tool?.returnDirect) entry.done = undefined

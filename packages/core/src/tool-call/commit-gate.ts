@@ -8,7 +8,6 @@ import type { RunState } from '../run/run.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { CallEvents } from './call-events.ts'
-import { countReused, endSpans } from './call-spans.ts'
 import type { CallsAtWork } from './calls-at-work.ts'
 import { compensate } from './compensate.ts'
 import type { Ledger } from './ledger.ts'
@@ -52,7 +51,7 @@ export class CommitGate {
     }
     for (const child of entry.children) this.commit(child, child.id, modelEnded)
     if (entry.maker) entry.slots.advance()
-    if (entry.reused) countReused(entry, this.#run.metrics)
+    if (entry.reused) this.#run.telemetry.reused(entry)
     if (entry.settled) this.#atWork.close(entry)
   }
 
@@ -97,14 +96,14 @@ export class CommitGate {
     if (entry.state.course === 'asleep') return
     if (!entry.state.kept) {
       if (!entry.maker) this.counts.discarded++
-      if (entry.reused) countReused(entry, this.#run.metrics)
+      if (entry.reused) this.#run.telemetry.reused(entry)
     }
     this.#events.discarded(entry)
     const reason = new ToolDiscardedError(entry.call.id, cause)
     entry.abort(reason, this.#run.config.grace)
     entry.warmUp?.abort(reason)
     entry.slots.changed(entry)
-    const ended = async () => endSpans(entry, this.#run.metrics, undo ? await this.#undo(entry) : undefined)
+    const ended = async () => this.#run.telemetry.ended(entry, undo ? await this.#undo(entry) : undefined)
     this.#atWork.keep(over(entry).then(ended))
   }
 

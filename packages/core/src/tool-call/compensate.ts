@@ -1,6 +1,5 @@
 /** The undoing of a call that was discarded. */
 
-import { context } from '@opentelemetry/api'
 import { CheckpointError } from '../checkpoint/checkpoint-errors.ts'
 import { messageOf } from '../errors.ts'
 import { within } from '../flow/grace.ts'
@@ -22,7 +21,7 @@ export async function compensate(run: RunState, entry: CallEntry, abandoned: boo
     if (!done) return
     await run.undos.during(entry, run.outerId(entry.id), () => {
       if (isLate) throw new Error('it is not undone, as the checkpoint was not saved within the grace time')
-      return context.with(place, () => tool.compensate?.(done.input, done.output))
+      return run.telemetry.inside(place, () => tool.compensate?.(done.input, done.output))
     })
   }
   const failed = (message: string) => {

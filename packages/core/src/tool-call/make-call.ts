@@ -1,6 +1,5 @@
 /** One call from its input to its message: `prepareInput`, all `wrapToolCall`s, the execution at their core. */
 
-import { context } from '@opentelemetry/api'
 import type { AgentConfig } from '../config.ts'
 import { AgentError, messageOf, RunStop } from '../errors.ts'
 import { executeTool } from '../execution/execute-tool.ts'
@@ -36,7 +35,7 @@ export async function makeCall(run: RunState, entry: CallEntry): Promise<Result>
   )
   try {
     const call = prepareInput
-      ? boundedCall(await context.with(entry.parent, () => prepared(entry.call, prepareInput)), inputLimits)
+      ? boundedCall(await run.telemetry.inside(entry.parent, () => prepared(entry.call, prepareInput)), inputLimits)
       : entry.call
     const message = await drive(onion(call, entry.parent), (event) => run.calls.events.yielded(entry, event))
     return { message: freeze(boundedResult(message, outputLimits)) }

@@ -23,16 +23,13 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     if (entry.decide(moved, invocation, 'ended')) entry.outcomes.add(invocation, outcome)
   }
   return {
-    tracing: run.tracing,
-    capture: run.capture,
-    agent: run.config.name,
+    telemetry: run.telemetry,
     grace: run.config.grace,
     timeout: tool?.timeout,
     // What a call makes on the side is its own work: it has started.
     halted: entry.maker ? undefined : run.halt.halted,
     // It works inside the slot of its maker, so that no line holds it back.
     stood: entry.maker && ((own) => stood(run, entry, { call: entry, signals: [own] })),
-    attributes: () => run.annotations.of(call.id),
     answers: () => run.questions.answersAt(addressOf(run, entry)),
     warn: (message) => warnOf(entry, run, 'effect-failed', message),
     save: run.saver.isOn ? () => run.saver.now() : undefined,

@@ -1,6 +1,6 @@
 /** What becomes known of calls while their model call streams: who asks for them, what the reader has seen, and whether they still come. */
 
-import type { Span } from '@opentelemetry/api'
+import type { Context } from '@opentelemetry/api'
 import { messageOf } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import type { ToolCall } from '../message.ts'
@@ -40,9 +40,9 @@ export class StreamedCalls {
   }
 
   /** A model attempt announced a call, or, as number 0, a wrap that answers itself. The first who does counts. */
-  announced(callId: string, attempt: number, span?: Span): void {
+  announced(callId: string, attempt: number, context?: Context): void {
     const { run, askers } = this.#parts
-    if (askers.announced(callId, attempt, span)) run.history.takenIds.add(callId)
+    if (askers.announced(callId, attempt, context)) run.history.takenIds.add(callId)
   }
 
   /** {@link Run.warm}. */

@@ -22,7 +22,6 @@ import { AskedCalls } from './asked-calls.ts'
 import { Askers } from './askers.ts'
 import { type CallEntry, isOpen } from './call-entry.ts'
 import { CallEvents } from './call-events.ts'
-import { endSpans } from './call-spans.ts'
 import { CallsAtWork } from './calls-at-work.ts'
 import { CommitGate, type GateCounts } from './commit-gate.ts'
 import { causeOf } from './discard-cause.ts'
@@ -93,7 +92,7 @@ export class ToolCalls {
    */
   open(): void {
     this.streamed.renew()
-    for (const { call } of this.#ledger.letGo(this.#run.steps.begun)) this.#run.annotations.forget(call.id)
+    for (const { call } of this.#ledger.letGo(this.#run.steps.begun)) this.#run.telemetry.forget(call.id)
   }
 
   /** A resumed step has its response already: the calls it asks for, and those a run before this one has made for it. */
@@ -161,7 +160,7 @@ export class ToolCalls {
 
   /** Nothing more comes of what stayed open. */
   over(): void {
-    for (const entry of this.#ledger.entries()) endSpans(entry, this.#run.metrics)
+    for (const entry of this.#ledger.entries()) this.#run.telemetry.ended(entry)
   }
 
   /** A call is over, or the work behind one. */

@@ -1,0 +1,164 @@
+/**
+ * The only door of telemetry: core says here what it does and what came of it, as plain data. Spans, attributes, captured content and
+ * metrics are made of that behind this door.
+ */
+
+import { type Context, context, isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api'
+import type { Flow } from '../flow/flow.ts'
+import { attemptSpan } from './attempt-span.ts'
+import { type CallFacts, countReused, endCallSpans, executionSpan } from './call-spans.ts'
+import { record, through } from './content.ts'
+import { instrumentsOf } from './instruments.ts'
+import { contentsOfRequest } from './message-json.ts'
+import { middlewareSpan } from './middleware-span.ts'
+import { type Attributes, type CaptureContent, captureOf, type TelemetryOptions } from './options.ts'
+import { runSpan } from './run-span.ts'
+import { endSpan, link, type OpenSpan, type Scope, type StartedSpan, tracingOf } from './spans.ts'
+import { type End, type FlowWork, traced, type Work } from './traced.ts'
+
+export type { CallFacts, ExecutionFacts } from './call-spans.ts'
+
+/** What core does, by kind: each function begins a span, whose `end` takes what came of it. */
+interface Spans {
+  readonly run: typeof runSpan
+  readonly attempt: typeof attemptSpan
+  readonly middleware: typeof middlewareSpan
+  readonly execution: typeof executionSpan
+}
+type Kind = keyof Spans
+/** What is known when it begins. */
+type Facts<What extends Kind> = Parameters<Spans[What]>[2]
+type Came<What extends Kind> = Parameters<ReturnType<Spans[What]>['end']>[0]
+type Open<What extends Kind> = ReturnType<Spans[What]> & StartedSpan<Came<What>>
+
+const SPANS: { readonly [What in Kind]: (scope: Scope, parent: Context, facts: Facts<What>) => Open<What> } = {
+  run: runSpan,
+  attempt: attemptSpan,
+  middleware: middlewareSpan,
+  execution: executionSpan,
+}
+
+/** The context that is active for whoever starts a run or a tool. */
+export function activeContext(): Context {
+  return context.active()
+}
+
+function fixed(options: TelemetryOptions | undefined): () => CaptureContent {
+  const capture = captureOf(options?.captureContent)
+  return () => capture
+}
+
+type Trace = Pick<SpanContext, 'traceId' | 'spanId' | 'traceFlags'>
+
+/** Of one run, or of a tool that is called without one. */
+export class Telemetry {
+  readonly #scope: Scope
+  #run: OpenSpan | undefined
+
+  /** `capture`: what a run may capture now, in place of what the options say. `outer`: of the run that this one works for. */
+  constructor(
+    options: TelemetryOptions | undefined,
+    agent?: string,
+    capture: () => CaptureContent = fixed(options),
+    outer?: Telemetry,
+  ) {
+    this.#scope = {
+      tracing: tracingOf(options),
+      instruments: instrumentsOf(options),
+      agent,
+      options,
+      capture: () => through(capture(), outer === undefined ? undefined : outer.#scope.capture()),
+      annotations: new Map(),
+      models: new Map(),
+      lasting: new Set(),
+      answers: new Map(),
+    }
+  }
+
+  /** Runs a flow inside its span: every step of it runs in the span's context. The span begins with the first step. */
+  aroundFlow<What extends Kind, Event, Result>(
+    what: What,
+    parent: Context,
+    work: FlowWork<Facts<What>, Open<What>, Came<What>, Event, Result>,
+  ): Flow<Event, Result> {
+    return traced(work, () => SPANS[what](this.#scope, parent, work.begin()))
+  }
+
+  /** Runs an async function inside its span. */
+  async around<What extends Kind, Result>(
+    what: What,
+    parent: Context,
+    work: Work<Facts<What>, Open<What>, Came<What>, Result | Promise<Result>, Result>,
+  ): Promise<Result> {
+    const open = SPANS[what](this.#scope, parent, work.begin())
+    if (what === 'run') this.#run = open
+    let end: End<Result> = {}
+    try {
+      const result = work.done(await this.inside(open.context, () => work.make(open)))
+      end = { returned: { result } }
+      return result
+    } catch (thrown) {
+      const error = work.failed(thrown)
+      end = { thrown, error }
+      throw error
+    } finally {
+      open.end(work.came(end))
+    }
+  }
+
+  /** Runs what has no span of its own. */
+  inside<Result>(place: Context, work: () => Result): Result {
+    return context.with(place, work)
+  }
+
+  /** A hook, wrap or tool adds attributes to the run's span, or to the spans of a call that have not begun. */
+  annotate(attributes: Attributes, callId?: string): void {
+    const { annotations } = this.#scope
+    annotations.set(callId, { ...annotations.get(callId), ...attributes })
+  }
+
+  /** No execution of the call begins any more. */
+  forget(callId: string): void {
+    this.#scope.annotations.delete(callId)
+  }
+
+  /** The run's span, for whoever resumes the run (L12). */
+  get trace(): Trace | undefined {
+    const context = this.#run && trace.getSpanContext(this.#run.context)
+    if (!context || !isSpanContextValid(context)) return undefined
+    const { traceId, spanId, traceFlags } = context
+    return { traceId, spanId, traceFlags }
+  }
+
+  /** The run goes on from one that had this span. */
+  resumes(from: Trace): void {
+    if (this.#run) link(this.#run.span, { ...from, isRemote: true })
+  }
+
+  /** The run begins with this. */
+  begins(task: Parameters<typeof contentsOfRequest>[0]): void {
+    if (this.#run) record(this.#run.span, this.#scope.capture(), () => contentsOfRequest(task))
+  }
+
+  /** A further model attempt, whose span is active in `asker`, asks for a call. */
+  joined({ executions }: CallFacts, asker: Context): void {
+    const asking = trace.getSpanContext(asker)
+    if (asking) for (const { open } of executions) link(open.span, asking)
+  }
+
+  /** A call was committed, discarded or abandoned. `compensated`: whether its discard was undone, if that was tried. */
+  ended(call: CallFacts, compensated?: boolean): void {
+    endCallSpans(this.#scope, call, compensated)
+  }
+
+  /** A call got its result from a checkpoint. */
+  reused(call: CallFacts): void {
+    countReused(this.#scope, call)
+  }
+
+  /** The run is over: hooks and wraps that have not come out never will. */
+  over(): void {
+    for (const open of this.#scope.lasting) endSpan(open)
+    this.#scope.lasting.clear()
+  }
+}
