@@ -125,7 +125,7 @@ test('invalid input, an unknown tool and an AgentError are not repeated, whateve
 test('a tool that has done its work is not run again because its output cannot be read (N8, M12)', async () => {
   const { tries, read } = await worked({ work: () => ({ paid: 12n }) })
   expect(tries).toHaveLength(1)
-  expect(read[0]).toMatch(/^work has run, but returned what cannot be written/)
+  expect(read[0]).toMatch(/^work has run, but its result cannot be written/)
 })
 
 test('a tool that has done its work is not run again because of how large or what its output is (N8, P10)', async () => {

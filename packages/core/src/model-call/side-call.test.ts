@@ -200,3 +200,30 @@ test('the attempts of each model call on the side are counted for themselves', a
   const chats = spans().filter(({ name }) => name.startsWith('chat'))
   expect(chats.map(({ attributes }) => attributes['meanwhile.attempt'])).toEqual([1, 2, 1, 2, 1])
 })
+
+test('a model call on the side of a call that is cancelled rejects with that, and the run goes on (N29, I4)', async () => {
+  const model = scriptedModel([
+    respond(call('look', {}, { id: 'c' })),
+    respond(wait(1_000), say('Never read.')),
+    respond(say('Done.')),
+  ])
+  let thrown: unknown
+  const look = tool({
+    name: 'look',
+    description: 'Asks a model',
+    input: z.object({}),
+    async execute(_, { run, callId }) {
+      const answer = run?.callModel({ messages: [{ role: 'user', content: '?' }] })
+      run?.cancelTool(callId)
+      try {
+        await answer
+      } catch (error) {
+        thrown = error
+        throw error
+      }
+    },
+  })
+  const { text } = await createAgent({ model, tools: [look] }).run('Hi')
+  expect(thrown).toMatchObject({ name: 'ToolCancelledError' })
+  expect(text).toBe('Done.')
+})

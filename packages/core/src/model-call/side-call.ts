@@ -31,7 +31,13 @@ export async function callModelOnSide(
   } as const
   const alone = observer()
   const onion = compose(run, AROUND, (request, context) => attemptFlow(run, request, context, alone))
-  return freeze(await settle(onion(checkedRequest(whole), parent)))
+  try {
+    return freeze(await settle(onion(checkedRequest(whole), parent)))
+  } catch (error) {
+    // Whoever asked was stopped: what it throws then must not look like a failure of the model, which would end the run.
+    if (whole.signal.aborted) throw whole.signal.reason
+    throw error
+  }
 }
 
 const AROUND: WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> = {

@@ -145,6 +145,18 @@ const FOUND: readonly Scenario[] = [
       { at: 'a tool starts', nth: 1, act: 'cancel after-tools' },
     ],
   },
+  // A model call on the side that a cancelled call had made looked like a failure of the model, and ended the run.
+  {
+    ...usual,
+    works: [{ name: 'send', ms: 0, deaf: false, fails: true, waits: 'for its call', calls: false, wrap: 'passes' }],
+    turns: [{ calls: [0, 0], wait: 0, end: 'whole', edited: false }],
+    early: 'none',
+    acts: [
+      { at: 'a tool starts', nth: 2, act: 'cancel the call' },
+      { at: 'a tool starts', nth: 2, act: 'call the model' },
+      { at: 'a tool starts', nth: 1, act: 'cancel now' },
+    ],
+  },
   // Runs hung.
   {
     ...usual,
