@@ -427,29 +427,34 @@ const cancel = (run: AgentRun) => void run.cancelTool('b')
 
 test.for([
   { state: 'timed-out', timeout: 100, heeds: true, act: () => undefined },
+  { state: 'abandoned', timeout: 100, heeds: false, act: () => undefined },
   { state: 'cancelled', timeout: 60_000, heeds: true, act: cancel },
   { state: 'abandoned', timeout: 60_000, heeds: false, act: cancel },
-])('background work that ended so is $state (I6, I10, I15, K12)', async ({ state, timeout, heeds, act }) => {
-  const waits = tool({
-    name: 'build',
-    description: 'Builds for long.',
-    input: anything,
-    background: true,
-    timeout,
-    execute: (_, { signal }) =>
-      new Promise((resolve, reject) => {
-        setTimeout(resolve, 30_000)
-        if (heeds) signal.addEventListener('abort', () => reject(signal.reason))
-      }),
-  })
-  const { agent } = agentOf(
-    [respond(call('build', {}, { id: 'b' })), respond(say('Hm.')), respond(say('Done.'))],
-    [waits as Tool],
-  )
-  const run = agent.stream('Go')
-  await vi.advanceTimersByTimeAsync(50)
-  act(run)
-  await vi.runAllTimersAsync()
-  expect((await run.result).text).toBe('Done.')
-  expect(run.toolStatus('b')).toMatchObject({ state })
-})
+])(
+  'background work that ended so is $state, and listed if it is abandoned (I6, I10, I15, K12, P14)',
+  async ({ state, timeout, heeds, act }) => {
+    const waits = tool({
+      name: 'build',
+      description: 'Builds for long.',
+      input: anything,
+      background: true,
+      timeout,
+      execute: (_, { signal }) =>
+        new Promise((resolve, reject) => {
+          setTimeout(resolve, 30_000)
+          if (heeds) signal.addEventListener('abort', () => reject(signal.reason))
+        }),
+    })
+    const { agent } = agentOf(
+      [respond(call('build', {}, { id: 'b' })), respond(say('Hm.')), respond(say('Done.'))],
+      [waits as Tool],
+    )
+    const run = agent.stream('Go')
+    await vi.advanceTimersByTimeAsync(50)
+    act(run)
+    await vi.runAllTimersAsync()
+    const { text, abandoned } = await run.result
+    expect([text, abandoned]).toEqual(['Done.', state === 'abandoned' ? ['b'] : undefined])
+    expect(run.toolStatus('b')).toMatchObject({ state })
+  },
+)

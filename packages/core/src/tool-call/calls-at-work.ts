@@ -148,7 +148,6 @@ export class CallsAtWork {
   }
 
   #settle(entry: CallEntry, end: Ending): void {
-    if (entry.state.isAbandoned || isAbandoned(entry.state)) this.abandoned.push(entry.id)
     entry.settle(end)
     const { message } = end
     this.ended(entry, message !== undefined && !message.isError)
@@ -156,6 +155,7 @@ export class CallsAtWork {
 
   /** How a call has ended is told from now on, as long as it is {@link remembered}. */
   ended(entry: CallEntry, ok: boolean): void {
+    if (entry.state.isAbandoned || isAbandoned(entry.state)) this.abandoned.push(entry.id)
     entry.status.end(endState(entry, ok), ++this.#ended)
   }
 
