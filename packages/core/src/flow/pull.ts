@@ -5,10 +5,14 @@ import type { Funnel } from './funnel.ts'
 
 /**
  * The outcome is the work's, which begins when the first event is asked for. Left before its end, the flow waits for the work, in
- * which {@link Funnel.taken} throws. A funnel has one at a time: what a second one's work pushes comes out of the first.
+ * which {@link Funnel.taken} throws, and `left` is called first, which stops the work. A funnel has one at a time: what a second one's work pushes comes out of the first.
  * By hand, because each event of the run passes here and a generator costs each half a microsecond.
  */
-export function pull<Event, Result>(funnel: Funnel<Event>, work: () => Promise<Result>): Flow<Event, Result> {
+export function pull<Event, Result>(
+  funnel: Funnel<Event>,
+  work: () => Promise<Result>,
+  left: () => void,
+): Flow<Event, Result> {
   type Step = IteratorResult<Event, Result>
   let outcome: Promise<Result> | undefined
   let asked: Promise<Step> | undefined
@@ -58,7 +62,10 @@ export function pull<Event, Result>(funnel: Funnel<Event>, work: () => Promise<R
     return asked
   }
   const leave = async () => {
-    if (isOwn && !isOver) funnel.leave()
+    if (isOwn && !isOver) {
+      funnel.leave()
+      left()
+    }
     await outcome?.catch(() => undefined)
     end()
   }

@@ -8,6 +8,7 @@ import {
   type ModelEvent,
   map,
   type Progress,
+  type Run,
   runTool,
   settle,
   type Tool,
@@ -127,6 +128,39 @@ test('a time limit ends a tool that makes one short call after another (P9)', as
   const { messages } = await run.result
   expect(messages.map(textOf)).toContain('pour was cut off after its limit of 50 ms; its effect may have happened')
   expect(performance.now() - begin).toBeLessThan(ESCAPES)
+})
+
+test.each<[string, (run: Run, n: number) => Promise<unknown>]>([
+  ['callTool', (run, n) => run.callTool({ type: 'tool-call', id: `q${n}`, name: 'pour', input: {} })],
+  ['callModel', (run) => run.callModel({ messages: [] })],
+  ['stood', (run, n) => run.stood(`q${n}`)],
+])('a hook that was left and asks %s again and again lets the event loop turn (P9)', async (_, ask) => {
+  const begin = performance.now()
+  const hasEscaped = () => performance.now() - begin > ESCAPES
+  let ended = false
+  const stubborn: Middleware = {
+    name: 'stubborn',
+    async beforeModel(_, run) {
+      while (!run.signal.aborted) await new Promise((resolve) => setTimeout(resolve, 1))
+      for (let n = 0; n < MOST && !hasEscaped() && !ended; n++) await ask(run, n).catch(() => undefined)
+    },
+  }
+  const impatient: Middleware = {
+    name: 'impatient',
+    async *wrapAgent(setup, next) {
+      const late = new Promise<never>((_, reject) => after(20, () => reject(new Error('late'))))
+      const flow = next(setup)
+      for (;;) {
+        const step = await Promise.race([flow.next(), late])
+        if (step.done) return step.value
+        yield step.value
+      }
+    },
+  }
+  const agent = createAgent({ model: asking('a'), tools: [pouring()], grace: 20, middleware: [impatient, stubborn] })
+  await expect(agent.run('Go')).rejects.toMatchObject({ message: 'middleware impatient, wrapAgent: threw late' })
+  ended = true
+  expect(hasEscaped()).toBe(false)
 })
 
 test('alone, a time limit, a signal and a cancel end one (P9)', async () => {

@@ -1,5 +1,7 @@
 /** Turns of the event loop: work that never waits lets timers, signals and other work have theirs. */
 
+import { unheard } from './unheard.ts'
+
 /** How long a turn may last, in milliseconds. */
 const LONGEST = 8
 /** How many events it may bring, where a test has put another clock in the place of this one: that says nothing of turns. */
@@ -20,6 +22,15 @@ export function turnIfDue(): Promise<void> | undefined {
   if (began === undefined) begin()
   else if (isOver(began)) return new Promise((resolve) => waiting.push(resolve))
   return undefined
+}
+
+/** Rejects with this error. Whoever asks again and again for what is refused does not keep the event loop, and need not wait. */
+export function refused(error: unknown): Promise<never> {
+  const refuse = async (): Promise<never> => {
+    await turnIfDue()
+    throw error
+  }
+  return unheard(refuse())
 }
 
 function isOver(began: number): boolean {

@@ -42,8 +42,6 @@ export interface WrapKind<Request, Event, Result> {
   readonly throws?: WrapThrows
   /** Told of each event that a wrap lets up. */
   seen?(event: Event): void
-  /** What a wrap leaves behind waits for nothing more: a generator that waits can be closed only when that has come. */
-  cancel?(): void
 }
 
 type Wrap<Request, Event, Result> = (
@@ -97,7 +95,6 @@ function layer<Request, Event extends Typed, Result>(
     /** What the wrap leaves behind is closed, innermost first (C15); nothing more is made for it (C16). */
     const leave = () => {
       out = true
-      kind.cancel?.()
       return Promise.allSettled(made.map(close))
     }
     return run.telemetry.aroundFlow<'middleware', Event, Result>('middleware', parent, {

@@ -2,7 +2,7 @@
 
 import { RunAbortedError } from '../errors.ts'
 import { within } from '../flow/grace.ts'
-import { unheard } from '../flow/unheard.ts'
+import { refused } from '../flow/turn.ts'
 import type { AssistantMessage } from '../message.ts'
 import type { SideRequest } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
@@ -27,11 +27,11 @@ export class SideCalls {
 
   /** {@link Run.callModel}. Whoever does not wait for it need not handle what it throws. */
   call(request: SideRequest, actor: Actor, signal: AbortSignal): Promise<AssistantMessage> {
-    if (this.#over && !this.#isDetached(actor)) return unheard(Promise.reject(this.#over))
+    if (this.#over && !this.#isDetached(actor)) return refused(this.#over)
     try {
       checkNotLeft(actor, 'callModel')
     } catch (error) {
-      return unheard(Promise.reject(error))
+      return refused(error)
     }
     const controller = new AbortController()
     const stop = AbortSignal.any([signal, controller.signal])

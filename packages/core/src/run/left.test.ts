@@ -133,7 +133,8 @@ test.each(Object.keys(places))('%s asks models on the side until a wrap leaves i
   const inside = { name: 'inside', ...places[hook]?.(act) }
   expect(await ended(start({ middleware: [impatient, inside] }))).toEqual(inTime)
   await vi.advanceTimersByTimeAsync(1_000)
-  expect((why as Error).name).toBe(hook === 'wrapToolCall' ? 'ModelError' : 'MiddlewareError')
+  // A call that is aborted gives its signal's reason.
+  expect((why as Error).name).toBe(hook === 'wrapToolCall' ? 'Error' : 'MiddlewareError')
 })
 
 test.each(Object.keys(places))('the signal of %s aborts when a wrap leaves it (P9, C15)', async (hook) => {
@@ -217,3 +218,47 @@ test('what a wrap that was left has called on the side is aborted, though its ru
   })
   expect(stopped).toEqual([100])
 })
+
+const noResult = 'the wrap returned no result; return what next(…) returned'
+
+test.each([
+  ['throws', 'polite', 'threw left', 10],
+  ['throws', 'deaf', 'threw left', 60],
+  ['breaks off', 'polite', noResult, 10],
+  ['breaks off', 'deaf', noResult, 60],
+])(
+  'a wrapAgent that %s between two events stops a %s tool that is at work (P9, C15)',
+  async (how, kind, why, after) => {
+    const stops: unknown[] = []
+    const works = tool({
+      name: 'quick',
+      description: 'q',
+      input,
+      execute: (_, { signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            stops.push(signal.reason)
+            if (kind === 'polite') reject(signal.reason)
+          })
+        }),
+    }) as Tool
+    const leaver: Middleware = {
+      name: 'leaver',
+      async *wrapAgent(setup, next) {
+        const flow = next(setup)
+        for await (const event of flow) {
+          yield event
+          if (event.type !== 'tool-start') continue
+          await sleep(10)
+          if (how === 'throws') throw new Error('left')
+          break
+        }
+        const { value } = await flow.next()
+        return value as never
+      },
+    }
+    const outcome = `middleware leaver, wrapAgent: ${why}`
+    expect(await ended(start({ tools: [works], middleware: [leaver] }))).toEqual({ outcome, after })
+    expect(stops).toMatchObject([{ message: 'the wrap that asked has left' }])
+  },
+)

@@ -100,9 +100,8 @@ export class RunSteps {
   /** A `wrapAgent` has left: the step at work, if there is one, waits for nothing more. */
   abandon(): void {
     if (!this.#areAtWork) return
-    const { events, halt, calls } = this.#run
+    const { halt, calls } = this.#run
     this.left.abort(wrapLeft())
-    events.funnel.leave()
     halt.leaveRequest()
     calls.abort(wrapLeft())
   }

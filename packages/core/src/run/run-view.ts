@@ -6,6 +6,7 @@ import type { PathPart } from '../events.ts'
 import type { Execution } from '../execution/execution.ts'
 import type { ToolStatus } from '../execution/tool-status.ts'
 import type { LazyController } from '../flow/lazy-controller.ts'
+import { unheard } from '../flow/unheard.ts'
 import { addressOf } from '../interrupt/address.ts'
 import { isAbandoned } from '../machine/call.ts'
 import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from '../message.ts'
@@ -94,7 +95,7 @@ class RunView implements Run {
 
   stood(callId: string): Promise<string> {
     const { call } = this.#actor
-    return this.#state.calls.known.stood(callId, { call, signals: closerSignals(this.#actor) })
+    return unheard(this.#state.calls.known.stood(callId, { call, signals: closerSignals(this.#actor) }))
   }
 
   cancelTool(callId: string, path?: readonly PathPart[]): boolean {

@@ -21,7 +21,11 @@ export function wrappedLoop(run: RunState): Promise<CompletedResult> {
   // Where nobody stands between the steps and the reader their events need no flow.
   if (!middleware.some(({ wrapAgent }) => wrapAgent)) return loop(run, setup, context)
   const onion = compose(run, wrapAgent(run), (setup, context) =>
-    pull(events.funnel, () => loop(run, withOwnTools(setup), context)),
+    pull(
+      events.funnel,
+      () => loop(run, withOwnTools(setup), context),
+      () => run.steps.abandon(),
+    ),
   )
   return drive(onion(setup, context), (event) => {
     events.throwIfOver()
@@ -62,7 +66,6 @@ function wrapAgent(run: RunState): WrapKind<AgentSetup, AgentEvent, CompletedRes
     isResult,
     fitted: withReasonOfAnswer,
     ownsThrows: true,
-    cancel: () => steps.abandon(),
   }
 }
 

@@ -5,6 +5,7 @@
 
 import { RunStop } from '../errors.ts'
 import { within } from '../flow/grace.ts'
+import { refused } from '../flow/turn.ts'
 import { unheard } from '../flow/unheard.ts'
 import { isRecord } from '../json.ts'
 import { type Executed, effectOf } from '../machine/call.ts'
@@ -141,7 +142,7 @@ export class AskedCalls {
       const { rest, ...others } = options
       return rest ? this.#onNeeds(call, rest, actor, others) : this.#called(call, actor, options)
     } catch (error) {
-      return unheard(Promise.reject(error))
+      return refused(error)
     }
   }
 

@@ -2,6 +2,7 @@
 
 import type { PathPart } from '../events.ts'
 import type { ToolStatus } from '../execution/tool-status.ts'
+import { refused } from '../flow/turn.ts'
 import type { RunState } from '../run/run.ts'
 import { ToolDiscardedError, UnknownCallError } from '../tool-errors.ts'
 import { CallEntry } from './call-entry.ts'
@@ -25,7 +26,7 @@ export class KnownCalls {
   /** {@link Run.stood} */
   async stood(callId: string, waiting: Waiting): Promise<string> {
     const made = this.#made(callId, waiting.call)
-    if (!made) throw new UnknownCallError(callId)
+    if (!made) return refused(new UnknownCallError(callId))
     if (made instanceof CallEntry) await stood(this.#parts.run, made, waiting)
     else if (made.discarded) throw new ToolDiscardedError(made.call.id, made.discarded)
     return made.id
