@@ -1,7 +1,7 @@
 /** What is wrong with what a hook gave back, or a wrap hands on, if anything is: types do not hold everybody. */
 
 import { isRecord } from '../json.ts'
-import { type AssistantMessage, callsOf, type Message, type ToolCall } from '../message.ts'
+import { type AssistantMessage, callsOf, type FinishReason, type Message, type ToolCall } from '../message.ts'
 import { hasParts, shapeHint } from '../message-shape.ts'
 import type { AgentState, Verdict } from '../middleware.ts'
 import type { ModelEvent, ModelRequest } from '../model.ts'
@@ -26,9 +26,19 @@ export function answerProblem(state: Unchecked<AgentState>, given: readonly Mess
   return !id || own.includes(id) ? idProblem(shared) : `call id ${id} was used by an earlier step`
 }
 
-/** What is wrong with the ids of a message's calls: two calls with one id would be one call, or one call made twice. */
-export function callIdProblem(message: AssistantMessage): string | undefined {
-  return idProblem(sharedIds([message]))
+/** What is wrong with a message that a wrap made: two calls with one id would be one call, or one call made twice. */
+export function messageProblem(message: AssistantMessage): string | undefined {
+  const isReason = Object.hasOwn(FINISH_REASONS, message.finishReason)
+  return isReason ? idProblem(sharedIds([message])) : 'the message has no valid finishReason'
+}
+
+const FINISH_REASONS: { readonly [Reason in FinishReason]: true } = {
+  stop: true,
+  'tool-calls': true,
+  length: true,
+  'content-filter': true,
+  error: true,
+  other: true,
 }
 
 function idProblem([id]: readonly string[]): string | undefined {
@@ -57,7 +67,8 @@ export function verdictProblem(verdict: Unchecked<Verdict>): string | undefined 
 }
 
 export function isHistory(value: unknown): boolean {
-  return Array.isArray(value) && value.every((one) => isMessage(one) && hasParts(one))
+  // `every` passes over the holes of a list, which `includes` sees.
+  return Array.isArray(value) && !value.includes(undefined) && value.every((one) => isMessage(one) && hasParts(one))
 }
 
 /** The request that a wrap hands on, as a frozen copy. Throws `TypeError` if no model could be asked with it. */

@@ -967,3 +967,42 @@ test('a call that had started early and is discarded warns of nothing: the run t
     expect((await agent.run('Go')).warnings.map(({ code }) => code)).toEqual(isKept ? ['wrap-threw'] : [])
   }
 })
+
+test.each(['zz', undefined])(
+  'a wrapModel that returns the finish reason %s is told so (P16, P18)',
+  async (finishReason) => {
+    const middleware: Middleware = {
+      name: 'bad',
+      async *wrapModel(request, next) {
+        return { ...(yield* next(request)), finishReason: finishReason as 'stop' }
+      },
+    }
+    const agent = createAgent({ model: twoSteps(), tools: [echo], middleware: [middleware] })
+    await expect(agent.run('Go')).rejects.toMatchObject({
+      name: 'MiddlewareError',
+      message: 'middleware bad, wrapModel: the message has no valid finishReason',
+    })
+  },
+)
+
+function holes(): Message[] {
+  const messages: Message[] = []
+  messages[1] = { role: 'user', content: 'Hm?' }
+  return messages
+}
+
+test.each<[string, Omit<Middleware, 'name'>]>([
+  ['beforeModel', { beforeModel: () => ({ messages: holes() }) }],
+  ['beforeFinalAnswer', { beforeFinalAnswer: () => ({ accept: false, feedback: holes() }) }],
+  ['wrapModel', { wrapModel: (request, next) => next({ ...request, messages: holes() }) }],
+])('a list of messages with holes that %s gives is its fault (P16)', async (hook, more) => {
+  const agent = createAgent({ model: twoSteps(), tools: [echo], middleware: [{ name: 'bad', ...more }] })
+  await expect(agent.run('Go')).rejects.toMatchObject({ name: 'MiddlewareError', middleware: 'bad', hook })
+})
+
+test('a call with an input that JSON cannot hold, made by a tool, is answered as its schema says (P16)', async () => {
+  const makes = toolOf('makes', ({ run }) => run?.callTool({ type: 'tool-call', id: 'in', name: 'echo', input: 5n }))
+  const model = scriptedModel([respond(call('makes', {})), respond(say('done'))])
+  const { text } = await createAgent({ model, tools: [makes, echo] }).run('Go')
+  expect(text).toBe('done')
+})

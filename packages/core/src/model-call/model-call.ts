@@ -5,7 +5,7 @@ import { RunCancelled } from '../errors.ts'
 import type { AttemptFailed, CustomEvent, DiscardCause } from '../events.ts'
 import { drive } from '../flow/flow.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
-import { callIdProblem, checkedRequest, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
+import { checkedRequest, messageProblem, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
 import { type AssistantMessage, withFittingReason } from '../message.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import { ModelError } from '../model-errors.ts'
@@ -107,7 +107,7 @@ class Attempts implements AttemptObserver {
 
   /** What is wrong with the calls of a message that was not looked at before, if anything is. */
   problemOf(message: AssistantMessage): string | undefined {
-    return this.#answers.has(message) ? undefined : callIdProblem(message)
+    return this.#answers.has(message) ? undefined : messageProblem(message)
   }
 
   failed(error: unknown, attempt: number, { model }: ModelRequest): void {
