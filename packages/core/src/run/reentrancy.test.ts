@@ -157,6 +157,15 @@ const FOUND: readonly Scenario[] = [
       { at: 'a tool starts', nth: 1, act: 'cancel now' },
     ],
   },
+  // An undo that a kill cut off was made again.
+  {
+    ...usual,
+    works: [{ name: 'hold', ms: 0, deaf: true, fails: false, waits: 'for nothing', calls: false, wrap: 'passes' }],
+    turns: [{ calls: [0], wait: 0, end: 'fails first', edited: false }],
+    early: 'all but the first',
+    acts: [{ at: 'the model has spoken', nth: 1, act: 'abort' }],
+    stored: true,
+  },
   // Runs hung.
   {
     ...usual,
