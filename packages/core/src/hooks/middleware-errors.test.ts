@@ -1000,7 +1000,7 @@ test.each<[string, Omit<Middleware, 'name'>]>([
   await expect(agent.run('Go')).rejects.toMatchObject({ name: 'MiddlewareError', middleware: 'bad', hook })
 })
 
-test('a call with an input that JSON cannot hold, made by a tool, is answered as its schema says (P16)', async () => {
+test('a tool that makes a call with an input that JSON cannot hold fails, and its run goes on (P16, A23)', async () => {
   const makes = toolOf('makes', ({ run }) => run?.callTool({ type: 'tool-call', id: 'in', name: 'echo', input: 5n }))
   const model = scriptedModel([respond(call('makes', {})), respond(say('done'))])
   const { text } = await createAgent({ model, tools: [makes, echo] }).run('Go')

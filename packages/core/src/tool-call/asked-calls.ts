@@ -27,7 +27,7 @@ import { mayNameKeys } from './call-effect.ts'
 import type { CallEntry } from './call-entry.ts'
 import { inWordsOf } from './call-results.ts'
 import type { CallsAtWork } from './calls-at-work.ts'
-import { sameCall } from './canonical.ts'
+import { canonicalInput, sameCall } from './canonical.ts'
 import type { CommitGate } from './commit-gate.ts'
 import type { Ledger } from './ledger.ts'
 
@@ -150,7 +150,11 @@ export class AskedCalls {
   #own(call: ToolCall): ToolCall {
     const bounded = boundedCall(call, this.#parts.run.config.inputLimits)
     const isOfResponse = this.#parts.askers.of(call.id) && Object.isFrozen(bounded)
-    return isOfResponse ? bounded : freeze(structuredClone(bounded))
+    if (isOfResponse) return bounded
+    const own = freeze(structuredClone(bounded))
+    // Throws where JSON cannot hold it: later nobody could be told.
+    canonicalInput(own)
+    return own
   }
 
   #checkOpen(actor: Actor): void {

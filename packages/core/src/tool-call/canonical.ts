@@ -12,8 +12,7 @@ export function canonical(value: unknown): string {
 function leafText(value: unknown): string {
   // As which `1e400` is read.
   if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return String(value)
-  // JSON cannot write one, and a caller of a tool may give one.
-  return typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? 'null')
+  return JSON.stringify(value) ?? 'null'
 }
 
 function sortedMembers(object: object): [key: string, member: unknown][] {
