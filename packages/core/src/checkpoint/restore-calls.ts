@@ -8,7 +8,6 @@ import { noted } from '../machine/decide-call.ts'
 import type { Json, ToolMessage } from '../message.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
-import { Slots } from '../slots/slots.ts'
 import { findTool } from '../tool-call/aliases.ts'
 import { CallEntry } from '../tool-call/call-entry.ts'
 import { mayHaveHappenedText, textMessage } from '../tool-call/tool-message.ts'
@@ -20,7 +19,7 @@ export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readon
   const byKey = new Map<string, CallEntry>()
   for (const one of saved) {
     run.history.takenIds.add(one.id).add(one.call.id)
-    const entry = new CallEntry({
+    const entry = new CallEntry(run.calls.table, {
       key: one.key,
       call: freeze(one.call),
       tool: findTool(run.setup.tools, one.call.name),
@@ -29,7 +28,6 @@ export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readon
       maker: byKey.get(one.maker ?? ''),
       caller: run.caller,
       provisional: one.provisional,
-      slots: one.maker === undefined ? run.calls.slots : new Slots(),
       saved: one,
     })
     byKey.set(one.key, entry)

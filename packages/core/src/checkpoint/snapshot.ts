@@ -112,7 +112,7 @@ function savedCalls(run: RunState, isLast: boolean): SavedCall[] {
 function isNeeded(run: RunState, entry: CallEntry): boolean {
   if (entry.discarded || entry.rest?.isOpen) return false
   if (entry.maker) return isNeeded(run, entry.maker)
-  return !entry.asked || entry.step === run.steps.current?.number
+  return !entry.state.asked || entry.state.step === run.steps.current?.number
 }
 
 function savedStep({ history }: RunState, step: Step, status: Checkpoint['status']): SavedStep {
@@ -134,7 +134,7 @@ function savedStep({ history }: RunState, step: Step, status: Checkpoint['status
 }
 
 function savedCall(entry: CallEntry, isLast: boolean): SavedCall {
-  const { key, id, call, step, asked, provisional, makerKey, state, stopped, asking, outcomes } = entry
+  const { key, id, call, provisional, makerKey, state, stopped, asking, outcomes } = entry
   const message = state.course === 'cut off' ? undefined : entry.message
   const { attempts, effect } = message ? { attempts: state.attempts, effect: effectOf(state) } : triesOf(state, isLast)
   const done = entry.tool?.compensate && entry.done
@@ -144,8 +144,8 @@ function savedCall(entry: CallEntry, isLast: boolean): SavedCall {
     key,
     id,
     call,
-    step,
-    asked,
+    step: state.step,
+    asked: state.asked,
     provisional,
     ...(makerKey !== undefined && { maker: makerKey }),
     attempts,

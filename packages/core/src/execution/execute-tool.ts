@@ -46,10 +46,11 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
   const { host, entry, invocation, own, signal, unstarted } = asked
   const known = host.known?.(invocation)
   if (known) return known()
-  const { slots, provisional: early } = entry
+  const { provisional: early } = entry
+  const { turns } = entry.table
   const { askedAt } = entry.state
   const asksSince = performance.now()
-  const slot = await slots.take(entry, invocation, unstarted)
+  const slot = await turns.take(entry, invocation, unstarted)
   const queued = (performance.now() - asksSince) / 1000
   const place = { ...asked, slot, askedAt, early, queued }
   let late: ReturnType<typeof timer>
@@ -61,7 +62,7 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
       ended(place)
       cutOff(place)
       entry.decide(moved, invocation, 'abandoned')
-      slots.free(slot)
+      turns.free(slot)
     })
   }
   // `AbortSignal.any` would leave a finalizer for each execution to the garbage collector.
@@ -78,14 +79,14 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
   } catch (thrown) {
     const error = timedOut(place) ?? thrown
     if (!answersAbort(error, signal.aborted)) host.came?.(invocation, { error })
-    if (thrown instanceof AgentError && !(thrown instanceof RunStop)) slots.keep(slot)
+    if (thrown instanceof AgentError && !(thrown instanceof RunStop)) turns.keep(slot)
     throw thrown
   } finally {
     unfollow()
     signal.removeEventListener('abort', left)
     clearTimeout(late)
     cutOff(place)
-    slots.free(slot)
+    turns.free(slot)
   }
 }
 

@@ -7,16 +7,16 @@ import { unheard } from '../flow/unheard.ts'
 import { isRecord } from '../json.ts'
 import type { ToolCall } from '../message.ts'
 import { checkOptions, checkSignal, checkTime } from '../option-checks.ts'
-import { callBehind } from '../slots/own-signal.ts'
-import { Slots } from '../slots/slots.ts'
 import { activeContext, Telemetry } from '../telemetry/around.ts'
 import type { TelemetryOptions } from '../telemetry/options.ts'
 import type { Progress, Tool } from '../tool.ts'
 import { CallEntry } from '../tool-call/call-entry.ts'
+import { CallTable } from '../tool-call/call-table.ts'
 import { checkExecute, checkLimits } from '../tool-checks.ts'
 import { UnknownToolError } from '../tool-errors.ts'
 import { executeTool } from './execute-tool.ts'
 import { Latest } from './latest.ts'
+import { callBehind } from './own-signal.ts'
 import type { Host } from './tool-host.ts'
 import { endState, type ToolStatus } from './tool-status.ts'
 
@@ -80,14 +80,13 @@ export function runTool<Input, Output>(
 
 function entryOf(tool: Tool, input: unknown, caller: CallEntry | undefined): CallEntry {
   const call: ToolCall = { type: 'tool-call', id: crypto.randomUUID(), name: tool.name, input }
-  return new CallEntry({
+  return new CallEntry(new CallTable(), {
     key: call.id,
     call,
     tool,
     step: 0,
     parent: activeContext(),
     caller,
-    slots: new Slots(),
   })
 }
 

@@ -10,16 +10,16 @@ import type { Invocation } from '../machine/invocation.ts'
 import type { ToolCall } from '../message.ts'
 import { type Given, givenOf } from '../needs/needs.ts'
 import { copyOfJson } from '../run/frozen.ts'
-import { givenBy } from '../slots/own-signal.ts'
-import type { Slot } from '../slots/slots.ts'
 import type { NeedsContext, Progress, Tool, ToolContext } from '../tool.ts'
 import { isWithin, judgeCall } from '../tool-call/call-effect.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import { checkedInput } from './checked-input.ts'
 import { answerOf } from './client-tool.ts'
 import type { Execution } from './execution.ts'
+import { givenBy } from './own-signal.ts'
 import { TimeLimit } from './time-limit.ts'
 import type { Host } from './tool-host.ts'
+import type { Slot } from './turns.ts'
 
 /** An execution that has its slot. */
 export interface InSlot<Result> {
@@ -96,7 +96,7 @@ async function admitted<Result>(place: InSlot<Result>, execution: Execution): Pr
   const checked = performance.now()
   const does = executionOf(entry.state, invocation)?.does
   if (host.stood && entry.provisional && !does?.mayBeEarly) await host.stood(signal)
-  await entry.slots.begin(slot, unstarted)
+  await entry.table.turns.begin(slot, unstarted)
   execution.started = performance.now()
   execution.queued += (execution.started - checked) / 1000
   if (host.save && does?.effect !== 'read') await host.save()

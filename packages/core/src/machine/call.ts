@@ -75,9 +75,36 @@ export interface Fated {
   readonly cause?: DiscardCause
 }
 
+/** What is known of a call's tool before its input is checked. */
+export interface ToolFacts {
+  /** Absent: each input has an effect of its own. */
+  readonly effect?: Effect
+  /** Whether its calls may name resource keys. */
+  readonly namesKeys: boolean
+}
+
 export interface CallState extends Executed, Fated {
+  /** Tells it from all other calls of its run. */
+  readonly number: number
   /** An attempt that joined the call may have given it another id than it had (O4). */
   readonly id: string
+  /** Absent if there is no such tool. */
+  readonly tool?: ToolFacts | undefined
+  /** The call whose tool or wrap makes this one: it shares that call's fate. */
+  readonly maker?: number | undefined
+  /** The calls it makes. */
+  readonly children: readonly number[]
+  /** It is the work behind a call, beside all others: it waits for none of them, and needs no slot of its run. */
+  readonly isWork?: true
+  readonly step: number
+  /** Whether it began before its model call had stood. */
+  readonly startedEarly: boolean
+  /** Whether a response asks for it, or did before a resume. */
+  readonly asked: boolean
+  /** The attempts of the model call at work that ask for it. */
+  readonly by: readonly number[]
+  /** Equal for all calls that ask for the same. Absent if no response asks for it, or its input is not whole yet. */
+  readonly content?: number | undefined
   readonly course: Course
   /** How its run stopped before the call was decided: the checkpoint has the call, and a resume decides on it. */
   readonly kept?: 'interrupted' | 'cancelled' | undefined

@@ -16,7 +16,20 @@ import {
 import * as facts from './decide-call.ts'
 import type { Invocation } from './invocation.ts'
 
-const NEW: CallState = { id: 'a', course: 'begun', fate: 'provisional', askedAt: 0, executions: [], attempts: 0 }
+const NEW: CallState = {
+  number: 1,
+  id: 'a',
+  children: [],
+  step: 1,
+  startedEarly: true,
+  asked: true,
+  by: [],
+  course: 'begun',
+  fate: 'provisional',
+  askedAt: 0,
+  executions: [],
+  attempts: 0,
+}
 const ASLEEP: CallState = { ...NEW, course: 'asleep' }
 /** With an execution. */
 const MADE: CallState = facts.wanted(NEW, { input: 'x', n: 0 })

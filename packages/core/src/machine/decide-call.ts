@@ -26,6 +26,20 @@ export function renamed(call: CallState, id: string): CallState {
   return { ...call, id }
 }
 
+/** A further attempt asks for it. */
+export function askedBy(call: CallState, attempt: number): CallState {
+  return { ...call, by: [...call.by, attempt] }
+}
+
+/** It asks for what all calls with this content do: if it began with the members its tool needs, its input is whole now. */
+export function asksFor(call: CallState, content: number): CallState {
+  return { ...call, content }
+}
+
+export function withChild(call: CallState, child: number): CallState {
+  return { ...call, children: [...call.children, child] }
+}
+
 /** Its model call has stood, and asks for it. Times: `performance.now()`. */
 export function committed<Call extends Fated>(call: Call, askedAt: number, modelEnded?: number): Call {
   return call.fate === 'provisional' ? { ...call, fate: 'committed', askedAt, modelEnded } : call

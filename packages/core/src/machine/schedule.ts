@@ -11,18 +11,18 @@
 
 import { keysMeet, namesNone, type ResourceKeys } from './resource-keys.ts'
 
-/** A call, as the schedule sees it. */
-export interface Scheduled {
+/** What the schedule asks about a call. */
+export interface Sight<Call> {
   /** What its executions touch; `undefined` until its input is checked, unless its tool names no keys. */
-  readonly keys: ResourceKeys | undefined
+  keys(call: Call): ResourceKeys | undefined
   /** Whether an execution of it has passed the second gate and is not over. */
-  readonly isExecuting: boolean
+  isExecuting(call: Call): boolean
   /** Nobody asks for it now: it does not start, and nobody waits for it. */
-  readonly aside: boolean
+  isAside(call: Call): boolean
   /** Its model call has not stood: what would stop it waits until then. */
-  readonly provisional: boolean
-  /** Why it stays open until a resume, if it does. What must come after it stays open, too. */
-  readonly stopped: Error | undefined
+  isProvisional(call: Call): boolean
+  /** It stays open until a resume. What must come after it stays open, too. */
+  isStopped(call: Call): boolean
 }
 
 /** What an execution asks for at the second gate. */
@@ -33,7 +33,7 @@ export interface Claim {
 }
 
 /** An execution of a call. At the first gate it has no claim. */
-export interface Turn<Call extends Scheduled> {
+export interface Turn<Call> {
   readonly call: Call
   readonly claim: Claim | undefined
 }
@@ -43,7 +43,7 @@ export interface Obstacle<Call> {
   /** As long as nothing of this call changes, it holds the execution back. It may be the execution's own call. */
   readonly call: Call
   /** The execution is not made before a resume, because that call is not. */
-  readonly stopped?: Error
+  readonly isStop?: true
 }
 
 /**
@@ -52,48 +52,49 @@ export interface Obstacle<Call> {
  * @param order - The calls of the run that are not over, in call order.
  * @param limit - The slots of the run.
  */
-export function obstacleOf<Call extends Scheduled>(
+export function obstacleOf<Call>(
   { call, claim }: Turn<Call>,
   order: readonly Call[],
   limit: number,
+  sight: Sight<Call>,
 ): Obstacle<Call> | undefined {
-  if (call.aside) return { call }
+  if (sight.isAside(call)) return { call }
+  const isTooEarly = claim !== undefined && sight.isProvisional(call) && !claim.mayBeEarly
   const keys = limit === 1 ? 'all' : claim && !namesNone(claim.keys) ? claim.keys : undefined
-  if (!keys) return claim && isTooEarly(call, claim) ? { call } : undefined
+  if (!keys) return isTooEarly ? { call } : undefined
   const place = order.indexOf(call)
   const first = place < 0 ? order.length : place
-  const stopped = call.provisional
+  const holdsBack = (other: Call) => isInTheWay(sight.keys(other), keys)
+  const stopped = sight.isProvisional(call)
     ? undefined
-    : inFront(order, first, (other) => isStopped(other) && holdsBack(other, keys))
-  if (stopped?.stopped) return { call: stopped, stopped: stopped.stopped }
-  const front = inFront(order, first, (other) => !other.aside && holdsBack(other, keys))
-  if (front) return { call: front }
+    : inFront(order, first, (other) => isStopped(sight, other) && holdsBack(other))
+  if (stopped !== undefined) return { call: stopped, isStop: true }
+  const front = inFront(order, first, (other) => !sight.isAside(other) && holdsBack(other))
+  if (front !== undefined) return { call: front }
   if (!claim) return undefined
-  if (isTooEarly(call, claim)) return { call }
+  if (isTooEarly) return { call }
   // Also one that nobody asks for any more, or that stands behind.
-  const user = order.find((other) => other.isExecuting && other !== call && holdsBack(other, claim.keys))
-  return user && { call: user }
+  const user = order.find(
+    (other) => other !== call && sight.isExecuting(other) && isInTheWay(sight.keys(other), claim.keys),
+  )
+  return user === undefined ? undefined : { call: user }
 }
 
 /** The nearest call in front of a place for which that holds: the one that is over last, so that an execution is looked at seldom. */
 function inFront<Call>(order: readonly Call[], place: number, holds: (other: Call) => boolean): Call | undefined {
   for (let index = place - 1; index >= 0; index--) {
     const other = order[index]
-    if (other && holds(other)) return other
+    if (other !== undefined && holds(other)) return other
   }
   return undefined
 }
 
-/** Whether a call in front must be over first. */
-function holdsBack(call: Scheduled, claimed: ResourceKeys | 'all'): boolean {
-  return claimed === 'all' || !call.keys || keysMeet(call.keys, claimed)
+/** Whether a call that touches these keys must be over first. */
+function isInTheWay(keys: ResourceKeys | undefined, claimed: ResourceKeys | 'all'): boolean {
+  return claimed === 'all' || !keys || keysMeet(keys, claimed)
 }
 
 /** It is certain that it is made, and that it waits for a resume. */
-function isStopped(call: Scheduled): boolean {
-  return call.stopped !== undefined && !call.aside && !call.provisional
-}
-
-function isTooEarly({ provisional }: Scheduled, { mayBeEarly }: Claim): boolean {
-  return provisional && !mayBeEarly
+function isStopped<Call>(sight: Sight<Call>, call: Call): boolean {
+  return sight.isStopped(call) && !sight.isAside(call) && !sight.isProvisional(call)
 }

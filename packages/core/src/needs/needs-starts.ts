@@ -4,31 +4,38 @@ import type { ToolCall } from '../message.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import type { Tool } from '../tool.ts'
-import type { Asker } from '../tool-call/askers.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
+import type { CallTable } from '../tool-call/call-table.ts'
 import type { CommitGate } from '../tool-call/commit-gate.ts'
-import type { Ledger } from '../tool-call/ledger.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
 import { type Given, startsOnNeeds } from './needs.ts'
 import { Rest } from './rest.ts'
 
 export class NeedsStarts {
   readonly #run: RunState
-  readonly #ledger: Ledger
+  readonly #table: CallTable
   readonly #gate: CommitGate
 
-  constructor(run: RunState, ledger: Ledger, gate: CommitGate) {
+  constructor(run: RunState, table: CallTable, gate: CommitGate) {
     this.#run = run
-    this.#ledger = ledger
+    this.#table = table
     this.#gate = gate
   }
 
   /** What a call with these members would still wait for; nothing if it is not to start so. */
-  restOf(call: ToolCall, tool: Tool, asker: Asker): Rest | undefined {
+  restOf(call: ToolCall, tool: Tool, attempt: number): Rest | undefined {
     const { config, steps } = this.#run
     if (!startsOnNeeds(tool, config)) return undefined
     const rest = new Rest(tool, freeze(call))
-    return this.#ledger.get(call.id) || this.#ledger.mayBeHeld(rest, steps.begun, asker) ? undefined : rest
+    return this.#table.get(call.id) || this.#mayBeHeld(rest, steps.begun, attempt) ? undefined : rest
+  }
+
+  /** Whether a call with these members may turn out to be one that an earlier attempt has made. */
+  #mayBeHeld(rest: Rest, step: number, attempt: number): boolean {
+    return this.#table.entries().some(({ state, provisional, call }) => {
+      const isOther = state.by.length > 0 && !state.by.includes(attempt)
+      return provisional && state.step === step && isOther && rest.isStartOf(call)
+    })
   }
 
   /** A call has started so: its whole input, or that there will be none, is told to it. */
@@ -46,7 +53,7 @@ export class NeedsStarts {
       this.#gate.discard(entry, 'arguments_changed')
       return
     }
-    this.#ledger.complete(entry, call)
+    this.#table.complete(entry, call)
     rest.checked = rest.complete(call).then((stands) => {
       if (!stands) this.#gate.discard(entry, 'arguments_changed')
     })

@@ -50,7 +50,7 @@ export class RunSteps {
     run.inbox.isClosed = this.current?.phase === 'over'
     run.setup = setup
     run.context = context
-    run.calls.slots.limit = setup.toolConcurrency
+    run.calls.table.state.limit = setup.toolConcurrency
   }
 
   /** The steps are out. */

@@ -22,14 +22,11 @@ export interface CallFacts {
   readonly id: string
   /** Absent if there is no such tool. */
   readonly tool: { readonly name: string } | undefined
-  /** 0 before the first, and for a tool alone: then there is no model call that it waits for. */
-  readonly step: number
   readonly attributes: Attributes
   /** The call whose tool or wrap makes this one. */
   readonly maker: CallFacts | undefined
-  /** The model attempts that asked for it. */
-  readonly askers: readonly { readonly context: Context | undefined }[]
-  readonly startedEarly: boolean
+  /** The contexts of the model attempts that asked for it. */
+  readonly askedIn: readonly Context[]
   readonly settled: boolean
   readonly message: { readonly isError?: boolean | undefined } | undefined
   readonly stopped: RunStop | undefined
@@ -94,7 +91,7 @@ export function executionSpan(scope: Scope, parent: Context, begin: ExecutionBeg
       ...toolAttributes(tool, scope.agent),
       'gen_ai.operation.name': EXECUTE_TOOL,
     } satisfies SemanticAttributes,
-    links: call.askers.flatMap(({ context }) => (context && linkTo(context)) ?? []),
+    links: call.askedIn.flatMap((context) => linkTo(context) ?? []),
   })
   const open = startSpan(scope, parent, describe, ({ input, output }: ExecutionCame) =>
     record(span, capture, () => ({
@@ -103,7 +100,8 @@ export function executionSpan(scope: Scope, parent: Context, begin: ExecutionBeg
     })),
   )
   const { span } = open
-  const { step } = call
+  // 0 before the first, and for a tool alone: then there is no model call that it waits for.
+  const { step } = call.state
   const mode = early ? 'early' : 'after_model'
   const capture = scope.capture()
   annotate(span, () => ({
@@ -143,8 +141,8 @@ export function endCallSpans(scope: Scope, call: CallFacts, compensated?: boolea
     set(open.span, () => ({ 'meanwhile.outcome': fate, 'meanwhile.discard.reason': reasonOf(call) }))
     endSpan(open, ended)
   }
-  const early = executions.length > 0 ? executions.some((execution) => execution.early) : call.startedEarly
-  countCall(scope, call, call.step > 0 ? (early ? 'early' : 'after_model') : undefined, fate)
+  const early = executions.length > 0 ? executions.some((execution) => execution.early) : call.state.startedEarly
+  countCall(scope, call, call.state.step > 0 ? (early ? 'early' : 'after_model') : undefined, fate)
 }
 
 /** Counts a call whose result is that of a checkpoint: it has no span in this run, and its fate was not known in that one. */
@@ -216,7 +214,7 @@ function aheadOf({ state: { modelEnded } }: CallFacts, { early, started }: Execu
 
 /** As it stands on the span; outside of a run there is none. */
 function evidenceFor(call: CallFacts, early: boolean): string | undefined {
-  const given = early ? basisOf(call) : call.step > 0 && 'model_stood'
+  const given = early ? basisOf(call) : call.state.step > 0 && 'model_stood'
   return typeof given === 'string' ? given : undefined
 }
 

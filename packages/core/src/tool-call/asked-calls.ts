@@ -3,13 +3,15 @@
  * made already is found: under its id, or as an equal one of an earlier attempt (H22).
  */
 
+import type { Context } from '@opentelemetry/api'
 import { RunStop } from '../errors.ts'
 import { within } from '../flow/grace.ts'
 import { refused } from '../flow/turn.ts'
 import { unheard } from '../flow/unheard.ts'
 import { isRecord } from '../json.ts'
-import { type Executed, effectOf } from '../machine/call.ts'
-import { keysMeet, namesNone, type ResourceKeys } from '../machine/resource-keys.ts'
+import { mayStartFor } from '../machine/calls.ts'
+import { joined, reopened, responseEnded } from '../machine/decide.ts'
+import { heldFor } from '../machine/join.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import type { CallOptions } from '../middleware.ts'
 import type { NeedsStarts } from '../needs/needs-starts.ts'
@@ -17,25 +19,21 @@ import type { WarmUps } from '../needs/warm-ups.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { type Actor, checkNotLeft } from '../run/run-view.ts'
-import type { Slots } from '../slots/slots.ts'
-import type { Tool } from '../tool.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
 import { findTool, resolveAliases } from './aliases.ts'
-import type { Asker, Askers } from './askers.ts'
 import { boundedCall } from './call-bounds.ts'
-import { mayNameKeys } from './call-effect.ts'
-import type { CallEntry } from './call-entry.ts'
+import { type CallEntry, factsOf } from './call-entry.ts'
 import { inWordsOf } from './call-results.ts'
+import type { CallTable } from './call-table.ts'
 import type { CallsAtWork } from './calls-at-work.ts'
 import { canonicalInput, sameCall } from './canonical.ts'
 import type { CommitGate } from './commit-gate.ts'
-import type { Ledger } from './ledger.ts'
 
 interface Parts {
   readonly run: RunState
-  readonly slots: Slots
-  readonly askers: Askers
-  readonly ledger: Ledger
+  readonly table: CallTable
+  /** The contexts of the attempts at work. */
+  readonly contexts: ReadonlyMap<number, Context>
   readonly warmUps: WarmUps
   readonly atWork: CallsAtWork
   readonly gate: CommitGate
@@ -63,12 +61,13 @@ export class AskedCalls {
    * no longer starts, stays open, and the others finish (L3).
    */
   async commit(written: readonly ToolCall[], attempt: number | undefined): Promise<ToolMessage[]> {
-    const { run, askers, gate, atWork, slots, warmUps } = this.#parts
+    const { run, table, gate, atWork, warmUps } = this.#parts
+    const { response } = table.state
     const calls = written.map((call) => resolveAliases(call, run.setup.tools))
     run.signal.throwIfAborted()
-    const modelEnded = attempt === undefined ? undefined : askers.attempt(attempt)?.ended
+    const modelEnded = attempt === undefined ? undefined : response.attempts.get(attempt)?.ended
     const made = await this.#made(calls)
-    askers.open = false
+    responseEnded(table.state)
     gate.discardAll('call_withdrawn', new Set(made.values()))
     const failed = calls.findIndex((call) => hasEndedRun(made.get(call)))
     // What the run that is not eager enters before that call ends it.
@@ -77,11 +76,11 @@ export class AskedCalls {
       // A wrap of the one before it may have stopped the run.
       run.signal.throwIfAborted()
       const entry = made.get(call)
-      if (!entry) return index < most ? atWork.start(call, { asker: askers.of(call.id) }) : []
+      if (!entry) return index < most ? atWork.start(call, { attempt: response.askedBy.get(call.id) }) : []
       gate.commit(entry, call.id, modelEnded)
       return atWork.begun(entry)
     })
-    slots.advance()
+    table.turns.advance()
     warmUps.drop(new Error('the model did not ask for this call'))
     const messages = await this.#messages(failed >= 0 && made.size < calls.length)
     return messages.map((message, index) => inWordsOf(written[index], message))
@@ -99,7 +98,7 @@ export class AskedCalls {
   }
 
   async #messages(isEnded: boolean): Promise<ToolMessage[]> {
-    const { slots, atWork, abort } = this.#parts
+    const { table, atWork, abort } = this.#parts
     const entries = this.#entries
     try {
       if (isEnded) await this.#enter(entries)
@@ -110,7 +109,7 @@ export class AskedCalls {
     } catch (error) {
       if (error instanceof RunStop) throw error
       abort(error)
-      for (const entry of entries) if (entry.settled) slots.close(entry)
+      for (const entry of entries) if (entry.settled) table.turns.close(entry)
       await atWork.idle()
       throw error
     }
@@ -118,8 +117,8 @@ export class AskedCalls {
 
   /** An early call ends the run: its siblings are entered first, but for those that wait for each other's keys (H16). */
   async #enter(entries: readonly CallEntry[]): Promise<void> {
-    const { slots, atWork } = this.#parts
-    for (const entry of entries) slots.open(entry)
+    const { table, atWork } = this.#parts
+    for (const entry of entries) reopened(table.state, entry.number)
     await within(0, atWork.idle())
   }
 
@@ -149,7 +148,7 @@ export class AskedCalls {
   /** What a response asks for is frozen. What somebody makes up is copied: nothing that is done to it later reaches the call. */
   #own(call: ToolCall): ToolCall {
     const bounded = boundedCall(call, this.#parts.run.config.inputLimits)
-    const isOfResponse = this.#parts.askers.of(call.id) && Object.isFrozen(bounded)
+    const isOfResponse = this.#parts.table.state.response.askedBy.has(call.id) && Object.isFrozen(bounded)
     if (isOfResponse) return bounded
     const own = freeze(structuredClone(bounded))
     // Throws where JSON cannot hold it: later nobody could be told.
@@ -170,40 +169,40 @@ export class AskedCalls {
   }
 
   #called(call: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
-    const { run, askers, ledger, slots, atWork } = this.#parts
+    const { run, table, atWork } = this.#parts
     const { call: maker } = actor
-    const past = (maker && ledger.past(call.id, maker)) ?? ledger.past(call.id)
+    const past = (maker && table.past(call.id, maker)) ?? table.past(call.id)
     if (past?.promise && sameCall(past.call, call)) return past.promise
-    const asker = askers.of(call.id)
+    const attempt = table.state.response.askedBy.get(call.id)
     const found = maker ? this.#madeFor(maker, call) : this.#find(call)
-    slots.advance()
+    table.turns.advance()
     const { halted } = run.halt
     // A maker that has settled waits for nothing it makes.
     if ((!found || found.state.course === 'asleep') && !(maker && !maker.settled)) halted.throwIfAborted()
     if (found) return atWork.begun(found, actor).promise
     const isFree = maker ? !past : !run.history.takenIds.has(call.id)
-    const mayStart = asker ? askers.mayStart(asker) : isFree
+    const mayStart = attempt === undefined ? isFree : mayStartFor(table.state, attempt)
     // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
     if (!mayStart) throw new ToolDiscardedError(call.id, 'call_withdrawn')
-    return atWork.start(call, { actor, asker, options }).promise
+    return atWork.start(call, { actor, attempt, options }).promise
   }
 
   /** What this call asks for, if it is made: under an id of its own, or of the response, of which it changes nothing. */
   #madeFor(maker: CallEntry, call: ToolCall): CallEntry | undefined {
-    const { ledger } = this.#parts
-    const made = ledger.get(call.id, maker) ?? ledger.get(call.id)
+    const { table } = this.#parts
+    const made = table.get(call.id, maker) ?? table.get(call.id)
     if (made?.discarded || (made && !sameCall(made.call, call))) throw new ToolDiscardedError(call.id, 'call_withdrawn')
     return made
   }
 
   /** Makes a call of whose input there are the members its tool needs: at once if it may start so, else when it is whole. */
   #onNeeds(call: ToolCall, whole: Promise<ToolCall>, actor: Actor, options: CallOptions): Promise<ToolMessage> {
-    const { run, askers, needs, atWork } = this.#parts
-    const asker = askers.of(call.id)
+    const { run, table, needs, atWork } = this.#parts
+    const attempt = table.state.response.askedBy.get(call.id)
     const tool = findTool(run.setup.tools, call.name)
-    const mayStart = tool && asker && askers.mayStart(asker) && !actor.call
-    const rest = mayStart ? needs.restOf(call, tool, asker) : undefined
-    if (rest) needs.follow(atWork.start(call, { actor, asker, options, rest }), rest, whole)
+    const mayStart = tool && attempt !== undefined && mayStartFor(table.state, attempt) && !actor.call
+    const rest = mayStart ? needs.restOf(call, tool, attempt) : undefined
+    if (rest) needs.follow(atWork.start(call, { actor, attempt, options, rest }), rest, whole)
     return unheard((rest?.whole ?? whole).then((whole) => this.call(whole, actor, options)))
   }
 
@@ -224,31 +223,29 @@ export class AskedCalls {
    * something else is discarded. `coming`: what is made before it.
    */
   #find(call: ToolCall, coming: readonly ToolCall[] = []): CallEntry | undefined {
-    const { askers, ledger, gate, needs } = this.#parts
-    const same = ledger.get(call.id)
+    const { run, table, contexts, gate, needs } = this.#parts
+    const { state } = table
+    const same = table.get(call.id)
     if (same?.rest) needs.complete(same, same.rest, call)
     if (same && !same.discarded) {
       if (sameCall(same.call, call)) return same
-      if (same.asked) gate.discard(same, 'arguments_changed')
+      if (same.state.asked) gate.discard(same, 'arguments_changed')
     }
-    const asker = askers.of(call.id)
-    const held = asker && this.#held(call, asker, coming)
-    if (!held) return undefined
-    gate.rename(held, call.id)
-    held.askers.push(asker)
-    // Which tells the queue, too, that it is asked for again.
-    held.slots.moveBack(held)
-    if (asker.context) this.#parts.run.telemetry.joined(held, asker.context)
-    return held
-  }
-
-  #held(call: ToolCall, asker: Asker, coming: readonly ToolCall[]): CallEntry | undefined {
-    const { run, ledger } = this.#parts
-    const { steps, setup } = run
-    const held = ledger.held(call, steps.begun, asker)
-    if (held.length === 0) return undefined
-    const unmade = coming.map(({ name }) => ({ tool: findTool(setup.tools, name) }))
-    return held.find((one) => !isStale(one, [...ledger.since(one, asker), ...unmade], setup.toolConcurrency === 1))
+    const attempt = state.response.askedBy.get(call.id)
+    const content = table.contentOf(run.steps.begun, call)
+    if (attempt === undefined || content === undefined) return undefined
+    const unmade = coming.map(({ name }) => factsOf(findTool(run.setup.tools, name)))
+    const held = heldFor(state, content, attempt, unmade)
+    const entry = held && table.of(held.number)
+    if (!entry) return undefined
+    gate.rename(entry, call.id)
+    joined(state, entry.number, call.id, attempt)
+    const context = contexts.get(attempt)
+    if (context) {
+      entry.askedIn.push(context)
+      run.telemetry.joined(entry, context)
+    }
+    return entry
   }
 }
 
@@ -268,28 +265,4 @@ function checkCall(call: ToolCall): void {
   throw new TypeError(
     "callTool takes { type: 'tool-call', id, name, input }, with an id that its caller gives to no other call",
   )
-}
-
-/** A call that stands in front: what is known of it before it was made is its tool alone. */
-interface InFront {
-  readonly tool: Tool | undefined
-  /** Its effect: once its function was entered. */
-  readonly state?: Executed
-  readonly keys?: ResourceKeys | undefined
-}
-
-/**
- * Whether a read has seen what was there before a write that now stands in front of it: one it must come after, because there is
- * one slot or because they name the same key. An effect is never made twice, whatever stands in front of it now (H26).
- */
-function isStale(read: CallEntry, inFront: readonly InFront[], oneSlot: boolean): boolean {
-  if (effectOf(read.state) !== 'read') return false
-  // A checkpoint does not say what it has read.
-  const seen = read.keys
-  return inFront.some(({ tool, state, keys }) => {
-    if (!tool || ((state && effectOf(state)) ?? tool.effect) === 'read') return false
-    if (oneSlot) return true
-    if (seen && namesNone(seen)) return false
-    return keys && seen ? keysMeet(keys, seen) : mayNameKeys(tool)
-  })
 }

@@ -8,7 +8,6 @@ import { triesOf } from '../machine/call.ts'
 import type { ContentPart, ToolCall, ToolMessage, UserMessage } from '../message.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
-import { Slots } from '../slots/slots.ts'
 import type { Tool } from '../tool.ts'
 import { findTool } from './aliases.ts'
 import { makeWork } from './background-work.ts'
@@ -46,10 +45,9 @@ export class Background {
   }
 
   /** Starts the work of a call whose input was checked; once, however often its wraps ask for it, before a resume, too (H26). */
-  start({ key, id, tool, step, parent, askers }: CallEntry, call: ToolCall): void {
+  start({ key, id, tool, state, parent, askedIn }: CallEntry, call: ToolCall): void {
     if (this.#works.has(key)) return
-    const work = this.#add(freeze({ ...call, id }), { key, tool, step, parent })
-    work.entry.askers.push(...askers)
+    const work = this.#add(freeze({ ...call, id }), { key, tool, step: state.step, parent, askedIn })
     this.#begin(work)
   }
 
@@ -145,10 +143,10 @@ export class Background {
   /** `isLast`: what has not begun will not begin any more. */
   save(isLast: boolean): SavedWork[] {
     return this.#all().map((work) => {
-      const { key, call, step, state, outcomes } = work.entry
+      const { key, call, state, outcomes } = work.entry
       const { attempts, ...entered } = triesOf(state, isLast)
       const message = resultOf(work)
-      const saved = { key, call, step, attempts, delivered: work.delivered }
+      const saved = { key, call, step: state.step, attempts, delivered: work.delivered }
       // What an agent has done is in its own checkpoint.
       if (!message && outcomes.hasRuns) return { ...saved, ...outcomes.saveRuns() }
       return {
@@ -182,14 +180,9 @@ export class Background {
     return open.map(({ entry }) => entry)
   }
 
-  #add(call: ToolCall, of: Pick<Beginning, 'key' | 'tool' | 'step' | 'parent' | 'executed'>): Work {
-    const entry = new CallEntry({
-      ...of,
-      call,
-      caller: this.#run.caller,
-      // It works beside the calls of its run, and waits for none of their keys: of the limits its tool's alone counts.
-      slots: new Slots(),
-    })
+  #add(call: ToolCall, of: Pick<Beginning, 'key' | 'tool' | 'step' | 'parent' | 'executed' | 'askedIn'>): Work {
+    const { calls, caller } = this.#run
+    const entry = new CallEntry(calls.table, { ...of, call, caller, isWork: true })
     const work: Work = { entry, delivered: false, handedOver: false }
     this.#works.set(of.key, work)
     return work

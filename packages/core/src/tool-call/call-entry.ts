@@ -1,75 +1,76 @@
-/** The handle of a call: its state, and what is no JSON of it, such as its values, its signal and its promise. */
+/** The handle of a call: its place in the table, and what is no JSON of it, such as its values, its signal and its promise. */
 
 import type { Context } from '@opentelemetry/api'
 import type { SavedCall } from '../checkpoint/checkpoint.ts'
 import type { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import type { Execution } from '../execution/execution.ts'
+import { type Seat, seatFor } from '../execution/tool-limit.ts'
 import { CallStatus } from '../execution/tool-status.ts'
 import { timer } from '../flow/grace.ts'
 import { type Coming, coming } from '../flow/unheard.ts'
 import type { Place } from '../interrupt/address.ts'
 import type { Interrupt } from '../interrupt/interrupt.ts'
-import { type CallState, hasSettled, isAside, keysOf, usesKeys, wasEntered } from '../machine/call.ts'
-import { aborted, noted, refused, renamed, settled } from '../machine/decide-call.ts'
-import { NO_KEYS, type ResourceKeys } from '../machine/resource-keys.ts'
+import { type CallState, hasSettled, type ToolFacts, wasEntered } from '../machine/call.ts'
+import { callOf } from '../machine/calls.ts'
+import { decide, made, stoppedAll } from '../machine/decide.ts'
+import { noted, refused, renamed, settled } from '../machine/decide-call.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import type { Rest } from '../needs/rest.ts'
 import type { WarmUp } from '../needs/warm-ups.ts'
 import { freeze } from '../run/history.ts'
-import type { Slots, Ticket } from '../slots/slots.ts'
-import { type Seat, seatFor } from '../slots/tool-limit.ts'
 import type { CallFacts } from '../telemetry/around.ts'
 import type { Tool } from '../tool.ts'
 import { NotCancelableError, ToolCancelledError } from '../tool-errors.ts'
-import type { Asker } from './askers.ts'
 import { type Bounds, mayNameKeys } from './call-effect.ts'
 import { CallOutcomes } from './call-outcomes.ts'
 import type { Ending } from './call-results.ts'
+import type { CallTable } from './call-table.ts'
 
 /** What is known when a call is made. */
 export interface Beginning
-  extends Pick<CallEntry, 'key' | 'call' | 'tool' | 'step' | 'parent' | 'slots'>,
-    Partial<Pick<CallEntry, 'attributes' | 'maker' | 'caller' | 'most' | 'rest' | 'warmUp'>> {
-  readonly asker?: Asker | undefined
+  extends Pick<CallEntry, 'key' | 'call' | 'tool' | 'parent'>,
+    Partial<Pick<CallEntry, 'attributes' | 'maker' | 'caller' | 'most' | 'rest' | 'warmUp' | 'askedIn'>> {
+  readonly step: number
+  /** The attempt that asks for it, if one does. */
+  readonly attempt?: number | undefined
   /** Default `false`. */
   readonly provisional?: boolean
   /** What a checkpoint holds of it; of its executions, where that is all. */
   readonly saved?: SavedCall
   readonly executed?: Partial<SavedCall>
+  /** It is the work behind a call. */
+  readonly isWork?: true
 }
 
 /** Until a call is made. */
 const NEVER = new Promise<never>(() => undefined)
 
-export class CallEntry implements Ticket {
-  /** The ledger's key, and the tool's `idempotencyKey` (H25). */
+export class CallEntry {
+  /** Its number in its table. */
+  readonly number: number
+  readonly table: CallTable
+  /** The key that stands for it in checkpoints, and the tool's `idempotencyKey` (H25). */
   key: string
   /** As it was asked for; of one that started with the members it needs, these alone until its input is whole. */
   call: ToolCall
   readonly tool: Tool | undefined
-  readonly step: number
   /** What the call's spans nest under. */
   parent: Context
   readonly attributes: CallFacts['attributes']
-  /** Who asks for it; whether a response does, or did before a resume. */
-  readonly askers: Asker[]
-  readonly asked: boolean
+  /** The contexts of the model attempts that ask for it. */
+  readonly askedIn: Context[]
   /** Absent unless a tool or wrap makes this call: then it shares that call's fate, works inside its slot and under its keys. */
   readonly maker: CallEntry | undefined
   /** Of a call in the run of an agent: the call that runs this agent, if one does. */
   readonly caller: CallEntry | undefined
   readonly #makerKey: string | undefined
-  /** The calls it made. */
-  readonly children: CallEntry[] = []
-  readonly slots: Slots
   readonly seat: Seat | undefined
   /** What it may do and touch before it is committed. */
   readonly most: Bounds
   /** Of a call that started with the members its tool needs. */
   readonly rest: Rest | undefined
   readonly warmUp: WarmUp | undefined
-  readonly startedEarly: boolean
   /** Whether its result is that of a checkpoint. */
   readonly reused: boolean
   /** What the last execution was given and gave: what a discarded `reversible` call is undone with. */
@@ -87,7 +88,8 @@ export class CallEntry implements Ticket {
   readonly #questions: RunStop[] = []
   /** A stop that is not its own question. */
   #met: RunStop | undefined
-  #state: CallState
+  /** Of a call that has left its table. */
+  #past: CallState | undefined
   /** What it came to; absent until it has settled. */
   ending: Ending | undefined
   readonly #controller = new AbortController()
@@ -98,14 +100,22 @@ export class CallEntry implements Ticket {
   readonly abandoned: Coming<never> = coming()
   #timer: ReturnType<typeof timer>
 
-  constructor(beginning: Beginning) {
-    const { call, tool, maker, asker, provisional = false, saved } = beginning
+  constructor(table: CallTable, beginning: Beginning) {
+    const { call, tool, maker, attempt, provisional = false, saved, askedIn = [] } = beginning
     const executed = saved ?? beginning.executed ?? {}
     const { attempts = 0, effect, outcomes = [] } = executed
     this.key = beginning.key
     this.call = call
-    this.#state = {
+    this.table = table
+    this.number = made(table.state, {
       id: saved?.id ?? call.id,
+      tool: factsOf(tool),
+      maker: maker?.number,
+      ...(beginning.isWork && { isWork: true }),
+      step: beginning.step,
+      asked: saved?.asked ?? attempt !== undefined,
+      startedEarly: provisional,
+      by: attempt === undefined ? [] : [attempt],
       course: saved ? 'asleep' : 'begun',
       fate: provisional ? 'provisional' : 'committed',
       askedAt: performance.now(),
@@ -114,29 +124,24 @@ export class CallEntry implements Ticket {
       attempts,
       before: effect,
       wasMade: outcomes.length > 0,
-    }
+    })
+    table.put(this)
     if (!provisional) this.decided.resolve()
     this.tool = tool
-    this.step = beginning.step
     this.parent = beginning.parent
     this.attributes = beginning.attributes ?? {}
-    this.askers = asker ? [asker] : []
-    this.asked = saved?.asked ?? asker !== undefined
+    this.askedIn = [...askedIn]
     this.maker = maker
     this.caller = beginning.caller
     this.#makerKey = saved?.maker
-    this.slots = beginning.slots
     this.most = beginning.most ?? {}
     this.rest = beginning.rest
     this.warmUp = beginning.warmUp
-    this.startedEarly = provisional
     this.reused = saved?.message !== undefined
     this.done = saved?.done
-    this.status = new CallStatus(tool?.cancelable !== false, wasEntered(this.#state))
+    this.status = new CallStatus(tool?.cancelable !== false, wasEntered(this.state))
     this.outcomes = new CallOutcomes(executed)
     this.seat = seatFor(this)
-    maker?.children.push(this)
-    this.slots.open(this)
   }
 
   /** Of a call that another one makes. After a resume the maker may be there as work in the background only. */
@@ -149,31 +154,41 @@ export class CallEntry implements Ticket {
     fact: (call: CallState, ...given: Given) => CallState,
     ...given: Given
   ): boolean {
-    const before = this.#state
-    this.#state = fact(before, ...given)
-    if (before.fate === 'provisional' && !this.provisional) this.decided.resolve()
-    return this.#state !== before
+    if (!this.#past) return decide(this.table.state, this.number, fact, ...given)
+    const before = this.#past
+    this.#past = fact(before, ...given)
+    return this.#past !== before
   }
 
   get state(): CallState {
-    return this.#state
+    return this.#past ?? callOf(this.table.state, this.number)
+  }
+
+  /** The table forgets it. */
+  leave(): void {
+    this.#past = this.state
   }
 
   get id(): string {
-    return this.#state.id
+    return this.state.id
+  }
+
+  /** The calls it made. */
+  get children(): readonly CallEntry[] {
+    return this.table.childrenOf(this)
   }
 
   /** Neither committed nor discarded. */
   get provisional(): boolean {
-    return this.#state.fate === 'provisional'
+    return this.state.fate === 'provisional'
   }
 
   get discarded(): DiscardCause | undefined {
-    return this.#state.cause
+    return this.state.cause
   }
 
   get settled(): boolean {
-    return hasSettled(this.#state)
+    return hasSettled(this.state)
   }
 
   get message(): ToolMessage | undefined {
@@ -184,28 +199,14 @@ export class CallEntry implements Ticket {
     return this.ending?.stopped
   }
 
-  /** What it touches; not known until its input is checked, if its tool names keys. */
-  get keys(): ResourceKeys | undefined {
-    return mayNameKeys(this.tool) ? keysOf(this.#state, this.#state.fate) : NO_KEYS
-  }
-
-  get isExecuting(): boolean {
-    return this.#state.course === 'begun' && this.#state.executions.some(usesKeys)
-  }
-
-  /** See {@link isAside}. */
-  get aside(): boolean {
-    return isAside(this.#state, this.provisional && this.askers.length > 0 && this.askers.every(({ over }) => over))
-  }
-
   /** It was cancelled, or the call that makes it was. */
   get cancelled(): boolean {
-    return this.#state.aborted === 'cancelled'
+    return this.state.aborted === 'cancelled'
   }
 
   /** The pause of its run, which reached it while it waited for its commit: what comes of it is dropped, and it stays open. */
   get dropped(): RunStop | undefined {
-    return this.#state.isRefused ? this.#met : undefined
+    return this.state.isRefused ? this.#met : undefined
   }
 
   /** Whether a question is one that this call asks, or one that it makes. */
@@ -235,9 +236,15 @@ export class CallEntry implements Ticket {
 
   /** Aborts this call and those it made; `grace` ms later they are no longer waited for. */
   abort(reason: unknown, grace: number): void {
-    for (const child of this.children) child.abort(reason, grace)
+    if (this.#past) return
+    const why = reason instanceof ToolCancelledError ? 'cancelled' : 'stopped'
+    const stopped = stoppedAll(this.table.state, this.number, why)
     this.rest?.fail(reason)
-    if (!this.decide(aborted, reason instanceof ToolCancelledError ? 'cancelled' : 'stopped')) return
+    for (const entry of stopped.flatMap((number) => this.table.of(number) ?? [])) entry.#stop(reason, grace)
+  }
+
+  #stop(reason: unknown, grace: number): void {
+    this.rest?.fail(reason)
     this.warmUp?.abort(reason)
     clearTimeout(this.#timer)
     this.#timer = timer(grace, () => {
@@ -261,7 +268,7 @@ export class CallEntry implements Ticket {
    * What a committed call makes of the stop stands.
    */
   meet(stop: RunStop, grace?: number): void {
-    if (this.#state.isRefused || this.asks(stop)) return
+    if (this.state.isRefused || this.asks(stop)) return
     this.#met = stop
     // In a later turn: whoever learns of the stop in another way learns of it there first.
     if (grace !== undefined && this.decide(refused)) this.#timer ??= timer(0, () => this.abort(stop, grace))
@@ -269,7 +276,7 @@ export class CallEntry implements Ticket {
 
   /** Whether what it throws, or a wrap round it, only passes on a stop that it has met. */
   isStoppedBy(thrown: unknown): boolean {
-    return this.#state.isRefused === true || (this.#met !== undefined && this.#met === thrown)
+    return this.state.isRefused === true || (this.#met !== undefined && this.#met === thrown)
   }
 
   settle(ending: Ending): void {
@@ -278,8 +285,14 @@ export class CallEntry implements Ticket {
       this.ending = ending
     this.warmUp?.end()
     clearTimeout(this.#timer)
-    this.slots.close(this)
+    this.table.turns.close(this)
   }
+}
+
+export function factsOf(tool: Tool | undefined): ToolFacts | undefined {
+  if (!tool) return undefined
+  const { effect } = tool
+  return { ...(typeof effect === 'string' && { effect }), namesKeys: mayNameKeys(tool) }
 }
 
 /** Whether a call waits for a resume, and with it whoever made it: a question that somebody has caught waits for nothing. */

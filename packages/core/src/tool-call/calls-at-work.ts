@@ -1,5 +1,6 @@
 /** Makes the calls of a run: from the moment they start until they have settled, or are no longer waited for. */
 
+import type { Context } from '@opentelemetry/api'
 import { RunStop } from '../errors.ts'
 import { type CallStatus, endState, type ToolStatus } from '../execution/tool-status.ts'
 import { follow } from '../flow/follow.ts'
@@ -13,14 +14,12 @@ import type { WarmUps } from '../needs/warm-ups.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import type { Actor } from '../run/run-view.ts'
-import { Slots } from '../slots/slots.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
 import { findTool } from './aliases.ts'
-import type { Asker, Askers } from './askers.ts'
 import { CallEntry } from './call-entry.ts'
 import type { CallEvents } from './call-events.ts'
 import { cutOff, type Ending } from './call-results.ts'
-import type { Ledger } from './ledger.ts'
+import type { CallTable } from './call-table.ts'
 import { makeCall } from './make-call.ts'
 
 /** A call is forgotten when so many more have ended. */
@@ -29,7 +28,8 @@ const MOST_ENDED = 1_000
 interface Start {
   /** The tool or wrap that makes the call, or asks for it early. */
   readonly actor?: Actor
-  readonly asker?: Asker | undefined
+  /** The attempt that asks for it, if one does. */
+  readonly attempt?: number | undefined
   readonly options?: CallOptions
   /** Of a call that starts with the members its tool needs. */
   readonly rest?: Rest | undefined
@@ -38,9 +38,9 @@ interface Start {
 interface Parts {
   readonly run: RunState
   readonly events: CallEvents
-  readonly slots: Slots
-  readonly ledger: Ledger
-  readonly askers: Askers
+  readonly table: CallTable
+  /** The contexts of the attempts at work. */
+  readonly contexts: ReadonlyMap<number, Context>
   readonly warmUps: WarmUps
 }
 
@@ -63,33 +63,34 @@ export class CallsAtWork {
     this.#failed = failed
   }
 
-  start(call: ToolCall, { actor, asker, options = {}, rest }: Start): CallEntry {
-    const { run, slots, ledger, askers, warmUps } = this.#parts
+  start(call: ToolCall, { actor, attempt, options = {}, rest }: Start): CallEntry {
+    const { run, table, contexts, warmUps } = this.#parts
     const { context, setup, steps, history } = run
     const maker = actor?.call
-    const entry = new CallEntry({
-      key: rest ? ledger.keyOfStart(call) : ledger.keyOf(call, steps.begun, asker, maker),
+    const isAsked = attempt !== undefined
+    const askedIn = isAsked && contexts.get(attempt)
+    const entry = new CallEntry(table, {
+      key: rest ? table.keyOfStart(call) : table.keyOf(call, steps.begun, isAsked, maker),
       call,
       tool: findTool(setup.tools, call.name),
       step: steps.begun,
       parent: actor && maker ? actor.context : context,
       attributes: options.attributes ?? {},
-      asker,
+      attempt,
+      ...(askedIn && { askedIn: [askedIn] }),
       maker,
       caller: run.caller,
-      provisional: maker ? maker.provisional : asker !== undefined && askers.open,
+      provisional: maker ? maker.provisional : isAsked && table.state.response.isOpen,
       most: maker ? { effect: maker.most.effect } : { effect: options.ceiling, keys: options.keys },
-      // What tools and wraps make works inside the slot of the call that made it, and under its keys.
-      slots: maker ? new Slots() : slots,
       rest,
       warmUp: maker ? undefined : warmUps.take(call.id),
     })
-    ledger.add(entry)
+    table.add(entry)
     history.takenIds.add(call.id)
     if (entry.provisional && !maker) this.early++
     actor?.execution?.children.push(entry)
     this.#begin(entry)
-    if (actor?.own && !asker) endWith(entry, actor.own, run.config.grace)
+    if (actor?.own && !isAsked) endWith(entry, actor.own, run.config.grace)
     const { status } = entry
     options.started?.(() => status.read())
     return entry

@@ -3,14 +3,15 @@
 import type { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
-import { committed, discarded, kept } from '../machine/decide-call.ts'
+import { stands, withdrawn } from '../machine/decide.ts'
+import { kept } from '../machine/decide-call.ts'
 import type { RunState } from '../run/run.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { CallEvents } from './call-events.ts'
+import type { CallTable } from './call-table.ts'
 import type { CallsAtWork } from './calls-at-work.ts'
 import { compensate } from './compensate.ts'
-import type { Ledger } from './ledger.ts'
 
 /** How many calls the gate has let through, and let go of; and how many that a checkpoint had the results of. */
 export interface GateCounts {
@@ -22,35 +23,39 @@ export interface GateCounts {
 export class CommitGate {
   readonly counts: GateCounts = { committed: 0, discarded: 0, reused: 0 }
   readonly #run: RunState
-  readonly #ledger: Ledger
+  readonly #table: CallTable
   readonly #events: CallEvents
   readonly #atWork: CallsAtWork
 
-  constructor(run: RunState, ledger: Ledger, events: CallEvents, atWork: CallsAtWork) {
+  constructor(run: RunState, table: CallTable, events: CallEvents, atWork: CallsAtWork) {
     this.#run = run
-    this.#ledger = ledger
+    this.#table = table
     this.#events = events
     this.#atWork = atWork
   }
 
   /** `id`: of the attempt that stands, which need not be the last that joined. */
   commit(entry: CallEntry, id: string, modelEnded: number | undefined): void {
+    if (entry.reused) this.counts.reused++
     // Calls committed or made after it stand behind it.
-    entry.slots.moveBack(entry)
-    if (entry.reused && !entry.maker) this.counts.reused++
-    if (!entry.decide(committed, performance.now(), modelEnded)) {
+    const committed = stands(this.#table.state, entry.number, performance.now(), modelEnded)
+    if (committed.size === 0) {
       // As a checkpoint has it: its result was kept, but nobody told of it.
       if (entry.message && !entry.state.isTold && !entry.discarded) this.#atWork.close(entry)
       return
     }
-    if (!entry.maker) this.rename(entry, id)
+    for (const number of committed) this.#table.of(number)?.decided.resolve()
+    this.rename(entry, id)
+    this.#tellCommitted(entry, committed)
+  }
+
+  #tellCommitted(entry: CallEntry, committed: ReadonlySet<number>): void {
     // As a checkpoint has it: not made in this run, it is a call like any other.
     if (entry.state.course !== 'asleep') {
       if (!entry.maker) this.counts.committed++
       this.#events.committed(entry)
     }
-    for (const child of entry.children) this.commit(child, child.id, modelEnded)
-    if (entry.maker) entry.slots.advance()
+    for (const child of entry.children) if (committed.has(child.number)) this.#tellCommitted(child, committed)
     if (entry.reused) this.#run.telemetry.reused(entry)
     if (entry.settled) this.#atWork.close(entry)
   }
@@ -61,7 +66,7 @@ export class CommitGate {
    * lets go of is nobody else's.
    */
   stop(stop: RunStop | undefined, undo: boolean): void {
-    const entries = this.#ledger.entries()
+    const entries = this.#table.entries()
     for (const entry of entries)
       if (entry.provisional && isWhole(entry))
         entry.decide(kept, stop && (stop instanceof Interrupt ? 'interrupted' : 'cancelled'))
@@ -72,7 +77,7 @@ export class CommitGate {
 
   /** An abort has won over the cancel that let go of them: no resume decides on them any more (K11, H23). */
   #forsakeKept(): void {
-    for (const entry of this.#ledger.entries()) {
+    for (const entry of this.#table.entries()) {
       if (!entry.decide(kept, undefined) || entry.state.course === 'asleep') continue
       if (!entry.maker) this.counts.discarded++
       this.#atWork.keep(over(entry).then(() => this.#undo(entry)))
@@ -83,15 +88,19 @@ export class CommitGate {
     return compensate(this.#run, entry, this.#atWork.abandoned.includes(entry.id))
   }
 
-  /** Lets go of all provisional calls but these. */
+  /** Discards all provisional calls except these. */
   discardAll(cause: DiscardCause, kept: ReadonlySet<CallEntry> = new Set(), undo = true): void {
-    for (const entry of this.#ledger.entries()) if (!entry.maker && !kept.has(entry)) this.discard(entry, cause, undo)
+    for (const entry of this.#table.entries()) if (!entry.maker && !kept.has(entry)) this.discard(entry, cause, undo)
   }
 
-  /** Lets go of a call while it is provisional: it alone is aborted, and nobody sees its result (H20). */
+  /** Discards a call while it is provisional: it alone is aborted, and nobody sees its result (H20). */
   discard(entry: CallEntry, cause: DiscardCause, undo = true): void {
-    if (!entry.decide(discarded, cause)) return
-    for (const child of entry.children) this.discard(child, cause, undo)
+    const discarded = withdrawn(this.#table.state, entry.number, cause).flatMap((one) => this.#table.of(one) ?? [])
+    for (const one of discarded) one.decided.resolve()
+    for (const one of discarded) this.#tellDiscarded(one, cause, undo)
+  }
+
+  #tellDiscarded(entry: CallEntry, cause: DiscardCause, undo: boolean): void {
     // As a checkpoint has it, and nobody has asked for it since.
     if (entry.state.course === 'asleep') return
     if (!entry.state.kept) {
@@ -102,7 +111,6 @@ export class CommitGate {
     const reason = new ToolDiscardedError(entry.call.id, cause)
     entry.abort(reason, this.#run.config.grace)
     entry.warmUp?.abort(reason)
-    entry.slots.changed(entry)
     const ended = async () => this.#run.telemetry.ended(entry, undo ? await this.#undo(entry) : undefined)
     this.#atWork.keep(over(entry).then(ended))
   }
@@ -113,7 +121,8 @@ export class CommitGate {
     const isInside = (one: string) => one.startsWith(`${old}/`)
     const renamed = (one: string) => (one === old || isInside(one) ? id + one.slice(old.length) : one)
     this.#run.unknown = this.#run.unknown.map(renamed)
-    this.#ledger.rename(entry, id)
+    entry.rename(id)
+    this.#table.renamed(entry)
   }
 }
 

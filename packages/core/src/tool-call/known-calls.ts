@@ -6,13 +6,13 @@ import { refused } from '../flow/turn.ts'
 import type { RunState } from '../run/run.ts'
 import { ToolDiscardedError, UnknownCallError } from '../tool-errors.ts'
 import { CallEntry } from './call-entry.ts'
+import type { CallTable, PastCall } from './call-table.ts'
 import type { CallsAtWork } from './calls-at-work.ts'
-import type { Ledger, PastCall } from './ledger.ts'
 import { stood, type Waiting } from './stood.ts'
 
 interface Parts {
   readonly run: RunState
-  readonly ledger: Ledger
+  readonly table: CallTable
   readonly atWork: CallsAtWork
 }
 
@@ -62,11 +62,11 @@ export class KnownCalls {
 
   /** Within a call an id means that call, one that it made, the same of the call that made it, and so on; else any call. */
   #made(callId: string, within: CallEntry | undefined): CallEntry | PastCall | undefined {
-    const { ledger } = this.#parts
+    const { table } = this.#parts
     for (let at = within; at; at = at.maker) {
-      const made = at.id === callId || at.call.id === callId ? at : (ledger.get(callId, at) ?? ledger.past(callId, at))
+      const made = at.id === callId || at.call.id === callId ? at : (table.get(callId, at) ?? table.past(callId, at))
       if (made) return made
     }
-    return ledger.get(callId) ?? ledger.past(callId) ?? ledger.latest(callId)
+    return table.get(callId) ?? table.past(callId) ?? table.latest(callId)
   }
 }

@@ -6,10 +6,13 @@
  * joins it.
  */
 
+import type { Context } from '@opentelemetry/api'
 import { CheckpointConflictError } from '../checkpoint/checkpoint-errors.ts'
 import { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import type { Interrupt } from '../interrupt/interrupt.ts'
+import { responseEnded } from '../machine/decide.ts'
+import { askedBy } from '../machine/decide-call.ts'
 import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage } from '../message.ts'
 import type { CallOptions } from '../middleware.ts'
 import type { Given } from '../needs/needs.ts'
@@ -17,20 +20,18 @@ import { NeedsStarts } from '../needs/needs-starts.ts'
 import { WarmUps } from '../needs/warm-ups.ts'
 import type { RunState } from '../run/run.ts'
 import type { Actor } from '../run/run-view.ts'
-import { Slots } from '../slots/slots.ts'
 import { AskedCalls } from './asked-calls.ts'
-import { Askers } from './askers.ts'
 import { type CallEntry, isOpen } from './call-entry.ts'
 import { CallEvents } from './call-events.ts'
+import { CallTable } from './call-table.ts'
 import { CallsAtWork } from './calls-at-work.ts'
 import { CommitGate, type GateCounts } from './commit-gate.ts'
 import { causeOf } from './discard-cause.ts'
 import { KnownCalls } from './known-calls.ts'
-import { Ledger } from './ledger.ts'
 import { StreamedCalls } from './streamed-calls.ts'
 
 export class ToolCalls {
-  readonly slots: Slots = new Slots()
+  readonly table: CallTable
   /** What the reader sees of them. */
   readonly events: CallEvents
   /** What the response at work says of them. */
@@ -40,8 +41,8 @@ export class ToolCalls {
   /** How many the responses that stood have asked for; over all resumes each counts once. */
   wanted = 0
   readonly #run: RunState
-  readonly #ledger: Ledger
-  readonly #askers: Askers = new Askers()
+  /** The contexts of the attempts at work. */
+  readonly #contexts: Map<number, Context> = new Map()
   readonly #warmUps: WarmUps = new WarmUps()
   readonly #atWork: CallsAtWork
   readonly #gate: CommitGate
@@ -51,22 +52,21 @@ export class ToolCalls {
   constructor(run: RunState) {
     this.#run = run
     this.events = new CallEvents(run)
-    this.#ledger = new Ledger(run.id, (key) => run.undos.hadBegun(key))
-    const table = {
+    this.table = new CallTable(run.id, (key) => run.undos.hadBegun(key))
+    const shared = {
       run,
       events: this.events,
-      slots: this.slots,
-      ledger: this.#ledger,
-      askers: this.#askers,
+      table: this.table,
+      contexts: this.#contexts,
       warmUps: this.#warmUps,
     }
-    this.#atWork = new CallsAtWork(table, (entry, error) => {
+    this.#atWork = new CallsAtWork(shared, (entry, error) => {
       if (this.#asked.includes(entry)) this.abort(error)
     })
-    this.#gate = new CommitGate(run, this.#ledger, this.events, this.#atWork)
-    this.#needs = new NeedsStarts(run, this.#ledger, this.#gate)
+    this.#gate = new CommitGate(run, this.table, this.events, this.#atWork)
+    this.#needs = new NeedsStarts(run, this.table, this.#gate)
     const parts = {
-      ...table,
+      ...shared,
       atWork: this.#atWork,
       gate: this.#gate,
       needs: this.#needs,
@@ -92,7 +92,7 @@ export class ToolCalls {
    */
   open(): void {
     this.streamed.renew()
-    for (const { call } of this.#ledger.letGo(this.#run.steps.begun)) this.#run.telemetry.forget(call.id)
+    for (const { call } of this.table.letGo(this.#run.steps.begun)) this.#run.telemetry.forget(call.id)
   }
 
   /** A resumed step has its response already: the calls it asks for, and those a run before this one has made for it. */
@@ -101,8 +101,8 @@ export class ToolCalls {
     for (const { id } of callsOf(answer)) {
       this.streamed.announced(id, attempt ?? 0)
       // It is this response's own: an equal call of it is another one, and joins none of these (H11).
-      const asker = this.#askers.of(id)
-      if (asker) this.#ledger.get(id)?.askers.push(asker)
+      const by = this.table.state.response.askedBy.get(id)
+      if (by !== undefined) this.table.get(id)?.decide(askedBy, by)
     }
   }
 
@@ -133,10 +133,10 @@ export class ToolCalls {
 
   /** The model call did not stand, or must not be acted on: lets go of all its calls. */
   discardRest(cause: DiscardCause): void {
-    this.#askers.open = false
+    responseEnded(this.table.state)
     this.#warmUps.drop(new Error('the model call did not stand'))
     this.#gate.discardAll(cause)
-    this.slots.advance()
+    this.table.turns.advance()
   }
 
   /**
@@ -144,13 +144,13 @@ export class ToolCalls {
    * early stays as it is, for its resume (O8, O9).
    */
   abort(reason: unknown): void {
-    this.#askers.open = false
+    responseEnded(this.table.state)
     this.#warmUps.drop(new Error('the run is over'))
     const stop = this.#stopFor(reason)
     // Whoever has saved this run since has its calls, and decides on them.
     this.#gate.stop(stop, !stop && !(reason instanceof CheckpointConflictError))
-    this.slots.advance()
-    for (const entry of this.#ledger.entries()) entry.abort(reason, this.#run.config.grace)
+    this.table.turns.advance()
+    for (const entry of this.table.entries()) entry.abort(reason, this.#run.config.grace)
   }
 
   /** Resolves when nothing is at work: every call has settled or was abandoned. */
@@ -160,7 +160,7 @@ export class ToolCalls {
 
   /** Nothing more comes of what stayed open. */
   over(): void {
-    for (const entry of this.#ledger.entries()) this.#run.telemetry.ended(entry)
+    for (const entry of this.table.entries()) this.#run.telemetry.ended(entry)
   }
 
   /** A call is over, or the work behind one. */
@@ -170,21 +170,21 @@ export class ToolCalls {
 
   /** A call that a run before this one has made. */
   add(entry: CallEntry): void {
-    this.#ledger.add(entry)
+    this.table.add(entry)
   }
 
   /** The call of this id: its own, or one that a later attempt gave it. */
   get(callId: string): CallEntry | undefined {
-    return this.#ledger.get(callId)
+    return this.table.get(callId)
   }
 
   entries(): readonly CallEntry[] {
-    return this.#ledger.entries()
+    return this.table.entries()
   }
 
   /** Whether a question is one that a call asks, or the run inside it. */
   asks(interrupt: Interrupt): boolean {
-    return this.#ledger.entries().some((entry) => isOpen(entry) && entry.asks(interrupt))
+    return this.table.entries().some((entry) => isOpen(entry) && entry.asks(interrupt))
   }
 
   /** Why the run stops, if it goes on after a resume: one inside of a run that is cancelled at once is aborted with its call. */

@@ -2,7 +2,7 @@
 
 import { holdsSlot, isAside as isAsideNow, keysOf, usesKeys } from '../../../src/machine/call.ts'
 import { NO_KEYS } from '../../../src/machine/resource-keys.ts'
-import { obstacleOf, type Scheduled } from '../../../src/machine/schedule.ts'
+import { obstacleOf, type Sight } from '../../../src/machine/schedule.ts'
 
 import { checkpointOf, drop, dropUnbegun, goTo } from './decide.ts'
 import {
@@ -170,7 +170,7 @@ function ofExecution(
   if (maker !== null) {
     if (call.fate === 'provisional' && !mayBeEarly) return undefined
   } else if (own) {
-    if (obstacleOf({ call: own, claim: one.does }, order, s.limit)) return undefined
+    if (obstacleOf({ call: own, claim: one.does }, order, s.limit, SIGHT)) return undefined
     if (slotsTaken(s) >= s.limit) return undefined
   }
   if (one.stage === 'wanted') {
@@ -203,6 +203,22 @@ function inCallOrder(s: State): Call[] {
   return s.phase === 'calls' ? open.sort((a, b) => s.wanted.indexOf(a.key) - s.wanted.indexOf(b.key)) : open
 }
 
+interface Scheduled {
+  readonly keys: ReturnType<typeof keysOf>
+  readonly isExecuting: boolean
+  readonly aside: boolean
+  readonly provisional: boolean
+}
+
+const SIGHT: Sight<Scheduled> = {
+  keys: ({ keys }) => keys,
+  isExecuting: ({ isExecuting }) => isExecuting,
+  isAside: ({ aside }) => aside,
+  isProvisional: ({ provisional }) => provisional,
+  // That its run halts because of it is read off the state, so that nobody has to be stopped one by one.
+  isStopped: () => false,
+}
+
 function scheduledOf(s: State, call: Call): Scheduled {
   const { executions, kind, fate, course } = call
   return {
@@ -210,8 +226,6 @@ function scheduledOf(s: State, call: Call): Scheduled {
     isExecuting: executions.some(usesKeys),
     aside: isAside(s, call) || course === 'settled',
     provisional: fate === 'provisional',
-    // That its run halts because of it is read off the state, so that nobody has to be stopped one by one.
-    stopped: undefined,
   }
 }
 

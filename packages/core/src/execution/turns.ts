@@ -1,0 +1,221 @@
+/** Lets the executions of a run go when it is their turn, as machine/turns.ts says, and asks their tools for slots. */
+
+import { follow } from '../flow/follow.ts'
+import { throwIfAborted } from '../flow/throw-if-aborted.ts'
+import { executionOf, hasSettled, type Stage } from '../machine/call.ts'
+import type { Calls, Waiting } from '../machine/calls.ts'
+import { changed, closed, decide } from '../machine/decide.ts'
+import { moved, out } from '../machine/decide-call.ts'
+import type { Invocation } from '../machine/invocation.ts'
+import { dueOf, goes, isJudged, leaves, mustLook, replaces, waits } from '../machine/turns.ts'
+import type { Seat } from './tool-limit.ts'
+
+/** A call, as far as its turns concern it. */
+interface Comer {
+  readonly number: number
+  /** Its place at its tool, if the tool has a limit. */
+  readonly seat: Seat | undefined
+  /** Why it waits for a resume, if it does. */
+  readonly stopped: Error | undefined
+}
+
+/** The slots of an execution: it waits for them, or has them. */
+export interface Slot {
+  readonly call: Comer
+  readonly invocation: Invocation
+  /** Gives back its slot of its tool, if it has one. */
+  unseat: (() => void) | undefined
+}
+
+interface Waiter {
+  readonly slot: Slot
+  /** Since when it waits for its tool, among all executions that do. */
+  readonly seatNumber: number
+  /** While its tool is to tell it of a free slot: takes that back. */
+  unwatch: (() => void) | undefined
+  go(): void
+  fail(error: unknown): void
+}
+
+export class Turns {
+  readonly #calls: Calls
+  readonly #callOf: (number: number) => Comer | undefined
+  readonly #waiters: Map<Waiting, Waiter> = new Map()
+  /** Those that have a slot of their tool. */
+  readonly #seated: Set<Slot> = new Set()
+
+  constructor(calls: Calls, callOf: (number: number) => Comer | undefined) {
+    this.#calls = calls
+    this.#callOf = callOf
+  }
+
+  /** Lets go whoever may, in order of arrival. */
+  advance(): void {
+    for (const waiting of this.#calls.waiting) if (mustLook(this.#calls, waiting)) this.#look(waiting)
+  }
+
+  /** Waits for a slot. Rejects with a signal's reason when one aborts before that, or when the call is stopped. */
+  async take(call: Comer, invocation: Invocation, signals: readonly AbortSignal[]): Promise<Slot> {
+    throwIfAborted(signals)
+    const kept = [...this.#seated].find((slot) => slot.call === call && this.#stageOf(slot) === 'threw')
+    const slot: Slot = { call, invocation, unseat: undefined }
+    if (replaces(this.#calls, call.number, invocation)) {
+      if (kept) this.#pass(kept, slot)
+    } else {
+      const turn = this.#turn(slot, signals)
+      if (turn) await turn
+    }
+    return slot
+  }
+
+  /**
+   * The execution is judged: waits until it may begin. Rejects with a signal's reason when one aborts before that, when the call is
+   * stopped, and with what the tool's limit throws.
+   */
+  async begin(slot: Slot, signals: readonly AbortSignal[]): Promise<void> {
+    throwIfAborted(signals)
+    this.#unseat(slot)
+    changed(this.#calls, slot.call.number)
+    const turn = this.#turn(slot, signals)
+    this.advance()
+    if (!turn) return
+    await turn
+    // An abort lets others go before it comes to all.
+    throwIfAborted(signals)
+  }
+
+  /** The call threw what ends the run: it keeps its slot until it is over, so that nothing starts in it any more (A12). */
+  keep({ call, invocation }: Slot): void {
+    decide(this.#calls, call.number, moved, invocation, 'threw')
+  }
+
+  /** Gives the slot back. More than once does nothing. */
+  free(slot: Slot): void {
+    const { call, invocation } = slot
+    const state = this.#calls.all.get(call.number)
+    if (state) {
+      if (this.#stageOf(slot) === 'threw' && !hasSettled(state)) return
+      decide(this.#calls, call.number, out, invocation)
+      changed(this.#calls, call.number)
+    }
+    this.#unseat(slot)
+    this.advance()
+  }
+
+  /** The call has settled. */
+  close(call: Comer): void {
+    closed(this.#calls, call.number)
+    for (const slot of this.#seated) if (slot.call === call) this.#unseat(slot)
+    this.advance()
+  }
+
+  /** Lets an execution go at once, or gives its wait. Throws what stops it. */
+  #turn(slot: Slot, signals: readonly AbortSignal[]): Promise<void> | undefined {
+    const waiting = waits(this.#calls, slot.call.number, slot.invocation)
+    const due = dueOf(this.#calls, waiting)
+    if (due?.is === 'stop') {
+      leaves(this.#calls, waiting)
+      throw this.#callOf(due.by)?.stopped
+    }
+    let hasSeat = false
+    try {
+      hasSeat = due !== undefined && this.#seat(slot)
+    } catch (error) {
+      leaves(this.#calls, waiting)
+      throw error
+    }
+    if (!hasSeat) return this.#wait(waiting, slot, signals)
+    goes(this.#calls, waiting)
+    slot.call.seat?.share()
+    return undefined
+  }
+
+  #look(waiting: Waiting): void {
+    const waiter = this.#waiters.get(waiting)
+    if (!waiter) return
+    waiter.unwatch?.()
+    waiter.unwatch = undefined
+    const due = dueOf(this.#calls, waiting)
+    if (!due) return
+    if (due.is === 'stop') {
+      waiter.fail(this.#callOf(due.by)?.stopped)
+      return
+    }
+    const { slot, seatNumber } = waiter
+    const { seat } = slot.call
+    try {
+      if (this.#seat(slot)) {
+        goes(this.#calls, waiting)
+        waiter.go()
+        seat?.share()
+      } else {
+        waiting.awaitsSeat = true
+        waiter.unwatch = seat?.watch(seatNumber, () => {
+          waiting.awaitsSeat = false
+          waiter.unwatch = undefined
+          this.advance()
+        })
+      }
+    } catch (error) {
+      waiter.fail(error)
+    }
+  }
+
+  /** A slot of its tool, where that has a limit. It comes last: to ask for it is to take it. */
+  #seat(slot: Slot): boolean {
+    const { call, invocation } = slot
+    if (!call.seat || slot.unseat || !isJudged(this.#calls, { call: call.number, invocation })) return true
+    slot.unseat = call.seat.take()
+    if (!slot.unseat) return false
+    this.#seated.add(slot)
+    return true
+  }
+
+  #pass(from: Slot, to: Slot): void {
+    to.unseat = from.unseat
+    from.unseat = undefined
+    this.#seated.delete(from)
+    this.#seated.add(to)
+  }
+
+  #unseat(slot: Slot): void {
+    const { unseat } = slot
+    slot.unseat = undefined
+    this.#seated.delete(slot)
+    // Last: whoever waits for the tool is tried at once.
+    unseat?.()
+  }
+
+  #stageOf({ call, invocation }: Slot): Stage | undefined {
+    const state = this.#calls.all.get(call.number)
+    return state && executionOf(state, invocation)?.stage
+  }
+
+  #wait(waiting: Waiting, slot: Slot, signals: readonly AbortSignal[]): Promise<void> {
+    const seatNumber = slot.call.seat?.arrive() ?? 0
+    return new Promise<void>((resolve, reject) => {
+      const abort = () => waiter.fail(signals.find(({ aborted }) => aborted)?.reason)
+      const out = () => {
+        waiter.unwatch?.()
+        this.#waiters.delete(waiting)
+        leaves(this.#calls, waiting)
+        for (const unfollow of following) unfollow()
+      }
+      const waiter: Waiter = {
+        slot,
+        seatNumber,
+        unwatch: undefined,
+        go() {
+          out()
+          resolve()
+        },
+        fail(error) {
+          out()
+          reject(error)
+        },
+      }
+      const following = signals.map((signal) => follow(signal, abort))
+      this.#waiters.set(waiting, waiter)
+    })
+  }
+}

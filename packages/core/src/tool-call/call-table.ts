@@ -1,0 +1,188 @@
+/** The calls of a run: their state, and their handles by number and by id. */
+
+import type { DiscardCause } from '../events.ts'
+import type { CallStatus } from '../execution/tool-status.ts'
+import { Turns } from '../execution/turns.ts'
+import { type Calls, isPast, noCalls } from '../machine/calls.ts'
+import { forgotten } from '../machine/decide.ts'
+import { asksFor } from '../machine/decide-call.ts'
+import type { ToolCall, ToolMessage } from '../message.ts'
+import type { CallEntry } from './call-entry.ts'
+import { inputHash, sameCall } from './canonical.ts'
+
+/** What is kept of a call whose step is over: the history has the rest. */
+export interface PastCall {
+  readonly id: string
+  readonly call: ToolCall
+  readonly status: CallStatus
+  /** Why, if it was discarded. */
+  readonly discarded: DiscardCause | undefined
+  /** What it gave, or threw, if it was not. */
+  readonly promise: Promise<ToolMessage> | undefined
+}
+
+/** Calls of one step, tool and hash of the input: those that ask for the same have the same content. */
+interface Alike {
+  /** The number that the key of the next one ends with. */
+  next: number
+  readonly contents: { readonly call: ToolCall; readonly content: number }[]
+}
+
+export class CallTable {
+  readonly state: Calls = noCalls()
+  readonly turns: Turns = new Turns(this.state, (number) => this.#entries.get(number))
+  readonly #entries: Map<number, CallEntry> = new Map()
+  /** By all their addresses: see {@link addressOf}. */
+  readonly #byAddress: Map<string, CallEntry> = new Map()
+  readonly #past: Map<string, PastCall> = new Map()
+  readonly #alike: Map<string, Alike> = new Map()
+  #contents = 0
+  readonly #runId: string
+  readonly #isSpent: (key: string) => boolean
+
+  /** `isSpent`: whether a call had this key that a checkpoint does not hold any more. */
+  constructor(runId = '', isSpent: (key: string) => boolean = () => false) {
+    this.#runId = runId
+    this.#isSpent = isSpent
+  }
+
+  /** A call is made. */
+  put(entry: CallEntry): void {
+    this.#entries.set(entry.number, entry)
+  }
+
+  /** A call can be found by its id from now on, and joined if a response asks for it. */
+  add(entry: CallEntry): void {
+    for (const id of [entry.call.id, entry.id]) this.#byAddress.set(addressOf(id, ownerOf(entry)), entry)
+    if (entry.state.asked && !entry.rest) this.#enter(entry)
+  }
+
+  /**
+   * The key of a call about to be made: run, step, tool, a hash of the input, and the how-manieth such call of its step it is
+   * (H25). Never the provider's id, which changes on a retry; but a call that no response asked for has nothing else. The key of a call
+   * that another one makes is its maker's key with its id.
+   */
+  keyOf(call: ToolCall, step: number, isAsked: boolean, maker?: CallEntry): string {
+    if (maker && !isAsked) return addressOf(call.id, maker.key)
+    const alike = alikeOf(step, call)
+    const stem = `${this.#runId}/${alike}/`
+    if (!isAsked) return stem + JSON.stringify(call.id)
+    // Behind the last: a checkpoint does not hold those in front of it that were discarded.
+    let number = this.#alike.get(alike)?.next ?? 0
+    while (this.#isSpent(stem + number)) number++
+    return stem + number
+  }
+
+  /** Of a call whose input is not whole yet: it is entered by its id (H25). */
+  keyOfStart(call: ToolCall): string {
+    return `${this.#runId}/${call.id}`
+  }
+
+  /** The input of a call that began with the members its tool needs is whole: it gets its key, and can be joined. */
+  complete(entry: CallEntry, call: ToolCall): void {
+    const children = this.childrenOf(entry)
+    for (const child of children) this.#byAddress.delete(addressOf(child.id, ownerOf(child)))
+    entry.key = this.keyOf(call, entry.state.step, true)
+    for (const child of children) this.#byAddress.set(addressOf(child.id, ownerOf(child)), child)
+    entry.call = call
+    this.#enter(entry)
+  }
+
+  /** What a call of this step asks for, if any call asks for the same. */
+  contentOf(step: number, call: ToolCall): number | undefined {
+    return this.#alike.get(alikeOf(step, call))?.contents.find((one) => sameCall(one.call, call))?.content
+  }
+
+  of(number: number): CallEntry | undefined {
+    return this.#entries.get(number)
+  }
+
+  /** The call of this id that this call made; or, without one, that a response asked for, or a hook or a `wrapModel` made. */
+  get(id: string, maker?: CallEntry): CallEntry | undefined {
+    return this.#byAddress.get(addressOf(id, maker?.key))
+  }
+
+  /** The same of the steps that are over, unless a later call has the same id. */
+  past(id: string, maker?: CallEntry): PastCall | undefined {
+    const address = addressOf(id, maker?.key)
+    return this.#byAddress.has(address) ? undefined : this.#past.get(address)
+  }
+
+  /** The latest call of this id, whoever made it. */
+  latest(id: string): CallEntry | PastCall | undefined {
+    const isIt = (one: CallEntry | PastCall) => one.id === id
+    return this.entries().findLast(isIt) ?? [...this.#past.values()].findLast(isIt)
+  }
+
+  /** In the order in which they were made, without the work behind calls. */
+  entries(): CallEntry[] {
+    return [...this.#entries.values()].filter(({ state }) => !state.isWork)
+  }
+
+  childrenOf({ state }: CallEntry): CallEntry[] {
+    return state.children.flatMap((child) => this.#entries.get(child) ?? [])
+  }
+
+  /**
+   * The steps before this one are over: little is kept of their calls. Gives which those are. A call that no response asked for stays,
+   * with those it made: a checkpoint has it, so that it is never made again.
+   */
+  letGo(step: number): readonly CallEntry[] {
+    const over = new Set<CallEntry>()
+    for (const entry of this.#entries.values()) {
+      const { state, maker } = entry
+      const isOver = maker ? over.has(maker) : state.asked && state.step < step && isPast(this.state, state)
+      if (isOver) over.add(entry)
+    }
+    if (over.size === 0) return []
+    for (const entry of over) {
+      entry.leave()
+      this.#entries.delete(entry.number)
+      this.#alike.delete(alikeOf(entry.state.step, entry.call))
+    }
+    forgotten(
+      this.state,
+      [...over].map(({ number }) => number),
+    )
+    for (const [address, entry] of this.#byAddress) {
+      if (!over.has(entry)) continue
+      this.#byAddress.delete(address)
+      this.#past.set(address, pastCall(entry))
+    }
+    return [...over]
+  }
+
+  /** The entry goes on under the id that a later attempt gave its call (O4). */
+  renamed(entry: CallEntry): void {
+    this.#byAddress.set(addressOf(entry.id, ownerOf(entry)), entry)
+  }
+
+  #enter(entry: CallEntry): void {
+    const { call, key, state } = entry
+    const stem = alikeOf(state.step, call)
+    const alike = this.#alike.get(stem) ?? { next: 0, contents: [] }
+    this.#alike.set(stem, alike)
+    alike.next = Number(key.slice(key.lastIndexOf('/') + 1)) + 1
+    let same = alike.contents.find((one) => sameCall(one.call, call))
+    if (!same) alike.contents.push((same = { call, content: ++this.#contents }))
+    entry.decide(asksFor, same.content)
+  }
+}
+
+function pastCall({ id, call, status, discarded, promise }: CallEntry): PastCall {
+  return { id, call, status, discarded, promise: discarded ? undefined : promise }
+}
+
+/** Where a call is found: by its id, which belongs to the call with this key if that made it. Quoted, it is no part of a key. */
+function addressOf(id: string, ownerKey: string | undefined): string {
+  return ownerKey === undefined ? id : `${ownerKey}/${JSON.stringify(id)}`
+}
+
+/** What a response asks for is the response's, whoever makes it. */
+function ownerOf({ state, makerKey }: CallEntry): string | undefined {
+  return state.asked ? undefined : makerKey
+}
+
+function alikeOf(step: number, call: ToolCall): string {
+  return `${step}/${call.name}/${inputHash(call)}`
+}
