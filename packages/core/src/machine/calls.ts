@@ -95,6 +95,13 @@ export function earlyFor({ all }: Calls, attempt: number): CallState[] {
   return [...all.values()].filter(({ by, startedEarly }) => startedEarly && by[0] === attempt)
 }
 
+/** Its input is not known yet, or that of a call which makes it. A checkpoint has no such call. */
+export function isInputOpen(calls: Calls, { asked, content, maker }: CallState): boolean {
+  if (asked && content === undefined) return true
+  const above = maker === undefined ? undefined : calls.all.get(maker)
+  return above !== undefined && isInputOpen(calls, above)
+}
+
 /** Nothing more comes of it, nor of the calls it made. */
 export function isPast(calls: Calls, call: CallState): boolean {
   return isOver(call) && call.children.every((child) => isPast(calls, callOf(calls, child)))

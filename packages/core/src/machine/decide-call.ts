@@ -17,6 +17,29 @@ export function begun(call: CallState): CallState {
   return call.course === 'asleep' ? { ...call, course: 'begun' } : call
 }
 
+/** What its wraps, or the run that waits for them, came to. */
+export type Came = 'result' | 'cut off' | 'stop' | 'throw'
+
+/**
+ * How a call ends that comes to this:
+ *
+ *     the call is    result   cut off   stop    throw
+ *     refused        open     open      open    open
+ *     discarded      over     over      over    over
+ *     cancelled      result   result    over    over
+ *     stopped        result   cut off   over    over
+ *     none of these  result   cut off   open    over
+ *
+ * The first line that says what the call is counts. A call that is cancelled and refused has a result, if nothing was thrown.
+ */
+export function endOf({ isRefused, fate, aborted }: CallState, came: Came): End {
+  const isThrown = came === 'stop' || came === 'throw'
+  if (isRefused && (isThrown || aborted !== 'cancelled')) return 'open'
+  if (fate === 'discarded') return 'over'
+  if (isThrown) return came === 'stop' && !aborted ? 'open' : 'over'
+  return aborted === 'cancelled' ? 'result' : came
+}
+
 /** The first end counts. */
 export function settled(call: CallState, end: End): CallState {
   return hasSettled(call) ? call : { ...call, course: end }

@@ -2,8 +2,8 @@
 
 import type { DiscardCause } from '../events.ts'
 import { type CallState, hasSettled, holdsSlot } from './call.ts'
-import { type Calls, callOf, needsSlot, noResponse } from './calls.ts'
-import { aborted, askedBy, committed, discarded, renamed, withChild } from './decide-call.ts'
+import { type Calls, callOf, isInputOpen, needsSlot, noResponse } from './calls.ts'
+import { aborted, askedBy, committed, discarded, kept, renamed, withChild } from './decide-call.ts'
 
 /** A fact about one call, of decide-call.ts. Gives whether it changes anything. */
 export function decide<Given extends readonly unknown[]>(
@@ -113,6 +113,30 @@ export function withdrawn(calls: Calls, number: number, cause: DiscardCause): re
   if (!decide(calls, number, discarded, cause)) return []
   changed(calls, number)
   return [...callOf(calls, number).children.flatMap((child) => withdrawn(calls, child, cause)), number]
+}
+
+/**
+ * The run stops. `how`: a resume goes on from there and decides what is not decided yet, though the reader is told that it is discarded;
+ * absent: nothing goes on. `keepsResults`: what has a result stays provisional (O8, O9). Gives which calls are discarded.
+ */
+export function runStopped(calls: Calls, how: CallState['kept'], keepsResults: boolean): readonly number[] {
+  for (const call of calls.all.values())
+    if (call.fate === 'provisional' && !isInputOpen(calls, call)) decide(calls, call.number, kept, how)
+  return restWithdrawn(
+    calls,
+    'run_aborted',
+    ({ course }) => keepsResults && (course === 'result' || course === 'cut off'),
+  )
+}
+
+/** Nobody asks for any of the provisional calls any more, except for those of which that holds. Gives which are discarded. */
+export function restWithdrawn(
+  calls: Calls,
+  cause: DiscardCause,
+  stays: (call: CallState) => boolean,
+): readonly number[] {
+  const outer = [...calls.all.values()].filter((call) => call.maker === undefined && !stays(call))
+  return outer.flatMap(({ number }) => withdrawn(calls, number, cause))
 }
 
 /** A call is told to stop. Gives which calls are, innermost first: with it those that it makes. */

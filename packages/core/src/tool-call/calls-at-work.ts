@@ -6,7 +6,7 @@ import { type CallStatus, endState, type ToolStatus } from '../execution/tool-st
 import { follow } from '../flow/follow.ts'
 import type { LazyController } from '../flow/lazy-controller.ts'
 import { isAbandoned } from '../machine/call.ts'
-import { begun } from '../machine/decide-call.ts'
+import { begun, endOf } from '../machine/decide-call.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import type { CallOptions } from '../middleware.ts'
 import type { Rest } from '../needs/rest.ts'
@@ -18,7 +18,7 @@ import { ToolDiscardedError } from '../tool-errors.ts'
 import { findTool } from './aliases.ts'
 import { CallEntry } from './call-entry.ts'
 import type { CallEvents } from './call-events.ts'
-import { cutOff, type Ending } from './call-results.ts'
+import { cutOff, type Ending, type Result } from './call-results.ts'
 import type { CallTable } from './call-table.ts'
 import { makeCall } from './make-call.ts'
 
@@ -54,7 +54,7 @@ export class CallsAtWork {
   readonly #failed: (entry: CallEntry, error: unknown) => void
   /** How many calls have ended. */
   #ended = 0
-  readonly #work: Set<Promise<unknown>> = new Set()
+  readonly #atWork: Set<Promise<unknown>> = new Set()
 
   /** `failed` is told of a call that threw what may end the run, before its slot is free. */
   constructor(parts: Parts, failed: (entry: CallEntry, error: unknown) => void) {
@@ -120,16 +120,10 @@ export class CallsAtWork {
   async #make(entry: CallEntry): Promise<ToolMessage> {
     let end: Ending = {}
     try {
-      const work = makeCall(this.#run, entry)
-      entry.work = work
-      // Once it is abandoned nobody waits for it any more.
-      const abandoned = entry.abandoned.promise.catch((reason: Error) => {
-        if (!entry.cancelled) throw reason
-        return cutOff(entry)
-      })
-      const made = await Promise.race([work, abandoned])
-      if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
-      if (entry.dropped && !entry.cancelled) throw entry.dropped
+      const made = await this.#work(entry)
+      const how = endOf(entry.state, made.isCutOff ? 'cut off' : 'result')
+      if (how === 'over') throw new ToolDiscardedError(entry.call.id, entry.discarded ?? 'call_withdrawn')
+      if (how === 'open') throw entry.dropped
       const { message, ...rest } = entry.cancelled ? cutOff(entry) : made
       const result = freeze({ ...message, callId: entry.id, name: entry.call.name })
       end = { message: result, ...rest }
@@ -137,7 +131,7 @@ export class CallsAtWork {
     } catch (thrown) {
       const error = entry.dropped ?? thrown
       // It stays open, and so do those that must not overtake it: they start after the resume, too (A22, H14).
-      if (error instanceof RunStop && (error === entry.dropped || !entry.signal.aborted)) end = { stopped: error }
+      if (error instanceof RunStop && endOf(entry.state, 'stop') === 'open') end = { stopped: error }
       // What waits for its slot must not start any more (A12).
       else this.#failed(entry, error)
       throw error
@@ -146,6 +140,17 @@ export class CallsAtWork {
       if (entry.state.fate === 'committed') this.close(entry)
       if (!entry.signal.aborted) this.#run.saver.soon()
     }
+  }
+
+  /** What its wraps come to; once it is abandoned, nobody waits for that any more. */
+  #work(entry: CallEntry): Promise<Result> {
+    const work = makeCall(this.#run, entry)
+    entry.work = work
+    const abandoned = entry.abandoned.promise.catch((reason: Error) => {
+      if (!entry.cancelled) throw reason
+      return cutOff(entry)
+    })
+    return Promise.race([work, abandoned])
   }
 
   #settle(entry: CallEntry, end: Ending): void {
@@ -180,13 +185,13 @@ export class CallsAtWork {
 
   /** Nothing floats: what is at work is known until it has settled. */
   keep(work: Promise<unknown>): void {
-    const done = work.catch(() => undefined).finally(() => this.#work.delete(done))
-    this.#work.add(done)
+    const done = work.catch(() => undefined).finally(() => this.#atWork.delete(done))
+    this.#atWork.add(done)
   }
 
   /** Resolves when nothing is at work: every call has settled or was abandoned. */
   async idle(): Promise<void> {
-    while (this.#work.size > 0) await Promise.allSettled(this.#work)
+    while (this.#atWork.size > 0) await Promise.allSettled(this.#atWork)
   }
 }
 

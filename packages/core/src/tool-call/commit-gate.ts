@@ -3,7 +3,7 @@
 import type { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
-import { stands, withdrawn } from '../machine/decide.ts'
+import { restWithdrawn, runStopped, stands, withdrawn } from '../machine/decide.ts'
 import { kept } from '../machine/decide-call.ts'
 import type { RunState } from '../run/run.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
@@ -61,22 +61,17 @@ export class CommitGate {
   }
 
   /**
-   * The run stops, with `stop` if it goes on after a resume: what is undecided stays so in its checkpoint, though the reader is told
-   * that it is discarded. What has settled when the response is not lost is not let go of at all (O8, O9). `undo`: whether what it
-   * lets go of is nobody else's.
+   * The run stops, with `stop` if it goes on after a resume. `undo`: whether what is discarded is nobody else's.
    */
   stop(stop: RunStop | undefined, undo: boolean): void {
-    const entries = this.#table.entries()
-    for (const entry of entries)
-      if (entry.provisional && isWhole(entry))
-        entry.decide(kept, stop && (stop instanceof Interrupt ? 'interrupted' : 'cancelled'))
-    const stay = stop && !this.#run.signal.aborted ? entries.filter(({ message }) => message) : []
-    this.discardAll('run_aborted', new Set(stay), undo)
-    if (undo) this.#forsakeKept()
+    const how = stop && (stop instanceof Interrupt ? 'interrupted' : 'cancelled')
+    const keepsResults = stop !== undefined && !this.#run.signal.aborted
+    this.#discarded(runStopped(this.#table.state, how, keepsResults), 'run_aborted', undo)
+    if (undo) this.#undoKept()
   }
 
   /** An abort has won over the cancel that let go of them: no resume decides on them any more (K11, H23). */
-  #forsakeKept(): void {
+  #undoKept(): void {
     for (const entry of this.#table.entries()) {
       if (!entry.decide(kept, undefined) || entry.state.course === 'asleep') continue
       if (!entry.maker) this.counts.discarded++
@@ -89,15 +84,23 @@ export class CommitGate {
   }
 
   /** Discards all provisional calls except these. */
-  discardAll(cause: DiscardCause, kept: ReadonlySet<CallEntry> = new Set(), undo = true): void {
-    for (const entry of this.#table.entries()) if (!entry.maker && !kept.has(entry)) this.discard(entry, cause, undo)
+  discardAll(cause: DiscardCause, kept: ReadonlySet<CallEntry> = new Set()): void {
+    const numbers = new Set([...kept].map(({ number }) => number))
+    this.#discarded(
+      restWithdrawn(this.#table.state, cause, ({ number }) => numbers.has(number)),
+      cause,
+    )
   }
 
   /** Discards a call while it is provisional: it alone is aborted, and nobody sees its result (H20). */
-  discard(entry: CallEntry, cause: DiscardCause, undo = true): void {
-    const discarded = withdrawn(this.#table.state, entry.number, cause).flatMap((one) => this.#table.of(one) ?? [])
-    for (const one of discarded) one.decided.resolve()
-    for (const one of discarded) this.#tellDiscarded(one, cause, undo)
+  discard(entry: CallEntry, cause: DiscardCause): void {
+    this.#discarded(withdrawn(this.#table.state, entry.number, cause), cause)
+  }
+
+  #discarded(numbers: readonly number[], cause: DiscardCause, undo = true): void {
+    const entries = numbers.flatMap((number) => this.#table.of(number) ?? [])
+    for (const entry of entries) entry.decided.resolve()
+    for (const entry of entries) this.#tellDiscarded(entry, cause, undo)
   }
 
   #tellDiscarded(entry: CallEntry, cause: DiscardCause, undo: boolean): void {
@@ -131,9 +134,4 @@ async function over(entry: CallEntry): Promise<void> {
   // A wrap may stop the run in the very turn in which the call begins: it has no promise before that is through.
   await Promise.resolve()
   await entry.promise.catch(() => undefined)
-}
-
-/** A checkpoint has no call whose input is not whole, and none that it makes. */
-function isWhole({ rest, maker }: CallEntry): boolean {
-  return !rest?.isOpen && (!maker || isWhole(maker))
 }
