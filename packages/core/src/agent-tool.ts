@@ -17,7 +17,11 @@ export interface AgentToolOptions<Input = AgentRequest> {
   readonly description?: string
   /** Default `{ request: string }`. The agent is told a member `request` as it is, any other input as JSON. */
   readonly input?: ToolSchema<Input>
-  /** Default `external`: nobody knows what its tools do. */
+  /**
+   * Default `external`: nobody knows what its tools do. With `calls` the agent may start while the calling model still speaks. Each call
+   * of its tools that does more than read waits until that model call has stood. If it does not stand, the agent's model calls were made
+   * for nothing.
+   */
   readonly effect?: Effect
   /** Whether the reader of the calling run sees the agent's events, tagged with their `path`. Default true (M4). */
   readonly events?: boolean

@@ -125,8 +125,9 @@ export interface Run {
    */
   callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage>
   /**
-   * Resolves when the model call that asked for this call has stood; at once for one that did not start early. Gives the id that the
-   * history has for it: a later attempt may have given it another. Rejects with {@link ToolDiscardedError} if the call is
+   * Resolves when the model call that asked for this call has stood; at once for one that did not start early. In the run of an agent
+   * that a call of effect `calls` runs early, it also waits until that call is committed. Gives the id that the history has for it: a
+   * later attempt may have given it another. Rejects with {@link ToolDiscardedError} if the call is
    * discarded, with {@link UnknownCallError} if the run has not made it, and with the run's own stop if the run is interrupted or
    * cancelled first: from then on, what an early call returns or throws is dropped, and it stays open for a resume. Await this before
    * you ask a human about a call, so that nobody is asked in vain.
@@ -174,7 +175,8 @@ export type SideRequest = Pick<ModelRequest, 'messages'> &
 export interface CallOptions {
   /**
    * What a provisional call may do, at the most, before its model call has stood. If the input that its tool gets in the
-   * end, after `prepareInput` and all wraps, does more, the tool waits until then. Default: no limit.
+   * end, after `prepareInput` and all wraps, does more, the tool waits until then. It holds for each call that this call makes, too,
+   * and, if its effect is `calls`, for the calls of an agent that it runs. Default: no limit.
    */
   readonly ceiling?: Effect
   /** The resource keys it may name, at the most, by then: the same holds for them. */

@@ -175,10 +175,10 @@ test('unknown options of a cancel and of a tool that runs alone are refused (P23
   await expect(runTool(plain, {}, { timout: 5 } as object).result).rejects.toThrow('did you mean timeout?')
 })
 
-test('what a common slip with an effect is to be says the error (P23, A2)', () => {
+test('what a common slip with an effect is to be says the error (P23, A2, Q1)', () => {
   const make = (effect: string) => () => createAgent({ model, tools: [{ ...plain, effect: effect as Effect }] })
   expect(make('write')).toThrow(
-    "look has an unknown effect: write. Write 'read' if it changes nothing, 'idempotent' if a second equal call changes nothing more, 'reversible' if compensate undoes it, or 'external', the default",
+    "look has an unknown effect: write. Write 'read' if it changes nothing, 'idempotent' if a second equal call changes nothing more, 'reversible' if compensate undoes it, 'calls' if it only calls other tools, or 'external', the default",
   )
   expect(make('reversible')).toThrow(
     "look is declared reversible and has no compensate. Write compensate(input, output), which undoes a call, or effect: 'external'",

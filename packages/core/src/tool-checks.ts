@@ -44,7 +44,7 @@ export function checkTool(tool: Tool): void {
 }
 
 const EFFECTS =
-  "Write 'read' if it changes nothing, 'idempotent' if a second equal call changes nothing more, 'reversible' if compensate undoes it, or 'external', the default"
+  "Write 'read' if it changes nothing, 'idempotent' if a second equal call changes nothing more, 'reversible' if compensate undoes it, 'calls' if it only calls other tools, or 'external', the default"
 
 const COMPENSATE = "Write compensate(input, output), which undoes a call, or effect: 'external'"
 
@@ -63,11 +63,11 @@ function isBackground(option: string, background: unknown): boolean {
   return ['wait', 'cancel', 'detach'].some((known) => known === atEnd)
 }
 
-/** Work before the input is whole, or known, is for tools that change nothing (H33). */
+/** Work before the input is whole, or known, is for tools that change nothing themselves (H33). */
 function checkEarly({ name, needs, warm, effect }: Tool): void {
   for (const [option, given] of Object.entries({ needs, warm })) {
-    if (given !== undefined && effect !== 'read')
-      throw new ConfigError('tools', `${name} has ${option} and is not declared read`)
+    if (given !== undefined && effect !== 'read' && effect !== 'calls')
+      throw new ConfigError('tools', `${name} has ${option} and is not declared read or calls`)
   }
   if (
     needs === undefined ||

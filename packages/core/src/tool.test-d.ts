@@ -53,7 +53,7 @@ test('what is wrong with a tool is told where it is, common slips, too (P23)', (
   expectTypeOf(right).toExtend<Tool<{ city: string; days?: number | undefined }, number>>()
 })
 
-test('an effect is one of four, or a function of the input; what undoes a call is typed by what it gives (P23)', () => {
+test('an effect is one of five, or a function of the input; what undoes a call is typed by what it gives (P23, Q1, Q4)', () => {
   const undoable = tool({
     name: 'weather',
     description: 'd',
@@ -68,6 +68,21 @@ test('an effect is one of four, or a function of the input; what undoes a call i
   expectTypeOf(undoable).toExtend<Tool<{ city: string; days?: number | undefined }, number>>()
   tool({ ...undoable, name: 'depends', effect: ({ city }) => (city === 'Oslo' ? 'read' : 'external') })
   tool({ ...undoable, name: 'again' })
+  const maker = tool({
+    name: 'forecasts',
+    description: 'd',
+    input,
+    effect: 'calls',
+    needs: ['city'],
+    warm: () => 'warm',
+    async execute(needed, { rest, warmed, run }) {
+      expectTypeOf(needed).toEqualTypeOf<{ city: string }>()
+      expectTypeOf(await rest).toEqualTypeOf<{ city: string; days?: number | undefined }>()
+      expectTypeOf(await warmed).toEqualTypeOf<string | undefined>()
+      return (await run?.callTool({ type: 'tool-call', id: '1', name: 'weather', input: needed }))?.output
+    },
+  })
+  expectTypeOf(maker).toExtend<Tool<{ city: string; days?: number | undefined }>>()
 })
 
 test('a tool that is made of another may do something else, with what that is given', () => {

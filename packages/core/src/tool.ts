@@ -17,8 +17,11 @@ import { freeze } from './run/history.ts'
  *   away is acceptable.
  * - `reversible`: `compensate` undoes it.
  * - `external`: anything else, and the default.
+ * - `calls`: does nothing except call other tools, through `run.callTool`, or run an agent, through `agentTool`. It starts as early as a
+ *   `read`. Each call it makes has its own effect: one that may not start yet waits until the model call has stood. It is made again if
+ *   the end of a process cut it off, and finds the calls it had made by their ids: give them the same ids each time.
  */
-export type Effect = 'read' | 'idempotent' | 'reversible' | 'external'
+export type Effect = 'read' | 'idempotent' | 'reversible' | 'external' | 'calls'
 
 /** A Standard Schema that also gives its JSON Schema. Zod 4 schemas are both, and so is what MCP's `fromJsonSchema` gives. */
 export interface ToolSchema<Input = unknown> {
@@ -101,14 +104,14 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   writes?(input: Input): readonly string[]
   /**
    * Top-level members of the input, as the model writes them, that a call may start with while it is still being written (H31).
-   * `execute` gets these members alone, in every run, and the whole input as `context.rest`. For tools declared `read`.
+   * `execute` gets these members alone, in every run, and the whole input as `context.rest`. For tools declared `read` or `calls`.
    *
    * A schema is to leave them as they are: a call that started with a member which the schema changes is made anew.
    */
   readonly needs?: readonly string[]
   /**
    * Prepares for a call whose input is not known yet: opens a connection, signs in. At most once per call, and in some runs
-   * never. A throw is a warning. For tools declared `read` (H33).
+   * never. A throw is a warning. For tools declared `read` or `calls`.
    */
   warm?(context: WarmContext): Warmed | Promise<Warmed>
   /**
@@ -168,10 +171,11 @@ export interface ToolAliases {
   readonly input?: Readonly<Record<string, readonly string[]>>
 }
 
-const EFFECTS: readonly Effect[] = ['read', 'idempotent', 'reversible', 'external']
+/** What a call makes is judged by its own effect: to make calls is as light as to read. */
+const GRAVITY: Readonly<Record<Effect, number>> = { read: 0, calls: 0, idempotent: 1, reversible: 2, external: 3 }
 
 export function isEffect(value: unknown): value is Effect {
-  return EFFECTS.some((effect) => effect === value)
+  return typeof value === 'string' && Object.hasOwn(GRAVITY, value)
 }
 
 /**
@@ -186,7 +190,12 @@ export function effectOf(tool: Tool, input: unknown): Effect {
 
 /** Whether an effect is graver than another. */
 export function exceeds(effect: Effect, ceiling: Effect): boolean {
-  return EFFECTS.indexOf(effect) > EFFECTS.indexOf(ceiling)
+  return GRAVITY[effect] > GRAVITY[ceiling]
+}
+
+/** Whether a call with this effect changes nothing itself. */
+export function changesNothing(effect: Effect | undefined): boolean {
+  return effect !== undefined && GRAVITY[effect] === 0
 }
 
 /** A function member that, like a method, lets tools of different inputs stand in one list. */
@@ -245,11 +254,12 @@ export function tool<
   const Need extends keyof Input = never,
   Warmed = unknown,
   // Not the name of the union: the compiler is to say what there is.
-  const Does extends 'read' | 'idempotent' | 'reversible' | 'external' | Method<Input, Effect> =
+  const Does extends 'read' | 'idempotent' | 'reversible' | 'external' | 'calls' | Method<Input, Effect> =
     | 'read'
     | 'idempotent'
     | 'reversible'
     | 'external'
+    | 'calls'
     | Method<Input, Effect>,
 >(
   definition: ToolOptions<Input, Output, Need, Warmed, Does> &

@@ -23,12 +23,13 @@ export interface PolicyContext {
  */
 export type Policy = (call: ToolCall, context: PolicyContext) => 'start' | 'wait' | undefined
 
-/** The earliest evidence on which a call of this effect may start; `external` may not start early at all (H2). */
+/** The earliest evidence on which a call of this effect may start; `external` may not start early at all (H2). What `calls` makes core holds back. */
 const EARLIEST: Record<Effect, Evidence | undefined> = {
   read: 'closed',
   idempotent: 'sealed',
   reversible: 'sealed',
   external: undefined,
+  calls: 'closed',
 }
 
 /** Why a call does not start now; `undefined`: it may. */

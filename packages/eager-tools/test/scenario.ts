@@ -71,6 +71,7 @@ const callPlan: fc.Arbitrary<CallPlan> = fc.record({
       weight: 2,
       arbitrary: fc.constantFrom('direct', 'move', 'send', 'mixed', 'nobody', 'relay', 'dispatch', 'forward'),
     },
+    { weight: 1, arbitrary: fc.constantFrom('program', 'batch', 'script') },
   ),
   input: fc.oneof(
     { weight: 15, arbitrary: callInput },

@@ -93,7 +93,7 @@ const shape = z.object({
 })
 type Input = z.infer<typeof shape>
 
-/** Made once: a trial has fifteen tools. Its schemas take time for one input each. */
+/** Made once: a trial has many tools. Its schemas take time for one input each. */
 const peeked = shape.refine(({ n }) => (n === 1 ? sleep(15).then(() => true) : true))
 const wired = shape.refine(({ n }) => (n === 0 ? sleep(5).then(() => true) : true))
 
@@ -114,12 +114,24 @@ async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 
 const keys = ({ n }: Input) => [`${n}`]
 
-/** Which tool these call, before they are done. */
-const CALLING: Readonly<Record<string, string>> = { relay: 'part', dispatch: 'deed', forward: 'deed' }
+/** Which tools these call, one after the other, before they are done. */
+const CALLING: Readonly<Record<string, readonly string[]>> = {
+  relay: ['part'],
+  dispatch: ['deed'],
+  forward: ['deed'],
+  program: ['part', 'deed'],
+  batch: ['part', 'deed'],
+  script: ['part', 'deed'],
+}
 
-async function callInner(name: string, n: number, { run, callId }: ToolContext): Promise<string> {
-  const { output, isError } = await (run as Run).callTool({ type: 'tool-call', id: `${callId}/1`, name, input: { n } })
-  return `, ${isError ? 'failed' : String(output)}`
+async function callInner(names: readonly string[], n: number, { run, callId }: ToolContext): Promise<string> {
+  const said: string[] = []
+  for (const name of names) {
+    const id = `${callId}/${said.length + 1}`
+    const { output, isError } = await (run as Run).callTool({ type: 'tool-call', id, name, input: { n } })
+    said.push(`, ${isError ? 'failed' : String(output)}`)
+  }
+  return said.join('')
 }
 
 function keyOf({ idempotencyKey, run }: ToolContext): string {
@@ -232,6 +244,9 @@ export async function trial(scenario: Scenario, eager: boolean, clock: TrialCloc
     make('relay', 'read'),
     make('dispatch', 'read'),
     make('forward', 'idempotent'),
+    make('program', 'calls'),
+    make('batch', 'calls', { writes: keys }),
+    make('script', 'calls', { needs: ['n'] }),
     make('put', 'idempotent'),
     make('move', 'reversible', { compensate: (input) => void undone.push(input) }),
     make('send', 'external'),

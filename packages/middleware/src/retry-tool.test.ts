@@ -216,3 +216,29 @@ test('options that are no numbers of their kind are a ConfigError', () => {
       expect.objectContaining({ name: 'ConfigError', option: Object.keys(options)[0] }),
     )
 })
+
+test('a tool of effect calls is repeated only if it is named; a try finds the calls of the one before it by their ids (Q3, N8)', async () => {
+  const made: string[] = []
+  const part = tool({
+    name: 'part',
+    description: 'p',
+    input: z.object({}),
+    execute: (_, { callId }) => made.push(callId),
+  }) as Tool
+  const bringing: Middleware = {
+    name: 'bringing',
+    beforeAgent: (setup) => ({ ...setup, tools: [...setup.tools, part] }),
+  }
+  const work = async ({ run, attempt }: ToolContext) => {
+    for (const id of ['first', `of try ${attempt}`])
+      await run?.callTool({ type: 'tool-call', id, name: 'part', input: {} })
+    if (attempt === 1) throw new Error('failure 1')
+    return 'Worked.'
+  }
+  const effect = 'calls'
+  const unnamed = await worked({ effect, work, middleware: [bringing] })
+  expect([unnamed.tries.length, unnamed.read.at(-1), made.splice(0)]).toEqual([1, 'failure 1', ['first', 'of try 1']])
+  const named = await worked({ effect, work, middleware: [bringing], options: { tools: ['work'] } })
+  expect([named.tries.length, named.read.at(-1)]).toEqual([2, 'Worked.'])
+  expect(made).toEqual(['first', 'of try 1', 'of try 2'])
+})

@@ -17,7 +17,10 @@ import { BACKOFF, type BackoffOptions, backoff, wait } from './backoff.ts'
 import { checkCounts, checkFunctions, checkToolNames } from './check-options.ts'
 
 export interface RetryToolOptions extends BackoffOptions {
-  /** Names of the tools to repeat. Default: calls whose effect is `read` or `idempotent`. */
+  /**
+   * Names of the tools to repeat. Default: calls whose effect is `read` or `idempotent`. A tool of effect `calls` must be named: a further
+   * try gets the same results of the calls that the try before it made under the same ids.
+   */
   readonly tools?: readonly string[]
   /** Further tries after the first. Default 2. */
   readonly maxRetries?: number

@@ -67,7 +67,8 @@ export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answer
   } else if (entry.outcomes.hasRuns) {
     const given = answered.filter((one) => isNested(one.address)).map(({ id }) => [id, answers[id] as Json])
     entry.outcomes.answer(Object.fromEntries(given) as Answers)
-  } else if (effect && run.rerun.includes(effect)) {
+  } else if (effect && (effect === 'calls' || run.rerun.includes(effect))) {
+    // One that only makes calls finds those it had made: each of them is judged here by its own effect.
     entry.decide(noted, 'isRerun')
   } else if (effect) {
     const text = mayHaveHappenedText(checkpoint.status === 'cancelled')

@@ -1,7 +1,7 @@
 /** What an execution does in its slot: it checks the input, waits for what the call touches, and calls the tool's function. */
 
 import type { Context } from '@opentelemetry/api'
-import { RunStop } from '../errors.ts'
+import { RunAbortedError, RunStop } from '../errors.ts'
 import type { Flow } from '../flow/flow.ts'
 import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { executionOf, isAbandoned } from '../machine/call.ts'
@@ -10,7 +10,7 @@ import type { Invocation } from '../machine/invocation.ts'
 import type { ToolCall } from '../message.ts'
 import { type Given, givenOf } from '../needs/needs.ts'
 import { copyOfJson } from '../run/frozen.ts'
-import type { NeedsContext, Progress, Tool, ToolContext } from '../tool.ts'
+import { changesNothing, type NeedsContext, type Progress, type Tool, type ToolContext } from '../tool.ts'
 import { isWithin, judgeCall } from '../tool-call/call-effect.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import { checkedInput } from './checked-input.ts'
@@ -50,7 +50,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   const whole = entry.rest ? undefined : await checkedInput(tool, call)
   const given = entry.rest && host.givenOnNeeds ? await host.givenOnNeeds(call) : givenOf(tool, whole)
   signal.throwIfAborted()
-  // What has started with the members its tool needs is declared a `read`, and names no keys.
+  // What has started with the members its tool needs has a declared effect, and names no keys.
   judge(place, tool, whole)
   try {
     await admitted(place, execution)
@@ -59,7 +59,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     entry.decide(moved, invocation, 'entered')
   } catch (error) {
     entry.decide(moved, invocation, 'left')
-    if (error instanceof RunStop) entry.decide(counted, -1)
+    if (isStop(error)) entry.decide(counted, -1)
     throw error
   }
   begins(place, execution)
@@ -92,14 +92,20 @@ function judge<Result>({ host, entry, invocation }: InSlot<Result>, tool: Tool, 
 
 /** Resolves when it has its turn, and it is saved that it has: from there on the call may have happened, whatever comes (L15). */
 async function admitted<Result>(place: InSlot<Result>, execution: Execution): Promise<void> {
-  const { host, entry, invocation, signal, slot, unstarted } = place
+  const { host, entry, invocation, slot, unstarted } = place
   const checked = performance.now()
   const does = executionOf(entry.state, invocation)?.does
-  if (host.stood && entry.provisional && !does?.mayBeEarly) await host.stood(signal)
+  const held = does && host.held?.(does, unstarted)
+  if (held) await held
   await entry.table.turns.begin(slot, unstarted)
   execution.started = performance.now()
   execution.queued += (execution.started - checked) / 1000
-  if (host.save && does?.effect !== 'read') await host.save()
+  if (host.save && !changesNothing(does?.effect)) await host.save()
+}
+
+/** Whether the run stops for a resume, or one that it is inside of does, whose abort this is then. */
+function isStop(error: unknown): boolean {
+  return error instanceof RunStop || (error instanceof RunAbortedError && isStop(error.cause))
 }
 
 function begins<Result>({ entry, askedAt }: InSlot<Result>, execution: Execution): void {

@@ -1,5 +1,6 @@
 /** Where a tool is executed: in a run, or alone. What differs between the two is all here. */
 
+import type { Does } from '../machine/call.ts'
 import type { Invocation } from '../machine/invocation.ts'
 import type { Json, ToolCall } from '../message.ts'
 import type { Awaitable, Run } from '../middleware.ts'
@@ -16,8 +17,11 @@ export interface Host<Result> {
   readonly timeout: number | undefined
   /** Aborts when nothing new may start. */
   readonly halted?: AbortSignal | undefined
-  /** Resolves when the call is committed. Absent for a call that waits for its commit in the line for its slot. */
-  readonly stood?: ((own: AbortSignal) => Promise<void>) | undefined
+  /**
+   * Gives what an execution that does this waits for before it stands in line for its slot, if it waits: until its call, or a call that
+   * its run works for, is committed. Rejects when one of the signals aborts.
+   */
+  held?(does: Does, signals: readonly AbortSignal[]): Promise<void> | undefined
   /** What the call has been answered (L7). */
   answers?(): readonly Json[]
   /** What went wrong beside the call. */

@@ -81,6 +81,8 @@ export interface ToolFacts {
   readonly effect?: Effect
   /** Whether its calls may name resource keys. */
   readonly namesKeys: boolean
+  /** It runs an agent, whose calls are in a run of their own. */
+  readonly runsAgent?: true
 }
 
 export interface CallState extends Executed, Fated {
@@ -97,6 +99,8 @@ export interface CallState extends Executed, Fated {
   /** It is the work behind a call, beside all others: it waits for none of them, and needs no slot of its run. */
   readonly isWork?: true
   readonly step: number
+  /** What it and its calls may do, at the most, before its model call has stood. Absent: anything; or a checkpoint does not say it. */
+  readonly ceiling?: Effect | undefined
   /** Whether it began before its model call had stood. */
   readonly startedEarly: boolean
   /** Whether a response asks for it, or did before a resume. */

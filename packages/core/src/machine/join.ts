@@ -1,7 +1,8 @@
 /** Which call an earlier attempt has made already for what a later one asks for. */
 
-import { type CallState, effectOf, type ToolFacts } from './call.ts'
-import { type Calls, keysIn } from './calls.ts'
+import { exceeds } from '../tool.ts'
+import { type CallState, effectOf, hasSettled, type ToolFacts, wasEntered } from './call.ts'
+import { type Calls, callOf, keysIn } from './calls.ts'
 import { keysMeet, namesNone } from './resource-keys.ts'
 
 /**
@@ -23,20 +24,18 @@ export function heldFor(
 }
 
 /**
- * Whether a read has seen what was there before a write that now stands in front of it: one it must come after, because there is
- * one slot or because they name the same key. An effect is never made twice, whatever stands in front of it now (H26).
+ * Whether a call that has only read began before one that now stands in front of it and must come first, because there is one slot or
+ * because they name the same key: it has seen what was there before a write, or is yet to make calls that a read in front must not see.
+ * An effect is never made twice, whatever stands in front of it now (H26).
  */
-function isStale(
-  { all, limit }: Calls,
-  read: CallState,
-  attempt: number,
-  coming: readonly (ToolFacts | undefined)[],
-): boolean {
-  if (effectOf(read) !== 'read') return false
+function isStale(calls: Calls, one: CallState, attempt: number, coming: readonly (ToolFacts | undefined)[]): boolean {
+  const { all, limit } = calls
+  if (!hasOnlyRead(calls, one)) return false
+  const isRead = hasSettled(one) || effectOf(one) === 'read'
   // A checkpoint does not say what it has read.
-  const seen = keysIn(read)
+  const seen = keysIn(one)
   const overtakes = (tool: ToolFacts | undefined, made?: CallState) => {
-    if (!tool || ((made && effectOf(made)) ?? tool.effect) === 'read') return false
+    if (!tool || (isRead && ((made && effectOf(made)) ?? tool.effect) === 'read')) return false
     if (limit === 1) return true
     if (seen && namesNone(seen)) return false
     const keys = made && keysIn(made)
@@ -45,6 +44,15 @@ function isStale(
   if (coming.some((tool) => overtakes(tool))) return true
   // What the attempt has made, or has joined, of the calls that were made after it.
   for (const call of all.values())
-    if (call.number > read.number && call.by.includes(attempt) && overtakes(call.tool, call)) return true
+    if (call.number > one.number && call.by.includes(attempt) && overtakes(call.tool, call)) return true
   return false
+}
+
+/** It was entered, and neither it nor what it has called did more than read. Of what an agent in it has done, only its ceiling is known. */
+function hasOnlyRead(calls: Calls, call: CallState): boolean {
+  const effect = effectOf(call)
+  if (effect !== 'calls') return effect === 'read'
+  if (call.tool?.runsAgent) return !exceeds(call.ceiling ?? 'external', 'read')
+  const children = call.children.map((child) => callOf(calls, child))
+  return children.every((child) => !wasEntered(child) || hasOnlyRead(calls, child))
 }

@@ -7,22 +7,25 @@ const input = z.object({ path: z.string(), from: z.number().optional() })
 const plain = { name: 'read', description: 'Reads.', input, execute: () => 'text' }
 
 test.each<[string, Partial<Tool>, RegExp]>([
-  ['needs and no effect', { needs: ['path'] }, /read has needs and is not declared read/],
-  ['warm and no effect', { warm: () => 1 }, /read has warm and is not declared read/],
+  ['needs and no effect', { needs: ['path'] }, /read has needs and is not declared read or calls/],
+  ['warm and no effect', { warm: () => 1 }, /read has warm and is not declared read or calls/],
   ['needs, idempotent', { needs: ['path'], effect: 'idempotent' }, /needs/],
   ['warm, external', { warm: () => 1, effect: 'external' }, /warm/],
   ['needs, computed', { needs: ['path'], effect: () => 'read' }, /needs/],
   ['no member', { needs: [], effect: 'read' }, /the needs of read/],
   ['no list', { needs: 'path' as never, effect: 'read' }, /the needs of read/],
   ['no names', { needs: [1] as never, effect: 'read' }, /the needs of read/],
-])('needs or warm are for tools declared read, and needs name members: %s (H33, A2)', async (_, more, problem) => {
-  const read = { ...plain, ...more } as Tool
-  const model = scriptedModel([])
-  expect(() => createAgent({ model, tools: [read] })).toThrow(problem)
-  expect(() => createAgent({ model, tools: [read] })).toThrow(ConfigError)
-  const bringing: Middleware = { name: 'bringing', beforeAgent: (setup) => ({ ...setup, tools: [read] }) }
-  await expect(createAgent({ model, middleware: [bringing] }).run('Go')).rejects.toThrow(problem)
-})
+])(
+  'needs or warm are for tools declared read or calls, and needs name members: %s (H33, A2, Q4)',
+  async (_, more, problem) => {
+    const read = { ...plain, ...more } as Tool
+    const model = scriptedModel([])
+    expect(() => createAgent({ model, tools: [read] })).toThrow(problem)
+    expect(() => createAgent({ model, tools: [read] })).toThrow(ConfigError)
+    const bringing: Middleware = { name: 'bringing', beforeAgent: (setup) => ({ ...setup, tools: [read] }) }
+    await expect(createAgent({ model, middleware: [bringing] }).run('Go')).rejects.toThrow(problem)
+  },
+)
 
 test('a model is told of what a tool needs, unless calls may not start with it (H31)', async () => {
   const read = { ...plain, effect: 'read', needs: ['path'] } as Tool

@@ -35,7 +35,7 @@ export interface RunOptions {
 export interface ResumeOptions extends RunOptions {
   /**
    * Effects whose calls are made again if the end of a process cut them off; of the others the model reads that they may have
-   * happened (L20, L21). Default `['read']`.
+   * happened. Default `['read']`. A call with the effect `calls` is always made again: this says what becomes of the calls it had made.
    */
   readonly rerun?: readonly Effect[]
 }

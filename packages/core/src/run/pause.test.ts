@@ -61,8 +61,16 @@ const later = tool({
 /** Asked for in the same response; it has settled when the model call stands. */
 const other = toolOf('other', 'read', () => 'seen, too')
 
+/** An agent that makes a call which may do more than its caller may yet, after so many milliseconds. */
+const expertOf = (name: string, ms: number): Tool => {
+  const model = modelOf(respond(wait(ms), call('send', { n: 4 })))
+  return agentTool(createAgent({ name, description: name, model, tools: [send] }), { input, effect: 'calls' }) as Tool
+}
+
 /** What an early call does. It gives what it would give otherwise, or, if it hears of a pause, something else. */
 interface Waiting {
+  /** Default `read`. */
+  readonly effect?: Effect
   readonly execute?: (run: Run, callId: string) => Promise<unknown>
   readonly wrap?: NonNullable<Middleware['wrapToolCall']>
   readonly sends?: number
@@ -101,6 +109,19 @@ const waitings: Readonly<Record<string, Waiting>> = {
   },
   'for the commit of another call': { execute: (run) => run.stood('other') },
   'for a graver call': { ...sends, execute: (run, callId) => run.callTool(sending(`${callId} sends`)) },
+  'for a graver call, as one that only makes calls': {
+    ...sends,
+    effect: 'calls',
+    execute: (run, callId) => run.callTool(sending(`${callId} sends`)),
+  },
+  'for an agent that makes a graver call': {
+    ...sends,
+    execute: (run, callId) => run.callTool(sending(`${callId} asks`, 'expert')),
+  },
+  'for an agent that makes a graver call later': {
+    ...sends,
+    execute: (run, callId) => run.callTool(sending(`${callId} asks`, 'slow')),
+  },
   'for a graver call, and catches what it hears': {
     ...sends,
     execute: (run, callId) => run.callTool(sending(`${callId} sends`)).catch(() => undefined),
@@ -245,12 +266,12 @@ async function settled(run: AgentRun): Promise<Settled> {
 }
 
 function agentOf(
-  { execute, wrap, third }: Waiting,
+  { effect = 'read', execute, wrap, third }: Waiting,
   { middleware }: Stopping,
   isEager: boolean,
   more: Partial<AgentOptions> = {},
 ) {
-  const look = toolOf('look', 'read', async ({ run, callId }) => {
+  const look = toolOf('look', effect, async ({ run, callId }) => {
     did.push('looked')
     if (run) await execute?.(run, callId)
     return 'seen'
@@ -259,7 +280,7 @@ function agentOf(
   if (third) calls.unshift(call('send', { n: 3 }, { id: 'third' }))
   return createAgent({
     model: modelOf(respond(...calls, wait(5), say('so'))),
-    tools: [look, other, relay, send, later],
+    tools: [look, other, relay, send, later, expertOf('expert', 0), expertOf('slow', 60)],
     grace: 100,
     middleware: [
       { name: 'stopping', ...middleware },
@@ -295,7 +316,7 @@ async function resumed(agent: Agent, result: AgentResult | undefined, options?: 
 
 const table = Object.keys(waitings).flatMap((waits) => Object.keys(stoppings).map((stops) => [waits, stops] as const))
 
-test.each(table)('an early call that waits %s holds up no run that is stopped by %s (P7)', async (waits, stops) => {
+test.each(table)('an early call that waits %s holds up no run that is stopped by %s (P7, Q1)', async (waits, stops) => {
   const { [waits]: waiting = {} } = waitings
   const { [stops]: stopping = {} } = stoppings
   const calm = await settled(agentOf(waiting, {}, false).stream('Go'))

@@ -81,7 +81,7 @@ export class RunState {
   asking: Asking | undefined
   /** Ids of calls that a run before this one had started, and that may have happened (L21). */
   unknown: readonly string[] = []
-  /** Effects whose calls are made again if they were cut off (L20). */
+  /** Effects whose calls are made again if they were cut off; those of `calls` always are (L20). */
   rerun: readonly Effect[] = ['read']
   /** Its last; of a cancelled run, taken before anything was torn down (K4). */
   checkpoint: Checkpoint | undefined
@@ -144,9 +144,14 @@ export class RunState {
     return this.config.middleware
   }
 
-  /** Whether it saves itself: a run that a tool makes is saved in its caller's checkpoint. */
+  /** The run of the call that it is inside of, if it is: that saves it in its checkpoint. */
+  get outer(): RunState | undefined {
+    return this.#nesting?.run
+  }
+
+  /** Whether it saves itself. */
   get isOutermost(): boolean {
-    return this.#nesting === undefined
+    return this.outer === undefined
   }
 
   /** Whether it is cancelled at once, or a run that it is inside of is: a resume goes on from there, unless an abort has won (K11). */

@@ -146,7 +146,7 @@ interface AttributeTypes {
   /** chat, tool, later · The how-manieth attempt of its step, or execution of its call, from 1. */
   'meanwhile.attempt': Int
   /**
-   * tool, later · What the call does: `read`, `idempotent`, `reversible`, `external`. Known once its input is checked.
+   * tool, later · What the call does: `read`, `idempotent`, `reversible`, `external`, `calls`. Known once its input is checked.
    */
   'meanwhile.tool.effect': string
   /**

@@ -14,13 +14,15 @@ import type { CallEntry } from './call-entry.ts'
 import { cutOff, type Result } from './call-results.ts'
 import { boundedResult } from './output-limits.ts'
 import { hostOf } from './run-host.ts'
-import { stood } from './stood.ts'
+import { stood, stoodAbove } from './stood.ts'
 import { errorMessage, NO_ANSWER, textMessage } from './tool-message.ts'
 
 /** The innermost of `wrapToolCall`: it answers with where to ask for the result. */
 export async function* startWork(run: RunState, entry: CallEntry, tool: Tool, call: ToolCall): ToolFlow {
   await checkedInput(tool, call)
   if (entry.provisional) await stood(run, entry, { call: entry })
+  const above = stoodAbove(run, [entry.signal, run.halt.halted])
+  if (above) await above
   entry.signal.throwIfAborted()
   run.halt.halted.throwIfAborted()
   run.background.start(entry, call)

@@ -18,6 +18,7 @@ import { noted, refused, renamed, settled } from '../machine/decide-call.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import type { Rest } from '../needs/rest.ts'
 import type { WarmUp } from '../needs/warm-ups.ts'
+import { agentRunBy } from '../run/agents-of-tools.ts'
 import { freeze } from '../run/history.ts'
 import type { CallFacts } from '../telemetry/around.ts'
 import type { Tool } from '../tool.ts'
@@ -115,6 +116,7 @@ export class CallEntry {
       step: beginning.step,
       asked: saved?.asked ?? attempt !== undefined,
       startedEarly: provisional,
+      ceiling: beginning.most?.effect,
       by: attempt === undefined ? [] : [attempt],
       course: saved ? 'asleep' : 'begun',
       fate: provisional ? 'provisional' : 'committed',
@@ -292,7 +294,11 @@ export class CallEntry {
 export function factsOf(tool: Tool | undefined): ToolFacts | undefined {
   if (!tool) return undefined
   const { effect } = tool
-  return { ...(typeof effect === 'string' && { effect }), namesKeys: mayNameKeys(tool) }
+  return {
+    ...(typeof effect === 'string' && { effect }),
+    namesKeys: mayNameKeys(tool),
+    ...(agentRunBy(tool) && { runsAgent: true }),
+  }
 }
 
 /** Whether a call waits for a resume, and with it whoever made it: a question that somebody has caught waits for nothing. */

@@ -8,7 +8,7 @@ import { ToolDiscardedError, UnknownCallError } from '../tool-errors.ts'
 import { CallEntry } from './call-entry.ts'
 import type { CallTable, PastCall } from './call-table.ts'
 import type { CallsAtWork } from './calls-at-work.ts'
-import { stood, type Waiting } from './stood.ts'
+import { stood, stoodAbove, type Waiting } from './stood.ts'
 
 interface Parts {
   readonly run: RunState
@@ -27,8 +27,11 @@ export class KnownCalls {
   async stood(callId: string, waiting: Waiting): Promise<string> {
     const made = this.#made(callId, waiting.call)
     if (!made) return refused(new UnknownCallError(callId))
-    if (made instanceof CallEntry) await stood(this.#parts.run, made, waiting)
-    else if (made.discarded) throw new ToolDiscardedError(made.call.id, made.discarded)
+    if (made instanceof CallEntry) {
+      await stood(this.#parts.run, made, waiting)
+      const above = stoodAbove(this.#parts.run, [made.signal, ...(waiting.signals ?? [])])
+      if (above) await above
+    } else if (made.discarded) throw new ToolDiscardedError(made.call.id, made.discarded)
     return made.id
   }
 

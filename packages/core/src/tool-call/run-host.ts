@@ -13,7 +13,7 @@ import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
 import { ToolTimeoutError, UnknownToolError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
-import { stood, warnOf } from './stood.ts'
+import { held, warnOf } from './stood.ts'
 import { textMessage } from './tool-message.ts'
 import { resultMessage } from './tool-output.ts'
 
@@ -28,8 +28,7 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     timeout: tool?.timeout,
     // What a call makes on the side is its own work: it has started.
     halted: entry.maker ? undefined : run.halt.halted,
-    // It works inside the slot of its maker, so that no line holds it back.
-    stood: entry.maker && ((own) => stood(run, entry, { call: entry, signals: [own] })),
+    held: (does, signals) => held(run, entry, does, signals),
     answers: () => run.questions.answersAt(addressOf(run, entry)),
     warn: (message) => warnOf(entry, run, 'effect-failed', message),
     save: run.saver.isOn ? () => run.saver.now() : undefined,

@@ -1,7 +1,9 @@
 /** What waits for the commit of a call, and what becomes of a call that waits for one when the run pauses first. */
 
 import { follow } from '../flow/follow.ts'
+import { type Does, effectOf } from '../machine/call.ts'
 import type { RunState } from '../run/run.ts'
+import { type Effect, exceeds } from '../tool.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
 
@@ -24,6 +26,55 @@ export async function stood({ halt, config }: RunState, entry: CallEntry, waitin
     throw error
   }
   if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
+}
+
+/**
+ * What an execution waits for beside its line, if it waits. A call inside the slot of its maker stands in no line: it waits for its own commit
+ * here. Any call waits for the calls above its run.
+ */
+export function held(
+  run: RunState,
+  entry: CallEntry,
+  { effect, mayBeEarly }: Does,
+  signals: readonly AbortSignal[],
+): Promise<void> | undefined {
+  if (entry.maker && entry.provisional && !mayBeEarly)
+    return stood(run, entry, { call: entry, signals }).then(() => stoodAbove(run, signals, effect))
+  return stoodAbove(run, signals, effect)
+}
+
+/**
+ * Waits for the commit of each early call that a run works for and that only makes calls; of those only that do not allow this effect, if one
+ * is given. Nothing where there is none.
+ */
+export function stoodAbove(
+  { caller, outer }: RunState,
+  signals: readonly AbortSignal[],
+  effect?: Effect,
+): Promise<void> | undefined {
+  // What another call does, with an agent, too, is what its author has declared.
+  if (!outer || !caller || effectOf(caller.state) !== 'calls') return undefined
+  const isAllowed = effect && !exceeds(effect, caller.state.ceiling ?? 'external')
+  if (!caller.provisional || isAllowed) return stoodAbove(outer, signals, effect)
+  return callerStood(outer, caller, signals).then(() => stoodAbove(outer, signals, effect))
+}
+
+/** If its run pauses, the caller meets that, and its abort reaches whoever waits. */
+async function callerStood(
+  { halt, config }: RunState,
+  caller: CallEntry,
+  signals: readonly AbortSignal[],
+): Promise<void> {
+  const { paused } = halt
+  const meet = () => caller.meet(paused.reason, config.grace)
+  const unfollow = follow(paused, meet)
+  if (paused.aborted) meet()
+  try {
+    await decidedBefore(caller, AbortSignal.any([...signals]))
+  } finally {
+    unfollow()
+  }
+  if (caller.discarded) throw new ToolDiscardedError(caller.call.id, caller.discarded)
 }
 
 async function decidedBefore({ decided }: CallEntry, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,197 @@
+import { agentTool, createAgent, type Run, type Tool, tool } from '@meanwhile/core'
+import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { played } from '../test/clock.ts'
+import { tellingModel } from '../test/telling-model.ts'
+import { type Workshop, workshop } from '../test/workshop.ts'
+import { createToolExecutor, type EagerToolsOptions, eagerTools } from './index.ts'
+
+// Tools of the effect `calls` under eager tools.
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const done = respond(say('Done.'))
+
+/** Calls these one after the other, and then gives what came of them. */
+function calling(shop: Workshop, names: readonly string[], more: Partial<Tool<{ n: number }, string>> = {}): Tool {
+  return shop.make('plan', 'calls', {
+    async execute({ n }, { run, callId }) {
+      const given: string[] = []
+      for (const name of names) given.push(await callOf(run, name, n, `${callId}/${name}`))
+      return given.join(', ')
+    },
+    ...more,
+  } as Partial<Tool<never, string>>)
+}
+
+async function callOf(run: Run | undefined, name: string, n: number, id: string): Promise<string> {
+  const message = await run?.callTool({ type: 'tool-call', id, name, input: { n } })
+  return String(message?.output)
+}
+
+test('a tool of effect calls starts when its arguments have closed, and what it calls no earlier than its own effect allows (Q1)', async () => {
+  const made = async (middleware: ReturnType<typeof eagerTools>[]) => {
+    const shop = workshop()
+    const model = tellingModel([
+      [
+        [100, (to) => to.call(0, { id: 'c1', name: 'plan', delta: '{"n":1}' })],
+        [200, (to) => to.seal(0)],
+        [300, (to) => to.finish('tool-calls')],
+      ],
+      [
+        [0, (to) => to.text('Done.')],
+        [0, (to) => to.finish('stop')],
+      ],
+    ])
+    const tools = [calling(shop, ['look', 'put', 'move', 'send']), ...shop.tools]
+    const { result } = await played(collect(createAgent({ model, tools, middleware }).stream('Go')))
+    return { log: shop.log, messages: result?.messages }
+  }
+  const eager = await made([eagerTools()])
+  const waiting = await made([])
+  expect(eager.log).toEqual(['100 look 1', '300 put 1', '300 move 1', '300 send 1'])
+  expect(waiting.log).toEqual(['300 look 1', '300 put 1', '300 move 1', '300 send 1'])
+  expect(eager.messages).toEqual(waiting.messages)
+})
+
+test('the policy is asked about a call of effect calls, and may make it wait (Q1, H3)', async () => {
+  const shop = workshop()
+  const asked: string[] = []
+  const policy: EagerToolsOptions['policy'] = (one, { effect, evidence }) => {
+    asked.push(`${one.name} ${effect} ${evidence}`)
+    return 'wait'
+  }
+  const model = scriptedModel([respond(wait(100), call('plan', { n: 1 }, { deltas: 1 }), wait(100), say('So.')), done])
+  const tools = [calling(shop, ['look']), ...shop.tools]
+  await played(createAgent({ model, tools, middleware: [eagerTools({ policy })] }).run('Go'))
+  expect(asked.slice(0, 1)).toEqual(['plan calls closed'])
+  expect(shop.log).toEqual(['200 look 1'])
+})
+
+test('a call of effect calls whose response breaks off has made no call that does more than read (Q1)', async () => {
+  const shop = workshop()
+  const model = tellingModel([
+    [
+      [100, (to) => to.call(0, { id: 'c1', name: 'plan', delta: '{"n":1}' })],
+      [100, (to) => to.seal(0)],
+    ],
+  ])
+  const tools = [calling(shop, ['look', 'put', 'send']), ...shop.tools]
+  const { error, events } = await played(
+    collect(createAgent({ model, tools, middleware: [eagerTools()] }).stream('Go')),
+  )
+  expect(error).toBeInstanceOf(Error)
+  expect(shop.log).toEqual(['100 look 1', '100 look 1 aborted'])
+  expect(events.flatMap((event) => (event.type === 'tool-discarded' ? [event.callId] : []))).toContain('c1')
+})
+
+const pair = (first: string, second: string) =>
+  respond(
+    call(first, { n: 1, ms: 10 }, { id: 'c1', deltas: 1 }),
+    call(second, { n: 2 }, { id: 'c2', deltas: 1 }),
+    wait(100),
+    say('So.'),
+  )
+
+test.each([
+  ['look', 'plan', ['0 look 1', '0 look 2']],
+  ['plan', 'look', ['0 look 1', '100 look 2']],
+  ['plan', 'plan', ['0 look 1', '100 look 2']],
+  ['send', 'plan', ['100 look 2', '100 send 1']],
+])('a call of effect calls is a barrier, and starts behind none: %s, %s (Q2, H14)', async (first, second, expected) => {
+  const shop = workshop()
+  const tools = [calling(shop, ['look']), ...shop.tools]
+  await played(
+    createAgent({ model: scriptedModel([pair(first, second), done]), tools, middleware: [eagerTools()] }).run('Go'),
+  )
+  expect(shop.log.toSorted()).toEqual(expected)
+})
+
+test('a call of effect calls that is independent, or names its keys, is no barrier, and keeps to call order by these (Q2, H14)', async () => {
+  const lift = async (options: EagerToolsOptions, more: Partial<Tool>, names = ['plan', 'look']) => {
+    const shop = workshop()
+    const key = ({ n }: { readonly n: number }) => [`${n === 3 ? 1 : n}`]
+    const tools = [
+      calling(shop, ['look', 'send'], more as Partial<Tool<{ n: number }, string>>),
+      shop.make('fetch', 'read', { reads: key }),
+      ...shop.tools,
+    ]
+    const calls = names.map((name, index) => call(name, { n: index + 1 }, { id: `c${index}`, deltas: 1 }))
+    const model = scriptedModel([respond(...calls, wait(100), say('So.')), done])
+    await played(createAgent({ model, tools, middleware: [eagerTools(options)] }).run('Go'))
+    return shop.log
+  }
+  const writes = { writes: ({ n }: { readonly n: number }) => [`${n}`] }
+  expect(await lift({ independent: ['plan'] }, {})).toEqual(['0 look 1', '0 look 2', '100 send 1'])
+  expect(await lift({}, writes as Partial<Tool>)).toEqual(['0 look 1', '0 look 2', '100 send 1'])
+  // The third reads the key of the first, and waits until that has sent.
+  expect(await lift({}, writes as Partial<Tool>, ['plan', 'fetch', 'fetch'])).toEqual([
+    '0 look 1',
+    '0 fetch 2',
+    '100 send 1',
+    '100 fetch 3',
+  ])
+})
+
+test('a tool of effect calls starts with the members it needs (Q4, H31)', async () => {
+  const shop = workshop()
+  const plan = tool({
+    name: 'plan',
+    description: 'p',
+    input: z.object({ n: z.number(), then: z.string() }),
+    effect: 'calls',
+    needs: ['n'],
+    async execute({ n }, { run, rest }) {
+      const looked = await callOf(run, 'look', n, 'look')
+      const sent = callOf(run, 'send', n, 'send')
+      const { then } = await rest
+      return `${looked}, ${await sent}, ${then}`
+    },
+  }) as Tool
+  const model = tellingModel([
+    [
+      [0, (to) => to.call(0, { id: 'c1', name: 'plan', delta: '{"n":1,' })],
+      [100, (to) => to.call(0, { delta: '"then":"so"}' })],
+      [200, (to) => to.finish('tool-calls')],
+    ],
+    [
+      [0, (to) => to.text('Done.')],
+      [0, (to) => to.finish('stop')],
+    ],
+  ])
+  const agent = createAgent({ model, tools: [plan, ...shop.tools], middleware: [eagerTools()] })
+  const { result } = await played(collect(agent.stream('Go')))
+  expect(shop.log).toEqual(['0 look 1', '200 send 1'])
+  expect(result?.messages.find(({ role }) => role === 'tool')).toMatchObject({ output: 'look 1, send 1, so' })
+})
+
+test('an agent of effect calls starts early; what more than reads waits for the response that asks for the agent (Q4, Q1)', async () => {
+  const shop = workshop()
+  const responses = [respond(call('look', { n: 1 })), respond(call('send', { n: 1 })), respond(say('Planned.'))]
+  const inner = createAgent({
+    name: 'plan',
+    description: 'p',
+    model: scriptedModel(responses),
+    tools: shop.tools,
+    middleware: [eagerTools()],
+  })
+  const plan = agentTool(inner, { effect: 'calls' }) as Tool
+  const model = scriptedModel([respond(call('plan', { request: 'Go' }, { deltas: 1 }), wait(100), say('So.')), done])
+  await played(createAgent({ model, tools: [plan], middleware: [eagerTools()] }).run('Go'))
+  expect(shop.log).toEqual(['0 look 1', '100 send 1'])
+})
+
+test('in a loop of your own the same holds: what is called waits until the response is finished (Q1, H37)', async () => {
+  const shop = workshop()
+  const executor = createToolExecutor({ tools: [calling(shop, ['look', 'send']), ...shop.tools] })
+  const one = { type: 'tool-call', id: 'c1', name: 'plan', input: { n: 1 } } as const
+  executor.push({ type: 'tool-input-start', id: 'c1', name: 'plan' })
+  executor.push({ type: 'tool-call', call: one })
+  await vi.advanceTimersByTimeAsync(50)
+  expect(shop.log).toEqual(['0 look 1'])
+  const { toolMessages } = await played(executor.finish())
+  expect(shop.log).toEqual(['0 look 1', '50 send 1'])
+  expect(toolMessages).toMatchObject([{ output: 'look 1, send 1' }])
+})
