@@ -30,8 +30,10 @@ export class Funnel<Event> {
   taken(): Promise<void> | undefined {
     if (!this.#isPulled || (this.#give && !this.#isLeft)) return undefined
     return new Promise((resolve, reject) => {
-      this.#goOn = () => (this.#isLeft ? reject(wrapLeft()) : resolve())
-      if (this.#isLeft) this.#goOn()
+      // Not made where it is assigned to a member: V8 would keep it, and the run, until the next full collection.
+      const goOn = () => (this.#isLeft ? reject(wrapLeft()) : resolve())
+      this.#goOn = goOn
+      if (this.#isLeft) goOn()
     })
   }
 

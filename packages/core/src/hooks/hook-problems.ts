@@ -104,7 +104,7 @@ const isText = (value: unknown) => typeof value === 'string'
 const isCall = (value: unknown) => isRecord(value) && isText(value.id) && isText(value.name)
 
 /** What a model yields. */
-export const MODEL_EVENTS: EventShapes<ModelEvent['type']> = {
+const MODEL_EVENTS: EventShapes<ModelEvent['type']> = {
   'text-delta': { delta: isText },
   'reasoning-delta': { delta: isText },
   'tool-input-start': { id: isText, name: isText },
@@ -135,6 +135,12 @@ export function eventProblem(event: unknown, shapes: EventShapes): string | unde
   for (const member in members)
     if (!members[member]?.(event[member])) return `an event of type ${String(type)} whose ${member} is missing or wrong`
   return undefined
+}
+
+/** The same of an event that a model has yielded. Most are deltas of a text, so they are not looked up. */
+export function modelEventProblem(event: unknown): string | undefined {
+  const isDelta = isRecord(event) && event.type === 'text-delta' && isText(event.delta)
+  return isDelta ? undefined : eventProblem(event, MODEL_EVENTS)
 }
 
 function hasMethod(value: unknown, name: string): boolean {

@@ -7,7 +7,7 @@ import type { Flow } from '../flow/flow.ts'
 import { follow } from '../flow/follow.ts'
 import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
-import { eventProblem, MODEL_EVENTS } from '../hooks/hook-problems.ts'
+import { modelEventProblem } from '../hooks/hook-problems.ts'
 import { DEEPEST, extentOf, LONGEST } from '../json-text.ts'
 import { type AssistantMessage, type AssistantPart, withFittingReason } from '../message.ts'
 import { hasParts } from '../message-shape.ts'
@@ -68,7 +68,7 @@ export function attemptFlow(
       following = stops.map((signal) => follow(signal, () => controller.abort(signal.reason)))
       const stream = asked.model.stream({ ...asked, signal: controller.signal })
       return heeding(stream, controller.signal, (event) => {
-        const problem = eventProblem(event, MODEL_EVENTS)
+        const problem = modelEventProblem(event)
         if (problem !== undefined)
           throw new ModelError(`the model yielded ${problem}`, { code: 'invalid_chunk', retryable: false })
         firstEvent ??= performance.now()

@@ -62,13 +62,14 @@ export function heeding<In, Out, Result>(
     reject(error)
   }
 
+  // Made once, not for each event.
+  const begin = (resolve: (step: Step | Promise<Step>) => void, reject: (reason: unknown) => void) => {
+    asked = { resolve, reject }
+    stream.next().then(came, failed)
+  }
   const ask = (): Promise<Step> => {
     if (over) return finished()
-    if (signal.aborted) return leaveWith(signal.reason)
-    return new Promise((resolve, reject) => {
-      asked = { resolve, reject }
-      stream.next().then(came, failed)
-    })
+    return signal.aborted ? leaveWith(signal.reason) : new Promise(begin)
   }
 
   signal.addEventListener('abort', abort)

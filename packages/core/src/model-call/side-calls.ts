@@ -19,7 +19,8 @@ interface SideCall {
 export class SideCalls {
   readonly #run: RunState
   #open: readonly SideCall[] = []
-  #over: RunAbortedError | undefined
+  /** Why its run is over, if it is. */
+  #end: { readonly reason: unknown } | undefined
 
   constructor(run: RunState) {
     this.#run = run
@@ -27,7 +28,7 @@ export class SideCalls {
 
   /** {@link Run.callModel}. Whoever does not wait for it need not handle what it throws. */
   call(request: SideRequest, actor: Actor, signal: AbortSignal): Promise<AssistantMessage> {
-    if (this.#over && !this.#isDetached(actor)) return refused(this.#over)
+    if (this.#end && !this.#isDetached(actor)) return refused(new RunAbortedError(this.#end.reason))
     try {
       checkNotLeft(actor, 'callModel')
     } catch (error) {
@@ -46,8 +47,8 @@ export class SideCalls {
 
   /** The run is over, and with it what nobody waits for; but work that was handed over may still ask. */
   abort(reason: unknown): void {
-    this.#over ??= new RunAbortedError(reason)
-    for (const { controller } of this.#mine()) controller.abort(this.#over)
+    this.#end ??= { reason }
+    for (const { controller } of this.#mine()) controller.abort(new RunAbortedError(reason))
   }
 
   /** Resolves when none is at work, or the grace time is over: a wrap round one may not heed its signal. */

@@ -115,6 +115,30 @@ test('agent.run keeps no events, where an unread stream does (B14)', async () =>
   expect(await kept((options) => createAgent(options).run('go'))).toBe(false)
 })
 
+const passing: Middleware = { name: 'passing', wrapAgent: (setup, next) => next(setup) }
+
+// V8 puts a function that is made where it is assigned to a member among the old: what that holds stays until a full collection.
+test.each<[string, readonly Middleware[]]>([
+  ['a run', []],
+  ['a run inside a wrapAgent', [passing]],
+])('%s that is over is garbage like any other: no full collection is needed (A4)', async (_, middleware) => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage: unknown = runInNewContext('gc')
+  if (typeof collectGarbage !== 'function') throw new TypeError('no gc')
+  const play = async (runs: number) => {
+    for (let run = 0; run < runs; run++) {
+      const model = scriptedModel([respond(say('Hi'))])
+      await createAgent({ model, middleware }).run('go')
+    }
+  }
+  await play(300)
+  collectGarbage()
+  const before = process.memoryUsage().heapUsed
+  await play(500)
+  for (let time = 0; time < 2; time++) collectGarbage({ type: 'minor' })
+  expect((process.memoryUsage().heapUsed - before) / 500).toBeLessThan(6_000)
+})
+
 test('the result of an answer says it all (B15, B16)', async () => {
   const model = scriptedModel([
     respond(call('add', { a: 1, b: 2 }), end({ usage: { inputTokens: 10, outputTokens: 5 } })),

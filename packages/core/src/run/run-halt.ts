@@ -19,7 +19,7 @@ export class RunHalt {
   /** Of the latest model request. */
   #request: AbortController | undefined
   #cancelled: RunCancelled | undefined
-  #giveUp: () => void = () => undefined
+  #giveUp: ((reason: AgentError) => void) | undefined
 
   constructor(run: RunState) {
     this.#run = run
@@ -89,8 +89,9 @@ export class RunHalt {
   /** What the work gives, as long as the run waits for it. For one at a time. */
   until<Result>(work: Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#giveUp = () => reject(this.reason)
-      if (!isAwaited(this.state)) this.#giveUp()
+      // Not a function made here: V8 keeps one that is assigned to a member, and with it the run, until the next full collection.
+      this.#giveUp = reject
+      if (!isAwaited(this.state)) reject(this.reason)
       work.then(resolve, reject)
     })
   }
@@ -109,7 +110,7 @@ export class RunHalt {
     const { background, innerRuns, inbox, calls, config } = this.#run
     if (!mayStart(this.state) && !isLost(this.state)) this.#halted.abort(stop ?? this.error)
     if (this.state.stop === 'pause') this.#paused.abort(this.halted.reason)
-    if (!isAwaited(this.state)) this.#giveUp()
+    if (!isAwaited(this.state)) this.#giveUp?.(this.reason)
     if (this.state.phase === 'over') return
     const { mode } = this.state
     if (mode) background.wake()
