@@ -53,6 +53,8 @@ export interface AgentOptions<Output = unknown> {
   readonly maxSteps?: number
   /** Calls that execute at once, at the most. Default `Infinity`; 1 means one by one, in call order (A22). */
   readonly toolConcurrency?: number
+  /** Calls that one call makes by `run.callTool` and that execute at once, at the most. Default `Infinity`. */
+  readonly innerConcurrency?: number
   /** Changes a call's input before its wraps see it (M10). A throw is that call's failure. */
   prepareInput?(input: unknown, call: ToolCall): unknown
   /** Answers a call to a tool there is not; without it the model reads which tools there are (M8). */
@@ -85,6 +87,7 @@ const AGENT_OPTIONS: OptionNames<AgentOptions> = {
   toolChoice: '',
   maxSteps: 'maxTurns maxIterations recursionLimit',
   toolConcurrency: '',
+  innerConcurrency: '',
   prepareInput: '',
   unknownTool: '',
   inputLimits: '',
@@ -153,6 +156,7 @@ export function configOf(options: AgentOptions): AgentConfig {
     tools: Object.freeze([...toolList(options.tools ?? [])]),
     maxSteps: options.maxSteps ?? 20,
     toolConcurrency: options.toolConcurrency ?? Number.POSITIVE_INFINITY,
+    innerConcurrency: options.innerConcurrency ?? Number.POSITIVE_INFINITY,
     captureContent: captureOf(options.telemetry?.captureContent),
   }
   const output = options.output && outputOf(options.output)
@@ -211,6 +215,7 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
   checkTypes('string', { instructions: setup.instructions })
   checkCount('maxSteps', setup.maxSteps)
   checkCount('toolConcurrency', setup.toolConcurrency)
+  checkCount('innerConcurrency', setup.innerConcurrency)
   if (typeof setup.captureContent !== 'boolean' && typeof setup.captureContent !== 'function')
     throw new ConfigError('telemetry.captureContent', 'must be true, false or a function')
   for (const tool of setup.tools) checkTool(tool)

@@ -137,6 +137,7 @@ export {
   NotCancelableError,
   ToolBusyError,
   ToolCancelledError,
+  ToolCircleError,
   ToolDiscardedError,
   ToolInputError,
   ToolOutputError,

@@ -29,6 +29,7 @@ export interface AgentSetup {
   readonly tools: readonly Tool[]
   readonly maxSteps: number
   readonly toolConcurrency: number
+  readonly innerConcurrency: number
   /** What the run's spans hold of messages; nothing before all `beforeAgent`s are through. */
   readonly captureContent: CaptureContent
 }

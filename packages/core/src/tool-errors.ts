@@ -99,6 +99,25 @@ export class ToolBusyError extends Error {
   }
 }
 
+/**
+ * A call that another call makes would wait for ever: it needs a resource key that a third call has, and that one waits, in turn, for a key
+ * of the call that makes it. It concerns that call only, which is not run.
+ */
+export class ToolCircleError extends Error {
+  override readonly name = 'ToolCircleError'
+  readonly tool: string
+  /** The id of the call that has the key. */
+  readonly callId: string
+
+  constructor(tool: string, callId: string) {
+    super(
+      `Not run: ${tool} needs a resource that call ${callId} uses, and that call waits for one that this call's maker uses.`,
+    )
+    this.tool = tool
+    this.callId = callId
+  }
+}
+
 /** A run has made no call of this id (I4). */
 export class UnknownCallError extends Error {
   override readonly name = 'UnknownCallError'

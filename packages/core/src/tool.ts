@@ -97,8 +97,8 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   readonly effect?: Effect | Method<Input, Effect>
   /**
    * Names of what a call reads and writes, such as `file:src/a.ts`, from its checked input. Of calls of a step that name
-   * the same key readers overlap and a writer runs alone, in call order (H14). What a call makes itself works under its
-   * keys. A throw counts as an `external` call without keys, and is a warning (H4).
+   * the same key readers overlap and a writer runs alone, in call order (H14). A call that another call makes waits for its keys, too,
+   * but never for those of its maker. A throw counts as an `external` call without keys, and is a warning (H4).
    */
   reads?(input: Input): readonly string[]
   writes?(input: Input): readonly string[]

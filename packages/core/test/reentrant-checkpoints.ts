@@ -1,12 +1,14 @@
 /**
  * 500 checkpoints of runs of the re-entrancy play, and what comes of a resume of each: `node --conditions=@meanwhile/source
- * test/reentrant-checkpoints.ts --write` makes them, if they are not there. What is there stays as it is: later versions go on from it.
+ * test/reentrant-checkpoints.ts --write` makes them, if they are not there. The checkpoints stay as they are: later versions go on from them.
+ * `--trace` writes down anew what comes of a resume, where a decision has changed that, and says of how many.
  */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import type { Checkpoint } from '../src/index.ts'
+import { difference } from './compare/difference.ts'
 import { type Trace, type TracedEvent, traceOf } from './compare/trace.ts'
 import { countRuns } from './counted-runs.ts'
 import { lives } from './reentrant-lives.ts'
@@ -95,4 +97,21 @@ async function write(): Promise<void> {
   writeFileSync(FILE, gzipSync(JSON.stringify(pinned), { level: 9 }))
 }
 
+/** What comes of a resume now, where that differs from what is written down. The checkpoints stay. */
+async function trace(): Promise<void> {
+  const clock = new StandingClock()
+  clock.install()
+  const stored = JSON.parse(gunzipSync(readFileSync(FILE)).toString()) as Pinned[]
+  const now: Pinned[] = []
+  for (const [index, one] of pinnedCheckpoints().entries()) {
+    const trace = await resumedTrace(one, clock)
+    const before = stored[index]
+    if (before) now.push(difference(one.trace, trace) ? { ...before, trace } : before)
+  }
+  const changed = now.filter((one, index) => one !== stored[index]).length
+  writeFileSync(FILE, gzipSync(JSON.stringify(now), { level: 9 }))
+  process.stdout.write(`${changed} of ${now.length} traces were written anew\n`)
+}
+
 if (process.argv.includes('--write') && !existsSync(FILE)) await write()
+if (process.argv.includes('--trace')) await trace()

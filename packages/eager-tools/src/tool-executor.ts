@@ -29,6 +29,7 @@ type FromAgent =
   | 'tools'
   | 'middleware'
   | 'toolConcurrency'
+  | 'innerConcurrency'
   | 'prepareInput'
   | 'unknownTool'
   | 'inputLimits'
@@ -141,6 +142,7 @@ const OPTIONS: OptionNames<ExecutorOptions> = {
   tools: '',
   middleware: '',
   toolConcurrency: '',
+  innerConcurrency: '',
   prepareInput: '',
   unknownTool: '',
   inputLimits: '',

@@ -224,6 +224,7 @@ test('what lists and gives tasks may start early, what changes them may not (N44
     tools: [],
     maxSteps: 1,
     toolConcurrency: 1,
+    innerConcurrency: Number.POSITIVE_INFINITY,
     captureContent: false,
   }
   const added = await planTasks().beforeAgent?.(setup, undefined as never)

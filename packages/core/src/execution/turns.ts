@@ -7,12 +7,15 @@ import type { Calls, Waiting } from '../machine/calls.ts'
 import { changed, closed, decide } from '../machine/decide.ts'
 import { moved, out } from '../machine/decide-call.ts'
 import type { Invocation } from '../machine/invocation.ts'
-import { dueOf, goes, isJudged, leaves, mustLook, replaces, waits } from '../machine/turns.ts'
+import { type Due, dueOf, goes, isJudged, leaves, mustLook, replaces, waits } from '../machine/turns.ts'
+import { ToolCircleError } from '../tool-errors.ts'
 import type { Seat } from './tool-limit.ts'
 
 /** A call, as far as its turns concern it. */
 interface Comer {
   readonly number: number
+  readonly id: string
+  readonly call: { readonly name: string }
   /** Its place at its tool, if the tool has a limit. */
   readonly seat: Seat | undefined
   /** Why it waits for a resume, if it does. */
@@ -113,9 +116,9 @@ export class Turns {
   #turn(slot: Slot, signals: readonly AbortSignal[]): Promise<void> | undefined {
     const waiting = waits(this.#calls, slot.call.number, slot.invocation)
     const due = dueOf(this.#calls, waiting)
-    if (due?.is === 'stop') {
+    if (due && due.is !== 'turn') {
       leaves(this.#calls, waiting)
-      throw this.#callOf(due.by)?.stopped
+      throw this.#errorOf(slot, due)
     }
     let hasSeat = false
     try {
@@ -137,11 +140,11 @@ export class Turns {
     waiter.unwatch = undefined
     const due = dueOf(this.#calls, waiting)
     if (!due) return
-    if (due.is === 'stop') {
-      waiter.fail(this.#callOf(due.by)?.stopped)
+    const { slot, seatNumber } = waiter
+    if (due.is !== 'turn') {
+      waiter.fail(this.#errorOf(slot, due))
       return
     }
-    const { slot, seatNumber } = waiter
     const { seat } = slot.call
     try {
       if (this.#seat(slot)) {
@@ -159,6 +162,11 @@ export class Turns {
     } catch (error) {
       waiter.fail(error)
     }
+  }
+
+  #errorOf({ call }: Slot, { is, by }: Exclude<Due, { readonly is: 'turn' }>): Error | undefined {
+    const other = this.#callOf(by)
+    return is === 'stop' ? other?.stopped : new ToolCircleError(call.call.name, other?.id ?? '')
   }
 
   /** A slot of its tool, where that has a limit. It comes last: to ask for it is to take it. */

@@ -41,6 +41,9 @@ export interface Calls {
   response: ResponseState
   /** In call order: the calls that may hold others back. What a call makes works in its maker's place. */
   readonly order: number[]
+  /** The calls that others make, until they are over; and how many of one maker execute at once, at the most. */
+  readonly inner: Set<number>
+  innerLimit: number
   /** In order of arrival. */
   readonly waiting: Set<Waiting>
   /** Slots of the run, and how many executions have one. */
@@ -57,6 +60,8 @@ export function noCalls(): Calls {
     made: 0,
     response: noResponse(false),
     order: [],
+    inner: new Set(),
+    innerLimit: Number.POSITIVE_INFINITY,
     waiting: new Set(),
     limit: Number.POSITIVE_INFINITY,
     holding: 0,
@@ -73,6 +78,12 @@ export function callOf({ all }: Calls, number: number): CallState {
   const call = all.get(number)
   if (!call) throw new RangeError(`there is no call ${number}`)
   return call
+}
+
+/** Whether a call makes another one, directly or not. */
+export function isMakerOf(calls: Calls, number: number, other: number): boolean {
+  const maker = calls.all.get(other)?.maker
+  return maker !== undefined && (maker === number || isMakerOf(calls, number, maker))
 }
 
 /** Whether a call stands in call order, and needs slots of its run: what a call makes works in the place of its maker. */
@@ -140,5 +151,9 @@ export class CallSight implements Sight<number> {
 
   isStopped(number: number): boolean {
     return callOf(this.#calls, number).course === 'open'
+  }
+
+  isMakerOf(number: number, other: number): boolean {
+    return isMakerOf(this.#calls, number, other)
   }
 }

@@ -59,6 +59,7 @@ export function made(calls: Calls, call: Omit<CallState, 'number' | 'children'>)
   const number = ++calls.made
   calls.all.set(number, { ...call, number, children: [] })
   if (needsSlot(call)) calls.order.push(number)
+  if (call.maker !== undefined) calls.inner.add(number)
   // Its maker may be forgotten, and go on all the same.
   if (call.maker !== undefined && calls.all.has(call.maker)) decide(calls, call.maker, withChild, number)
   changed(calls, number)
@@ -90,6 +91,7 @@ export function closed(calls: Calls, number: number): void {
   const { course } = callOf(calls, number)
   const place = calls.order.indexOf(number)
   if (course !== 'open' && place >= 0) calls.order.splice(place, 1)
+  calls.inner.delete(number)
   changed(calls, number)
   // Whatever else they wait for.
   if (course === 'open') for (const { call } of calls.waiting) changed(calls, call)
@@ -150,6 +152,7 @@ export function forgotten(calls: Calls, numbers: Iterable<number>): void {
   for (const number of numbers) {
     calls.all.delete(number)
     calls.changedIn.delete(number)
+    calls.inner.delete(number)
     const place = calls.order.indexOf(number)
     if (place >= 0) calls.order.splice(place, 1)
   }

@@ -7,6 +7,9 @@
  *
  * A call waits for the calls in front of it, in call order, that name one of its keys or may still name it, until they are over. A
  * call behind it holds it back only while it executes. With one slot a call waits for all calls in front of it.
+ *
+ * A call that another one makes has no place in call order and needs no slot of the run: it works in the place and in the slot of its
+ * maker. It waits for its keys while other calls execute that name them, except for the calls that it works for.
  */
 
 import { keysMeet, namesNone, type ResourceKeys } from './resource-keys.ts'
@@ -23,6 +26,8 @@ export interface Sight<Call> {
   isProvisional(call: Call): boolean
   /** It stays open until a resume. What must come after it stays open, too. */
   isStopped(call: Call): boolean
+  /** Whether a call makes another one, directly or not. */
+  isMakerOf(call: Call, other: Call): boolean
 }
 
 /** What an execution asks for at the second gate. */
@@ -50,11 +55,13 @@ export interface Obstacle<Call> {
  * What holds this execution back, if anything does except that no slot is free.
  *
  * @param order - The calls of the run that are not over, in call order.
+ * @param inner - Those that calls of the run make, and that are not over.
  * @param limit - The slots of the run.
  */
 export function obstacleOf<Call>(
   { call, claim }: Turn<Call>,
   order: readonly Call[],
+  inner: Iterable<Call>,
   limit: number,
   sight: Sight<Call>,
 ): Obstacle<Call> | undefined {
@@ -74,10 +81,41 @@ export function obstacleOf<Call>(
   if (!claim) return undefined
   if (isTooEarly) return { call }
   // Also one that nobody asks for any more, or that stands behind.
-  const user = order.find(
-    (other) => other !== call && sight.isExecuting(other) && isInTheWay(sight.keys(other), claim.keys),
-  )
+  return userOf({ call, claim }, order, inner, sight)
+}
+
+/** The same for a call that another one makes. */
+export function innerObstacleOf<Call>(
+  { call, claim }: Turn<Call>,
+  order: readonly Call[],
+  inner: Iterable<Call>,
+  sight: Sight<Call>,
+): Obstacle<Call> | undefined {
+  if (sight.isAside(call)) return { call }
+  if (!claim) return undefined
+  if (sight.isProvisional(call) && !claim.mayBeEarly) return { call }
+  return namesNone(claim.keys) ? undefined : userOf({ call, claim }, order, inner, sight)
+}
+
+/** A call that executes and names a key that this one must have without it. */
+function userOf<Call>(
+  { call, claim }: Turn<Call> & { readonly claim: Claim },
+  order: readonly Call[],
+  inner: Iterable<Call>,
+  sight: Sight<Call>,
+): Obstacle<Call> | undefined {
+  const isUser = (other: Call) =>
+    other !== call &&
+    sight.isExecuting(other) &&
+    isInTheWay(sight.keys(other), claim.keys) &&
+    !sight.isMakerOf(other, call)
+  const user = order.find(isUser) ?? firstOf(inner, isUser)
   return user === undefined ? undefined : { call: user }
+}
+
+function firstOf<Item>(items: Iterable<Item>, holds: (item: Item) => boolean): Item | undefined {
+  for (const item of items) if (holds(item)) return item
+  return undefined
 }
 
 /** The nearest call in front of a place for which that holds: the one that is over last, so that an execution is looked at seldom. */

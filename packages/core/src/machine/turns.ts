@@ -1,14 +1,17 @@
 /** Whose turn it is among the executions that wait: each passes the two gates of schedule.ts. */
 
-import { executionOf } from './call.ts'
-import { CallSight, type Calls, callOf, needsSlot, type Waiting } from './calls.ts'
+import { type CallState, executionOf, holdsSlot } from './call.ts'
+import { CallSight, type Calls, callOf, isMakerOf, needsSlot, type Waiting } from './calls.ts'
 import { changed, decide } from './decide.ts'
 import { moved, out } from './decide-call.ts'
 import type { Invocation } from './invocation.ts'
-import { obstacleOf } from './schedule.ts'
+import { innerObstacleOf, obstacleOf } from './schedule.ts'
 
-/** What an execution is due: its turn, once its tool has a slot for it; or to be told that this call, which waits for a resume, stops it. */
-export type Due = { readonly is: 'turn' } | { readonly is: 'stop'; readonly by: number }
+/**
+ * What an execution is due: its `turn`, once its tool has a slot for it; or a `stop`, because this call waits for a resume; or it never
+ * comes to its turn, as that call waits for one that this one works for (`circle`).
+ */
+export type Due = { readonly is: 'turn' } | { readonly is: 'stop' | 'circle'; readonly by: number }
 
 /** An execution waits for its turn, behind all others. */
 export function waits(calls: Calls, call: number, invocation: Invocation): Waiting {
@@ -47,15 +50,46 @@ export function isJudged(calls: Calls, { call, invocation }: Pick<Waiting, 'call
 export function dueOf(calls: Calls, waiting: Waiting): Due | undefined {
   const { call, invocation } = waiting
   const state = callOf(calls, call)
-  const limit = needsSlot(state) ? calls.limit : Number.POSITIVE_INFINITY
-  const order = needsSlot(state) ? calls.order : []
-  const claim = executionOf(state, invocation)?.does
-  const obstacle = obstacleOf({ call, claim }, order, limit, new CallSight(calls))
+  const turn = { call, claim: executionOf(state, invocation)?.does }
+  const sight = new CallSight(calls)
+  const { order, inner, limit } = calls
+  const obstacle = needsSlot(state)
+    ? obstacleOf(turn, order, inner, limit, sight)
+    : innerObstacleOf(turn, order, inner, sight)
   waiting.seenIn = calls.version
   waiting.heldBack = obstacle?.call
   waiting.awaitsSeat = false
   if (obstacle?.isStop) return { is: 'stop', by: obstacle.call }
-  return obstacle || calls.holding >= limit ? undefined : { is: 'turn' }
+  if (obstacle) return waitsForMaker(calls, obstacle.call, call) ? { is: 'circle', by: obstacle.call } : undefined
+  return hasRoom(calls, state) ? { is: 'turn' } : undefined
+}
+
+function hasRoom(calls: Calls, call: CallState): boolean {
+  if (needsSlot(call)) return calls.holding < calls.limit
+  const { maker } = call
+  const beside = maker === undefined || calls.innerLimit === Number.POSITIVE_INFINITY ? [] : siblingsOf(calls, maker)
+  return (
+    beside.filter(({ executions, course }) => course === 'begun' && executions.some(holdsSlot)).length <
+    calls.innerLimit
+  )
+}
+
+function siblingsOf({ all }: Calls, maker: number): CallState[] {
+  return (all.get(maker)?.children ?? []).flatMap((child) => all.get(child) ?? [])
+}
+
+/**
+ * Whether one of the calls that a call works for is waited for by another one, directly or not: by what that one makes, which waits for
+ * its keys. Both would wait for ever.
+ */
+function waitsForMaker(calls: Calls, other: number, call: number, seen: Set<number> = new Set()): boolean {
+  if (callOf(calls, call).maker === undefined || seen.has(other)) return false
+  seen.add(other)
+  for (const { call: waiting, heldBack } of calls.waiting) {
+    if (heldBack === undefined || waiting === call || !isMakerOf(calls, other, waiting)) continue
+    if (isMakerOf(calls, heldBack, call) || waitsForMaker(calls, heldBack, call, seen)) return true
+  }
+  return false
 }
 
 /** Whether something has changed that an execution waits for. */

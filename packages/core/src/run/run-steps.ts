@@ -51,6 +51,7 @@ export class RunSteps {
     run.setup = setup
     run.context = context
     run.calls.table.state.limit = setup.toolConcurrency
+    run.calls.table.state.innerLimit = setup.innerConcurrency
   }
 
   /** The steps are out. */

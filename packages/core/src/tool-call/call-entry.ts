@@ -61,7 +61,7 @@ export class CallEntry {
   readonly attributes: CallFacts['attributes']
   /** The contexts of the model attempts that ask for it. */
   readonly askedIn: Context[]
-  /** Absent unless a tool or wrap makes this call: then it shares that call's fate, works inside its slot and under its keys. */
+  /** Absent unless a tool or wrap makes this call: then it shares that call's fate, and works inside its slot. */
   readonly maker: CallEntry | undefined
   /** Of a call in the run of an agent: the call that runs this agent, if one does. */
   readonly caller: CallEntry | undefined

@@ -198,7 +198,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'writers of one key overlap',
     file: 'model/due.ts',
-    replace: 'if (obstacleOf({ call: own, claim: one.does }, order, s.limit, SIGHT)) return undefined',
+    replace: 'if (obstacleOf({ call: own, claim: one.does }, order, [], s.limit, SIGHT)) return undefined',
     by: 'if (order.length < 0) return undefined',
     breaks: 'of those who write one key one executes at a time',
     scenario: { steps: [[{ calls: ['p1', 'p2'] }]], eager: false, limit: 2 },

@@ -170,7 +170,7 @@ function ofExecution(
   if (maker !== null) {
     if (call.fate === 'provisional' && !mayBeEarly) return undefined
   } else if (own) {
-    if (obstacleOf({ call: own, claim: one.does }, order, s.limit, SIGHT)) return undefined
+    if (obstacleOf({ call: own, claim: one.does }, order, [], s.limit, SIGHT)) return undefined
     if (slotsTaken(s) >= s.limit) return undefined
   }
   if (one.stage === 'wanted') {
@@ -217,6 +217,7 @@ const SIGHT: Sight<Scheduled> = {
   isProvisional: ({ provisional }) => provisional,
   // That its run halts because of it is read off the state, so that nobody has to be stopped one by one.
   isStopped: () => false,
+  isMakerOf: () => false,
 }
 
 function scheduledOf(s: State, call: Call): Scheduled {
