@@ -13,7 +13,7 @@ import { z } from 'zod'
 const client = (fetch: typeof globalThis.fetch) => new OpenAI({ apiKey: 'none', fetch, maxRetries: 0, logLevel: 'off' })
 
 /** `read` and `read_file`, which say what happens to them. */
-function toolsThat(happened: string[], effect: Effect, needs = false): [Tool, Tool] {
+function toolsThat(happened: string[], effect: Effect, needs?: readonly 'path'[]): [Tool, Tool] {
   const toolOf = (name: string): Tool => {
     const common = {
       name,
@@ -24,7 +24,8 @@ function toolsThat(happened: string[], effect: Effect, needs = false): [Tool, To
       ...(effect === 'reversible' && { compensate: () => undefined }),
       ...(effect === 'read' && { warm: () => void happened.push(`${name} is warm`) }),
     }
-    return (needs ? tool({ ...common, needs: ['path'] }) : tool(common)) as Tool
+    if (!needs) return tool(common) as Tool
+    return tool({ ...common, needs, execute: async (_, { rest }) => common.execute(await rest) }) as Tool
   }
   return [toolOf('read'), toolOf('read_file')]
 }
@@ -32,9 +33,9 @@ function toolsThat(happened: string[], effect: Effect, needs = false): [Tool, To
 const cut = quirks.filter(({ id }) => id === 'C47')
 
 test.each(cut)(
-  'a name that grows warms up and starts no tool that it begins with: $title (P2, H31, H33)',
+  'a name that grows warms up and starts no tool that it begins with: $title (P2, H31, H33, Q5)',
   async (quirk) => {
-    for (const needs of [false, true]) {
+    for (const needs of [undefined, ['path'], []] as const) {
       const happened: string[] = []
       const tools = toolsThat(happened, 'read', needs)
       const { fetch } = mockModels({ script: [quirkResponse(quirk, { slice: 'event' }), respond(say('Done.'))] })

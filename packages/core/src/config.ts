@@ -9,6 +9,7 @@ import type { ToolCall } from './message.ts'
 import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
 import { type Output, outputOf } from './model-call/output.ts'
+import { checkIgnoresInput } from './needs/needs.ts'
 import {
   checkCount,
   checkLimit,
@@ -163,6 +164,7 @@ export function configOf(options: AgentOptions): AgentConfig {
   const tools = withStatusTool(setup.tools)
   checkSetup({ ...setup, tools }, output)
   const middleware = middlewareList(options.middleware ?? [])
+  checkIgnoresInput(middleware, tools)
   const toolChoice = options.toolChoice ?? 'auto'
   checkToolChoice({ toolChoice, output, middleware }, tools)
   const { name, description, prepareInput, unknownTool, checkpoints } = options

@@ -61,10 +61,13 @@ export interface Middleware {
   /** There is none: every function has one, so that a factory which was not called does not pass for a middleware. */
   readonly call?: never
   /**
-   * Its `wrapToolCall` neither judges nor changes inputs: inside it a call may start with the members its tool needs alone (H31).
-   * Default `false`: round such a wrap every call has its whole input.
+   * Whether its `wrapToolCall` neither judges nor changes the inputs of a tool's calls. Inside it a call may then start with only the
+   * members that its tool `needs`. A function is asked about each tool with `needs`: by `createAgent`, before each model call, and when
+   * a call is to start so. Default `false`: inside the wrap every call has its whole input.
+   *
+   * If the function throws, or returns no boolean, `createAgent` throws `ConfigError`, and a run ends with `MiddlewareError`.
    */
-  readonly ignoresInput?: boolean
+  readonly ignoresInput?: boolean | ((tool: Tool) => boolean)
   /** Its `wrapModel` goes round the model calls on the side, too ({@link Run.callModel}). Default `false`: they are their asker's. */
   readonly aroundSideCalls?: boolean
   /** Names of middlewares it must stand outside or inside of, where they are there: else `createAgent` refuses the list (O20). */

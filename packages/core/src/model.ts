@@ -58,8 +58,8 @@ export interface ToolDefinition {
   /** JSON Schema (draft 2020-12) of the input. */
   readonly inputSchema: { readonly [key: string]: Json }
   /**
-   * The members of the input that its calls may start with (H31). For the assembler: no adapter sends it. Absent where
-   * nothing may start with them in this run.
+   * The members of the input that its calls may start with; with none, they may start with the name. For the assembler: no adapter sends
+   * it. Absent where nothing may start so in this run.
    */
   readonly needs?: readonly string[]
 }
@@ -107,8 +107,8 @@ export type ModelEvent =
   | { readonly type: 'tool-input-start'; readonly id: string; readonly name: string }
   | { readonly type: 'tool-input-delta'; readonly id: string; readonly delta: string }
   /**
-   * The members that the call's tool needs to start are complete: `input` is these alone (H31). The provider may go on to
-   * change them.
+   * The members that the call's tool needs to start are complete: `input` has only these. If it needs none, this comes with the name. The
+   * provider may go on to change them.
    */
   | {
       readonly type: 'tool-input-ready'

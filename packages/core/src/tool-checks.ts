@@ -69,9 +69,10 @@ function checkEarly({ name, needs, warm, effect }: Tool): void {
     if (given !== undefined && effect !== 'read' && effect !== 'calls')
       throw new ConfigError('tools', `${name} has ${option} and is not declared read or calls`)
   }
+  // `every` passes over the holes of a list, which `includes` sees.
   if (
     needs === undefined ||
-    (Array.isArray(needs) && needs.length > 0 && needs.every((key) => typeof key === 'string'))
+    (Array.isArray(needs) && !needs.includes(undefined) && needs.every((key) => typeof key === 'string'))
   )
     return
   throw new ConfigError('tools', `the needs of ${name} are no list of members of its input`)

@@ -97,3 +97,29 @@ test('a tool that is made of another may do something else, with what that is gi
   })
   expectTypeOf(second.execute).returns.toEqualTypeOf<ReturnType<typeof first.execute>>()
 })
+
+test('execute of a tool with an empty list of needs gets no member of its input, and the rest (Q5)', () => {
+  const first = tool({
+    name: 'weather',
+    description: 'd',
+    input,
+    effect: 'read',
+    needs: [],
+    async execute(needed, { rest }) {
+      expectTypeOf(needed).not.toHaveProperty('city')
+      expectTypeOf(rest).resolves.toEqualTypeOf<{ city: string; days?: number | undefined }>()
+      return (await rest).city.length
+    },
+  })
+  expectTypeOf(first).toExtend<Tool<{ city: string; days?: number | undefined }, number>>()
+  const later: readonly 'city'[] = []
+  tool({
+    ...first,
+    needs: later,
+    execute(needed, { rest }) {
+      expectTypeOf(needed).toEqualTypeOf<{ city: string }>()
+      expectTypeOf(rest).resolves.toEqualTypeOf<{ city: string; days?: number | undefined }>()
+      return 1
+    },
+  })
+})

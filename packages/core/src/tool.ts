@@ -103,8 +103,9 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   reads?(input: Input): readonly string[]
   writes?(input: Input): readonly string[]
   /**
-   * Top-level members of the input, as the model writes them, that a call may start with while it is still being written (H31).
-   * `execute` gets these members alone, in every run, and the whole input as `context.rest`. For tools declared `read` or `calls`.
+   * Top-level members of the input, as the model writes them. A call may start when they are complete, while the rest is still being
+   * written. With an empty list it may start when the name of its tool is known. In every run `execute` gets only these members, and the
+   * whole input as `context.rest`. For tools declared `read` or `calls`.
    *
    * A schema is to leave them as they are: a call that started with a member which the schema changes is made anew.
    */
@@ -201,19 +202,19 @@ export function changesNothing(effect: Effect | undefined): boolean {
 /** A function member that, like a method, lets tools of different inputs stand in one list. */
 type Method<Input, Result> = { method(input: Input): Result }['method']
 
-/** What {@link tool} is given of a tool that we execute. With `needs` a call may start with those members of its input. */
+/** What {@link tool} is given of a tool that we execute. With `needs`, an empty list too, `execute` gets those members and the rest. */
 export interface ToolOptions<
   Input,
   Output,
-  Need extends keyof Input = never,
+  Needs extends readonly (keyof Input)[] | undefined = undefined,
   Warmed = unknown,
   Does = Effect | Method<Input, Effect>,
 > extends Omit<Tool<Input, Output, Warmed>, 'effect' | 'needs' | 'execute'> {
   readonly effect?: Does
-  readonly needs?: readonly (Need & string)[] | undefined
+  readonly needs?: Needs
   execute(
-    input: [Need] extends [never] ? Input : Pick<Input, Need>,
-    context: [Need] extends [never] ? ToolContext<Warmed> : NeedsContext<Input, Warmed>,
+    input: [Needs] extends [undefined] ? Input : Pick<Input, NonNullable<Needs>[number]>,
+    context: [Needs] extends [undefined] ? ToolContext<Warmed> : NeedsContext<Input, Warmed>,
   ): Output | Promise<Output> | AsyncGenerator<Progress, Output>
 }
 
@@ -251,7 +252,7 @@ export function tool<Input, Output = unknown>(
 export function tool<
   Input,
   Output,
-  const Need extends keyof Input = never,
+  const Needs extends readonly (keyof Input & string)[] | undefined = undefined,
   Warmed = unknown,
   // Not the name of the union: the compiler is to say what there is.
   const Does extends 'read' | 'idempotent' | 'reversible' | 'external' | 'calls' | Method<Input, Effect> =
@@ -262,10 +263,10 @@ export function tool<
     | 'calls'
     | Method<Input, Effect>,
 >(
-  definition: ToolOptions<Input, Output, Need, Warmed, Does> &
+  definition: ToolOptions<Input, Output, Needs, Warmed, Does> &
     OtherWords &
     ([Does] extends ['reversible'] ? Reversible : unknown),
-): ExecutedTool<Input, Output, Warmed> & ([Need] extends [never] ? NoNeeds : unknown)
+): ExecutedTool<Input, Output, Warmed> & ([Needs] extends [undefined] ? NoNeeds : unknown)
 export function tool<Definition extends object>(definition: Definition): Definition {
   checkToolOptions(definition)
   return definition

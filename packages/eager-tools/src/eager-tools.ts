@@ -29,10 +29,10 @@ export const EAGER_OPTIONS: OptionNames<EagerToolsOptions> = { policy: '', indep
 /**
  * Eager may change when a tool runs, never whether, how often, or with what.
  *
- * A `read` or `calls` starts when its arguments have closed, or the members it needs of them are there; what a `calls` makes that does
- * more than read waits until the model call has stood; an `idempotent` or
- * `reversible` call when it is sealed, an `external` one (the default) after the model call has stood, unless the policy
- * names it (H2, H3). A call whose response does not stand, or that the loop does not ask for in the end, is discarded:
+ * A `read` or `calls` starts when its arguments have closed, or the members it needs of them are there: if it needs none, with its
+ * name. What a `calls` makes that does more than read waits until the model call has stood. An `idempotent` or `reversible` call
+ * starts when it is sealed, an `external` one (the default) after the model call has stood, unless the policy names it. A call whose
+ * response does not stand, or that the loop does not ask for in the end, is discarded:
  * aborted alone, its result seen by nobody. Never early: calls whose input fails the schema, unknown tools, and calls of
  * the last permitted step (H5); calls behind one that is not a `read` and names no resource key; and calls that name a key
  * which an earlier one that has not started names, or may yet name (H14).

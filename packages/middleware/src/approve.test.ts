@@ -501,3 +501,28 @@ test('options of another kind are a ConfigError (A2)', () => {
     expect.objectContaining({ option: 'remember' }),
   )
 })
+
+test('a tool that it does not name may start with what it needs, and one that it names is asked about with its whole input (Q6)', async () => {
+  const make = (name: string, aliases: readonly string[] = []) =>
+    tool({
+      name,
+      description: name,
+      input: z.object({ n: z.number() }),
+      effect: 'read',
+      needs: [],
+      aliases: { names: aliases },
+      execute: async (_, { rest }) => `${name} ${(await rest).n}`,
+    }) as Tool
+  const tools = [make('send', ['mail']), make('post', ['tweet']), make('look')]
+  const run = async (given: ApproveOptions) => {
+    const model = scriptedModel([respond(call('send', { n: 1 }), call('post', { n: 2 }), call('look', { n: 3 }))])
+    const result = await played(createAgent({ model, tools, middleware: [approve(given)] }).run('Go'))
+    const early = model.requests[0]?.tools.flatMap(({ name, needs }) => (needs ? name : []))
+    return [early, result.interrupts?.map(({ payload }) => payload)]
+  }
+  const asked = (tool: string, n: number) => ({ tool, input: { n }, callId: expect.any(String) })
+  expect(await run({ tools: ['send', 'tweet'] })).toEqual([['look'], [asked('send', 1), asked('post', 2)]])
+  expect(await run({ tools: ['look'] })).toEqual([['send', 'post'], [asked('look', 3)]])
+  // Nobody can tell beforehand what a function will be asked about.
+  expect(await run({ tools: ({ name }) => name === 'look' })).toEqual([[], [asked('look', 3)]])
+})

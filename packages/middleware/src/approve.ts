@@ -118,6 +118,7 @@ export function approve(options: ApproveOptions): Middleware {
     name: NAME,
     order: { outside: ['retry-tool'] },
     answer: schemaOf(isApproval, FORMS),
+    ignoresInput: (tool) => typeof tools !== 'function' && !isNamed(tool, tools),
     // Not `beforeAgent`: a middleware inside of this one may add the tools that are meant.
     ...(typeof tools !== 'function' && {
       beforeModel(_: AgentState, run: Run) {

@@ -67,7 +67,7 @@ test('without options it holds what needs none; false leaves one out (O20)', () 
   expect(() => standard({ retryModel: { maxRetries: -1 } })).toThrow(expect.objectContaining({ option: 'maxRetries' }))
 })
 
-test('calls may start with the members their tool needs inside wraps that leave inputs alone, and inside no other (H31)', async () => {
+test('calls may start with the members their tool needs inside wraps that leave inputs alone, and inside no other (H31, Q6)', async () => {
   const read = tool({
     name: 'read',
     description: 'Reads.',
@@ -84,12 +84,13 @@ test('calls may start with the members their tool needs inside wraps that leave 
   const backend = memoryBackend()
   const ignoring = [
     offloadToolResults({ backend }),
+    approve({ tools: ['send'] }),
     redact({ persist: true }),
     retryTool(),
     timeout({ tool: 1_000 }),
     toolSearch({ tools: [] }),
   ]
   for (const one of ignoring) expect([one.name, await needs(one)]).toEqual([one.name, ['path']])
-  for (const one of [approve({ tools: [] }), callLimits({ toolCalls: 1 })])
+  for (const one of [approve({ tools: ['read'] }), approve({ tools: () => false }), callLimits({ toolCalls: 1 })])
     expect([one.name, await needs(one)]).toEqual([one.name, undefined])
 })

@@ -128,10 +128,10 @@ export function partReader(kept: Keeper, { seals, begins }: Stated): ReadChunk<S
 
   function announce(label: Label, id: string, part: InputStart | CallPart, to: Assembler): void {
     const { toolName: name, providerMetadata: metadata } = part
-    to.call(label, { id, name, ...(metadata && { metadata }) })
-    // Not ours to run, even if its result comes late or in another response (G16).
+    // Not ours to run, even if its result comes late or in another response (G16). Known before the name, with which a call may start.
     if (part.providerExecuted) to.call(label, { providerResult: null, metadata: kept.keep({ executed: true }) })
     else ours.push(label)
+    to.call(label, { id, name, ...(metadata && { metadata }) })
   }
 
   function result(part: ResultPart, to: Assembler): void {

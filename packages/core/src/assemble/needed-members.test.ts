@@ -238,3 +238,73 @@ test('what is found after arguments have gone too deep starts nothing (G14, P11)
   expect(readyOf(events)).toEqual([])
   expect(call).toHaveProperty('inputError')
 })
+
+const typesOf = (events: readonly ModelEvent[]) => events.map(({ type }) => type.replace('tool-input-', ''))
+
+test('a call of a tool that needs no member is ready when its name is known, whatever its arguments are (Q5)', async () => {
+  const ready = { type: 'tool-input-ready', id: 'a', name: 'f', input: {} }
+  for (const text of ['{"p":1}', '{"p":1,"p":2}', '{"p":', 'junk', '[1]', '{}'])
+    expect((await streamed([], called(...text.split('')))).events.slice(0, 3)).toEqual([
+      { type: 'tool-input-start', id: 'a', name: 'f' },
+      ready,
+      { type: 'tool-input-delta', id: 'a', delta: text[0] },
+    ])
+  expect(typesOf((await streamed([], called('{"p":1}'))).events)).toEqual([
+    'start',
+    'ready',
+    'delta',
+    'closed',
+    'tool-call',
+  ])
+  // Nor is there anything to wait for in a piece that brings all at once.
+  expect(typesOf((await streamed([], [piece({ name: 'f', delta: '{"p":1}' })])).events)).toEqual([
+    'start',
+    'ready',
+    'delta',
+    'closed',
+    'tool-call',
+  ])
+})
+
+test('a name that may grow makes no call ready, and the name that it grows to does so once (Q5, P2)', async () => {
+  const grown = await streamed(
+    [],
+    [
+      piece({ id: 'a', name: 'g', nameMayGrow: true }),
+      piece({ name: 'f', nameMayGrow: true }),
+      piece({ name: 'f' }),
+      piece({ name: 'g' }),
+      piece({ name: 'f', delta: '{"p":1}' }),
+    ],
+  )
+  expect(typesOf(grown.events)).toEqual(['start', 'ready', 'delta', 'closed', 'tool-call'])
+  expect(grown.call).toMatchObject({ name: 'f', input: { p: 1 } })
+  const other = await streamed([], [piece({ name: 'f', nameMayGrow: true }), piece({ name: 'g', delta: '{"p":1}' })])
+  expect(typesOf(other.events)).toEqual(['start', 'delta', 'closed', 'tool-call'])
+})
+
+test('a call whose name comes after its arguments is ready then, unless it is over: its whole input comes at once (Q5, G8)', async () => {
+  const late = [piece({ id: 'a', delta: '{"p":1' }), piece({ name: 'f' }), piece({ delta: '}' })]
+  expect(typesOf((await streamed([], late)).events)).toEqual([
+    'start',
+    'delta',
+    'ready',
+    'delta',
+    'closed',
+    'tool-call',
+  ])
+  const sealed = [piece({ id: 'a', delta: '{"p":1}' }), (to: Assembler) => to.seal(0), piece({ name: 'f' })]
+  expect(typesOf((await streamed([], sealed)).events)).toEqual(['start', 'delta', 'closed', 'tool-call'])
+  const unnamed = [piece({ id: 'a', name: 'f', nameMayGrow: true })]
+  expect(typesOf((await streamed([], unnamed)).events)).toEqual(['start', 'tool-call'])
+})
+
+test('a call that the provider runs itself, or that stands for others, is not ready with its name (Q5, G16)', async () => {
+  const own = [piece({ id: 'a', name: 'f', providerResult: null }), piece({ delta: '{"p":1}' })]
+  expect(readyOf((await streamed([], own)).events)).toEqual([])
+  const standing = [
+    piece({ id: 'a', name: 'f', expand: () => [{ name: 'f', input: { p: 1 } }] }),
+    piece({ delta: '{}' }),
+  ]
+  expect(typesOf((await streamed([], standing)).events)).toEqual(['start', 'delta', 'tool-call'])
+})

@@ -84,8 +84,10 @@ export class StreamedCall {
     if (!this.#expand) {
       // Of a name that comes late the call is shown at once as far as it is: what it closed with, not what it needed (G8).
       const needs = this.#context.needsOf(this.#name)
-      if (needs) this.#input.need(needs)
+      if (needs?.length) this.#input.need(needs)
       this.#start()
+      // The whole input of a call that is over comes at once.
+      if (needs?.length === 0 && !this.#stated) this.#ready({})
       // Once closed and then gone on with is not closed.
       if (!this.#input.dirty) this.#close()
     }
@@ -104,7 +106,7 @@ export class StreamedCall {
     const piece = this.#input.add(delta)
     if (!this.#started) return
     this.#show(piece)
-    this.#ready()
+    this.#ready(this.#input.ready())
     // Also if the same delta went on after the brace: whether it did is an accident of the cut (G2).
     if (this.#input.closedAt !== closedBefore) this.#close()
   }
@@ -114,9 +116,9 @@ export class StreamedCall {
   }
 
   /** What the provider runs itself is not ours to start (G16). */
-  #ready(): void {
-    const input = this.#providerResult === undefined ? this.#input.ready() : undefined
-    if (input) this.#context.emit({ type: 'tool-input-ready', id: this.#standingId, name: this.#name, input })
+  #ready(input: Readonly<Record<string, unknown>> | undefined): void {
+    if (!input || this.#providerResult !== undefined) return
+    this.#context.emit({ type: 'tool-input-ready', id: this.#standingId, name: this.#name, input })
   }
 
   #close(): void {

@@ -30,6 +30,8 @@ function checkMember(one: unknown): void {
   if (typeof one.name !== 'string' || one.name === '') throw refused('one of them has no name: a middleware needs one')
   checkSides(one.name, one.order)
   checkSchema(`middleware.${one.name}.answer`, one.answer as Middleware['answer'])
+  if (!['undefined', 'boolean', 'function'].includes(typeof (one.ignoresInput ?? undefined)))
+    throw refused(`"${one.name}" has an ignoresInput that is neither true, false nor a function`)
   const given = METHODS.filter((method) => (one[method] ?? undefined) !== undefined)
   const wrong = given.find((method) => typeof one[method] !== 'function')
   if (wrong) throw refused(`"${one.name}" has a ${wrong} that is no function`)

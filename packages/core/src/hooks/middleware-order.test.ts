@@ -407,7 +407,7 @@ test('two that contradict each other in their orders are refused in either order
   expect(() => make(inner, { name: 'b' })).toThrow(first('b', 'a'))
 })
 
-test('what is no middleware is refused, with a word on what to do: a factory that was not called, a list in the list (A2)', () => {
+test('what is no middleware is refused, with a word on what to do: a factory that was not called, a list in the list, an ignoresInput that says nothing (A2, Q6)', () => {
   const make =
     (...middleware: readonly unknown[]) =>
     () =>
@@ -425,6 +425,7 @@ test('what is no middleware is refused, with a word on what to do: a factory tha
     [{ name: '' }, 'one of them has no name: a middleware needs one'],
     [{ name: 'm', beforeModel: 5 }, '"m" has a beforeModel that is no function'],
     [{ name: 'm', wrapModel: false }, '"m" has a wrapModel that is no function'],
+    [{ name: 'm', ignoresInput: 'all' }, '"m" has an ignoresInput that is neither true, false nor a function'],
     [
       { name: 'm', afterCheckpoint: () => undefined },
       '"m" has afterCheckpoint, and none of the methods there are: beforeAgent, beforeModel, afterModel, beforeFinalAnswer, wrapAgent, ' +

@@ -1,6 +1,16 @@
 import { expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import { ConfigError, createAgent, type Middleware, type Tool, tool } from '../index.ts'
+import {
+  ConfigError,
+  createAgent,
+  type Middleware,
+  MiddlewareError,
+  type NeedsContext,
+  runTool,
+  type Tool,
+  type ToolMessage,
+  tool,
+} from '../index.ts'
 import { call, collect, respond, say, scriptedModel } from '../testing.ts'
 
 const input = z.object({ path: z.string(), from: z.number().optional() })
@@ -12,11 +22,20 @@ test.each<[string, Partial<Tool>, RegExp]>([
   ['needs, idempotent', { needs: ['path'], effect: 'idempotent' }, /needs/],
   ['warm, external', { warm: () => 1, effect: 'external' }, /warm/],
   ['needs, computed', { needs: ['path'], effect: () => 'read' }, /needs/],
-  ['no member', { needs: [], effect: 'read' }, /the needs of read/],
+  ['no member and no effect', { needs: [] }, /read has needs and is not declared read or calls/],
+  ['no member, idempotent', { needs: [], effect: 'idempotent' }, /read has needs and is not declared read or calls/],
+  ['no member, external', { needs: [], effect: 'external' }, /read has needs and is not declared read or calls/],
+  [
+    'no member, reversible',
+    { needs: [], effect: 'reversible', compensate: () => undefined },
+    /read has needs and is not declared read or calls/,
+  ],
+  ['no member, computed', { needs: [], effect: () => 'read' }, /read has needs and is not declared read or calls/],
+  ['a hole', { needs: Object.assign([], { length: 1 }), effect: 'read' }, /the needs of read/],
   ['no list', { needs: 'path' as never, effect: 'read' }, /the needs of read/],
   ['no names', { needs: [1] as never, effect: 'read' }, /the needs of read/],
 ])(
-  'needs or warm are for tools declared read or calls, and needs name members: %s (H33, A2, Q4)',
+  'needs or warm are for tools declared read or calls, and needs name members, or none: %s (H33, A2, Q4, Q5)',
   async (_, more, problem) => {
     const read = { ...plain, ...more } as Tool
     const model = scriptedModel([])
@@ -121,4 +140,167 @@ test('execute of a tool with needs has these members and the rest, of any other 
   // @ts-expect-error There is no such member.
   tool({ ...plain, effect: 'read', needs: ['pth'] })
   expect(tool(plain)).toBe(plain)
+})
+
+test('an empty list of needs is told to the model unless calls must have their whole input; execute gets no member, and the rest, in every run (Q5)', async () => {
+  const given: unknown[] = []
+  const look = tool({
+    ...plain,
+    effect: 'read',
+    needs: [],
+    async execute(needed, context) {
+      expectTypeOf(needed).toEqualTypeOf<Pick<{ path: string; from?: number | undefined }, never>>()
+      expectTypeOf(context.rest).resolves.toEqualTypeOf<{ path: string; from?: number | undefined }>()
+      given.push(needed, await context.rest)
+    },
+  })
+  const asked = async (
+    options: Pick<Parameters<typeof createAgent>[0], 'middleware' | 'prepareInput'> = {},
+    more = {},
+  ) => {
+    const model = scriptedModel([respond(call('read', { path: 'a' })), respond(say('Done.'))])
+    await createAgent({ model, tools: [{ ...look, ...more } as Tool], ...options }).run('Go')
+    return model.requests[0]?.tools.map((tool) => tool.needs)
+  }
+  expect(await asked()).toEqual([[]])
+  expect(await asked({ middleware: [{ name: 'wrap', wrapToolCall: (call, next) => next(call) }] })).toEqual([undefined])
+  expect(await asked({ prepareInput: (input) => input })).toEqual([undefined])
+  expect(await asked({}, { reads: () => ['a'] })).toEqual([undefined])
+  await runTool(look as Tool, { path: 'a' }).result
+  expect(given).toEqual(Array.from({ length: 5 }, () => [{}, { path: 'a' }]).flat())
+})
+
+test('a tool with an empty list of needs may work in the background, where it gets its input in the same way (Q5)', async () => {
+  const given: unknown[] = []
+  const slow = {
+    ...plain,
+    effect: 'read',
+    needs: [],
+    background: true,
+    execute: async (needed: unknown, { rest }: NeedsContext<unknown>) => void given.push(needed, await rest),
+  } as unknown as Tool
+  const model = scriptedModel([respond(call('read', { path: 'a' })), respond(say('Done.')), respond(say('Done.'))])
+  await createAgent({ model, tools: [slow] }).run('Go')
+  expect(given).toEqual([{}, { path: 'a' }])
+})
+
+const wrapping = (ignoresInput: unknown, name = 'wrap') =>
+  ({ name, ignoresInput, wrapToolCall: (call, next) => next(call) }) as Middleware
+const needing = [
+  { ...plain, effect: 'read', needs: ['path'] },
+  { ...plain, name: 'list', effect: 'read', needs: [] },
+] as readonly Tool[]
+
+test('ignoresInput may be a function, which is asked about each tool with needs, and about no other (Q6)', async () => {
+  const about: unknown[] = []
+  const wrap = wrapping(function (this: Middleware, tool: Tool) {
+    about.push([this.name, tool])
+    return tool.name === 'list'
+  })
+  const model = scriptedModel([respond(say('Done.'))])
+  const agent = createAgent({ model, tools: [...needing, { ...plain, name: 'plain' }], middleware: [wrap] })
+  const each = needing.map((tool) => ['wrap', tool])
+  expect(about.splice(0)).toEqual(each)
+  await agent.run('Go')
+  expect(about).toEqual(each)
+  expect(model.requests[0]?.tools.map(({ name, needs }) => [name, needs])).toEqual([
+    ['read', undefined],
+    ['list', []],
+    ['plain', undefined],
+  ])
+})
+
+test('with several wraps a call may start with what it needs only where each ignores its input (Q6)', async () => {
+  const needs = async (...answers: readonly unknown[]) => {
+    const model = scriptedModel([respond(say('Done.'))])
+    const middleware = answers.map((answer, index) => wrapping(answer, `wrap ${index}`))
+    await createAgent({ model, tools: needing, middleware }).run('Go')
+    return model.requests[0]?.tools.flatMap(({ name, needs }) => (needs ? name : []))
+  }
+  expect(await needs(() => true, true)).toEqual(['read', 'list'])
+  expect(
+    await needs(
+      ({ name }: Tool) => name === 'read',
+      ({ name }: Tool) => name === 'list',
+    ),
+  ).toEqual([])
+  expect(await needs(true, ({ name }: Tool) => name === 'read')).toEqual(['read'])
+  expect(await needs(() => true, false)).toEqual([])
+})
+
+const unsaid: readonly (readonly [what: string, ignoresInput: () => unknown, problem: string])[] = [
+  [
+    'throws',
+    () => {
+      throw new TypeError('no such tool')
+    },
+    'threw for the tool read: no such tool',
+  ],
+  ['returns nothing', () => undefined, 'must return true or false for the tool read'],
+  ['returns a word', () => 'yes', 'must return true or false for the tool read'],
+  ['returns a promise', () => Promise.reject(new Error('later')), 'must return true or false for the tool read'],
+]
+
+test.each(unsaid)(
+  'an ignoresInput that %s is told by createAgent, or by the run if a tool comes later (Q6, A2)',
+  async (_, ignoresInput, problem) => {
+    const model = scriptedModel([respond(say('Done.'))])
+    const wrap = wrapping(ignoresInput)
+    const option = 'middleware.wrap.ignoresInput'
+    expect(() => createAgent({ model, tools: needing, middleware: [wrap] })).toThrow(new ConfigError(option, problem))
+    const bringing: Middleware = { name: 'bringing', beforeAgent: (setup) => ({ ...setup, tools: needing }) }
+    const error = new MiddlewareError('wrap', 'ignoresInput', problem)
+    const run = createAgent({ model, middleware: [bringing, wrap] }).run('Go')
+    await expect(run).rejects.toThrow(error)
+    await expect(run).rejects.toMatchObject({ middleware: 'wrap', hook: 'ignoresInput' })
+    expect(model.requests).toEqual([])
+    // Nobody has to answer about calls that nobody wraps.
+    const idle: Middleware = { name: 'idle', ignoresInput: wrap.ignoresInput as () => boolean }
+    await expect(createAgent({ model, tools: needing, middleware: [idle] }).run('Go')).resolves.toBeDefined()
+  },
+)
+
+test('the cause of that MiddlewareError is what the function threw (Q6)', async () => {
+  const cause = new TypeError('no such tool')
+  const wrap = wrapping(() => {
+    throw cause
+  })
+  const bringing: Middleware = { name: 'bringing', beforeAgent: (setup) => ({ ...setup, tools: needing }) }
+  const run = createAgent({ model: scriptedModel([]), middleware: [bringing, wrap] }).run('Go')
+  await expect(run).rejects.toMatchObject({ cause })
+})
+
+test('an ignoresInput that first throws when a call is to start refuses that start, and the call is made with its whole input (Q6)', async () => {
+  let asked = 0
+  const wrap = wrapping(() => {
+    if (++asked === 3) throw new Error('not now')
+    return true
+  })
+  const starts: Promise<ToolMessage>[] = []
+  const starting: Middleware = {
+    name: 'starting',
+    async *wrapModel(request, next, run) {
+      const flow = next(request)
+      for (;;) {
+        const step = await flow.next()
+        if (step.done) return step.value
+        const event = step.value
+        yield event
+        if (event.type !== 'tool-input-ready') continue
+        const { id, name, input } = event
+        const start = run.callTool({ type: 'tool-call', id, name, input }, { rest: new Promise(() => undefined) })
+        start.catch(() => undefined)
+        starts.push(start)
+      }
+    },
+  }
+  const model = scriptedModel([respond(call('list', { path: 'a' }, { id: 'c' })), respond(say('Done.'))])
+  const agent = createAgent({ model, tools: needing.slice(1), middleware: [wrap, starting] })
+  const { events } = await collect(agent.stream('Go'))
+  expect(starts).toHaveLength(1)
+  await expect(starts[0]).rejects.toThrow(
+    new MiddlewareError('wrap', 'ignoresInput', 'threw for the tool list: not now'),
+  )
+  const ofCalls = events.flatMap((event) => ('callId' in event ? event.type : []))
+  expect(ofCalls).toEqual(['tool-start', 'tool-end'])
 })

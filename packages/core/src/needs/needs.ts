@@ -2,9 +2,12 @@
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AgentConfig } from '../config.ts'
+import { ConfigError, MiddlewareError, messageOf } from '../errors.ts'
 import { pathOf } from '../execution/checked-input.ts'
+import { unheard } from '../flow/unheard.ts'
 import { isRecord } from '../json.ts'
 import type { ToolCall } from '../message.ts'
+import type { Middleware } from '../middleware.ts'
 import type { ToolDefinition } from '../model.ts'
 import { definitionOf, type Tool } from '../tool.ts'
 import { mayNameKeys } from '../tool-call/call-effect.ts'
@@ -15,7 +18,35 @@ import { mayNameKeys } from '../tool-call/call-effect.ts'
  */
 export function startsOnNeeds(tool: Tool, { middleware, prepareInput }: AgentConfig): boolean {
   if (!tool.needs || mayNameKeys(tool) || prepareInput) return false
-  return middleware.every((one) => !one.wrapToolCall || one.ignoresInput)
+  return middleware.every((one) => {
+    const failed: Failed = (problem, cause) => new MiddlewareError(one.name, 'ignoresInput', problem, { cause })
+    return ignores(one, tool, failed)
+  })
+}
+
+/** Throws {@link ConfigError} if one of these middlewares cannot say whether it ignores the inputs of one of these tools. */
+export function checkIgnoresInput(middleware: readonly Middleware[], tools: readonly Tool[]): void {
+  for (const one of middleware) {
+    const failed: Failed = (problem) => new ConfigError(`middleware.${one.name}.ignoresInput`, problem)
+    for (const tool of tools) if (tool.needs) ignores(one, tool, failed)
+  }
+}
+
+/** The error for a middleware whose function throws, or does not say. */
+type Failed = (problem: string, cause?: unknown) => Error
+
+function ignores(middleware: Middleware, tool: Tool, failed: Failed): boolean {
+  const { wrapToolCall, ignoresInput } = middleware
+  if (!wrapToolCall) return true
+  if (typeof ignoresInput !== 'function') return ignoresInput === true
+  let answer: unknown
+  try {
+    answer = unheard(ignoresInput.call(middleware, tool))
+  } catch (error) {
+    throw failed(`threw for the tool ${tool.name}: ${messageOf(error)}`, error)
+  }
+  if (typeof answer === 'boolean') return answer
+  throw failed(`must return true or false for the tool ${tool.name}`)
 }
 
 /** The tools as the model is told of them, and the assembler of what they need. */
@@ -47,6 +78,7 @@ export function givenOf({ needs }: Tool, checked: unknown): Given {
 export async function checkedNeeds(tool: Tool, { input }: ToolCall): Promise<object | undefined> {
   const { needs = [] } = tool
   const needed = neededOf(needs, input)
+  if (needs.length === 0) return needed
   if (!needs.every((key) => Object.hasOwn(needed, key))) return undefined
   const checking = tool.input['~standard'].validate(needed)
   const result = checking instanceof Promise ? await checking : checking
