@@ -319,6 +319,30 @@ test('it does not start past a call that may change something, nor in the last s
   expect((await ran({ maxSteps: 1 })).log).toEqual([])
 })
 
+test('a tool of effect calls starts with its name, too, and what it calls no earlier than its own effect allows (Q5, Q1)', async () => {
+  const made = async (eager: boolean, moments: readonly Moment[]) => {
+    const { log, tools, make } = workshop()
+    const calling = async (_: unknown, { run, rest, callId }: NeedsContext<z.infer<typeof question>>) => {
+      const callOf = (name: string, n: number) =>
+        run?.callTool({ type: 'tool-call', id: `${callId}/${name}`, name, input: { n } })
+      await callOf('look', 1)
+      await callOf('put', (await rest).top)
+    }
+    const plan = make('search', 'calls', { input: question, needs: [], execute: calling } as unknown as object)
+    const middleware = eager ? [eagerTools()] : []
+    const agent = createAgent({ model: tellingModel([moments, sayDone]), tools: [plan, ...tools], middleware })
+    const { events } = await played(collect(agent.stream('Go')))
+    return { log, told: told({ events }) }
+  }
+  const eager = await made(true, searching())
+  const waiting = await made(false, searching())
+  expect(eager.log).toEqual(['0 look 1', '400 put 3'])
+  expect(waiting.log).toEqual(['400 look 1', '400 put 3'])
+  expect(eager.told).toEqual(waiting.told)
+  // A call that is let go of has done no more than read.
+  expect((await made(true, searching(['{"q":"owls"', ',"top":"many"}']))).log).toEqual(['0 look 1'])
+})
+
 test.each<[string, Partial<Tool>, string]>([
   ['names resource keys', { reads: ({ q }: { q: string }) => [q] } as Partial<Tool>, '300 open {}'],
   ['works in the background', { background: true }, '400 open {}'],
@@ -446,3 +470,62 @@ test('whatever a model writes, and however it fails, starting with the name give
     { numRuns: 300 },
   )
 }, 120_000)
+
+test('what the savings predict is what the same run takes longer without eagerTools, however long a tool works before it awaits its input (Q7, H34)', async () => {
+  const works = fc.record({
+    ms: fc.nat({ max: 500 }),
+    awaits: fc.boolean(),
+    msAfter: fc.nat({ max: 300 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(works, fc.constantFrom(1, Number.POSITIVE_INFINITY), async (work, toolConcurrency) => {
+      const two: Moment[] = [
+        ...searching().slice(0, -1),
+        [320, (to) => to.call(1, { id: 'c2', name: 'search' })],
+        [370, (to) => to.call(1, { delta: '{"q":"bats","top":4}' })],
+        [600, (to) => to.finish('tool-calls')],
+      ]
+      const eager = await ran({ ...work, toolConcurrency, responses: [two] })
+      const waiting = await ran({ ...work, toolConcurrency, responses: [two], eager: false })
+      expect(eager.result?.savings?.savedMs).toBeCloseTo(waiting.took - eager.took, 2)
+    }),
+    { numRuns: 100, seed: 1 },
+  )
+}, 60_000)
+
+test.each<[string, Work, object]>([
+  ['awaits it at once', {}, { durationMs: 300, waitedMs: 300 }],
+  ['works until then', { ms: 100 }, { durationMs: 300, waitedMs: 200 }],
+  ['works longer than that', { ms: 350 }, { durationMs: 350 }],
+  ['never awaits it', { ms: 350, awaits: false }, { durationMs: 350 }],
+  ['works with it, too', { ms: 100, msAfter: 60 }, { durationMs: 360, waitedMs: 200 }],
+])(
+  'of a tool that %s, the account of savings counts as work what it does before it awaits its input (Q7)',
+  async (...row) => {
+    const [, work, times] = row
+    const [step] = (await ran(work)).result?.savings?.steps ?? []
+    const { durationMs, waitedMs = 0 } = { waitedMs: 0, ...times } as { durationMs: number; waitedMs?: number }
+    const certainMs = 300
+    const call = { callId: 'c1', tool: 'search', certainMs, startedMs: 0, evidence: 'prefix', outcome: 'committed' }
+    expect(step?.calls).toEqual([{ ...call, ...times }])
+    const worked = durationMs - waitedMs
+    expect(step).toMatchObject({ parallelMs: 400 + worked, savedMs: 400 + worked - Math.max(400, durationMs) })
+  },
+)
+
+test('what a discarded call waited for its input is not wasted, and costs its tool no budget (Q7, H34, H36)', async () => {
+  const long = ['{"q":"owls"', ...Array.from({ length: 30 }, () => ' '), ',"top":"many"}']
+  const wasteful = await ran({ ms: 500, responses: [searching(long)] })
+  expect(wasteful.result?.savings).toMatchObject({
+    wastedMs: 500,
+    steps: [{ calls: [{ outcome: 'failed' }, { outcome: 'discarded', durationMs: 3_200, waitedMs: 2_700 }] }, {}],
+  })
+  const budget = eagerTools({ budget: { toleranceMs: 1_000 } })
+  const responses = [searching(long), searching()]
+  const starts = async (ms: number) => {
+    const { log } = await ran({ ms, responses, eager: false, middleware: [budget] })
+    return log.filter((line) => line.includes('open')).map((line) => Number.parseInt(line, 10))
+  }
+  expect(await starts(500)).toEqual([0, 3_300])
+  expect(await starts(2_000)).toEqual([0, 3_700])
+})

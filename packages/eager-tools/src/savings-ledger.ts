@@ -5,7 +5,16 @@ import type { Budget } from './budget.ts'
 import type { Place } from './makespan.ts'
 import type { Evidence } from './policy.ts'
 import type { Savings, StepSavings } from './savings.ts'
-import { hiddenMs, isDiscarded, type Made, micro, type StepNotes, savingsOf, timesOf } from './step-savings.ts'
+import {
+  hiddenMs,
+  isDiscarded,
+  type Made,
+  micro,
+  type StepNotes,
+  savingsOf,
+  timesOf,
+  workedMs,
+} from './step-savings.ts'
 
 /** Of one run. */
 export class SavingsLedger {
@@ -143,7 +152,7 @@ export class SavingsLedger {
     this.#uncharged = this.#uncharged.filter((step) => !known.includes(step))
     if (!this.#budget || run.signal.aborted) return
     for (const { made, began } of known) {
-      for (const call of made.filter(isDiscarded)) this.#budget.add(call.tool, -timesOf(call, began).durationMs)
+      for (const call of made.filter(isDiscarded)) this.#budget.add(call.tool, -workedMs(timesOf(call, began)))
     }
   }
 }

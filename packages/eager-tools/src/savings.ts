@@ -43,7 +43,10 @@ export interface StepSavings {
   readonly parallelMs: number
   /** `parallelMs - actualMs`, negative if starting early made the step longer; 0 if nothing started early. */
   readonly savedMs: number
-  /** How long calls ran that were discarded. One that still ran when the answer stood counts until then. */
+  /**
+   * How long calls worked that were discarded, without what they waited for the rest of their input. One that still ran when the
+   * answer stood counts until then.
+   */
   readonly wastedMs: number
   /** Those the loop asked for, in call order, then the discarded ones. */
   readonly calls: readonly CallSavings[]
@@ -59,8 +62,8 @@ export interface CallSavings {
   /** d: from then until the call had settled, all its wraps out; 0 if its function was never entered. */
   readonly durationMs: number
   /**
-   * Of that, how long its function waited for members of its input that were still being written: no time of d after the
-   * stream.
+   * Of that, how long its function waited for members of its input that were still being written, from its first `await` of `rest` on:
+   * no work, and no time of d after the stream. What it did before that `await` is work.
    */
   readonly waitedMs?: number
   /** What an early start stood on; absent if the loop started it. */

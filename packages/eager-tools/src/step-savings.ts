@@ -61,7 +61,7 @@ export function savingsOf(step: StepNotes): StepSavings {
     sequentialMs: micro(stoodMs + makespan(works, 1)),
     parallelMs,
     savedMs: isEarly ? micro(parallelMs - actualMs) : 0,
-    wastedMs: micro(discarded.reduce((sum, { durationMs }) => sum + durationMs, 0)),
+    wastedMs: micro(discarded.reduce((sum, call) => sum + workedMs(call), 0)),
     calls: [...asked, ...discarded],
   }
 }
@@ -86,8 +86,13 @@ function callOf(step: StepNotes, made: Made | undefined, result?: Result): CallS
 }
 
 /** After the stream, with its whole input there. */
-function workOf({ limits }: StepNotes, { tool, durationMs, waitedMs = 0 }: CallSavings): Work {
-  return { ms: durationMs - waitedMs, at: limits.get(tool) }
+function workOf({ limits }: StepNotes, call: CallSavings): Work {
+  return { ms: workedMs(call), at: limits.get(call.tool) }
+}
+
+/** What a call waited for the rest of its input is no work; what it did until it awaited that is. */
+export function workedMs({ durationMs, waitedMs = 0 }: Pick<CallSavings, 'durationMs' | 'waitedMs'>): number {
+  return durationMs - waitedMs
 }
 
 /** How long a call ran while its model streamed. */

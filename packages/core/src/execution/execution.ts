@@ -1,5 +1,6 @@
 /** One execution of a tool's function, as it is known until its span ends. */
 
+import type { Wait } from '../needs/wait.ts'
 import type { ExecutionFacts } from '../telemetry/around.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 
@@ -8,4 +9,5 @@ export interface Execution extends ExecutionFacts {
   agents?: number
   /** The calls its function made. */
   readonly children: CallEntry[]
+  wait?: Wait
 }

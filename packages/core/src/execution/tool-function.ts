@@ -80,6 +80,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     throw error
   } finally {
     limit.over()
+    execution.wait?.over()
   }
 }
 
@@ -131,8 +132,9 @@ function contextOf<Result>(
     ...(entry.warmUp && { warmed: entry.warmUp.use() }),
   }
   if (!rest) return context
+  execution.wait = entry.status.waits()
   // No getter for everybody: each would have a hidden class of its own, which keeps its call until a whole garbage collection.
-  return Object.defineProperty({ ...context, rest: entry.status.waitFor(rest) }, 'idempotencyKey', {
+  return Object.defineProperty({ ...context, rest: execution.wait.for(rest) }, 'idempotencyKey', {
     get: () => entry.key,
   })
 }

@@ -400,3 +400,90 @@ test('metadata that is no JSON is the failure of its call (P21)', async () => {
   const { messages } = await createAgent({ model: scriptedModel([calling, done]), tools: [wrong] }).run('Go')
   expect(messages[2]).toMatchObject({ isError: true, content: [{ text: 'the metadata of progress must be JSON' }] })
 })
+
+/** Calls of `search`, whose name is known at once and whose input comes 200 ms later, in this wrap; how long they have waited by then. */
+async function waitedBy(
+  times: readonly number[],
+  execute: (rest: Promise<unknown>, attempt: number) => unknown,
+  wrap: Middleware,
+) {
+  const search = tool({
+    name: 'search',
+    description: 'Searches',
+    input: z.object({ q: z.string() }),
+    effect: 'read',
+    needs: [],
+    execute: (_, { rest, attempt }) => execute(rest, attempt),
+  })
+  const waited: unknown[] = []
+  const whole = { type: 'tool-call', id: 'c', name: 'search', input: { q: 'owls' } } as const
+  const starting: Middleware = {
+    name: 'starting',
+    async *wrapModel(request, next, run) {
+      const flow = next(request)
+      for (;;) {
+        const step = await flow.next()
+        if (step.done) return step.value
+        yield step.value
+        if (step.value.type !== 'tool-input-ready') continue
+        run.callTool({ ...whole, input: {} }, { rest: sleep(200).then(() => whole) }).catch(() => undefined)
+        for (const [index, time] of times.entries()) {
+          await sleep(time - (times[index - 1] ?? 0))
+          waited.push(run.toolStatus('c')?.waitedMs)
+        }
+      }
+    },
+  }
+  const model = scriptedModel([respond(call('search', whole.input, { id: 'c' })), respond(say('Done.'))])
+  const run = createAgent({ model, tools: [search as Tool], middleware: [wrap, starting] }).run('Go')
+  await vi.runAllTimersAsync()
+  await run
+  return waited
+}
+
+const once: Middleware = { name: 'once', ignoresInput: true, wrapToolCall: (call, next) => next(call) }
+
+test('a status says how long a call has waited for the rest of its input, while it waits, too (Q7)', async () => {
+  const working = async (rest: Promise<unknown>) => {
+    await sleep(50)
+    await rest
+    await sleep(100)
+  }
+  expect(await waitedBy([40, 60, 150, 250, 400], working, once)).toEqual([undefined, 10, 100, 150, 150])
+  expect(await waitedBy([150, 400], () => sleep(300), once)).toEqual([undefined, undefined])
+})
+
+test('each execution of a call waits for itself, and no longer than it works; two at once do not wait twice (Q7)', async () => {
+  const impatient = async (rest: Promise<unknown>, attempt: number) => {
+    if (attempt === 1) return Promise.race([rest, sleep(100).then(() => Promise.reject(new Error('too late')))])
+    await sleep(50)
+    return rest
+  }
+  const again: Middleware = {
+    name: 'again',
+    ignoresInput: true,
+    async *wrapToolCall(call, next) {
+      try {
+        return yield* next(call)
+      } catch {
+        return yield* next(call)
+      }
+    },
+  }
+  expect(await waitedBy([80, 140, 180, 400], impatient, again)).toEqual([80, 100, 130, 150])
+  const both: Middleware = {
+    name: 'both',
+    ignoresInput: true,
+    async *wrapToolCall(call, next) {
+      const [made, other] = [next(call), next(call)].map(async (flow) => {
+        for (;;) {
+          const step = await flow.next()
+          if (step.done) return step.value
+        }
+      })
+      await other
+      return made as unknown as Awaited<NonNullable<typeof made>>
+    },
+  }
+  expect(await waitedBy([100, 400], (rest) => rest, both)).toEqual([100, 200])
+})

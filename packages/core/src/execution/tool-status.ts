@@ -2,7 +2,7 @@
 
 import { isAbandoned } from '../machine/call.ts'
 import type { Json } from '../message.ts'
-import { watched } from '../needs/watched.ts'
+import { Wait } from '../needs/wait.ts'
 import { freeze } from '../run/history.ts'
 import type { Progress } from '../tool.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
@@ -28,7 +28,10 @@ export interface ToolStatus {
   readonly startedBefore?: true
   /** When the call had settled, all its wraps out; of one that an earlier run of a checkpoint made, when that was resumed. */
   readonly endedAt?: number
-  /** Of one that started with the members its tool needs: how long its function has waited for the others, in milliseconds. */
+  /**
+   * Of one that started with the members its tool needs: how many milliseconds its function has waited for its whole input, from its
+   * first `await` of `rest` on.
+   */
   readonly waitedMs?: number
 }
 
@@ -48,8 +51,8 @@ export class CallStatus {
   #message: string | undefined
   #metadata: Json | undefined
   #started: number | undefined
-  #waited = 0
-  #waitsSince: number | undefined
+  /** Of its executions, in their order. */
+  readonly #waits: Wait[] = []
   ended: { readonly at: number; readonly number: number } | undefined
   readonly cancelable: boolean
   readonly #startedBefore: boolean
@@ -65,18 +68,11 @@ export class CallStatus {
     this.#state = 'running'
   }
 
-  /** The rest of the call's input, as its function is given it: how long that waits for it is noted. */
-  waitFor<T>(rest: Promise<T>): Promise<T> {
-    return watched(rest, () => {
-      this.#waitsSince = performance.now()
-      const over = () => this.#waitOver()
-      rest.then(over, over)
-    })
-  }
-
-  #waitOver(): void {
-    if (this.#waitsSince !== undefined) this.#waited += performance.now() - this.#waitsSince
-    this.#waitsSince = undefined
+  /** An execution of it is given the rest of its input. */
+  waits(): Wait {
+    const wait = new Wait()
+    this.#waits.push(wait)
+    return wait
   }
 
   /**
@@ -99,11 +95,11 @@ export class CallStatus {
   /** `number`: how many calls of its run have ended by now. */
   end(state: ToolState, number = 0): void {
     this.#state = state
-    this.#waitOver()
     this.ended = { at: performance.now(), number }
   }
 
   read(): ToolStatus {
+    const waitedMs = this.#waited()
     return {
       state: this.#state,
       ...(this.#progress !== undefined && { progress: this.#progress }),
@@ -112,9 +108,20 @@ export class CallStatus {
       cancelable: this.cancelable,
       ...(this.#started !== undefined && { startedAt: performance.timeOrigin + this.#started }),
       ...(this.#startedBefore && { startedBefore: true }),
-      ...(this.#waited > 0 && { waitedMs: this.#waited }),
+      ...(waitedMs > 0 && { waitedMs }),
       ...(this.ended && { endedAt: performance.timeOrigin + this.ended.at }),
     }
+  }
+
+  /** Executions at the same time do not wait twice. */
+  #waited(): number {
+    const now = this.ended?.at ?? performance.now()
+    let [ms, from] = [0, 0]
+    for (const wait of this.#waits) {
+      ms += wait.within(from, now)
+      from = Math.max(from, wait.until ?? now)
+    }
+    return ms
   }
 }
 

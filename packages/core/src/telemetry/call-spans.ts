@@ -55,6 +55,8 @@ export interface ExecutionFacts {
   lag?: number
   /** Absent while it goes on. */
   ended?: number
+  /** Of one that is given the rest of its input: how many milliseconds between two times it has waited for it. */
+  wait?: { within(from: number, to: number): number }
   error?: unknown
   /** What it threw answers the abort of its signal. */
   answersAbort?: boolean
@@ -188,7 +190,7 @@ function endExecution(
     'meanwhile.settled': isLost ? false : undefined,
     'meanwhile.discard.reason': reasonOf(call),
     'meanwhile.head_start': headStart,
-    'meanwhile.overlap': headStart && Math.min(headStart, (ended - execution.started) / 1000),
+    'meanwhile.overlap': headStart && overlapOf(execution, Math.min(execution.started + headStart * 1000, ended)),
     'meanwhile.compensated': undone,
   }))
   if (failure) setError(open, error, open.capture, failure, ended)
@@ -210,6 +212,11 @@ function endExecution(
 /** Seconds from the start of an early one to the end of the model's stream, if that stood with its call. */
 function aheadOf({ state: { modelEnded } }: CallFacts, { early, started }: ExecutionFacts): number | undefined {
   return early && modelEnded !== undefined ? Math.max(0, modelEnded - started) / 1000 : undefined
+}
+
+/** Seconds that it worked by then: what it waited for the rest of its input is no work. */
+function overlapOf({ started, wait }: ExecutionFacts, until: number): number {
+  return (until - started - (wait?.within(started, until) ?? 0)) / 1000
 }
 
 /** As it stands on the span; outside of a run there is none. */

@@ -6,7 +6,7 @@ import { sleep } from '../../test/clock.ts'
 import { startingEarly } from '../../test/early-calls.ts'
 import { observed } from '../../test/observed.ts'
 import { pause } from '../../test/tools.ts'
-import { type AgentOptions, createAgent, type Middleware, type Tool, tool } from '../index.ts'
+import { type AgentOptions, createAgent, type Middleware, type Tool, type ToolCall, tool } from '../index.ts'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // When spans begin and end, against the script's clock.
@@ -195,4 +195,58 @@ test('what an early tool calls stands on the evidence that its own call stands o
     ['execute_tool look', 'model_stood'],
     ['execute_tool calling', 'sealed'],
   ])
+})
+
+/** Starts each call when it is ready, and gives it the rest when that has closed. */
+const onNeeds: Middleware = {
+  name: 'on-needs',
+  async *wrapModel(request, next, run) {
+    const flow = next(request)
+    let whole: (call: ToolCall) => void = () => undefined
+    for (;;) {
+      const step = await flow.next()
+      if (step.done) return step.value
+      const event = step.value
+      if (event.type === 'tool-input-ready') {
+        const { id, name, input } = event
+        const rest = new Promise<ToolCall>((resolve) => {
+          whole = resolve
+        })
+        run.callTool({ type: 'tool-call', id, name, input }, { rest }).catch(() => undefined)
+      } else if (event.type === 'tool-input-closed') whole(event.call)
+      yield event
+    }
+  },
+}
+
+test('what a call waits for the rest of its input is no overlap, and what it does until it awaits that is (Q7)', async () => {
+  const worked = async (before: number, awaits: boolean, after: number) => {
+    const search = tool({
+      name: 'search',
+      description: 's',
+      input: z.object({ q: z.string(), r: z.string() }),
+      effect: 'read',
+      needs: [],
+      async execute(_, { rest }) {
+        await sleep(before)
+        if (awaits) await rest
+        await sleep(after)
+      },
+    }) as Tool
+    // The name at 20 ms, the input from 40 to 160, the end at 220.
+    const response = respond(call('search', { q: 'owls', r: 'bats' }, { deltas: 7 }), say('a b c'))
+    const model = scriptedModel([response, respond(say('Done.'))], { pace: { firstToken: 20, betweenTokens: 20 } })
+    const { telemetry, span } = observed()
+    const run = createAgent({ model, tools: [search], middleware: [onNeeds], telemetry }).run('Go')
+    await vi.runAllTimersAsync()
+    await run
+    const { head, overlap } = told(span('execute_tool search'))
+    return [head, overlap]
+  }
+  expect(await worked(0, true, 0)).toEqual([0.2, 0])
+  expect(await worked(50, true, 0)).toEqual([0.2, 0.05])
+  expect(await worked(50, true, 30)).toEqual([0.2, 0.08])
+  expect(await worked(50, true, 500)).toEqual([0.2, 0.11])
+  expect(await worked(180, true, 0)).toEqual([0.2, 0.18])
+  expect(await worked(180, false, 500)).toEqual([0.2, 0.2])
 })

@@ -170,7 +170,8 @@ interface AttributeTypes {
   /** tool, later · Of an early one: from its start to the end of the model's stream, in seconds; never below 0. */
   'meanwhile.head_start': Double
   /**
-   * tool, later · Of an early one: how long it worked while the model streamed, in seconds. Of a lone call the time saved.
+   * tool, later · Of an early one: how long it worked while the model streamed, in seconds, without what it waited for the rest of its
+   * input. Of a lone call the time saved.
    */
   'meanwhile.overlap': Double
   /**
