@@ -383,7 +383,7 @@ test('no checkpoint holds a call whose input is open: a resume makes it anew (Q5
   const { log, search } = archive()
   const store = memoryStore()
   const agent = createAgent({
-    model: tellingModel([searching(), searching(), sayDone]),
+    model: tellingModel([searching(DELTAS, { id: 'first' }), searching(DELTAS, { id: 'second' }), sayDone]),
     tools: [search],
     middleware: [eagerTools()],
     checkpoints: store,
@@ -394,9 +394,9 @@ test('no checkpoint holds a call whose input is open: a resume makes it anew (Q5
   const { checkpoint } = await played(run.result)
   if (!checkpoint) throw new Error('no checkpoint')
   expect(log).toEqual(['0 open {}', expect.stringMatching(/^150 closed/)])
-  expect(JSON.stringify(checkpoint)).not.toContain('c1')
+  expect(JSON.stringify(checkpoint)).not.toContain('first')
   const resumed = await played(agent.resume(checkpoint).result)
-  expect(resultsOf(resumed.messages)).toEqual([['c1', '3 of owls']])
+  expect(resultsOf(resumed.messages)).toEqual([['second', '3 of owls']])
 })
 
 /** Arguments as models may write them: whole, wrong, or cut, in any pieces. */
