@@ -62,7 +62,7 @@ export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answer
   if (first && answered.length === 0) {
     const interrupt = new Interrupt(first.payload)
     const rest = first.address.slice(address.length)
-    if (rest.every((part) => 'middleware' in part)) entry.asking = { interrupt, ...askerOf(rest) }
+    if (rest.every((part) => 'middleware' in part)) entry.ask(interrupt, askerOf(rest).by)
     stayOpen(entry, interrupt)
   } else if (entry.outcomes.hasRuns) {
     const given = answered.filter((one) => isNested(one.address)).map(({ id }) => [id, answers[id] as Json])

@@ -1,15 +1,10 @@
 /** The path from an agent to who asks in one of its runs (L4). */
 
+import type { Place } from '../machine/call.ts'
 import type { RunState } from '../run/run.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import { canonical } from '../tool-call/canonical.ts'
 import type { Address, AddressPart } from './interrupt.ts'
-
-/** A middleware at work: its name, and which of its hooks or wraps. */
-export interface Place {
-  readonly middleware: string
-  readonly hook: string
-}
 
 /** Of a call, or of the middleware round it; without either, of the agent's own. */
 export function addressOf(run: RunState, call: CallEntry | undefined, place?: Place): Address {

@@ -85,6 +85,12 @@ export interface ToolFacts {
   readonly runsAgent?: true
 }
 
+/** A middleware at work: its name, and which of its hooks or wraps. */
+export interface Place {
+  readonly middleware: string
+  readonly hook: string
+}
+
 export interface CallState extends Executed, Fated {
   /** Tells it from all other calls of its run. */
   readonly number: number
@@ -122,6 +128,12 @@ export interface CallState extends Executed, Fated {
   readonly isCutOff?: true
   /** The end of a process has cut it off, and it is made again (L20). */
   readonly isRerun?: true
+  /** What it asks itself, by the number of the question; `by` a wrap, or else by its tool. */
+  readonly asking?: { readonly question: number; readonly by?: Place }
+  /** What its tool, or the runs of agents in it, have asked: several at once, if a wrap has it executed several times at once. */
+  readonly questions: readonly number[]
+  /** A stop that is not its own question, and that its commit or a call that it waits for has come to. */
+  readonly met?: number
   /** Whether the run has told of its message, and whether that has come through all `wrapAgent`s to the reader. */
   readonly isTold?: boolean
   readonly isShown?: boolean

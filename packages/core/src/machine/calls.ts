@@ -106,6 +106,20 @@ export function earlyFor({ all }: Calls, attempt: number): CallState[] {
   return [...all.values()].filter(({ by, startedEarly }) => startedEarly && by[0] === attempt)
 }
 
+/** Whether a question is one that a call asks, or one that it makes. */
+export function isAskedBy(calls: Calls, { asking, questions, children }: CallState, question: number): boolean {
+  if (asking?.question === question || questions.includes(question)) return true
+  return children.some((child) => isAskedBy(calls, callOf(calls, child), question))
+}
+
+/** Whether a call waits for a resume, and with it whoever made it: a question that somebody has caught waits for nothing. */
+export function waitsForResume(calls: Calls, { course, fate, maker }: CallState): boolean {
+  if (course !== 'open' || fate !== 'committed') return false
+  if (maker === undefined) return true
+  const above = calls.all.get(maker)
+  return above !== undefined && waitsForResume(calls, above)
+}
+
 /** Its input is not known yet, or that of a call which makes it. A checkpoint has no such call. */
 export function isInputOpen(calls: Calls, { asked, content, maker }: CallState): boolean {
   if (asked && content === undefined) return true

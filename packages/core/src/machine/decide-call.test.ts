@@ -28,6 +28,7 @@ const NEW: CallState = {
   fate: 'provisional',
   askedAt: 0,
   executions: [],
+  questions: [],
   attempts: 0,
 }
 const ASLEEP: CallState = { ...NEW, course: 'asleep' }

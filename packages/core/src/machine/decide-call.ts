@@ -9,6 +9,7 @@ import {
   executionOf,
   type Fated,
   hasSettled,
+  type Place,
   type Stage,
 } from './call.ts'
 import type { Invocation } from './invocation.ts'
@@ -80,6 +81,21 @@ export function kept(call: CallState, how: CallState['kept']): CallState {
 /** The first abort of a call at work counts. */
 export function aborted(call: CallState, why: CallState['aborted']): CallState {
   return call.course === 'begun' && !call.aborted ? { ...call, aborted: why } : call
+}
+
+/** It asks, or a wrap round it does. */
+export function asks(call: CallState, question: number, by?: Place): CallState {
+  return { ...call, asking: { question, ...(by && { by }) } }
+}
+
+/** Its tool, or the run of an agent in it, has asked. */
+export function hasAsked(call: CallState, question: number): CallState {
+  return { ...call, questions: [...call.questions, question] }
+}
+
+/** The commit, or the call, that it waits for has come to this stop. */
+export function meets(call: CallState, stop: number): CallState {
+  return { ...call, met: stop }
 }
 
 /** Its run pauses, and no commit follows in this process. */

@@ -9,9 +9,10 @@ import { Undos } from '../checkpoint/undos.ts'
 import type { AgentConfig } from '../config.ts'
 import type { AgentEvent } from '../events.ts'
 import { callBehind } from '../execution/own-signal.ts'
-import { addressOf, type Place } from '../interrupt/address.ts'
+import { addressOf } from '../interrupt/address.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
 import { Questions } from '../interrupt/questions.ts'
+import type { Place } from '../machine/call.ts'
 import type { Invocation } from '../machine/invocation.ts'
 import { addUsage, type Usage } from '../message.ts'
 import type { AgentSetup, Middleware } from '../middleware.ts'
@@ -191,7 +192,7 @@ export class RunState {
     if (!(thrown instanceof Interrupt) || call?.isStoppedBy(thrown)) return
     // Another call's comes up here, too, because nothing starts any more that must not overtake that (A22, H14).
     if (call?.asks(thrown) || this.calls.asks(thrown)) return
-    if (call) call.asking = { interrupt: thrown, by }
+    if (call) call.ask(thrown, by)
     else if (this.asking?.interrupt !== thrown) this.asking = { interrupt: thrown, by }
   }
 

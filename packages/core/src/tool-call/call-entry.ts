@@ -9,12 +9,11 @@ import { type Seat, seatFor } from '../execution/tool-limit.ts'
 import { CallStatus } from '../execution/tool-status.ts'
 import { timer } from '../flow/grace.ts'
 import { type Coming, coming } from '../flow/unheard.ts'
-import type { Place } from '../interrupt/address.ts'
-import type { Interrupt } from '../interrupt/interrupt.ts'
-import { type CallState, hasSettled, type ToolFacts, wasEntered } from '../machine/call.ts'
-import { callOf } from '../machine/calls.ts'
+import { Interrupt } from '../interrupt/interrupt.ts'
+import { type CallState, hasSettled, type Place, type ToolFacts, wasEntered } from '../machine/call.ts'
+import { callOf, isAskedBy, waitsForResume } from '../machine/calls.ts'
 import { decide, made, stoppedAll } from '../machine/decide.ts'
-import { noted, refused, renamed, settled } from '../machine/decide-call.ts'
+import { asks, hasAsked, meets, noted, refused, renamed, settled } from '../machine/decide-call.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import type { Rest } from '../needs/rest.ts'
 import type { WarmUp } from '../needs/warm-ups.ts'
@@ -83,12 +82,6 @@ export class CallEntry {
   promise: Promise<ToolMessage> = NEVER
   /** The work itself, which may go on after the call was abandoned. Always has a handler. */
   work: Promise<unknown> | undefined
-  /** What its tool, or a wrap round it, asks. */
-  asking: { readonly interrupt: Interrupt; readonly by?: Place } | undefined
-  /** What its tool, or the runs of agents in it, have asked: several at once, if a wrap has it executed several times at once. */
-  readonly #questions: RunStop[] = []
-  /** A stop that is not its own question. */
-  #met: RunStop | undefined
   /** Of a call that has left its table. */
   #past: CallState | undefined
   /** What it came to; absent until it has settled. */
@@ -123,6 +116,7 @@ export class CallEntry {
       askedAt: performance.now(),
       ...(saved?.told && { isTold: true, isShown: true }),
       executions: [],
+      questions: [],
       attempts,
       before: effect,
       wasMade: outcomes.length > 0,
@@ -208,25 +202,32 @@ export class CallEntry {
 
   /** The pause of its run, which reached it while it waited for its commit: what comes of it is dropped, and it stays open. */
   get dropped(): RunStop | undefined {
-    return this.state.isRefused ? this.#met : undefined
+    return this.state.isRefused ? this.table.stopOf(this.state.met) : undefined
+  }
+
+  /** What its tool, or a wrap round it, asks. */
+  get asking(): { readonly interrupt: Interrupt; readonly by?: Place } | undefined {
+    const { asking } = this.state
+    const interrupt = this.table.stopOf(asking?.question)
+    return interrupt instanceof Interrupt ? { interrupt, ...(asking?.by && { by: asking.by }) } : undefined
   }
 
   /** Whether a question is one that this call asks, or one that it makes. */
   asks(question: RunStop): boolean {
-    if (this.asking?.interrupt === question || this.#questions.includes(question)) return true
-    return this.children.some((child) => child.asks(question))
+    return isAskedBy(this.table.state, this.state, this.table.numberOf(question))
   }
 
-  /** Its tool asks. */
-  ask(interrupt: Interrupt): void {
-    if (!this.asks(interrupt)) this.asking = { interrupt }
-    this.#questions.push(interrupt)
+  /** Its tool asks, or a wrap round it. */
+  ask(question: Interrupt, by?: Place): void {
+    const number = this.table.numberOf(question)
+    if (by || !this.asks(question)) this.decide(asks, number, by)
+    if (!by) this.decide(hasAsked, number)
   }
 
   /** The run of an agent in it asks, for which it throws this. */
-  relay(interrupt: Interrupt): Interrupt {
-    this.#questions.push(interrupt)
-    return interrupt
+  relay(question: Interrupt): Interrupt {
+    this.decide(hasAsked, this.table.numberOf(question))
+    return question
   }
 
   /** It goes on under this id, and so does its result. */
@@ -271,14 +272,15 @@ export class CallEntry {
    */
   meet(stop: RunStop, grace?: number): void {
     if (this.state.isRefused || this.asks(stop)) return
-    this.#met = stop
+    this.decide(meets, this.table.numberOf(stop))
     // In a later turn: whoever learns of the stop in another way learns of it there first.
     if (grace !== undefined && this.decide(refused)) this.#timer ??= timer(0, () => this.abort(stop, grace))
   }
 
   /** Whether what it throws, or a wrap round it, only passes on a stop that it has met. */
   isStoppedBy(thrown: unknown): boolean {
-    return this.state.isRefused === true || (this.#met !== undefined && this.#met === thrown)
+    const { isRefused, met } = this.state
+    return isRefused === true || (met !== undefined && this.table.stopOf(met) === thrown)
   }
 
   settle(ending: Ending): void {
@@ -301,7 +303,7 @@ export function factsOf(tool: Tool | undefined): ToolFacts | undefined {
   }
 }
 
-/** Whether a call waits for a resume, and with it whoever made it: a question that somebody has caught waits for nothing. */
-export function isOpen({ state, maker }: CallEntry): boolean {
-  return state.course === 'open' && state.fate === 'committed' && (!maker || isOpen(maker))
+/** See {@link waitsForResume}. */
+export function isOpen({ table, state }: CallEntry): boolean {
+  return waitsForResume(table.state, state)
 }

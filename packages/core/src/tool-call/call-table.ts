@@ -1,5 +1,6 @@
 /** The calls of a run: their state, and their handles by number and by id. */
 
+import type { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import type { CallStatus } from '../execution/tool-status.ts'
 import { Turns } from '../execution/turns.ts'
@@ -37,6 +38,8 @@ export class CallTable {
   readonly #past: Map<string, PastCall> = new Map()
   readonly #alike: Map<string, Alike> = new Map()
   #contents = 0
+  /** What stops a run, or a call of it, by the number that the state has of it. */
+  readonly #stops: RunStop[] = []
   readonly #runId: string
   readonly #isSpent: (key: string) => boolean
 
@@ -91,6 +94,15 @@ export class CallTable {
   /** What a call of this step asks for, if any call asks for the same. */
   contentOf(step: number, call: ToolCall): number | undefined {
     return this.#alike.get(alikeOf(step, call))?.contents.find((one) => sameCall(one.call, call))?.content
+  }
+
+  numberOf(stop: RunStop): number {
+    const known = this.#stops.indexOf(stop)
+    return known >= 0 ? known : this.#stops.push(stop) - 1
+  }
+
+  stopOf(number: number | undefined): RunStop | undefined {
+    return number === undefined ? undefined : this.#stops[number]
   }
 
   of(number: number): CallEntry | undefined {
