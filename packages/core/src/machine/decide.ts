@@ -16,13 +16,17 @@ export function decide<Given extends readonly unknown[]>(
   const after = fact(before, ...given)
   if (after === before) return false
   calls.all.set(number, after)
-  calls.holding += slotsOf(after) - slotsOf(before)
+  if (after.executions !== before.executions || after.course !== before.course)
+    calls.holding += slotsOf(after) - slotsOf(before)
   return true
 }
 
 /** How many slots of its run a call has. */
 export function slotsOf(call: CallState): number {
-  return !needsSlot(call) || hasSettled(call) ? 0 : call.executions.filter(holdsSlot).length
+  if (!needsSlot(call) || hasSettled(call)) return 0
+  let slots = 0
+  for (const one of call.executions) if (holdsSlot(one)) slots++
+  return slots
 }
 
 /** Something of a call has changed that others may wait for. */
@@ -147,13 +151,11 @@ export function stoppedAll(calls: Calls, number: number, why: CallState['aborted
   return decide(calls, number, aborted, why) ? [...inner, number] : inner
 }
 
-/** Nothing is asked about these calls any more. */
-export function forgotten(calls: Calls, numbers: Iterable<number>): void {
-  for (const number of numbers) {
-    calls.all.delete(number)
-    calls.changedIn.delete(number)
-    calls.inner.delete(number)
-    const place = calls.order.indexOf(number)
-    if (place >= 0) calls.order.splice(place, 1)
-  }
+/** Nothing is asked about a call any more. */
+export function forgotten(calls: Calls, number: number): void {
+  calls.all.delete(number)
+  calls.changedIn.delete(number)
+  calls.inner.delete(number)
+  const place = calls.order.indexOf(number)
+  if (place >= 0) calls.order.splice(place, 1)
 }

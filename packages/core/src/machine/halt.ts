@@ -47,7 +47,7 @@ export function decide(halt: Halt, fact: HaltFact): Halt {
     case 'failure':
       return isLost(halt) ? halt : { ...halt, stop: fact.is }
     case 'attempts':
-      return { ...halt, betweenAttempts: fact.between }
+      return (halt.betweenAttempts ?? false) === fact.between ? halt : { ...halt, betweenAttempts: fact.between }
     case 'grace over':
       return { ...halt, graceOver: true }
   }

@@ -20,7 +20,7 @@ export class SideCalls {
   readonly #run: RunState
   #open: readonly SideCall[] = []
   /** Why its run is over, if it is. */
-  #end: { readonly reason: unknown } | undefined
+  #end: { readonly reasonOf: () => unknown } | undefined
 
   constructor(run: RunState) {
     this.#run = run
@@ -28,7 +28,7 @@ export class SideCalls {
 
   /** {@link Run.callModel}. Whoever does not wait for it need not handle what it throws. */
   call(request: SideRequest, actor: Actor, signal: AbortSignal): Promise<AssistantMessage> {
-    if (this.#end && !this.#isDetached(actor)) return refused(new RunAbortedError(this.#end.reason))
+    if (this.#end && !this.#isDetached(actor)) return refused(new RunAbortedError(this.#end.reasonOf()))
     try {
       checkNotLeft(actor, 'callModel')
     } catch (error) {
@@ -46,9 +46,9 @@ export class SideCalls {
   }
 
   /** The run is over, and with it what nobody waits for; but work that was handed over may still ask. */
-  abort(reason: unknown): void {
-    this.#end ??= { reason }
-    for (const { controller } of this.#mine()) controller.abort(new RunAbortedError(reason))
+  abort(reasonOf: () => unknown): void {
+    this.#end ??= { reasonOf }
+    for (const { controller } of this.#mine()) controller.abort(new RunAbortedError(reasonOf()))
   }
 
   /** Resolves when none is at work, or the grace time is over: a wrap round one may not heed its signal. */

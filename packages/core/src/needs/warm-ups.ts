@@ -65,7 +65,7 @@ export class WarmUps {
   }
 
   /** These calls will never come; by default, none that has not started. */
-  drop(reason: unknown, callIds: Iterable<string> = [...this.#waiting.keys()]): void {
-    for (const callId of callIds) this.take(callId)?.abort(reason)
+  drop(why: string, callIds: Iterable<string> = [...this.#waiting.keys()]): void {
+    for (const callId of callIds) this.take(callId)?.abort(new Error(why))
   }
 }

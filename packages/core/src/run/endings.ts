@@ -17,7 +17,7 @@ export async function completed(run: RunState, outcome: CompletedResult): Promis
   run.inbox.end()
   const background = run.background.handOver()
   // What was called on the side and nobody waits for.
-  await quiet(run, new TypeError('the run is over'))
+  await quiet(run, () => new TypeError('the run is over'))
   run.signal.throwIfAborted()
   run.steps.current = undefined
   end(run)
@@ -56,7 +56,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
   const { interrupts, status } = checkpoint
   const { mode, escalated } = halt.state
   const cancelled = status === 'cancelled' ? mode : undefined
-  await quiet(run, cancelled ? halt.error : reason)
+  await quiet(run, () => (cancelled ? halt.error : reason))
   if (halt.failure) return failed(run, halt.failure)
   run.events.showRest()
   const messages = cancelled ? soFar(run) : history.messages
@@ -93,7 +93,7 @@ function soFar(run: RunState): readonly Message[] {
 /** What a caller needs to go on after an error (A24): every call answered, unless it is the history itself that is wrong. */
 export async function failed(run: RunState, error: unknown): Promise<never> {
   run.inbox.isClosed = true
-  await quiet(run, error)
+  await quiet(run, () => error)
   if (run.isOutermost && run.saver.isOn) {
     const idle = run.saver.idle()
     await (run.signal.aborted ? run.halt.until(idle).catch(() => undefined) : within(run.config.grace, idle))
@@ -112,12 +112,17 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
 }
 
 /** Nothing of the run is at work any more, and what became of its calls is known: also of one that had not come to them yet. */
-async function quiet(run: RunState, reason: unknown): Promise<void> {
+async function quiet(run: RunState, reasonOf: () => unknown): Promise<void> {
   run.isEnding = true
-  run.calls.abort(reason)
-  run.background.abort(reason)
-  run.sideCalls.abort(reason)
-  await Promise.all([run.calls.idle(), run.background.idle(), run.sideCalls.idle()])
+  const { calls, background, sideCalls } = run
+  // Mostly nothing is at work, and an error notes its stack.
+  if (calls.isOpen || background.isOpen) {
+    const reason = reasonOf()
+    calls.abort(reason)
+    background.abort(reason)
+  }
+  sideCalls.abort(reasonOf)
+  await Promise.all([calls.idle(), background.idle(), sideCalls.idle()])
   if (run.unclaimed) restoreCalls(run, run.unclaimed.calls)
   run.unclaimed = undefined
 }

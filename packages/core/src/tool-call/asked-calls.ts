@@ -81,7 +81,7 @@ export class AskedCalls {
       return atWork.begun(entry)
     })
     table.turns.advance()
-    warmUps.drop(new Error('the model did not ask for this call'))
+    warmUps.drop('the model did not ask for this call')
     const messages = await this.#messages(failed >= 0 && made.size < calls.length)
     return messages.map((message, index) => inWordsOf(written[index], message))
   }

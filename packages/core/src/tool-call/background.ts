@@ -105,6 +105,11 @@ export class Background {
     stopIfAsked(this.#open())
   }
 
+  /** Whether its run has to stop some of it. */
+  get isOpen(): boolean {
+    return this.#works.size > 0 && this.#open().some(({ handedOver }) => !handedOver)
+  }
+
   /** Those whose result is not there yet. */
   openEntries(): readonly CallEntry[] {
     return this.#open().map(({ entry }) => entry)

@@ -140,28 +140,27 @@ export class CallTable {
    * with those it made: a checkpoint has it, so that it is never made again.
    */
   letGo(step: number): readonly CallEntry[] {
-    const over = new Set<CallEntry>()
+    const over: CallEntry[] = []
     for (const entry of this.#entries.values()) {
       const { state, maker } = entry
-      const isOver = maker ? over.has(maker) : state.asked && state.step < step && isPast(this.state, state)
-      if (isOver) over.add(entry)
+      const isOver = maker ? over.includes(maker) : state.asked && state.step < step && isPast(this.state, state)
+      if (isOver) over.push(entry)
     }
-    if (over.size === 0) return []
-    for (const entry of over) {
-      entry.leave()
-      this.#entries.delete(entry.number)
-      this.#alike.delete(alikeOf(entry.state.step, entry.call))
-    }
-    forgotten(
-      this.state,
-      [...over].map(({ number }) => number),
-    )
-    for (const [address, entry] of this.#byAddress) {
-      if (!over.has(entry)) continue
+    for (const entry of over) this.#forget(entry)
+    return over
+  }
+
+  #forget(entry: CallEntry): void {
+    entry.leave()
+    forgotten(this.state, entry.number)
+    this.#entries.delete(entry.number)
+    this.#alike.delete(alikeOf(entry.state.step, entry.call))
+    for (const id of new Set([entry.call.id, entry.id])) {
+      const address = addressOf(id, ownerOf(entry))
+      if (this.#byAddress.get(address) !== entry) continue
       this.#byAddress.delete(address)
       this.#past.set(address, pastCall(entry))
     }
-    return [...over]
   }
 
   /** The entry goes on under the id that a later attempt gave its call (O4). */

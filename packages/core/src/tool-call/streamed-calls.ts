@@ -85,7 +85,7 @@ export class StreamedCalls {
     if (brokeOff) {
       for (const entry of early) if (entry.rest?.isOpen) gate.discard(entry, brokeOff)
       const ids = [...askedBy].flatMap(([id, by]) => (by === attempt ? [id] : []))
-      warmUps.drop(new Error('the response broke off'), ids)
+      warmUps.drop('the response broke off', ids)
     }
     // What it had asked for and has not begun makes room.
     table.turns.advance()

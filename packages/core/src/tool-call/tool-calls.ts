@@ -11,6 +11,7 @@ import { CheckpointConflictError } from '../checkpoint/checkpoint-errors.ts'
 import { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import type { Interrupt } from '../interrupt/interrupt.ts'
+import { isOver } from '../machine/call.ts'
 import { responseEnded } from '../machine/decide.ts'
 import { askedBy } from '../machine/decide-call.ts'
 import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage } from '../message.ts'
@@ -134,7 +135,7 @@ export class ToolCalls {
   /** The model call did not stand, or must not be acted on: lets go of all its calls. */
   discardRest(cause: DiscardCause): void {
     responseEnded(this.table.state)
-    this.#warmUps.drop(new Error('the model call did not stand'))
+    this.#warmUps.drop('the model call did not stand')
     this.#gate.discardAll(cause)
     this.table.turns.advance()
   }
@@ -145,12 +146,20 @@ export class ToolCalls {
    */
   abort(reason: unknown): void {
     responseEnded(this.table.state)
-    this.#warmUps.drop(new Error('the run is over'))
+    this.#warmUps.drop('the run is over')
     const stop = this.#stopFor(reason)
     // Whoever has saved this run since has its calls, and decides on them.
     this.#gate.stop(stop, !stop && !(reason instanceof CheckpointConflictError))
     this.table.turns.advance()
     for (const entry of this.table.entries()) entry.abort(reason, this.#run.config.grace)
+  }
+
+  /** Whether something may still come of one of its calls, or of one that could start. */
+  get isOpen(): boolean {
+    const { response, all } = this.table.state
+    if (response.isOpen) return true
+    for (const call of all.values()) if (!call.isWork && (call.kept || !isOver(call))) return true
+    return false
   }
 
   /** Resolves when nothing is at work: every call has settled or was abandoned. */
