@@ -10,6 +10,7 @@ import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { findTool } from '../tool-call/aliases.ts'
 import { CallEntry } from '../tool-call/call-entry.ts'
+import { discard } from '../tool-call/fates.ts'
 import { mayHaveHappenedText, textMessage } from '../tool-call/tool-message.ts'
 import type { SavedCall } from './checkpoint.ts'
 import type { Answers, Resumed } from './restore.ts'
@@ -31,7 +32,7 @@ export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readon
       saved: one,
     })
     byKey.set(one.key, entry)
-    run.calls.add(entry)
+    run.calls.table.add(entry)
     if (one.message) settleAs(entry, one.message)
   }
   return [...byKey.values()]
@@ -44,7 +45,7 @@ export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readon
 export function resumeCalls(run: RunState, resumed: Resumed): readonly CallEntry[] {
   const entries = restoreCalls(run, resumed.checkpoint.calls)
   for (const entry of entries) if (!entry.settled) resumeCall(run, entry, resumed)
-  for (const entry of entries) if (run.undos.hadBegun(entry.key)) run.calls.discard(outermost(entry), 'run_aborted')
+  for (const entry of entries) if (run.undos.hadBegun(entry.key)) discard(run, outermost(entry), 'run_aborted')
   return entries
 }
 

@@ -5,7 +5,7 @@ import type { Invocation } from '../machine/invocation.ts'
 import type { Json, ToolCall } from '../message.ts'
 import type { Awaitable, Run } from '../middleware.ts'
 import type { Given } from '../needs/needs.ts'
-import type { Actor } from '../run/run-view.ts'
+import type { Actor } from '../run/actor.ts'
 import type { Telemetry } from '../telemetry/around.ts'
 import type { Tool } from '../tool.ts'
 

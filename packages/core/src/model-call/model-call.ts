@@ -13,6 +13,7 @@ import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import type { Step } from '../run/step.ts'
 import { boundedAnswer } from '../tool-call/call-bounds.ts'
+import { attemptOver, callAnnounced, callShown } from '../tool-call/streamed-calls.ts'
 import { type AttemptObserver, announcedId, attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
 import { Said } from './said.ts'
 
@@ -122,11 +123,11 @@ class Attempts implements AttemptObserver {
   }
 
   announced(callId: string, attempt: number, context: Context): void {
-    this.#run.calls.streamed.announced(callId, attempt, context)
+    callAnnounced(this.#run, callId, attempt, context)
   }
 
   ended(attempt: number, brokeOff: DiscardCause | undefined): number {
-    return this.#run.calls.streamed.attemptEnded(attempt, brokeOff)
+    return attemptOver(this.#run, attempt, brokeOff)
   }
 
   /** The attempt that gave this message; if a wrap made it, the one its events belong to, or none (B9). */
@@ -139,7 +140,7 @@ class Attempts implements AttemptObserver {
     const id = announcedId(event)
     if (id === undefined) return
     const attempt = event.attempt ?? this.#latest()
-    this.#run.calls.streamed.announced(id, attempt, this.#standing.get(attempt))
+    callAnnounced(this.#run, id, attempt, this.#standing.get(attempt))
   }
 
   /** Shows the reader an event as it came out of all wraps, then what the call it tells of has emitted by now (B7). */
@@ -156,7 +157,7 @@ class Attempts implements AttemptObserver {
     }
     if (event.type === 'tool-input-ready') run.calls.events.ready(event.id)
     if (event.type === 'tool-input-closed' || event.type === 'tool-call')
-      run.calls.streamed.shown(event.call, event.type === 'tool-call')
+      callShown(run, event.call, event.type === 'tool-call')
   }
 
   /** Tells of the failures that no wrap told of; an attempt of another model makes `retry` a `fallback`. */

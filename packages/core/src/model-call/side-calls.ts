@@ -5,8 +5,8 @@ import { within } from '../flow/grace.ts'
 import { refused } from '../flow/turn.ts'
 import type { AssistantMessage } from '../message.ts'
 import type { SideRequest } from '../middleware.ts'
+import { type Actor, checkNotLeft } from '../run/actor.ts'
 import type { RunState } from '../run/run.ts'
-import { type Actor, checkNotLeft } from '../run/run-view.ts'
 import { callModelOnSide } from './side-call.ts'
 
 interface SideCall {

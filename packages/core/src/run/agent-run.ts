@@ -13,6 +13,7 @@ import { unheard } from '../flow/unheard.ts'
 import type { Message, UserMessage } from '../message.ts'
 import type { AgentResult } from '../result.ts'
 import type { Effect } from '../tool.ts'
+import { cancelCall, statusOf } from '../tool-call/known-calls.ts'
 import { type Nesting, RunState } from './run.ts'
 import { wholeRun } from './whole-run.ts'
 
@@ -147,8 +148,8 @@ export function startRun(
       if (isTaken) keepSent(run).catch(() => undefined)
       return isTaken
     },
-    cancelTool: (callId, path) => run.calls.known.cancel(callId, path),
-    toolStatus: (callId, path) => run.calls.known.status(callId, path),
+    cancelTool: (callId, path) => cancelCall(run, callId, path),
+    toolStatus: (callId, path) => statusOf(run, callId, path),
     [Symbol.asyncIterator]: readOnce(buffer, async () => {
       run.halt.fail(new RunAbortedError(new Error('the reader of its events left')))
       await result.catch(() => undefined)

@@ -10,8 +10,10 @@ import { callModel } from '../model-call/model-call.ts'
 import { checkOutput, isOutputCall, withOutputs } from '../model-call/output.ts'
 import { requestOf } from '../model-call/request.ts'
 import type { CompletedResult } from '../result.ts'
+import { commitCalls } from '../tool-call/commit-calls.ts'
 import { refusalOf, refuseAll } from '../tool-call/refusal.ts'
 import { isDirect } from '../tool-call/return-direct.ts'
+import { modelFailed, responseBegins, responseIsThere } from '../tool-call/streamed-calls.ts'
 import { freezePlain } from './frozen.ts'
 import type { RunState } from './run.ts'
 import type { Answer, Step } from './step.ts'
@@ -44,12 +46,12 @@ async function think(run: RunState, step: Step): Promise<AssistantMessage> {
     step.enter('model')
   }
   if (step.phase === 'model') await askModel(run, step)
-  else run.calls.reopen(lastAnswer(run), step.attempt)
+  else responseIsThere(run, lastAnswer(run), step.attempt)
   if (step.phase === 'after-model') {
     try {
       await runStateHooks(run, step, 'afterModel', (state) => answerProblem(state, run.history.messages))
     } catch (error) {
-      run.calls.failed(error)
+      modelFailed(run, error)
       throw error
     }
     run.calls.wanted += toMake(run, callsOf(lastAnswer(run))).length
@@ -70,7 +72,7 @@ function takeSaid(run: RunState, step: Step): void {
 async function askModel(run: RunState, step: Step): Promise<void> {
   await run.events.taken()
   run.history.checkPairs()
-  run.calls.open()
+  responseBegins(run)
   try {
     const { message, attempt } = await callModel(run, step, requestOf(run))
     run.history.append(message)
@@ -78,7 +80,7 @@ async function askModel(run: RunState, step: Step): Promise<void> {
     if (isEmpty(message)) run.events.warn(EMPTY_ANSWER)
     run.saver.soon()
   } catch (error) {
-    run.calls.failed(error)
+    modelFailed(run, error)
     throw error
   }
 }
@@ -107,7 +109,7 @@ async function act(run: RunState, step: Step, answer: AssistantMessage): Promise
 /** The results in call order. A call that gives the output is not made: its input is its result (M14). */
 async function make(run: RunState, step: Step, calls: readonly ToolCall[]): Promise<readonly ToolMessage[]> {
   const { output } = run.config
-  const made = await run.calls.commit(toMake(run, calls), step.attempt)
+  const made = await commitCalls(run, toMake(run, calls), step.attempt)
   return output ? withOutputs(calls, made) : made
 }
 

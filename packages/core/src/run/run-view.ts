@@ -1,36 +1,17 @@
 /** The run as hooks, wraps and tools see it. What each does carries its name, and nests under its span. */
 
-import type { Context } from '@opentelemetry/api'
-import { MiddlewareError } from '../errors.ts'
 import type { PathPart } from '../events.ts'
-import type { Execution } from '../execution/execution.ts'
 import type { ToolStatus } from '../execution/tool-status.ts'
-import type { LazyController } from '../flow/lazy-controller.ts'
 import { unheard } from '../flow/unheard.ts'
 import { addressOf } from '../interrupt/address.ts'
 import { isAbandoned } from '../machine/call.ts'
 import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from '../message.ts'
 import type { AgentSetup, CallOptions, Run, SideRequest } from '../middleware.ts'
-import type { CallEntry } from '../tool-call/call-entry.ts'
+import { callTool } from '../tool-call/call-tool.ts'
+import { callStood, cancelCall, statusOf } from '../tool-call/known-calls.ts'
+import { warm } from '../tool-call/streamed-calls.ts'
+import type { Actor } from './actor.ts'
 import type { RunState } from './run.ts'
-
-/** Who acts: the context it acts in, its name, the call it works for, if any, and whether it stands outside of the steps. */
-export interface Actor {
-  readonly context: Context
-  readonly source: string
-  /** Of a middleware: which of its hooks or wraps. */
-  readonly hook?: string
-  readonly call?: CallEntry
-  /** Of the tool that acts. */
-  readonly execution?: Execution
-  /** Of a wrap: aborts it alone, when it is left. */
-  readonly own?: LazyController
-  /** Of a hook, or of a wrap inside of the steps that works for no call: aborts when a wrap leaves the steps. */
-  readonly steps?: LazyController
-  /** Told when it has warned. */
-  readonly warned?: () => void
-  readonly outside?: boolean
-}
 
 export function viewOf(state: RunState, actor: Actor): Run {
   return new RunView(state, actor)
@@ -90,25 +71,25 @@ class RunView implements Run {
   }
 
   callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage> {
-    return this.#state.calls.call(call, this.#actor, options)
+    return callTool(this.#state, call, this.#actor, options)
   }
 
   stood(callId: string): Promise<string> {
     const { call } = this.#actor
-    return unheard(this.#state.calls.known.stood(callId, { call, signals: closerSignals(this.#actor) }))
+    return unheard(callStood(this.#state, callId, { call, signals: closerSignals(this.#actor) }))
   }
 
   cancelTool(callId: string, path?: readonly PathPart[]): boolean {
-    return this.#state.calls.known.cancel(callId, path, this.#actor.call)
+    return cancelCall(this.#state, callId, path, this.#actor.call)
   }
 
   toolStatus(callId: string, path?: readonly PathPart[]): ToolStatus | undefined {
-    return this.#state.calls.known.status(callId, path, this.#actor.call)
+    return statusOf(this.#state, callId, path, this.#actor.call)
   }
 
   warm(callId: string, name: string): void {
     if (this.#isOver) return
-    this.#state.calls.streamed.warm(callId, name, (message) => this.warn({ code: 'warm-failed', message }))
+    warm(this.#state, callId, name, (message) => this.warn({ code: 'warm-failed', message }))
   }
 
   callModel(request: SideRequest): Promise<AssistantMessage> {
@@ -152,16 +133,4 @@ function signalOf({ signal }: RunState, actor: Actor): AbortSignal {
 
 function closerSignals({ call, execution, own, steps }: Actor): AbortSignal[] {
   return [execution?.signal ?? call?.signal, own?.signal, steps?.signal].filter((one) => one !== undefined)
-}
-
-/**
- * Throws if a wrap has left whoever acts: nothing more is made for it.
- *
- * @throws {MiddlewareError} Its cause says why it was left.
- */
-export function checkNotLeft({ source, hook = '', own, steps }: Actor, asked: string): void {
-  const left = [own, steps].find((one) => one?.aborted)
-  if (!left) return
-  const { reason: cause } = left.signal
-  throw new MiddlewareError(source, hook, `${asked} was called after a wrap outside had left it`, { cause })
 }

@@ -6,6 +6,7 @@ import { isOutputCall } from '../model-call/output.ts'
 import type { RunState } from '../run/run.ts'
 import { findTool } from './aliases.ts'
 import { refuse } from './call-results.ts'
+import { discardResponse } from './streamed-calls.ts'
 import { forbiddenText, stepLimitText } from './tool-message.ts'
 
 export interface Refusal {
@@ -35,7 +36,7 @@ export function refusalOf(
 
 /** The results of calls that may not run; what was made of them early is let go of. */
 export function refuseAll(run: RunState, calls: readonly ToolCall[], { cause, text }: Refusal): ToolMessage[] {
-  run.calls.discardRest(cause)
+  discardResponse(run, cause)
   // What is let go of may have stopped the run: then a resume refuses them, and tells of that.
   run.signal.throwIfAborted()
   return calls.map((call) => refuse(run, call, text))

@@ -8,6 +8,7 @@ import { Interrupt } from '../interrupt/interrupt.ts'
 import { moved, noted } from '../machine/decide-call.ts'
 import type { Invocation } from '../machine/invocation.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
+import { givenOnNeeds } from '../needs/needs-starts.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
@@ -48,7 +49,7 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     },
     viewOf: (actor) => viewOf(run, actor),
     resultOf: (call, tool, output) => freeze(resultMessage(call, tool, output, run.config.outputLimits)),
-    givenOnNeeds: (call) => run.calls.givenOnNeeds(entry, call),
+    givenOnNeeds: (call) => givenOnNeeds(run, entry, call),
     unknown: (call) => unknown(run, call),
   }
 }

@@ -1,0 +1,123 @@
+/** {@link Run.callTool}: who asks for a call gets one. One that is made already is found: under its id, or as an equal one (H22). */
+
+import { RunStop } from '../errors.ts'
+import { refused } from '../flow/turn.ts'
+import { unheard } from '../flow/unheard.ts'
+import { isRecord } from '../json.ts'
+import { mayStartFor } from '../machine/calls.ts'
+import type { ToolCall, ToolMessage } from '../message.ts'
+import type { CallOptions } from '../middleware.ts'
+import { follow, restOf } from '../needs/needs-starts.ts'
+import { type Actor, checkNotLeft } from '../run/actor.ts'
+import { freeze } from '../run/history.ts'
+import type { RunState } from '../run/run.ts'
+import { ToolDiscardedError } from '../tool-errors.ts'
+import { findTool, resolveAliases } from './aliases.ts'
+import { boundedCall } from './call-bounds.ts'
+import type { CallEntry } from './call-entry.ts'
+import { canonicalInput, sameCall } from './canonical.ts'
+import { findMade } from './made-calls.ts'
+
+/**
+ * The result of a call of the response that is coming, or of one that a tool or wrap makes on the side. It is made at most once. Never
+ * throws: it rejects, and nobody need wait for it (K13).
+ */
+export function callTool(
+  run: RunState,
+  written: ToolCall,
+  actor: Actor,
+  options: CallOptions = {},
+): Promise<ToolMessage> {
+  const result = resultOf(run, written, actor, options)
+  const { call } = actor
+  const { halt, config } = run
+  const graceAt = (stop: RunStop) => (stop === halt.halted.reason ? config.grace : undefined)
+  // Before whoever asks for it hears of it.
+  if (call) result.catch((error) => error instanceof RunStop && call.meet(error, graceAt(error)))
+  return result
+}
+
+function resultOf(run: RunState, written: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
+  try {
+    checkCall(written)
+    const call = resolveAliases(ownOf(run, written), run.setup.tools)
+    checkOpen(run, actor)
+    const { rest, ...others } = options
+    return rest ? onNeeds(run, call, rest, actor, others) : called(run, call, actor, options)
+  } catch (error) {
+    return refused(error)
+  }
+}
+
+/** Two calls without an id would be one. */
+function checkCall(call: ToolCall): void {
+  const given: unknown = call
+  if (isRecord(given) && typeof given.id === 'string' && given.id !== '' && typeof given.name === 'string') return
+  throw new TypeError(
+    "callTool takes { type: 'tool-call', id, name, input }, with an id that its caller gives to no other call",
+  )
+}
+
+/** What a response asks for is frozen. What somebody makes up is copied: nothing that is done to it later reaches the call. */
+function ownOf({ calls, config }: RunState, call: ToolCall): ToolCall {
+  const bounded = boundedCall(call, config.inputLimits)
+  if (calls.attemptOf(call.id) !== undefined && Object.isFrozen(bounded)) return bounded
+  const own = freeze(structuredClone(bounded))
+  // Throws where JSON cannot hold it: later nobody could be told.
+  canonicalInput(own)
+  return own
+}
+
+function checkOpen({ signal, isEnding }: RunState, actor: Actor): void {
+  const { execution, call } = actor
+  signal.throwIfAborted()
+  checkNotLeft(actor, 'callTool')
+  if (isEnding) throw new TypeError('the run is over')
+  const stop = execution?.signal ?? call?.signal
+  stop?.throwIfAborted()
+  // One that had settled was not aborted (K13).
+  if (call?.discarded) throw new ToolDiscardedError(call.id, call.discarded)
+}
+
+function called(run: RunState, call: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
+  const { calls, halt, history } = run
+  const { table } = calls
+  const { call: maker } = actor
+  const past = (maker && table.past(call.id, maker)) ?? table.past(call.id)
+  if (past?.promise && sameCall(past.call, call)) return past.promise
+  const attempt = calls.attemptOf(call.id)
+  const found = maker ? madeFor(run, maker, call) : findMade(run, call)
+  table.turns.advance()
+  // A maker that has settled waits for nothing it makes.
+  if ((!found || found.state.course === 'asleep') && !(maker && !maker.settled)) halt.halted.throwIfAborted()
+  if (found) return calls.begun(found, actor).promise
+  const isFree = maker ? !past : !history.takenIds.has(call.id)
+  const mayStart = attempt === undefined ? isFree : mayStartFor(table.state, attempt)
+  // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
+  if (!mayStart) throw new ToolDiscardedError(call.id, 'call_withdrawn')
+  return calls.start(call, { actor, attempt, options }).promise
+}
+
+/** What this call asks for, if it is made: under an id of its own, or of the response, of which it changes nothing. */
+function madeFor({ calls }: RunState, maker: CallEntry, call: ToolCall): CallEntry | undefined {
+  const made = calls.table.get(call.id, maker) ?? calls.get(call.id)
+  if (made?.discarded || (made && !sameCall(made.call, call))) throw new ToolDiscardedError(call.id, 'call_withdrawn')
+  return made
+}
+
+/** Makes a call of whose input there are the members its tool needs: at once if it may start so, else when it is whole. */
+function onNeeds(
+  run: RunState,
+  call: ToolCall,
+  whole: Promise<ToolCall>,
+  actor: Actor,
+  options: CallOptions,
+): Promise<ToolMessage> {
+  const { calls, setup } = run
+  const attempt = calls.attemptOf(call.id)
+  const tool = findTool(setup.tools, call.name)
+  const mayStart = tool && attempt !== undefined && mayStartFor(calls.table.state, attempt) && !actor.call
+  const rest = mayStart ? restOf(run, call, tool, attempt) : undefined
+  if (rest) follow(run, calls.start(call, { actor, attempt, options, rest }), rest, whole)
+  return unheard((rest?.whole ?? whole).then((whole) => callTool(run, whole, actor, options)))
+}

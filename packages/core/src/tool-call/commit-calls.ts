@@ -1,0 +1,90 @@
+/** A response has stood, and the loop asks for all its calls: it waits for their results. */
+
+import { RunStop } from '../errors.ts'
+import { within } from '../flow/grace.ts'
+import { reopened, responseEnded } from '../machine/decide.ts'
+import type { ToolCall, ToolMessage } from '../message.ts'
+import type { RunState } from '../run/run.ts'
+import { resolveAliases } from './aliases.ts'
+import type { CallEntry } from './call-entry.ts'
+import { inWordsOf } from './call-results.ts'
+import { commit, discardAll } from './fates.ts'
+import { findAllMade } from './made-calls.ts'
+
+/**
+ * Commits those of these calls that were made, makes the others, and discards the rest. Gives the messages in call order, under the
+ * names the model wrote (M9). If a tool ends the run, its siblings are aborted and waited for first (A12); one that asks, or that
+ * no longer starts, stays open, and the others finish (L3).
+ */
+export async function commitCalls(
+  run: RunState,
+  written: readonly ToolCall[],
+  attempt: number | undefined,
+): Promise<ToolMessage[]> {
+  const { calls } = run
+  const { table } = calls
+  const { response } = table.state
+  const asked = written.map((call) => resolveAliases(call, run.setup.tools))
+  run.signal.throwIfAborted()
+  const modelEnded = attempt === undefined ? undefined : response.attempts.get(attempt)?.ended
+  const made = await madeOf(run, asked)
+  responseEnded(table.state)
+  discardAll(run, 'call_withdrawn', made.values())
+  const failed = asked.findIndex((call) => hasEndedRun(made.get(call)))
+  // What the run that is not eager enters before that call ends it.
+  const most = failed < 0 ? asked.length : Math.max(run.setup.toolConcurrency, failed + 1)
+  calls.asked = asked.flatMap((call, index) => {
+    // A wrap of the one before it may have stopped the run.
+    run.signal.throwIfAborted()
+    const entry = made.get(call)
+    if (!entry) return index < most ? calls.start(call, { attempt: response.askedBy.get(call.id) }) : []
+    commit(run, entry, call.id, modelEnded)
+    return calls.begun(entry)
+  })
+  table.turns.advance()
+  calls.warmUps.drop('the model did not ask for this call')
+  const messages = await messagesOf(run, calls.asked, failed >= 0 && made.size < asked.length)
+  return messages.map((message, index) => inWordsOf(written[index], message))
+}
+
+/** Those that are made already, when it is known whether the whole inputs of those that started without them stand. */
+async function madeOf(run: RunState, calls: readonly ToolCall[]): Promise<ReadonlyMap<ToolCall, CallEntry>> {
+  const made = findAllMade(run, calls)
+  const checks = [...made.values()].flatMap(({ rest }) => rest?.checked ?? [])
+  if (checks.length === 0) return made
+  await Promise.all(checks)
+  run.signal.throwIfAborted()
+  return findAllMade(run, calls)
+}
+
+async function messagesOf(run: RunState, entries: readonly CallEntry[], isEnded: boolean): Promise<ToolMessage[]> {
+  const { calls } = run
+  try {
+    if (isEnded) await enterAll(run, entries)
+    await Promise.all(entries.map((entry) => entry.promise.catch((error: unknown) => unlessStop(error))))
+    const messages = await Promise.all(entries.map((entry) => entry.promise))
+    // A call that had settled before it was joined goes into the history under the id it has by now.
+    return messages.map((message, index) => entries[index]?.message ?? message)
+  } catch (error) {
+    if (error instanceof RunStop) throw error
+    calls.abort(error)
+    for (const entry of entries) if (entry.settled) calls.table.turns.close(entry)
+    await calls.idle()
+    throw error
+  }
+}
+
+/** An early call ends the run: its siblings are entered first, except for those that wait for each other's keys (H16). */
+async function enterAll({ calls }: RunState, entries: readonly CallEntry[]): Promise<void> {
+  for (const entry of entries) reopened(calls.table.state, entry.number)
+  await within(0, calls.idle())
+}
+
+function unlessStop(error: unknown): void {
+  if (!(error instanceof RunStop)) throw error
+}
+
+/** It threw an `AgentError` that ends the run before its model call stood. */
+function hasEndedRun(entry: CallEntry | undefined): boolean {
+  return entry?.settled === true && entry.message === undefined && entry.stopped === undefined
+}

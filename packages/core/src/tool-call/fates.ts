@@ -1,0 +1,113 @@
+/** What becomes of a call that was made before its model call stood: it is committed, or discarded. */
+
+import type { RunStop } from '../errors.ts'
+import type { DiscardCause } from '../events.ts'
+import { Interrupt } from '../interrupt/interrupt.ts'
+import { restWithdrawn, runStopped, stands, withdrawn } from '../machine/decide.ts'
+import { kept } from '../machine/decide-call.ts'
+import type { RunState } from '../run/run.ts'
+import { ToolDiscardedError } from '../tool-errors.ts'
+import type { CallEntry } from './call-entry.ts'
+import { compensate } from './compensate.ts'
+
+/** `id`: of the attempt that stands, which need not be the last that joined. */
+export function commit(run: RunState, entry: CallEntry, id: string, modelEnded: number | undefined): void {
+  const { calls } = run
+  const { table } = calls
+  if (entry.reused) calls.counts.reused++
+  // Calls committed or made after it stand behind it.
+  const committed = stands(table.state, entry.number, performance.now(), modelEnded)
+  if (committed.size === 0) {
+    // As a checkpoint has it: its result was kept, but nobody told of it.
+    if (entry.message && !entry.state.isTold && !entry.discarded) calls.close(entry)
+    return
+  }
+  for (const number of committed) table.of(number)?.decided.resolve()
+  rename(run, entry, id)
+  tellCommitted(run, entry, committed)
+}
+
+function tellCommitted(run: RunState, entry: CallEntry, committed: ReadonlySet<number>): void {
+  const { calls, telemetry } = run
+  // As a checkpoint has it: not made in this run, it is a call like any other.
+  if (entry.state.course !== 'asleep') {
+    if (!entry.maker) calls.counts.committed++
+    calls.events.committed(entry)
+  }
+  for (const child of entry.children) if (committed.has(child.number)) tellCommitted(run, child, committed)
+  if (entry.reused) telemetry.reused(entry)
+  if (entry.settled) calls.close(entry)
+}
+
+/** The run stops, with `stop` if it goes on after a resume. `isUndone`: whether what is discarded is nobody else's. */
+export function stopUndecided(run: RunState, stop: RunStop | undefined, isUndone: boolean): void {
+  const how = stop && (stop instanceof Interrupt ? 'interrupted' : 'cancelled')
+  const keepsResults = stop !== undefined && !run.signal.aborted
+  tellAll(run, runStopped(run.calls.table.state, how, keepsResults), 'run_aborted', isUndone)
+  if (isUndone) undoKept(run)
+}
+
+/** An abort has won over the cancel that kept them: no resume decides on them any more (K11, H23). */
+function undoKept(run: RunState): void {
+  const { calls } = run
+  for (const entry of calls.entries()) {
+    if (!entry.decide(kept, undefined) || entry.state.course === 'asleep') continue
+    if (!entry.maker) calls.counts.discarded++
+    calls.keep(over(entry).then(() => undo(run, entry)))
+  }
+}
+
+function undo(run: RunState, entry: CallEntry): Promise<boolean | undefined> {
+  return compensate(run, entry, run.calls.abandoned.includes(entry.id))
+}
+
+/** Discards all provisional calls except these. */
+export function discardAll(run: RunState, cause: DiscardCause, except: Iterable<CallEntry> = []): void {
+  const numbers = new Set([...except].map(({ number }) => number))
+  const discarded = restWithdrawn(run.calls.table.state, cause, ({ number }) => numbers.has(number))
+  tellAll(run, discarded, cause)
+}
+
+/** Discards a call, and those it made, while it is provisional: it alone is aborted, and nobody sees its result (H20). */
+export function discard(run: RunState, entry: CallEntry, cause: DiscardCause): void {
+  tellAll(run, withdrawn(run.calls.table.state, entry.number, cause), cause)
+}
+
+function tellAll(run: RunState, discarded: readonly number[], cause: DiscardCause, isUndone = true): void {
+  const entries = discarded.flatMap((number) => run.calls.table.of(number) ?? [])
+  for (const entry of entries) entry.decided.resolve()
+  for (const entry of entries) tellDiscarded(run, entry, cause, isUndone)
+}
+
+function tellDiscarded(run: RunState, entry: CallEntry, cause: DiscardCause, isUndone: boolean): void {
+  const { calls, telemetry, config } = run
+  // As a checkpoint has it, and nobody has asked for it since.
+  if (entry.state.course === 'asleep') return
+  if (!entry.state.kept) {
+    if (!entry.maker) calls.counts.discarded++
+    if (entry.reused) telemetry.reused(entry)
+  }
+  calls.events.discarded(entry)
+  const reason = new ToolDiscardedError(entry.call.id, cause)
+  entry.abort(reason, config.grace)
+  entry.warmUp?.abort(reason)
+  const ended = async () => telemetry.ended(entry, isUndone ? await undo(run, entry) : undefined)
+  calls.keep(over(entry).then(ended))
+}
+
+/** The call goes on under this id: whoever lists it has its new one. */
+export function rename(run: RunState, entry: CallEntry, id: string): void {
+  const old = entry.id
+  const isInside = (one: string) => one.startsWith(`${old}/`)
+  const renamed = (one: string) => (one === old || isInside(one) ? id + one.slice(old.length) : one)
+  run.unknown = run.unknown.map(renamed)
+  entry.rename(id)
+  run.calls.table.renamed(entry)
+}
+
+/** Resolves when it is over, whatever it came to. */
+async function over(entry: CallEntry): Promise<void> {
+  // A wrap may stop the run in the very turn in which the call begins: it has no promise before that is through.
+  await Promise.resolve()
+  await entry.promise.catch(() => undefined)
+}

@@ -1,0 +1,56 @@
+/** Which of the calls that somebody asks for are made already: under their ids, or for an earlier attempt that asked for the same (H22). */
+
+import { joined } from '../machine/decide.ts'
+import { heldFor } from '../machine/join.ts'
+import type { ToolCall } from '../message.ts'
+import { complete } from '../needs/needs-starts.ts'
+import type { RunState } from '../run/run.ts'
+import { findTool } from './aliases.ts'
+import { type CallEntry, factsOf } from './call-entry.ts'
+import { sameCall } from './canonical.ts'
+import { discard, rename } from './fates.ts'
+
+/** Of the calls of a response. */
+export function findAllMade(run: RunState, calls: readonly ToolCall[]): ReadonlyMap<ToolCall, CallEntry> {
+  const made = new Map<ToolCall, CallEntry>()
+  const coming: ToolCall[] = []
+  for (const call of calls) {
+    const entry = findMade(run, call, coming)
+    if (entry) made.set(call, entry)
+    else coming.push(call)
+  }
+  return made
+}
+
+/**
+ * The entry of a call that is made already. One of an earlier attempt goes on as this call; one that has turned out to ask for
+ * something else is discarded. `coming`: what is made before it.
+ */
+export function findMade(run: RunState, call: ToolCall, coming: readonly ToolCall[] = []): CallEntry | undefined {
+  const { calls, steps, setup } = run
+  const same = calls.get(call.id)
+  if (same?.rest) complete(run, same, same.rest, call)
+  if (same && !same.discarded) {
+    if (sameCall(same.call, call)) return same
+    if (same.state.asked) discard(run, same, 'arguments_changed')
+  }
+  const attempt = calls.attemptOf(call.id)
+  const content = calls.table.contentOf(steps.begun, call)
+  if (attempt === undefined || content === undefined) return undefined
+  const unmade = coming.map(({ name }) => factsOf(findTool(setup.tools, name)))
+  const held = heldFor(calls.table.state, content, attempt, unmade)
+  const entry = held && calls.table.of(held.number)
+  if (entry) join(run, entry, call.id, attempt)
+  return entry
+}
+
+/** A further attempt asks for it. */
+function join(run: RunState, entry: CallEntry, id: string, attempt: number): void {
+  const { calls, telemetry } = run
+  rename(run, entry, id)
+  joined(calls.table.state, entry.number, id, attempt)
+  const context = calls.contexts.get(attempt)
+  if (!context) return
+  entry.askedIn.push(context)
+  telemetry.joined(entry, context)
+}
