@@ -2,7 +2,9 @@
 
 import { messageOf } from '../errors.ts'
 import { unheard } from '../flow/unheard.ts'
+import type { ToolFacts } from '../machine/call.ts'
 import { NO_KEYS, type ResourceKeys, withinKeys } from '../machine/resource-keys.ts'
+import { agentRunBy } from '../run/agents-of-tools.ts'
 import { type Effect, effectOf, exceeds, type Tool } from '../tool.ts'
 
 export interface CallEffect {
@@ -54,4 +56,15 @@ function listed(keys: unknown): readonly string[] {
     throw new TypeError('resource keys must be a list of strings')
   }
   return [...new Set<string>(keys)]
+}
+
+/** What is known of the calls of a tool before their inputs are checked. */
+export function factsOf(tool: Tool | undefined): ToolFacts | undefined {
+  if (!tool) return undefined
+  const { effect } = tool
+  return {
+    ...(typeof effect === 'string' && { effect }),
+    namesKeys: mayNameKeys(tool),
+    ...(agentRunBy(tool) && { runsAgent: true }),
+  }
 }

@@ -10,19 +10,18 @@ import { CallStatus } from '../execution/tool-status.ts'
 import { timer } from '../flow/grace.ts'
 import { type Coming, coming } from '../flow/unheard.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
-import { type CallState, hasSettled, type Place, type ToolFacts, wasEntered } from '../machine/call.ts'
+import { type CallState, hasSettled, type Place, wasEntered } from '../machine/call.ts'
 import { callOf, isAskedBy, waitsForResume } from '../machine/calls.ts'
-import { decide, made, stoppedAll } from '../machine/decide.ts'
+import { decide, made } from '../machine/decide.ts'
 import { asks, hasAsked, meets, noted, refused, renamed, settled } from '../machine/decide-call.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import type { Rest } from '../needs/rest.ts'
 import type { WarmUp } from '../needs/warm-ups.ts'
-import { agentRunBy } from '../run/agents-of-tools.ts'
 import { freeze } from '../run/history.ts'
 import type { CallFacts } from '../telemetry/around.ts'
 import type { Tool } from '../tool.ts'
 import { NotCancelableError, ToolCancelledError } from '../tool-errors.ts'
-import { type Bounds, mayNameKeys } from './call-effect.ts'
+import { type Bounds, factsOf } from './call-effect.ts'
 import { CallOutcomes } from './call-outcomes.ts'
 import type { Ending } from './call-results.ts'
 import type { CallTable } from './call-table.ts'
@@ -239,15 +238,12 @@ export class CallEntry {
 
   /** Aborts this call and those it made; `grace` ms later they are no longer waited for. */
   abort(reason: unknown, grace: number): void {
-    if (this.#past) return
-    const why = reason instanceof ToolCancelledError ? 'cancelled' : 'stopped'
-    const stopped = stoppedAll(this.table.state, this.number, why)
     this.rest?.fail(reason)
-    for (const entry of stopped.flatMap((number) => this.table.of(number) ?? [])) entry.#stop(reason, grace)
+    this.table.stop([this], reason, grace)
   }
 
-  #stop(reason: unknown, grace: number): void {
-    this.rest?.fail(reason)
+  /** It is decided that it stops: whoever works for it is told. */
+  stop(reason: unknown, grace: number): void {
     this.warmUp?.abort(reason)
     clearTimeout(this.#timer)
     this.#timer = timer(grace, () => {
@@ -290,16 +286,6 @@ export class CallEntry {
     this.warmUp?.end()
     clearTimeout(this.#timer)
     this.table.turns.close(this)
-  }
-}
-
-export function factsOf(tool: Tool | undefined): ToolFacts | undefined {
-  if (!tool) return undefined
-  const { effect } = tool
-  return {
-    ...(typeof effect === 'string' && { effect }),
-    namesKeys: mayNameKeys(tool),
-    ...(agentRunBy(tool) && { runsAgent: true }),
   }
 }
 

@@ -5,9 +5,10 @@ import type { DiscardCause } from '../events.ts'
 import type { CallStatus } from '../execution/tool-status.ts'
 import { Turns } from '../execution/turns.ts'
 import { type Calls, isPast, noCalls } from '../machine/calls.ts'
-import { forgotten } from '../machine/decide.ts'
+import { forgotten, stoppedAll } from '../machine/decide.ts'
 import { asksFor } from '../machine/decide-call.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
+import { ToolCancelledError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
 import { inputHash, sameCall } from './canonical.ts'
 
@@ -133,6 +134,14 @@ export class CallTable {
 
   childrenOf({ state }: CallEntry): CallEntry[] {
     return state.children.flatMap((child) => this.#entries.get(child) ?? [])
+  }
+
+  /** That these calls stop, and those they made, is decided for all of them before any is told: who is told may do what it likes. */
+  stop(entries: readonly CallEntry[], reason: unknown, grace: number): void {
+    const why = reason instanceof ToolCancelledError ? 'cancelled' : 'stopped'
+    const known = entries.filter(({ number }) => this.#entries.has(number))
+    const stopped = known.flatMap(({ number }) => stoppedAll(this.state, number, why))
+    for (const entry of stopped.flatMap((number) => this.of(number) ?? [])) entry.stop(reason, grace)
   }
 
   /**
