@@ -125,7 +125,7 @@ export function jsonText(value: unknown, { levels }: Extent = extentOf(value)): 
   return levels <= DEEPEST ? JSON.stringify(value) : written(value, (leaf) => JSON.stringify(leaf) ?? 'null', membersOf)
 }
 
-/** A value as JSON writes it, but for how its leaves are written and which members of objects, in which order. */
+/** A value as JSON writes it, except for how its leaves are written and which members of objects, in which order. */
 export function written(
   value: unknown,
   leaf: (value: unknown) => string,

@@ -31,7 +31,7 @@ export interface MockModels extends Disposable {
    */
   listen(): void
   close(): void
-  /** For a `setupServer` of one's own. */
+  /** For your own `setupServer`. */
   readonly handlers: readonly HttpHandler[]
   /** The requests that came, without their secrets. */
   readonly requests: readonly JournalEntry[]

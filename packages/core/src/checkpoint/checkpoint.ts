@@ -55,7 +55,7 @@ export interface Checkpoint {
   readonly abandoned: readonly string[]
   /** The run's span, for the link of the resumed one (L12). */
   readonly trace?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
-  /** Of a completed run: its result, but for the members above. */
+  /** Of a completed run: its result without the members above. */
   readonly result?: Omit<CompletedResult, 'messages' | 'usage' | 'warnings' | 'steps'>
   /** Of all members but the revision: tells damage, not malice. */
   readonly checksum: string

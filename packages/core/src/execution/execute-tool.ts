@@ -114,7 +114,7 @@ function cutOff<Result>(place: InSlot<Result>): void {
 
 const CUT_OFF = 'The call was cut off before its result was known: its effect may have happened.'
 
-/** What has stopped it alone, if that is a time limit, whoever's: then that is what it came to, whatever comes late (I10, N11). */
+/** What has stopped it alone, if that is a time limit, whoever set it: then that is its outcome, whatever comes later (I10, N11). */
 function timedOut<Result>({ entry, invocation, signal }: InSlot<Result>): ToolTimeoutError | undefined {
   const reason: unknown = signal.reason
   const isOwn = reason instanceof ToolTimeoutError && reason !== entry.signal.reason

@@ -25,7 +25,7 @@ export function turnIfDue(): Promise<void> | undefined {
 }
 
 /** Rejects with this error. Whoever asks again and again for what is refused does not keep the event loop, and need not wait. */
-export function refused(error: unknown): Promise<never> {
+export function rejectInTurn(error: unknown): Promise<never> {
   const refuse = async (): Promise<never> => {
     await turnIfDue()
     throw error

@@ -2,7 +2,7 @@
 
 import { RunAbortedError } from '../errors.ts'
 import { within } from '../flow/grace.ts'
-import { refused } from '../flow/turn.ts'
+import { rejectInTurn } from '../flow/turn.ts'
 import type { AssistantMessage } from '../message.ts'
 import type { SideRequest } from '../middleware.ts'
 import { type Actor, checkNotLeft } from '../run/actor.ts'
@@ -28,11 +28,11 @@ export class SideCalls {
 
   /** {@link Run.callModel}. Whoever does not wait for it need not handle what it throws. */
   call(request: SideRequest, actor: Actor, signal: AbortSignal): Promise<AssistantMessage> {
-    if (this.#end && !this.#isDetached(actor)) return refused(new RunAbortedError(this.#end.reasonOf()))
+    if (this.#end && !this.#isDetached(actor)) return rejectInTurn(new RunAbortedError(this.#end.reasonOf()))
     try {
       checkNotLeft(actor, 'callModel')
     } catch (error) {
-      return refused(error)
+      return rejectInTurn(error)
     }
     const controller = new AbortController()
     const stop = AbortSignal.any([signal, controller.signal])

@@ -2,7 +2,7 @@
 
 /** Characters of one string, at the most. */
 const STRING = 8_192
-/** Characters of JSON in all, but for the last string. */
+/** Characters of JSON in all, except for the last string. */
 const WHOLE = 65_536
 /** What an item that must keep its form has at the least, so that all but its text is there. */
 const ITEM = 256

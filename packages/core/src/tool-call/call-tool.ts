@@ -1,7 +1,7 @@
 /** {@link Run.callTool}: who asks for a call gets one. One that is made already is found: under its id, or as an equal one (H22). */
 
 import { RunStop } from '../errors.ts'
-import { refused } from '../flow/turn.ts'
+import { rejectInTurn } from '../flow/turn.ts'
 import { unheard } from '../flow/unheard.ts'
 import { isRecord } from '../json.ts'
 import { mayStartFor } from '../machine/calls.ts'
@@ -45,7 +45,7 @@ function resultOf(run: RunState, written: ToolCall, actor: Actor, options: CallO
     const { rest, ...others } = options
     return rest ? onNeeds(run, call, rest, actor, others) : called(run, call, actor, options)
   } catch (error) {
-    return refused(error)
+    return rejectInTurn(error)
   }
 }
 

@@ -4,7 +4,7 @@ import { hash } from '../hash.ts'
 import { written } from '../json-text.ts'
 import type { ToolCall } from '../message.ts'
 
-/** JSON with sorted keys, without members that are undefined. A value JSON cannot hold counts as `null`, but for numbers beyond its range. */
+/** JSON with sorted keys, without members that are undefined. A value JSON cannot hold counts as `null`, except for numbers beyond its range. */
 export function canonical(value: unknown): string {
   return written(value, leafText, sortedMembers)
 }

@@ -2,7 +2,7 @@
 
 import type { PathPart } from '../events.ts'
 import type { ToolStatus } from '../execution/tool-status.ts'
-import { refused } from '../flow/turn.ts'
+import { rejectInTurn } from '../flow/turn.ts'
 import type { RunState } from '../run/run.ts'
 import { ToolDiscardedError, UnknownCallError } from '../tool-errors.ts'
 import { CallEntry } from './call-entry.ts'
@@ -12,7 +12,7 @@ import { stood, stoodAbove, type Waiting } from './stood.ts'
 /** {@link Run.stood} */
 export async function callStood(run: RunState, callId: string, waiting: Waiting): Promise<string> {
   const made = madeCall(run, callId, waiting.call)
-  if (!made) return refused(new UnknownCallError(callId))
+  if (!made) return rejectInTurn(new UnknownCallError(callId))
   if (made instanceof CallEntry) {
     await stood(run, made, waiting)
     const above = stoodAbove(run, [made.signal, ...(waiting.signals ?? [])])

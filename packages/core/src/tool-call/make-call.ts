@@ -24,7 +24,7 @@ import { hostOf } from './run-host.ts'
 import { warnOf } from './stood.ts'
 import { errorMessage } from './tool-message.ts'
 
-/** Whatever is thrown on the way is the call's error result, but for an `AgentError`, which ends the run (A11, A12, C18). */
+/** Whatever is thrown on the way is the call's error result, except an `AgentError`, which ends the run (A11, A12, C18). */
 export async function makeCall(run: RunState, entry: CallEntry): Promise<Result> {
   const throws = new WrapThrows()
   const { inputLimits, outputLimits, prepareInput } = run.config
