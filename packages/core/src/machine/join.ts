@@ -1,7 +1,7 @@
 /** Which call an earlier attempt has made already for what a later one asks for. */
 
 import { exceeds } from '../tool.ts'
-import { type CallState, effectOf, hasSettled, type ToolFacts, wasEntered } from './call.ts'
+import { type CallState, effectOf, hasSettled, type ToolFacts, usesKeys, wasEntered } from './call.ts'
 import { type Calls, callOf, keysIn } from './calls.ts'
 import { keysMeet, namesNone } from './resource-keys.ts'
 
@@ -31,7 +31,7 @@ export function heldFor(
 function isStale(calls: Calls, one: CallState, attempt: number, coming: readonly (ToolFacts | undefined)[]): boolean {
   const { all, limit } = calls
   if (!hasOnlyRead(calls, one)) return false
-  const isRead = hasSettled(one) || effectOf(one) === 'read'
+  const isRead = hasSettled(one) || begunEffectOf(one) === 'read'
   // A checkpoint does not say what it has read.
   const seen = keysIn(one)
   const overtakes = (tool: ToolFacts | undefined, made?: CallState) => {
@@ -41,18 +41,19 @@ function isStale(calls: Calls, one: CallState, attempt: number, coming: readonly
     const keys = made && keysIn(made)
     return keys && seen ? keysMeet(keys, seen) : tool.namesKeys
   }
-  if (coming.some((tool) => overtakes(tool))) return true
   // What the attempt has made, or has joined, of the calls that were made after it.
-  for (const call of all.values())
-    if (call.number > one.number && call.by.includes(attempt) && overtakes(call.tool, call)) return true
-  return false
+  const asked = [...all.values()].filter((call) => call.number > one.number && call.by.includes(attempt))
+  return coming.some((tool) => overtakes(tool)) || asked.some((call) => overtakes(call.tool, call))
 }
 
-/** It was entered, and neither it nor what it has called did more than read. Of what an agent in it has done, only its ceiling is known. */
+/** It was let go, and neither it nor what it has called did more than read. Of what an agent in it has done, only its ceiling is known. */
 function hasOnlyRead(calls: Calls, call: CallState): boolean {
-  const effect = effectOf(call)
+  const effect = begunEffectOf(call)
   if (effect !== 'calls') return effect === 'read'
   if (call.tool?.runsAgent) return !exceeds(call.ceiling ?? 'external', 'read')
   const children = call.children.map((child) => callOf(calls, child))
   return children.every((child) => !wasEntered(child) || hasOnlyRead(calls, child))
 }
+
+/** The effect of the newest execution that was let go: it has its keys, and no call that is made now comes before it. */
+const begunEffectOf = (call: CallState) => call.executions.findLast(usesKeys)?.does?.effect ?? effectOf(call)

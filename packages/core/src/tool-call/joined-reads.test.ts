@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { createAgent, type Middleware, textOf, tool } from '../index.ts'
+import { call, respond, say, scriptedModel, wait } from '../testing.ts'
+
+/** Two attempts at once: the first asks for `get`, the second for `put` and then, so many turns of promises later, for the same `get`. */
+async function seen(turns: number): Promise<string> {
+  let value = 'old'
+  let check = () => {}
+  const checked = new Promise<void>((resolve) => {
+    check = resolve
+  })
+  const get = tool({
+    name: 'get',
+    description: 'Gives the value',
+    input: z.object({}).refine(() => checked.then(() => true)),
+    effect: 'read',
+    reads: () => ['value'],
+    execute: () => value,
+  })
+  const put = tool({
+    name: 'put',
+    description: 'Sets the value',
+    input: z.object({}),
+    effect: 'idempotent',
+    writes: () => ['value'],
+    execute: () => {
+      value = 'new'
+      return 'done'
+    },
+  })
+  const hedging: Middleware = {
+    name: 'hedging',
+    async *wrapModel(request, next, run) {
+      if (request.messages.length > 1) return yield* next(request)
+      const first = next(request)
+      const second = next(request)
+      const made = async (flow: typeof first, name: string) => {
+        for (;;) {
+          const step = await flow.next()
+          if (step.done) throw new Error(`no call of ${name} came`)
+          if (step.value.type === 'tool-call' && step.value.call.name === name) return step.value.call
+        }
+      }
+      const make = (one: Awaited<ReturnType<typeof made>>) => void run.callTool(one).catch(() => undefined)
+      make(await made(first, 'get'))
+      make(await made(second, 'put'))
+      const again = await made(second, 'get')
+      check()
+      for (let turn = 0; turn < turns; turn++) await Promise.resolve()
+      make(again)
+      await first.return(undefined as never)
+      return yield* second
+    },
+  }
+  const model = scriptedModel([
+    respond(call('get'), wait(10_000)),
+    respond(call('put'), call('get'), wait(1)),
+    respond(say('Done.')),
+  ])
+  const { messages } = await createAgent({ model, tools: [get, put], middleware: [hedging] }).run('Go')
+  return messages.flatMap((message) => (message.role === 'tool' ? [textOf(message)] : [])).join(', ')
+}
+
+test('a read that has its turn, and is not entered yet, is not joined behind a write either (H22, H26)', async () => {
+  const all: string[] = []
+  for (let turns = 0; turns < 60; turns++) all.push(await seen(turns))
+  expect(all).toEqual(all.map(() => 'done, new'))
+})
