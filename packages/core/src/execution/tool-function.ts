@@ -58,7 +58,6 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     throwIfAborted(place.unstarted)
     entry.decide(moved, invocation, 'entered')
   } catch (error) {
-    entry.decide(moved, invocation, 'left')
     if (isStop(error)) entry.decide(counted, -1)
     throw error
   }

@@ -2,7 +2,16 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { callAgain } from '../../test/again.ts'
 import { sleep } from '../../test/clock.ts'
-import { AgentError, createAgent, interrupt, type Middleware, type Run, type Tool, tool } from '../index.ts'
+import {
+  AgentError,
+  createAgent,
+  interrupt,
+  type Middleware,
+  memoryStore,
+  type Run,
+  type Tool,
+  tool,
+} from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
 
 beforeEach(() => {
@@ -244,6 +253,39 @@ test('in the slot of a call that threw what ends the run nothing starts any more
   expect(log.filter(([what]) => what === 'start')).toEqual([
     ['start', 'a', 0],
     ['start', 'b', 0],
+  ])
+})
+
+test('in the slot of a call whose write-ahead save fails nothing starts any more (A12, L15)', async () => {
+  const { log, work } = setup()
+  const store = memoryStore()
+  let isFull = false
+  const write = tool({
+    name: 'write',
+    description: 'Is saved before it begins.',
+    input: z.object({}).refine(async () => {
+      await sleep(10)
+      isFull = true
+      return true
+    }),
+    execute: () => 'written',
+  })
+  const model = scriptedModel([respond(call('write'), task('b', 300), task('c', 10)), respond(say('done'))])
+  const running = createAgent({
+    model,
+    tools: [write, { ...work, effect: 'read' }],
+    toolConcurrency: 2,
+    checkpoints: {
+      ...store,
+      save: (...given) => (isFull ? Promise.reject(new Error('the disk is full')) : store.save(...given)),
+    },
+  }).run('Go')
+  const failed = running.catch((error: unknown) => error)
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(await failed).toMatchObject({ name: 'CheckpointStoreError' })
+  expect(log).toEqual([
+    ['start', 'b', 0],
+    ['end', 'b', 300],
   ])
 })
 
