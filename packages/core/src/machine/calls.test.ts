@@ -1,0 +1,262 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { CallState, Does, Stage } from './call.ts'
+import { holdsSlot, nextInvocation } from './call.ts'
+import { type Calls, callOf, isPast, mayStartFor, needsSlot, noCalls } from './calls.ts'
+import * as table from './decide.ts'
+import * as facts from './decide-call.ts'
+import { heldFor } from './join.ts'
+import { dueOf, goes, leaves, mustLook, replaces, waits } from './turns.ts'
+
+// All facts about calls, in any order: also in orders in which nobody tells them.
+
+const KEYS = [[], ['k'], ['l']] as const
+const STAGES: readonly Stage[] = ['judged', 'entered', 'threw', 'ended', 'left', 'cut off', 'abandoned']
+
+/** A fact: changes the table. */
+type Fact = (calls: Calls) => void
+
+const pick = fc.nat({ max: 30 })
+
+/** One of the calls there are, or none. */
+const ofOne = (fact: (calls: Calls, call: CallState) => void, one: number): Fact => {
+  return (calls) => {
+    const all = [...calls.all.values()]
+    const call = all[one % all.length]
+    if (call) fact(calls, call)
+  }
+}
+
+const one = (fact: (calls: Calls, call: CallState) => void) => pick.map((which) => ofOne(fact, which))
+
+function made(calls: Calls, attempt: number, maker: number | undefined, content: number, isAsleep: boolean): void {
+  const by = maker === undefined && !isAsleep ? [attempt] : []
+  const fate = maker === undefined ? (calls.response.isOpen ? 'provisional' : 'committed') : callOf(calls, maker).fate
+  table.made(calls, {
+    id: `${calls.made}`,
+    tool: { effect: content === 0 ? 'read' : 'external', namesKeys: content > 1 },
+    ...(maker !== undefined && { maker }),
+    step: 1,
+    startedEarly: fate === 'provisional',
+    asked: maker === undefined,
+    by,
+    ...(maker === undefined && { content }),
+    course: isAsleep ? 'asleep' : 'begun',
+    fate,
+    askedAt: 0,
+    executions: [],
+    questions: [],
+    attempts: 0,
+  })
+}
+
+/** Asks for an execution, and for its turn. */
+function asked(calls: Calls, { number }: CallState, input: string | undefined): void {
+  const invocation = nextInvocation(callOf(calls, number), input)
+  table.decide(calls, number, facts.wanted, invocation)
+  if (!replaces(calls, number, invocation)) waits(calls, number, invocation)
+}
+
+/** What the newest execution of a call comes to. `does`: if that is that its input is judged, it waits for its turn once more. */
+function comes(calls: Calls, { number, executions }: CallState, stage: Stage, does: Does): void {
+  const invocation = executions.at(-1)?.invocation
+  if (!invocation) return
+  table.decide(calls, number, facts.moved, invocation, stage, stage === 'judged' ? does : undefined)
+  table.changed(calls, number)
+  if (stage === 'judged') waits(calls, number, invocation)
+}
+
+/** Lets go whoever may, as the table says. */
+function advanced(calls: Calls): void {
+  for (const waiting of calls.waiting) {
+    const isGone = !calls.all.has(waiting.call)
+    if (isGone || !mustLook(calls, waiting)) continue
+    const due = dueOf(calls, waiting)
+    if (due?.is === 'turn') goes(calls, waiting)
+    else if (due) leaves(calls, waiting)
+  }
+}
+
+/** The call and all it makes are past, and leave the table. */
+function left(calls: Calls, call: CallState): void {
+  if (call.maker !== undefined || !isPast(calls, call)) return
+  const inner = (number: number): readonly number[] => [number, ...callOf(calls, number).children.flatMap(inner)]
+  for (const number of inner(call.number)) {
+    for (const waiting of calls.waiting) if (waiting.call === number) leaves(calls, waiting)
+    table.forgotten(calls, number)
+  }
+}
+
+const attempt = fc.integer({ min: 1, max: 3 })
+const does: fc.Arbitrary<Does> = fc.record({
+  effect: fc.constantFrom('read', 'idempotent', 'external', 'calls'),
+  keys: fc.record({ reads: fc.constantFrom(...KEYS), writes: fc.constantFrom(...KEYS) }),
+  mayBeEarly: fc.boolean(),
+})
+
+const aFact: fc.Arbitrary<Fact> = fc.oneof(
+  fc.constant((calls: Calls) => table.modelCalled(calls)),
+  fc.constant((calls: Calls) => table.responseEnded(calls)),
+  fc.tuple(attempt, pick).map(
+    ([by, id]) =>
+      (calls: Calls) =>
+        void table.announced(calls, `${id}`, by),
+  ),
+  fc.tuple(attempt, fc.boolean()).map(
+    ([by, isOver]) =>
+      (calls: Calls) =>
+        table.attemptEnded(calls, by, 0, isOver),
+  ),
+  {
+    weight: 4,
+    arbitrary: fc.tuple(attempt, fc.nat({ max: 2 }), fc.boolean()).map(
+      ([by, content, isAsleep]) =>
+        (calls: Calls) =>
+          made(calls, by, undefined, content, isAsleep),
+    ),
+  },
+  fc.nat({ max: 2 }).chain((content) => one((calls, { number }) => made(calls, 1, number, content, false))),
+  fc.tuple(attempt, fc.nat({ max: 2 })).map(([by, content]) => (calls: Calls) => {
+    const held = mayStartFor(calls, by) ? heldFor(calls, content, by, []) : undefined
+    if (held) table.joined(calls, held.number, `${held.id}+`, by)
+  }),
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom('x', undefined).chain((input) => one((calls, call) => asked(calls, call, input))),
+  },
+  {
+    weight: 6,
+    arbitrary: fc
+      .tuple(fc.constantFrom(...STAGES), does)
+      .chain(([stage, what]) => one((calls, call) => comes(calls, call, stage, what))),
+  },
+  one((calls, { number }) => void table.decide(calls, number, facts.begun)),
+  one((calls, { number }) => void table.stands(calls, number, 0, undefined)),
+  one((calls, { number }) => void table.withdrawn(calls, number, 'call_withdrawn')),
+  one((calls, { number }) => void table.stoppedAll(calls, number, 'cancelled')),
+  one((calls, { number }) => void table.decide(calls, number, facts.refused)),
+  fc.constantFrom('result', 'stop', 'throw').chain((came) =>
+    one((calls, call) => {
+      table.decide(calls, call.number, facts.settled, facts.endOf(call, came))
+      table.closed(calls, call.number)
+    }),
+  ),
+  fc.tuple(fc.constantFrom('interrupted', 'cancelled', undefined), fc.boolean()).map(
+    ([how, keeps]) =>
+      (calls: Calls) =>
+        void table.runStopped(calls, how, keeps),
+  ),
+  one(left),
+  { weight: 6, arbitrary: fc.constant(advanced) },
+)
+
+const aTable = fc.record({
+  limit: fc.constantFrom(1, 2, Number.POSITIVE_INFINITY),
+  innerLimit: fc.constantFrom(1, Number.POSITIVE_INFINITY),
+  all: fc.array(aFact, { minLength: 20, maxLength: 100, size: 'max' }),
+})
+
+/** Tells the facts, and looks at the table after each. */
+function told(
+  { limit, innerLimit, all }: { limit: number; innerLimit: number; all: readonly Fact[] },
+  look: (calls: Calls) => void,
+): void {
+  const calls: Calls = { ...noCalls(), limit, innerLimit }
+  for (const fact of all) {
+    fact(calls)
+    look(calls)
+  }
+}
+
+test('no fact throws, whatever the order, over the whole table (MA10)', () => {
+  fc.assert(
+    fc.property(aTable, (given) => told(given, (calls) => expect(calls.made).toBeGreaterThanOrEqual(calls.all.size))),
+    { numRuns: 300 },
+  )
+})
+
+test('the slots that are counted are those that a recount gives, and call order has each call once (MA12)', () => {
+  fc.assert(
+    fc.property(aTable, (given) =>
+      told(given, (calls) => {
+        const outer = [...calls.all.values()].filter((call) => needsSlot(call))
+        const holding = outer.filter(({ course }) => course === 'asleep' || course === 'begun')
+        expect(calls.holding).toBe(holding.flatMap(({ executions }) => executions.filter(holdsSlot)).length)
+        expect(new Set(calls.order).size).toBe(calls.order.length)
+        expect(calls.order.filter((number) => !outer.some((call) => call.number === number))).toEqual([])
+      }),
+    ),
+    { numRuns: 300 },
+  )
+})
+
+test('nobody passes a gate without a free slot of the run (MA1, MA12)', () => {
+  fc.assert(
+    fc.property(aTable, (given) =>
+      told(given, (calls) => {
+        const { holding } = calls
+        advanced(calls)
+        expect(calls.holding).toBeLessThanOrEqual(Math.max(calls.limit, holding))
+      }),
+    ),
+    { numRuns: 300 },
+  )
+})
+
+/** Calls that write one key, one behind another: the first executes, and the others wait for it. */
+function line(length: number): Calls {
+  const calls: Calls = { ...noCalls() }
+  for (let number = 1; number <= length; number++) {
+    made(calls, 0, undefined, 2, false)
+    asked(calls, callOf(calls, number), undefined)
+    advanced(calls)
+    const writes: Does = { effect: 'external', keys: { reads: [], writes: ['k'] }, mayBeEarly: true }
+    comes(calls, callOf(calls, number), 'judged', writes)
+    advanced(calls)
+  }
+  return calls
+}
+
+const lookedAt = (calls: Calls) => [...calls.waiting].filter((one) => mustLook(calls, one)).map(({ call }) => call)
+
+test('of a thousand executions that wait for each other only those are looked at that wait for what has changed (MA12)', () => {
+  const calls = line(1_000)
+  expect([calls.waiting.size, lookedAt(calls)]).toEqual([999, []])
+  table.changed(calls, 500)
+  // It waits itself, and the next one waits for it.
+  expect(lookedAt(calls)).toEqual([500, 501])
+  advanced(calls)
+  expect(lookedAt(calls)).toEqual([])
+  table.decide(calls, 1, facts.settled, 'result')
+  table.closed(calls, 1)
+  expect(lookedAt(calls)).toEqual([2])
+})
+
+test('an execution that waits only for a slot of its tool is not looked at until something of its call changes (MA8)', () => {
+  const calls: Calls = { ...noCalls(), limit: 2 }
+  made(calls, 0, undefined, 1, false)
+  asked(calls, callOf(calls, 1), undefined)
+  const [waiting] = calls.waiting
+  if (!waiting) throw new Error('it does not wait')
+  expect(dueOf(calls, waiting)).toEqual({ is: 'turn' })
+  waiting.awaitsSeat = true
+  expect(mustLook(calls, waiting)).toBe(false)
+  // Its tool holds nothing of the run meanwhile.
+  expect(calls.holding).toBe(0)
+  table.changed(calls, 1)
+  expect(mustLook(calls, waiting)).toBe(true)
+})
+
+test('what is past leaves nothing in the table: neither a state, a place nor a count (MA13)', () => {
+  fc.assert(
+    fc.property(aTable, (given) =>
+      told(given, (calls) => {
+        for (const call of calls.all.values()) left(calls, call)
+        const numbers = [...calls.order, ...calls.inner, ...calls.changedIn.keys()]
+        expect(numbers.filter((number) => !calls.all.has(number))).toEqual([])
+        expect([...calls.waiting].filter(({ call }) => !calls.all.has(call))).toEqual([])
+      }),
+    ),
+    { numRuns: 300 },
+  )
+})
