@@ -1,135 +1,234 @@
 /** What must hold, in each state and at each end. Each is a sentence, and gives what is wrong where it does not hold. */
 
-import type { Call, State } from './model/state.ts'
-import { effectOf, type Scenario, type World } from './world.ts'
+import { type CallState, hasSettled, type Stage } from '../../src/machine/call.ts'
+import { isMakerOf } from '../../src/machine/calls.ts'
+import { slotsOf } from '../../src/machine/decide.ts'
+import { isSame } from '../../src/machine/invocation.ts'
+import { dueOf, mustLook } from '../../src/machine/turns.ts'
+import { changesNothing } from '../../src/tool.ts'
+import { copyOf, type Known, knownOf, type State } from './model/state.ts'
+import { type Entry, effectOf, type Scenario, type World } from './world.ts'
 
 type Rule = (w: World, scenario: Scenario) => string | undefined
+
+const keyOf = (one: Known | undefined) => one?.about.key
+
+const HOLDS_SLOT: ReadonlySet<Stage> = new Set<Stage>(['checking', 'storing', 'entered'])
 
 /** In each state. */
 export const ALWAYS: Readonly<Record<string, Rule>> = {
   'no more executions hold a slot than there are slots': ({ s }) => {
-    const holding = s.calls.filter(({ maker }) => maker === null).flatMap(({ executions }) => executions)
-    const slots = holding.filter(
-      ({ stage }) => stage === 'checking' || stage === 'storing' || stage === 'entered',
-    ).length
-    return slots > s.limit ? `${slots} of ${s.limit}` : undefined
+    const outer = knownOf(s).filter(({ call }) => call.maker === undefined && !call.isAbandoned)
+    const holds = ({ executions, course }: CallState) =>
+      executions.filter(({ stage }) => HOLDS_SLOT.has(stage) || (stage === 'threw' && course === 'begun'))
+    const slots = outer.flatMap(({ call }) => holds(call)).length
+    return slots > s.calls.limit ? `${slots} of ${s.calls.limit}` : undefined
+  },
+  'nothing starts in the slot of a call that threw what ends its run': ({ s, thrown }) => {
+    const outer = knownOf(s).filter(({ call }) => call.maker === undefined && call.course === 'begun')
+    const slots = outer.flatMap(({ call }) => call.executions).filter(({ stage }) => HOLDS_SLOT.has(stage)).length
+    const kept = outer.filter(({ number }) => thrown.includes(number)).length
+    return slots + kept > s.calls.limit ? `${slots} and ${kept} of ${s.calls.limit}` : undefined
+  },
+  'no more calls of one maker execute at once than may': ({ s }) => {
+    const { innerLimit } = s.calls
+    const isAtWork = ({ course, executions }: CallState) =>
+      course === 'begun' && executions.some(({ stage }) => HOLDS_SLOT.has(stage))
+    const inner = (maker: number) => knownOf(s).filter(({ call }) => call.maker === maker && isAtWork(call)).length
+    return keyOf(knownOf(s).find(({ number }) => inner(number) > innerLimit))
   },
   'of those who write one key one executes at a time': ({ s }) => {
-    const users = s.calls.filter(({ executions }) =>
-      executions.some(({ stage, does }) => stage === 'entered' && does && does.keys.writes.length > 0),
+    const users = knownOf(s).flatMap(({ number, call: { executions }, about: { key } }) =>
+      executions.flatMap(({ stage, does }) => (stage === 'entered' && does ? [{ number, key, ...does.keys }] : [])),
     )
-    return users.length > 1 ? users.map(({ key }) => key).join(', ') : undefined
+    const isBeside = (one: number, other: number) =>
+      one !== other && !isMakerOf(s.calls, one, other) && !isMakerOf(s.calls, other, one)
+    const meets = users.find((one) =>
+      users.some((other) => isBeside(one.number, other.number) && one.writes.some((key) => other.writes.includes(key))),
+    )
+    return meets?.key
   },
   'a call whose effect cannot be repeated is not executed twice': (w, { wrap }) => {
     for (const one of w.entries) {
-      if (one.effect === 'read' || one.isVoid) continue
-      const same = w.entries.filter(({ key, n, isVoid }) => key === one.key && n === one.n && !isVoid)
-      if (same.length > 1) return `${one.name}${one.input} (${one.key}, ${one.n})`
-      const others = w.entries.filter(({ key, isVoid }) => key === one.key && !isVoid)
-      if (!wrap && others.length > 1) return `${one.name}${one.input} (${one.key}) without a wrap that repeats it`
+      if (changesNothing(one.effect) || one.isVoid) continue
+      const ofCall = w.entries.filter(({ key, isVoid }) => key === one.key && !isVoid)
+      if (ofCall.filter(({ invocation }) => isSame(invocation, one.invocation)).length > 1)
+        return `${one.name}${one.input} (${one.key}, ${one.invocation.n})`
+      if (!wrap && ofCall.length > 1) return `${one.name}${one.input} (${one.key}) without a wrap that repeats it`
     }
     return undefined
   },
   'a function is given what its call, or its wrap, asks for': ({ s, entries }, { wrap }) => {
-    const isOther = ({ key, input }: World['entries'][number]) => {
-      const call = s.calls.find((one) => one.key === key)
-      return call !== undefined && call.input !== input && !(wrap === 'both' && input.startsWith(call.input))
+    const isOther = ({ key, input }: Entry) => {
+      const about = knownOf(s).find((one) => keyOf(one) === key)?.about
+      return about !== undefined && about.input !== input && !(wrap === 'both' && input.startsWith(about.input))
     }
-    const other = entries.find((entry) => isOther(entry) && entry.process > 0)
-    return other && `${other.key}: ${other.input}`
+    const other = entries.find(isOther)
+    if (other) return `${other.key}: ${other.input}`
+    const isMeant = ({ call, number }: State['wanted'][number]) => {
+      const about = number === null ? undefined : s.about.get(number)
+      return !about || (about.name === call.name && about.input === call.input)
+    }
+    return s.wanted.find((one) => !isMeant(one))?.call.id
   },
   'what may not start before its response stands does not': ({ s }, { eager }) => {
     if (eager === 'bold') return undefined
-    const early = s.calls.find(({ fate, name, executions }) => {
-      return (
-        fate === 'provisional' && executions.some(({ stage }) => stage === 'entered') && effectOf(name) === 'external'
-      )
-    })
-    return early && `${early.name}${early.input} (${early.key})`
+    const isEntered = ({ executions }: CallState) => executions.some(({ stage }) => stage === 'entered')
+    return keyOf(
+      knownOf(s).find(
+        ({ call, about }) => call.fate === 'provisional' && isEntered(call) && effectOf(about.name) === 'external',
+      ),
+    )
   },
-  'what cannot be repeated is stored before it is entered': ({ s, stored, process, entries }, { store, saveFails }) => {
-    if (!store || saveFails) return undefined
+  'what cannot be repeated is stored before it is entered': ({ s, stored, process, entries }, { store }) => {
+    if (!store) return undefined
     for (const one of entries) {
-      if (one.process !== process || one.effect === 'read') continue
-      const known = stored.calls.find(({ key }) => key === one.key)
-      const isGone = !s.calls.some(({ key }) => key === one.key)
-      if (!isGone && !known?.executions.some(({ invocation }) => invocation.n === one.n))
-        return `${one.name}${one.input} (${one.key})`
+      if (one.process !== process || changesNothing(one.effect)) continue
+      const before = knownOf(stored).find((known) => keyOf(known) === one.key)
+      const isGone = !knownOf(s).some((known) => keyOf(known) === one.key)
+      const stage = before?.call.executions.find(({ invocation }) => isSame(invocation, one.invocation))?.stage
+      const isStored = stage && stage !== 'wanted' && stage !== 'checking' && stage !== 'judged'
+      if (!isGone && !isStored) return `${one.name}${one.input} (${one.key})`
     }
     return undefined
   },
   'what is undone was discarded, and is undone once': ({ s, undone }) => {
     const twice = undone.find((key, index) => undone.indexOf(key) !== index)
     if (twice) return `${twice} twice`
-    const standing = s.calls.find(({ key, fate }) => undone.includes(key) && fate === 'committed')
-    return standing && `${standing.key} stands`
+    const standing = knownOf(s).find(({ call, about }) => undone.includes(about.key) && call.fate === 'committed')
+    return standing && `${keyOf(standing)} stands`
   },
   'an outcome is that of the input it was executed with': ({ s }) => {
-    for (const { key, name, outcomes } of s.calls) {
+    for (const { about } of knownOf(s)) {
+      const { key, name, input, outcomes } = about
       const wrong = outcomes.find(
-        ({ input, text, ok }) =>
-          ok && text.startsWith(name) && !text.startsWith(`${name} of`) && !text.startsWith(`${name} ${input}`),
+        ({ invocation, text, ok }) =>
+          ok &&
+          text.startsWith(name) &&
+          !text.startsWith(`${name} of`) &&
+          !text.startsWith(`${name} ${invocation.input ?? input}`),
       )
-      if (wrong) return `${key}: ${wrong.input} gave ${wrong.text}`
+      if (wrong) return `${key}: ${wrong.invocation.input ?? input} gave ${wrong.text}`
     }
     return undefined
   },
   'no store holds a later state than the run has': ({ s }) =>
     s.stored > s.version ? `${s.stored} of ${s.version}` : undefined,
-}
-
-/** When the machine starts something: what held just before. */
-export const ON_START: Readonly<Record<string, (before: State, call: Call) => string | undefined>> = {
-  'nothing starts once its run has been stopped': ({ halt: { stop } }, { key }) =>
-    stop && stop !== 'pause' ? key : undefined,
-  'nothing of a paused run starts, except what a call at work makes': ({ halt, hook }, { key, maker }) => {
-    const isPaused = halt.stop === 'pause' || halt.mode === 'after-model' || hook === 'asks'
-    return maker === null && isPaused ? key : undefined
+  'no call stands for two of a response': ({ s }) => {
+    const made = s.wanted.flatMap(({ number }) => number ?? [])
+    return new Set(made).size < made.length ? made.join(', ') : undefined
   },
-  'a call of a failed attempt begins only if another one asks for it': (
-    { phase, live },
-    { key, maker, fate, by, course },
-  ) =>
-    phase === 'model' &&
-    maker === null &&
-    fate === 'provisional' &&
-    course === 'due' &&
-    !by.some((one) => live.includes(one))
-      ? key
-      : undefined,
-  'a call that was cancelled or discarded does not start': (_, { key, cancelled, fate }) =>
-    cancelled || fate === 'discarded' ? key : undefined,
+  'a call shares the fate of the call that makes it': ({ s }) =>
+    keyOf(
+      knownOf(s).find(({ call: { maker, fate } }) => {
+        const above = maker === undefined ? undefined : s.calls.all.get(maker)
+        return above !== undefined && above.fate !== fate
+      }),
+    ),
+  'what a call makes is told to stop with it': ({ s }) =>
+    keyOf(
+      knownOf(s).find(({ call: { maker, course, aborted } }) => {
+        const above = maker === undefined ? undefined : s.calls.all.get(maker)
+        return above?.aborted && course === 'begun' && !aborted
+      }),
+    ),
+  'the slots that are counted are those that a recount gives': ({ s }) => {
+    const slots = [...s.calls.all.values()].map(slotsOf).reduce((all, some) => all + some, 0)
+    return slots === s.calls.holding ? undefined : `${s.calls.holding} instead of ${slots}`
+  },
+  'nothing is due to an execution that is not looked at': ({ s }) => {
+    const { calls } = copyOf(s)
+    const missed = [...calls.waiting].filter((one) => !mustLook(calls, one)).find((one) => dueOf(calls, one))
+    return missed && keyOf(knownOf(s).find(({ number }) => number === missed.call))
+  },
 }
 
+/** When an execution passes a gate, or is entered: what holds just after. */
+export const ON_START: Readonly<Record<string, (s: State, one: Known, stage: Stage) => string | undefined>> = {
+  'nothing starts once its run has been stopped': ({ halt: { stop } }, one) =>
+    stop && stop !== 'pause' ? keyOf(one) : undefined,
+  'nothing of a paused run starts, except what a call at work makes': ({ halt }, one) => {
+    const isPaused = halt.stop === 'pause' || halt.mode === 'after-model'
+    return one.call.maker === undefined && isPaused ? keyOf(one) : undefined
+  },
+  'a call of a failed attempt begins only if another one asks for it': ({ calls: { response } }, one, stage) => {
+    const { maker, fate, by } = one.call
+    const isFailed = by.length > 0 && by.every((attempt) => response.attempts.get(attempt)?.isOver)
+    // What has its turn has begun.
+    return maker === undefined && fate === 'provisional' && isFailed && stage !== 'entered' ? keyOf(one) : undefined
+  },
+  'a call that was cancelled or discarded does not start': (_, one) =>
+    one.call.aborted || one.call.fate === 'discarded' ? keyOf(one) : undefined,
+  'with one slot a call waits for the calls in front of it': (s, one, stage) => {
+    const { calls } = s
+    if (calls.limit > 1 || one.call.maker !== undefined || stage === 'entered') return undefined
+    const place = calls.order.indexOf(one.number)
+    const isInFront = ({ number, call }: Known) => {
+      const at = calls.order.indexOf(number)
+      return at >= 0 && at < place && call.course !== 'asleep' && call.fate !== 'discarded'
+    }
+    const isHeld = ({ call: { fate, by } }: Known) =>
+      fate === 'provisional' && by.every((attempt) => calls.response.attempts.get(attempt)?.isOver)
+    return keyOf(knownOf(s).find((other) => isInFront(other) && !isHeld(other)))
+  },
+}
+
+/** When anything happens: a call just before, and just after. */
+export const ON_CHANGE: Readonly<Record<string, (before: CallState, after: CallState) => string | undefined>> = {
+  'a call that was told of a pause stays open, unless it is cancelled': (before, after) => {
+    const isKept = before.isRefused && !hasSettled(before) && before.aborted !== 'cancelled'
+    return isKept && hasSettled(after) && after.course !== 'open' ? after.id : undefined
+  },
+  'what was discarded comes to no result': (before, after) =>
+    before.fate === 'discarded' && !hasSettled(before) && after.course === 'result' ? after.id : undefined,
+  'what is decided about a call is final': (before, after) => {
+    if (before.fate !== 'provisional' && before.fate !== after.fate) return `${before.fate} → ${after.fate}`
+    return hasSettled(before) && before.course !== after.course ? `${before.course} → ${after.course}` : undefined
+  },
+}
 /** When a call that is at work is told to stop: what held just before. */
-export const ON_ABORT: Readonly<Record<string, (before: State, call: Call) => string | undefined>> = {
-  'what is at work when its run pauses is not told to stop': ({ halt, calls }, { key, maker, cancelled, fate }) => {
-    const isOwn = cancelled || fate === 'discarded' || calls.some((one) => one.key === maker && one.aborted)
-    return halt.stop === 'pause' && !isOwn ? key : undefined
+export const ON_ABORT: Readonly<Record<string, (before: State, one: Known) => string | undefined>> = {
+  'what is at work when its run pauses is not told to stop': ({ halt }, one) => {
+    const { isRefused, fate } = one.call
+    return halt.stop === 'pause' && !isRefused && fate !== 'discarded' ? keyOf(one) : undefined
   },
 }
 
-/** When the model is asked: what held just before. */
-export const ON_ASK: Readonly<Record<string, (before: State) => string | undefined>> = {
+/** When the model is asked: what held just before, and what holds just after. */
+export const ON_ASK: Readonly<Record<string, (before: State, after: State) => string | undefined>> = {
   'a cancelled run begins no further step': ({ halt, step, attempts }) =>
     halt.mode !== undefined && attempts === 0 ? String(step) : undefined,
+  'of a step that is over no call is left, unless something may still come of it': (_, s) => {
+    const isDone = ({ number, call, about }: Known): boolean =>
+      hasSettled(call) &&
+      call.course !== 'open' &&
+      (call.fate !== 'discarded' || !about.done || about.undo === 'done' || about.undo === 'unknown') &&
+      knownOf(s).every((one) => one.call.maker !== number || isDone(one))
+    return keyOf(knownOf(s).find((one) => one.call.asked && one.call.step < s.step && isDone(one)))
+  },
 }
 
 /** At each end of a run. */
 export const AT_END: Readonly<Record<string, Rule>> = {
   'nothing is at work when a run ends': ({ s, tools, model, hook, undoing }) => {
-    const call = s.calls.find(({ course }) => course === 'begun')
-    if (call) return call.key
+    const one = knownOf(s).find(({ call }) => call.course === 'begun')
+    if (one) return keyOf(one)
     // What was abandoned goes on, and nobody waits for it.
     if (model || hook || undoing.length > 0) return 'the model, a hook or an undo'
-    return tools.length > 0 ? `the function of ${tools[0]?.key}` : undefined
+    return tools.length > 0 ? `the function of call ${tools[0]?.number}` : undefined
   },
   'an abort wins': ({ s, left }, { abort }) =>
     abort && left.abort === 0 && s.ending?.is !== 'aborted' && s.ending?.is !== 'failed'
       ? String(s.ending?.is)
       : undefined,
+  'the checkpoint of a cancel is the state as it was when that was decided': ({ s }) =>
+    s.ending?.is === 'cancelled' && s.halt.stop === 'cancel' && s.ending.checkpoint !== s.aside ? 'another' : undefined,
   'a call that was cancelled asks nothing': ({ s }) =>
-    s.calls.find(({ cancelled, course }) => cancelled && course === 'open')?.key,
+    keyOf(knownOf(s).find(({ call }) => call.aborted === 'cancelled' && call.course === 'open')),
+  'a run fails only if a call, or a save, has failed': ({ s, left }, { steps, saveFails }) => {
+    const hasFailed = (saveFails && left.saveFails === 0) || JSON.stringify(steps).includes('"e')
+    return s.ending?.is === 'failed' && !hasFailed ? 'nothing has' : undefined
+  },
   'each call of a completed run has one result': ({ s }) => {
     const asked = s.history.flatMap((turn) => (turn.role === 'assistant' ? turn.calls.map(({ id }) => id) : []))
     const answered = s.history.flatMap((turn) => (turn.role === 'tool' ? [turn.id] : []))
@@ -143,13 +242,19 @@ export const AT_END: Readonly<Record<string, Rule>> = {
     return did.find((text) => !entries.some(({ name, input }) => `${name} ${input}` === text))
   },
   'what was discarded after it had succeeded is undone': ({ s, undone }) =>
-    s.halt.stop === 'cancel'
+    s.halt.stop === 'cancel' || s.halt.stop === 'pause'
       ? undefined
-      : s.calls.find(
-          ({ key, fate, done, undo }) => fate === 'discarded' && done && undo !== 'unknown' && !undone.includes(key),
-        )?.key,
+      : keyOf(
+          knownOf(s).find(
+            ({ call, about }) =>
+              call.fate === 'discarded' && about.done && about.undo !== 'unknown' && !undone.includes(about.key),
+          ),
+        ),
   'a checkpoint holds nothing that was discarded, unless its undo has begun': ({ s }) => {
     const checkpoint = s.ending && 'checkpoint' in s.ending ? s.ending.checkpoint : undefined
-    return checkpoint?.calls.find(({ fate, undo }) => fate === 'discarded' && undo === 'none')?.key
+    return (
+      checkpoint &&
+      keyOf(knownOf(checkpoint).find(({ call, about }) => call.fate === 'discarded' && about.undo === 'none'))
+    )
   },
 }

@@ -24,6 +24,7 @@ export async function withMutants<Result>(
     folders.push(folder)
     cpSync(HERE, folder, { recursive: true })
     cpSync(MACHINE, join(folder, 'machine'), { recursive: true })
+    for (const own of globSync(join(folder, '*.ts'))) rewrite(own, '../../src/machine/', './machine/')
     for (const model of globSync(join(folder, 'model/*.ts'))) rewrite(model, '../../../src/machine/', '../machine/')
     for (const machine of globSync(join(folder, 'machine/*.ts'))) rewrite(machine, "from '../", "from '../../../src/")
     const path = join(folder, file)

@@ -4,17 +4,34 @@
  */
 
 import type { Effect } from '../../src/index.ts'
-import { decide } from './model/decide.ts'
+import { hasSettled } from '../../src/machine/call.ts'
+import { waitsForResume } from '../../src/machine/calls.ts'
+import { type Invocation, isSameExecution } from '../../src/machine/invocation.ts'
+import { CIRCLE, decide, type Goes } from './model/decide.ts'
 import { take } from './model/due.ts'
 import { resume } from './model/resume.ts'
-import { type Asked, begin, type Call, callOf, type Due, type Fact, type Kind, type State } from './model/state.ts'
+import {
+  type Asked,
+  aboutOf,
+  begin,
+  type Came,
+  copyOf,
+  type Due,
+  type Fact,
+  isLeft,
+  type Kind,
+  known,
+  knownOf,
+  type State,
+} from './model/state.ts'
 
 /**
  * What a tool does, by its letter. r: reads. i: idempotent. v: can be undone. x: acts on the world. f: acts, and fails at first. p: acts,
  * and writes a key. q: asks before it acts. w: reads, once its response stands. m: reads, and makes a call of x. n: acts, and makes a
- * call of q. d: reads, and does not heed its signal.
+ * call of q. d: reads, and does not heed its signal. e: acts, and at first throws what ends the run.
+ * g: reads the key that b writes, and gives how often b has. c: calls p, and does nothing else. a: writes a key, and calls b, which writes its key, or that of another a.
  */
-export type Letter = 'r' | 'i' | 'v' | 'x' | 'f' | 'p' | 'q' | 'w' | 'm' | 'n' | 'd'
+export type Letter = 'r' | 'i' | 'v' | 'x' | 'f' | 'p' | 'q' | 'w' | 'm' | 'n' | 'd' | 'e' | 'c' | 'a' | 'b' | 'g'
 
 export interface Attempt {
   /** A letter and the input: two equal words are two equal calls. */
@@ -27,6 +44,8 @@ export interface Scenario {
   /** Whether tools start early. `bold`: those that act on the world, too. */
   readonly eager: boolean | 'bold'
   readonly limit: number
+  /** How many calls of one maker execute at once; without it any number. */
+  readonly innerLimit?: number
   readonly store?: true
   /** A wrap round every call. retry: again when it fails. both: asks for two executions at once, then asks, then gives both. */
   readonly wrap?: 'retry' | 'both'
@@ -54,21 +73,37 @@ const EFFECTS: Readonly<Record<Letter, Effect>> = {
   p: 'external',
   q: 'external',
   n: 'external',
+  e: 'external',
+  c: 'calls',
+  a: 'idempotent',
+  b: 'idempotent',
+  g: 'read',
+}
+
+/** Two calls that write each other's keys. */
+const OTHER: Readonly<Record<string, string>> = { 1: '2', 2: '1' }
+
+/** What a tool calls. */
+const MAKES = {
+  m: (input: string) => `x${input}`,
+  n: (input: string) => `q${input}`,
+  c: (input: string) => `p${input}`,
+  a: (input: string) => `b${OTHER[input] ?? input}`,
 }
 
 /** A tool's function at work. */
 interface Work {
-  readonly key: string
-  readonly n: number
+  readonly number: number
+  readonly invocation: Invocation
   at: 'begins' | 'waits' | 'stood' | 'refused' | 'inner'
   /** The call it has made; `null` where it was refused. */
-  made?: string | null
+  made?: number | null
 }
 
 /** An execution whose function was entered, in whatever process. `isVoid`: it asked, and begins anew when it is answered. */
-interface Entry {
+export interface Entry {
   readonly key: string
-  readonly n: number
+  readonly invocation: Invocation
   readonly name: string
   readonly input: string
   readonly effect: Effect
@@ -76,28 +111,65 @@ interface Entry {
   isVoid: boolean
 }
 
+/** What an execution comes to, as its wrap is told. */
+type Outcome =
+  | { readonly is: 'gives'; readonly invocation: Invocation; readonly text: string; readonly ok: boolean }
+  | { readonly is: 'stop' }
+  | { readonly is: 'aborted' }
+  | { readonly is: 'throws' }
+
+/** The wraps round a call at work. */
+interface Wraps {
+  readonly number: number
+  /** What they have been given; how many executions have not come back. */
+  got: { readonly invocation: Invocation; readonly text: string; readonly ok: boolean }[]
+  open: number
+  hasRepeated?: boolean
+  /** What they come to when all that they have left is out. */
+  came?: { readonly to: Came; readonly text: string; readonly ok: boolean }
+}
+
 export interface World {
   s: State
   /** Which attempt the model is at, and how far. */
-  model: { attempt: number; said: number } | null
+  model: { readonly attempt: number; readonly said: number } | null
   hook: boolean
-  checks: { readonly key: string; readonly n: number }[]
+  checks: { readonly number: number; readonly invocation: Invocation }[]
   tools: Work[]
-  /** What each wrap has been given, by its call. */
-  wraps: { readonly key: string; readonly got: { n: number; input: string; text: string; ok: boolean }[] }[]
+  wraps: Wraps[]
+  /** Calls of which an execution threw what ends the run, until their wraps have it. */
+  thrown: number[]
   /** What is being stored, and what is. */
   saving: State | null
   stored: State
   entries: Entry[]
-  /** Keys of calls whose undo began, in whatever process; of those at work in this one. */
+  /** Keys of calls whose undo began, in whatever process; numbers of those at work in this one. */
   undone: string[]
-  undoing: string[]
+  undoing: number[]
   process: number
   left: { cancel: number; cancelCall: number; abort: number; kill: number; saveFails: number; resumes: number }
 }
 
+/** Another that can be changed. What does not change is in both. */
+export function copyOfWorld(w: World): World {
+  return {
+    ...w,
+    s: copyOf(w.s),
+    checks: [...w.checks],
+    tools: w.tools.map((one) => ({ ...one })),
+    wraps: w.wraps.map((one) => ({ ...one, got: [...one.got] })),
+    entries: w.entries.map((one) => ({ ...one })),
+    thrown: [...w.thrown],
+    undone: [...w.undone],
+    undoing: [...w.undoing],
+    left: { ...w.left },
+  }
+}
+
 export interface Move {
   readonly name: string
+  /** The call that it is about, if it is about one. */
+  readonly number?: number
   do(w: World): void
 }
 
@@ -105,14 +177,23 @@ export function effectOf(name: string): Effect {
   return EFFECTS[name as Letter]
 }
 
-const kindOf = (name: string): Kind => ({ reversible: name === 'v', hasKeys: name === 'p' })
+/** The keys that a call writes, or reads. */
+function keysOf(name: string, input: string): readonly string[] {
+  if (name === 'p') return ['k']
+  return name === 'a' || name === 'b' || name === 'g' ? [`k${input}`] : []
+}
+
+const kindOf = (name: string): Kind => ({
+  tool: { effect: effectOf(name), namesKeys: keysOf(name, '').length > 0 },
+  reversible: name === 'v',
+})
 
 function asked(word: string, id: string): Asked {
   return { id, name: word[0] ?? '', input: word.slice(1) }
 }
 
 export function start(scenario: Scenario): World {
-  const s = begin(scenario.limit, scenario.store === true)
+  const s = begin(scenario.limit, scenario.innerLimit ?? Number.POSITIVE_INFINITY, scenario.store === true)
   const { cancel, cancelCall, abort, kill, saveFails } = scenario
   const once = (is: unknown) => (is ? 1 : 0)
   return {
@@ -122,8 +203,9 @@ export function start(scenario: Scenario): World {
     checks: [],
     tools: [],
     wraps: [],
+    thrown: [],
     saving: null,
-    stored: structuredClone(s),
+    stored: copyOf(s),
     entries: [],
     undone: [],
     undoing: [],
@@ -143,8 +225,16 @@ export function start(scenario: Scenario): World {
 export function movesOf(scenario: Scenario, w: World): Move[] {
   const { s, left } = w
   const moves: Move[] = []
-  const add = (name: string, act: (w: World) => void) => void moves.push({ name, do: act })
-  const fact = (name: string, fact: Fact, then?: (w: World) => void) =>
+  const add: Add = (name, act, number) =>
+    void moves.push({
+      name,
+      ...(number !== undefined && { number }),
+      do(w) {
+        act(w)
+        beginAll(scenario, w)
+      },
+    })
+  const fact: AddFact = (name, fact, then) =>
     add(name, (w) => {
       decide(w.s, fact)
       then?.(w)
@@ -153,19 +243,22 @@ export function movesOf(scenario: Scenario, w: World): Move[] {
     resumes(scenario, w, add)
     return moves
   }
-  const due = take(structuredClone(s))
-  if (due) add(nameOf(due), (w) => perform(scenario, w, take(w.s)))
+  const due = take(copyOf(s))
+  if (due) add(nameOf(s, due), (w) => perform(scenario, w, take(w.s)), 'number' in due ? due.number : undefined)
   if (left.cancel > 0) fact('cancel', { is: 'cancel', at: scenario.cancel ?? 'now' }, (w) => void w.left.cancel--)
   if (left.cancelCall > 0) {
-    for (const { key, maker } of s.calls) {
-      if (maker === null) fact(`cancel ${key}`, { is: 'cancel call', key }, (w) => void w.left.cancelCall--)
+    for (const { number, about, call } of knownOf(s)) {
+      if (call.maker === undefined)
+        fact(`cancel ${about.key}`, { is: 'cancel call', number }, (w) => void w.left.cancelCall--)
     }
   }
   if (left.abort > 0) fact('abort', { is: 'abort' }, (w) => void w.left.abort--)
+  // The loop commits all calls in one turn: in that only what a wrap calls can happen.
+  if (due?.do === 'commit') return moves
   if (left.kill > 0) {
     add('kill', (w) => {
       w.left.kill--
-      goOn(w, w.stored, {})
+      goOn(w, w.stored, {}, false)
     })
   }
   if (w.saving) {
@@ -185,19 +278,30 @@ export function movesOf(scenario: Scenario, w: World): Move[] {
     if (scenario.hookAsks && s.hookAnswers.length === 0) fact('hook asks', { is: 'hook asks' }, out)
     else fact('hook done', { is: 'hook done' }, out)
   }
-  for (const key of w.undoing) {
-    fact(`undone ${key}`, { is: 'undone', key }, (w) => void (w.undoing = w.undoing.filter((one) => one !== key)))
+  for (const number of w.undoing) {
+    fact(
+      `undone ${aboutOf(s, number).key}`,
+      { is: 'undone', number },
+      (w) => void (w.undoing = w.undoing.filter((one) => one !== number)),
+    )
   }
-  for (const { key, n } of w.checks) add(`checked ${key}`, (w) => judge(w, key, n))
+  for (const { number, invocation } of w.checks)
+    add(`checked ${aboutOf(s, number).key}`, (w) => judge(scenario, w, number, invocation))
+  for (const number of w.thrown) {
+    add(`wraps of ${aboutOf(s, number).key} have the throw`, (w) => {
+      w.thrown.splice(w.thrown.indexOf(number), 1)
+      comesTo(scenario, w, number, { is: 'throws' })
+    })
+  }
   for (const work of w.tools) toolMoves(scenario, w, work, add)
   return moves
 }
 
 type AddFact = (name: string, fact: Fact, then?: (w: World) => void) => void
-type Add = (name: string, act: (w: World) => void) => void
+type Add = (name: string, act: (w: World) => void, number?: number) => void
 
-function nameOf(due: Due): string {
-  return 'key' in due ? `${due.do} ${due.key}` : due.do
+function nameOf(s: State, due: Due): string {
+  return 'number' in due ? `${due.do} ${aboutOf(s, due.number).key}` : due.do
 }
 
 function attemptOf({ steps }: Scenario, step: number, index: number): Attempt {
@@ -244,68 +348,80 @@ function modelMoves(
 
 function toolMoves(scenario: Scenario, w: World, work: Work, add: Add): void {
   const { s } = w
-  const { key, n, at } = work
-  const call = callOf(s, key)
-  const { name, answers } = call
-  const execution = call.executions.find(({ invocation }) => invocation.n === n)
-  const input = execution?.invocation.input ?? ''
-  const isAborted = call.aborted || execution?.aborted === true
-  const goes = (to: Work['at']) => (w: World) => void (workOf(w, key, n).at = to)
-  const ends = (text: string, ok = true) => add(`${name} ${key} ends`, (w) => ended(scenario, w, key, n, text, ok))
-  const asks = (question: string | null) => add(`${name} ${key} asks`, (w) => toolAsks(w, key, n, question))
-  switch (name as Letter) {
+  const { number, invocation, at } = work
+  const { call, about } = known(s, number)
+  const { name, key, answers } = about
+  const input = inputOf(s, number, invocation)
+  const isAborted = call.aborted || isLeft(about, invocation)
+  const ends = (text: string, ok = true) => add(`${name} ${key} ends`, (w) => ended(scenario, w, work, text, ok))
+  const asks = (isOwn: boolean) => add(`${name} ${key} asks`, (w) => toolAsks(scenario, w, work, isOwn))
+  const letter = name as Letter
+  switch (letter) {
     case 'd':
-      if (isAborted)
+      // Nobody waits any more for a call that goes on beyond its grace time.
+      if (call.aborted) {
         add(`d ${key} is abandoned`, (w) => {
-          decide(w.s, { is: 'grace over', key })
-          const { executions } = callOf(w.s, key)
-          w.tools = w.tools.filter(
-            (one) =>
-              one.key !== key ||
-              executions.some(({ invocation, stage }) => invocation.n === one.n && stage === 'entered'),
-          )
+          decide(w.s, { is: 'grace over', number })
+          w.tools = w.tools.filter((one) => one.number !== number)
+          w.wraps = w.wraps.filter((one) => one.number !== number)
         })
+      }
       ends(`d ${input}`)
       return
     case 'q':
       if (isAborted) ends('aborted', false)
-      if (answers.length === 0) asks(`q ${input}?`)
+      if (answers.length === 0) asks(true)
       else ends(`q ${input} ${answers.at(-1)}`)
       return
     case 'w':
       if (at === 'begins') {
         add(`w ${key} waits`, (w) => {
-          goes('waits')(w)
-          decide(w.s, { is: 'waits', key })
+          workOf(w, work).at = 'waits'
+          decide(w.s, { is: 'waits', number })
         })
       } else if (at === 'waits') {
         if (isAborted) ends('aborted', false)
       } else if (at === 'refused') {
         // It may throw what it was told, or give something all the same.
-        asks(null)
+        asks(false)
         ends('refused', false)
       } else ends(`w ${input}`)
       return
     case 'm':
-    case 'n': {
-      const inner = name === 'm' ? 'x' : 'q'
+    case 'n':
+    case 'c':
+    case 'a': {
       if (at === 'begins') {
         add(`${name} ${key} calls`, (w) => {
-          const call = asked(`${inner}${input}`, 'inner')
-          const made = decide(w.s, { is: 'made', maker: key, call, kind: kindOf(inner) }).call
-          Object.assign(workOf(w, key, n), { at: 'inner', made: made?.key ?? null })
+          const call = asked(MAKES[letter](input), `inner${input.slice(1)}`)
+          const made = decide(w.s, { is: 'made', maker: number, call, kind: kindOf(call.name) }).number
+          Object.assign(workOf(w, work), { at: 'inner', made: made ?? null })
         })
         return
       }
-      const made = s.calls.find((one) => one.key === work.made)
+      const made = work.made === null || work.made === undefined ? undefined : known(s, work.made)
       if (!made) ends('refused', false)
-      else if (made.course === 'settled') ends(`${name} of ${made.result?.text ?? 'nothing'}`, made.result?.ok ?? false)
-      else if (made.course === 'open') asks(null)
+      else if (made.about.result) ends(`${name} of ${made.about.result.text}`, made.about.result.ok)
+      else if (made.call.course === 'open') asks(false)
+      else if (hasSettled(made.call)) ends('of nothing', false)
       return
     }
+    case 'e':
+      if (isAborted) ends('aborted', false)
+      if (invocation.n > 0) ends(`e ${input}`)
+      else
+        add(`e ${key} throws`, (w) => {
+          out(w, work)
+          decide(w.s, { is: 'threw', number, invocation })
+          w.thrown.push(number)
+        })
+      return
+    case 'g':
+      ends(`g ${input} ${w.entries.filter((one) => one.name === 'b' && one.input === input).length}`)
+      return
     case 'f':
       if (isAborted) ends('aborted', false)
-      ends(`f ${input}`, n > 1)
+      ends(`f ${input}`, invocation.n > 0)
       return
     default:
       if (isAborted) ends('aborted', false)
@@ -313,77 +429,136 @@ function toolMoves(scenario: Scenario, w: World, work: Work, add: Add): void {
   }
 }
 
-function workOf(w: World, key: string, n: number): Work {
-  const work = w.tools.find((one) => one.key === key && one.n === n)
-  if (!work) throw new Error(`no tool works for ${key}`)
+function inputOf(s: State, number: number, { input }: Invocation): string {
+  return input ?? aboutOf(s, number).input
+}
+
+function workOf(w: World, { number, invocation }: Pick<Work, 'number' | 'invocation'>): Work {
+  const work = w.tools.find((one) => one.number === number && isSameExecution(one.invocation, invocation))
+  if (!work) throw new Error(`no tool works for call ${number}`)
   return work
 }
 
-function out(w: World, key: string, n: number): void {
-  w.tools = w.tools.filter((one) => one.key !== key || one.n !== n)
+function out(w: World, work: Pick<Work, 'number' | 'invocation'>): void {
+  const own = workOf(w, work)
+  w.tools = w.tools.filter((one) => one !== own)
 }
 
-function ended(scenario: Scenario, w: World, key: string, n: number, text: string, ok: boolean): void {
-  out(w, key, n)
-  decide(w.s, { is: 'ended', key, n, text, ok })
-  const input = callOf(w.s, key).executions.find(({ invocation }) => invocation.n === n)?.invocation.input ?? ''
-  gives(scenario, w, key, { n, input, text, ok })
+function ended(scenario: Scenario, w: World, work: Work, text: string, ok: boolean): void {
+  const { number, invocation } = work
+  out(w, work)
+  const { isRefused } = known(w.s, number).call
+  decide(w.s, { is: 'ended', number, invocation, text, ok })
+  // What it says that was told of the pause is dropped.
+  comesTo(scenario, w, number, isRefused ? { is: 'stop' } : { is: 'gives', invocation, text, ok })
 }
 
 /** It has asked: it begins anew with the answer. What it was told to stop for may have happened. */
-function toolAsks(w: World, key: string, n: number, question: string | null): void {
-  out(w, key, n)
-  const isRefused = callOf(w.s, key).isRefused
-  for (const one of w.entries) if (one.key === key && one.n === n && !isRefused) one.isVoid = true
-  decide(w.s, { is: 'asks', key, n, question })
-  leaves(w, key)
+function toolAsks(scenario: Scenario, w: World, work: Work, isOwn: boolean): void {
+  const { number, invocation } = work
+  out(w, work)
+  const { call, about } = known(w.s, number)
+  for (const one of w.entries)
+    if (one.key === about.key && isSameExecution(one.invocation, invocation) && !call.isRefused) one.isVoid = true
+  decide(w.s, { is: 'stopped', number, invocation, asks: isOwn })
+  comesTo(scenario, w, number, { is: 'stop' })
 }
 
-/** The wrap of a call is given what an execution came to. */
-function gives(
-  scenario: Scenario,
-  w: World,
-  key: string,
-  outcome: { n: number; input: string; text: string; ok: boolean },
-): void {
-  const wrap = w.wraps.find((one) => one.key === key)
-  if (!wrap) return
-  wrap.got.push(outcome)
-  const call = callOf(w.s, key)
-  const { n, text, ok } = outcome
-  if (scenario.wrap === 'retry' && !ok && n < 2 && !call.aborted && !call.isRefused)
-    wants(scenario, w, key, n + 1, call.input)
-  else if (scenario.wrap !== 'both') settles(w, key, text, ok)
-  else if (wrap.got.length === 2 || call.aborted || call.isRefused) {
-    if (call.answers.length === 0 && wrap.got.length === 2) {
-      decide(w.s, { is: 'asks', key, n: null, question: 'both?' })
-      leaves(w, key)
-    } else {
-      const texts = wrap.got.toSorted((a, b) => a.n - b.n).map(({ input, text }) => `${input}: ${text}`)
-      settles(w, key, texts.join(', '), true)
+/** The wraps of a call are given what an execution came to. */
+function comesTo(scenario: Scenario, w: World, number: number, outcome: Outcome): void {
+  const wraps = w.wraps.find((one) => one.number === number)
+  // Nobody waits for it any more.
+  if (!wraps) return
+  wraps.open--
+  if (!wraps.came) {
+    const { about } = known(w.s, number)
+    if (outcome.is === 'stop') leave(w, wraps, 'stop')
+    else if (outcome.is === 'aborted') leave(w, wraps, 'error', 'aborted')
+    else if (scenario.wrap === 'retry' && !wraps.hasRepeated && (outcome.is === 'throws' || !outcome.ok)) {
+      wraps.hasRepeated = true
+      wants(scenario, w, number, about.input)
+    } else if (outcome.is === 'throws') leave(w, wraps, 'throw')
+    else if (scenario.wrap !== 'both') leave(w, wraps, outcome.ok ? 'result' : 'error', outcome.text)
+    else {
+      wraps.got.push(outcome)
+      if (wraps.got.length === 2 && about.answers.length === 0) {
+        decide(w.s, { is: 'asks', number })
+        leave(w, wraps, 'stop')
+      } else if (wraps.got.length === 2) {
+        const inOrder = wraps.got.toSorted((a, b) => ((a.invocation.input ?? '') < (b.invocation.input ?? '') ? -1 : 1))
+        leave(w, wraps, 'result', inOrder.map(({ invocation, text }) => `${invocation.input}: ${text}`).join(', '))
+      }
     }
+  }
+  settles(w, wraps)
+}
+
+/** The wraps come to this. What they have asked for and leave behind is told to stop. */
+function leave(w: World, wraps: Wraps, to: Came, text = ''): void {
+  wraps.came = { to, text, ok: to === 'result' }
+  const { number } = wraps
+  const { call } = known(w.s, number)
+  for (const { stage, invocation } of call.executions) {
+    if (stage === 'wanted' || stage === 'checking' || stage === 'judged' || stage === 'storing' || stage === 'entered')
+      decide(w.s, { is: 'left', number, invocation })
   }
 }
 
-function settles(w: World, key: string, text: string, ok: boolean): void {
-  decide(w.s, { is: 'settled', key, text, ok })
-  leaves(w, key)
+function settles(w: World, wraps: Wraps): void {
+  if (!wraps.came || wraps.open > 0) return
+  w.wraps = w.wraps.filter((one) => one !== wraps)
+  decide(w.s, { is: 'came', number: wraps.number, ...wraps.came })
 }
 
-function leaves(w: World, key: string): void {
-  w.wraps = w.wraps.filter((one) => one.key !== key)
+function wants(scenario: Scenario, w: World, number: number, input: string): void {
+  const wraps = w.wraps.find((one) => one.number === number)
+  // It has left, or is about to.
+  if (!wraps || wraps.came) return
+  wraps.open++
+  const { known, invocation, goes } = decide(w.s, { is: 'wanted', number, input })
+  if (known) comesTo(scenario, w, number, { is: 'gives', ...known })
+  else if (invocation) arrived(scenario, w, number, invocation, goes, 'check')
 }
 
-function wants(scenario: Scenario, w: World, key: string, n: number, input: string): void {
-  const { known } = decide(w.s, { is: 'wanted', key, n, input })
-  if (known) gives(scenario, w, key, { ...known, n, input })
+function arrived(
+  scenario: Scenario,
+  w: World,
+  number: number,
+  invocation: Invocation,
+  goes: Goes | undefined,
+  then?: 'check',
+): void {
+  if (goes === 'stop' || goes === 'aborted') comesTo(scenario, w, number, { is: goes })
+  else if (goes === 'circle') comesTo(scenario, w, number, { is: 'gives', invocation, ...CIRCLE })
+  else if (goes === 'goes' && then) check(scenario, w, number, invocation)
 }
 
-function judge(w: World, key: string, n: number): void {
-  w.checks = w.checks.filter((one) => one.key !== key || one.n !== n)
-  const { name } = callOf(w.s, key)
-  const writes = name === 'p' ? ['k'] : []
-  decide(w.s, { is: 'judged', key, n, effect: effectOf(name), writes })
+function check(scenario: Scenario, w: World, number: number, invocation: Invocation): void {
+  if (scenario.slowCheck) w.checks.push({ number, invocation })
+  else judge(scenario, w, number, invocation)
+}
+
+function judge(scenario: Scenario, w: World, number: number, invocation: Invocation): void {
+  w.checks = w.checks.filter((one) => one.number !== number || !isSameExecution(one.invocation, invocation))
+  const { name } = aboutOf(w.s, number)
+  const named = keysOf(name, inputOf(w.s, number, invocation))
+  const effect = effectOf(name)
+  const keys = effect === 'read' ? { reads: named, writes: [] } : { reads: [], writes: named }
+  const { goes } = decide(w.s, { is: 'judged', number, invocation, effect, keys })
+  arrived(scenario, w, number, invocation, goes)
+}
+
+/** A call begins in the turn in which it is made: its wraps are entered. */
+function beginAll(scenario: Scenario, w: World): void {
+  for (const { number, call, about } of knownOf(w.s)) {
+    if (call.course !== 'begun' || about.hasBegun) continue
+    about.hasBegun = true
+    w.wraps.push({ number, got: [], open: 0 })
+    if (scenario.wrap === 'both') {
+      wants(scenario, w, number, `${about.input}a`)
+      wants(scenario, w, number, `${about.input}b`)
+    } else wants(scenario, w, number, about.input)
+  }
 }
 
 /** Does what is due, and nothing else: what comes of it is a fact, at once or later. */
@@ -398,76 +573,62 @@ function perform(scenario: Scenario, w: World, due: Due | undefined): void {
       return
     case 'save':
       // Of the state as it is now.
-      w.saving = structuredClone(s)
+      w.saving = copyOf(s)
       return
-    case 'begin': {
-      const { input } = callOf(s, due.key)
-      w.wraps.push({ key: due.key, got: [] })
-      if (scenario.wrap === 'both') {
-        wants(scenario, w, due.key, 1, `${input}a`)
-        wants(scenario, w, due.key, 2, `${input}b`)
-      } else wants(scenario, w, due.key, 1, input)
-      return
-    }
     case 'check':
-      if (scenario.slowCheck) w.checks.push({ key: due.key, n: due.n })
-      else judge(w, due.key, due.n)
+      check(scenario, w, due.number, due.invocation)
       return
     case 'enter':
-      enter(w, due.key, due.n)
+      enter(w, due.number, due.invocation)
       return
     case 'stop':
-      decide(s, { is: 'asks', key: due.key, n: due.n, question: null })
-      leaves(w, due.key)
+      comesTo(scenario, w, due.number, { is: 'stop' })
       return
-    case 'abort':
-      w.checks = w.checks.filter(({ key }) => key !== due.key)
-      // Where no function is at work, its wraps are out at once.
-      if (w.tools.every(({ key }) => key !== due.key)) settles(w, due.key, 'aborted', false)
+    case 'drop':
+      comesTo(scenario, w, due.number, { is: 'aborted' })
+      return
+    case 'fail':
+      comesTo(scenario, w, due.number, { is: 'gives', invocation: due.invocation, ...CIRCLE })
+      return
+    case 'throw':
+      w.thrown.push(due.number)
       return
     case 'release':
       for (const work of w.tools)
-        if (work.key === due.key && work.at === 'waits') work.at = due.stood ? 'stood' : 'refused'
+        if (work.number === due.number && work.at === 'waits') work.at = due.stood ? 'stood' : 'refused'
       return
     case 'undo':
-      w.undone.push(due.key)
-      w.undoing.push(due.key)
+      w.undone.push(aboutOf(s, due.number).key)
+      w.undoing.push(due.number)
       return
     default:
   }
 }
 
-function enter(w: World, key: string, n: number): void {
-  const { name, executions } = callOf(w.s, key)
-  const input = executions.find(({ invocation }) => invocation.n === n)?.invocation.input ?? ''
-  w.tools.push({ key, n, at: 'begins' })
-  w.entries.push({ key, n, name, input, effect: effectOf(name), process: w.process, isVoid: false })
+function enter(w: World, number: number, invocation: Invocation): void {
+  const { name, key } = aboutOf(w.s, number)
+  w.tools.push({ number, invocation, at: 'begins' })
+  const input = inputOf(w.s, number, invocation)
+  w.entries.push({ key, invocation, name, input, effect: effectOf(name), process: w.process, isVoid: false })
 }
 
 /** A run that has stopped is resumed, with answers to its questions. */
 function resumes({ partial }: Scenario, { s, left }: World, add: Add): void {
   if (!s.ending || !('checkpoint' in s.ending) || left.resumes === 0) return
   const { checkpoint } = s.ending
-  const asking = checkpoint.calls.filter(
-    (call) => call.course === 'open' && call.question !== null && isAsked(checkpoint, call),
-  )
-  const ids = [...asking.map(({ key }) => key), ...(checkpoint.hook === 'asks' ? ['hook'] : [])]
+  const asking = knownOf(checkpoint).filter(({ call }) => call.asking && waitsForResume(checkpoint.calls, call))
+  const ids = [...asking.map(({ about }) => about.key), ...(checkpoint.hook === 'asks' ? ['hook'] : [])]
   const choices = partial && left.resumes > 3 && ids.length > 1 ? [ids.slice(0, 1), ids] : [ids]
   for (const chosen of choices) {
     add(`resume ${chosen.join(' ')}`, (w) => {
       w.left.resumes--
-      goOn(w, checkpoint, Object.fromEntries(chosen.map((id) => [id, 'yes'])))
+      goOn(w, checkpoint, Object.fromEntries(chosen.map((id) => [id, 'yes'])), true)
     })
   }
 }
 
-/** A question that its maker has caught, or that nobody hears, is none. */
-function isAsked(s: State, { fate, maker }: Call): boolean {
-  return fate === 'committed' && (maker === null || callOf(s, maker).course === 'open')
-}
-
-function goOn(w: World, from: State, answers: Readonly<Record<string, string>>): void {
-  const s = resume(structuredClone(from), answers)
-  const none = { model: null, hook: false, checks: [], tools: [], wraps: [], undoing: [], saving: null }
-  Object.assign(w, { ...none, s, stored: structuredClone(s), process: w.process + 1 })
+function goOn(w: World, from: State, answers: Readonly<Record<string, string>>, isLast: boolean): void {
+  const s = resume(from, answers, isLast)
+  const none = { model: null, hook: false, checks: [], tools: [], wraps: [], thrown: [], undoing: [], saving: null }
+  Object.assign(w, { ...none, s, stored: copyOf(s), process: w.process + 1 })
 }

@@ -47,7 +47,7 @@ export const WORLDS: readonly ListedWorld[] = [
   },
   {
     shows: 'an early call that waits for its response is told when a hook asks',
-    scenario: { steps: one('w1', 'x2'), eager: true, limit: 2, hookAsks: true },
+    scenario: { steps: one('w1', 'r2', 'x3'), eager: true, limit: 2, hookAsks: true },
   },
   {
     shows: 'an early call that makes a graver one does not hold up a run that asks',
@@ -83,7 +83,7 @@ export const WORLDS: readonly ListedWorld[] = [
   },
   {
     shows: 'what cannot be repeated is stored before it is entered, and a failed save ends the run',
-    scenario: { steps: one('x1', 'r2'), eager: false, limit: 2, store: true, saveFails: true },
+    scenario: { steps: one('x1', 'r2', 'r3'), eager: false, limit: 2, store: true, saveFails: true },
   },
   {
     shows: 'a kill at any time makes nothing twice',
@@ -137,6 +137,54 @@ export const WORLDS: readonly ListedWorld[] = [
       cancelCall: true,
     },
   },
+  {
+    shows: 'a call that another one makes waits for its key, but never for a call that it works for',
+    scenario: { steps: one('c1', 'p2'), eager: 'bold', limit: 2, store: true, kill: true, cancelCall: true },
+  },
+  {
+    shows: 'of calls that would wait for each other for ever one fails, and the others go on',
+    scenario: { steps: one('a1', 'a2'), eager: true, limit: 2, cancelCall: true },
+  },
+  {
+    shows: 'what calls other tools only is made again, and finds what it had made',
+    scenario: { steps: again(['c1', 'r2'], ['r2', 'c1']), eager: true, limit: 2, store: true, kill: true },
+  },
+  {
+    shows: 'of the calls of one maker no more execute at once than may',
+    scenario: { steps: one('c1'), eager: true, limit: 1, innerLimit: 1, wrap: 'both', cancel: 'now', cancelCall: true },
+  },
+  {
+    shows: 'in the slot of a call that threw what ends the run nothing starts any more',
+    scenario: { steps: one('e1', 'r2', 'x3'), eager: false, limit: 2, slowCheck: true, cancel: 'now' },
+  },
+  {
+    shows: 'an early call that threw what ends the run ends it when the response has stood',
+    scenario: { steps: again(['e1', 'r2'], ['e1', 'x3']), eager: 'bold', limit: 2, cancelCall: true },
+  },
+  {
+    shows: 'a call that a wrap saves from what would have ended the run goes on in its slot',
+    scenario: { steps: one('e1', 'e2'), eager: 'bold', limit: 1, wrap: 'retry', store: true, kill: true },
+  },
+  {
+    shows: 'what a killed call was about to make waits until that call makes it again',
+    scenario: { steps: one('c1', 'p2', 'r3', 'r4'), eager: false, limit: 2, store: true, kill: true },
+  },
+  {
+    shows: 'a read that was made before a write that now stands in front of it is made again',
+    scenario: { steps: again(['g1'], ['b1', 'g1']), eager: true, limit: 2, cancelCall: true },
+  },
+  {
+    shows: 'a question of a call of a failed attempt waits for the attempt that asks for that call again',
+    scenario: { steps: again(['q1', 'r2'], ['r3', 'q1']), eager: 'bold', limit: 1, cancel: 'after-model' },
+  },
+  {
+    shows: 'what is at work beside a call that asks goes on to its end',
+    scenario: { steps: one('q1', 'v2', 'm3'), eager: false, limit: 3, cancel: 'after-tools' },
+  },
+  {
+    shows: 'calls of a killed process wait for their slot again, in the order in which they are asked for',
+    scenario: { steps: one('i1', 'r2', 'r3', 'r4'), eager: true, limit: 1, store: true, kill: true },
+  },
 ]
 
 /** Every combination of these, for a long run. */
@@ -155,6 +203,10 @@ export function* allWorlds(): Generator<Scenario> {
     again(['i1', 'i1'], ['i1']),
     again(['v1'], ['r2']),
     again(['q1', 'q2'], ['q2', 'q1']),
+    again(['g1'], ['b1', 'g1']),
+    one('c1', 'p2'),
+    one('a1', 'a2'),
+    one('e1', 'r2'),
     [[{ calls: ['x1'] }], [{ calls: ['x1', 'r2'] }]],
   ]
   const happenings: readonly Partial<Scenario>[] = [

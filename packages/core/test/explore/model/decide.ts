@@ -1,97 +1,131 @@
-/** What has happened changes the state, at once and whole. Nobody is called. */
+/**
+ * What has happened changes the state, at once and whole. Nobody is called. What happens to calls is told to the machine in the
+ * order in which the interpreter tells it.
+ */
 
-import type { CancelMode, Effect } from '../../../src/index.ts'
-import type { Does, Stage } from '../../../src/machine/call.ts'
-import { moved, wanted as oneMore } from '../../../src/machine/decide-call.ts'
-import { decide as decideHalt, isLost } from '../../../src/machine/halt.ts'
-import { exceeds } from '../../../src/tool.ts'
-
-import { commit, discard, find, joined } from './fate.ts'
+import { type CallState, executionOf, hasSettled, isAbandoned, nextInvocation } from '../../../src/machine/call.ts'
+import { callOf, mayStartFor } from '../../../src/machine/calls.ts'
 import {
+  announced,
+  attemptEnded,
+  changed,
+  closed,
+  decide as decideCall,
+  made,
+  responseEnded,
+  restWithdrawn,
+  runStopped,
+  stoppedAll,
+} from '../../../src/machine/decide.ts'
+import {
+  asks,
+  asksFor,
+  begun,
+  counted,
+  endOf,
+  hasAsked,
+  kept,
+  moved,
+  noted,
+  out,
+  refused,
+  settled,
+  wanted,
+} from '../../../src/machine/decide-call.ts'
+import { decide as decideHalt, isLost, mayStart } from '../../../src/machine/halt.ts'
+import { type Invocation, isSameExecution, takeFor } from '../../../src/machine/invocation.ts'
+import { dueOf, goes, leaves, replaces, waits } from '../../../src/machine/turns.ts'
+import { changesNothing, exceeds } from '../../../src/tool.ts'
+import { checkpointOf } from './checkpoint.ts'
+import { contentOf, find, madeBy } from './find.ts'
+import {
+  type About,
   type Asked,
-  AT_WORK,
-  type Call,
-  callOf,
-  type Execution,
+  aboutOf,
+  type Came,
   type Fact,
-  isHalted,
+  isLeft,
   isStopping,
   type Kind,
+  known,
+  knownOf,
+  type Outcome,
+  pause,
   type State,
   stopAt,
+  type Wanted,
 } from './state.ts'
 
-/** What the fact comes to: the call it is about, or the outcome that an execution already has. */
+/** What becomes of an execution at once: it goes on, it waits, or it comes back to the wrap that has asked for it. */
+export type Goes = 'goes' | 'waits' | 'stop' | 'circle' | 'aborted'
+
+/** What the fact comes to: the call it is about, what becomes of the execution that it is about, or what that came to before a resume. */
 export interface Decision {
-  readonly call?: Call
-  readonly known?: Call['outcomes'][number]
+  readonly number?: number
+  readonly invocation?: Invocation
+  readonly known?: Outcome
+  readonly goes?: Goes
 }
 
 export function decide(s: State, fact: Fact): Decision {
   if (s.phase === 'over') return {}
-  s.version++
   switch (fact.is) {
     case 'attempt':
-      s.live.push(++s.attempts)
+      s.attempts++
       return {}
     case 'attempt failed':
-      s.live = s.live.filter((one) => one !== fact.attempt)
+      if (s.calls.response.attempts.has(fact.attempt)) attemptEnded(s.calls, fact.attempt, 0, true)
       return {}
     case 'asked early':
-      return asDecision(askedEarly(s, fact))
+      return numbered(askedEarly(s, fact))
     case 'made':
-      return asDecision(made(s, fact))
+      return numbered(madeInside(s, fact))
     case 'stood':
       stood(s, fact.calls, fact.kinds)
       return {}
     case 'model threw':
       s.model = 'out'
-      s.live = []
-      if (!s.halt.stop) lose(s, 'failure')
       return {}
     case 'hook done':
       s.hook = 'none'
       s.hookAnswers = []
-      toCalls(s)
+      if (!isStopping(s)) toCalls(s)
       return {}
     case 'hook asks':
       s.hook = 'asks'
+      pause(s)
       return {}
     case 'wanted':
-      return wanted(callOf(s, fact.key), fact.n, fact.input)
-    case 'judged': {
-      const execution = executionOf(s, fact)
-      if (execution?.stage === 'checking')
-        goTo(callOf(s, fact.key), execution, 'judged', doesOf(callOf(s, fact.key), fact))
-      return {}
-    }
+      return asksForOne(s, fact.number, fact.input)
+    case 'judged':
+      return { goes: judged(s, fact) }
     case 'ended':
       ended(s, fact)
       return {}
-    case 'left': {
-      const execution = executionOf(s, fact)
-      if (execution) leave(callOf(s, fact.key), execution)
+    case 'stopped':
+      stopped(s, fact)
       return {}
-    }
+    case 'threw':
+      decideCall(s.calls, fact.number, moved, fact.invocation, 'threw')
+      return {}
+    case 'left':
+      aboutOf(s, fact.number).left.push(fact.invocation)
+      return {}
     case 'waits':
-      callOf(s, fact.key).waits = true
+      aboutOf(s, fact.number).waits = true
       return {}
     case 'asks':
-      asks(s, fact)
+      decideCall(s.calls, fact.number, asks, ++s.questions)
       return {}
-    case 'settled':
-      settle(s, callOf(s, fact.key), { text: fact.text, ok: fact.ok })
+    case 'came':
+      came(s, fact.number, fact.to, fact)
       return {}
-    case 'grace over': {
-      const call = callOf(s, fact.key)
-      if (call.aborted) settle(s, call, { text: 'abandoned', ok: false })
-      // It goes on, and holds nothing any more.
-      for (const one of call.executions)
-        if (one.stage === 'entered' && (one.aborted || call.aborted)) goTo(call, one, 'cut off')
+    case 'grace over':
+      decideCall(s.calls, fact.number, noted, 'isAbandoned')
+      came(s, fact.number, abandonedAs(s, fact.number), { text: 'abandoned', ok: false })
       return {}
-    }
     case 'undone':
-      callOf(s, fact.key).undo = 'done'
+      aboutOf(s, fact.number).undo = 'done'
       return {}
     case 'saved':
       s.stored = s.saving ?? s.stored
@@ -99,227 +133,337 @@ export function decide(s: State, fact: Fact): Decision {
       return {}
     case 'save failed':
       s.saving = null
-      s.hasStore = false
-      for (const call of s.calls) {
-        for (const one of call.executions) if (one.stage === 'storing') goTo(call, one, 'left')
+      for (const { about } of knownOf(s)) {
+        about.storing = about.storing.map((one) => ({ ...one, version: UNSTORED }))
+        // A resume undoes it.
+        if (about.undo === 'storing') about.undo = 'unknown'
       }
-      lose(s, 'failure')
       return {}
-    case 'cancel call':
-      return asDecision(cancelCall(s, callOf(s, fact.key)))
-    case 'cancel':
-      cancel(s, fact.at)
+    case 'cancel call': {
+      const { call } = known(s, fact.number)
+      if (!hasSettled(call) && call.fate !== 'discarded') stoppedAll(s.calls, fact.number, 'cancelled')
       return {}
+    }
+    case 'cancel': {
+      const { stop } = s.halt
+      s.halt = decideHalt(s.halt, { is: 'cancel', at: fact.at })
+      if (s.halt.stop === stop) return {}
+      s.aside = checkpointOf(s)
+      stopCalls(s, 'cancelled', false)
+      return {}
+    }
     case 'abort':
       lose(s, 'abort')
       return {}
   }
 }
 
-const asDecision = (call: Call | undefined): Decision => (call ? { call } : {})
+/** The version of what could not be stored. */
+export const UNSTORED = -1
 
-function executionOf(s: State, { key, n }: { readonly key: string; readonly n: number }): Execution | undefined {
-  return callOf(s, key).executions.find(({ invocation, stage }) => invocation.n === n && !isOut(stage))
-}
+const numbered = (number: number | undefined): Decision => (number === undefined ? {} : { number })
 
 function askedEarly(
   s: State,
   { attempt, call, kind, ceiling }: Extract<Fact, { is: 'asked early' }>,
-): Call | undefined {
-  const found = find(s, call, attempt, [])
-  if (found) return joined(found, call.id, attempt)
-  const mayBegin = s.phase === 'model' && s.model === 'at work' && !isHalted(s) && s.live.includes(attempt)
-  return mayBegin ? added(s, call, kind, { fate: 'provisional', by: [attempt], maker: null, ceiling }) : undefined
+): number | undefined {
+  announced(s.calls, call.id, attempt)
+  const found = find(s, call, [])
+  const isMade = found !== undefined && callOf(s.calls, found).course !== 'asleep'
+  if (!isMade && !mayStart(s.halt)) return undefined
+  if (found !== undefined) return begunAgain(s, found)
+  return mayStartFor(s.calls, attempt) ? added(s, call, kind, { attempt, ceiling }) : undefined
 }
 
-/** A call that another's function makes: it shares that one's fate, and may do no more than that one may. */
-function made(s: State, { maker: key, call, kind }: Extract<Fact, { is: 'made' }>): Call | undefined {
-  const maker = callOf(s, key)
-  // Ids belong to the maker: another call's inner calls may have the same.
-  const same = s.calls.find((one) => one.maker === key && one.id === call.id && one.input === call.input)
-  if (same && same.course !== 'asleep') return same
-  const mayBegin = maker.course === 'begun' && !maker.aborted && maker.fate !== 'discarded' && !isStopping(s)
-  const { fate, ceiling } = maker
-  if (same) return mayBegin ? joined(same, call.id, null) : undefined
-  return mayBegin ? added(s, call, kind, { fate, by: [], maker: key, ceiling }) : undefined
+/** A call that another's function makes. */
+function madeInside(s: State, { maker, call, kind }: Extract<Fact, { is: 'made' }>): number | undefined {
+  const { call: above, about } = known(s, maker)
+  if (isStopping(s) || above.aborted || above.fate === 'discarded') return undefined
+  const same = madeBy(s, maker, call.id)
+  if (same === undefined) return added(s, call, kind, { maker, ceiling: about.ceiling })
+  const made = known(s, same)
+  return made.call.fate === 'discarded' || made.about.input !== call.input ? undefined : begunAgain(s, same)
 }
 
-function added(
-  s: State,
-  { id, name, input }: Asked,
-  kind: Kind,
-  more: Pick<Call, 'fate' | 'by' | 'maker'> & { readonly ceiling: Effect | null },
-): Call {
-  const call: Call = {
-    key: `c${++s.made}`,
-    id,
+interface Begins {
+  readonly attempt?: number
+  readonly maker?: number
+  readonly ceiling?: About['ceiling']
+}
+
+function added(s: State, call: Asked, kind: Kind, { attempt, maker, ceiling = null }: Begins): number {
+  const isAsked = attempt !== undefined
+  const isProvisional =
+    maker === undefined ? isAsked && s.calls.response.isOpen : callOf(s.calls, maker).fate === 'provisional'
+  const number = made(s.calls, {
+    id: call.id,
+    tool: kind.tool,
+    ...(maker !== undefined && { maker }),
+    step: s.step,
+    asked: isAsked,
+    startedEarly: isProvisional,
+    by: isAsked ? [attempt] : [],
+    course: 'begun',
+    fate: isProvisional ? 'provisional' : 'committed',
+    askedAt: 0,
+    ...(ceiling && { ceiling }),
+    executions: [],
+    questions: [],
+    attempts: 0,
+  })
+  s.about.set(number, newAbout(`${call.name}${call.input}.${++s.keys}`, call, kind, ceiling))
+  if (isAsked) decideCall(s.calls, number, asksFor, contentOf(s, s.step, call))
+  return number
+}
+
+function newAbout(key: string, { id, name, input }: Asked, kind: Kind, ceiling: About['ceiling']): About {
+  return {
+    key,
     name,
     input,
     kind,
-    ...more,
-    course: 'due',
-    cancelled: false,
-    aborted: false,
+    ids: [id],
+    ceiling,
+    hasBegun: false,
     waits: false,
-    isRefused: false,
-    question: null,
+    held: [],
+    left: [],
+    storing: [],
     answers: [],
-    executions: [],
-    attempts: 0,
-    askedAt: 0,
     outcomes: [],
+    known: [],
     result: null,
+    isReused: false,
     done: false,
     undo: 'none',
     undoVersion: 0,
   }
-  s.calls.push(call)
-  return call
+}
+
+/** One of a checkpoint begins when it is asked for. If its result is there, what it had made and what never started begins instead. */
+export function begunAgain(s: State, number: number): number {
+  const { call, about } = known(s, number)
+  if (about.isReused) for (const child of call.children) if (callOf(s.calls, child).attempts === 0) begunAgain(s, child)
+  decideCall(s.calls, number, begun)
+  return number
 }
 
 function stood(s: State, calls: readonly Asked[], kinds: readonly Kind[]): void {
   s.model = 'out'
   if (isStopping(s)) return
-  s.history.push({ role: 'assistant', calls })
-  const taken: Call[] = []
-  for (const [index, call] of calls.entries()) {
-    const kind = kinds[index]
-    if (!kind) throw new Error('each call has a kind')
-    const found = find(s, call, null, taken)
-    const own = found
-      ? joined(found, call.id, null)
-      : added(s, call, kind, { fate: 'provisional', by: [], maker: null, ceiling: null })
-    taken.push(own)
-  }
-  s.wanted = taken.map(({ key }) => key)
-  s.live = []
+  s.history.push({ role: 'assistant', calls, kinds })
+  for (const { id } of calls) announced(s.calls, id, s.attempts)
+  attemptEnded(s.calls, s.attempts, 0, false)
   s.hook = 'due'
   s.phase = 'after-model'
 }
 
-/** The response stands, and the hook has let it: what it asks for is made, and nothing else. */
+/** The response stands, and the hook has let it: what it asks for is made, one after another, and nothing else. */
 export function toCalls(s: State): void {
   s.phase = 'calls'
-  for (const call of s.calls) if (!call.maker && !s.wanted.includes(call.key)) discard(s, call)
-  for (const key of s.wanted) commit(s, callOf(s, key))
-  if (s.wanted.length > 0) stopAt(s, 'after-model')
+  const answer = s.history.findLast(({ role }) => role === 'assistant')
+  const { calls, kinds } = answer?.role === 'assistant' ? answer : { calls: [], kinds: [] }
+  if (calls.length > 0) stopAt(s, 'after-model')
+  if (s.halt.stop) return
+  s.wanted = []
+  for (const [index, call] of calls.entries()) {
+    const kind = kinds[index]
+    if (!kind) throw new Error('each call has a kind')
+    const coming = s.wanted.flatMap((one) => (one.number === null ? [one.kind.tool] : []))
+    s.wanted.push({ call, kind, number: find(s, call, coming) ?? null })
+  }
+  responseEnded(s.calls)
+  restWithdrawn(s.calls, 'call_withdrawn', ({ number }) => s.wanted.some((one) => one.number === number))
+  const ended = s.wanted.findIndex(({ number }) => number !== null && callOf(s.calls, number).course === 'over')
+  // What the run that is not eager enters before that call ends it.
+  s.most = ended < 0 ? calls.length : Math.max(s.calls.limit, ended + 1)
+  s.committed = 0
+}
+
+/** The next call of the response is made, unless it is, as the loop asks for it. */
+export function madeNow(s: State, { call, kind }: Wanted): number {
+  return added(s, call, kind, { attempt: s.calls.response.askedBy.get(call.id) ?? 0 })
 }
 
 /** A wrap asks for an execution. One that has come to something before a resume comes to the same again. */
-function wanted(call: Call, n: number, input: string): Decision {
-  const known = call.outcomes.find((one) => one.n === n && one.input === input)
-  if (known) return { known }
-  Object.assign(call, oneMore(call, { n, input }))
-  Object.assign(call.executions.at(-1) ?? {}, { version: 0, aborted: false })
-  return {}
-}
-
-function ended(s: State, fact: Extract<Fact, { is: 'ended' }>): void {
-  const execution = executionOf(s, fact)
-  if (!execution) return
-  const call = callOf(s, fact.key)
-  const { n, input = '' } = execution.invocation
-  const wasEntered = execution.stage === 'entered'
-  const wasLeft = execution.aborted && !call.aborted
-  const isTaken = wasEntered && !call.aborted
-  goTo(call, execution, isTaken && call.isRefused ? 'cut off' : 'ended')
-  if (!wasEntered || call.aborted) {
-    // What it did before it was cut off can be undone all the same.
-    if (wasEntered && fact.ok) call.done = call.kind.reversible
-    return
+function asksForOne(s: State, number: number, input: string): Decision {
+  const { call, about } = known(s, number)
+  const invocation = nextInvocation(call, input === about.input ? undefined : input)
+  decideCall(s.calls, number, wanted, invocation)
+  const again = takeFor(invocation, about.known)
+  if (again) {
+    decideCall(s.calls, number, moved, invocation, 'ended')
+    about.outcomes.push({ ...again, invocation })
+    return { invocation, known: again }
   }
-  // Its run's stop was told to it: what it says then is dropped.
-  if (call.isRefused) return
-  if (wasLeft) call.outcomes.push({ n, input, text: 'cut off', ok: false })
-  else call.outcomes.push({ n, input, text: fact.text, ok: fact.ok })
-  if (fact.ok) call.done = call.kind.reversible
-}
-
-export function goTo(call: Call, { invocation }: Execution, stage: Stage, does?: Does): void {
-  Object.assign(call, moved(call, invocation, stage, does))
-}
-
-/** Nobody waits for what it comes to. */
-export function drop(call: Call, one: Execution): void {
-  goTo(call, one, one.stage === 'cut off' ? 'ended' : 'left')
-}
-
-function doesOf({ ceiling }: Call, { effect, writes }: Extract<Fact, { is: 'judged' }>): Does {
-  return { effect, keys: { reads: [], writes }, mayBeEarly: ceiling === null || !exceeds(effect, ceiling) }
-}
-
-function isOut(stage: Stage): boolean {
-  return stage === 'ended' || stage === 'left'
-}
-
-/** Its wrap has left it: it is told to stop, and keeps what it holds until it ends. */
-function leave(call: Call, execution: Execution): void {
-  if (execution.stage !== 'entered') drop(call, execution)
-  else if (!call.aborted) execution.aborted = true
-}
-
-/** What asks waits for a resume; without a question because its run has stopped. */
-function asks(s: State, { key, n, question }: Extract<Fact, { is: 'asks' }>): void {
-  const call = callOf(s, key)
-  const thrower = call.executions.find(({ invocation, stage }) => invocation.n === n && stage === 'entered')
-  if (thrower) goTo(call, thrower, call.isRefused ? 'cut off' : 'ended')
-  const isOver = call.cancelled || call.fate === 'discarded' || isLost(s.halt)
-  if (isOver) settle(s, call, { text: 'cut off', ok: false })
-  else if (call.course === 'begun') {
-    Object.assign(call, { course: 'open', question: call.isRefused ? null : question, waits: false })
-    dropUnbegun(s, call)
-    for (const one of call.executions) leave(call, one)
+  if (!stopOf(s, number, invocation) && replaces(s.calls, number, invocation)) {
+    decideCall(s.calls, number, counted, 1)
+    return { invocation, goes: 'goes' }
   }
+  return { invocation, goes: arrives(s, number, invocation) }
 }
 
-function settle(s: State, call: Call, result: Call['result']): void {
-  if (call.course !== 'begun') return
-  call.waits = false
-  dropUnbegun(s, call)
-  for (const one of call.executions) leave(call, one)
-  const isDecided = call.cancelled || call.fate === 'discarded'
-  // Nobody acts on what comes of a call that was told to stop, or that its run's stop was told to: a resume decides on it.
-  if (!isDecided && (call.aborted || call.isRefused)) call.course = 'open'
-  else Object.assign(call, { course: 'settled', result: call.cancelled ? { text: 'cancelled', ok: false } : result })
+/** An execution comes to one of its two gates. */
+export function arrives(s: State, number: number, invocation: Invocation): Goes {
+  const stop = stopOf(s, number, invocation)
+  if (stop) return stop
+  const waiting = waits(s.calls, number, invocation)
+  const due = dueOf(s.calls, waiting)
+  if (!due) return 'waits'
+  if (due.is !== 'turn') {
+    leaves(s.calls, waiting)
+    return due.is
+  }
+  goes(s.calls, waiting)
+  passed(s, number, invocation)
+  return 'goes'
 }
 
-/** What a call has made and that has not begun is forgotten: nobody waits for it any more. */
-export function dropUnbegun(s: State, { key }: Call): void {
-  s.calls = s.calls.filter(({ maker, course }) => maker !== key || course !== 'due')
+/** It has its turn. */
+export function passed(s: State, number: number, invocation: Invocation): void {
+  const { call, about } = known(s, number)
+  const does = executionOf(call, invocation)?.does
+  if (!does) decideCall(s.calls, number, counted, 1)
+  // A read may be made again: nobody has to know that it began.
+  else if (s.hasStore && !changesNothing(does.effect)) about.storing.push({ invocation, version: ++s.version })
 }
 
-function cancelCall(s: State, call: Call): Call | undefined {
-  if (call.course === 'settled' || call.fate === 'discarded' || call.cancelled) return undefined
-  call.cancelled = true
-  for (const child of s.calls) if (child.maker === call.key) cancelCall(s, child)
-  if (call.course === 'begun') return call
-  Object.assign(call, { course: 'settled', question: null, result: { text: 'cancelled', ok: false } })
-  return call
+/** What stops an execution whose function is not entered. */
+export function stopOf(s: State, number: number, invocation: Invocation): 'stop' | 'aborted' | undefined {
+  const { call, about } = known(s, number)
+  if (call.aborted || isStopping(s) || isLeft(about, invocation)) return 'aborted'
+  // What a call makes on the side is its own work: that has started.
+  return call.maker === undefined && !mayStart(s.halt) ? 'stop' : undefined
 }
 
-function cancel(s: State, at: CancelMode): void {
-  const { stop } = s.halt
-  s.halt = decideHalt(s.halt, { is: 'cancel', at })
-  if (s.halt.stop !== stop) s.aside = checkpointOf(s)
-  // Calls that have not begun do not begin any more.
-  if (s.phase === 'calls') stopAt(s, 'after-model')
+/** An execution that was not entered is over. */
+export function dropped(s: State, number: number, invocation: Invocation, isStop: boolean): void {
+  const { call, about } = known(s, number)
+  const stage = executionOf(call, invocation)?.stage
+  about.storing = about.storing.filter((one) => !isSameExecution(one.invocation, invocation))
+  for (const waiting of s.calls.waiting)
+    if (waiting.call === number && isSameExecution(waiting.invocation, invocation)) leaves(s.calls, waiting)
+  // One that has not had its slot has begun nothing.
+  if (stage === 'wanted') return
+  decideCall(s.calls, number, moved, invocation, 'left')
+  if (isStop) decideCall(s.calls, number, counted, -1)
+  changed(s.calls, number)
+}
+
+/** It would wait for a call that waits for the one that it works for: it fails. */
+export function circles(s: State, number: number, invocation: Invocation): void {
+  dropped(s, number, invocation, false)
+  outcome(s, number, { invocation, ...CIRCLE })
+}
+
+export const CIRCLE = { text: 'circle', ok: false }
+
+/** Its input is checked. */
+function judged(s: State, { number, invocation, effect, keys }: Extract<Fact, { is: 'judged' }>): Goes {
+  const { call, about } = known(s, number)
+  if (call.aborted || isLeft(about, invocation)) {
+    dropped(s, number, invocation, false)
+    return 'aborted'
+  }
+  const mayBeEarly = about.ceiling === null || !exceeds(effect, about.ceiling)
+  decideCall(s.calls, number, moved, invocation, 'judged', { effect, keys, mayBeEarly })
+  // It works inside the slot of its maker, so that no line holds it back.
+  if (call.maker === undefined || call.fate !== 'provisional' || mayBeEarly) return begins(s, number, invocation)
+  about.held.push(invocation)
+  return 'waits'
+}
+
+/** Nothing but its turn is missing. */
+export function begins(s: State, number: number, invocation: Invocation): Goes {
+  const stop = stopOf(s, number, invocation)
+  if (stop) {
+    dropped(s, number, invocation, stop === 'stop')
+    return stop
+  }
+  changed(s.calls, number)
+  const went = arrives(s, number, invocation)
+  if (went === 'stop' || went === 'aborted') dropped(s, number, invocation, went === 'stop')
+  if (went === 'circle') circles(s, number, invocation)
+  return went
+}
+
+/** Its function gave something, or threw. */
+function ended(s: State, { number, invocation, text, ok }: Extract<Fact, { is: 'ended' }>): void {
+  const { call, about } = known(s, number)
+  const isAlone = !call.aborted && isLeft(about, invocation)
+  // The pause of its run was told to it: what it says then is dropped.
+  if (call.isRefused) decideCall(s.calls, number, noted, 'isCutOff')
+  else if (ok) {
+    if (!isAbandoned(call, invocation)) about.done = about.kind.reversible
+    outcome(s, number, { invocation, text, ok })
+  } else if (isAlone) outcome(s, number, { invocation, text: 'cut off', ok })
+  else if (!call.aborted) outcome(s, number, { invocation, text, ok })
+  free(s, number, invocation)
+}
+
+/** It threw what ends the run until a resume: its own question, or a stop that it has met. */
+function stopped(s: State, { number, invocation, asks: isOwn }: Extract<Fact, { is: 'stopped' }>): void {
+  const call = callOf(s.calls, number)
+  if (isOwn && !call.isRefused) {
+    decideCall(s.calls, number, asks, ++s.questions)
+    decideCall(s.calls, number, hasAsked, s.questions)
+  } else if (call.isRefused || !asksInside(s, call)) decideCall(s.calls, number, noted, 'isCutOff')
+  free(s, number, invocation)
+}
+
+/** A call that it makes asks. */
+function asksInside(s: State, { children }: CallState): boolean {
+  return children.some((child) => {
+    const call = callOf(s.calls, child)
+    return call.asking !== undefined || asksInside(s, call)
+  })
+}
+
+function outcome(s: State, number: number, one: Outcome): void {
+  if (decideCall(s.calls, number, moved, one.invocation, 'ended')) aboutOf(s, number).outcomes.push(one)
+}
+
+function free(s: State, number: number, invocation: Invocation): void {
+  decideCall(s.calls, number, out, invocation)
+  changed(s.calls, number)
+}
+
+/** What a call comes to that goes on beyond its grace time. */
+function abandonedAs(s: State, number: number): Came {
+  if (callOf(s.calls, number).aborted === 'cancelled') return 'error'
+  return isLost(s.halt) ? 'throw' : 'stop'
+}
+
+/** All its wraps are out, and nothing of it is at work. */
+function came(s: State, number: number, to: Came, result: { readonly text: string; readonly ok: boolean }): void {
+  const { call, about } = known(s, number)
+  const isCancelled = call.aborted === 'cancelled'
+  const isCutOff = to === 'error' && call.aborted && !isCancelled
+  // A call that was cancelled asks nothing any more, and stops no run.
+  const isOver = to === 'stop' && isCancelled
+  const end = endOf(call, isOver || to === 'error' ? (isCutOff ? 'cut off' : 'result') : to)
+  if (end === 'over' && s.wanted.some((one) => one.number === number) && to === 'throw') lose(s, 'failure')
+  about.waits = false
+  if (end === 'result')
+    about.result = isCancelled ? { text: 'cancelled', ok: false } : { text: result.text, ok: result.ok }
+  decideCall(s.calls, number, settled, end)
+  closed(s.calls, number)
+  // Who has made it hears of the stop of the run.
+  if (end === 'open' && call.isRefused && call.maker !== undefined) decideCall(s.calls, call.maker, refused)
 }
 
 /** It is aborted, or fails: no resume goes on from there. */
-function lose(s: State, is: 'abort' | 'failure'): void {
-  const before = s.halt
-  s.halt = decideHalt(before, { is })
-  if (s.halt === before) return
+export function lose(s: State, is: 'abort' | 'failure'): void {
+  if (isLost(s.halt)) return
+  s.halt = decideHalt(s.halt, { is })
   s.aside = null
-  for (const call of s.calls) discard(s, call)
+  stopCalls(s, undefined, false)
+  // No resume decides on them any more.
+  for (const { number } of knownOf(s)) decideCall(s.calls, number, kept, undefined)
 }
 
-/** A copy to go on from: without what concerns this process alone, and without what was discarded, unless its undo has begun. */
-export function checkpointOf(s: State): State {
-  const copy = structuredClone({ ...s, aside: null, halt: AT_WORK, ending: null, saving: null })
-  const isUndoing = ({ undo }: Call) => undo === 'storing' || undo === 'begun'
-  const stays = (call: Call): boolean =>
-    (call.maker ? stays(callOf(s, call.maker)) : call.fate !== 'discarded') || isUndoing(call)
-  copy.calls = copy.calls.filter((call) => stays(callOf(s, call.key)))
-  return copy
+/** `how`: a resume goes on from there. */
+export function stopCalls(s: State, how: 'interrupted' | 'cancelled' | undefined, keepsResults: boolean): void {
+  responseEnded(s.calls)
+  runStopped(s.calls, how, keepsResults)
 }

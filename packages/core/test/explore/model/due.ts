@@ -1,19 +1,24 @@
 /** What is to be done, read off the state as it is at this moment. What is taken counts as begun. */
 
-import { holdsSlot, isAside as isAsideNow, keysOf, usesKeys } from '../../../src/machine/call.ts'
-import { NO_KEYS } from '../../../src/machine/resource-keys.ts'
-import { obstacleOf, type Sight } from '../../../src/machine/schedule.ts'
-
-import { checkpointOf, drop, dropUnbegun, goTo } from './decide.ts'
+import { hasSettled } from '../../../src/machine/call.ts'
+import { callOf, isPast, type Waiting } from '../../../src/machine/calls.ts'
+import { decide as decideCall, forgotten, modelCalled, stands, stoppedAll } from '../../../src/machine/decide.ts'
+import { moved, refused } from '../../../src/machine/decide-call.ts'
+import { isSameExecution } from '../../../src/machine/invocation.ts'
+import { dueOf, goes, isJudged, mustLook } from '../../../src/machine/turns.ts'
+import { checkpointOf } from './checkpoint.ts'
+import { begins, begunAgain, circles, dropped, lose, madeNow, passed, stopCalls, stopOf, UNSTORED } from './decide.ts'
+import { goesOnAs } from './find.ts'
 import {
-  type Call,
-  callOf,
+  aboutOf,
   type Due,
   type Ending,
-  type Execution,
-  isHalted,
+  isLeft,
   isPaused,
   isStopping,
+  type Known,
+  knownOf,
+  pause,
   type State,
   stopAt,
 } from './state.ts'
@@ -21,108 +26,128 @@ import {
 /** The next thing that is due, if anything is. */
 export function take(s: State): Due | undefined {
   if (s.phase === 'over') return undefined
-  const due = next(s)
-  if (due) s.version++
-  return due
-}
-
-function next(s: State): Due | undefined {
-  for (const call of s.calls) {
-    const due = ofCall(s, call)
+  const commit = ofCommit(s)
+  if (commit) return commit
+  for (const one of knownOf(s)) {
+    const due = ofCall(s, one)
     if (due) return due
   }
   if (s.model === 'at work' && isStopping(s)) {
     s.model = 'stopping'
     return { do: 'stop model' }
   }
-  const execution = ofExecutions(s)
+  const execution = ofWaiting(s) ?? ofStoring(s)
   if (execution) return execution
   if (s.saving === null && needsSave(s)) {
     // As it is now: what changes while it is written is in the next save.
     s.saving = s.version
     return { do: 'save' }
   }
-  goOn(s)
-  if (!isPaused(s) && s.phase === 'after-model' && s.hook === 'due') {
-    s.hook = 'at work'
-    return { do: 'hook' }
-  }
-  if (s.phase === 'model' && s.model === 'due') stopAt(s, s.attempts === 0 ? 'after-tools' : 'after-model')
-  if (!isPaused(s) && s.phase === 'model' && s.model === 'due') {
-    s.model = 'at work'
-    return { do: 'ask model' }
-  }
-  const ending = endingOf(s)
-  if (!ending) return undefined
-  s.ending = ending
-  s.phase = 'over'
-  return { do: 'end', ending }
+  return ofStep(s) ?? ofEnd(s)
 }
 
-function ofCall(s: State, call: Call): Due | undefined {
-  const { key } = call
-  const isMakerStopped = call.maker !== null && callOf(s, call.maker).aborted
-  const mustStop = call.cancelled || call.fate === 'discarded' || isMakerStopped || isStopping(s)
+function ofCall(s: State, { number, call, about }: Known): Due | undefined {
+  const mustStop = call.isRefused || call.fate === 'discarded' || isStopping(s)
   if (call.course === 'begun' && !call.aborted && mustStop) {
-    call.aborted = true
-    dropUnbegun(s, call)
-    for (const one of call.executions) {
-      if (one.stage === 'entered') one.aborted = true
-      else drop(call, one)
-    }
-    return { do: 'abort', key }
+    stoppedAll(s.calls, number, 'stopped')
+    return { do: 'abort', number }
   }
+  const isDecided = call.fate !== 'provisional'
   // It is told as soon as that is known, also that it will not stand in this process.
-  if (call.waits && (call.fate !== 'provisional' || isPaused(s))) {
-    call.waits = false
-    call.isRefused = call.fate !== 'committed'
-    return { do: 'release', key, stood: !call.isRefused }
+  if (about.waits && !call.aborted && (isDecided || isPaused(s))) {
+    about.waits = false
+    decideCall(s.calls, number, refused)
+    return { do: 'release', number, stood: call.fate === 'committed' }
   }
-  if (mustUndo(s, call)) {
-    call.undo = 'begun'
-    return { do: 'undo', key }
+  const [invocation] = about.held
+  if (invocation && (isDecided || call.aborted || isPaused(s) || isLeft(about, invocation))) {
+    about.held.shift()
+    if (call.fate === 'committed' && !call.aborted && !isLeft(about, invocation)) {
+      const went = begins(s, number, invocation)
+      return went === 'goes' || went === 'waits' ? { do: 'turn', number } : { do: BACK[went], number, invocation }
+    }
+    const isStop = !isDecided && !call.aborted && isPaused(s)
+    if (isStop) decideCall(s.calls, number, refused)
+    dropped(s, number, invocation, isStop)
+    return { do: isStop ? 'stop' : 'drop', number, invocation }
   }
-  if (call.course === 'due' && mayBegin(s, call)) {
-    call.course = 'begun'
-    return { do: 'begin', key }
+  if (mustUndo(s, { number, call, about })) {
+    about.undo = 'begun'
+    return { do: 'undo', number }
   }
   return undefined
 }
 
 /** Discarded, over, and it has succeeded: it is undone, once, when it is stored that it is. After a cancel a resume decides. */
-function mustUndo(s: State, call: Call): boolean {
-  if (call.fate !== 'discarded' || !call.done || s.halt.stop === 'cancel') return false
-  if (call.course !== 'settled' || call.executions.some(({ stage }) => stage === 'entered')) return false
-  if (call.undo === 'none') {
-    call.undo = 'storing'
-    call.undoVersion = ++s.version
+function mustUndo(s: State, { call, about }: Known): boolean {
+  if (call.fate !== 'discarded' || call.kept || !about.done || !hasSettled(call)) return false
+  if (about.undo === 'none') {
+    about.undo = 'storing'
+    about.undoVersion = ++s.version
   }
-  return call.undo === 'storing' && isStored(s, call.undoVersion)
+  return about.undo === 'storing' && isStored(s, about.undoVersion)
 }
 
-/** The attempts that ask for it have all failed: it does not begin unless another one asks. */
-function isAside(s: State, call: Call): boolean {
-  if (call.maker !== null) return false
-  return isAsideNow(call, s.phase === 'model' && !call.by.some((one) => s.live.includes(one)))
+/** Whose turn it is among those that wait, as the machine says; and those that wait no longer. */
+function ofWaiting(s: State): Due | undefined {
+  for (const waiting of s.calls.waiting) {
+    const { call: number, invocation } = waiting
+    const stop = stopOf(s, number, invocation)
+    if (stop) return comesBack(s, waiting, stop)
+    if (!mustLook(s.calls, waiting)) continue
+    const due = dueOf(s.calls, waiting)
+    if (!due) continue
+    if (due.is !== 'turn') return comesBack(s, waiting, due.is)
+    const isBegun = isJudged(s.calls, waiting)
+    goes(s.calls, waiting)
+    passed(s, number, invocation)
+    return isBegun ? { do: 'turn', number } : { do: 'check', number, invocation }
+  }
+  return undefined
 }
 
-function mayBegin(s: State, call: Call): boolean {
-  if (call.cancelled || call.fate === 'discarded' || isStopping(s)) return false
-  // What a call makes on the side is its own work: that has started.
-  if (call.maker !== null) return callOf(s, call.maker).course === 'begun'
-  // One that nobody asked for early begins when it is committed.
-  return !isHalted(s) && !isAside(s, call) && (call.fate === 'committed' || call.by.length > 0)
+/** What its wrap is told of an execution that does not begin. */
+const BACK = { stop: 'stop', aborted: 'drop', circle: 'fail' } as const
+
+function comesBack(s: State, { call: number, invocation }: Waiting, how: keyof typeof BACK): Due {
+  if (how === 'circle') circles(s, number, invocation)
+  else dropped(s, number, invocation, how === 'stop')
+  return { do: BACK[how], number, invocation }
+}
+
+/** Those that have their turn: they are entered when it is stored that they begin. */
+function ofStoring(s: State): Due | undefined {
+  for (const { number, call, about } of knownOf(s)) {
+    for (const { invocation, stage } of call.executions) {
+      if (stage !== 'storing') continue
+      const own = about.storing.find((one) => isSameExecution(one.invocation, invocation))
+      if (own && own.version !== UNSTORED && !isStored(s, own.version)) continue
+      about.storing = about.storing.filter((one) => one !== own)
+      if (own?.version === UNSTORED) {
+        decideCall(s.calls, number, moved, invocation, 'threw')
+        return { do: 'throw', number, invocation }
+      }
+      const stop = stopOf(s, number, invocation)
+      if (stop) {
+        dropped(s, number, invocation, stop === 'stop')
+        return { do: BACK[stop], number, invocation }
+      }
+      decideCall(s.calls, number, moved, invocation, 'entered')
+      return { do: 'enter', number, invocation }
+    }
+  }
+  return undefined
 }
 
 function needsSave(s: State): boolean {
-  return s.hasStore && s.calls.some((call) => waitsForStore(s, call))
-}
-
-function waitsForStore(s: State, { executions, undo, undoVersion }: Call): boolean {
-  const isWaiting = (version: number) => !isStored(s, version)
+  const isWaiting = (version: number) => version !== UNSTORED && !isStored(s, version)
   return (
-    executions.some((one) => one.stage === 'storing' && isWaiting(one.version)) ||
-    (undo === 'storing' && isWaiting(undoVersion))
+    s.hasStore &&
+    knownOf(s).some(
+      ({ about }) =>
+        about.storing.some(({ version }) => isWaiting(version)) ||
+        (about.undo === 'storing' && isWaiting(about.undoVersion)),
+    )
   )
 }
 
@@ -130,141 +155,88 @@ function isStored(s: State, version: number): boolean {
   return !s.hasStore || s.stored >= version
 }
 
-function ofExecutions(s: State): Due | undefined {
-  const order = inCallOrder(s)
-  const scheduled = new Map(order.map((call) => [call, scheduledOf(s, call)]))
-  const open = [...scheduled.values()]
-  for (const call of s.calls) {
-    if (call.course !== 'begun' || call.aborted) continue
-    for (const one of call.executions) {
-      const due = ofExecution(s, call, one, scheduled.get(call), open)
-      if (due) return due
-    }
+function ofStep(s: State): Due | undefined {
+  if (isPaused(s)) return undefined
+  if (s.phase === 'calls' && !s.isAnswered) goOn(s)
+  if (s.phase === 'after-model' && s.hook === 'due') {
+    s.hook = 'at work'
+    return { do: 'hook' }
   }
-  return undefined
+  if (s.phase !== 'model' || s.model !== 'due') return undefined
+  stopAt(s, s.attempts === 0 ? 'after-tools' : 'after-model')
+  if (isPaused(s)) return undefined
+  s.model = 'at work'
+  modelCalled(s.calls)
+  letGo(s)
+  return { do: 'ask model' }
 }
 
-function ofExecution(
-  s: State,
-  call: Call,
-  one: Execution,
-  own: Scheduled | undefined,
-  order: readonly Scheduled[],
-): Due | undefined {
-  const { key, maker } = call
-  const { n } = one.invocation
-  const waits = one.stage === 'wanted' || one.stage === 'judged' || one.stage === 'storing'
-  const { effect, mayBeEarly = true } = one.does ?? {}
-  if (!waits || isStopping(s)) return undefined
-  // It would wait for what does not come in this process: its wrap is told, and the call stays open.
-  if (isHalted(s) && (maker === null || (call.fate === 'provisional' && !mayBeEarly))) {
-    goTo(call, one, 'left')
-    refuse(s, call)
-    return { do: 'stop', key, n }
+/** The loop commits, or makes, one call after another. */
+function ofCommit(s: State): Due | undefined {
+  const next = s.wanted[s.committed]
+  if (!next || isStopping(s)) return undefined
+  s.committed++
+  if (next.number === null) {
+    if (s.committed <= s.most) next.number = madeNow(s, next)
+  } else {
+    stands(s.calls, next.number, 0, 0)
+    goesOnAs(s, next.number, next.call.id)
+    begunAgain(s, next.number)
   }
-  if (one.stage === 'storing') {
-    if (!isStored(s, one.version)) return undefined
-    goTo(call, one, 'entered')
-    return { do: 'enter', key, n }
-  }
-  if (maker !== null) {
-    if (call.fate === 'provisional' && !mayBeEarly) return undefined
-  } else if (own) {
-    if (obstacleOf({ call: own, claim: one.does }, order, [], s.limit, SIGHT)) return undefined
-    if (slotsTaken(s) >= s.limit) return undefined
-  }
-  if (one.stage === 'wanted') {
-    goTo(call, one, 'checking')
-    return { do: 'check', key, n }
-  }
-  // A read may be made again: nobody has to know that it began.
-  const isStoredFirst = s.hasStore && effect !== 'read'
-  one.version = ++s.version
-  goTo(call, one, isStoredFirst ? 'storing' : 'entered')
-  return isStoredFirst ? undefined : { do: 'enter', key, n }
+  return { do: 'commit' }
 }
 
-/** What it throws, or whoever makes it, answers the stop of the run. */
-function refuse(s: State, call: Call): void {
-  call.isRefused = true
-  if (call.maker !== null) refuse(s, callOf(s, call.maker))
-}
-
-function slotsTaken(s: State): number {
-  const own = s.calls.filter(({ maker }) => maker === null)
-  return own.flatMap(({ executions }) => executions.filter(holdsSlot)).length
-}
-
-/** Of calls that are not over: in the order of the response that stands, before that in the order in which they were made. */
-function inCallOrder(s: State): Call[] {
-  const open = s.calls.filter(({ maker, course, executions }) => {
-    return maker === null && (course !== 'settled' || executions.some(holdsSlot))
-  })
-  return s.phase === 'calls' ? open.sort((a, b) => s.wanted.indexOf(a.key) - s.wanted.indexOf(b.key)) : open
-}
-
-interface Scheduled {
-  readonly keys: ReturnType<typeof keysOf>
-  readonly isExecuting: boolean
-  readonly aside: boolean
-  readonly provisional: boolean
-}
-
-const SIGHT: Sight<Scheduled> = {
-  keys: ({ keys }) => keys,
-  isExecuting: ({ isExecuting }) => isExecuting,
-  isAside: ({ aside }) => aside,
-  isProvisional: ({ provisional }) => provisional,
-  // That its run halts because of it is read off the state, so that nobody has to be stopped one by one.
-  isStopped: () => false,
-  isMakerOf: () => false,
-}
-
-function scheduledOf(s: State, call: Call): Scheduled {
-  const { executions, kind, fate, course } = call
-  return {
-    keys: kind.hasKeys ? keysOf(call, fate) : NO_KEYS,
-    isExecuting: executions.some(usesKeys),
-    aside: isAside(s, call) || course === 'settled',
-    provisional: fate === 'provisional',
-  }
-}
-
-/** The step is over when all that it wants has a result. That is looked at, and not done when the last one settles. */
+/** When all calls have settled, their results enter the history together; or the run stops. */
 function goOn(s: State): void {
-  if (s.phase !== 'calls' || s.isAnswered || isStopping(s)) return
-  const wanted = s.wanted.map((key) => callOf(s, key))
-  if (!wanted.every(({ course, result }) => course === 'settled' && result)) return
-  for (const { id, result } of wanted) s.history.push({ role: 'tool', id, text: result?.text ?? '' })
-  s.isAnswered = wanted.length === 0
+  const made = s.wanted.map(({ number }) => (number === null ? undefined : callOf(s.calls, number)))
+  if (made.some((call) => call?.course === 'over')) lose(s, 'failure')
+  else if (made.every((call) => call && hasSettled(call))) {
+    if (made.some((call) => call?.course === 'open')) pause(s)
+    else toNextStep(s)
+  }
+}
+
+function toNextStep(s: State): void {
+  for (const { call, number } of s.wanted) {
+    if (number !== null) s.history.push({ role: 'tool', id: call.id, text: aboutOf(s, number).result?.text ?? '' })
+  }
+  s.isAnswered = s.wanted.length === 0
   if (s.isAnswered) return
   s.step++
-  // Of a step that is over the history has it all.
-  s.calls = s.calls.filter((call) => !isPast(s, call))
-  Object.assign(s, { phase: 'model', model: 'due', attempts: 0, wanted: [] })
+  Object.assign(s, { phase: 'model', model: 'due', attempts: 0, wanted: [], committed: 0, most: 0 })
 }
 
-/** Nothing more comes of it, nor of what it has made. */
-function isPast(s: State, call: Call): boolean {
-  if (call.maker !== null) return isPast(s, callOf(s, call.maker))
-  return isOver(call) && s.calls.every((one) => !isInside(s, one, call) || isOver(one))
+/** Of steps that are over the history has it all: their calls leave the table, with those they made, when nothing more comes of them. */
+function letGo(s: State): void {
+  const over = new Set<number>()
+  for (const { number, call, about } of knownOf(s)) {
+    const isUndone = !about.done || call.fate !== 'discarded' || about.undo === 'done' || about.undo === 'unknown'
+    const isOver =
+      call.maker === undefined
+        ? call.asked && call.step < s.step && isPast(s.calls, call) && isUndone
+        : over.has(call.maker)
+    if (isOver) over.add(number)
+  }
+  for (const number of over) {
+    forgotten(s.calls, number)
+    s.about.delete(number)
+  }
 }
 
-function isOver({ course, done, fate, undo, executions }: Call): boolean {
-  const mustUndo = done && fate === 'discarded' && undo !== 'done' && undo !== 'unknown'
-  return course === 'settled' && !mustUndo && executions.every(({ stage }) => stage === 'ended' || stage === 'left')
-}
-
-function isInside(s: State, { maker }: Call, call: Call): boolean {
-  return maker !== null && (maker === call.key || isInside(s, callOf(s, maker), call))
+function ofEnd(s: State): Due | undefined {
+  const ending = endingOf(s)
+  if (!ending) return undefined
+  if (isPaused(s) && 'checkpoint' in ending && s.halt.stop === 'pause') stopCalls(s, 'interrupted', true)
+  s.ending = ending
+  s.phase = 'over'
+  return { do: 'end', ending }
 }
 
 function endingOf(s: State): Ending | undefined {
-  const isAtWork = (call: Call) =>
-    call.course === 'begun' || call.executions.some(({ stage }) => stage === 'entered' || stage === 'storing')
-  const isUndoing = ({ undo }: Call) => undo === 'begun' || undo === 'storing'
   if (s.model === 'at work' || s.model === 'stopping' || s.hook === 'at work' || s.saving !== null) return undefined
-  if (s.calls.some((call) => isAtWork(call) || isUndoing(call))) return undefined
+  const isAtWork = ({ call, about }: Known) =>
+    call.course === 'begun' || about.undo === 'begun' || about.undo === 'storing'
+  if (knownOf(s).some(isAtWork)) return undefined
   const { stop, mode } = s.halt
   if (stop === 'abort') return { is: 'aborted' }
   if (stop === 'failure') return { is: 'failed' }

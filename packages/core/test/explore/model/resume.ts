@@ -1,62 +1,142 @@
 /** From a checkpoint to the state of a run that goes on from it: what was cut off is decided here, and nowhere else. */
 
-import { AT_WORK, type Call, type State } from './state.ts'
+import { type CallState, effectOf, triesOf } from '../../../src/machine/call.ts'
+import { type Calls, callOf, noCalls, waitsForResume } from '../../../src/machine/calls.ts'
+import { announced, closed, decide, made, modelCalled } from '../../../src/machine/decide.ts'
+import { askedBy, asks, asksFor, discarded, noted, settled } from '../../../src/machine/decide-call.ts'
+import { changesNothing } from '../../../src/tool.ts'
+import { toCalls } from './decide.ts'
+import { contentOf, madeBy } from './find.ts'
+import { type About, AT_WORK, aboutOf, copyOf, knownOf, pause, type State } from './state.ts'
 
-/** `answers`: by key of the call that asks; `hook` for the hook. */
-export function resume(checkpoint: State, answers: Readonly<Record<string, string>>): State {
-  const s = structuredClone(checkpoint)
-  Object.assign(s, { live: [], saving: null, stored: s.version, halt: AT_WORK, aside: null })
+/** `answers`: by key of the call that asks; `hook` for the hook. `isLast`: it was the last of its process, which has ended by itself. */
+export function resume(from: State, answers: Readonly<Record<string, string>>, isLast: boolean): State {
+  const copy = copyOf(from)
+  const s: State = {
+    ...copy,
+    calls: { ...noCalls(), limit: copy.calls.limit, innerLimit: copy.calls.innerLimit },
+    about: new Map(),
+    stored: copy.version,
+    saving: null,
+    halt: AT_WORK,
+    aside: null,
+    wanted: [],
+    committed: 0,
+    most: 0,
+  }
+  const numbers = new Map<number, number>()
+  for (const { number, call, about } of knownOf(copy))
+    numbers.set(number, restored(s.calls, call, about, numbers.get(call.maker ?? -1), isLast))
+  for (const { number, about } of knownOf(copy)) {
+    const now = numbers.get(number)
+    if (now !== undefined) s.about.set(now, restoredAbout(s, about))
+  }
+  for (const { number, call } of knownOf(copy)) {
+    const now = numbers.get(number)
+    if (now === undefined) continue
+    if (call.asked) decide(s.calls, now, asksFor, contentOf(s, call.step, aboutOf(s, now)))
+    // Nobody joins what may have been undone.
+    if (call.fate === 'discarded') decide(s.calls, now, discarded, 'run_aborted')
+    if (aboutOf(s, now).result) settle(s.calls, now, 'result')
+    else if (call.fate === 'discarded') settle(s.calls, now, 'over')
+    else goesOn(s, now, questionsIn(copy, call), answers)
+  }
   if (s.phase === 'model') s.model = 'due'
-  if (s.phase === 'after-model') s.hook = 'due'
-  if (answers.hook !== undefined) s.hookAnswers.push(answers.hook)
-  for (const call of s.calls) if (call.undo === 'storing' || call.undo === 'begun') tellUndo(s, call)
-  // Calls come before the calls that they make: what one of those is answered decides whether its maker begins again.
-  for (const call of s.calls.toReversed()) resumeCall(s, call, answers)
+  else reopened(s, answers)
   return s
 }
 
-/** It may have been undone: it is not undone again, and whoever has the result is told. */
-function tellUndo(s: State, call: Call): void {
-  call.undo = 'unknown'
-  s.unknown.push(`undo ${call.id}`)
+function restored(calls: Calls, call: CallState, about: About, maker: number | undefined, isLast: boolean): number {
+  const { id, tool, step, asked, fate } = call
+  const { attempts, effect } = about.result ? { ...call, effect: effectOf(call) } : triesOf(call, isLast)
+  // What asks starts from its top when it is answered.
+  const mayHaveHappened = call.isCutOff || (call.course !== 'open' && !call.asking)
+  const isProvisional = fate !== 'committed'
+  return made(calls, {
+    id,
+    tool,
+    ...(maker !== undefined && { maker }),
+    step,
+    asked,
+    startedEarly: isProvisional,
+    by: [],
+    course: 'asleep',
+    fate: isProvisional ? 'provisional' : 'committed',
+    askedAt: 0,
+    executions: [],
+    questions: [],
+    attempts,
+    before: mayHaveHappened ? effect : undefined,
+    wasMade: about.outcomes.length > 0,
+  })
 }
 
-function resumeCall(s: State, call: Call, answers: Readonly<Record<string, string>>): void {
-  const answer = answers[call.key]
-  const inFlight = call.executions.filter(
-    ({ stage }) => stage === 'entered' || stage === 'storing' || stage === 'cut off',
-  )
-  Object.assign(call, { waits: false, isRefused: false, executions: [] })
-  if (call.course === 'settled') return
-  if (call.fate === 'discarded') {
-    call.course = 'settled'
-    return
+function restoredAbout(s: State, about: About): About {
+  const isUndoing = about.undo === 'storing' || about.undo === 'begun'
+  // It may have been undone: it is not undone again, and whoever has the result is told.
+  if (isUndoing) s.unknown.push(`undo ${about.key}`)
+  return {
+    ...about,
+    isReused: about.result !== null,
+    hasBegun: false,
+    waits: false,
+    held: [],
+    left: [],
+    storing: [],
+    outcomes: [],
+    known: [...about.outcomes, ...about.known],
+    undo: isUndoing ? 'unknown' : about.undo,
   }
-  call.aborted = false
-  if (call.course === 'open' && call.question !== null) {
-    // What a wrap that has asked had left at work is not executed again.
-    for (const { invocation, does } of inFlight) {
-      const { n, input = '' } = invocation
-      if (does?.effect !== 'read') call.outcomes.push({ n, input, text: 'cut off', ok: false })
-    }
-    if (answer === undefined) return
-    call.answers.push(answer)
-    call.question = null
-    wake(call)
-    return
-  }
-  const asksInside = s.calls.some((one) => one.maker === call.key && one.course === 'open')
-  if (call.course === 'open' && asksInside) return
-  const isAnsweredInside = s.calls.some((one) => one.maker === call.key && answers[one.key] !== undefined)
-  const mayHaveHappened = inFlight.some(({ does }) => does?.effect !== 'read') && !isAnsweredInside
-  if (mayHaveHappened) {
-    s.unknown.push(call.id)
-    Object.assign(call, { course: 'settled', result: { text: 'may have happened', ok: false } })
-  } else wake(call)
 }
 
-/** A call that is committed begins again. One that is not sleeps until it is asked for. */
-function wake(call: Call): void {
-  if (call.maker !== null) call.course = 'asleep'
-  else call.course = call.fate === 'committed' ? 'due' : 'asleep'
+function settle(calls: Calls, number: number, end: 'result' | 'open' | 'over'): void {
+  decide(calls, number, settled, end)
+  closed(calls, number)
+}
+
+/** Keys of the calls that ask: this one, and those that it makes. */
+function questionsIn(s: State, call: CallState): readonly string[] {
+  const inner = call.children.flatMap((child) => questionsIn(s, callOf(s.calls, child)))
+  return call.asking && waitsForResume(s.calls, call) ? [aboutOf(s, call.number).key, ...inner] : inner
+}
+
+/** A call that has not settled is made when it is asked for, stays open for an answer, or may have happened. */
+function goesOn(
+  s: State,
+  number: number,
+  questions: readonly string[],
+  answers: Readonly<Record<string, string>>,
+): void {
+  const about = aboutOf(s, number)
+  const effect = effectOf(callOf(s.calls, number))
+  const own = answers[about.key]
+  if (questions.length > 0 && questions.every((key) => answers[key] === undefined)) {
+    if (questions.includes(about.key)) decide(s.calls, number, asks, ++s.questions)
+    settle(s.calls, number, 'open')
+    return
+  }
+  if (own !== undefined) about.answers.push(own)
+  if (changesNothing(effect)) decide(s.calls, number, noted, 'isRerun')
+  else if (effect) {
+    s.unknown.push(about.key)
+    about.result = { text: 'may have happened', ok: false }
+    settle(s.calls, number, 'result')
+  }
+}
+
+/** A resumed step has its response already. What that asks for is the response's own: an equal call of it is another one. */
+function reopened(s: State, answers: Readonly<Record<string, string>>): void {
+  const answer = s.history.findLast(({ role }) => role === 'assistant')
+  modelCalled(s.calls)
+  for (const { id } of answer?.role === 'assistant' ? answer.calls : []) {
+    announced(s.calls, id, s.attempts)
+    const made = madeBy(s, undefined, id)
+    if (made !== undefined) decide(s.calls, made, askedBy, s.attempts)
+  }
+  if (s.phase === 'calls') toCalls(s)
+  else if (s.hook === 'asks' && answers.hook === undefined) pause(s)
+  else {
+    if (answers.hook !== undefined) s.hookAnswers.push(answers.hook)
+    s.hook = 'due'
+  }
 }

@@ -1,11 +1,11 @@
-/** The state of a run and its calls as plain JSON, the facts that change it, and the effects that are read off it. */
+/** The state of a run: its calls, which are the machine's own table, and round them what the machine does not have yet. */
 
-import type { Effect } from '../../../src/index.ts'
-
-import type { ExecutionState, Fate } from '../../../src/machine/call.ts'
-import { decide, type Halt, mayStart, reaches, runsOn } from '../../../src/machine/halt.ts'
-
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+import type { CancelMode, Effect } from '../../../src/index.ts'
+import type { CallState, ToolFacts } from '../../../src/machine/call.ts'
+import { type Calls, callOf, noCalls } from '../../../src/machine/calls.ts'
+import { decide, type Halt, reaches, runsOn } from '../../../src/machine/halt.ts'
+import { type Invocation, isSameExecution } from '../../../src/machine/invocation.ts'
+import type { ResourceKeys } from '../../../src/machine/resource-keys.ts'
 
 /** A call as a response, or a tool, asks for it. */
 export interface Asked {
@@ -16,66 +16,44 @@ export interface Asked {
 
 /** What is known of a tool before its input is checked. */
 export interface Kind {
+  readonly tool: ToolFacts
   readonly reversible: boolean
-  /** Whether its calls may name resource keys. */
-  readonly hasKeys: boolean
-}
-
-/**
- * asleep: of a checkpoint, and not asked for yet. due: to be begun. begun: its wraps are entered. open: it waits for a resume, with or without a
- * question. settled: it has a result, or was discarded and is over.
- */
-export type Course = 'asleep' | 'due' | 'begun' | 'open' | 'settled'
-
-export interface Execution extends ExecutionState {
-  /** The version that must be stored before it is entered. */
-  version: number
-  /** Whether it was told to stop, alone or with its call. */
-  aborted: boolean
 }
 
 export interface Outcome {
-  readonly n: number
-  readonly input: string
+  readonly invocation: Invocation
   readonly text: string
   readonly ok: boolean
 }
 
-export interface Result {
-  readonly text: string
-  readonly ok: boolean
-}
-
-export interface Call {
+/** What the handle of a call has, beside the state in the table. */
+export interface About {
+  /** Stands for the call in all processes. */
   readonly key: string
-  /** The id of the attempt that stands, or of the last that asked for it. */
-  id: string
   readonly name: string
   readonly input: string
   readonly kind: Kind
-  /** The call whose tool makes it. */
-  readonly maker: string | null
+  /** All that it has had. */
+  ids: string[]
   /** What it may do before its model call has stood; `null`: anything. */
   readonly ceiling: Effect | null
-  /** Attempts that ask for it. */
-  by: number[]
-  course: Course
-  fate: Fate
-  readonly askedAt: number
-  /** Somebody has cancelled this call alone. */
-  cancelled: boolean
-  /** It was told to stop. */
-  aborted: boolean
+  /** Its wraps were entered. */
+  hasBegun: boolean
   /** Its function waits until its response stands. */
   waits: boolean
-  /** It has been told that its response will not stand in this process. */
-  isRefused: boolean
-  question: string | null
+  /** Executions of a call that another makes, which wait for the same before they begin. */
+  held: Invocation[]
+  /** What its wrap has left. */
+  left: Invocation[]
+  /** What is stored first, and the version that must be. */
+  storing: { readonly invocation: Invocation; readonly version: number }[]
   answers: string[]
-  executions: readonly Execution[]
-  readonly attempts: number
+  /** What its executions came to; what they came to in a process before this one, as far as its wraps have not asked for it. */
   outcomes: Outcome[]
-  result: Result | null
+  known: Outcome[]
+  result: { readonly text: string; readonly ok: boolean } | null
+  /** A process before this one has made it: its result is there. */
+  readonly isReused: boolean
   /** Whether its last execution is to be undone if the call is discarded. */
   done: boolean
   undo: 'none' | 'storing' | 'begun' | 'done' | 'unknown'
@@ -83,31 +61,40 @@ export interface Call {
 }
 
 export type Turn =
-  | { readonly role: 'assistant'; readonly calls: readonly Asked[] }
+  | { readonly role: 'assistant'; readonly calls: readonly Asked[]; readonly kinds: readonly Kind[] }
   | { readonly role: 'tool'; readonly id: string; readonly text: string }
 
 export type Ending =
   | { readonly is: 'completed' | 'aborted' | 'failed' }
   | { readonly is: 'interrupted' | 'cancelled'; readonly checkpoint: State }
 
+/** A call of the response that stands; `number`: if it is made. */
+export interface Wanted {
+  readonly call: Asked
+  readonly kind: Kind
+  number: number | null
+}
+
 export interface State {
   phase: 'model' | 'after-model' | 'calls' | 'over'
   step: number
-  /** Slots of the run. */
-  readonly limit: number
-  /** Until a save fails. */
-  hasStore: boolean
-  /** Attempts of the step; those that have neither failed nor been left. */
+  readonly hasStore: boolean
+  /** Attempts of the step. */
   attempts: number
-  live: number[]
   model: 'due' | 'at work' | 'stopping' | 'out'
   hook: 'none' | 'due' | 'at work' | 'asks'
   hookAnswers: string[]
-  /** Keys of the calls that the response asks for, in its order. */
-  wanted: string[]
-  calls: Call[]
-  /** How many calls were made, so that no key is given twice. */
-  made: number
+  calls: Calls
+  /** By number. */
+  about: Map<number, About>
+  /** How many calls were made, and how many questions asked, in all processes; and what calls have asked for. */
+  keys: number
+  questions: number
+  contents: string[]
+  /** What the response asks for, in its order; how many of these are committed or made; the first that are not made. */
+  wanted: Wanted[]
+  committed: number
+  most: number
   history: Turn[]
   isAnswered: boolean
   halt: Halt
@@ -115,11 +102,19 @@ export interface State {
   aside: State | null
   /** Ids of calls and undos that may have happened in a process that was killed. */
   unknown: string[]
-  /** Counts the changes; the newest version that is stored, and the one that is being stored. */
+  /** Counts what is to be stored; the newest version that is stored, and the one that is being stored. */
   version: number
   stored: number
   saving: number | null
   ending: Ending | null
+}
+
+/** What an execution, or a call, is the subject of. */
+interface OfCall {
+  readonly number: number
+}
+interface OfExecution extends OfCall {
+  readonly invocation: Invocation
 }
 
 export type Fact =
@@ -132,56 +127,51 @@ export type Fact =
       readonly kind: Kind
       readonly ceiling: Effect
     }
-  | { readonly is: 'made'; readonly maker: string; readonly call: Asked; readonly kind: Kind }
+  | { readonly is: 'made'; readonly maker: number; readonly call: Asked; readonly kind: Kind }
   | { readonly is: 'stood'; readonly calls: readonly Asked[]; readonly kinds: readonly Kind[] }
-  | { readonly is: 'model threw' }
-  | { readonly is: 'hook done' }
-  | { readonly is: 'hook asks' }
-  | { readonly is: 'wanted'; readonly key: string; readonly n: number; readonly input: string }
-  | {
-      readonly is: 'judged'
-      readonly key: string
-      readonly n: number
-      readonly effect: Effect
-      readonly writes: readonly string[]
-    }
-  | { readonly is: 'ended'; readonly key: string; readonly n: number; readonly text: string; readonly ok: boolean }
-  | { readonly is: 'left'; readonly key: string; readonly n: number }
-  | { readonly is: 'waits'; readonly key: string }
-  | { readonly is: 'asks'; readonly key: string; readonly n: number | null; readonly question: string | null }
-  | { readonly is: 'settled'; readonly key: string; readonly text: string; readonly ok: boolean }
-  | { readonly is: 'grace over'; readonly key: string }
-  | { readonly is: 'undone'; readonly key: string }
-  | { readonly is: 'saved' }
-  | { readonly is: 'save failed' }
-  | { readonly is: 'cancel call'; readonly key: string }
-  | { readonly is: 'cancel'; readonly at: 'after-tools' | 'after-model' | 'now' }
+  | { readonly is: 'model threw' | 'hook done' | 'hook asks' }
+  | (OfCall & { readonly is: 'wanted'; readonly input: string })
+  | (OfExecution & { readonly is: 'judged'; readonly effect: Effect; readonly keys: ResourceKeys })
+  | (OfExecution & { readonly is: 'ended'; readonly text: string; readonly ok: boolean })
+  | (OfExecution & { readonly is: 'stopped'; readonly asks: boolean })
+  | (OfExecution & { readonly is: 'threw' | 'left' })
+  | (OfCall & { readonly is: 'waits' | 'asks' })
+  | (OfCall & { readonly is: 'came'; readonly to: Came; readonly text: string; readonly ok: boolean })
+  | (OfCall & { readonly is: 'grace over' | 'undone' | 'cancel call' })
+  | { readonly is: 'saved' | 'save failed' }
+  | { readonly is: 'cancel'; readonly at: CancelMode }
   | { readonly is: 'abort' }
 
+/** What the wraps of a call came to. */
+export type Came = 'result' | 'error' | 'stop' | 'throw'
+
 export type Due =
-  | { readonly do: 'ask model' | 'stop model' | 'hook' | 'save' }
-  | { readonly do: 'begin' | 'abort' | 'undo'; readonly key: string }
-  | { readonly do: 'check' | 'enter' | 'stop'; readonly key: string; readonly n: number }
-  | { readonly do: 'release'; readonly key: string; readonly stood: boolean }
+  | { readonly do: 'ask model' | 'stop model' | 'hook' | 'save' | 'commit' }
+  | (OfCall & { readonly do: 'abort' | 'undo' | 'turn' })
+  | (OfCall & { readonly do: 'release'; readonly stood: boolean })
+  | (OfExecution & { readonly do: 'check' | 'enter' | 'stop' | 'drop' | 'fail' | 'throw' })
   | { readonly do: 'end'; readonly ending: Ending }
 
 /** Nothing stops it. */
 export const AT_WORK: Halt = { phase: 'at work' }
 
-export function begin(limit: number, hasStore: boolean): State {
+export function begin(limit: number, innerLimit: number, hasStore: boolean): State {
   return {
     phase: 'model',
     step: 1,
-    limit,
     hasStore,
     attempts: 0,
-    live: [],
     model: 'due',
     hook: 'none',
     hookAnswers: [],
+    calls: { ...noCalls(), limit, innerLimit },
+    about: new Map(),
+    keys: 0,
+    questions: 0,
+    contents: [],
     wanted: [],
-    calls: [],
-    made: 0,
+    committed: 0,
+    most: 0,
     history: [],
     isAnswered: false,
     halt: AT_WORK,
@@ -194,38 +184,89 @@ export function begin(limit: number, hasStore: boolean): State {
   }
 }
 
-export function callOf(s: State, key: string): Call {
-  const call = s.calls.find((one) => one.key === key)
-  if (!call) throw new Error(`there is no call ${key}`)
-  return call
+/** Another that can be changed. What does not change is in both. */
+export function copyOf(s: State): State {
+  return {
+    ...s,
+    hookAnswers: [...s.hookAnswers],
+    calls: copyOfCalls(s.calls),
+    about: new Map([...s.about].map(([number, about]) => [number, copyOfAbout(about)])),
+    contents: [...s.contents],
+    wanted: s.wanted.map((one) => ({ ...one })),
+    history: [...s.history],
+    unknown: [...s.unknown],
+  }
+}
+
+function copyOfCalls(calls: Calls): Calls {
+  const { isOpen, attempts, askedBy } = calls.response
+  return {
+    ...calls,
+    all: new Map(calls.all),
+    response: { isOpen, attempts: new Map(attempts), askedBy: new Map(askedBy) },
+    order: [...calls.order],
+    inner: new Set(calls.inner),
+    waiting: new Set([...calls.waiting].map((one) => ({ ...one }))),
+    changedIn: new Map(calls.changedIn),
+  }
+}
+
+function copyOfAbout(about: About): About {
+  const { ids, held, left, storing, answers, outcomes, known } = about
+  return {
+    ...about,
+    ids: [...ids],
+    held: [...held],
+    left: [...left],
+    storing: [...storing],
+    answers: [...answers],
+    outcomes: [...outcomes],
+    known: [...known],
+  }
+}
+
+/** What is known of a call in all. */
+export interface Known {
+  readonly number: number
+  readonly call: CallState
+  readonly about: About
+}
+
+/** In the order in which they were made. */
+export function knownOf(s: State): Known[] {
+  return [...s.calls.all.values()].map((call) => ({ number: call.number, call, about: aboutOf(s, call.number) }))
+}
+
+export function known(s: State, number: number): Known {
+  return { number, call: callOf(s.calls, number), about: aboutOf(s, number) }
+}
+
+export function aboutOf({ about }: State, number: number): About {
+  const found = about.get(number)
+  if (!found) throw new Error(`nothing is known about call ${number}`)
+  return found
 }
 
 /** What is at work is told to stop, and nothing starts. */
-export function isStopping(s: State): boolean {
-  return !runsOn(s.halt)
-}
-
-/** Nothing new starts. */
-export function isHalted(s: State): boolean {
-  return !mayStart(s.halt) || asks(s)
+export function isStopping({ halt }: State): boolean {
+  return !runsOn(halt)
 }
 
 /** The run goes no further. */
-export function isPaused(s: State): boolean {
-  return s.halt.stop !== undefined || asks(s)
-}
-
-/** That a committed call asks is no event but a state: it lasts as long as the question. */
-function asks(s: State): boolean {
-  return s.hook === 'asks' || s.calls.some((call) => call.course === 'open' && isForGood(s, call))
+export function isPaused({ halt }: State): boolean {
+  return halt.stop !== undefined
 }
 
 /** A safe point of this kind: the run pauses if it is cancelled so. */
 export function stopAt(s: State, point: 'after-tools' | 'after-model'): void {
-  if (reaches(s.halt, point)) s.halt = decide(s.halt, { is: 'pause' })
+  if (reaches(s.halt, point)) pause(s)
 }
 
-/** Its fate is decided, and so is that of all calls above it: they are committed. */
-function isForGood(s: State, call: Call): boolean {
-  return call.fate === 'committed' && (call.maker === null || callOf(s, call.maker).course === 'open')
+export function pause(s: State): void {
+  s.halt = decide(s.halt, { is: 'pause' })
+}
+
+/** Its wrap has left this execution. */
+export function isLeft({ left }: About, which: Invocation): boolean {
+  return left.some((one) => isSameExecution(one, which))
 }

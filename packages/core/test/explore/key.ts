@@ -1,0 +1,64 @@
+/** Two worlds with the same key have the same future. */
+
+import type { CallState } from '../../src/machine/call.ts'
+import type { Calls, Waiting } from '../../src/machine/calls.ts'
+import type { State } from './model/state.ts'
+import type { World } from './world.ts'
+
+/** What is stored, or put aside, does not change. */
+const KEYS = new WeakMap<State, string>()
+
+export function keyOf(w: World): string {
+  return JSON.stringify([{ ...w, s: 0, saving: 0, stored: 0 }, stateOf(w.s), fixed(w.saving), fixed(w.stored)])
+}
+
+function fixed(s: State | null): string {
+  if (!s) return ''
+  const key = KEYS.get(s) ?? JSON.stringify(stateOf(s))
+  KEYS.set(s, key)
+  return key
+}
+
+/** Counts of versions only say how many there were. What matters is which are stored. */
+function stateOf(s: State): unknown {
+  const { aside, ending } = s
+  const abouts = [...s.about.values()]
+  const versions = abouts.flatMap(({ undoVersion, storing }) => [undoVersion, ...storing.map(({ version }) => version)])
+  const order = [...new Set([...versions, s.stored, s.saving ?? -1])].sort((a, b) => a - b)
+  const rank = (version: number) => (version < 0 ? version : order.indexOf(version))
+  return {
+    ...s,
+    version: 0,
+    stored: rank(s.stored),
+    saving: s.saving === null ? null : rank(s.saving),
+    aside: fixed(aside),
+    ending: ending && { is: ending.is, checkpoint: 'checkpoint' in ending && fixed(ending.checkpoint) },
+    contents: 0,
+    calls: callsOf(s),
+    about: abouts.map((about) => ({
+      ...about,
+      undoVersion: rank(about.undoVersion),
+      storing: about.storing.map((one) => ({ ...one, version: rank(one.version) })),
+    })),
+  }
+}
+
+function callsOf({ calls, contents }: State): unknown {
+  const { all, response, waiting } = calls
+  const withContent = (call: CallState) => ({ ...call, content: contents[call.content ?? -1] })
+  return {
+    ...calls,
+    all: [...all.values()].map(withContent),
+    response: [response.isOpen, ...response.attempts, ...response.askedBy],
+    inner: [...calls.inner],
+    waiting: [...waiting].map((one) => waitingOf(calls, one)),
+    version: 0,
+    changedIn: 0,
+  }
+}
+
+/** Of what changes are counted for, all that is ever asked: whether one was since the last look. */
+function waitingOf({ changedIn }: Calls, { call, invocation, heldBack, awaitsSeat, seenIn }: Waiting): unknown {
+  const isNew = (number: number) => (changedIn.get(number) ?? 0) > seenIn
+  return [call, invocation, heldBack, awaitsSeat, isNew(call), heldBack !== undefined && isNew(heldBack)]
+}

@@ -1,0 +1,47 @@
+/** Which call is meant: by its id, or as what an earlier attempt has made already. */
+
+import type { ToolFacts } from '../../../src/machine/call.ts'
+import { callOf } from '../../../src/machine/calls.ts'
+import { decide, joined, withdrawn } from '../../../src/machine/decide.ts'
+import { renamed } from '../../../src/machine/decide-call.ts'
+import { heldFor } from '../../../src/machine/join.ts'
+import { type Asked, aboutOf, type State } from './state.ts'
+
+/** Equal for all calls of a step that ask for the same. */
+export function contentOf(s: State, step: number, { name, input }: Pick<Asked, 'name' | 'input'>): number {
+  const text = `${step} ${name} ${input}`
+  if (!s.contents.includes(text)) s.contents.push(text)
+  return s.contents.indexOf(text)
+}
+
+/**
+ * The call that this one is, or that an earlier attempt has made for it; one with its id that asks for something else is withdrawn.
+ * `coming`: the tools of what is made before it.
+ */
+export function find(s: State, call: Asked, coming: readonly ToolFacts[]): number | undefined {
+  const content = contentOf(s, s.step, call)
+  const same = madeBy(s, undefined, call.id)
+  const state = same === undefined ? undefined : callOf(s.calls, same)
+  if (state && state.fate !== 'discarded') {
+    if (state.content === content) return same
+    if (state.asked) withdrawn(s.calls, state.number, 'arguments_changed')
+  }
+  const attempt = s.calls.response.askedBy.get(call.id)
+  const held = attempt === undefined ? undefined : heldFor(s.calls, content, attempt, coming)
+  if (!held || attempt === undefined) return undefined
+  goesOnAs(s, held.number, call.id)
+  joined(s.calls, held.number, call.id, attempt)
+  return held.number
+}
+
+/** The call of this id that this call has made, or that none has. */
+export function madeBy(s: State, maker: number | undefined, id: string): number | undefined {
+  const isIt = (number: number) => aboutOf(s, number).ids.includes(id)
+  return [...s.calls.all.values()].findLast((one) => one.maker === maker && isIt(one.number))?.number
+}
+
+/** The call goes on under this id. */
+export function goesOnAs(s: State, number: number, id: string): void {
+  aboutOf(s, number).ids.push(id)
+  decide(s.calls, number, renamed, id)
+}
