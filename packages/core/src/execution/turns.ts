@@ -7,7 +7,18 @@ import type { Calls, Waiting } from '../machine/calls.ts'
 import { changed, closed, decide } from '../machine/decide.ts'
 import { moved, out } from '../machine/decide-call.ts'
 import type { Invocation } from '../machine/invocation.ts'
-import { type Due, dueOf, goes, isJudged, leaves, mustLook, replaces, waits } from '../machine/turns.ts'
+import {
+  begins,
+  type Due,
+  dueOf,
+  firstDueOf,
+  goes,
+  isJudged,
+  leaves,
+  mustLook,
+  replaces,
+  waits,
+} from '../machine/turns.ts'
 import { ToolCircleError } from '../tool-errors.ts'
 import type { Seat } from './tool-limit.ts'
 
@@ -114,21 +125,11 @@ export class Turns {
 
   /** Lets an execution go at once, or gives its wait. Throws what stops it. */
   #turn(slot: Slot, signals: readonly AbortSignal[]): Promise<void> | undefined {
-    const waiting = waits(this.#calls, slot.call.number, slot.invocation)
-    const due = dueOf(this.#calls, waiting)
-    if (due && due.is !== 'turn') {
-      leaves(this.#calls, waiting)
-      throw this.#errorOf(slot, due)
-    }
-    let hasSeat = false
-    try {
-      hasSeat = due !== undefined && this.#seat(slot)
-    } catch (error) {
-      leaves(this.#calls, waiting)
-      throw error
-    }
-    if (!hasSeat) return this.#wait(waiting, slot, signals)
-    goes(this.#calls, waiting)
+    const turn = { call: slot.call.number, invocation: slot.invocation }
+    const due = firstDueOf(this.#calls, turn)
+    if (due && due.is !== 'turn') throw this.#errorOf(slot, due)
+    if (!due || !this.#seat(slot)) return this.#wait(slot, signals)
+    begins(this.#calls, turn)
     slot.call.seat?.share()
     return undefined
   }
@@ -199,7 +200,9 @@ export class Turns {
     return state && executionOf(state, invocation)?.stage
   }
 
-  #wait(waiting: Waiting, slot: Slot, signals: readonly AbortSignal[]): Promise<void> {
+  #wait(slot: Slot, signals: readonly AbortSignal[]): Promise<void> {
+    const waiting = waits(this.#calls, slot.call.number, slot.invocation)
+    dueOf(this.#calls, waiting)
     const seatNumber = slot.call.seat?.arrive() ?? 0
     return new Promise<void>((resolve, reject) => {
       const abort = () => waiter.fail(signals.find(({ aborted }) => aborted)?.reason)

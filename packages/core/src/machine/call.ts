@@ -178,7 +178,12 @@ export function usesKeys({ stage, does }: Pick<ExecutionState, 'stage' | 'does'>
 }
 
 export function executionOf({ executions }: Executed, which: Invocation): ExecutionState | undefined {
-  return executions.findLast(({ invocation }) => isSameExecution(invocation, which))
+  // Asked several times for each execution: no function is made for that.
+  for (let place = executions.length - 1; place >= 0; place--) {
+    const one = executions[place]
+    if (one && isSameExecution(one.invocation, which)) return one
+  }
+  return undefined
 }
 
 /** It goes on beyond its grace time, and nobody waits for it; without `which`: any of the executions. */

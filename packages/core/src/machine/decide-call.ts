@@ -6,6 +6,7 @@ import {
   type Does,
   type End,
   type Executed,
+  type ExecutionState,
   executionOf,
   type Fated,
   hasSettled,
@@ -135,8 +136,13 @@ export function counted<Call extends Executed>(call: Call, by: 1 | -1): Call {
 export function moved<Call extends Executed>(call: Call, which: Invocation, stage: Stage, does?: Does): Call {
   const one = executionOf(call, which)
   if (!one || ORDER.indexOf(stage) <= ORDER.indexOf(one.stage)) return call
-  const now = { ...one, stage, ...(does && { does }), ...(stage === 'entered' && { isEntered: true as const }) }
-  return { ...call, executions: call.executions.map((each) => (each === one ? now : each)) }
+  const { executions } = call
+  return { ...call, executions: executions.with(executions.indexOf(one), movedOn(one, stage, does)) }
+}
+
+function movedOn(one: ExecutionState, stage: Stage, does: Does | undefined): ExecutionState {
+  if (does) return { ...one, stage, does }
+  return stage === 'entered' ? { ...one, stage, isEntered: true } : { ...one, stage }
 }
 
 /** Nothing more comes of an execution. */

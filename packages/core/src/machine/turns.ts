@@ -5,7 +5,7 @@ import { CallSight, type Calls, callOf, isMakerOf, needsSlot, type Waiting } fro
 import { changed, decide } from './decide.ts'
 import { moved, out } from './decide-call.ts'
 import type { Invocation } from './invocation.ts'
-import { innerObstacleOf, obstacleOf } from './schedule.ts'
+import { innerObstacleOf, type Obstacle, obstacleOf } from './schedule.ts'
 
 /**
  * What an execution is due: its `turn`, once its tool has a slot for it; or a `stop`, because this call waits for a resume; or it never
@@ -24,11 +24,15 @@ export function leaves({ waiting }: Calls, one: Waiting): void {
   waiting.delete(one)
 }
 
-/** It is its turn: it has all that it waited for. */
+/** It is the turn of an execution that waits: it has all that it waited for. */
 export function goes(calls: Calls, waiting: Waiting): void {
-  const { call, invocation } = waiting
   leaves(calls, waiting)
-  decide(calls, call, moved, invocation, isJudged(calls, waiting) ? 'storing' : 'checking')
+  begins(calls, waiting)
+}
+
+/** The same for one that need not wait. */
+export function begins(calls: Calls, turn: Pick<Waiting, 'call' | 'invocation'>): void {
+  decide(calls, turn.call, moved, turn.invocation, isJudged(calls, turn) ? 'storing' : 'checking')
 }
 
 /** An execution of a call takes the place of one that threw what ends the run, where there is one. */
@@ -48,21 +52,40 @@ export function isJudged(calls: Calls, { call, invocation }: Pick<Waiting, 'call
 
 /** What an execution that waits is due, if anything is. */
 export function dueOf(calls: Calls, waiting: Waiting): Due | undefined {
-  const { call, invocation } = waiting
+  const obstacle = obstacleIn(calls, waiting)
+  waiting.seenIn = calls.version
+  waiting.heldBack = obstacle?.call
+  waiting.awaitsSeat = false
+  return dueBehind(calls, waiting, obstacle)
+}
+
+/** The same for one that does not wait yet. */
+export function firstDueOf(calls: Calls, turn: Pick<Waiting, 'call' | 'invocation'>): Due | undefined {
+  return dueBehind(calls, turn, obstacleIn(calls, turn))
+}
+
+function obstacleIn(
+  calls: Calls,
+  { call, invocation }: Pick<Waiting, 'call' | 'invocation'>,
+): Obstacle<number> | undefined {
   const state = callOf(calls, call)
   const turn = { call, claim: executionOf(state, invocation)?.does }
   const sight = new CallSight(calls)
   const { order, inner, limit } = calls
-  const obstacle = needsSlot(state)
-    ? obstacleOf(turn, order, inner, limit, sight)
-    : innerObstacleOf(turn, order, inner, sight)
-  waiting.seenIn = calls.version
-  waiting.heldBack = obstacle?.call
-  waiting.awaitsSeat = false
+  return needsSlot(state) ? obstacleOf(turn, order, inner, limit, sight) : innerObstacleOf(turn, order, inner, sight)
+}
+
+function dueBehind(
+  calls: Calls,
+  { call }: Pick<Waiting, 'call'>,
+  obstacle: Obstacle<number> | undefined,
+): Due | undefined {
   if (obstacle?.isStop) return { is: 'stop', by: obstacle.call }
   if (obstacle) return waitsForMaker(calls, obstacle.call, call) ? { is: 'circle', by: obstacle.call } : undefined
-  return hasRoom(calls, state) ? { is: 'turn' } : undefined
+  return hasRoom(calls, callOf(calls, call)) ? TURN : undefined
 }
+
+const TURN: Due = { is: 'turn' }
 
 function hasRoom(calls: Calls, call: CallState): boolean {
   if (needsSlot(call)) return calls.holding < calls.limit

@@ -164,11 +164,12 @@ export class CallTable {
     forgotten(this.state, entry.number)
     this.#entries.delete(entry.number)
     this.#alike.delete(alikeOf(entry.state.step, entry.call))
-    for (const id of new Set([entry.call.id, entry.id])) {
+    const past = pastCall(entry)
+    for (const id of [entry.call.id, entry.id]) {
       const address = addressOf(id, ownerOf(entry))
       if (this.#byAddress.get(address) !== entry) continue
       this.#byAddress.delete(address)
-      this.#past.set(address, pastCall(entry))
+      this.#past.set(address, past)
     }
   }
 
