@@ -124,7 +124,7 @@ export interface CallState extends Executed, Fated {
   readonly isAbandoned?: true
   /** It waited for its commit when its run paused. What comes of it is dropped, and it stays open. */
   readonly isRefused?: true
-  /** An execution that had been entered ended with a stop that is not its own question: it may have happened. */
+  /** An execution that had been entered threw what ends its run, or a stop that is not its own question: it may have happened. */
   readonly isCutOff?: true
   /** The end of a process has cut it off, and it is made again (L20). */
   readonly isRerun?: true

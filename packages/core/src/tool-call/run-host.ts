@@ -1,7 +1,7 @@
 /** A run as the host of a tool. */
 
 import type { Outcome } from '../checkpoint/checkpoint.ts'
-import { AgentError, messageOf } from '../errors.ts'
+import { AgentError, messageOf, RunStop } from '../errors.ts'
 import type { Host } from '../execution/tool-host.ts'
 import { addressOf } from '../interrupt/address.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
@@ -44,7 +44,7 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     },
     threw(error) {
       // What it does not ask itself is no reason to start it anew (L7).
-      if (entry.isStoppedBy(error)) entry.decide(noted, 'isCutOff')
+      if (entry.isStoppedBy(error) || endsRun(error)) entry.decide(noted, 'isCutOff')
       else if (error instanceof Interrupt) entry.ask(error)
     },
     viewOf: (actor) => viewOf(run, actor),
@@ -53,6 +53,8 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     unknown: (call) => unknown(run, call),
   }
 }
+
+const endsRun = (error: unknown) => error instanceof AgentError && !(error instanceof RunStop)
 
 function thrown(error: unknown, tool: string): Outcome {
   const isLimit = error instanceof ToolTimeoutError && error.tool === tool

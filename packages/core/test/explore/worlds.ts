@@ -170,6 +170,10 @@ export const WORLDS: readonly ListedWorld[] = [
     scenario: { steps: one('c1', 'p2', 'r3', 'r4'), eager: false, limit: 2, store: true, kill: true },
   },
   {
+    shows: 'a call that threw what ends its run, and is not repeated before the run stops, may have happened',
+    scenario: { steps: one('e1', 'r2'), eager: false, limit: 1, wrap: 'retry', cancel: 'after-model' },
+  },
+  {
     shows: 'a read that was made before a write that now stands in front of it is made again',
     scenario: { steps: again(['g1'], ['b1', 'g1']), eager: true, limit: 2, cancelCall: true },
   },

@@ -106,6 +106,7 @@ export function decide(s: State, fact: Fact): Decision {
       stopped(s, fact)
       return {}
     case 'threw':
+      decideCall(s.calls, fact.number, noted, 'isCutOff')
       decideCall(s.calls, fact.number, moved, fact.invocation, 'threw')
       return {}
     case 'left':
