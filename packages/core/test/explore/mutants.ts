@@ -205,8 +205,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what was judged of an execution is forgotten',
     file: 'machine/decide-call.ts',
-    replace: '...(does && { does }), ',
-    by: '',
+    replace: 'if (does) return { ...one, stage, does }',
+    by: 'if (does) return { ...one, stage }',
     breaks: END,
     scenario: { steps: [[{ calls: ['r1'] }]], eager: false, limit: 1 },
   },

@@ -34,7 +34,7 @@ import {
 } from '../../../src/machine/decide-call.ts'
 import { decide as decideHalt, isLost, mayStart } from '../../../src/machine/halt.ts'
 import { type Invocation, isSameExecution, takeFor } from '../../../src/machine/invocation.ts'
-import { dueOf, goes, leaves, replaces, waits } from '../../../src/machine/turns.ts'
+import { begins as begin, dueOf, firstDueOf, leaves, replaces, waits } from '../../../src/machine/turns.ts'
 import { changesNothing, exceeds } from '../../../src/tool.ts'
 import { checkpointOf } from './checkpoint.ts'
 import { contentOf, find, madeBy } from './find.ts'
@@ -308,14 +308,14 @@ function asksForOne(s: State, number: number, input: string): Decision {
 export function arrives(s: State, number: number, invocation: Invocation): Goes {
   const stop = stopOf(s, number, invocation)
   if (stop) return stop
-  const waiting = waits(s.calls, number, invocation)
-  const due = dueOf(s.calls, waiting)
-  if (!due) return 'waits'
-  if (due.is !== 'turn') {
-    leaves(s.calls, waiting)
-    return due.is
+  const turn = { call: number, invocation }
+  const due = firstDueOf(s.calls, turn)
+  if (!due) {
+    dueOf(s.calls, waits(s.calls, number, invocation))
+    return 'waits'
   }
-  goes(s.calls, waiting)
+  if (due.is !== 'turn') return due.is
+  begin(s.calls, turn)
   passed(s, number, invocation)
   return 'goes'
 }
