@@ -38,7 +38,7 @@ export interface Calls {
   /** By number, in the order in which they were made. */
   readonly all: Map<number, CallState>
   made: number
-  response: ResponseState
+  readonly response: ResponseState
   /** In call order: the calls that may hold others back. What a call makes works in its maker's place. */
   readonly order: number[]
   /** The calls that others make, until they are over; and how many of one maker execute at once, at the most. */
@@ -58,7 +58,7 @@ export function noCalls(): Calls {
   return {
     all: new Map(),
     made: 0,
-    response: noResponse(false),
+    response: { isOpen: false, attempts: new Map(), askedBy: new Map() },
     order: [],
     inner: new Set(),
     innerLimit: Number.POSITIVE_INFINITY,
@@ -68,10 +68,6 @@ export function noCalls(): Calls {
     version: 0,
     changedIn: new Map(),
   }
-}
-
-export function noResponse(isOpen: boolean): ResponseState {
-  return { isOpen, attempts: new Map(), askedBy: new Map() }
 }
 
 export function callOf({ all }: Calls, number: number): CallState {

@@ -2,7 +2,7 @@
 
 import type { DiscardCause } from '../events.ts'
 import { type CallState, hasSettled, holdsSlot } from './call.ts'
-import { type Calls, callOf, isInputOpen, needsSlot, noResponse } from './calls.ts'
+import { type Calls, callOf, isInputOpen, needsSlot } from './calls.ts'
 import { aborted, askedBy, committed, discarded, kept, renamed, withChild } from './decide-call.ts'
 
 /** A fact about one call, of decide-call.ts. Gives whether it changes anything. */
@@ -35,8 +35,10 @@ export function changed(calls: Calls, number: number): void {
 }
 
 /** A model call begins: nobody asks for what the one before it has asked for. */
-export function modelCalled(calls: Calls): void {
-  calls.response = noResponse(true)
+export function modelCalled({ response }: Calls): void {
+  response.isOpen = true
+  response.attempts.clear()
+  response.askedBy.clear()
 }
 
 /** An attempt announces a call. The first that does counts: gives whether this one is. */
