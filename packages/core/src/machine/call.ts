@@ -1,6 +1,6 @@
 /**
- * A call and its executions as plain JSON: what is decided about them, and what follows from that. Values of users, such as inputs,
- * outputs and errors, are with the call's handle. Only decide-call.ts makes a new state.
+ * The state of one call and of its executions as plain JSON, and what can be read off it. The values of users, such as inputs, outputs
+ * and errors, are not here: `CallEntry` has them. Only decide-call.ts makes a new state.
  */
 
 import type { DiscardCause } from '../events.ts'
@@ -9,22 +9,37 @@ import { type Invocation, isSameExecution } from './invocation.ts'
 import { allKeys, NO_KEYS, type ResourceKeys } from './resource-keys.ts'
 
 /**
- * `asleep`: a checkpoint has the call, and nobody has asked for it since. `begun`: it is being made. Then it has settled: it has a
- * `result`; or a message that only says that the end of its run `cut off` the call; or it stays `open` for a resume; or it is `over`
- * without any of these.
+ * How far a call has come. `asleep`: it comes from a checkpoint, and nobody has asked for it since. `begun`: its wraps and its tool are
+ * at work. With an {@link End} it has settled.
  */
 export type Course = 'asleep' | 'begun' | End
+
+/**
+ * How a call has settled. `result`: it has a message. `cut off`: it has a message that only says that the end of the run cut it off.
+ * `open`: it has no message, and a resume goes on with it. `over`: it has no message, and no resume goes on with it.
+ */
 export type End = 'result' | 'cut off' | 'open' | 'over'
 
-/** A call that is made before its model call has stood is `provisional`. What is decided then is final. */
+/**
+ * A model call stands when nothing can replace its response any more. A call that is made before that is `provisional`. Then it is
+ * `committed` or `discarded`, and that is final.
+ */
 export type Fate = 'provisional' | 'committed' | 'discarded'
 
 /**
- * `wanted`: a wrap asks for the execution, and it waits for a slot of its run. `checking`: it has one, in which its input is checked.
- * `judged`: it has given that back, and waits until it may take its keys, a slot of its tool and one of its run at once. `storing`: it has
- * them, and waits until it is stored that it begins. `entered`: its function was called. Then it has `ended` with an outcome, or was `left`
- * before it was entered, or was `cut off` after that, or is `abandoned`: it goes on beyond its grace time. One that `threw` what ends the run
- * keeps what it holds until its call has settled.
+ * How far an execution has come:
+ *
+ * - `wanted`: a wrap asks for it. It waits for a slot of its run, or has stopped waiting.
+ * - `checking`: it has that slot, and its input is checked.
+ * - `judged`: its effect and its keys are known. It has given the slot back, and waits until it can take its keys, a slot of its tool and
+ *   a slot of its run together.
+ * - `storing`: it has them, and a checkpoint is saved that says so.
+ * - `entered`: its tool's function was called.
+ * - `threw`: it threw an error that ends the run. It keeps its slots and its keys until its call has settled.
+ * - `ended`: it has an outcome.
+ * - `left`: it is over, and its function was never called.
+ * - `cut off`: its function was called, and it is over without an outcome.
+ * - `abandoned`: its function goes on beyond its grace time, and nobody waits for it.
  */
 export type Stage =
   | 'wanted'
@@ -38,11 +53,11 @@ export type Stage =
   | 'cut off'
   | 'abandoned'
 
-/** What an execution does, known when its input is checked. */
+/** What an execution does. It is known when the input is checked. */
 export interface Does {
   readonly effect: Effect
   readonly keys: ResourceKeys
-  /** Whether that is no more than its call may do before its model call has stood. */
+  /** Whether its call may do this before its model call has stood. */
   readonly mayBeEarly: boolean
 }
 
@@ -50,26 +65,27 @@ export interface ExecutionState {
   readonly invocation: Invocation
   readonly stage: Stage
   readonly does?: Does
+  /** Its function was called, whatever came after that. */
   readonly isEntered?: true
 }
 
 /** What is known of the executions of a call. */
 export interface Executed {
   readonly executions: readonly ExecutionState[]
-  /** How often it was executed, in all processes (C14): with those that are at work. */
+  /** How often it was executed in all processes (C14). Executions at work count. */
   readonly attempts: number
-  /** What may have happened in a process before this one, unless it is made again. */
+  /** The effect that an execution in an earlier process may have had, as the checkpoint says. */
   readonly before?: Effect | undefined
-  /** An execution had an outcome in a process before this one. */
+  /** An execution in an earlier process had an outcome. */
   readonly wasMade?: boolean
 }
 
 /** What is known of a call's fate. */
 export interface Fated {
   readonly fate: Fate
-  /** Since when it could have been executed, in `performance.now()`: since it was asked for, then since it stands. */
+  /** When it was asked for; if it was provisional then, from its commit on: when it was committed. In `performance.now()`. */
   readonly askedAt: number
-  /** When the stream of the attempt that stood with it ended. */
+  /** When the stream of the attempt that asked for it and stood ended, in `performance.now()`. */
   readonly modelEnded?: number | undefined
   /** Why it was discarded. */
   readonly cause?: DiscardCause
@@ -77,15 +93,15 @@ export interface Fated {
 
 /** What is known of a call's tool before its input is checked. */
 export interface ToolFacts {
-  /** Absent: each input has an effect of its own. */
+  /** Absent: the effect depends on the input. */
   readonly effect?: Effect
   /** Whether its calls may name resource keys. */
   readonly namesKeys: boolean
-  /** It runs an agent, whose calls are in a run of their own. */
+  /** It runs an agent. The calls of that agent belong to a run of their own. */
   readonly runsAgent?: true
 }
 
-/** A middleware at work: its name, and which of its hooks or wraps. */
+/** A hook or a wrap of a middleware. */
 export interface Place {
   readonly middleware: string
   readonly hook: string
@@ -94,48 +110,52 @@ export interface Place {
 export interface CallState extends Executed, Fated {
   /** Tells it from all other calls of its run. */
   readonly number: number
-  /** An attempt that joined the call may have given it another id than it had (O4). */
+  /** An attempt that joins the call gives it its own id for it (O4). */
   readonly id: string
-  /** Absent if there is no such tool. */
+  /** Absent if no tool has the name that the call asks for. */
   readonly tool?: ToolFacts | undefined
-  /** The call whose tool or wrap makes this one: it shares that call's fate. */
+  /** The number of the call whose tool or wrap makes this one. This call shares the fate of that call. */
   readonly maker?: number | undefined
-  /** The calls it makes. */
+  /** The numbers of the calls that it makes. */
   readonly children: readonly number[]
-  /** It is the work behind a call, beside all others: it waits for none of them, and needs no slot of its run. */
+  /** It is the work of a background call. It has no place in call order, and needs no slot of its run. */
   readonly isWork?: true
   readonly step: number
-  /** What it and its calls may do, at the most, before its model call has stood. Absent: anything; or a checkpoint does not say it. */
+  /**
+   * The gravest effect that it and the calls it makes may have before its model call has stood. Absent: any effect, or the call comes
+   * from a checkpoint, which does not hold the ceiling.
+   */
   readonly ceiling?: Effect | undefined
-  /** Whether it began before its model call had stood. */
+  /** Whether it was made before its model call had stood. */
   readonly startedEarly: boolean
-  /** Whether a response asks for it, or did before a resume. */
+  /** Whether a response asks for it, or did in an earlier process. */
   readonly asked: boolean
-  /** The attempts of the model call at work that ask for it. */
+  /** The attempts of its model call that ask for it, in order of arrival. */
   readonly by: readonly number[]
-  /** Equal for all calls that ask for the same. Absent if no response asks for it, or its input is not whole yet. */
+  /** Equal for all calls of a step that ask for the same. Absent if no response asks for it, or its input is not whole yet. */
   readonly content?: number | undefined
   readonly course: Course
-  /** How its run stopped before the call was decided: the checkpoint has the call, and a resume decides on it. */
+  /** How its run stopped while the call was provisional. The checkpoint holds the call, and a resume decides its fate. */
   readonly kept?: 'interrupted' | 'cancelled' | undefined
-  /** Why it was told to stop: `cancelled` alone or with the call that makes it, or `stopped` with its run. */
+  /** Why it was told to stop. `cancelled`: somebody cancelled it, or the call that makes it. `stopped`: for any other reason. */
   readonly aborted?: 'cancelled' | 'stopped' | undefined
   /** It was told to stop, and went on beyond its grace time (K12). */
   readonly isAbandoned?: true
-  /** It waited for its commit when its run paused. What comes of it is dropped, and it stays open. */
+  /** It waited for a commit when its run paused. Whatever it comes to is dropped, and it stays open. */
   readonly isRefused?: true
-  /** An execution that had been entered threw what ends its run, or a stop that is not its own question: it may have happened. */
+  /** Its function threw what ends the run, or a stop that is not its own question: its effect may have happened. */
   readonly isCutOff?: true
-  /** The end of a process has cut it off, and it is made again (L20). */
+  /** The end of an earlier process cut it off, and this process makes it again (L20). */
   readonly isRerun?: true
-  /** What it asks itself, by the number of the question; `by` a wrap, or else by its tool. */
+  /** The question that it asks itself, by number. `by`: the wrap that asks; absent: its tool asks. */
   readonly asking?: { readonly question: number; readonly by?: Place }
-  /** What its tool, or the runs of agents in it, have asked: several at once, if a wrap has it executed several times at once. */
+  /** All questions of its tool, and of the agents that the tool runs. Executions at the same time may ask several. */
   readonly questions: readonly number[]
-  /** A stop that is not its own question, and that its commit or a call that it waits for has come to. */
+  /** The stop, by number, that its commit or a call that it waits for came to. It is not its own question. */
   readonly met?: number
-  /** Whether the run has told of its message, and whether that has come through all `wrapAgent`s to the reader. */
+  /** Whether the run has emitted the event with its message. */
   readonly isTold?: boolean
+  /** Whether that event has passed all `wrapAgent`s and reached the reader. */
   readonly isShown?: boolean
 }
 
@@ -143,26 +163,26 @@ export function hasSettled({ course }: CallState): boolean {
   return course !== 'asleep' && course !== 'begun'
 }
 
-/** Nothing more comes of it: it has settled and does not stay open, or it sleeps and was discarded; and its fate is decided. */
+/** Nothing more comes of it: its fate is decided, and it has settled and does not stay open, or it was discarded in its sleep. */
 export function isOver({ course, fate }: CallState): boolean {
   if (fate === 'provisional' || course === 'begun' || course === 'open') return false
   return course !== 'asleep' || fate === 'discarded'
 }
 
 /**
- * It does not start, and nobody waits for its turn: it sleeps, it was discarded, or `isHeld`: only attempts that have failed ask for it
- * (G11, H22).
+ * Whether it does not start now, and no other call waits for it: it sleeps, it was discarded, or only failed attempts ask for it
+ * (`isHeld`; G11, H22).
  */
 export function isAside({ course, fate }: Fated & { readonly course: string }, isHeld: boolean): boolean {
   return course === 'asleep' || fate === 'discarded' || (fate === 'provisional' && isHeld)
 }
 
-/** Its function was entered, in whatever process. */
+/** Whether its function was called, in this process or in an earlier one. */
 export function wasEntered(call: Executed): boolean {
   return effectOf(call) !== undefined || call.wasMade === true
 }
 
-/** The effect of the newest execution that was entered. */
+/** The effect of the newest execution whose function was called. */
 export function effectOf({ executions, before }: Executed): Effect | undefined {
   return executions.findLast(({ isEntered }) => isEntered)?.does?.effect ?? before
 }
@@ -172,7 +192,7 @@ export function holdsSlot({ stage }: ExecutionState): boolean {
   return stage === 'checking' || usesKeys({ stage }) || stage === 'threw'
 }
 
-/** Whether it has its keys: of those that name one key, a writer has it without the others. */
+/** Whether an execution has its keys. */
 export function usesKeys({ stage, does }: Pick<ExecutionState, 'stage' | 'does'>): boolean {
   return stage === 'storing' || stage === 'entered' || (stage === 'threw' && does !== undefined)
 }
@@ -186,7 +206,7 @@ export function executionOf({ executions }: Executed, which: Invocation): Execut
   return undefined
 }
 
-/** It goes on beyond its grace time, and nobody waits for it; without `which`: any of the executions. */
+/** Whether this execution goes on beyond its grace time, and nobody waits for it. Without `which`: whether any execution does. */
 export function isAbandoned({ executions }: Executed, which?: Invocation): boolean {
   return executions.some(
     ({ stage, invocation }) => stage === 'abandoned' && (!which || isSameExecution(invocation, which)),
@@ -197,30 +217,33 @@ export function isEntered(call: Executed, which: Invocation): boolean {
   return executionOf(call, which)?.isEntered === true
 }
 
-/** Which call of `next` the next execution with this input comes of. */
+/** The invocation of the next execution with this input. */
 export function nextInvocation({ executions }: Executed, input: string | undefined): Invocation {
   const n = executions.filter(({ invocation }) => invocation.input === input).length
   return { ...(input !== undefined && { input }), n }
 }
 
-/** What all its executions touch; `undefined` as long as none is judged. Nobody sees what a discarded call reads. */
+/** The keys of all its executions; `undefined` until one is judged. A discarded call has no reads: nobody sees what it has read. */
 export function keysOf({ executions }: Executed, fate: Fate): ResourceKeys | undefined {
   let keys: ResourceKeys | undefined
   for (const { does } of executions) if (does) keys = keys ? allKeys(keys, does.keys) : does.keys
   return keys && fate === 'discarded' ? { ...keys, reads: NO_KEYS.reads } : keys
 }
 
-/** How often a call was executed, and the gravest of what may have happened with nobody knowing what came of it. */
+/** How often a call was executed, and the gravest effect that may have happened without a known outcome. */
 export interface Tries {
   readonly attempts: number
   readonly effect?: Effect
 }
 
-/** What is to be stored of a call that has not settled. `isLast`: what waits is not entered any more. */
+/**
+ * What a checkpoint holds of a call that has no result. `isLast`: it is the checkpoint of a run that has stopped, so no function of an
+ * execution that waits is called any more.
+ */
 export function triesOf({ executions, attempts, before }: Executed, isLast: boolean): Tries {
   const waiting = executions.filter(({ stage }) => stage === 'judged' || stage === 'storing').length
-  const isBefore = before && executions.every(({ isEntered }) => !isEntered)
-  let effect = isBefore ? before : undefined
+  const isFromBefore = before && executions.every(({ isEntered }) => !isEntered)
+  let effect = isFromBefore ? before : undefined
   for (const one of executions) {
     if (one.does && mayHaveHappened(one, isLast) && !(effect && exceeds(effect, one.does.effect)))
       effect = one.does.effect
@@ -228,7 +251,7 @@ export function triesOf({ executions, attempts, before }: Executed, isLast: bool
   return { attempts: isLast ? attempts - waiting : attempts, ...(effect && { effect }) }
 }
 
-/** From the moment in which it is to be stored that it begins, until it has an outcome. */
+/** Whether an execution may have had its effect, and has no known outcome. That begins with the save that comes before its function. */
 function mayHaveHappened({ stage, does, isEntered }: ExecutionState, isLast: boolean): boolean {
   if (stage === 'storing') return !isLast && does?.effect !== 'read'
   return isEntered === true && stage !== 'ended' && stage !== 'abandoned'

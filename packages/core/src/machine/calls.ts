@@ -1,24 +1,24 @@
-/** All calls of a run as plain data. What is to be done about them is read off this state, and decide.ts is told what happens to them. */
+/** The state of all calls of a run as plain data, and what can be read off it. decide.ts changes it. */
 
 import { type CallState, isAside as isAsideNow, isOver, keysOf, usesKeys } from './call.ts'
 import type { Invocation } from './invocation.ts'
 import { NO_KEYS, type ResourceKeys } from './resource-keys.ts'
 import type { Sight } from './schedule.ts'
 
-/** An attempt of the model call at work; or, as number 0, a wrap that answers itself. */
+/** An attempt of the current model call. Number 0 is a wrap that answers itself. */
 export interface Attempt {
   /** When its stream ended, in `performance.now()`; absent while it goes on. */
   readonly ended?: number
-  /** It failed, or a wrap left it: no call of it starts any more. */
+  /** It failed, or a wrap left it: no call that it asks for starts any more. */
   readonly isOver?: boolean
 }
 
-/** The response at work. */
+/** The response of the current model call. */
 export interface ResponseState {
-  /** Its model call has neither stood nor failed: its calls may be made early, and may be discarded. */
+  /** Its model call has neither stood nor failed yet. Until then its calls may start early, and may be discarded. */
   isOpen: boolean
   readonly attempts: Map<number, Attempt>
-  /** By call id: the attempt that asks for the call. */
+  /** By call id: the attempt that announced this id first. */
   readonly askedBy: Map<string, number>
 }
 
@@ -26,31 +26,38 @@ export interface ResponseState {
 export interface Waiting {
   readonly call: number
   readonly invocation: Invocation
-  /** As long as nothing of this call changes, it waits. */
+  /** The call that holds it back. It waits at least until something of that call changes. */
   heldBack: number | undefined
-  /** It waits for nothing but a slot of its tool. */
+  /** It waits only for a slot of its tool. */
   awaitsSeat: boolean
-  /** The version in which it was looked at last. */
+  /** The {@link Calls.version} at which it was looked at last. */
   seenIn: number
 }
 
 export interface Calls {
   /** By number, in the order in which they were made. */
   readonly all: Map<number, CallState>
+  /** How many calls were made. The newest has this number. */
   made: number
   readonly response: ResponseState
-  /** In call order: the calls that may hold others back. What a call makes works in its maker's place. */
+  /**
+   * The calls that may hold others back, in call order: as the response that stands asks for them; before it stands, as they were made
+   * or joined. A call that another one makes is not here: it works in the place of its maker.
+   */
   readonly order: number[]
-  /** The calls that others make, until they are over; and how many of one maker execute at once, at the most. */
+  /** The calls that others make, until they have settled. */
   readonly inner: Set<number>
+  /** How many calls of one maker have a slot at once, at most. */
   innerLimit: number
-  /** In order of arrival. */
+  /** The executions that wait for their turn, in order of arrival. */
   readonly waiting: Set<Waiting>
-  /** Slots of the run, and how many executions have one. */
+  /** How many slots the run has. */
   limit: number
+  /** How many of them executions hold. */
   holding: number
-  /** Counts the changes that those who wait are to look at, and says in which each call has changed. */
+  /** How many changes there were that executions which wait must look at. */
   version: number
+  /** By call: the version of its newest change. */
   readonly changedIn: Map<number, number>
 }
 
@@ -82,33 +89,33 @@ export function isMakerOf(calls: Calls, number: number, other: number): boolean 
   return maker !== undefined && (maker === number || isMakerOf(calls, number, maker))
 }
 
-/** Whether a call stands in call order, and needs slots of its run: what a call makes works in the place of its maker. */
+/** Whether a call has a place in call order, and needs slots of its run. An inner call works in the place of its maker. */
 export function needsSlot({ maker, isWork }: Pick<CallState, 'maker' | 'isWork'>): boolean {
   return maker === undefined && !isWork
 }
 
-/** Whether calls of this attempt may start. */
+/** Whether calls that this attempt asks for may start early. */
 export function mayStartFor({ response }: Calls, attempt: number): boolean {
   return response.isOpen && !response.attempts.get(attempt)?.isOver
 }
 
-/** Whether only attempts that have failed ask for a call: it waits for an equal call of another one (G11, H22). */
+/** Whether only failed attempts ask for a call: it waits for a later attempt that asks for the same (G11, H22). */
 export function isHeld({ response }: Calls, { by, fate }: CallState): boolean {
   return fate === 'provisional' && by.length > 0 && by.every((one) => response.attempts.get(one)?.isOver)
 }
 
-/** The provisional calls that began for this attempt. */
+/** The calls that were made early for this attempt, whatever has become of them. */
 export function earlyFor({ all }: Calls, attempt: number): CallState[] {
   return [...all.values()].filter(({ by, startedEarly }) => startedEarly && by[0] === attempt)
 }
 
-/** Whether a question is one that a call asks, or one that it makes. */
+/** Whether a call asks this question, or a call that it makes does. */
 export function isAskedBy(calls: Calls, { asking, questions, children }: CallState, question: number): boolean {
   if (asking?.question === question || questions.includes(question)) return true
   return children.some((child) => isAskedBy(calls, callOf(calls, child), question))
 }
 
-/** Whether a call waits for a resume, and with it whoever made it: a question that somebody has caught waits for nothing. */
+/** Whether a call stays open for a resume, and all its makers do. If a maker has caught its question, it waits for nothing. */
 export function waitsForResume(calls: Calls, { course, fate, maker }: CallState): boolean {
   if (course !== 'open' || fate !== 'committed') return false
   if (maker === undefined) return true
@@ -116,19 +123,19 @@ export function waitsForResume(calls: Calls, { course, fate, maker }: CallState)
   return above !== undefined && waitsForResume(calls, above)
 }
 
-/** Its input is not known yet, or that of a call which makes it. A checkpoint has no such call. */
+/** Whether the input of a call is not whole yet, or that of a call which makes it. A checkpoint does not hold such a call. */
 export function isInputOpen(calls: Calls, { asked, content, maker }: CallState): boolean {
   if (asked && content === undefined) return true
   const above = maker === undefined ? undefined : calls.all.get(maker)
   return above !== undefined && isInputOpen(calls, above)
 }
 
-/** Nothing more comes of it, nor of the calls it made. */
+/** Nothing more comes of a call, nor of the calls it made. */
 export function isPast(calls: Calls, call: CallState): boolean {
   return isOver(call) && call.children.every((child) => isPast(calls, callOf(calls, child)))
 }
 
-/** What a call touches; not known until its input is checked, if its tool names keys. */
+/** The keys that a call touches. If its tool may name keys: `undefined` until its input is checked. */
 export function keysIn(call: CallState): ResourceKeys | undefined {
   return call.tool?.namesKeys ? keysOf(call, call.fate) : NO_KEYS
 }

@@ -1,4 +1,7 @@
-/** What happens to a call: each function takes a fact and gives the new state, or the same one where the fact changes nothing. */
+/**
+ * What may happen to a call. Each function takes the state and a fact, and returns the new state. Where a fact can come too late, it
+ * returns the same object.
+ */
 
 import type { DiscardCause } from '../events.ts'
 import {
@@ -15,15 +18,19 @@ import {
 } from './call.ts'
 import type { Invocation } from './invocation.ts'
 
+/** It was asleep, and somebody asks for it. */
 export function begun(call: CallState): CallState {
   return call.course === 'asleep' ? { ...call, course: 'begun' } : call
 }
 
-/** What its wraps, or the run that waits for them, came to. */
+/**
+ * What the wraps of a call, or the run that waits for them, came to: a message (`result`), a message which only says that the end of the
+ * run `cut off` the call, a thrown `RunStop` (`stop`), or any other `throw`.
+ */
 export type Came = 'result' | 'cut off' | 'stop' | 'throw'
 
 /**
- * How a call ends that comes to this:
+ * How a call settles:
  *
  *     the call is    result   cut off   stop    throw
  *     refused        open     open      open    open
@@ -32,7 +39,8 @@ export type Came = 'result' | 'cut off' | 'stop' | 'throw'
  *     stopped        result   cut off   over    over
  *     none of these  result   cut off   open    over
  *
- * The first line that says what the call is counts. A call that is cancelled and refused has a result, if nothing was thrown.
+ * The first line that fits the call counts, with one exception: a call that is refused and cancelled is taken as not refused, unless
+ * something was thrown.
  */
 export function endOf({ isRefused, fate, aborted }: CallState, came: Came): End {
   const isThrown = came === 'stop' || came === 'throw'
@@ -42,7 +50,7 @@ export function endOf({ isRefused, fate, aborted }: CallState, came: Came): End 
   return aborted === 'cancelled' ? 'result' : came
 }
 
-/** The first end counts. */
+/** It settles. Only its first end counts. */
 export function settled(call: CallState, end: End): CallState {
   return hasSettled(call) ? call : { ...call, course: end }
 }
@@ -56,7 +64,7 @@ export function askedBy(call: CallState, attempt: number): CallState {
   return { ...call, by: [...call.by, attempt] }
 }
 
-/** It asks for what all calls with this content do: if it began with the members its tool needs, its input is whole now. */
+/** Its input is whole: it asks for the same as all calls with this content. */
 export function asksFor(call: CallState, content: number): CallState {
   return { ...call, content }
 }
@@ -65,50 +73,52 @@ export function withChild(call: CallState, child: number): CallState {
   return { ...call, children: [...call.children, child] }
 }
 
-/** Its model call has stood, and asks for it. Times: `performance.now()`. */
+/** Its model call stood and asks for it. Both times are in `performance.now()`. */
 export function committed<Call extends Fated>(call: Call, askedAt: number, modelEnded?: number): Call {
   return call.fate === 'provisional' ? { ...call, fate: 'committed', askedAt, modelEnded } : call
 }
 
+/** Nobody asks for it any more. */
 export function discarded<Call extends Fated>(call: Call, cause: DiscardCause): Call {
   return call.fate === 'provisional' ? { ...call, fate: 'discarded', cause } : call
 }
 
-/** Its run stops before it is decided; `undefined`: no resume decides on it. */
+/** Its run stops while it is provisional, and a resume decides its fate; `undefined`: no resume does. */
 export function kept(call: CallState, how: CallState['kept']): CallState {
   return call.kept === how ? call : { ...call, kept: how }
 }
 
-/** The first abort of a call at work counts. */
+/** It is told to stop. Only the first reason counts, and only while the call is at work. */
 export function aborted(call: CallState, why: CallState['aborted']): CallState {
   return call.course === 'begun' && !call.aborted ? { ...call, aborted: why } : call
 }
 
-/** It asks, or a wrap round it does. */
+/** Its tool asks this question itself; with `by`: that wrap does. */
 export function asks(call: CallState, question: number, by?: Place): CallState {
   return { ...call, asking: { question, ...(by && { by }) } }
 }
 
-/** Its tool, or the run of an agent in it, has asked. */
+/** Its tool, or an agent that the tool runs, has asked this question. */
 export function hasAsked(call: CallState, question: number): CallState {
   return { ...call, questions: [...call.questions, question] }
 }
 
-/** The commit, or the call, that it waits for has come to this stop. */
+/** Its commit, or a call that it waits for, has come to this stop. */
 export function meets(call: CallState, stop: number): CallState {
   return { ...call, met: stop }
 }
 
-/** Its run pauses, and no commit follows in this process. */
+/** It waits for a commit, and its run pauses: no commit follows in this process. */
 export function refused(call: CallState): CallState {
   return call.fate === 'provisional' && call.course === 'begun' ? { ...call, isRefused: true } : call
 }
 
+/** What its name says is true of it from now on. */
 export function noted(call: CallState, what: 'isAbandoned' | 'isCutOff' | 'isRerun' | 'isTold' | 'isShown'): CallState {
   return { ...call, [what]: true }
 }
 
-/** An execution only ever goes forward. What it came to counts, whatever comes after it. */
+/** An execution only moves forward through these stages, and may skip some. `ended` follows `cut off`: a late outcome still counts. */
 const ORDER: readonly Stage[] = [
   'wanted',
   'checking',
@@ -127,12 +137,12 @@ export function wanted<Call extends Executed>(call: Call, invocation: Invocation
   return { ...call, executions: [...call.executions, { invocation, stage: 'wanted' }] }
 }
 
-/** An execution begins, as an attempt (`by` 1), or has not been entered when its run paused: after the resume it is the same attempt (-1). */
+/** 1: an execution has its slot, and counts as an attempt. -1: its run stopped before its function was called, so it does not count. */
 export function counted<Call extends Executed>(call: Call, by: 1 | -1): Call {
   return { ...call, attempts: call.attempts + by }
 }
 
-/** An execution goes on to this stage, if that lies before it. `does`: what is known of it then. */
+/** An execution moves on to this stage, unless it has reached or passed that. `does`: what is known of it from now on. */
 export function moved<Call extends Executed>(call: Call, which: Invocation, stage: Stage, does?: Does): Call {
   const one = executionOf(call, which)
   if (!one || ORDER.indexOf(stage) <= ORDER.indexOf(one.stage)) return call
@@ -145,7 +155,7 @@ function movedOn(one: ExecutionState, stage: Stage, does: Does | undefined): Exe
   return stage === 'entered' ? { ...one, stage, isEntered: true } : { ...one, stage }
 }
 
-/** Nothing more comes of an execution. */
+/** An execution is over. If it has no outcome yet, it was `left` or `cut off`. */
 export function out<Call extends Executed>(call: Call, which: Invocation): Call {
   const isEntered = executionOf(call, which)?.isEntered
   return moved(call, which, isEntered ? 'cut off' : 'left')

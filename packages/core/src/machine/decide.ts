@@ -1,11 +1,11 @@
-/** What happens to the calls of a run: each function takes a fact and changes the state at once, for all calls that it concerns. */
+/** What may happen to the calls of a run. Each function takes a fact, and changes the state of all calls that it concerns in one go. */
 
 import type { DiscardCause } from '../events.ts'
 import { type CallState, hasSettled, holdsSlot } from './call.ts'
 import { type Calls, callOf, isInputOpen, needsSlot } from './calls.ts'
 import { aborted, askedBy, committed, discarded, kept, renamed, withChild } from './decide-call.ts'
 
-/** A fact about one call, of decide-call.ts. Gives whether it changes anything. */
+/** Applies a fact of decide-call.ts to one call. Returns whether the state has changed. */
 export function decide<Given extends readonly unknown[]>(
   calls: Calls,
   number: number,
@@ -21,7 +21,7 @@ export function decide<Given extends readonly unknown[]>(
   return true
 }
 
-/** How many slots of its run a call has. */
+/** How many slots of its run a call holds. */
 export function slotsOf(call: CallState): number {
   if (!needsSlot(call) || hasSettled(call)) return 0
   let slots = 0
@@ -29,19 +29,19 @@ export function slotsOf(call: CallState): number {
   return slots
 }
 
-/** Something of a call has changed that others may wait for. */
+/** Something of a call has changed: executions that it holds back must be looked at again. */
 export function changed(calls: Calls, number: number): void {
   if (calls.waiting.size > 0) calls.changedIn.set(number, ++calls.version)
 }
 
-/** A model call begins: nobody asks for what the one before it has asked for. */
+/** A model call begins, and has announced no call yet. */
 export function modelCalled({ response }: Calls): void {
   response.isOpen = true
   response.attempts.clear()
   response.askedBy.clear()
 }
 
-/** An attempt announces a call. The first that does counts: gives whether this one is. */
+/** An attempt announces a call. Only the first announcement of an id counts: returns whether this is the first. */
 export function announced({ response }: Calls, id: string, attempt: number): boolean {
   if (response.askedBy.has(id)) return false
   response.askedBy.set(id, attempt)
@@ -49,42 +49,42 @@ export function announced({ response }: Calls, id: string, attempt: number): boo
   return true
 }
 
-/** The stream of an attempt is over, at this time. If it broke off, no call of it starts any more. */
+/** The stream of an attempt ended at this time. `isOver`: it broke off, so no call that it asks for starts any more. */
 export function attemptEnded(calls: Calls, attempt: number, ended: number, isOver: boolean): void {
   calls.response.attempts.set(attempt, { ended, isOver })
   if (isOver) for (const { number, by } of calls.all.values()) if (by.includes(attempt)) changed(calls, number)
 }
 
-/** The model call has stood, or has failed: nothing is made early any more. */
+/** The model call stood, or it failed: no call starts early any more. */
 export function responseEnded({ response }: Calls): void {
   response.isOpen = false
 }
 
-/** A call is made. It gets its place in call order, behind all others. */
+/** A call is made. It stands last in call order, if it has a place there. Returns its number. */
 export function made(calls: Calls, call: Omit<CallState, 'number' | 'children'>): number {
   const number = ++calls.made
   calls.all.set(number, { ...call, number, children: [] })
   if (needsSlot(call)) calls.order.push(number)
   if (call.maker !== undefined) calls.inner.add(number)
-  // Its maker may be forgotten, and go on all the same.
+  // A maker may still be at work after the run has forgotten it.
   if (call.maker !== undefined && calls.all.has(call.maker)) decide(calls, call.maker, withChild, number)
   changed(calls, number)
   return number
 }
 
-/** A further attempt asks for a call. It goes on under the id that it has there, behind all others. */
+/** A further attempt asks for a call. The call takes the id that this attempt gives it, and moves to the end of call order. */
 export function joined(calls: Calls, number: number, id: string, attempt: number): void {
   decide(calls, number, renamed, id)
   decide(calls, number, askedBy, attempt)
   movedBack(calls, number)
 }
 
-/** A call, if it may still hold others back, stands behind all others. */
+/** A call moves to the end of call order, if it is still there. */
 export function movedBack(calls: Calls, number: number): void {
   if (calls.order.includes(number)) reopened(calls, number)
 }
 
-/** A call that may be over gets its place in call order, behind all others. */
+/** A call moves to the end of call order, even if it was not there any more. */
 export function reopened(calls: Calls, number: number): void {
   const place = calls.order.indexOf(number)
   if (place >= 0) calls.order.splice(place, 1)
@@ -92,18 +92,18 @@ export function reopened(calls: Calls, number: number): void {
   changed(calls, number)
 }
 
-/** A call is over: it holds nobody back any more. One that waits for a resume keeps its place, but nothing else. */
+/** A call has settled: it holds no other call back any more. A call that stays open for a resume keeps its place in call order. */
 export function closed(calls: Calls, number: number): void {
   const { course } = callOf(calls, number)
   const place = calls.order.indexOf(number)
   if (course !== 'open' && place >= 0) calls.order.splice(place, 1)
   calls.inner.delete(number)
   changed(calls, number)
-  // Whatever else they wait for.
+  // All that wait are looked at again, whatever holds them back: an open call stops those behind it.
   if (course === 'open') for (const { call } of calls.waiting) changed(calls, call)
 }
 
-/** The model call has stood, and asks for a call. Gives which calls are committed by that: with it those that it makes. */
+/** The model call stood and asks for a call. This commits the call and those that it makes. Returns which became committed. */
 export function stands(calls: Calls, number: number, at: number, modelEnded: number | undefined): ReadonlySet<number> {
   const all = new Set<number>()
   const commit = (one: number) => {
@@ -116,7 +116,7 @@ export function stands(calls: Calls, number: number, at: number, modelEnded: num
   return all
 }
 
-/** Nobody asks for a call any more. Gives which calls are discarded by that, innermost first: with it those that it makes. */
+/** Nobody asks for a call any more. This discards the call and those that it makes. Returns which became discarded, innermost first. */
 export function withdrawn(calls: Calls, number: number, cause: DiscardCause): readonly number[] {
   if (!decide(calls, number, discarded, cause)) return []
   changed(calls, number)
@@ -124,8 +124,9 @@ export function withdrawn(calls: Calls, number: number, cause: DiscardCause): re
 }
 
 /**
- * The run stops. `how`: a resume goes on from there and decides what is not decided yet, though the reader is told that it is discarded;
- * absent: nothing goes on. `keepsResults`: what has a result stays provisional (O8, O9). Gives which calls are discarded.
+ * The run stops. `how`: a resume decides the fate of the calls that are provisional now, though this run's reader is told that they were
+ * discarded; absent: no resume does. `keepsResults`: a call that has a message stays provisional (O8, O9). Returns which became
+ * discarded.
  */
 export function runStopped(calls: Calls, how: CallState['kept'], keepsResults: boolean): readonly number[] {
   for (const call of calls.all.values())
@@ -137,7 +138,7 @@ export function runStopped(calls: Calls, how: CallState['kept'], keepsResults: b
   )
 }
 
-/** Nobody asks for any of the provisional calls any more, except for those of which that holds. Gives which are discarded. */
+/** Discards all provisional calls, and those that they make, except those for which `stays` holds. Returns which became discarded. */
 export function restWithdrawn(
   calls: Calls,
   cause: DiscardCause,
@@ -147,13 +148,13 @@ export function restWithdrawn(
   return outer.flatMap(({ number }) => withdrawn(calls, number, cause))
 }
 
-/** A call is told to stop. Gives which calls are, innermost first: with it those that it makes. */
+/** A call, and those that it makes, are to stop. Returns which of them were at work, and not told before; innermost first. */
 export function stoppedAll(calls: Calls, number: number, why: CallState['aborted']): readonly number[] {
   const inner = callOf(calls, number).children.flatMap((child) => stoppedAll(calls, child, why))
   return decide(calls, number, aborted, why) ? [...inner, number] : inner
 }
 
-/** Nothing is asked about a call any more. */
+/** The run forgets a call. */
 export function forgotten(calls: Calls, number: number): void {
   calls.all.delete(number)
   calls.changedIn.delete(number)

@@ -1,6 +1,6 @@
 /**
- * Whether anything new of a run starts, and whether what is at work goes on. `decide` says what a fact changes; the other functions read
- * what follows. What a stop throws lies outside.
+ * Whether a run starts anything new, and whether what is at work goes on. `decide` makes the state after a fact; the other functions
+ * read that state. run/run-halt.ts acts on it, and has the errors that a stop throws.
  *
  *     stop             calls start   calls are committed   work goes on   a resume goes on
  *     –                yes*          yes                   yes            –
@@ -13,17 +13,18 @@
 
 import { CANCEL_MODES, type CancelMode } from '../cancel.ts'
 
-/** Plain JSON that does not change: `decide` makes another. */
+/** Plain JSON that never changes: `decide` makes a new object. */
 export interface Halt {
-  /** While it is loading there is nothing to be saved, so a cancel waits. When it is over only its last save may be at work. */
+  /** `loading`: the run has nothing to save yet, so a cancel waits. `over`: nothing is at work, except perhaps its last save. */
   readonly phase: 'loading' | 'at work' | 'over'
   readonly stop?: 'pause' | 'cancel' | 'abort' | 'failure'
-  /** Of the strongest cancel that was asked for, and whether a time limit asked for it. */
+  /** The mode of the strongest cancel that was asked for. */
   readonly mode?: CancelMode
+  /** A cancel's `escalateAfter` asked for that mode. */
   readonly escalated?: true | undefined
-  /** An attempt of the model call has failed, and another is waited for. */
+  /** An attempt of the model call has failed, and the next one has not begun. */
   readonly betweenAttempts?: boolean
-  /** A stopped run waits no longer for what it has at work. */
+  /** The run was stopped, and no longer waits for what is at work. */
   readonly graceOver?: true
 }
 
@@ -32,15 +33,15 @@ export type HaltFact =
   | { readonly is: 'cancel'; readonly at: CancelMode; readonly escalated?: true }
   | { readonly is: 'attempts'; readonly between: boolean }
 
-/** The state after a fact: the same object if that changes nothing. */
+/** The state after a fact. A fact that comes too late leaves the same object. */
 export function decide(halt: Halt, fact: HaltFact): Halt {
   switch (fact.is) {
     case 'at work':
     case 'over':
-      return cancelled({ ...halt, phase: fact.is })
+      return withCancel({ ...halt, phase: fact.is })
     case 'cancel':
-      // None lowers the mode.
-      return reaches(halt, fact.at) ? halt : cancelled({ ...halt, mode: fact.at, escalated: fact.escalated })
+      // A cancel does not replace a stronger one.
+      return reaches(halt, fact.at) ? halt : withCancel({ ...halt, mode: fact.at, escalated: fact.escalated })
     case 'pause':
       return halt.stop ? halt : { ...halt, stop: 'pause' }
     case 'abort':
@@ -53,7 +54,8 @@ export function decide(halt: Halt, fact: HaltFact): Halt {
   }
 }
 
-function cancelled(halt: Halt): Halt {
+/** A cancel of `now` stops a run that is at work. */
+function withCancel(halt: Halt): Halt {
   return halt.mode === 'now' && halt.phase === 'at work' && runsOn(halt) ? { ...halt, stop: 'cancel' } : halt
 }
 
@@ -72,12 +74,12 @@ export function runsOn({ stop }: Halt): boolean {
   return !stop || stop === 'pause'
 }
 
-/** Whether it comes to nothing: no resume goes on from there. */
+/** Whether the run comes to nothing: no resume goes on from it. */
 export function isLost({ stop }: Halt): boolean {
   return stop === 'abort' || stop === 'failure'
 }
 
-/** Whether the run waits for its work, or for its last save. */
+/** Whether the run waits for its work; when it is over: for its last save. */
 export function isAwaited(halt: Halt): boolean {
   return halt.phase === 'over' ? !isLost(halt) : !halt.graceOver
 }

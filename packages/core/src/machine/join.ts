@@ -1,4 +1,4 @@
-/** Which call an earlier attempt has made already for what a later one asks for. */
+/** Which call of an earlier attempt a later attempt joins, because it asks for the same. */
 
 import { exceeds } from '../tool.ts'
 import { type CallState, effectOf, hasSettled, type ToolFacts, usesKeys, wasEntered } from './call.ts'
@@ -6,9 +6,9 @@ import { type Calls, callOf, keysIn } from './calls.ts'
 import { keysMeet, namesNone } from './resource-keys.ts'
 
 /**
- * The first provisional call with this content that the attempt has not asked for yet (H22), and that has seen nothing old (H26).
+ * The first provisional call with this content that the attempt does not ask for yet (H22), and that has read nothing stale (H26).
  *
- * @param coming - The tools of calls that the response asks for in front of it, and that are not made yet.
+ * @param coming - The tools of the calls that the response asks for in front of it, and that are not made yet.
  */
 export function heldFor(
   calls: Calls,
@@ -24,15 +24,16 @@ export function heldFor(
 }
 
 /**
- * Whether a call that has only read began before one that now stands in front of it and must come first, because there is one slot or
- * because they name the same key: it has seen what was there before a write, or is yet to make calls that a read in front must not see.
- * An effect is never made twice, whatever stands in front of it now (H26).
+ * Whether a call has read too early for this attempt. That is so if another call now stands in front of it that must come first, because
+ * the run has one slot or because they name the same key: then it has read what was there before a write, or will make calls that a read
+ * in front must not see. A call that has not begun is never stale, and neither is one that did more than read: no effect is made twice
+ * (H26).
  */
 function isStale(calls: Calls, one: CallState, attempt: number, coming: readonly (ToolFacts | undefined)[]): boolean {
   const { all, limit } = calls
   if (!hasOnlyRead(calls, one)) return false
   const isRead = hasSettled(one) || begunEffectOf(one) === 'read'
-  // A checkpoint does not say what it has read.
+  // Unknown for a call of a checkpoint: that does not hold its keys.
   const seen = keysIn(one)
   const overtakes = (tool: ToolFacts | undefined, made?: CallState) => {
     if (!tool || (isRead && ((made && effectOf(made)) ?? tool.effect) === 'read')) return false
@@ -41,12 +42,12 @@ function isStale(calls: Calls, one: CallState, attempt: number, coming: readonly
     const keys = made && keysIn(made)
     return keys && seen ? keysMeet(keys, seen) : tool.namesKeys
   }
-  // What the attempt has made, or has joined, of the calls that were made after it.
+  // Calls that were made later, and that the attempt has made or joined before it asks for this one.
   const asked = [...all.values()].filter((call) => call.number > one.number && call.by.includes(attempt))
   return coming.some((tool) => overtakes(tool)) || asked.some((call) => overtakes(call.tool, call))
 }
 
-/** It was let go, and neither it nor what it has called did more than read. Of what an agent in it has done, only its ceiling is known. */
+/** Whether a call has begun, and neither it nor the calls it made did more than read. Of an agent in it only its ceiling is known. */
 function hasOnlyRead(calls: Calls, call: CallState): boolean {
   const effect = begunEffectOf(call)
   if (effect !== 'calls') return effect === 'read'
@@ -55,5 +56,5 @@ function hasOnlyRead(calls: Calls, call: CallState): boolean {
   return children.every((child) => !wasEntered(child) || hasOnlyRead(calls, child))
 }
 
-/** The effect of the newest execution that was let go: it has its keys, and no call that is made now comes before it. */
+/** The effect of the newest execution that has its keys: no call that is made now comes before it. Else {@link effectOf}. */
 const begunEffectOf = (call: CallState) => call.executions.findLast(usesKeys)?.does?.effect ?? effectOf(call)

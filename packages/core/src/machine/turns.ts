@@ -1,4 +1,4 @@
-/** Whose turn it is among the executions that wait: each passes the two gates of schedule.ts. */
+/** Which of the executions that wait may go on. Each of them passes the two gates of schedule.ts. */
 
 import { type CallState, executionOf, holdsSlot } from './call.ts'
 import { CallSight, type Calls, callOf, isMakerOf, needsSlot, type Waiting } from './calls.ts'
@@ -8,12 +8,13 @@ import type { Invocation } from './invocation.ts'
 import { innerObstacleOf, type Obstacle, obstacleOf } from './schedule.ts'
 
 /**
- * What an execution is due: its `turn`, once its tool has a slot for it; or a `stop`, because this call waits for a resume; or it never
- * comes to its turn, as that call waits for one that this one works for (`circle`).
+ * What happens to an execution that waits. `turn`: it may go on, if its tool has a slot for it. `stop`: the call `by` holds it back and
+ * stays open for a resume, so this execution does not happen before that. `circle`: the call `by` holds it back, and waits itself for a
+ * maker of this call.
  */
 export type Due = { readonly is: 'turn' } | { readonly is: 'stop' | 'circle'; readonly by: number }
 
-/** An execution waits for its turn, behind all others. */
+/** An execution begins to wait, behind all that wait already. */
 export function waits(calls: Calls, call: number, invocation: Invocation): Waiting {
   const waiting: Waiting = { call, invocation, heldBack: undefined, awaitsSeat: false, seenIn: 0 }
   calls.waiting.add(waiting)
@@ -35,7 +36,7 @@ export function begins(calls: Calls, turn: Pick<Waiting, 'call' | 'invocation'>)
   decide(calls, turn.call, moved, turn.invocation, isJudged(calls, turn) ? 'storing' : 'checking')
 }
 
-/** An execution of a call takes the place of one that threw what ends the run, where there is one. */
+/** An execution takes the slot of one of the same call that threw what ends the run. Returns whether there is such a one. */
 export function replaces(calls: Calls, number: number, invocation: Invocation): boolean {
   const kept = callOf(calls, number).executions.find(({ stage }) => stage === 'threw')
   if (!kept) return false
@@ -45,12 +46,12 @@ export function replaces(calls: Calls, number: number, invocation: Invocation): 
   return true
 }
 
-/** Its input is checked, and nothing but its turn is missing. */
+/** Whether the input of an execution is checked: it waits at the second gate. */
 export function isJudged(calls: Calls, { call, invocation }: Pick<Waiting, 'call' | 'invocation'>): boolean {
   return executionOf(callOf(calls, call), invocation)?.does !== undefined
 }
 
-/** What an execution that waits is due, if anything is. */
+/** What happens to an execution that waits; `undefined`: it goes on waiting. Notes in `waiting` what holds it back. */
 export function dueOf(calls: Calls, waiting: Waiting): Due | undefined {
   const obstacle = obstacleIn(calls, waiting)
   waiting.seenIn = calls.version
@@ -87,12 +88,13 @@ function dueBehind(
 
 const TURN: Due = { is: 'turn' }
 
+/** Whether a slot is free for a call: one of its run, or of those that its maker has for the calls it makes. */
 function hasRoom(calls: Calls, call: CallState): boolean {
   if (needsSlot(call)) return calls.holding < calls.limit
   const { maker } = call
-  const beside = maker === undefined || calls.innerLimit === Number.POSITIVE_INFINITY ? [] : siblingsOf(calls, maker)
+  const siblings = maker === undefined || calls.innerLimit === Number.POSITIVE_INFINITY ? [] : siblingsOf(calls, maker)
   return (
-    beside.filter(({ executions, course }) => course === 'begun' && executions.some(holdsSlot)).length <
+    siblings.filter(({ executions, course }) => course === 'begun' && executions.some(holdsSlot)).length <
     calls.innerLimit
   )
 }
@@ -102,8 +104,8 @@ function siblingsOf({ all }: Calls, maker: number): CallState[] {
 }
 
 /**
- * Whether one of the calls that a call works for is waited for by another one, directly or not: by what that one makes, which waits for
- * its keys. Both would wait for ever.
+ * Whether `other`, which holds `call` back, waits for a maker of `call`: that maker holds back a call that `other` makes, or a third call
+ * does which waits for that maker in the same way. Then both would wait for ever.
  */
 function waitsForMaker(calls: Calls, other: number, call: number, seen: Set<number> = new Set()): boolean {
   if (callOf(calls, call).maker === undefined || seen.has(other)) return false
@@ -115,7 +117,7 @@ function waitsForMaker(calls: Calls, other: number, call: number, seen: Set<numb
   return false
 }
 
-/** Whether something has changed that an execution waits for. */
+/** Whether an execution that waits must be looked at again: something has changed that it waits for. */
 export function mustLook(calls: Calls, { call, heldBack, awaitsSeat, seenIn }: Waiting): boolean {
   const { changedIn, holding, limit } = calls
   const isNew = (number: number) => (changedIn.get(number) ?? 0) > seenIn
