@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { createAgent, type Middleware, textOf, tool } from '../index.ts'
-import { call, respond, say, scriptedModel, wait } from '../testing.ts'
+import { type Checkpoint, createAgent, type Middleware, textOf, tool } from '../index.ts'
+import { call, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 /** Two attempts at once: the first asks for `get`, the second for `put` and then, so many turns of promises later, for the same `get`. */
 async function seen(turns: number): Promise<string> {
@@ -66,4 +66,64 @@ test('a read that has its turn, and is not entered yet, is not joined behind a w
   const all: string[] = []
   for (let turns = 0; turns < 60; turns++) all.push(await seen(turns))
   expect(all).toEqual(all.map(() => 'done, new'))
+})
+
+test('once a run halts, a later attempt joins no read: one that stands behind a refused write is made anew after the resume (H22, H26)', async () => {
+  let value = 'old'
+  const executed: string[] = []
+  const input = z.object({})
+  const get = tool({
+    name: 'get',
+    description: 'Gives the value',
+    input,
+    effect: 'read',
+    reads: () => ['value'],
+    execute: () => {
+      executed.push(value)
+      return value
+    },
+  })
+  const put = tool({
+    name: 'put',
+    description: 'Sets the value',
+    input,
+    effect: 'idempotent',
+    writes: () => ['value'],
+    execute: () => {
+      value = 'new'
+      return 'done'
+    },
+  })
+  const early: Middleware = {
+    name: 'early',
+    async *wrapModel(request, next, run) {
+      for (let attempt = 1; ; attempt++) {
+        const flow = next(request)
+        try {
+          for (;;) {
+            const step = await flow.next()
+            if (step.done) return step.value
+            const { value } = step
+            if (value.type === 'tool-call') {
+              if (value.call.name === 'put') void running?.cancel({ at: 'after-model' })
+              run.callTool(value.call).catch(() => undefined)
+              await new Promise((resolve) => setTimeout(resolve, 1))
+            }
+            yield value
+          }
+        } catch (error) {
+          if (attempt === 2) throw error
+        }
+      }
+    },
+  }
+  const model = scriptedModel([respond(call('get'), fail()), respond(call('put'), call('get')), respond(say('Done.'))])
+  const agent = createAgent({ model, tools: [get, put], middleware: [early] })
+  let running: ReturnType<typeof agent.stream> | undefined
+  running = agent.stream('Go')
+  const { status, checkpoint } = (await running.result) as { status: string; checkpoint: Checkpoint }
+  expect(status).toBe('cancelled')
+  const { messages } = await agent.resume(checkpoint).result
+  const results = messages.flatMap((message) => (message.role === 'tool' ? [textOf(message)] : []))
+  expect({ results, executed }).toEqual({ results: ['done', 'new'], executed: ['old', 'new'] })
 })

@@ -1,6 +1,7 @@
 /** Which of the calls that somebody asks for are made already: under their ids, or for an earlier attempt that asked for the same (H22). */
 
 import { joined } from '../machine/decide.ts'
+import { mayStart } from '../machine/halt.ts'
 import { heldFor } from '../machine/join.ts'
 import type { ToolCall } from '../message.ts'
 import { complete } from '../needs/needs-starts.ts'
@@ -25,9 +26,10 @@ export function findAllMade(run: RunState, calls: readonly ToolCall[]): Readonly
 
 /**
  * The entry of a call that is made already. One of an earlier attempt goes on as this call; one that has turned out to ask for
- * something else is discarded. `coming`: what is made before it.
+ * something else is discarded. `coming`: what is made before it; without it the call is asked for while its response streams. Then nothing
+ * joins once the run halts: what stands in front of it may have been refused, so that nobody knows what the call has overtaken.
  */
-export function findMade(run: RunState, call: ToolCall, coming: readonly ToolCall[] = []): CallEntry | undefined {
+export function findMade(run: RunState, call: ToolCall, coming?: readonly ToolCall[]): CallEntry | undefined {
   const { calls, steps, setup } = run
   const same = calls.get(call.id)
   if (same?.rest) complete(run, same, same.rest, call)
@@ -38,7 +40,8 @@ export function findMade(run: RunState, call: ToolCall, coming: readonly ToolCal
   const attempt = calls.attemptOf(call.id)
   const content = calls.table.contentOf(steps.begun, call)
   if (attempt === undefined || content === undefined) return undefined
-  const unmade = coming.map(({ name }) => factsOf(findTool(setup.tools, name)))
+  if (!coming && !mayStart(run.halt.state)) return undefined
+  const unmade = (coming ?? []).map(({ name }) => factsOf(findTool(setup.tools, name)))
   const held = heldFor(calls.table.state, content, attempt, unmade)
   const entry = held && calls.table.of(held.number)
   if (entry) join(run, entry, call.id, attempt)

@@ -169,7 +169,7 @@ function askedEarly(
   { attempt, call, kind, ceiling }: Extract<Fact, { is: 'asked early' }>,
 ): number | undefined {
   announced(s.calls, call.id, attempt)
-  const found = find(s, call, [])
+  const found = find(s, call)
   const isMade = found !== undefined && callOf(s.calls, found).course !== 'asleep'
   if (!isMade && !mayStart(s.halt)) return undefined
   if (found !== undefined) return begunAgain(s, found)

@@ -4,6 +4,7 @@ import type { ToolFacts } from '../../../src/machine/call.ts'
 import { callOf } from '../../../src/machine/calls.ts'
 import { decide, joined, withdrawn } from '../../../src/machine/decide.ts'
 import { renamed } from '../../../src/machine/decide-call.ts'
+import { mayStart } from '../../../src/machine/halt.ts'
 import { heldFor } from '../../../src/machine/join.ts'
 import { type Asked, aboutOf, type State } from './state.ts'
 
@@ -16,9 +17,9 @@ export function contentOf(s: State, step: number, { name, input }: Pick<Asked, '
 
 /**
  * The call that this one is, or that an earlier attempt has made for it; one with its id that asks for something else is withdrawn.
- * `coming`: the tools of what is made before it.
+ * `coming`: the tools of what is made before it; without it the call is asked for early, and nothing joins once the run halts.
  */
-export function find(s: State, call: Asked, coming: readonly ToolFacts[]): number | undefined {
+export function find(s: State, call: Asked, coming?: readonly ToolFacts[]): number | undefined {
   const content = contentOf(s, s.step, call)
   const same = madeBy(s, undefined, call.id)
   const state = same === undefined ? undefined : callOf(s.calls, same)
@@ -27,7 +28,8 @@ export function find(s: State, call: Asked, coming: readonly ToolFacts[]): numbe
     if (state.asked) withdrawn(s.calls, state.number, 'arguments_changed')
   }
   const attempt = s.calls.response.askedBy.get(call.id)
-  const held = attempt === undefined ? undefined : heldFor(s.calls, content, attempt, coming)
+  if (!coming && !mayStart(s.halt)) return undefined
+  const held = attempt === undefined ? undefined : heldFor(s.calls, content, attempt, coming ?? [])
   if (!held || attempt === undefined) return undefined
   goesOnAs(s, held.number, call.id)
   joined(s.calls, held.number, call.id, attempt)
