@@ -58,7 +58,10 @@ export interface ResultBase {
   readonly warnings: readonly Warning[]
   /** Why the checkpoint could not be stored (L16). */
   readonly checkpointError?: AgentError
-  /** Ids of calls that went on when the run no longer waited for them (K12). */
+  /**
+   * Ids of calls that went on when the run no longer waited for them (K12). Those of an agent that a call runs have that call's id in
+   * front: `outer/inner`.
+   */
   readonly abandoned?: readonly string[]
   /**
    * Ids of calls that had been started before a resume: they may have happened, and were not made again (L21). Those of an agent that a

@@ -48,7 +48,10 @@ export async function runWithin(
     if (place.events) run.calls.events.nested(entry, { ...event, path })
   }
   const nesting = { run, entry, invocation, context: actor.context, show }
-  const outcome = await startRun(configBehind(agent), beginning, { signal }, nesting).result
+  const config = configBehind(agent)
+  // It gives up before its caller does.
+  const within = { ...config, grace: Math.min(config.grace, run.config.grace) }
+  const outcome = await startRun(within, beginning, { signal }, nesting).result
   if (outcome.status === 'completed') return outcome
   if (run.halt.state.mode) throw run.halt.error
   throw entry.relay(new Interrupt(outcome.interrupts?.[0]?.payload ?? null))

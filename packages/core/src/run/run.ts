@@ -216,4 +216,10 @@ export class RunState {
     this.unknown = [...this.unknown, callId]
     this.#nesting?.run.mayHaveHappened(`${this.#nesting.entry.id}/${callId}`)
   }
+
+  /** A call that goes on, and that nobody waits for any more (K12). */
+  noLongerWaitedFor(callId: string): void {
+    this.calls.abandoned.push(callId)
+    this.#nesting?.run.noLongerWaitedFor(`${this.#nesting.entry.id}/${callId}`)
+  }
 }

@@ -245,12 +245,17 @@ export class CallEntry {
   /** It is decided that it stops: whoever works for it is told. */
   stop(reason: unknown, grace: number): void {
     this.warmUp?.abort(reason)
+    this.#controller.abort(reason)
     clearTimeout(this.#timer)
-    this.#timer = timer(grace, () => {
+    const abandon = () => {
       this.decide(noted, 'isAbandoned')
       this.abandoned.reject(reason)
+    }
+    // The runs of agents in it, whose timers were set before this one, give up first and tell how they end: in a later turn.
+    this.#timer = timer(grace, () => {
+      if (this.outcomes.hasRuns) this.#timer = timer(0, abandon)
+      else abandon()
     })
-    this.#controller.abort(reason)
   }
 
   /** Aborts this call if it is at work, and its tool allows that; gives whether it did (I4). */

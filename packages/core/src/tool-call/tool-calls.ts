@@ -177,7 +177,7 @@ export class ToolCalls {
 
   /** How a call has ended is told from now on, as long as it is {@link remembered}. */
   ended(entry: CallEntry, ok: boolean): void {
-    if (entry.state.isAbandoned || isAbandoned(entry.state)) this.abandoned.push(entry.id)
+    if (entry.state.isAbandoned || isAbandoned(entry.state)) this.#run.noLongerWaitedFor(entry.id)
     entry.status.end(endState(entry, ok), ++this.#ended)
   }
 
