@@ -66,7 +66,7 @@ test('an agent inside a call of a tool with a limit calls that tool in the slot 
   expect(await outputs(caller([work], 'work', { depth: 1 }))).toEqual(['work is done.'])
 })
 
-test('through any number of agents and calls a tool with a limit does not wait for itself (P25)', async () => {
+test('through any number of agents and calls a tool with a limit does not wait for itself (P25, MA8)', async () => {
   const work = limited(async (depth, context) => {
     const next = caller([work, through], depth === 0 ? 'work' : 'through', { depth })
     const result = await agentTool(next, { name: 'next', description: 'n' }).execute?.({ request: 'Go' }, context)
@@ -82,7 +82,7 @@ test('through any number of agents and calls a tool with a limit does not wait f
   expect(await outputs(caller([work, through], 'work', { depth: 3 }))).toEqual(['2: through is done.'])
 })
 
-test('with whenFull fail a tool is not busy with the call that its own execution serves (P25, I8)', async () => {
+test('with whenFull fail a tool is not busy with the call that its own execution serves (P25, I8, MA8)', async () => {
   const work = limited(
     async (depth, context) =>
       agentTool(caller([work], 'work', { depth }), { name: 'next', description: 'n' }).execute?.(

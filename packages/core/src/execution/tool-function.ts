@@ -3,6 +3,7 @@
 import type { Context } from '@opentelemetry/api'
 import { RunAbortedError, RunStop } from '../errors.ts'
 import type { Flow } from '../flow/flow.ts'
+import { unlessAborted } from '../flow/grace.ts'
 import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { executionOf, isAbandoned } from '../machine/call.ts'
 import { counted, moved } from '../machine/decide-call.ts'
@@ -100,7 +101,7 @@ async function admitted<Result>(place: InSlot<Result>, execution: Execution): Pr
   await entry.table.turns.begin(slot, unstarted)
   execution.started = performance.now()
   execution.queued += (execution.started - checked) / 1000
-  if (host.save && !changesNothing(does?.effect)) await host.save()
+  if (host.save && !changesNothing(does?.effect)) await unlessAborted(host.save(), unstarted)
 }
 
 /** Whether the run stops for a resume, or one that it is inside of does, whose abort this is then. */

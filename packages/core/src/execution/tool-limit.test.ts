@@ -78,7 +78,7 @@ test('with concurrency 5 the sixth call waits, in order of arrival (I7)', async 
   expect(await textsOf(run)).toEqual(['0', '1', '2', '3', '4', '5', '6', '7'])
 })
 
-test('the limit holds for the tool object over all runs and stand-alone calls, in order of arrival (I7)', async () => {
+test('the limit holds for the tool object over all runs and stand-alone calls, in order of arrival (I7, MA8)', async () => {
   const { log, work } = limited(1)
   const first = running([respond(task('a', 100), task('b', 100))], [work])
   await vi.advanceTimersByTimeAsync(10)
@@ -113,7 +113,7 @@ test('a call that waits for its tool keeps no slot of its run from another (I7, 
   expect(log).toEqual(['0 start a', '0 start other', '10 end other', '100 end a', '100 start b', '200 end b'])
 })
 
-test('a slot of a tool that comes free goes to the first whose run has a slot for it (I7, H13)', async () => {
+test('a slot of a tool that comes free goes to the first whose run has a slot for it (I7, H13, MA8)', async () => {
   const { log, work } = limited(1)
   const free = { ...work, name: 'free', concurrency: 9 }
   const alone = runTool(work, { id: 'a', ms: 100 })
@@ -150,7 +150,7 @@ test('with toolConcurrency 1 and a limit a run keeps its call order (A22, I7)', 
   expect(log.map((line) => line.replace(/^\d+ /, ''))).toEqual(order)
 })
 
-test('a call aborted while queued never starts, and leaves the queue to the next (I7)', async () => {
+test('a call aborted while queued never starts, and leaves the queue to the next (I7, MA8)', async () => {
   const { log, work } = limited(1)
   const controller = new AbortController()
   const agent = createAgent({ model: scriptedModel([respond(task('a', 500), task('b', 100))]), tools: [work] })
@@ -282,7 +282,7 @@ test('an early call that finds no slot waits, and starts early if one comes free
   expect(await textsOf(run)).toEqual(['a', 'b'])
 })
 
-test('an early call that found no slot is answered as busy when the loop asks, not before (O6)', async () => {
+test('an early call that found no slot is answered as busy when the loop asks, not before (O6, MA8)', async () => {
   const { log, work } = limited({ limit: 1, whenFull: 'fail' })
   const run = running([respond(task('a', 500), task('b', 100), wait(150))], [work], { middleware: [early] })
   await vi.advanceTimersByTimeAsync(149)

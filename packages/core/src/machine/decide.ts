@@ -109,6 +109,7 @@ export function stands(calls: Calls, number: number, at: number, modelEnded: num
   const commit = (one: number) => {
     movedBack(calls, one)
     if (!decide(calls, one, committed, at, modelEnded)) return
+    changed(calls, one)
     all.add(one)
     for (const child of callOf(calls, one).children) commit(child)
   }

@@ -1,6 +1,7 @@
 /** What waits for the commit of a call, and what becomes of a call that waits for one when the run pauses first. */
 
 import { follow } from '../flow/follow.ts'
+import { unlessAborted } from '../flow/grace.ts'
 import { type Does, effectOf } from '../machine/call.ts'
 import type { RunState } from '../run/run.ts'
 import { type Effect, exceeds } from '../tool.ts'
@@ -20,7 +21,7 @@ export interface Waiting {
 export async function stood({ halt, config }: RunState, entry: CallEntry, waiting: Waiting = {}): Promise<void> {
   const { paused } = halt
   try {
-    await decidedBefore(entry, AbortSignal.any([entry.signal, ...(waiting.signals ?? []), paused]))
+    await unlessAborted(entry.decided.promise, [entry.signal, ...(waiting.signals ?? []), paused])
   } catch (error) {
     if (error === paused.reason) waiting.call?.meet(paused.reason, config.grace)
     throw error
@@ -70,25 +71,11 @@ async function callerStood(
   const unfollow = follow(paused, meet)
   if (paused.aborted) meet()
   try {
-    await decidedBefore(caller, AbortSignal.any([...signals]))
+    await unlessAborted(caller.decided.promise, signals)
   } finally {
     unfollow()
   }
   if (caller.discarded) throw new ToolDiscardedError(caller.call.id, caller.discarded)
-}
-
-async function decidedBefore({ decided }: CallEntry, signal: AbortSignal): Promise<void> {
-  let unfollow = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    const abort = () => reject(signal.reason)
-    unfollow = follow(signal, abort)
-    if (signal.aborted) abort()
-  })
-  try {
-    await Promise.race([decided.promise, aborted])
-  } finally {
-    unfollow()
-  }
 }
 
 /** A warning about a call: only if it is committed, as the run that is not eager makes no other (H16). */
