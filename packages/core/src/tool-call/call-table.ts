@@ -15,7 +15,9 @@ import { inputHash, sameCall } from './canonical.ts'
 /** What is kept of a call whose step is over: the history has the rest. */
 export interface PastCall {
   readonly id: string
-  readonly call: ToolCall
+  /** As it was asked for first. */
+  readonly askedAs: string
+  readonly content: string
   readonly status: CallStatus
   /** Why, if it was discarded. */
   readonly discarded: DiscardCause | undefined
@@ -191,7 +193,17 @@ export class CallTable {
 }
 
 function pastCall({ id, call, status, discarded, promise }: CallEntry): PastCall {
-  return { id, call, status, discarded, promise: discarded ? undefined : promise }
+  return { id, askedAs: call.id, content: contentOf(call), status, discarded, promise: discarded ? undefined : promise }
+}
+
+/** Whether a past call has asked for the same as this one. */
+export function isSameCall({ content }: PastCall, call: ToolCall): boolean {
+  return content === contentOf(call)
+}
+
+/** Tells what a call asks for from what others do, without its input. */
+function contentOf(call: ToolCall): string {
+  return JSON.stringify([call.name, call.inputError, inputHash(call)])
 }
 
 /** Where a call is found: by its id, which belongs to the call with this key if that made it. Quoted, it is no part of a key. */

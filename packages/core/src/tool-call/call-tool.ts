@@ -15,6 +15,7 @@ import { ToolDiscardedError } from '../tool-errors.ts'
 import { findTool, resolveAliases } from './aliases.ts'
 import { boundedCall } from './call-bounds.ts'
 import type { CallEntry } from './call-entry.ts'
+import { isSameCall } from './call-table.ts'
 import { canonicalInput, sameCall } from './canonical.ts'
 import { findMade } from './made-calls.ts'
 
@@ -84,7 +85,7 @@ function called(run: RunState, call: ToolCall, actor: Actor, options: CallOption
   const { table } = calls
   const { call: maker } = actor
   const past = (maker && table.past(call.id, maker)) ?? table.past(call.id)
-  if (past?.promise && sameCall(past.call, call)) return past.promise
+  if (past?.promise && isSameCall(past, call)) return past.promise
   const attempt = calls.attemptOf(call.id)
   const found = maker ? madeFor(run, maker, call) : findMade(run, call)
   table.turns.advance()

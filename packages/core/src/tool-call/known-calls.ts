@@ -17,7 +17,7 @@ export async function callStood(run: RunState, callId: string, waiting: Waiting)
     await stood(run, made, waiting)
     const above = stoodAbove(run, [made.signal, ...(waiting.signals ?? [])])
     if (above) await above
-  } else if (made.discarded) throw new ToolDiscardedError(made.call.id, made.discarded)
+  } else if (made.discarded) throw new ToolDiscardedError(made.askedAs, made.discarded)
   return made.id
 }
 

@@ -1,0 +1,136 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { sleep } from '../../test/clock.ts'
+import { early, withdrawing } from '../../test/early-calls.ts'
+import {
+  type Checkpoint,
+  type CheckpointStore,
+  createAgent,
+  type Middleware,
+  type Model,
+  memoryStore,
+  type Tool,
+  tool,
+} from '../index.ts'
+import { call, respond, say, scriptedModel } from '../testing.ts'
+
+// What a run keeps of calls whose step is over.
+
+const STEPS = 60
+
+const SAID = 'x'.repeat(100)
+
+/** Without what a step adds to the history. */
+function sizeOfCalls({ calls, background, questions, values, unknown, abandoned }: Checkpoint): number {
+  return JSON.stringify({ calls, background, questions, values, unknown, abandoned }).length
+}
+
+/** Each asks for calls that stay, and for others that are taken back; of each for one that has settled by then, and for one that has not. */
+const responses = () =>
+  Array.from({ length: STEPS }, (_, n) =>
+    respond(
+      call('stays', { n, ms: 0 }, { id: `stays ${n}` }),
+      call('stays', { n, ms: 3 }, { id: `stays later ${n}` }),
+      call('goes', { n, ms: 0 }, { id: `goes ${n}` }),
+      call('goes', { n, ms: 3 }, { id: `goes later ${n}` }),
+    ),
+  )
+
+function calling(name: string): Tool {
+  return tool({
+    name,
+    description: name,
+    input: z.object({ n: z.number(), ms: z.number() }),
+    effect: 'read',
+    async execute({ n, ms }, { run, callId }) {
+      await run?.callTool({ type: 'tool-call', id: `part of ${callId}`, name: 'part', input: { n } })
+      await sleep(ms)
+      return SAID
+    },
+  }) as Tool
+}
+
+const part: Tool = tool({
+  name: 'part',
+  description: 'p',
+  input: z.object({ n: z.number() }),
+  effect: 'read',
+  execute: ({ n }) => n,
+})
+
+test('over 60 steps what is stored of calls stays as large as in the first ones, and no discarded call is stored once its response stands (MA13)', async () => {
+  vi.useFakeTimers()
+  const inner = memoryStore()
+  const saved: Checkpoint[] = []
+  const store: CheckpointStore = {
+    ...inner,
+    save(id, checkpoint, revision) {
+      saved.push(checkpoint as Checkpoint)
+      return inner.save(id, checkpoint, revision)
+    },
+  }
+  const running = createAgent({
+    model: scriptedModel([...responses(), respond(say('Done'))]),
+    tools: [calling('stays'), calling('goes'), part],
+    middleware: [early, withdrawing('goes')],
+    checkpoints: store,
+    maxSteps: STEPS + 1,
+  }).run('Go')
+  await vi.runAllTimersAsync()
+  const result = await running
+  vi.useRealTimers()
+  expect(result).toMatchObject({ status: 'completed', steps: STEPS + 1 })
+  const largest = (some: readonly Checkpoint[]) => Math.max(...some.map(sizeOfCalls))
+  const steps10 = (from: number) => saved.filter(({ steps }) => steps > from && steps <= from + 10)
+  // What is more are digits.
+  expect(largest(steps10(STEPS - 10))).toBeLessThan(largest(steps10(0)) * 1.1)
+  const late = saved.filter(({ step }) => step?.phase === 'calls')
+  const ids = late.flatMap(({ calls }) => calls.map(({ id }) => id))
+  expect(ids.filter((id) => id.includes('goes'))).toEqual([])
+  expect(ids.filter((id) => id.includes('part of stays later')).length).toBeGreaterThan(STEPS / 2)
+})
+
+test('of a call whose step is over a run keeps neither input nor output, if its history has neither (MA13, A23)', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage: unknown = runInNewContext('gc')
+  if (typeof collectGarbage !== 'function') throw new TypeError('no gc')
+  const inputs: [id: string, input: WeakRef<object>][] = []
+  const asked: unknown[] = []
+  const forgetting: Middleware = {
+    name: 'forgetting',
+    async *wrapToolCall(one, next) {
+      inputs.push([one.id, new WeakRef(Object(one.input))])
+      return yield* next(one)
+    },
+    beforeModel: ({ messages }, { step }) => (step === 1 ? undefined : { messages: messages.slice(0, 1) }),
+    async beforeFinalAnswer(_, run) {
+      // A WeakRef keeps its target to the end of the turn in which it was made or read.
+      for (let turn = 0; turn < 3; turn++) {
+        await sleep(0)
+        collectGarbage()
+      }
+      asked.push(inputs.flatMap(([id, input]) => (input.deref() === undefined ? [id] : [])))
+      const again = (id: string, ms: number) => ({ type: 'tool-call', id, name: 'stays', input: { ms, n: 0 } }) as const
+      asked.push((await run.callTool(again('stays 0', 0))).output)
+      asked.push(await run.callTool(again('stays 0', 1)).catch((error: Error) => error.name))
+      asked.push(await run.stood('goes 0').catch((error: Error) => error.message))
+    },
+  }
+  const first = respond(
+    call('stays', { n: 0, ms: 0 }, { id: 'stays 0' }),
+    call('goes', { n: 0, ms: 0 }, { id: 'goes 0' }),
+  )
+  const responses = [first, respond(call('part', { n: 1 }, { id: 'part' })), respond(say('Done'))]
+  const model: Model = {
+    provider: 'p',
+    id: 'm',
+    stream: (request) => scriptedModel(responses.splice(0, 1)).stream(request),
+  }
+  const tools = [calling('stays'), calling('goes'), part]
+  await createAgent({ model, tools, middleware: [early, withdrawing('goes'), forgetting] }).run('Go')
+  const [collected, ...rest] = asked
+  expect(collected).toEqual(expect.arrayContaining(['stays 0', 'goes 0', 'part of stays 0', 'part of goes 0']))
+  expect(rest).toEqual([SAID, 'ToolDiscardedError', 'call goes 0 was discarded: call_withdrawn'])
+})
