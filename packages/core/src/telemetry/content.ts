@@ -1,12 +1,11 @@
 /** Message content on spans: off, unless the user has switched it on. */
 
-import { diag, type Span } from '@opentelemetry/api'
-import { messageOf } from '../errors.ts'
+import type { Span } from '@opentelemetry/api'
 import { boundedJson, boundedList, boundedText } from './bounded-json.ts'
 import { LIST_FORMS } from './message-json.ts'
 import type { CaptureContent } from './options.ts'
 import type { SemanticAttributes } from './semconv.ts'
-import { untroubled } from './untroubled.ts'
+import { logged, untroubled } from './untroubled.ts'
 
 /** Attributes, and what each is to hold; of `undefined` there is none. */
 export type Contents = { readonly [Name in keyof SemanticAttributes]?: () => unknown }
@@ -62,7 +61,7 @@ function captured(
     chosen.catch(() => undefined)
     throw new TypeError('captureContent must give what to record at once, not a promise')
   } catch (error) {
-    diag.error(`meanwhile: ${attribute} could not be captured`, messageOf(error))
+    logged(`${attribute} could not be captured`, error)
     return undefined
   }
 }

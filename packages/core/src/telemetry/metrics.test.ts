@@ -417,7 +417,7 @@ const broken: Readonly<Record<string, MeterProvider>> = {
 }
 
 test.for(Object.entries(broken))(
-  'a meter provider whose %s throws does a run and a tool no harm',
+  'a meter provider whose %s throws does a run and a tool no harm (MA15)',
   async ([, meterProvider]) => {
     const telemetry = { meterProvider }
     const model = scriptedModel([respond(call('look')), respond(say('Sunny.'))])

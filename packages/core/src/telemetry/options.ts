@@ -3,6 +3,7 @@
 import { type Attributes, diag, type MeterProvider, type TracerProvider } from '@opentelemetry/api'
 import { ConfigError } from '../errors.ts'
 import { checkOptions, checkRecord, type OptionNames } from '../option-checks.ts'
+import { untroubled } from './untroubled.ts'
 
 export type { Attributes } from '@opentelemetry/api'
 
@@ -64,7 +65,9 @@ export function captureOf(option: CaptureContent | undefined): CaptureContent {
   const isOn = ON.test(word)
   if (!isOn && !OFF.test(word) && word !== toldOf) {
     toldOf = word
-    diag.warn(`meanwhile: ${VARIABLE} is ${word}, which is none of its values; no content is captured`)
+    untroubled(() =>
+      diag.warn(`meanwhile: ${VARIABLE} is ${word}, which is none of its values; no content is captured`),
+    )
   }
   return isOn
 }

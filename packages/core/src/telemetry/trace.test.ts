@@ -411,7 +411,7 @@ test.each<[string, Provider]>([
   ['whose spans take nothing', providerOf(() => span)],
   ['whose spans do not say whether they record', providerOf(() => ({ ...span, isRecording: no }))],
   ['whose spans have no context', providerOf(() => ({ ...span, spanContext: no }))],
-])('a provider %s does neither run nor reader nor tool any harm', async (_, provider) => {
+])('a provider %s does neither run nor reader nor tool any harm (MA15)', async (_, provider) => {
   const model = scriptedModel([respond(call('weather'), call('broken')), respond(say('Sunny.'))])
   const broken = tool({ name: 'broken', description: 'b', input: z.object({}), execute: no })
   const agent = createAgent({

@@ -7,6 +7,13 @@ export function untroubled(record: () => void): void {
   try {
     record()
   } catch (error) {
-    diag.error('meanwhile: telemetry threw', messageOf(error))
+    logged('telemetry threw', error)
   }
+}
+
+/** The log is somebody else's, too: what that throws is dropped. */
+export function logged(what: string, error: unknown): void {
+  try {
+    diag.error(`meanwhile: ${what}`, messageOf(error))
+  } catch {}
 }

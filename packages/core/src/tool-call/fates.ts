@@ -76,18 +76,18 @@ export function discard(run: RunState, entry: CallEntry, cause: DiscardCause): v
 function tellAll(run: RunState, discarded: readonly number[], cause: DiscardCause, isUndone = true): void {
   const entries = discarded.flatMap((number) => run.calls.table.of(number) ?? [])
   for (const entry of entries) entry.decided.resolve()
-  for (const entry of entries) tellDiscarded(run, entry, cause, isUndone)
+  // The others are as a checkpoint has them, and nobody has asked for them since.
+  const made = entries.filter(({ state }) => state.course !== 'asleep')
+  for (const entry of made) run.calls.events.discarded(entry)
+  for (const entry of made) stopDiscarded(run, entry, cause, isUndone)
 }
 
-function tellDiscarded(run: RunState, entry: CallEntry, cause: DiscardCause, isUndone: boolean): void {
+function stopDiscarded(run: RunState, entry: CallEntry, cause: DiscardCause, isUndone: boolean): void {
   const { calls, telemetry, config } = run
-  // As a checkpoint has it, and nobody has asked for it since.
-  if (entry.state.course === 'asleep') return
   if (!entry.state.kept) {
     if (!entry.maker) calls.counts.discarded++
     if (entry.reused) telemetry.reused(entry)
   }
-  calls.events.discarded(entry)
   const reason = new ToolDiscardedError(entry.call.id, cause)
   entry.abort(reason, config.grace)
   entry.warmUp?.abort(reason)

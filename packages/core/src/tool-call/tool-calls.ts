@@ -183,8 +183,8 @@ export class ToolCalls {
 
   /** A call that was made is over, and the reader is told. */
   close(entry: CallEntry): void {
-    this.#run.telemetry.ended(entry)
     this.events.ended(entry)
+    this.#run.telemetry.ended(entry)
     // Only `returnDirect` still asks for it.
     if (!entry.tool?.returnDirect) entry.done = undefined
   }
