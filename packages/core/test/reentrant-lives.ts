@@ -13,7 +13,12 @@ export interface Lived {
   readonly error?: unknown
 }
 
-export interface Life extends Lived {
+interface Ended extends Lived {
+  /** How many timers there were when it had ended, without those of its tools and wraps. */
+  readonly timers: number
+}
+
+export interface Life extends Ended {
   /** How many requests there had been when it began, and how many messages had been sent. */
   readonly before: { readonly asked: number; readonly sent: number }
 }
@@ -61,7 +66,7 @@ function answersTo(interrupts: Checkpoint['interrupts'], most: number): Record<s
 }
 
 /** One run to its end, which comes within a second of the clock. */
-async function lived(play: Play, run: AgentRun, clock: PlayClock): Promise<Lived> {
+async function lived(play: Play, run: AgentRun, clock: PlayClock): Promise<Ended> {
   play.run = run
   let over: Lived | undefined
   void read(play, run).then((read) => {
@@ -73,9 +78,10 @@ async function lived(play: Play, run: AgentRun, clock: PlayClock): Promise<Lived
     await turn()
     if (!over) clock.next()
   }
+  const timers = clock.count() - play.sleeping.size
   // What was abandoned has its say, too.
   await clock.pass(50)
-  return over
+  return { ...over, timers }
 }
 
 async function read(play: Play, run: AgentRun): Promise<Lived> {

@@ -1,7 +1,7 @@
 /** Plays such a run: its agent, and everybody in it who acts on the run while that does something. */
 
 import { watchSpans } from '@meanwhile/harness/assert'
-import { TracerProvider } from '@opentelemetry/sdk-trace'
+import { type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { z } from 'zod'
 import {
   type Agent,
@@ -54,12 +54,16 @@ export class Play {
   readonly deeds: Deed[] = []
   readonly spans = watchSpans()
   readonly agent: Agent
+  /** It executes once at a time. */
+  readonly single: Tool
   /** What was done: acts whose moment has come. */
   readonly done: Act['act'][] = []
   /** The calls that were cancelled alone. */
   readonly cancelled = new Set<string>()
   /** What was not made though the call that was to make it stood. */
   readonly refused: unknown[] = []
+  /** Timers of its tools and wraps. */
+  readonly sleeping = new Set<unknown>()
   /** How many messages were sent to the run, and of those of each request how many were in it. */
   sent = 0
   readonly asked: number[] = []
@@ -78,13 +82,14 @@ export class Play {
   constructor(scenario: Scenario) {
     this.#scenario = scenario
     const { toolConcurrency, stored } = scenario
+    this.single = this.#tool('single', 'external', { concurrency: 1 })
     this.agent = createAgent({
       model: modelOf(scenario, (messages) => this.asked.push(saidIn(messages))),
       tools: this.#tools(),
-      middleware: [this.#everywhere(), askAgain, wrapping, editsOf(scenario), startsOf(scenario)],
+      middleware: [this.#everywhere(), askAgain, wrappingOf(this.sleeping), editsOf(scenario), startsOf(scenario)],
       toolConcurrency,
       grace: 5,
-      telemetry: { tracerProvider: new TracerProvider({ spanProcessors: [this.spans] }) },
+      telemetry: { tracerProvider: new TracerProvider({ spanProcessors: [this.spans, this.#watching()] }) },
       ...(stored && { checkpoints: this.#store() }),
     })
   }
@@ -137,8 +142,26 @@ export class Play {
           input: ASIDE,
         })
         break
+      case 'wait for the commit, twice':
+        for (let twice = 0; twice < 2; twice++) if (this.#in !== undefined) void run?.stood(this.#in)
+        break
       case 'call the model':
         this.#called = run?.callModel({ messages: [{ role: 'user', content: 'Aside' }] })
+    }
+  }
+
+  /** Makes a call in a run that is over; absent if nobody has seen it. */
+  callLate(): Promise<unknown> | undefined {
+    return this.#seen?.callTool({ type: 'tool-call', id: 'late', name: 'send', input: ASIDE })
+  }
+
+  /** A span processor that acts. */
+  #watching(): SpanProcessor {
+    return {
+      onStart: () => this.reached('a span begins'),
+      onEnd: () => this.reached('a span ends'),
+      forceFlush: async () => undefined,
+      shutdown: async () => undefined,
     }
   }
 
@@ -190,7 +213,7 @@ export class Play {
       this.#tool('put', 'idempotent'),
       this.#tool('hold', 'reversible', { compensate: (_, output) => this.#undo(String(output)) }),
       this.#tool('write', 'external', { writes: keys }),
-      this.#tool('single', 'external', { concurrency: 1 }),
+      this.single,
       this.#tool('brief', 'external', { timeout: 2 }),
       this.#tool('later', 'external', { background: true }),
       agentTool(inner) as Tool,
@@ -239,7 +262,7 @@ export class Play {
       if (waits === 'for its call') await this.#called
       if (waits === 'for its commit') await run?.stood(callId)
       if (calls) await this.#callInner(context)
-      if (ms > 0) await sleep(ms, deaf ? undefined : signal)
+      if (ms > 0) await sleep(this.sleeping, ms, deaf ? undefined : signal)
       this.reached('a tool ends', run, callId)
     } catch (error) {
       // It asks before it acts.
@@ -324,12 +347,17 @@ const work = z.object({
   wrap: z.enum(['passes', 'leaves', 'repeats']),
 })
 
-function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+function sleep(sleeping: Set<unknown>, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted()
-    const timer = setTimeout(resolve, ms)
+    const timer = setTimeout(() => {
+      sleeping.delete(timer)
+      resolve()
+    }, ms)
+    sleeping.add(timer)
     const leave = () => {
       clearTimeout(timer)
+      sleeping.delete(timer)
       reject(signal?.reason)
     }
     signal?.addEventListener('abort', leave, { once: true })
@@ -337,7 +365,7 @@ function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /** Does with a call what its work says. */
-const wrapping: Middleware = {
+const wrappingOf = (sleeping: Set<unknown>): Middleware => ({
   name: 'wrapping',
   async *wrapToolCall(one, next) {
     const { wrap } = one.input as Partial<Work>
@@ -345,10 +373,10 @@ const wrapping: Middleware = {
     if (wrap !== 'leaves') return yield* next(one)
     const first = next(one).next()
     first.catch(() => undefined)
-    await Promise.race([first, sleep(1)])
+    await Promise.race([first, sleep(sleeping, 1)])
     return { role: 'tool', callId: one.id, name: one.name, content: [], isError: true }
   },
-}
+})
 
 /** It takes a little longer; of the nested agent's request the text does. */
 function editsOf({ turns }: Scenario): Middleware {

@@ -22,6 +22,8 @@ export const MOMENTS = [
   'the reader reads',
   'a checkpoint is saved',
   'a resume begins',
+  'a span begins',
+  'a span ends',
 ] as const
 
 export type Moment = (typeof MOMENTS)[number]
@@ -38,6 +40,7 @@ export const ACTS = [
   'call a tool',
   'call the same tool',
   'call the model',
+  'wait for the commit, twice',
   'send',
 ] as const
 

@@ -148,7 +148,12 @@ function layer<Request, Event extends Typed, Result>(
         run.threw(error, place, call)
         return kind.ownsThrows ? blame(run, name, kind.hook, error) : error
       },
-      out: () => within(run.config.grace, leave()),
+      // Once its call is abandoned, nobody waits for what the wrap has left.
+      out: () =>
+        within(
+          run.config.grace,
+          Promise.race([leave(), ...(call ? [call.abandoned.promise.catch(() => undefined)] : [])]),
+        ),
       // What is thrown once it or its call was aborted answers the abort.
       came: ({ error }) => ({
         error: own.aborted || call?.signal.aborted ? undefined : error,
