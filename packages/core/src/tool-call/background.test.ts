@@ -1,18 +1,26 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
+  AgentError,
   type AgentEvent,
   type AgentRun,
   type Checkpoint,
+  type CheckpointStore,
   createAgent,
   interrupt,
   type Message,
   type Middleware,
   memoryStore,
+  type Run,
   type Tool,
+  type ToolCall,
+  type ToolContext,
+  type ToolMessage,
   tool,
 } from '../index.ts'
 import { call, collect, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
+
+class OwnError extends AgentError {}
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -458,3 +466,93 @@ test.for([
     expect(run.toolStatus('b')).toMatchObject({ state })
   },
 )
+
+/** Keeps what is saved, each time so late. */
+function storeOf(ms = 0) {
+  const inner = memoryStore()
+  const saves: unknown[] = []
+  const checkpoints: CheckpointStore = {
+    ...inner,
+    async save(...saved) {
+      saves.push(saved)
+      if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
+      await inner.save(...saved)
+    },
+  }
+  return { checkpoints, saves }
+}
+
+const late: ToolCall = { type: 'tool-call', id: 'late', name: 'build', input: {} }
+
+/** What work does at its end: what its handle says then. */
+const detached: Readonly<Record<string, readonly [end: (run: Run | undefined) => unknown, says: object | undefined]>> =
+  {
+    'gives something': [() => 'built', { output: 'built' }],
+    throws: [() => Promise.reject(new Error('no')), { isError: true }],
+    asks: [() => interrupt('Why?'), { isError: true }],
+    'throws what ends a run': [() => Promise.reject(new OwnError('enough')), { isError: true }],
+    'never ends': [() => new Promise(() => undefined), undefined],
+    'tells, and makes a call': [
+      (run) => {
+        run?.emit({ name: 'late', data: 1 })
+        run?.warn({ code: 'late', message: 'late' })
+        return run?.callTool(late).catch((error: Error) => error.name)
+      },
+      { output: 'TypeError' },
+    ],
+  }
+
+test.each(Object.keys(detached))(
+  'of work that was handed over and then %s comes nothing but what its handle says, and no abort reaches it (MA18, I17)',
+  async (how) => {
+    const [end, says] = detached[how] ?? []
+    const aborted: boolean[] = []
+    const building: Tool = {
+      ...build({ ms: 0, atEnd: 'detach' }),
+      async *execute(_: unknown, { run, signal }: ToolContext) {
+        await new Promise((resolve) => setTimeout(resolve, 1_000))
+        aborted.push(signal.aborted)
+        yield { progress: 0.5 }
+        return await end?.(run)
+      },
+    }
+    const { checkpoints, saves } = storeOf()
+    const { agent } = agentOf([respond(call('build')), respond(say('Later.'))], [building], { checkpoints })
+    const controller = new AbortController()
+    const run = agent.stream('Go', { signal: controller.signal })
+    const reading = collect(run)
+    await vi.advanceTimersByTimeAsync(500)
+    const { events, result } = await reading
+    const said = JSON.stringify([events, saves, result])
+    const handle = result?.status === 'completed' ? result.background?.[0] : undefined
+    let came: ToolMessage | undefined
+    void handle?.result.then((message) => {
+      came = message
+    })
+    controller.abort()
+    void run.cancel()
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(aborted).toEqual([false])
+    if (says) expect(came).toMatchObject(says)
+    else expect(came).toBeUndefined()
+    expect(JSON.stringify([events, saves, result])).toBe(said)
+  },
+)
+
+test('an abort between the hand-over of work and the end of its run ends the run, and not the work (MA18, K1)', async () => {
+  const log: string[] = []
+  const { checkpoints, saves } = storeOf(200)
+  const tools = [build({ ms: 5_000, atEnd: 'detach', log })]
+  const { agent } = agentOf([respond(call('build')), respond(say('Later.'))], tools, { checkpoints })
+  const controller = new AbortController()
+  const reading = collect(agent.stream('Go', { signal: controller.signal }))
+  // The work begins when that is stored; behind it stand the saves of its call, and then the last of the run.
+  while ((saves.at(-1) as [string, Checkpoint] | undefined)?.[1].status !== 'completed')
+    await vi.advanceTimersByTimeAsync(10)
+  expect(log).toEqual(['started'])
+  controller.abort(new Error('enough'))
+  await vi.advanceTimersByTimeAsync(10_000)
+  const { error } = await reading
+  expect(error).toMatchObject({ name: 'AbortError', cause: { message: 'enough' } })
+  expect(log).toEqual(['started', 'built'])
+})

@@ -1,0 +1,193 @@
+import { beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { sleep } from '../../test/clock.ts'
+import { early, startingEarly, withdrawing } from '../../test/early-calls.ts'
+import {
+  type AgentEvent,
+  agentTool,
+  createAgent,
+  type Middleware,
+  map,
+  type Tool,
+  type ToolCall,
+  tool,
+} from '../index.ts'
+import { call, collect, respond, type ScriptStep, say, scriptedModel, wait } from '../testing.ts'
+
+// What calls tell before their reader has heard of them.
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  return () => vi.useRealTimers()
+})
+
+const MOST = 1_024
+
+/** Holds back what the model has said so long, for those outside of the wraps that start calls. */
+function holding(ms: number): Middleware {
+  return {
+    name: 'holding',
+    async *wrapModel(request, next) {
+      const held = []
+      const flow = next(request)
+      for (;;) {
+        const step = await flow.next()
+        if (step.done) {
+          await sleep(ms)
+          yield* held
+          return step.value
+        }
+        held.push(step.value)
+      }
+    },
+  }
+}
+
+/** Tells so much at once, and once more after 100 ms. */
+function telling(count: number): Tool {
+  return tool({
+    name: 'tell',
+    description: 'Tells.',
+    input: z.object({}),
+    effect: 'read',
+    async execute(_, { run }) {
+      for (let n = 0; n < count; n++) run?.emit({ name: 'told', data: n })
+      await sleep(100)
+      run?.emit({ name: 'told', data: 'after that' })
+    },
+  }) as Tool
+}
+
+async function eventsOf(options: Parameters<typeof createAgent>[0]): Promise<readonly AgentEvent[]> {
+  const reading = collect(createAgent(options).stream('Go', { eventBuffer: Number.POSITIVE_INFINITY }))
+  await vi.runAllTimersAsync()
+  return (await reading).events
+}
+
+const toldIn = (events: readonly AgentEvent[]) =>
+  events.flatMap((event) => (event.type === 'custom' ? [event.data] : []))
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
+
+test.each([10, MOST - 1, MOST, 5_000])(
+  'of %i events that a call tells before its reader has heard of it at most 1,024 wait, the first ones, and what comes later is told (MA16, B7)',
+  async (count) => {
+    const model = scriptedModel([respond(call('tell')), respond(say('Done'))])
+    const events = await eventsOf({ model, tools: [telling(count)], middleware: [holding(50), early] })
+    // One of those that wait is that the call has started.
+    expect(toldIn(events)).toEqual([...numbers(Math.min(count, MOST - 1)), 'after that'])
+    const types = events.map(({ type }) => type)
+    expect(types.indexOf('tool-start')).toBeGreaterThan(types.indexOf('tool-call'))
+  },
+)
+
+test('the same holds for what an agent in the call tells (MA16, M4)', async () => {
+  const model = (step: ScriptStep) => scriptedModel([respond(step), respond(say('Done'))])
+  const inner = createAgent({ name: 'inner', description: 'i', model: model(call('tell')), tools: [telling(5_000)] })
+  const asRead: Tool = { ...agentTool(inner), effect: 'read' } as Tool
+  const options = { model: model(call('inner', { request: 'Go' })), tools: [asRead], middleware: [holding(150), early] }
+  const events = await eventsOf(options)
+  expect(events.filter(({ path }) => path)).toHaveLength(MOST - 1)
+})
+
+test('of a call that is discarded before its reader has heard of it nothing is told, nor of what it has called (MA16, B8)', async () => {
+  const silent: Middleware = {
+    name: 'silent',
+    async *wrapModel(request, next) {
+      const flow = next(request)
+      for (;;) {
+        const step = await flow.next()
+        if (step.done) return step.value
+        if (step.value.type === 'text-delta') yield step.value
+      }
+    },
+  }
+  const calling: Tool = tool({
+    name: 'calling',
+    description: 'c',
+    input: z.object({}),
+    effect: 'read',
+    async execute(_, { run }) {
+      await run?.callTool({ type: 'tool-call', id: 'inner', name: 'tell', input: {} })
+    },
+  }) as Tool
+  const model = scriptedModel([respond(call('calling'), wait(50), say('Well'))])
+  const events = await eventsOf({
+    model,
+    tools: [calling, telling(3)],
+    middleware: [silent, early, withdrawing('calling')],
+  })
+  expect(events.map(({ type }) => type)).toEqual([
+    'run-start',
+    'step-start',
+    'attempt-start',
+    'text-delta',
+    'step-end',
+    'run-end',
+  ])
+})
+
+/** Outside of what starts calls: tells the reader, and the loop, of another input. */
+function rewriting(type: 'tool-input-closed' | 'tool-call', n: number): Middleware {
+  const other = (one: ToolCall) => ({ ...one, input: { n } })
+  return {
+    name: 'rewriting',
+    wrapModel: (request, next) =>
+      map(next(request), (event) => (event.type === type ? { ...event, call: other(event.call) } : event)),
+  }
+}
+
+/** Of the call that the response asks for. */
+function storyOf(events: readonly AgentEvent[]): readonly string[] {
+  return events.flatMap((event) => {
+    if ('call' in event) return [`${event.type} ${JSON.stringify(event.call.input)}`]
+    return 'callId' in event ? [event.type] : []
+  })
+}
+
+test.each([
+  [
+    'a closed announcement with another input shows a call to nobody, and discards it not',
+    'tool-input-closed',
+    2,
+    ['tool-input-closed {"n":2}', 'tool-start {"n":1}', 'tool-call {"n":1}', 'tool-committed', 'tool-end'],
+    ['1 begins', '1 is done'],
+  ],
+  [
+    'a sealed one with another input discards it',
+    'tool-call',
+    2,
+    [
+      'tool-input-closed {"n":1}',
+      'tool-start {"n":1}',
+      'tool-call {"n":2}',
+      'tool-discarded',
+      'tool-start {"n":1}',
+      'tool-end',
+    ],
+    ['1 begins', '1 is aborted', '1 begins', '1 is done'],
+  ],
+  [
+    'a sealed one with the same input lets it be',
+    'tool-call',
+    1,
+    ['tool-input-closed {"n":1}', 'tool-start {"n":1}', 'tool-call {"n":1}', 'tool-committed', 'tool-end'],
+    ['1 begins', '1 is done'],
+  ],
+] as const)('%s (MA16, H8)', async (_, type, n, story, did) => {
+  const log: string[] = []
+  const look = tool({
+    name: 'look',
+    description: 'l',
+    input: z.object({ n: z.number() }),
+    effect: 'read',
+    async execute({ n }, { signal }) {
+      log.push(`${n} begins`)
+      await sleep(20)
+      log.push(`${n} is ${signal.aborted ? 'aborted' : 'done'}`)
+    },
+  }) as Tool
+  const model = scriptedModel([respond(call('look', { n: 1 }), wait(50), say('so')), respond(say('Done'))])
+  const middleware = [rewriting(type, n), startingEarly({ at: 'tool-input-closed' })]
+  expect(storyOf(await eventsOf({ model, tools: [look], middleware }))).toEqual(story)
+  expect(log).toEqual(did)
+})
