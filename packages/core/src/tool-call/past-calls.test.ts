@@ -107,7 +107,7 @@ test('of a call whose step is over a run keeps neither input nor output, if its 
     beforeModel: ({ messages }, { step }) => (step === 1 ? undefined : { messages: messages.slice(0, 1) }),
     async beforeFinalAnswer(_, run) {
       // A WeakRef keeps its target to the end of the turn in which it was made or read.
-      for (let turn = 0; turn < 3; turn++) {
+      for (let turn = 0; turn < 20; turn++) {
         await sleep(0)
         collectGarbage()
       }
