@@ -59,7 +59,11 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     throwIfAborted(place.unstarted)
     entry.decide(moved, invocation, 'entered')
   } catch (error) {
-    if (isStop(error)) entry.decide(counted, -1)
+    // In one turn: a checkpoint taken between the two would count the attempt off twice.
+    if (isStop(error)) {
+      entry.decide(moved, invocation, 'left')
+      entry.decide(counted, -1)
+    }
     throw error
   }
   begins(place, execution)
