@@ -4,7 +4,8 @@ import { pinnedCheckpoints, resumedTrace } from '../../test/reentrant-checkpoint
 import { StandingClock } from '../../test/standing-clock.ts'
 
 // Checkpoints of runs that were called back in the midst of what they did, as an earlier version wrote them: pinned, and never to be
-// written anew. What comes of their resumes is pinned, too; where inner calls wait for their keys (decision 47) it was written anew.
+// written anew. What comes of their resumes is pinned, too; where inner calls wait for their keys (decision 47), a stop
+// ends the wait for a save, and nothing joins once a run halts, it was written anew.
 
 const clock = new StandingClock()
 

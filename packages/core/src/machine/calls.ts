@@ -104,9 +104,9 @@ export function isHeld({ response }: Calls, { by, fate }: CallState): boolean {
   return fate === 'provisional' && by.length > 0 && by.every((one) => response.attempts.get(one)?.isOver)
 }
 
-/** The calls that were made early for this attempt, whatever has become of them. */
-export function earlyFor({ all }: Calls, attempt: number): CallState[] {
-  return [...all.values()].filter(({ by, startedEarly }) => startedEarly && by[0] === attempt)
+/** The calls that were made early for this attempt of a step, whatever has become of them. */
+export function earlyFor({ all }: Calls, step: number, attempt: number): CallState[] {
+  return [...all.values()].filter((call) => call.startedEarly && call.step === step && call.by[0] === attempt)
 }
 
 /** Whether a call asks this question, or a call that it makes does. */

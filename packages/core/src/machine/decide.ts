@@ -157,6 +157,8 @@ export function stoppedAll(calls: Calls, number: number, why: CallState['aborted
 
 /** The run forgets a call. */
 export function forgotten(calls: Calls, number: number): void {
+  const call = calls.all.get(number)
+  if (call) calls.holding -= slotsOf(call)
   calls.all.delete(number)
   calls.changedIn.delete(number)
   calls.inner.delete(number)

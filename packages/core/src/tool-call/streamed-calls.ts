@@ -77,7 +77,7 @@ export function attemptOver(run: RunState, attempt: number, brokeOff: DiscardCau
   const { attempts, askedBy } = state.response
   if (!attempts.has(attempt)) return 0
   attemptEnded(state, attempt, performance.now(), brokeOff !== undefined)
-  const early = earlyFor(state, attempt).flatMap(({ number }) => table.of(number) ?? [])
+  const early = earlyFor(state, run.steps.begun, attempt).flatMap(({ number }) => table.of(number) ?? [])
   if (brokeOff) {
     for (const entry of early) if (entry.rest?.isOpen) discard(run, entry, brokeOff)
     const ids = [...askedBy].flatMap(([id, by]) => (by === attempt ? [id] : []))

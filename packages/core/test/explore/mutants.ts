@@ -133,8 +133,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a call that another one makes needs no keys',
     file: 'machine/schedule.ts',
-    replace: 'return namesNone(claim.keys) ? undefined : userOf({ call, claim }, order, inner, sight)',
-    by: 'return namesNone(claim.keys) || inner ? undefined : userOf({ call, claim }, order, inner, sight)',
+    replace: 'return namesNone(claim.keys) ? undefined : keyHolderFor({ call, claim }, order, inner, sight)',
+    by: 'return namesNone(claim.keys) || inner ? undefined : keyHolderFor({ call, claim }, order, inner, sight)',
     breaks: 'of those who write one key one executes at a time',
     scenario: { steps: [[{ calls: ['c1', 'p2'] }]], eager: false, limit: 2 },
   },
@@ -165,8 +165,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'that a call is over is told to nobody',
     file: 'machine/decide.ts',
-    replace: '  changed(calls, number)\n  // Whatever else they wait for.',
-    by: '  // Whatever else they wait for.',
+    replace: '  changed(calls, number)\n  // All that wait are looked at again,',
+    by: '  // All that wait are looked at again,',
     breaks: LOOK,
     scenario: { steps: [[{ calls: ['d1', 'r2'] }]], eager: false, limit: 1, cancelCall: true },
   },
