@@ -190,6 +190,23 @@ test('the slots that are counted are those that a recount gives, and call order 
   )
 })
 
+test('the calls of one maker that are counted as having a slot are those that a recount gives (MA12)', () => {
+  fc.assert(
+    fc.property(aTable, (given) =>
+      told(given, (calls) => {
+        const working = [...calls.all.values()].filter(
+          ({ maker, course, executions }) => maker !== undefined && course === 'begun' && executions.some(holdsSlot),
+        )
+        const makers = new Set(working.map(({ maker }) => maker))
+        expect(calls.innerHolding).toEqual(
+          new Map([...makers].map((one) => [one, working.filter(({ maker }) => maker === one).length])),
+        )
+      }),
+    ),
+    { numRuns: 300 },
+  )
+})
+
 test('nobody passes a gate without a free slot of the run (MA1, MA12)', () => {
   fc.assert(
     fc.property(aTable, (given) =>

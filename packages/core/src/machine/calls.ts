@@ -49,6 +49,8 @@ export interface Calls {
   readonly inner: Set<number>
   /** How many calls of one maker have a slot at once, at most. */
   innerLimit: number
+  /** By maker: how many of the calls that it makes have one. */
+  readonly innerHolding: Map<number, number>
   /** The executions that wait for their turn, in order of arrival. */
   readonly waiting: Set<Waiting>
   /** How many slots the run has. */
@@ -69,6 +71,7 @@ export function noCalls(): Calls {
     order: [],
     inner: new Set(),
     innerLimit: Number.POSITIVE_INFINITY,
+    innerHolding: new Map(),
     waiting: new Set(),
     limit: Number.POSITIVE_INFINITY,
     holding: 0,

@@ -16,8 +16,10 @@ export function decide<Given extends readonly unknown[]>(
   const after = fact(before, ...given)
   if (after === before) return false
   calls.all.set(number, after)
-  if (after.executions !== before.executions || after.course !== before.course)
+  if (after.executions !== before.executions || after.course !== before.course) {
     calls.holding += slotsOf(after) - slotsOf(before)
+    countInner(calls, after, Number(hasInnerSlot(after)) - Number(hasInnerSlot(before)))
+  }
   return true
 }
 
@@ -27,6 +29,18 @@ export function slotsOf(call: CallState): number {
   let slots = 0
   for (const one of call.executions) if (holdsSlot(one)) slots++
   return slots
+}
+
+/** Whether a call has one of the slots that its maker has for the calls it makes. */
+function hasInnerSlot({ maker, course, executions }: CallState): boolean {
+  return maker !== undefined && course === 'begun' && executions.some(holdsSlot)
+}
+
+function countInner({ innerHolding }: Calls, { maker }: CallState, by: number): void {
+  if (maker === undefined || by === 0) return
+  const holding = (innerHolding.get(maker) ?? 0) + by
+  if (holding > 0) innerHolding.set(maker, holding)
+  else innerHolding.delete(maker)
 }
 
 /** Something of a call has changed: executions that it holds back must be looked at again. */
@@ -159,6 +173,7 @@ export function stoppedAll(calls: Calls, number: number, why: CallState['aborted
 export function forgotten(calls: Calls, number: number): void {
   const call = calls.all.get(number)
   if (call) calls.holding -= slotsOf(call)
+  if (call && hasInnerSlot(call)) countInner(calls, call, -1)
   calls.all.delete(number)
   calls.changedIn.delete(number)
   calls.inner.delete(number)

@@ -1,6 +1,6 @@
 /** Which of the executions that wait may go on. Each of them passes the two gates of schedule.ts. */
 
-import { type CallState, executionOf, holdsSlot } from './call.ts'
+import { type CallState, executionOf } from './call.ts'
 import { CallSight, type Calls, callOf, isMakerOf, needsSlot, type Waiting } from './calls.ts'
 import { changed, decide } from './decide.ts'
 import { moved, out } from './decide-call.ts'
@@ -75,7 +75,9 @@ function obstacleIn(
   const turn = { call, claim: executionOf(state, invocation)?.does }
   const sight = new CallSight(calls)
   const { order, inner, limit } = calls
-  return needsSlot(state) ? obstacleOf(turn, order, inner, limit, sight) : innerObstacleOf(turn, order, inner, sight)
+  if (needsSlot(state)) return obstacleOf(turn, order, inner, limit, sight)
+  // Work in the background goes on under no key.
+  return state.isWork ? innerObstacleOf(turn, [], [], sight) : innerObstacleOf(turn, order, inner, sight)
 }
 
 function dueBehind(
@@ -93,16 +95,7 @@ const TURN: Due = { is: 'turn' }
 /** Whether a slot is free for a call: one of its run, or of those that its maker has for the calls it makes. */
 function hasRoom(calls: Calls, call: CallState): boolean {
   if (needsSlot(call)) return calls.holding < calls.limit
-  const { maker } = call
-  const siblings = maker === undefined || calls.innerLimit === Number.POSITIVE_INFINITY ? [] : siblingsOf(calls, maker)
-  return (
-    siblings.filter(({ executions, course }) => course === 'begun' && executions.some(holdsSlot)).length <
-    calls.innerLimit
-  )
-}
-
-function siblingsOf({ all }: Calls, maker: number): CallState[] {
-  return (all.get(maker)?.children ?? []).flatMap((child) => all.get(child) ?? [])
+  return call.maker === undefined || (calls.innerHolding.get(call.maker) ?? 0) < calls.innerLimit
 }
 
 /**
@@ -112,6 +105,7 @@ function siblingsOf({ all }: Calls, maker: number): CallState[] {
 function waitsForMaker(calls: Calls, other: number, call: number, seen: Set<number> = new Set()): boolean {
   if (callOf(calls, call).maker === undefined || seen.has(other)) return false
   seen.add(other)
+  if (!makesOneThatWaits(calls, other)) return false
   for (const { call: waiting, heldBack } of calls.waiting) {
     if (heldBack === undefined || waiting === call || !isMakerOf(calls, other, waiting)) continue
     if (isMakerOf(calls, heldBack, call) || waitsForMaker(calls, heldBack, call, seen)) return true
@@ -119,11 +113,20 @@ function waitsForMaker(calls: Calls, other: number, call: number, seen: Set<numb
   return false
 }
 
+/** Whether a call that this one makes, directly or not, may wait: so that not everybody who waits is asked in vain. */
+function makesOneThatWaits(calls: Calls, maker: number): boolean {
+  return (calls.all.get(maker)?.children ?? []).some(
+    (child) =>
+      calls.all.get(child)?.executions.some(({ stage }) => stage === 'wanted' || stage === 'judged') ||
+      makesOneThatWaits(calls, child),
+  )
+}
+
 /** Whether an execution that waits must be looked at again: something has changed that it waits for. */
 export function mustLook(calls: Calls, { call, heldBack, awaitsSeat, seenIn }: Waiting): boolean {
-  const { changedIn, holding, limit } = calls
+  const { changedIn } = calls
   const isNew = (number: number) => (changedIn.get(number) ?? 0) > seenIn
   if (isNew(call)) return true
   if (heldBack !== undefined) return isNew(heldBack)
-  return !awaitsSeat && (holding < limit || !needsSlot(callOf(calls, call)))
+  return !awaitsSeat && hasRoom(calls, callOf(calls, call))
 }

@@ -190,6 +190,48 @@ test('of two calls whose inner calls need what the other has, the one that would
   ])
 })
 
+test('work in the background is under no key: it waits for nobody, and nobody waits for it (Q8, I15)', async () => {
+  const { log, work } = workshop()
+  const behind: Tool = { ...work, name: 'behind', background: true }
+  const model = scriptedModel([
+    respond(
+      call('work', { writes: ['k'], ms: 30 }, { id: 'writer' }),
+      call('behind', { writes: ['k'], ms: 10 }, { id: 'work' }),
+      call('work', { ms: 0, makes: [made('inner', { writes: ['k'], ms: 10 })] }, { id: 'maker' }),
+    ),
+    respond(say('done')),
+  ])
+  const result = createAgent({ model, tools: [work, behind] }).run('Go')
+  await vi.runAllTimersAsync()
+  await result
+  expect(log.filter((line) => !line.endsWith('maker'))).toEqual([
+    '0 start writer',
+    '0 start work',
+    '10 end work',
+    '30 end writer',
+    '30 start inner',
+    '40 end inner',
+  ])
+})
+
+test.for<readonly [what: string, job: Job, options: { readonly innerConcurrency?: number }]>([
+  ['of which four may execute at once', {}, { innerConcurrency: 4 }],
+  [
+    'that each make a call which writes the key, too',
+    { writes: ['k'], makes: [made('i', { writes: ['k'], ms: 0 })] },
+    {},
+  ],
+])(
+  'a thousand calls of one maker %s do not look at each other again and again (Q8, Q10)',
+  async ([_, job, options]) => {
+    const { log, work } = workshop()
+    const makes = Array.from({ length: 1_000 }, (_, n) => made(`inner ${n}`, { ...job, ms: 0 }))
+    const result = await run([['maker', { makes, ms: 0 }]], work, options)
+    expect(result.status).toBe('completed')
+    expect(log.filter((line) => line.includes('end inner'))).toHaveLength(1_000)
+  },
+)
+
 test('whatever calls make of calls and whatever keys they name, no two write one key at once, unless one works for the other, and all end (Q8, Q10, Q11)', async () => {
   const keys = fc.uniqueArray(fc.constantFrom('x', 'y', 'z'), { maxLength: 2 })
   const leaf = fc.record({ ms: fc.integer({ min: 0, max: 20 }), reads: keys, writes: keys })
