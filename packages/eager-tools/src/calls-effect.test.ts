@@ -195,3 +195,52 @@ test('in a loop of your own the same holds: what is called waits until the respo
   expect(shop.log).toEqual(['0 look 1', '50 send 1'])
   expect(toolMessages).toMatchObject([{ output: 'look 1, send 1' }])
 })
+
+test.for([
+  { writes: undefined, reads: 'old' },
+  { writes: 'other', reads: 'old' },
+  { writes: 'file', reads: 'new' },
+])(
+  'behind a call that may write $writes, what a tool of effect calls calls reads what it would read without eager tools (Q2, H14)',
+  async ({ writes, reads }) => {
+    const made = async (middleware: ReturnType<typeof eagerTools>[]) => {
+      let file = 'old'
+      const input = z.object({})
+      const write = tool({
+        name: 'write',
+        description: 'Writes',
+        input,
+        effect: writes ? 'external' : 'read',
+        ...(writes && { writes: () => [writes] }),
+        async execute() {
+          await new Promise((resolve) => setTimeout(resolve, 10))
+          if (writes === 'file') file = 'new'
+          return 'ok'
+        },
+      })
+      const look = tool({
+        name: 'look',
+        description: 'Reads',
+        input,
+        effect: 'read',
+        reads: () => ['file'],
+        execute: () => file,
+      })
+      const plan = tool({
+        name: 'plan',
+        description: 'Plans',
+        input,
+        effect: 'calls',
+        execute: async (_, { run }) =>
+          (await run?.callTool({ type: 'tool-call', id: 'r', name: 'look', input: {} }))?.output,
+      })
+      const model = scriptedModel([respond(call('write'), call('plan'), wait(40)), done])
+      const agent = createAgent({ model, tools: [write, look, plan], middleware })
+      const { result } = await played(collect(agent.stream('Go')))
+      return result?.messages.flatMap((one) => (one.role === 'tool' ? [one.output] : []))
+    }
+    const eager = await made([eagerTools()])
+    expect(eager).toEqual(await made([]))
+    expect(eager).toEqual(['ok', reads])
+  },
+)

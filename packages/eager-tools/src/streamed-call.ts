@@ -47,7 +47,12 @@ export function isBarrier({ effect, keys }: StreamedCall): boolean {
  * sealed and so may yet name other keys.
  */
 export function mayMeet({ tool, state, evidence, keys }: StreamedCall, later: StreamedCall): boolean {
-  if (!later.keys || namesNone(later.keys)) return false
+  if (!later.keys) return false
+  if (namesNone(later.keys)) {
+    // What a tool of the effect `calls` calls may read what is written in front of it, and core holds that behind calls at work only.
+    const mayWrite = evidence === 'sealed' && keys ? keys.writes.length > 0 : tool?.writes !== undefined
+    return later.effect === 'calls' && state !== 'started' && mayWrite
+  }
   if (evidence === 'sealed' && keys) return state !== 'started' && keysMeet(keys, later.keys)
   return tool?.writes !== undefined || (tool?.reads !== undefined && later.keys.writes.length > 0)
 }

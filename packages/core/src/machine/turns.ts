@@ -70,8 +70,6 @@ function obstacleIn(
   { call, invocation }: Pick<Waiting, 'call' | 'invocation'>,
 ): Obstacle<number> | undefined {
   const state = callOf(calls, call)
-  // The work behind a call goes on beside all calls.
-  if (state.isWork) return undefined
   const turn = { call, claim: executionOf(state, invocation)?.does }
   const sight = new CallSight(calls)
   const { order, inner, limit } = calls
