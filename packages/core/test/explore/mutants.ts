@@ -157,8 +157,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'any number of calls of one maker execute at once',
     file: 'machine/turns.ts',
-    replace: '    calls.innerLimit\n  )',
-    by: '    calls.innerLimit + 9\n  )',
+    replace: '?? 0) < calls.innerLimit\n}\n\n/**',
+    by: '?? 0) < calls.innerLimit + 9\n}\n\n/**',
     breaks: 'no more calls of one maker execute at once than may',
     scenario: { steps: [[{ calls: ['m1'] }]], eager: false, limit: 2, innerLimit: 1, wrap: 'both' },
   },
