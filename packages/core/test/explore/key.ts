@@ -51,6 +51,7 @@ function callsOf({ calls, contents }: State): unknown {
     all: [...all.values()].map(withContent),
     response: [response.isOpen, ...response.attempts, ...response.askedBy],
     inner: [...calls.inner],
+    innerHolding: [...calls.innerHolding],
     waiting: [...waiting].map((one) => waitingOf(calls, one)),
     version: 0,
     changedIn: 0,

@@ -206,6 +206,7 @@ function copyOfCalls(calls: Calls): Calls {
     response: { isOpen, attempts: new Map(attempts), askedBy: new Map(askedBy) },
     order: [...calls.order],
     inner: new Set(calls.inner),
+    innerHolding: new Map(calls.innerHolding),
     waiting: new Set([...calls.waiting].map((one) => ({ ...one }))),
     changedIn: new Map(calls.changedIn),
   }
