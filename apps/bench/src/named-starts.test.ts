@@ -113,7 +113,10 @@ test('in a loop of one’s own it starts with its name, too (Q5, H37)', async ()
   expect(happened).toEqual(['search starts', 'search owls 3'])
 })
 
-const PARTS = [
+type Streamed = Awaited<ReturnType<Parameters<typeof aiSdk>[0]['doStream']>>['stream']
+type Part = Streamed extends ReadableStream<infer Streaming> ? Streaming : never
+
+const PARTS: readonly Part[] = [
   { type: 'tool-input-start', id: 'c1', toolName: 'search' },
   { type: 'tool-input-delta', id: 'c1', delta: '{"q":"owls",' },
   { type: 'tool-input-delta', id: 'c1', delta: '"top":3}' },
@@ -121,10 +124,17 @@ const PARTS = [
   { type: 'tool-call', toolCallId: 'c1', toolName: 'search', input: '{"q":"owls","top":3}' },
 ]
 
-function throughTheAiSdk(parts: readonly object[], { opened }: Gate): Model {
+function throughTheAiSdk(parts: readonly Part[], { opened }: Gate): Model {
   let asked = 0
-  async function* response() {
-    const finish = { type: 'finish', usage: {}, finishReason: { unified: asked === 1 ? 'tool-calls' : 'stop' } }
+  async function* response(): AsyncGenerator<Part> {
+    const finish: Part = {
+      type: 'finish',
+      usage: {
+        inputTokens: { total: 1, cacheRead: undefined, cacheWrite: undefined },
+        outputTokens: { total: 1, reasoning: undefined },
+      },
+      finishReason: { unified: asked === 1 ? 'tool-calls' : 'stop', raw: undefined },
+    }
     for (const [index, part] of [...(asked === 1 ? parts : []), finish].entries()) {
       if (index === 1 && asked === 1) await opened
       yield part
@@ -139,7 +149,7 @@ function throughTheAiSdk(parts: readonly object[], { opened }: Gate): Model {
       asked++
       return { stream: ReadableStream.from(response()) }
     },
-  } as unknown as Parameters<typeof aiSdk>[0])
+  })
 }
 
 test('through the AI SDK it starts with its name, too, unless the provider runs it (Q5, G16)', async () => {

@@ -328,7 +328,7 @@ test('a tool of effect calls starts with its name, too, and what it calls no ear
       await callOf('look', 1)
       await callOf('put', (await rest).top)
     }
-    const plan = make('search', 'calls', { input: question, needs: [], execute: calling } as unknown as object)
+    const plan = make('search', 'calls', { input: question, needs: [], execute: calling } as object)
     const middleware = eager ? [eagerTools()] : []
     const agent = createAgent({ model: tellingModel([moments, sayDone]), tools: [plan, ...tools], middleware })
     const { events } = await played(collect(agent.stream('Go')))
@@ -339,7 +339,7 @@ test('a tool of effect calls starts with its name, too, and what it calls no ear
   expect(eager.log).toEqual(['0 look 1', '400 put 3'])
   expect(waiting.log).toEqual(['400 look 1', '400 put 3'])
   expect(eager.told).toEqual(waiting.told)
-  // A call that is let go of has done no more than read.
+  // A call that is discarded has done no more than read.
   expect((await made(true, searching(['{"q":"owls"', ',"top":"many"}']))).log).toEqual(['0 look 1'])
 })
 

@@ -451,7 +451,7 @@ test('the policy is asked about the needed members, and about the whole before t
   expect(held.lines).toEqual(['tool-start c1 provisional', 'tool-committed c1', 'tool-end c1'])
 })
 
-test('it stands behind what may write, and is not made in the last step, as any early call (H31, H14, H5)', async () => {
+test('it stands behind what may write, and is not made in the last step, like any early call (H31, H14, H5)', async () => {
   const { tools } = workshop()
   const behind: Moment[] = [
     [0, (to) => to.call(1, { id: 'w', name: 'send', delta: '{"n":1}' })],

@@ -124,7 +124,7 @@ test('a call whose arguments came before its name, or were sent again from the s
 })
 
 test.each(['', ' ', '{', '{}', '{} {'])(
-  'a call whose name stood only after %j of its arguments is ready as any other (P2, H31)',
+  'a call whose name stood only after %j of its arguments is ready like any other (P2, H31)',
   async (before) => {
     const after = before.endsWith('{') ? '"p":1,' : '{"p":1,'
     const { events } = await streamed(

@@ -412,7 +412,7 @@ test('each execution of an agent has a run of its own, at once or one after anot
   }
 })
 
-test('a wrap that repeats an agent has it run anew, as any tool (P24, C14)', async () => {
+test('a wrap that repeats an agent has it run anew, like any tool (P24, C14)', async () => {
   const twice: Middleware = {
     name: 'twice',
     async *wrapToolCall(call, next) {

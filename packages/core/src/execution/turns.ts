@@ -6,7 +6,7 @@ import { executionOf, hasSettled, type Stage } from '../machine/call.ts'
 import type { Calls, Waiting } from '../machine/calls.ts'
 import { changed, closed, decide } from '../machine/decide.ts'
 import { moved, out } from '../machine/decide-call.ts'
-import type { Invocation } from '../machine/invocation.ts'
+import { type Invocation, isSameExecution } from '../machine/invocation.ts'
 import {
   begins,
   type Due,
@@ -71,11 +71,10 @@ export class Turns {
   /** Waits for a slot. Rejects with a signal's reason when one aborts before that, or when the call is stopped. */
   async take(call: Comer, invocation: Invocation, signals: readonly AbortSignal[]): Promise<Slot> {
     throwIfAborted(signals)
-    const kept = [...this.#seated].find((slot) => slot.call === call && this.#stageOf(slot) === 'threw')
     const slot: Slot = { call, invocation, unseat: undefined }
-    if (replaces(this.#calls, call.number, invocation)) {
-      if (kept) this.#pass(kept, slot)
-    } else {
+    const replaced = replaces(this.#calls, call.number, invocation)
+    if (replaced) this.#takeOver(replaced, slot)
+    else {
       const turn = this.#turn(slot, signals)
       if (turn) await turn
     }
@@ -180,11 +179,16 @@ export class Turns {
     return true
   }
 
-  #pass(from: Slot, to: Slot): void {
-    to.unseat = from.unseat
-    from.unseat = undefined
-    this.#seated.delete(from)
-    this.#seated.add(to)
+  /** The slot of its tool that another execution of the same call has, if it has one. */
+  #takeOver(from: Invocation, to: Slot): void {
+    for (const slot of this.#seated) {
+      if (slot.call !== to.call || !isSameExecution(slot.invocation, from)) continue
+      to.unseat = slot.unseat
+      slot.unseat = undefined
+      this.#seated.delete(slot)
+      this.#seated.add(to)
+      return
+    }
   }
 
   #unseat(slot: Slot): void {

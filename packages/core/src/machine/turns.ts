@@ -36,14 +36,14 @@ export function begins(calls: Calls, turn: Pick<Waiting, 'call' | 'invocation'>)
   decide(calls, turn.call, moved, turn.invocation, isJudged(calls, turn) ? 'storing' : 'checking')
 }
 
-/** An execution takes the slot of one of the same call that threw what ends the run. Returns whether there is such a one. */
-export function replaces(calls: Calls, number: number, invocation: Invocation): boolean {
+/** An execution takes the slot of one of the same call that threw what ends the run. Returns which that is, if there is one. */
+export function replaces(calls: Calls, number: number, invocation: Invocation): Invocation | undefined {
   const kept = callOf(calls, number).executions.find(({ stage }) => stage === 'threw')
-  if (!kept) return false
+  if (!kept) return undefined
   decide(calls, number, out, kept.invocation)
   decide(calls, number, moved, invocation, 'checking')
   changed(calls, number)
-  return true
+  return kept.invocation
 }
 
 /** Whether the input of an execution is checked: it waits at the second gate. */

@@ -8,6 +8,7 @@ import {
   type NeedsContext,
   runTool,
   type Tool,
+  type ToolContext,
   type ToolMessage,
   tool,
 } from '../index.ts'
@@ -177,8 +178,9 @@ test('a tool with an empty list of needs may work in the background, where it ge
     effect: 'read',
     needs: [],
     background: true,
-    execute: async (needed: unknown, { rest }: NeedsContext<unknown>) => void given.push(needed, await rest),
-  } as unknown as Tool
+    execute: async (needed: unknown, { rest }: ToolContext & { readonly rest?: Promise<unknown> }) =>
+      void given.push(needed, await rest),
+  } as Tool
   const model = scriptedModel([respond(call('read', { path: 'a' })), respond(say('Done.')), respond(say('Done.'))])
   await createAgent({ model, tools: [slow] }).run('Go')
   expect(given).toEqual([{}, { path: 'a' }])

@@ -754,7 +754,7 @@ test('what a cancel leaves to the resume is undone when an abort wins over it (K
   expect(log).toEqual(['held', 'undone'])
 })
 
-test('an abort whose listener cancels undoes what it discards, as any abort does (K11, H23)', async () => {
+test('an abort whose listener cancels undoes what it discards, like any abort (K11, H23)', async () => {
   const hold = tool({
     name: 'hold',
     description: 'hold',

@@ -181,7 +181,7 @@ test('what a span processor does when a call has ended comes behind that end (MA
   expect(ended).toEqual(['a', 'b', 'd', 'c'].flatMap((id) => [`tool-end ${id}`, `seen ${id}`]))
 })
 
-test('of calls that are let go of at once each is told of before anybody hears of the abort of one (MA15, B8)', async () => {
+test('of calls that are discarded at once each is told of before anybody hears of the abort of one (MA15, B8)', async () => {
   let run: Run | undefined
   const hear = (callId: string) => run?.emit({ name: 'heard', data: `${callId} aborted` })
   const patient: Tool = tool({

@@ -213,7 +213,8 @@ export class CallEntry {
 
   /** Whether a question is one that this call asks, or one that it makes. */
   asks(question: RunStop): boolean {
-    return isAskedBy(this.table.state, this.state, this.table.numberOf(question))
+    const number = this.table.knownNumberOf(question)
+    return number !== undefined && isAskedBy(this.table.state, this.state, number)
   }
 
   /** Its tool asks, or a wrap round it. */

@@ -99,9 +99,15 @@ export class CallTable {
     return this.#alike.get(alikeOf(step, call))?.contents.find((one) => sameCall(one.call, call))?.content
   }
 
+  /** The number of a stop that some state is to have. */
   numberOf(stop: RunStop): number {
-    const known = this.#stops.indexOf(stop)
-    return known >= 0 ? known : this.#stops.push(stop) - 1
+    return this.knownNumberOf(stop) ?? this.#stops.push(stop) - 1
+  }
+
+  /** The number of a stop that some state has. */
+  knownNumberOf(stop: RunStop): number | undefined {
+    const place = this.#stops.indexOf(stop)
+    return place < 0 ? undefined : place
   }
 
   stopOf(number: number | undefined): RunStop | undefined {

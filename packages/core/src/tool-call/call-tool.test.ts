@@ -189,7 +189,7 @@ test('a call that the loop was not asked for cannot be started once its response
   expect(outcomes[0]).toBe(result.messages[2])
 })
 
-test('a call whose step is over is let go of, and its id still answers for it (A23, I4, I6, MA13)', async () => {
+test('a call whose step is over is forgotten, and its id still answers for it (A23, I4, I6, MA13)', async () => {
   setFlagsFromString('--expose-gc')
   const collectGarbage: unknown = runInNewContext('gc')
   if (typeof collectGarbage !== 'function') throw new TypeError('no gc')

@@ -221,8 +221,9 @@ export class ToolCalls {
     // Whoever has saved this run since has its calls, and decides on them.
     stopUndecided(this.#run, stop, !stop && !(reason instanceof CheckpointConflictError))
     this.table.turns.advance()
-    for (const { rest } of this.entries()) rest?.fail(reason)
-    this.table.stop(this.entries(), reason, this.#run.config.grace)
+    const entries = this.entries()
+    for (const { rest } of entries) rest?.fail(reason)
+    this.table.stop(entries, reason, this.#run.config.grace)
   }
 
   /** Why the run stops, if it goes on after a resume: one inside of a run that is cancelled at once is aborted with its call. */
