@@ -5,7 +5,6 @@ import {
   createAgent,
   type Middleware,
   MiddlewareError,
-  type NeedsContext,
   runTool,
   type Tool,
   type ToolContext,

@@ -105,8 +105,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what a wrap has made again waits for its own slot',
     file: 'machine/turns.ts',
-    replace: '  if (!kept) return false\n',
-    by: '  if (kept || !kept) return false\n',
+    replace: '  if (!kept) return undefined\n',
+    by: '  if (kept || !kept) return undefined\n',
     breaks: END,
     scenario: { steps: [[{ calls: ['e1'] }]], eager: false, limit: 1, wrap: 'retry' },
   },
