@@ -37,6 +37,7 @@ interface Part {
 export function extentOf(value: unknown, look?: (shown: unknown) => void): Extent {
   if (!isObject(value)) return { characters: charactersOf(value), levels: 0 }
   const whole = partOf(value, look)
+  if (whole.inside.length === 0) return { characters: whole.characters, levels: whole.levels }
   const parts = new Map<object, Part>([[value, whole]])
   const open = [whole]
   for (let part = open[0]; part; part = open.at(-1)) {

@@ -22,6 +22,8 @@ export class Questions {
 
   /** The answers to what an asker has asked, first to last. */
   answersAt(address: Address): readonly Json[] {
+    // Each execution asks, and few runs have answers: no address is written for nothing.
+    if (this.isEmpty) return NONE.answers
     return this.#at(canonical(address)).answers
   }
 
@@ -40,6 +42,7 @@ export class Questions {
 
   /** The asker has done what it asked for: what it asks from now on is new. */
   done(address: Address): void {
+    if (this.isEmpty) return
     const text = canonical(address)
     const { answers, past } = this.#at(text)
     if (answers.length > 0) this.#asked = { ...this.#asked, [text]: { ...NONE, past: past + answers.length } }

@@ -18,12 +18,12 @@ const DEEPEST_MESSAGE = DEEPEST + 8
 export function freeze<T>(value: T): T {
   const left: unknown[] = [value]
   /** What was found frozen on the way, which ends circles. */
-  const met = new Set<object>()
+  let met: Set<object> | undefined
   const messages: Message[] = []
   while (left.length > 0) {
     const one = left.pop()
-    if (typeof one !== 'object' || one === null || frozen.has(one) || met.has(one)) continue
-    if (Object.isFrozen(one)) met.add(one)
+    if (typeof one !== 'object' || one === null || frozen.has(one) || met?.has(one)) continue
+    if (Object.isFrozen(one)) met = (met ?? new Set()).add(one)
     else Object.freeze(one)
     if (isMessage(one)) messages.push(one)
     for (const member of Object.values(one)) if (typeof member === 'object') left.push(member)

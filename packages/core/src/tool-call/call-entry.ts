@@ -45,6 +45,10 @@ export interface Beginning
 /** Until a call is made. */
 const NEVER = new Promise<never>(() => undefined)
 
+/** Of all calls that were never provisional. */
+const DECIDED: Coming<void> = coming()
+DECIDED.resolve()
+
 export class CallEntry {
   /** Its number in its table. */
   readonly number: number
@@ -88,7 +92,7 @@ export class CallEntry {
   readonly #controller = new AbortController()
   readonly signal: AbortSignal = this.#controller.signal
   /** It is committed or discarded: at once if it was never provisional. */
-  readonly decided: Coming<void> = coming()
+  readonly decided: Coming<void>
   /** Rejects with its signal's reason when the call has gone on beyond its grace time (K12). */
   readonly abandoned: Coming<never> = coming()
   #timer: ReturnType<typeof timer>
@@ -121,7 +125,7 @@ export class CallEntry {
       wasMade: outcomes.length > 0,
     })
     table.put(this)
-    if (!provisional) this.decided.resolve()
+    this.decided = provisional ? coming() : DECIDED
     this.tool = tool
     this.parent = beginning.parent
     this.attributes = beginning.attributes ?? {}

@@ -96,6 +96,7 @@ export class CallTable {
 
   /** What a call of this step asks for, if any call asks for the same. */
   contentOf(step: number, call: ToolCall): number | undefined {
+    if (this.#alike.size === 0) return undefined
     return this.#alike.get(alikeOf(step, call))?.contents.find((one) => sameCall(one.call, call))?.content
   }
 
