@@ -27,6 +27,16 @@ export type End = 'result' | 'cut off' | 'open' | 'over'
 export type Fate = 'provisional' | 'committed' | 'discarded'
 
 /**
+ * What the reader is told of a call:
+ *
+ * - `hidden`: nothing. No model event has told the reader of the call yet, and the events of the call wait for that.
+ * - `open`: what happens to the call.
+ * - `ended`: the run has emitted the event with its message.
+ * - `shown`: that event has passed all `wrapAgent`s and reached the reader.
+ */
+export type Told = 'hidden' | 'open' | 'ended' | 'shown'
+
+/**
  * How far an execution has come:
  *
  * - `wanted`: a wrap asks for it. It waits for a slot of its run, or has stopped waiting.
@@ -153,14 +163,17 @@ export interface CallState extends Executed, Fated {
   readonly questions: readonly number[]
   /** The stop, by number, that its commit or a call that it waits for came to. It is not its own question. */
   readonly met?: number
-  /** Whether the run has emitted the event with its message. */
-  readonly isTold?: boolean
-  /** Whether that event has passed all `wrapAgent`s and reached the reader. */
-  readonly isShown?: boolean
+  readonly told: Told
 }
 
 export function hasSettled({ course }: CallState): boolean {
   return course !== 'asleep' && course !== 'begun'
+}
+
+/** What becomes of an event of a call: it is `told`; it `waits` until the reader is told of the call; or the call is over. */
+export function eventOf(call: CallState): 'told' | 'waits' | 'dropped' {
+  if (hasSettled(call) || call.fate === 'discarded') return 'dropped'
+  return call.told === 'hidden' ? 'waits' : 'told'
 }
 
 /** Nothing more comes of it: its fate is decided, and it has settled and does not stay open, or it was discarded in its sleep. */

@@ -47,6 +47,7 @@ function made(calls: Calls, attempt: number, maker: number | undefined, content:
     executions: [],
     questions: [],
     attempts: 0,
+    told: 'open',
   })
 }
 

@@ -30,6 +30,7 @@ const NEW: CallState = {
   executions: [],
   questions: [],
   attempts: 0,
+  told: 'open',
 }
 const ASLEEP: CallState = { ...NEW, course: 'asleep' }
 /** With an execution. */
@@ -52,16 +53,15 @@ const WRITES = { effect: 'external', keys: { reads: ['r'], writes: ['w'] }, mayB
 /** One fact, of whatever kind, as a function of the state. */
 const which = fc.record({ input: fc.constantFrom('x', 'y'), n: fc.nat({ max: 1 }) })
 const aFact: fc.Arbitrary<(call: CallState) => CallState> = fc.oneof(
-  fc.constantFrom(facts.begun, facts.refused),
+  fc.constantFrom(facts.begun, facts.refused, facts.hidden),
   fc.constantFrom('result', 'cut off', 'open', 'over').map((end) => (call: CallState) => facts.settled(call, end)),
   fc.string().map((id) => (call: CallState) => facts.renamed(call, id)),
   fc.nat().map((now) => (call: CallState) => facts.committed(call, now, now)),
   fc.constant((call: CallState) => facts.discarded(call, 'call_withdrawn')),
   fc.constantFrom('interrupted', 'cancelled', undefined).map((how) => (call: CallState) => facts.kept(call, how)),
   fc.constantFrom('cancelled', 'stopped').map((why) => (call: CallState) => facts.aborted(call, why)),
-  fc
-    .constantFrom('isAbandoned', 'isCutOff', 'isRerun', 'isTold', 'isShown')
-    .map((what) => (call: CallState) => facts.noted(call, what)),
+  fc.constantFrom('isAbandoned', 'isCutOff', 'isRerun').map((what) => (call: CallState) => facts.noted(call, what)),
+  fc.constantFrom('open', 'ended', 'shown').map((what) => (call: CallState) => facts.told(call, what)),
   fc.constantFrom('x', 'y').map((input) => (call: CallState) => facts.wanted(call, nextInvocation(call, input))),
   fc.constantFrom(1, -1).map((by) => (call: CallState) => facts.counted(call, by)),
   fc.tuple(which, fc.constantFrom(...STAGES)).map(

@@ -15,6 +15,7 @@ import {
   hasSettled,
   type Place,
   type Stage,
+  type Told,
 } from './call.ts'
 import type { Invocation } from './invocation.ts'
 
@@ -114,8 +115,21 @@ export function refused(call: CallState): CallState {
 }
 
 /** What its name says is true of it from now on. */
-export function noted(call: CallState, what: 'isAbandoned' | 'isCutOff' | 'isRerun' | 'isTold' | 'isShown'): CallState {
+export function noted(call: CallState, what: 'isAbandoned' | 'isCutOff' | 'isRerun'): CallState {
   return { ...call, [what]: true }
+}
+
+/** The reader has not been told of it: until that, its events wait. Only those of a provisional call do. */
+export function hidden(call: CallState): CallState {
+  return call.fate === 'provisional' ? { ...call, told: 'hidden' } : call
+}
+
+/** What comes before. */
+const BEFORE: Readonly<Record<Exclude<Told, 'hidden'>, Told>> = { open: 'hidden', ended: 'open', shown: 'ended' }
+
+/** The reader is told more of it. Each of these counts once, and only after the one before. */
+export function told(call: CallState, what: keyof typeof BEFORE): CallState {
+  return call.told === BEFORE[what] ? { ...call, told: what } : call
 }
 
 /** An execution only moves forward through these stages, and may skip some. `ended` follows `cut off`: a late outcome still counts. */

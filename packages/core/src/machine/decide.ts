@@ -3,7 +3,7 @@
 import type { DiscardCause } from '../events.ts'
 import { type CallState, hasSettled, holdsSlot } from './call.ts'
 import { type Calls, callOf, isInputOpen, needsSlot } from './calls.ts'
-import { aborted, askedBy, committed, discarded, kept, renamed, withChild } from './decide-call.ts'
+import { aborted, askedBy, committed, discarded, hidden, kept, renamed, told, withChild } from './decide-call.ts'
 
 /** Applies a fact of decide-call.ts to one call. Returns whether the state has changed. */
 export function decide<Given extends readonly unknown[]>(
@@ -84,6 +84,22 @@ export function made(calls: Calls, call: Omit<CallState, 'number' | 'children'>)
   if (call.maker !== undefined && calls.all.has(call.maker)) decide(calls, call.maker, withChild, number)
   changed(calls, number)
   return number
+}
+
+/**
+ * A call begins. `isAnnounced`: the reader was told that the response asks for it. If not, or if another call makes it whose events
+ * wait, its own events wait.
+ */
+export function hides(calls: Calls, number: number, isAnnounced: boolean): void {
+  const { maker } = callOf(calls, number)
+  if (maker === undefined ? !isAnnounced : calls.all.get(maker)?.told === 'hidden') decide(calls, number, hidden)
+}
+
+/** The reader is told of a call, and of those that it makes. Returns those whose events have waited for that, a maker first. */
+export function shows(calls: Calls, number: number): readonly number[] {
+  const own = decide(calls, number, told, 'open') ? [number] : []
+  const inner = callOf(calls, number).children.filter((child) => callOf(calls, child).fate !== 'discarded')
+  return [...own, ...inner.flatMap((child) => shows(calls, child))]
 }
 
 /** A further attempt asks for a call. The call takes the id that this attempt gives it, and moves to the end of call order. */

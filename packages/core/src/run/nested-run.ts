@@ -45,7 +45,7 @@ export async function runWithin(
     : { input: request }
   const show = (event: AgentEvent) => {
     const path = [{ agent: place.name, callId: entry.id }, ...(event.path ?? [])]
-    if (place.events) run.calls.events.nested(entry, { ...event, path })
+    if (place.events) run.calls.events.tell(entry, { ...event, path })
   }
   const nesting = { run, entry, invocation, context: actor.context, show }
   const config = configBehind(agent)

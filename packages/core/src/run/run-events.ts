@@ -2,7 +2,7 @@
 
 import type { AgentEvent, AgentEventBody, Warning } from '../events.ts'
 import { Funnel } from '../flow/funnel.ts'
-import { noted } from '../machine/decide-call.ts'
+import { told } from '../machine/decide-call.ts'
 import type { RunState } from './run.ts'
 
 export class RunEvents {
@@ -23,7 +23,7 @@ export class RunEvents {
     if (this.#run.over) return
     // That of a call inside one of its calls may have the same id.
     const ended = event.type === 'tool-end' && event.runId === this.#run.id && this.#run.calls.get(event.callId)
-    if (ended) ended.decide(noted, 'isShown')
+    if (ended) ended.decide(told, 'shown')
     this.#reader(event)
   }
 

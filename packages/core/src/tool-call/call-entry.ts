@@ -117,7 +117,7 @@ export class CallEntry {
       course: saved ? 'asleep' : 'begun',
       fate: provisional ? 'provisional' : 'committed',
       askedAt: performance.now(),
-      ...(saved?.told && { isTold: true, isShown: true }),
+      told: saved?.told ? 'shown' : 'open',
       executions: [],
       questions: [],
       attempts,

@@ -1,7 +1,9 @@
 /** What the reader sees of calls: nothing before the model event that announced them, nothing after they are over (B7, B8). */
 
 import type { AgentEvent, AgentEventBody, CustomEvent, ToolProgress } from '../events.ts'
-import { noted } from '../machine/decide-call.ts'
+import { eventOf } from '../machine/call.ts'
+import { hides, shows } from '../machine/decide.ts'
+import { told } from '../machine/decide-call.ts'
 import type { ToolCall } from '../message.ts'
 import type { ToolEvent } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
@@ -9,8 +11,8 @@ import type { Progress } from '../tool.ts'
 import type { CallEntry } from './call-entry.ts'
 import { sameCall } from './canonical.ts'
 
-/** Events of one call that wait for its announcement, at the most: what comes beyond is dropped. */
-const MOST_HIDDEN = 1_024
+/** So many events of one call wait at the most: what comes beyond is dropped. */
+const MOST_WAITING = 1_024
 
 type Provisional = Extract<AgentEventBody, { type: 'tool-start' | 'tool-progress' | 'custom' }>
 
@@ -18,8 +20,8 @@ export class CallEvents {
   readonly #run: RunState
   /** What the reader was told last of each call of the step, by id. */
   readonly #announced: Map<string, ToolCall> = new Map()
-  /** Events of calls whose announcement has not come through the wraps yet. */
-  readonly #hidden: Map<CallEntry, (AgentEventBody | AgentEvent)[]> = new Map()
+  /** What waits until the reader is told of its call. */
+  readonly #waiting: Map<CallEntry, (AgentEventBody | AgentEvent)[]> = new Map()
   /** Ids of those the reader knows to have the members their tools need. */
   readonly #ready: Set<string> = new Set()
 
@@ -42,9 +44,11 @@ export class CallEvents {
   }
 
   started(entry: CallEntry): void {
-    if (entry.provisional && !this.#isTold(entry)) this.#hidden.set(entry, [])
+    const { call, table, number, provisional } = entry
+    const announced = provisional && this.#announced.get(call.id)
+    if (provisional) hides(table.state, number, announced ? sameCall(announced, call) : false)
     const rerun = entry.state.isRerun && { rerun: true as const }
-    this.#emit(entry, { type: 'tool-start', callId: entry.call.id, call: entry.call, ...rerun })
+    this.#emit(entry, { type: 'tool-start', callId: call.id, call, ...rerun })
   }
 
   /** What its flow gives. Once the call is aborted that is closed at its next event: it would go on all the same (I14). */
@@ -58,26 +62,19 @@ export class CallEvents {
     this.#emit(entry, { ...event, callId: entry.call.id })
   }
 
-  /** An event of the run inside the call, as its reader would get it. */
-  nested(entry: CallEntry, event: AgentEvent): void {
-    if (entry.settled || entry.discarded) return
-    const hidden = this.#hidden.get(entry)
-    if (!hidden) this.#run.events.push(event)
-    else if (hidden.length < MOST_HIDDEN) hidden.push(event)
-  }
-
   /**
    * The reader has been told of the call: what it has emitted follows, and what the calls it made have. One that started with the
    * members it needs is told of with its whole input, as it would be anyway (H16).
    */
   show(entry: CallEntry, call: ToolCall = entry.call): void {
-    const events = this.#hidden.get(entry)
-    this.#hidden.delete(entry)
-    for (const event of events ?? []) {
-      const isOwn = event.type === 'tool-start' && !('runId' in event)
-      this.#run.events.push(isOwn ? { ...event, call } : event)
+    for (const one of shows(entry.table.state, entry.number).flatMap((number) => entry.table.of(number) ?? [])) {
+      const events = this.#waiting.get(one)
+      this.#waiting.delete(one)
+      for (const event of events ?? []) {
+        const isStart = one === entry && event.type === 'tool-start' && !('runId' in event)
+        this.#run.events.push(isStart ? { ...event, call } : event)
+      }
     }
-    for (const child of entry.children) this.show(child)
   }
 
   committed(entry: CallEntry): void {
@@ -90,28 +87,21 @@ export class CallEvents {
   discarded(entry: CallEntry): void {
     // It has started on what the reader knows, even if the rest never came or was wrong.
     if (entry.rest && this.#ready.has(entry.call.id)) this.show(entry, entry.rest.started)
-    const untold = this.#hidden.delete(entry)
-    if (entry.discarded && !untold)
+    this.#waiting.delete(entry)
+    if (entry.discarded && entry.state.told !== 'hidden')
       this.#run.events.push({ type: 'tool-discarded', callId: entry.call.id, cause: entry.discarded })
   }
 
   /** What settles when the checkpoint is taken is open in it: a resume tells of its end (K15). */
   ended(entry: CallEntry): void {
-    if (!entry.message || entry.state.isTold || this.#run.checkpoint) return
-    entry.decide(noted, 'isTold')
-    this.#run.events.push({ type: 'tool-end', callId: entry.id, message: entry.message })
+    const { id, message } = entry
+    if (message && !this.#run.checkpoint && entry.decide(told, 'ended'))
+      this.#run.events.push({ type: 'tool-end', callId: id, message })
   }
 
   /** Of the work behind its call. */
   workEnded({ id, message }: CallEntry): void {
     if (message && !this.#run.checkpoint) this.#run.events.push({ type: 'background-end', callId: id, message })
-  }
-
-  /** A call that another makes is told of with it. */
-  #isTold({ call, maker }: CallEntry): boolean {
-    if (maker) return !this.#hidden.has(maker)
-    const announced = this.#announced.get(call.id)
-    return announced !== undefined && sameCall(announced, call)
   }
 
   #progress(entry: CallEntry, progress: Progress): void {
@@ -127,11 +117,18 @@ export class CallEvents {
   }
 
   #emit(entry: CallEntry, event: Provisional): void {
-    if (entry.settled || entry.discarded) return
-    const body: AgentEventBody = entry.provisional ? { ...event, provisional: true } : { ...event, callId: entry.id }
-    const hidden = this.#hidden.get(entry)
-    if (!hidden) this.#run.events.push(body)
-    else if (event.type === 'tool-progress' && hidden.at(-1)?.type === 'tool-progress') hidden[hidden.length - 1] = body
-    else if (hidden.length < MOST_HIDDEN) hidden.push(body)
+    this.tell(entry, entry.provisional ? { ...event, provisional: true } : { ...event, callId: entry.id })
+  }
+
+  /** An event of the call, or of the run inside it as that run's reader would get it. */
+  tell(entry: CallEntry, event: AgentEventBody | AgentEvent): void {
+    const becomes = eventOf(entry.state)
+    if (becomes === 'told') this.#run.events.push(event)
+    if (becomes !== 'waits') return
+    const waiting = this.#waiting.get(entry) ?? []
+    this.#waiting.set(entry, waiting)
+    const isProgress = event.type === 'tool-progress' && !('runId' in event)
+    if (isProgress && waiting.at(-1)?.type === 'tool-progress') waiting[waiting.length - 1] = event
+    else if (waiting.length < MOST_WAITING) waiting.push(event)
   }
 }

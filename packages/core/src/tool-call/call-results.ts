@@ -31,7 +31,7 @@ export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessag
     if (!made?.message) return refuse(run, call, cutOffText(made !== undefined && wasEntered(made.state)))
     const { message } = made
     // What a `wrapAgent` that left was just being given never came up.
-    if (!made.state.isShown) run.events.push({ type: 'tool-end', callId: call.id, message })
+    if (made.state.told !== 'shown') run.events.push({ type: 'tool-end', callId: call.id, message })
     return inWordsOf(call, message)
   })
 }

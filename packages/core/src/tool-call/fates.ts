@@ -19,7 +19,7 @@ export function commit(run: RunState, entry: CallEntry, id: string, modelEnded: 
   const committed = stands(table.state, entry.number, performance.now(), modelEnded)
   if (committed.size === 0) {
     // As a checkpoint has it: its result was kept, but nobody told of it.
-    if (entry.message && !entry.state.isTold && !entry.discarded) calls.close(entry)
+    if (entry.message && entry.state.told === 'open' && !entry.discarded) calls.close(entry)
     return
   }
   for (const number of committed) table.of(number)?.decided.resolve()

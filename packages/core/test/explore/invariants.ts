@@ -7,6 +7,7 @@ import { isSame } from '../../src/machine/invocation.ts'
 import { dueOf, mustLook } from '../../src/machine/turns.ts'
 import { changesNothing } from '../../src/tool.ts'
 import { copyOf, type Known, knownOf, type State } from './model/state.ts'
+import { isKnown } from './reader.ts'
 import { type Entry, effectOf, type Scenario, type World } from './world.ts'
 
 type Rule = (w: World, scenario: Scenario) => string | undefined
@@ -132,6 +133,25 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
         return above?.aborted && course === 'begun' && !aborted
       }),
     ),
+  'the reader is told nothing of a call before it is told of the call': ({ s, reader }) =>
+    reader
+      ? keyOf(
+          knownOf(s).find((one) => {
+            const { fate, maker, startedEarly } = one.call
+            const isEarly = startedEarly && fate !== 'committed' && maker === undefined && one.about.hasBegun
+            return isEarly && reader.told[one.about.key] !== undefined && !isKnown(reader, one)
+          }),
+        )
+      : undefined,
+  'the reader is told of what a call makes when it is told of the call': ({ s }) =>
+    keyOf(
+      knownOf(s).find(({ call: { maker, fate, told }, about: { hasBegun } }) => {
+        const above = maker === undefined ? undefined : s.calls.all.get(maker)
+        return above && hasBegun && fate !== 'discarded' && (above.told === 'hidden') !== (told === 'hidden')
+      }),
+    ),
+  'the reader is told of the end of a call once': ({ reader }) =>
+    Object.entries(reader?.told ?? {}).find(([, events]) => events.filter((event) => event === 'end').length > 1)?.[0],
   'the slots that are counted are those that a recount gives': ({ s }) => {
     const slots = [...s.calls.all.values()].map(slotsOf).reduce((all, some) => all + some, 0)
     return slots === s.calls.holding ? undefined : `${s.calls.holding} instead of ${slots}`
@@ -228,6 +248,11 @@ export const AT_END: Readonly<Record<string, Rule>> = {
   'a run fails only if a call, or a save, has failed': ({ s, left }, { steps, saveFails }) => {
     const hasFailed = (saveFails && left.saveFails === 0) || JSON.stringify(steps).includes('"e')
     return s.ending?.is === 'failed' && !hasFailed ? 'nothing has' : undefined
+  },
+  'the reader is told of the end of each call of a completed run': ({ s, reader }) => {
+    if (s.ending?.is !== 'completed') return undefined
+    const isOpen = (events: readonly string[]) => !events.includes('end') && !events.includes('discarded')
+    return Object.entries(reader?.told ?? {}).find(([, events]) => isOpen(events))?.[0]
   },
   'each call of a completed run has one result': ({ s }) => {
     const asked = s.history.flatMap((turn) => (turn.role === 'assistant' ? turn.calls.map(({ id }) => id) : []))

@@ -283,6 +283,47 @@ export const MUTANTS: readonly Mutant[] = [
     breaks: LEFT,
     scenario: { steps: [[{ calls: ['r1'] }]], eager: false, limit: 1 },
   },
+  // What the reader is told.
+  {
+    name: 'the events of a call wait only where the reader knows the call',
+    file: 'machine/decide.ts',
+    replace: 'maker === undefined ? !isAnnounced',
+    by: 'maker === undefined ? isAnnounced',
+    breaks: 'the reader is told nothing of a call before it is told of the call',
+    scenario: { steps: [[{ calls: ['i1'] }]], eager: true, limit: 1, hides: 'late' },
+  },
+  {
+    name: 'the events of a call that another one makes do not wait',
+    file: 'machine/decide.ts',
+    replace: "calls.all.get(maker)?.told === 'hidden'",
+    by: "calls.all.get(maker)?.told === 'shown'",
+    breaks: 'the reader is told of what a call makes when it is told of the call',
+    scenario: { steps: [[{ calls: ['m1'] }]], eager: true, limit: 1, hides: 'late' },
+  },
+  {
+    name: 'the events of a call that another one makes wait for ever',
+    file: 'machine/decide.ts',
+    replace: 'return [...own, ...inner.flatMap((child) => shows(calls, child))]',
+    by: 'return [...own, ...inner]',
+    breaks: 'the reader is told of what a call makes when it is told of the call',
+    scenario: { steps: [[{ calls: ['m1'] }]], eager: true, limit: 1, hides: 'late' },
+  },
+  {
+    name: 'an end is told whenever it is known',
+    file: 'machine/decide-call.ts',
+    replace: 'return call.told === BEFORE[what]',
+    by: "return call.told !== 'hidden'",
+    breaks: 'the reader is told of the end of a call once',
+    scenario: { steps: [[{ calls: ['r1', 'r2'] }]], eager: false, limit: 2, hides: 'late' },
+  },
+  {
+    name: 'what waits is told to nobody',
+    file: 'machine/decide.ts',
+    replace: "decide(calls, number, told, 'open') ? [number] : []",
+    by: "decide(calls, number, told, 'shown') ? [number] : []",
+    breaks: 'the reader is told of the end of each call of a completed run',
+    scenario: { steps: [[{ calls: ['i1'] }]], eager: true, limit: 1, hides: 'late' },
+  },
   // What stops a run.
   {
     name: 'an abort does not win over a cancel',

@@ -24,6 +24,7 @@ import {
   knownOf,
   type State,
 } from './model/state.ts'
+import { begins, NEW_READER, type Reader, resumed, tell } from './reader.ts'
 
 /**
  * What a tool does, by its letter. r: reads. i: idempotent. v: can be undone. x: acts on the world. f: acts, and fails at first. p: acts,
@@ -50,6 +51,8 @@ export interface Scenario {
   /** A wrap round every call. retry: again when it fails. both: asks for two executions at once, then asks, then gives both. */
   readonly wrap?: 'retry' | 'both'
   readonly hookAsks?: true
+  /** Wraps hold back what the model says of calls, and tell the reader later, or of `other` inputs; without it the reader is no part. */
+  readonly hides?: 'late' | 'other'
   /** The check of an input takes time. */
   readonly slowCheck?: true
   readonly cancel?: 'after-tools' | 'after-model' | 'now'
@@ -147,6 +150,7 @@ export interface World {
   undone: string[]
   undoing: number[]
   process: number
+  reader: Reader | null
   left: { cancel: number; cancelCall: number; abort: number; kill: number; saveFails: number; resumes: number }
 }
 
@@ -210,6 +214,7 @@ export function start(scenario: Scenario): World {
     undone: [],
     undoing: [],
     process: 1,
+    reader: scenario.hides ? NEW_READER : null,
     left: {
       cancel: once(cancel),
       cancelCall: once(cancelCall),
@@ -232,6 +237,7 @@ export function movesOf(scenario: Scenario, w: World): Move[] {
       do(w) {
         act(w)
         beginAll(scenario, w)
+        if (w.reader) w.reader = tell(w.s, w.reader)
       },
     })
   const fact: AddFact = (name, fact, then) =>
@@ -259,6 +265,7 @@ export function movesOf(scenario: Scenario, w: World): Move[] {
     add('kill', (w) => {
       w.left.kill--
       goOn(w, w.stored, {}, false)
+      if (w.reader) w.reader = NEW_READER
     })
   }
   if (w.saving) {
@@ -273,6 +280,14 @@ export function movesOf(scenario: Scenario, w: World): Move[] {
       })
   }
   if (w.model) modelMoves(scenario, w, w.model, fact)
+  for (const id of w.reader?.held ?? []) {
+    const isSame = scenario.hides === 'late'
+    fact(`shows ${id}`, { is: 'shown', id, isSame }, (w) => {
+      const { held = [], knows = [] } = w.reader ?? {}
+      const now = { held: held.filter((one) => one !== id), knows: isSame ? [...knows, id] : knows }
+      if (w.reader) w.reader = { ...w.reader, ...now }
+    })
+  }
   if (w.hook) {
     const out = (w: World) => void (w.hook = false)
     if (scenario.hookAsks && s.hookAnswers.length === 0) fact('hook asks', { is: 'hook asks' }, out)
@@ -320,12 +335,19 @@ function modelMoves(
   const early = scenario.eager
     ? now.filter(({ name }) => scenario.eager === 'bold' || effectOf(name) !== 'external')
     : []
-  if (s.model === 'stopping') fact('the model stops', { is: 'model threw' }, (w) => void (w.model = null))
+  if (s.model === 'stopping')
+    fact('the model stops', { is: 'model threw' }, (w) => {
+      w.model = null
+      silence(w)
+    })
   const next = early[said - 1]
   if (said === 0) fact('attempt', { is: 'attempt' }, (w) => void (w.model = { attempt, said: 1 }))
   else if (next) {
     const { name } = next
-    const on = (w: World) => void (w.model = { attempt, said: said + 1 })
+    const on = (w: World) => {
+      w.model = { attempt, said: said + 1 }
+      if (w.reader) w.reader = { ...w.reader, held: [...w.reader.held, next.id] }
+    }
     const asks: Fact = {
       is: 'asked early',
       attempt: s.attempts,
@@ -335,15 +357,22 @@ function modelMoves(
     }
     fact(`says ${name}${next.input}`, asks, on)
   } else if (fails) {
-    fact(
-      'attempt fails',
-      { is: 'attempt failed', attempt: s.attempts },
-      (w) => void (w.model = { attempt: attempt + 1, said: 0 }),
-    )
+    fact('attempt fails', { is: 'attempt failed', attempt: s.attempts }, (w) => {
+      w.model = { attempt: attempt + 1, said: 0 }
+      silence(w)
+    })
   } else {
     const kinds = now.map(({ name }) => kindOf(name))
-    fact('stood', { is: 'stood', calls: now, kinds }, (w) => void (w.model = null))
+    fact('stood', { is: 'stood', calls: now, kinds }, (w) => {
+      w.model = null
+      silence(w)
+    })
   }
+}
+
+/** Nothing more comes from the model. What wraps have held back until now, they keep. */
+function silence(w: World): void {
+  if (w.reader) w.reader = { ...w.reader, held: [] }
 }
 
 function toolMoves(scenario: Scenario, w: World, work: Work, add: Add): void {
@@ -553,6 +582,7 @@ function beginAll(scenario: Scenario, w: World): void {
   for (const { number, call, about } of knownOf(w.s)) {
     if (call.course !== 'begun' || about.hasBegun) continue
     about.hasBegun = true
+    if (w.reader) w.reader = begins(w.s, w.reader, { number, call, about })
     w.wraps.push({ number, got: [], open: 0 })
     if (scenario.wrap === 'both') {
       wants(scenario, w, number, `${about.input}a`)
@@ -630,5 +660,6 @@ function resumes({ partial }: Scenario, { s, left }: World, add: Add): void {
 function goOn(w: World, from: State, answers: Readonly<Record<string, string>>, isLast: boolean): void {
   const s = resume(from, answers, isLast)
   const none = { model: null, hook: false, checks: [], tools: [], wraps: [], thrown: [], undoing: [], saving: null }
+  if (w.reader) w.reader = resumed(w.reader)
   Object.assign(w, { ...none, s, stored: copyOf(s), process: w.process + 1 })
 }

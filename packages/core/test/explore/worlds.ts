@@ -189,6 +189,22 @@ export const WORLDS: readonly ListedWorld[] = [
     shows: 'calls of a killed process wait for their slot again, in the order in which they are asked for',
     scenario: { steps: one('i1', 'r2', 'r3', 'r4'), eager: true, limit: 1, store: true, kill: true },
   },
+  {
+    shows: 'the reader is told of a call first, then of what it does, and with it of what it makes',
+    scenario: { steps: one('m1'), eager: true, limit: 1, hides: 'late', cancel: 'after-tools' },
+  },
+  {
+    shows: 'of a call that is discarded before the reader is told of it nothing is told',
+    scenario: { steps: again(['i1'], ['r2']), eager: true, limit: 1, hides: 'late', cancel: 'now' },
+  },
+  {
+    shows: 'a call whose reader is told of another input is discarded, and nothing was told of it',
+    scenario: { steps: one('i1'), eager: true, limit: 1, hides: 'other', store: true, kill: true },
+  },
+  {
+    shows: 'an end that was told before a question is not told again after the answer',
+    scenario: { steps: one('r1', 'q2'), eager: false, limit: 2, hides: 'late' },
+  },
 ]
 
 /** Every combination of these, for a long run. */

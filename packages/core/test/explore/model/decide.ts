@@ -15,7 +15,9 @@ import {
   responseEnded,
   restWithdrawn,
   runStopped,
+  shows,
   stoppedAll,
+  withdrawn,
 } from '../../../src/machine/decide.ts'
 import {
   asks,
@@ -80,6 +82,13 @@ export function decide(s: State, fact: Fact): Decision {
       return numbered(askedEarly(s, fact))
     case 'made':
       return numbered(madeInside(s, fact))
+    case 'shown': {
+      const number = madeBy(s, undefined, fact.id)
+      if (number === undefined || callOf(s.calls, number).fate !== 'provisional') return {}
+      if (fact.isSame) shows(s.calls, number)
+      else withdrawn(s.calls, number, 'arguments_changed')
+      return {}
+    }
     case 'stood':
       stood(s, fact.calls, fact.kinds)
       return {}
@@ -211,6 +220,7 @@ function added(s: State, call: Asked, kind: Kind, { attempt, maker, ceiling = nu
     executions: [],
     questions: [],
     attempts: 0,
+    told: 'open',
   })
   s.about.set(number, newAbout(`${call.name}${call.input}.${++s.keys}`, call, kind, ceiling))
   if (isAsked) decideCall(s.calls, number, asksFor, contentOf(s, s.step, call))

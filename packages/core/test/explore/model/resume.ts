@@ -68,6 +68,7 @@ function restored(calls: Calls, call: CallState, about: About, maker: number | u
     attempts,
     before: mayHaveHappened ? effect : undefined,
     wasMade: about.outcomes.length > 0,
+    told: call.told === 'ended' ? 'shown' : 'open',
   })
 }
 

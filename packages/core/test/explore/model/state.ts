@@ -128,6 +128,7 @@ export type Fact =
       readonly ceiling: Effect
     }
   | { readonly is: 'made'; readonly maker: number; readonly call: Asked; readonly kind: Kind }
+  | { readonly is: 'shown'; readonly id: string; readonly isSame: boolean }
   | { readonly is: 'stood'; readonly calls: readonly Asked[]; readonly kinds: readonly Kind[] }
   | { readonly is: 'model threw' | 'hook done' | 'hook asks' }
   | (OfCall & { readonly is: 'wanted'; readonly input: string })

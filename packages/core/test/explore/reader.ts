@@ -1,0 +1,68 @@
+/** What the reader of a run is told of its calls, and what waits: as call-events.ts does it, for each call in its own order. */
+
+import { eventOf } from '../../src/machine/call.ts'
+import { decide, hides, shows } from '../../src/machine/decide.ts'
+import { told } from '../../src/machine/decide-call.ts'
+import { type Known, knownOf, type State } from './model/state.ts'
+
+export interface Reader {
+  /** Ids of calls whose announcement wraps still hold back, and of those that the reader was told of. */
+  readonly held: readonly string[]
+  readonly knows: readonly string[]
+  /** By key of the call. */
+  readonly told: Readonly<Record<string, readonly string[]>>
+  readonly waiting: Readonly<Record<string, readonly string[]>>
+}
+
+export const NEW_READER: Reader = { held: [], knows: [], told: {}, waiting: {} }
+
+/** Of a run that goes on after a resume. What was told of a call's end is told. */
+export function resumed({ told }: Reader): Reader {
+  const ends = Object.entries(told).flatMap(([key, events]) => (events.includes('end') ? [[key, ['end']]] : []))
+  return { ...NEW_READER, told: Object.fromEntries(ends) }
+}
+
+export function isKnown({ knows }: Reader, { about }: Known): boolean {
+  return about.ids.some((id) => knows.includes(id))
+}
+
+/** A call begins. */
+export function begins(s: State, reader: Reader, one: Known): Reader {
+  hides(s.calls, one.number, isKnown(reader, one))
+  return emitted(s, reader, one, 'start')
+}
+
+function emitted(s: State, reader: Reader, { number, about: { key } }: Known, event: string): Reader {
+  const call = s.calls.all.get(number)
+  const becomes = call ? eventOf(call) : 'dropped'
+  if (becomes === 'dropped') return reader
+  const list = becomes === 'waits' ? 'waiting' : 'told'
+  return { ...reader, [list]: { ...reader[list], [key]: [...(reader[list][key] ?? []), event] } }
+}
+
+/** What has happened to calls is told. */
+export function tell(s: State, before: Reader): Reader {
+  let reader = before
+  for (const { number, call, about } of knownOf(s)) {
+    const { key } = about
+    const events = [...(reader.told[key] ?? [])]
+    const { [key]: waiting = [], ...others } = reader.waiting
+    if (call.course === 'asleep') continue
+    const isCommitted = call.startedEarly && call.fate === 'committed' && !events.includes('committed')
+    if (isCommitted) shows(s.calls, number)
+    const isHidden = s.calls.all.get(number)?.told === 'hidden'
+    if (!isHidden) events.push(...waiting)
+    if (isCommitted) events.push('committed')
+    if (call.fate === 'discarded' && !isHidden && !events.includes('discarded')) events.push('discarded')
+    // What settles when the checkpoint is taken is open in it.
+    if (call.fate === 'committed' && about.result && !s.aside && ends(s, number)) events.push('end')
+    const isOver = call.fate === 'discarded' || !isHidden
+    reader = { ...reader, waiting: isOver ? others : reader.waiting }
+    if (events.length > 0) reader = { ...reader, told: { ...reader.told, [key]: events } }
+  }
+  return reader
+}
+
+function ends(s: State, number: number): boolean {
+  return decide(s.calls, number, told, 'ended')
+}
