@@ -34,6 +34,7 @@ export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readon
     byKey.set(one.key, entry)
     run.calls.table.add(entry)
     if (one.message) settleAs(entry, one.message)
+    if (one.message && [...run.unknown, ...run.calls.abandoned].includes(one.id)) entry.decide(noted, 'isUnknown')
   }
   return [...byKey.values()]
 }
@@ -45,7 +46,7 @@ export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readon
 export function resumeCalls(run: RunState, resumed: Resumed): readonly CallEntry[] {
   const entries = restoreCalls(run, resumed.checkpoint.calls)
   for (const entry of entries) if (!entry.settled) resumeCall(run, entry, resumed)
-  for (const entry of entries) if (run.undos.hadBegun(entry.key)) discard(run, outermost(entry), 'run_aborted')
+  for (const entry of entries) if (entry.state.undo === 'before') discard(run, outermost(entry), 'run_aborted')
   return entries
 }
 
@@ -74,6 +75,7 @@ export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answer
   } else if (effect) {
     const text = mayHaveHappenedText(checkpoint.status === 'cancelled')
     settleAs(entry, textMessage({ ...entry.call, id: entry.id }, text, true))
+    entry.decide(noted, 'isUnknown')
     run.mayHaveHappened(entry.id)
   }
 }

@@ -6,7 +6,7 @@ import type { Flow } from '../flow/flow.ts'
 import { unlessAborted } from '../flow/grace.ts'
 import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { executionOf, isAbandoned } from '../machine/call.ts'
-import { counted, moved } from '../machine/decide-call.ts'
+import { counted, moved, noted } from '../machine/decide-call.ts'
 import type { Invocation } from '../machine/invocation.ts'
 import type { ToolCall } from '../message.ts'
 import { type Given, givenOf } from '../needs/needs.ts'
@@ -76,7 +76,10 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
       ? yield* limit.outcome(tool.execute(given.input, context))
       : await answerOf(tool, call, context.answers)
     if (entry.dropped) throw entry.dropped
-    if (!isAbandoned(entry.state, invocation)) entry.done = { input, output }
+    if (!isAbandoned(entry.state, invocation)) {
+      entry.done = { input, output }
+      if (tool.compensate) entry.decide(noted, 'isDone')
+    }
     return host.resultOf(call, tool, output)
   } catch (thrown) {
     const error = entry.dropped ?? thrown

@@ -107,6 +107,8 @@ export interface ToolFacts {
   readonly effect?: Effect
   /** Whether its calls may name resource keys. */
   readonly namesKeys: boolean
+  /** What a call has done can be undone. */
+  readonly isReversible?: boolean
   /** It runs an agent. The calls of that agent belong to a run of their own. */
   readonly runsAgent?: true
 }
@@ -155,6 +157,15 @@ export interface CallState extends Executed, Fated {
   readonly isRefused?: true
   /** Its function threw what ends the run, or a stop that is not its own question: its effect may have happened. */
   readonly isCutOff?: true
+  /** An earlier process may have made it, and what it gave is not known. */
+  readonly isUnknown?: true
+  /** It has succeeded, and what an undo needs is there. */
+  readonly isDone?: boolean
+  /**
+   * Of its undo. `theirs`: a resume, or whoever else goes on with the run, decides on it. `before`: it began in an earlier process, and is
+   * not repeated. `ended`: it has gone well, or failed.
+   */
+  readonly undo?: 'theirs' | 'before' | 'begun' | 'ended' | undefined
   /** The end of an earlier process cut it off, and this process makes it again (L20). */
   readonly isRerun?: true
   /** The question that it asks itself, by number. `by`: the wrap that asks; absent: its tool asks. */
@@ -174,6 +185,20 @@ export function hasSettled({ course }: CallState): boolean {
 export function eventOf(call: CallState): 'told' | 'waits' | 'dropped' {
   if (hasSettled(call) || call.fate === 'discarded') return 'dropped'
   return call.told === 'hidden' ? 'waits' : 'told'
+}
+
+/**
+ * Whether a discarded call is undone (H23). `none`: there is nothing to undo. `due`: it has succeeded. `late`: it goes on beyond its grace
+ * time, and it is undone if it succeeds. Not undone is what an earlier process may have made (`unknown`), and an execution that goes on
+ * and that nobody waits for (`lost`).
+ */
+export function undoOf(call: CallState): 'none' | 'due' | 'late' | 'unknown' | 'lost' | NonNullable<CallState['undo']> {
+  if (call.undo) return call.undo
+  if (call.fate !== 'discarded' || !call.tool?.isReversible || !hasSettled(call)) return 'none'
+  if (call.isDone) return 'due'
+  if (call.isUnknown) return 'unknown'
+  if (isAbandoned(call)) return 'lost'
+  return call.isAbandoned ? 'late' : 'none'
 }
 
 /** Nothing more comes of it: its fate is decided, and it has settled and does not stay open, or it was discarded in its sleep. */

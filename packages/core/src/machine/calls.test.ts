@@ -145,7 +145,7 @@ const aFact: fc.Arbitrary<Fact> = fc.oneof(
   fc.tuple(fc.constantFrom('interrupted', 'cancelled', undefined), fc.boolean()).map(
     ([how, keeps]) =>
       (calls: Calls) =>
-        void table.runStopped(calls, how, keeps),
+        void table.runStopped(calls, how, keeps, how === undefined),
   ),
   one(left),
   { weight: 6, arbitrary: fc.constant(advanced) },

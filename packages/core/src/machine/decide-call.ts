@@ -16,6 +16,7 @@ import {
   type Place,
   type Stage,
   type Told,
+  undoOf,
 } from './call.ts'
 import type { Invocation } from './invocation.ts'
 
@@ -86,7 +87,7 @@ export function discarded<Call extends Fated>(call: Call, cause: DiscardCause): 
 
 /** Its run stops while it is provisional, and a resume decides its fate; `undefined`: no resume does. */
 export function kept(call: CallState, how: CallState['kept']): CallState {
-  return call.kept === how ? call : { ...call, kept: how }
+  return call.kept === how ? call : { ...call, kept: how, undo: undefined }
 }
 
 /** It is told to stop. Only the first reason counts, and only while the call is at work. */
@@ -114,8 +115,16 @@ export function refused(call: CallState): CallState {
   return call.fate === 'provisional' && call.course === 'begun' ? { ...call, isRefused: true } : call
 }
 
+/** Its undo begins, if it is due, and ends; or it is left to whoever goes on with the run. */
+export function undoing(call: CallState, undo: 'theirs' | 'begun' | 'ended'): CallState {
+  const isNext = undo === 'begun' ? undoOf(call) === 'due' : undo === 'theirs' || call.undo === 'begun'
+  return isNext ? { ...call, undo } : call
+}
+
+type Noted = 'isAbandoned' | 'isCutOff' | 'isDone' | 'isRerun' | 'isUnknown'
+
 /** What its name says is true of it from now on. */
-export function noted(call: CallState, what: 'isAbandoned' | 'isCutOff' | 'isRerun'): CallState {
+export function noted(call: CallState, what: Noted): CallState {
   return { ...call, [what]: true }
 }
 

@@ -3,7 +3,18 @@
 import type { DiscardCause } from '../events.ts'
 import { type CallState, hasSettled, holdsSlot } from './call.ts'
 import { type Calls, callOf, isInputOpen, needsSlot } from './calls.ts'
-import { aborted, askedBy, committed, discarded, hidden, kept, renamed, told, withChild } from './decide-call.ts'
+import {
+  aborted,
+  askedBy,
+  committed,
+  discarded,
+  hidden,
+  kept,
+  renamed,
+  told,
+  undoing,
+  withChild,
+} from './decide-call.ts'
 
 /** Applies a fact of decide-call.ts to one call. Returns whether the state has changed. */
 export function decide<Given extends readonly unknown[]>(
@@ -156,17 +167,21 @@ export function withdrawn(calls: Calls, number: number, cause: DiscardCause): re
 
 /**
  * The run stops. `how`: a resume decides the fate of the calls that are provisional now, though this run's reader is told that they were
- * discarded; absent: no resume does. `keepsResults`: a call that has a message stays provisional (O8, O9). Returns which became
- * discarded.
+ * discarded; absent: no resume does. `keepsResults`: a call that has a message stays provisional (O8, O9). `isUndone`: nobody goes on
+ * with the run, so that it undoes what is discarded. Returns which became discarded.
  */
-export function runStopped(calls: Calls, how: CallState['kept'], keepsResults: boolean): readonly number[] {
+export function runStopped(
+  calls: Calls,
+  how: CallState['kept'],
+  keepsResults: boolean,
+  isUndone: boolean,
+): readonly number[] {
   for (const call of calls.all.values())
     if (call.fate === 'provisional' && !isInputOpen(calls, call)) decide(calls, call.number, kept, how)
-  return restWithdrawn(
-    calls,
-    'run_aborted',
-    ({ course }) => keepsResults && (course === 'result' || course === 'cut off'),
-  )
+  const stays = ({ course }: CallState) => keepsResults && (course === 'result' || course === 'cut off')
+  const discarded = restWithdrawn(calls, 'run_aborted', stays)
+  if (!isUndone) for (const number of discarded) decide(calls, number, undoing, 'theirs')
+  return discarded
 }
 
 /** Discards all provisional calls, and those that they make, except those for which `stays` holds. Returns which became discarded. */

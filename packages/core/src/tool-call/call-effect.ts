@@ -65,6 +65,7 @@ export function factsOf(tool: Tool | undefined): ToolFacts | undefined {
   return {
     ...(typeof effect === 'string' && { effect }),
     namesKeys: mayNameKeys(tool),
+    isReversible: tool.compensate !== undefined,
     ...(agentRunBy(tool) && { runsAgent: true }),
   }
 }

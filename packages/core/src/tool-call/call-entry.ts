@@ -118,6 +118,8 @@ export class CallEntry {
       fate: provisional ? 'provisional' : 'committed',
       askedAt: performance.now(),
       told: saved?.told ? 'shown' : 'open',
+      isDone: saved?.done !== undefined,
+      ...(table.isSpent(beginning.key) && { undo: 'before' }),
       executions: [],
       questions: [],
       attempts,

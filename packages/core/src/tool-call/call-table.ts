@@ -44,12 +44,12 @@ export class CallTable {
   /** What stops a run, or a call of it, by the number that the state has of it. */
   readonly #stops: RunStop[] = []
   readonly #runId: string
-  readonly #isSpent: (key: string) => boolean
+  /** Whether a call had this key that was to be undone in an earlier process. */
+  readonly isSpent: (key: string) => boolean
 
-  /** `isSpent`: whether a call had this key that a checkpoint does not hold any more. */
   constructor(runId = '', isSpent: (key: string) => boolean = () => false) {
     this.#runId = runId
-    this.#isSpent = isSpent
+    this.isSpent = isSpent
   }
 
   /** A call is made. */
@@ -75,7 +75,7 @@ export class CallTable {
     if (!isAsked) return stem + JSON.stringify(call.id)
     // Behind the last: a checkpoint does not hold those in front of it that were discarded.
     let number = this.#alike.get(alike)?.next ?? 0
-    while (this.#isSpent(stem + number)) number++
+    while (this.isSpent(stem + number)) number++
     return stem + number
   }
 

@@ -3,7 +3,8 @@
 import { CheckpointError } from '../checkpoint/checkpoint-errors.ts'
 import { messageOf } from '../errors.ts'
 import { within } from '../flow/grace.ts'
-import { isAbandoned } from '../machine/call.ts'
+import { undoOf } from '../machine/call.ts'
+import { undoing } from '../machine/decide-call.ts'
 import type { RunState } from '../run/run.ts'
 import type { CallEntry } from './call-entry.ts'
 
@@ -11,37 +12,36 @@ import type { CallEntry } from './call-entry.ts'
  * Undoes a discarded call if it had succeeded (H23); it is waited for as long as an aborted tool is. Gives whether that
  * went well, or nothing where there was nothing to undo. A failure is a warning, and changes nothing else.
  */
-export async function compensate(run: RunState, entry: CallEntry, abandoned: boolean): Promise<boolean | undefined> {
+export async function compensate(run: RunState, entry: CallEntry): Promise<boolean | undefined> {
   const { tool } = entry
-  if (!tool?.compensate || run.undos.hadBegun(entry.key)) return undefined
   const place = entry.executions.at(-1)?.open.context ?? entry.parent
   let isLate = false
   const undo = async () => {
     const { done } = entry
-    if (!done) return
-    await run.undos.during(entry, run.outerId(entry.id), () => {
+    if (!done || !entry.decide(undoing, 'begun')) return
+    const compensated = () => {
       if (isLate) throw new Error('it is not undone, as the checkpoint was not saved within the grace time')
-      return run.telemetry.inside(place, () => tool.compensate?.(done.input, done.output))
-    })
+      return run.telemetry.inside(place, () => tool?.compensate?.(done.input, done.output))
+    }
+    await run.undos.during(entry, run.outerId(entry.id), compensated).finally(() => entry.decide(undoing, 'ended'))
   }
   const failed = (message: string) => {
-    run.events.warn({ code: 'compensation-failed', message: `${tool.name}: ${message}`, source: 'core' })
+    run.events.warn({ code: 'compensation-failed', message: `${tool?.name}: ${message}`, source: 'core' })
     return false
   }
-  if (!entry.done && !entry.work) {
-    // Made by a run before this one: what it gave is not in the checkpoint.
-    return abandoned || run.unknown.includes(entry.id)
-      ? failed('the call may have happened before the run was resumed; what it gave is not known, so it is not undone')
-      : undefined
-  }
-  if (!entry.done && isAbandoned(entry.state))
+  const is = undoOf(entry.state)
+  // Made by a run before this one: what it gave is not in the checkpoint.
+  if (is === 'unknown')
+    return failed(
+      'the call may have happened before the run was resumed; what it gave is not known, so it is not undone',
+    )
+  if (is === 'lost')
     return failed('nobody waits for the call any more, and it goes on; if it succeeds, it is not undone')
-  if (!entry.done && abandoned) {
-    // It goes on: if it succeeds after all, it is undone then.
+  if (is === 'late') {
     entry.work?.then(undo).catch(() => undefined)
     return failed('the call goes on, and will be undone if it succeeds')
   }
-  if (!entry.done) return undefined
+  if (is !== 'due') return undefined
   try {
     return (await within(run.config.grace, undo())) || failed('it did not end within the grace time')
   } catch (error) {

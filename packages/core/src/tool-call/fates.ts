@@ -43,7 +43,7 @@ function tellCommitted(run: RunState, entry: CallEntry, committed: ReadonlySet<n
 export function stopUndecided(run: RunState, stop: RunStop | undefined, isUndone: boolean): void {
   const how = stop && (stop instanceof Interrupt ? 'interrupted' : 'cancelled')
   const keepsResults = stop !== undefined && !run.signal.aborted
-  tellAll(run, runStopped(run.calls.table.state, how, keepsResults), 'run_aborted', isUndone)
+  tellAll(run, runStopped(run.calls.table.state, how, keepsResults, isUndone), 'run_aborted')
   if (isUndone) undoKept(run)
 }
 
@@ -53,12 +53,8 @@ function undoKept(run: RunState): void {
   for (const entry of calls.entries()) {
     if (!entry.decide(kept, undefined) || entry.state.course === 'asleep') continue
     if (!entry.maker) calls.counts.discarded++
-    calls.keep(over(entry).then(() => undo(run, entry)))
+    calls.keep(over(entry).then(() => compensate(run, entry)))
   }
-}
-
-function undo(run: RunState, entry: CallEntry): Promise<boolean | undefined> {
-  return compensate(run, entry, run.calls.abandoned.includes(entry.id))
 }
 
 /** Discards all provisional calls except these. */
@@ -73,16 +69,16 @@ export function discard(run: RunState, entry: CallEntry, cause: DiscardCause): v
   tellAll(run, withdrawn(run.calls.table.state, entry.number, cause), cause)
 }
 
-function tellAll(run: RunState, discarded: readonly number[], cause: DiscardCause, isUndone = true): void {
+function tellAll(run: RunState, discarded: readonly number[], cause: DiscardCause): void {
   const entries = discarded.flatMap((number) => run.calls.table.of(number) ?? [])
   for (const entry of entries) entry.decided.resolve()
   // The others are as a checkpoint has them, and nobody has asked for them since.
   const made = entries.filter(({ state }) => state.course !== 'asleep')
   for (const entry of made) run.calls.events.discarded(entry)
-  for (const entry of made) stopDiscarded(run, entry, cause, isUndone)
+  for (const entry of made) stopDiscarded(run, entry, cause)
 }
 
-function stopDiscarded(run: RunState, entry: CallEntry, cause: DiscardCause, isUndone: boolean): void {
+function stopDiscarded(run: RunState, entry: CallEntry, cause: DiscardCause): void {
   const { calls, telemetry, config } = run
   if (!entry.state.kept) {
     if (!entry.maker) calls.counts.discarded++
@@ -91,8 +87,7 @@ function stopDiscarded(run: RunState, entry: CallEntry, cause: DiscardCause, isU
   const reason = new ToolDiscardedError(entry.call.id, cause)
   entry.abort(reason, config.grace)
   entry.warmUp?.abort(reason)
-  const ended = async () => telemetry.ended(entry, isUndone ? await undo(run, entry) : undefined)
-  calls.keep(over(entry).then(ended))
+  calls.keep(over(entry).then(async () => telemetry.ended(entry, await compensate(run, entry))))
 }
 
 /** The call goes on under this id: whoever lists it has its new one. */

@@ -219,10 +219,14 @@ export const ON_ASK: Readonly<Record<string, (before: State, after: State) => st
   'a cancelled run begins no further step': ({ halt, step, attempts }) =>
     halt.mode !== undefined && attempts === 0 ? String(step) : undefined,
   'of a step that is over no call is left, unless something may still come of it': (_, s) => {
-    const isDone = ({ number, call, about }: Known): boolean =>
+    const isDone = ({ number, call }: Known): boolean =>
       hasSettled(call) &&
       call.course !== 'open' &&
-      (call.fate !== 'discarded' || !about.done || about.undo === 'done' || about.undo === 'unknown') &&
+      (call.fate !== 'discarded' ||
+        !call.isDone ||
+        !call.tool?.isReversible ||
+        call.undo === 'ended' ||
+        call.undo === 'before') &&
       knownOf(s).every((one) => one.call.maker !== number || isDone(one))
     return keyOf(knownOf(s).find((one) => one.call.asked && one.call.step < s.step && isDone(one)))
   },
@@ -272,14 +276,18 @@ export const AT_END: Readonly<Record<string, Rule>> = {
       : keyOf(
           knownOf(s).find(
             ({ call, about }) =>
-              call.fate === 'discarded' && about.done && about.undo !== 'unknown' && !undone.includes(about.key),
+              call.fate === 'discarded' &&
+              call.isDone &&
+              call.tool?.isReversible &&
+              call.undo !== 'before' &&
+              about.undoVersion >= 0 &&
+              !undone.includes(about.key),
           ),
         ),
   'a checkpoint holds nothing that was discarded, unless its undo has begun': ({ s }) => {
     const checkpoint = s.ending && 'checkpoint' in s.ending ? s.ending.checkpoint : undefined
     return (
-      checkpoint &&
-      keyOf(knownOf(checkpoint).find(({ call, about }) => call.fate === 'discarded' && about.undo === 'none'))
+      checkpoint && keyOf(knownOf(checkpoint).find(({ call }) => call.fate === 'discarded' && call.undo !== 'begun'))
     )
   },
 }

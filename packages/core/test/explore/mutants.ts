@@ -400,25 +400,25 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a run ends while a call is at work',
     file: 'model/due.ts',
-    replace: "call.course === 'begun' || about.undo",
-    by: 'about.undo',
+    replace: "call.course === 'begun' || call.undo",
+    by: 'call.undo',
     breaks: 'nothing is at work when a run ends',
     scenario: { steps: [[{ calls: ['r1'] }]], eager: true, limit: 1, hookAsks: true },
   },
   // Undos.
   {
     name: 'nothing that was discarded is undone',
-    file: 'model/due.ts',
-    replace: "if (call.fate !== 'discarded' || call.kept",
-    by: 'if (call.fate || call.kept',
+    file: 'machine/call.ts',
+    replace: "if (call.fate !== 'discarded' || !call.tool",
+    by: 'if (call.fate || !call.tool',
     breaks: 'what was discarded after it had succeeded is undone',
     scenario: { steps: [[{ calls: ['v1'], fails: true }, { calls: ['r2'] }]], eager: true, limit: 2 },
   },
   {
     name: 'an undo is not stored before it begins',
     file: 'model/due.ts',
-    replace: "return about.undo === 'storing' && isStored(s, about.undoVersion)",
-    by: "return about.undo === 'storing'",
+    replace: 'if (about.undoVersion <= 0 || !isStored(s, about.undoVersion)) return false',
+    by: 'if (about.undoVersion <= 0) return false',
     breaks: 'what is undone was discarded, and is undone once',
     scenario: {
       steps: [[{ calls: ['v1', 'i2'], fails: true }, { calls: ['i2'] }]],
@@ -427,6 +427,30 @@ export const MUTANTS: readonly Mutant[] = [
       store: true,
       kill: true,
     },
+  },
+  {
+    name: 'an undo that has begun is due',
+    file: 'machine/call.ts',
+    replace: 'if (call.undo) return call.undo',
+    by: "if (call.undo === 'theirs') return call.undo",
+    breaks: 'what is undone was discarded, and is undone once',
+    scenario: { steps: [[{ calls: ['v1'], fails: true }, { calls: ['r2'] }]], eager: true, limit: 2 },
+  },
+  {
+    name: 'a cancelled run undoes what its resume may need',
+    file: 'machine/decide.ts',
+    replace: "if (!isUndone) for (const number of discarded) decide(calls, number, undoing, 'theirs')",
+    by: '',
+    breaks: 'what is undone was discarded, and is undone once',
+    scenario: { steps: [[{ calls: ['v1'] }]], eager: true, limit: 1, cancel: 'now' },
+  },
+  {
+    name: 'what a cancelled run has left to its resume is undone by nobody',
+    file: 'machine/decide-call.ts',
+    replace: '{ ...call, kept: how, undo: undefined }',
+    by: '{ ...call, kept: how }',
+    breaks: 'what was discarded after it had succeeded is undone',
+    scenario: { steps: [[{ calls: ['v1'] }]], eager: true, limit: 1, cancel: 'now', abort: true },
   },
   // What is stored, and what goes on from there.
   {

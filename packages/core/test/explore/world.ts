@@ -188,8 +188,7 @@ function keysOf(name: string, input: string): readonly string[] {
 }
 
 const kindOf = (name: string): Kind => ({
-  tool: { effect: effectOf(name), namesKeys: keysOf(name, '').length > 0 },
-  reversible: name === 'v',
+  tool: { effect: effectOf(name), namesKeys: keysOf(name, '').length > 0, isReversible: name === 'v' },
 })
 
 function asked(word: string, id: string): Asked {

@@ -3,14 +3,13 @@
 import type { CallState } from '../../../src/machine/call.ts'
 import { callOf } from '../../../src/machine/calls.ts'
 import { forgotten } from '../../../src/machine/decide.ts'
-import { type About, AT_WORK, aboutOf, copyOf, type State } from './state.ts'
+import { AT_WORK, copyOf, type State } from './state.ts'
 
 /** A copy to go on from: without what concerns this process only, what was discarded, unless its undo has begun, and what is over. */
 export function checkpointOf(s: State): State {
   const copy = { ...copyOf(s), aside: null, halt: AT_WORK, ending: null, saving: null }
-  const isUndoing = ({ undo }: About) => undo === 'storing' || undo === 'begun'
-  const stays = ({ number, maker, fate, asked, step }: CallState): boolean => {
-    if (isUndoing(aboutOf(s, number))) return true
+  const stays = ({ undo, maker, fate, asked, step }: CallState): boolean => {
+    if (undo === 'begun') return true
     if (maker !== undefined) return stays(callOf(s.calls, maker))
     return fate !== 'discarded' && (!asked || step === s.step)
   }

@@ -32,6 +32,7 @@ import {
   out,
   refused,
   settled,
+  undoing,
   wanted,
 } from '../../../src/machine/decide-call.ts'
 import { decide as decideHalt, isLost, mayStart } from '../../../src/machine/halt.ts'
@@ -135,7 +136,7 @@ export function decide(s: State, fact: Fact): Decision {
       came(s, fact.number, abandonedAs(s, fact.number), { text: 'abandoned', ok: false })
       return {}
     case 'undone':
-      aboutOf(s, fact.number).undo = 'done'
+      decideCall(s.calls, fact.number, undoing, 'ended')
       return {}
     case 'saved':
       s.stored = s.saving ?? s.stored
@@ -143,10 +144,12 @@ export function decide(s: State, fact: Fact): Decision {
       return {}
     case 'save failed':
       s.saving = null
-      for (const { about } of knownOf(s)) {
+      for (const { number, about } of knownOf(s)) {
         about.storing = about.storing.map((one) => ({ ...one, version: UNSTORED }))
         // A resume undoes it.
-        if (about.undo === 'storing') about.undo = 'unknown'
+        if (about.undoVersion === 0) continue
+        about.undoVersion = UNSTORED
+        decideCall(s.calls, number, undoing, 'ended')
       }
       return {}
     case 'cancel call': {
@@ -245,8 +248,6 @@ function newAbout(key: string, { id, name, input }: Asked, kind: Kind, ceiling: 
     known: [],
     result: null,
     isReused: false,
-    done: false,
-    undo: 'none',
     undoVersion: 0,
   }
 }
@@ -405,7 +406,7 @@ function ended(s: State, { number, invocation, text, ok }: Extract<Fact, { is: '
   // The pause of its run was told to it: what it says then is dropped.
   if (call.isRefused) decideCall(s.calls, number, noted, 'isCutOff')
   else if (ok) {
-    if (!isAbandoned(call, invocation)) about.done = about.kind.reversible
+    if (call.tool?.isReversible && !isAbandoned(call, invocation)) decideCall(s.calls, number, noted, 'isDone')
     outcome(s, number, { invocation, text, ok })
   } else if (isAlone) outcome(s, number, { invocation, text: 'cut off', ok })
   else if (!call.aborted) outcome(s, number, { invocation, text, ok })
@@ -476,5 +477,5 @@ export function lose(s: State, is: 'abort' | 'failure'): void {
 /** `how`: a resume goes on from there. */
 export function stopCalls(s: State, how: 'interrupted' | 'cancelled' | undefined, keepsResults: boolean): void {
   responseEnded(s.calls)
-  runStopped(s.calls, how, keepsResults)
+  runStopped(s.calls, how, keepsResults, how === undefined)
 }

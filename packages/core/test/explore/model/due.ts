@@ -1,9 +1,9 @@
 /** What is to be done, read off the state as it is at this moment. What is taken counts as begun. */
 
-import { hasSettled } from '../../../src/machine/call.ts'
+import { hasSettled, undoOf } from '../../../src/machine/call.ts'
 import { callOf, isPast, type Waiting } from '../../../src/machine/calls.ts'
 import { decide as decideCall, forgotten, modelCalled, stands, stoppedAll } from '../../../src/machine/decide.ts'
-import { moved, refused } from '../../../src/machine/decide-call.ts'
+import { moved, refused, undoing } from '../../../src/machine/decide-call.ts'
 import { isSameExecution } from '../../../src/machine/invocation.ts'
 import { dueOf, goes, isJudged, mustLook } from '../../../src/machine/turns.ts'
 import { checkpointOf } from './checkpoint.ts'
@@ -71,21 +71,15 @@ function ofCall(s: State, { number, call, about }: Known): Due | undefined {
     dropped(s, number, invocation, isStop)
     return { do: isStop ? 'stop' : 'drop', number, invocation }
   }
-  if (mustUndo(s, { number, call, about })) {
-    about.undo = 'begun'
-    return { do: 'undo', number }
-  }
-  return undefined
+  return mustUndo(s, { number, call, about }) ? { do: 'undo', number } : undefined
 }
 
-/** Discarded, over, and it has succeeded: it is undone, once, when it is stored that it is. After a cancel a resume decides. */
-function mustUndo(s: State, { call, about }: Known): boolean {
-  if (call.fate !== 'discarded' || call.kept || !about.done || !hasSettled(call)) return false
-  if (about.undo === 'none') {
-    about.undo = 'storing'
-    about.undoVersion = ++s.version
-  }
-  return about.undo === 'storing' && isStored(s, about.undoVersion)
+/** What is due to be undone is, once, when that is stored. */
+function mustUndo(s: State, { number, call, about }: Known): boolean {
+  if (undoOf(call) === 'due' && decideCall(s.calls, number, undoing, 'begun')) about.undoVersion = ++s.version
+  if (about.undoVersion <= 0 || !isStored(s, about.undoVersion)) return false
+  about.undoVersion = 0
+  return true
 }
 
 /** Whose turn it is among those that wait, as the machine says; and those that wait no longer. */
@@ -146,7 +140,7 @@ function needsSave(s: State): boolean {
     knownOf(s).some(
       ({ about }) =>
         about.storing.some(({ version }) => isWaiting(version)) ||
-        (about.undo === 'storing' && isWaiting(about.undoVersion)),
+        (about.undoVersion > 0 && isWaiting(about.undoVersion)),
     )
   )
 }
@@ -209,8 +203,8 @@ function toNextStep(s: State): void {
 /** Of steps that are over the history has it all: their calls leave the table, with those they made, when nothing more comes of them. */
 function letGo(s: State): void {
   const over = new Set<number>()
-  for (const { number, call, about } of knownOf(s)) {
-    const isUndone = !about.done || call.fate !== 'discarded' || about.undo === 'done' || about.undo === 'unknown'
+  for (const { number, call } of knownOf(s)) {
+    const isUndone = undoOf(call) !== 'due' && undoOf(call) !== 'begun'
     const isOver =
       call.maker === undefined
         ? call.asked && call.step < s.step && isPast(s.calls, call) && isUndone
@@ -234,8 +228,7 @@ function ofEnd(s: State): Due | undefined {
 
 function endingOf(s: State): Ending | undefined {
   if (s.model === 'at work' || s.model === 'stopping' || s.hook === 'at work' || s.saving !== null) return undefined
-  const isAtWork = ({ call, about }: Known) =>
-    call.course === 'begun' || about.undo === 'begun' || about.undo === 'storing'
+  const isAtWork = ({ call }: Known) => call.course === 'begun' || call.undo === 'begun'
   if (knownOf(s).some(isAtWork)) return undefined
   const { stop, mode } = s.halt
   if (stop === 'abort') return { is: 'aborted' }

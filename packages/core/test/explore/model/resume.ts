@@ -27,9 +27,9 @@ export function resume(from: State, answers: Readonly<Record<string, string>>, i
   const numbers = new Map<number, number>()
   for (const { number, call, about } of knownOf(copy))
     numbers.set(number, restored(s.calls, call, about, numbers.get(call.maker ?? -1), isLast))
-  for (const { number, about } of knownOf(copy)) {
+  for (const { number, call, about } of knownOf(copy)) {
     const now = numbers.get(number)
-    if (now !== undefined) s.about.set(now, restoredAbout(s, about))
+    if (now !== undefined) s.about.set(now, restoredAbout(s, about, call.undo === 'begun'))
   }
   for (const { number, call } of knownOf(copy)) {
     const now = numbers.get(number)
@@ -47,7 +47,7 @@ export function resume(from: State, answers: Readonly<Record<string, string>>, i
 }
 
 function restored(calls: Calls, call: CallState, about: About, maker: number | undefined, isLast: boolean): number {
-  const { id, tool, step, asked, fate } = call
+  const { id, tool, step, asked, fate, undo, isDone = false } = call
   const { attempts, effect } = about.result ? { ...call, effect: effectOf(call) } : triesOf(call, isLast)
   // What asks starts from its top when it is answered.
   const mayHaveHappened = call.isCutOff || (call.course !== 'open' && !call.asking)
@@ -68,12 +68,13 @@ function restored(calls: Calls, call: CallState, about: About, maker: number | u
     attempts,
     before: mayHaveHappened ? effect : undefined,
     wasMade: about.outcomes.length > 0,
+    isDone,
+    ...(undo && undo !== 'theirs' && { undo: 'before' as const }),
     told: call.told === 'ended' ? 'shown' : 'open',
   })
 }
 
-function restoredAbout(s: State, about: About): About {
-  const isUndoing = about.undo === 'storing' || about.undo === 'begun'
+function restoredAbout(s: State, about: About, isUndoing: boolean): About {
   // It may have been undone: it is not undone again, and whoever has the result is told.
   if (isUndoing) s.unknown.push(`undo ${about.key}`)
   return {
@@ -86,7 +87,7 @@ function restoredAbout(s: State, about: About): About {
     storing: [],
     outcomes: [],
     known: [...about.outcomes, ...about.known],
-    undo: isUndoing ? 'unknown' : about.undo,
+    undoVersion: 0,
   }
 }
 

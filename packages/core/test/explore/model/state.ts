@@ -17,7 +17,6 @@ export interface Asked {
 /** What is known of a tool before its input is checked. */
 export interface Kind {
   readonly tool: ToolFacts
-  readonly reversible: boolean
 }
 
 export interface Outcome {
@@ -54,9 +53,7 @@ export interface About {
   result: { readonly text: string; readonly ok: boolean } | null
   /** A process before this one has made it: its result is there. */
   readonly isReused: boolean
-  /** Whether its last execution is to be undone if the call is discarded. */
-  done: boolean
-  undo: 'none' | 'storing' | 'begun' | 'done' | 'unknown'
+  /** The version that must be stored before it is undone; 0 where none must be. */
   undoVersion: number
 }
 
