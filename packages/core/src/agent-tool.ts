@@ -2,12 +2,13 @@
 
 import { type Agent, configBehind } from './agent.ts'
 import { CheckpointError } from './checkpoint/checkpoint-errors.ts'
+import type { Effect } from './effect.ts'
 import { AgentError, AnswerError, ConfigError, messageOf, RunStop } from './errors.ts'
 import { checkCount, checkOptions, type OptionNames } from './option-checks.ts'
 import type { AgentResult } from './result.ts'
 import { runsAgent } from './run/agents-of-tools.ts'
 import { runWithin } from './run/nested-run.ts'
-import type { Effect, Tool, ToolSchema } from './tool.ts'
+import type { Tool, ToolSchema } from './tool.ts'
 import { textInput } from './tool-call/text-input.ts'
 
 export interface AgentToolOptions<Input = AgentRequest> {
@@ -41,10 +42,12 @@ export interface AgentRequest {
  * @throws {ConfigError} It is no agent, or neither it nor the options have a name, or a description (M1).
  */
 export function agentTool(agent: Agent, options?: AgentToolOptions): Tool<AgentRequest>
+
 export function agentTool<Input>(
   agent: Agent,
   options: AgentToolOptions<Input> & { readonly input: ToolSchema<Input> },
 ): Tool<Input>
+
 export function agentTool(agent: Agent, options: AgentToolOptions<unknown> = {}): Tool {
   const config = configBehind(agent)
   checkOptions('agentTool', options, OPTIONS)

@@ -1,11 +1,13 @@
 /** An agent: immutable, and able to run many times at once. */
 
-import type { Checkpoint } from './checkpoint/checkpoint.ts'
-import type { Answers } from './checkpoint/restore.ts'
-import { type AgentConfig, type AgentOptions, configOf } from './config.ts'
+import type { AgentConfig } from './agent-config.ts'
+import { type AgentOptions, configOf } from './config.ts'
 import { ConfigError } from './errors.ts'
+import type { Answers } from './interrupt/interrupt.ts'
 import type { AgentResult } from './result.ts'
-import { type AgentRun, type ResumeOptions, type RunInput, type RunOptions, startRun } from './run/agent-run.ts'
+import { type AgentRun, startRun } from './run/agent-run.ts'
+import type { ResumeOptions, RunInput, RunOptions } from './run-options.ts'
+import type { Checkpoint } from './saved-run.ts'
 
 /** `Output`: what its `output` schema gives back. */
 export interface Agent<Output = unknown> {

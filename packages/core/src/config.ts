@@ -1,14 +1,17 @@
 /** The options of an agent, checked. */
 
+import type { AgentConfig, Output } from './agent-config.ts'
 import type { CheckpointStore } from './checkpoint/checkpoint-store.ts'
+import { isEffect } from './effect.ts'
 import { ConfigError, messageOf } from './errors.ts'
+import type { Awaitable } from './flow/flow.ts'
 import { middlewareList } from './hooks/middleware-list.ts'
 import { isRecord } from './json.ts'
 import { DEEPEST, LONGEST } from './json-text.ts'
 import type { ToolCall } from './message.ts'
-import type { AgentSetup, Awaitable, Middleware } from './middleware.ts'
+import type { Middleware } from './middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type Model, type ModelSettings, type ToolChoice } from './model.ts'
-import { type Output, outputOf } from './model-call/output.ts'
+import { outputOf } from './model-call/output.ts'
 import { checkIgnoresInput } from './needs/needs.ts'
 import {
   checkCount,
@@ -19,10 +22,10 @@ import {
   checkTypes,
   type OptionNames,
 } from './option-checks.ts'
-import type { ResumeOptions, RunOptions } from './run/agent-run.ts'
 import { freeze } from './run/history.ts'
+import type { ResumeOptions, RunOptions } from './run-options.ts'
 import { captureOf, checkTelemetry, type TelemetryOptions } from './telemetry/options.ts'
-import { isEffect, type Tool, type ToolSchema } from './tool.ts'
+import type { AgentSetup, Tool, ToolSchema } from './tool.ts'
 import { checkAliases, findTool } from './tool-call/aliases.ts'
 import { DEFAULT_OUTPUT_LIMITS, type OutputLimits } from './tool-call/output-limits.ts'
 import { withStatusTool } from './tool-call/status-tool.ts'
@@ -123,25 +126,6 @@ const RUN_OPTIONS: OptionNames<RunOptions> = {
 }
 
 const RESUME_OPTIONS: OptionNames<ResumeOptions> = { ...RUN_OPTIONS, rerun: '' }
-
-/** An agent's options with their defaults: what a run reads. */
-export interface AgentConfig {
-  readonly name: string | undefined
-  readonly description: string | undefined
-  readonly setup: AgentSetup
-  readonly middleware: readonly Middleware[]
-  readonly output: Output | undefined
-  readonly settings: ModelSettings
-  readonly toolChoice: ToolChoice
-  readonly inputLimits: InputLimits
-  readonly outputLimits: OutputLimits
-  readonly checkpoints: CheckpointStore | undefined
-  readonly grace: number
-  readonly statusFor: number
-  readonly telemetry: TelemetryOptions | undefined
-  readonly prepareInput: AgentOptions['prepareInput']
-  readonly unknownTool: AgentOptions['unknownTool']
-}
 
 /** Throws {@link ConfigError} naming the option (A2). */
 export function configOf(options: AgentOptions): AgentConfig {

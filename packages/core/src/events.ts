@@ -3,8 +3,9 @@
 import type { Message, ToolCall, ToolMessage } from './message.ts'
 import type { ModelEvent } from './model.ts'
 import type { AgentResult } from './result.ts'
-import type { Progress } from './tool.ts'
 import type { DiscardCause } from './tool-errors.ts'
+import type { Progress } from './tool-status.ts'
+import type { Warning } from './warning.ts'
 
 export type { DiscardCause } from './tool-errors.ts'
 
@@ -94,11 +95,4 @@ export interface CustomEvent {
   readonly source: string
   readonly callId?: string
   readonly provisional?: true
-}
-
-/** `source`: `core`, or the name of the middleware that warned. */
-export interface Warning {
-  readonly code: string
-  readonly message: string
-  readonly source: string
 }

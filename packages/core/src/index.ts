@@ -1,19 +1,10 @@
 export { type Agent, createAgent } from './agent.ts'
 export { type AgentRequest, type AgentToolOptions, agentTool } from './agent-tool.ts'
 export { argumentsText } from './assemble/arguments-text.ts'
-export {
-  type AssembledRequest,
-  type Assembler,
-  assemble,
-  type CallPiece,
-  type Explain,
-  type Label,
-  type NestedCall,
-  type PartOptions,
-  type ReadChunk,
-} from './assemble/assemble.ts'
+export { assemble, type Explain, type ReadChunk } from './assemble/assemble.ts'
+export type { AssembledRequest, Assembler, CallPiece, Label, NestedCall, PartOptions } from './assemble/assembler.ts'
+export type { CallOptions, SideRequest } from './call-options.ts'
 export type { CancelMode, CancelOptions } from './cancel.ts'
-export type { Checkpoint } from './checkpoint/checkpoint.ts'
 export {
   CheckpointConflictError,
   CheckpointCorruptError,
@@ -25,8 +16,9 @@ export {
 } from './checkpoint/checkpoint-errors.ts'
 export type { CheckpointStore, StoredCheckpoint } from './checkpoint/checkpoint-store.ts'
 export { memoryStore } from './checkpoint/memory-store.ts'
-export type { Answers } from './checkpoint/restore.ts'
 export type { AgentOptions } from './config.ts'
+export { type ExecutedTool, type ToolOptions, tool } from './define-tool.ts'
+export type { Effect } from './effect.ts'
 export {
   AgentError,
   AnswerError,
@@ -52,14 +44,18 @@ export type {
   DiscardCause,
   PathPart,
   ToolProgress,
-  Warning,
 } from './events.ts'
 export { type RunToolOptions, runTool, type ToolRun } from './execution/run-tool.ts'
-export type { ToolState, ToolStatus } from './execution/tool-status.ts'
-export { close, type Flow, map, settle } from './flow/flow.ts'
+export { type Awaitable, close, type Flow, map, settle } from './flow/flow.ts'
 export { DEFAULT_FEEDBACK } from './hooks/gate.ts'
-export { type Address, type AddressPart, Interrupt, interrupt, type PendingInterrupt } from './interrupt/interrupt.ts'
-export type { ResourceKeys } from './machine/resource-keys.ts'
+export {
+  type Address,
+  type AddressPart,
+  type Answers,
+  Interrupt,
+  interrupt,
+  type PendingInterrupt,
+} from './interrupt/interrupt.ts'
 export {
   type AssistantMessage,
   type AssistantPart,
@@ -80,20 +76,7 @@ export {
   type Usage,
   type UserMessage,
 } from './message.ts'
-export type {
-  AgentFlow,
-  AgentSetup,
-  AgentState,
-  Awaitable,
-  CallOptions,
-  Middleware,
-  ModelFlow,
-  Run,
-  SideRequest,
-  ToolFlow,
-  Verdict,
-  WrapEvent,
-} from './middleware.ts'
+export type { AgentFlow, AgentState, Middleware, ModelFlow, ToolFlow, Verdict, WrapEvent } from './middleware.ts'
 export {
   DEFAULT_INPUT_LIMITS,
   type InputLimits,
@@ -107,31 +90,22 @@ export {
 } from './model.ts'
 export { ModelError, type ModelErrorCode, type ModelErrorData, RetriesExhaustedError } from './model-errors.ts'
 export { checkOptions, type OptionNames } from './option-checks.ts'
+export type { ResourceKeys } from './resource-keys.ts'
 export type {
   AgentResult,
+  BackgroundHandle,
   CancelledResult,
   CompletedResult,
   InterruptedResult,
   ResultBase,
 } from './result.ts'
-export type { AgentRun, ResumeOptions, RunInput, RunOptions } from './run/agent-run.ts'
+export type { AgentRun } from './run/agent-run.ts'
 export { type Cell, type CellOptions, runLocal } from './run/run-local.ts'
+export type { ResumeOptions, RunInput, RunOptions } from './run-options.ts'
+export type { Checkpoint } from './saved-run.ts'
 export type { CaptureContent, TelemetryOptions } from './telemetry/options.ts'
 export type { SemanticAttributes } from './telemetry/semconv.ts'
-export {
-  type Effect,
-  type ExecutedTool,
-  type NeedsContext,
-  type Progress,
-  type Tool,
-  type ToolAliases,
-  type ToolContext,
-  type ToolOptions,
-  type ToolSchema,
-  tool,
-  type WarmContext,
-} from './tool.ts'
-export type { BackgroundHandle } from './tool-call/background.ts'
+export type { AgentSetup, NeedsContext, Run, Tool, ToolAliases, ToolContext, ToolSchema, WarmContext } from './tool.ts'
 export type { OutputLimits } from './tool-call/output-limits.ts'
 export {
   NotCancelableError,
@@ -145,4 +119,6 @@ export {
   UnknownCallError,
   UnknownToolError,
 } from './tool-errors.ts'
+export type { Progress, ToolState, ToolStatus } from './tool-status.ts'
+export type { Warning } from './warning.ts'
 export type { Wire } from './wire.ts'

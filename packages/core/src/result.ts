@@ -1,27 +1,21 @@
 /** What a run comes to: its `status` says which of the other members there are. */
 
 import type { CancelMode } from './cancel.ts'
-import type { Checkpoint } from './checkpoint/checkpoint.ts'
 import type { AgentError } from './errors.ts'
-import type { Warning } from './events.ts'
 import type { PendingInterrupt } from './interrupt/interrupt.ts'
-import type { AssistantMessage, FinishReason, Message, ToolMessage, Usage } from './message.ts'
-import type { BackgroundHandle } from './tool-call/background.ts'
+import type { Message, ToolMessage, Usage } from './message.ts'
+import type { Checkpoint, SavedResult } from './saved-run.ts'
+import type { Warning } from './warning.ts'
 
 export type AgentResult<Output = unknown> = CompletedResult<Output> | InterruptedResult | CancelledResult
 
 /** An answer stands. */
 export interface CompletedResult<Output = unknown>
   extends ResultBase,
+    SavedResult,
     Without<'interrupts' | 'cancelled' | 'checkpoint'> {
-  readonly status: 'completed'
-  readonly stopReason?: 'answer' | 'return-direct' | 'early-stop'
-  /** The accepted answer: the model's message, or for `return-direct`, and an output that came through a call, the tool's. */
-  readonly message: AssistantMessage | ToolMessage
   /** The answer as the agent's `output` schema gives it back; absent without one (M14). */
   readonly output?: Output
-  /** That of `message` if the model gave it. If a tool gave it: that of the response that called the tool. */
-  readonly finishReason: FinishReason
   /** Background work that went on, and what of it the model has not read (I17, I18). */
   readonly background?: readonly BackgroundHandle[]
 }
@@ -77,3 +71,12 @@ interface Stopped extends Without<'stopReason' | 'message' | 'output' | 'finishR
 
 /** May be asked for, and is not there. */
 type Without<Names extends string> = { readonly [Name in Names]?: never }
+
+/** Work that a run has handed to its caller, or whose result it could not tell the model any more. */
+export interface BackgroundHandle {
+  readonly callId: string
+  /** The tool's. */
+  readonly name: string
+  /** Never rejects: what fails is a message with `isError`. */
+  readonly result: Promise<ToolMessage>
+}

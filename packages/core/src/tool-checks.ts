@@ -1,9 +1,11 @@
 /** What is wrong with a tool, if anything is: types do not hold everybody. */
 
+import { checkToolOptions, definitionOf, lacksNearest } from './define-tool.ts'
+import { isEffect } from './effect.ts'
 import { ConfigError } from './errors.ts'
 import { isPlain, isRecord } from './json.ts'
 import { checkCount, checkOptions, checkSchema, checkTypes, mustBe } from './option-checks.ts'
-import { checkToolOptions, definitionOf, isEffect, lacksNearest, type Tool } from './tool.ts'
+import type { Tool } from './tool.ts'
 
 /** Throws {@link ConfigError} unless these are a list of tools. */
 export function toolList(tools: readonly Tool[]): readonly Tool[] {

@@ -1,27 +1,13 @@
 /** What a tool is, and what its author promises of it. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { ConfigError, messageOf } from './errors.ts'
-import { unheard } from './flow/unheard.ts'
-import type { ContentPart, Json } from './message.ts'
-import type { Run } from './middleware.ts'
-import type { ToolDefinition } from './model.ts'
-import { checkOptions, nearestName, type OptionNames } from './option-checks.ts'
-import { freeze } from './run/history.ts'
-
-/**
- * What a call does to the world. It decides how early the call may start:
- *
- * - `read`: changes nothing; a call nobody asked for in the end is waste, no more.
- * - `idempotent`: making it twice with one `idempotencyKey` is making it once; making it for a response that is then thrown
- *   away is acceptable.
- * - `reversible`: `compensate` undoes it.
- * - `external`: anything else, and the default.
- * - `calls`: does nothing except call other tools, through `run.callTool`, or run an agent, through `agentTool`. It starts as early as a
- *   `read`. Each call it makes has its own effect: one that may not start yet waits until the model call has stood. It is made again if
- *   the end of a process cut it off, and finds the calls it had made by their ids: give them the same ids each time.
- */
-export type Effect = 'read' | 'idempotent' | 'reversible' | 'external' | 'calls'
+import type { CallOptions, SideRequest } from './call-options.ts'
+import type { Effect } from './effect.ts'
+import type { PathPart } from './events.ts'
+import type { AssistantMessage, ContentPart, Json, ToolCall, ToolMessage, Usage } from './message.ts'
+import type { Model } from './model.ts'
+import type { Attributes, CaptureContent } from './telemetry/options.ts'
+import type { Progress, ToolStatus } from './tool-status.ts'
 
 /** A Standard Schema that also gives its JSON Schema. Zod 4 schemas are both, and so is what MCP's `fromJsonSchema` gives. */
 export interface ToolSchema<Input = unknown> {
@@ -34,13 +20,6 @@ interface GivesJsonSchema {
     readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>
     readonly output?: unknown
   }
-}
-
-/** What a working tool reports: `progress` from 0 to 1. */
-export interface Progress {
-  readonly progress?: number
-  readonly message?: string
-  readonly metadata?: Json
 }
 
 export interface ToolContext<Warmed = unknown> {
@@ -172,166 +151,91 @@ export interface ToolAliases {
   readonly input?: Readonly<Record<string, readonly string[]>>
 }
 
-/** What a call makes is judged by its own effect: to make calls is as light as to read. */
-const GRAVITY: Readonly<Record<Effect, number>> = { read: 0, calls: 0, idempotent: 1, reversible: 2, external: 3 }
-
-export function isEffect(value: unknown): value is Effect {
-  return typeof value === 'string' && Object.hasOwn(GRAVITY, value)
-}
-
-/**
- * The effect of a call with this checked input; `reversible` without `compensate` counts as `external`. Throws what the
- * tool's own function throws.
- */
-export function effectOf(tool: Tool, input: unknown): Effect {
-  const effect = typeof tool.effect === 'function' ? unheard(tool.effect(input)) : (tool.effect ?? 'external')
-  const known = isEffect(effect) && (effect !== 'reversible' || tool.compensate !== undefined)
-  return known ? effect : 'external'
-}
-
-/** Whether an effect is graver than another. */
-export function exceeds(effect: Effect, ceiling: Effect): boolean {
-  return GRAVITY[effect] > GRAVITY[ceiling]
-}
-
-/** Whether a call with this effect changes nothing itself. */
-export function changesNothing(effect: Effect | undefined): boolean {
-  return effect !== undefined && GRAVITY[effect] === 0
-}
-
 /** A function member that, like a method, lets tools of different inputs stand in one list. */
-type Method<Input, Result> = { method(input: Input): Result }['method']
+export type Method<Input, Result> = { method(input: Input): Result }['method']
 
-/** What {@link tool} is given of a tool that we execute. With `needs`, an empty list too, `execute` gets those members and the rest. */
-export interface ToolOptions<
-  Input,
-  Output,
-  Needs extends readonly (keyof Input)[] | undefined = undefined,
-  Warmed = unknown,
-  Does = Effect | Method<Input, Effect>,
-> extends Omit<Tool<Input, Output, Warmed>, 'effect' | 'needs' | 'execute'> {
-  readonly effect?: Does
-  readonly needs?: Needs
-  execute(
-    input: [Needs] extends [undefined] ? Input : Pick<Input, NonNullable<Needs>[number]>,
-    context: [Needs] extends [undefined] ? ToolContext<Warmed> : NeedsContext<Input, Warmed>,
-  ): Output | Promise<Output> | AsyncGenerator<Progress, Output>
+/** What an agent is made of, for one run (C6). */
+export interface AgentSetup {
+  readonly model: Model
+  readonly instructions: string
+  readonly tools: readonly Tool[]
+  readonly maxSteps: number
+  readonly toolConcurrency: number
+  readonly innerConcurrency: number
+  /** What the run's spans hold of messages; nothing before all `beforeAgent`s are through. */
+  readonly captureContent: CaptureContent
 }
 
-// No interfaces: a declaration of somebody's tool spells these out, as it cannot name what is not exported.
-type NoNeeds = { readonly needs?: undefined }
-
-/** A tool that we execute; one without `execute` its caller does (M15). */
-export type ExecutedTool<Input = unknown, Output = unknown, Warmed = unknown> = Tool<Input, Output, Warmed> &
-  Required<Pick<Tool<Input, Output, Warmed>, 'execute'>>
-
-type NoExecute = { readonly execute?: undefined }
-
-/** What other libraries call `input`: the type errors say what to write. */
-type OtherWords = {
-  /** @deprecated Write `input`. */
-  readonly inputSchema?: 'tool() has no inputSchema: write input'
-  /** @deprecated Write `input`. */
-  readonly parameters?: 'tool() has no parameters: write input'
-}
-
-/** What a tool that is declared `reversible` must have. {@link Tool} has its type. */
-interface Reversible {
-  readonly compensate: unknown
-}
-
-/**
- * A tool, its input and output inferred. Gives back the definition itself.
- *
- * @throws {ConfigError} It has a member that is no option of a tool. `createAgent` checks the rest.
- */
-export function tool<Input, Output = unknown>(
-  definition: Tool<Input, Output> & NoNeeds & NoExecute & OtherWords,
-): Tool<Input, Output> & NoNeeds & NoExecute
-// The last, as it is the one by which the compiler says what is wrong.
-export function tool<
-  Input,
-  Output,
-  const Needs extends readonly (keyof Input & string)[] | undefined = undefined,
-  Warmed = unknown,
-  // Not the name of the union: the compiler is to say what there is.
-  const Does extends 'read' | 'idempotent' | 'reversible' | 'external' | 'calls' | Method<Input, Effect> =
-    | 'read'
-    | 'idempotent'
-    | 'reversible'
-    | 'external'
-    | 'calls'
-    | Method<Input, Effect>,
->(
-  definition: ToolOptions<Input, Output, Needs, Warmed, Does> &
-    OtherWords &
-    ([Does] extends ['reversible'] ? Reversible : unknown),
-): ExecutedTool<Input, Output, Warmed> & ([Needs] extends [undefined] ? NoNeeds : unknown)
-export function tool<Definition extends object>(definition: Definition): Definition {
-  checkToolOptions(definition)
-  return definition
-}
-
-const TOOL_OPTIONS: OptionNames<Tool> = {
-  name: '',
-  description: '',
-  input: 'inputSchema parameters schema args',
-  effect: '',
-  reads: '',
-  writes: '',
-  needs: '',
-  warm: '',
-  compensate: 'undo',
-  returnDirect: '',
-  aliases: '',
-  timeout: '',
-  cancelable: '',
-  concurrency: '',
-  background: '',
-  output: 'outputSchema',
-  answer: 'resumeSchema',
-  execute: 'func handler run',
-  toContent: 'toModelOutput',
-}
-
-/** Whether a member is no option there is, but like one that the tool does not have. */
-export function lacksNearest(definition: object, member: string): boolean {
-  const nearest = member in TOOL_OPTIONS ? undefined : nearestName(member, TOOL_OPTIONS)
-  return nearest !== undefined && !(nearest in definition)
-}
-
-/** Throws {@link ConfigError} naming the member of a tool that is no option. */
-export function checkToolOptions(definition: object): void {
-  const { name } = definition as Partial<Tool>
-  checkOptions<Tool>('tool', definition as Tool, TOOL_OPTIONS, typeof name === 'string' ? `tools.${name}.` : '')
-}
-
-/** The tool as a model is told of it. Throws {@link ConfigError} if its schema does not say what it accepts, or accepts no object. */
-export function definitionOf({ name, description, input }: Tool): ToolDefinition {
-  const inputSchema = jsonSchemaOf(input, 'tools', `the input of ${name} `)
-  const { type = 'object' } = inputSchema
-  if (type !== 'object') throw new ConfigError('tools', `the input of ${name} must be the schema of an object`)
-  return { name, description, inputSchema }
-}
-
-type JsonSchema = ToolDefinition['inputSchema']
-
-/** By schema, because tools may be made anew for each request over schemas that stay. */
-const jsonSchemas = new WeakMap<ToolSchema, JsonSchema>()
-
-/** What the schema accepts, as JSON Schema: a frozen copy, made once. Throws {@link ConfigError}, naming the option, if it does not say. */
-export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): JsonSchema {
-  let jsonSchema = jsonSchemas.get(schema)
-  if (jsonSchema) return jsonSchema
-  const problem = `${what}must be a Standard Schema that gives its JSON Schema, as zod 4 schemas do`
-  if (!schema?.['~standard']?.jsonSchema) throw new ConfigError(option, problem)
-  try {
-    jsonSchema = freeze(
-      structuredClone(schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' })) as JsonSchema,
-    )
-  } catch (error) {
-    throw new ConfigError(option, `${problem}: ${messageOf(error)}`)
-  }
-  jsonSchemas.set(schema, jsonSchema)
-  return jsonSchema
+/** The run as hooks, wraps and tools see it. */
+export interface Run {
+  readonly id: string
+  /** The agent's name, if it has one. */
+  readonly agent: string | undefined
+  /**
+   * Aborted with the run; in a tool and its wraps with their call alone, too; in a wrap and the tool inside it also when a wrap outside
+   * of it leaves it (C15), and in a hook when a `wrapAgent` leaves the steps.
+   */
+  readonly signal: AbortSignal
+  readonly setup: AgentSetup
+  /** The step at work, from 1; 0 before the first. */
+  readonly step: number
+  /** What it has used so far: a frozen snapshot. */
+  readonly usage: Usage
+  /** What this hook, wrap or tool has been answered, first to last, since it last came to its end (L8). */
+  readonly answers: readonly Json[]
+  /**
+   * Makes a call: it starts at once, and at most once. The same id with canonically equal input gives the same promise (A23).
+   * A call that a tool or its wraps make belongs to their call: its id must differ from those of the other calls that this call makes,
+   * and from those of the response. With the `callId` of this call in front, a reader can tell it from the calls of others.
+   *
+   * A call of the response that is still coming is provisional until its model call has stood: the loop then commits what it
+   * asks for and discards the rest. The promise rejects with {@link ToolDiscardedError} if the call is discarded, and with the
+   * `AgentError` a tool ends the run with; any other failure is a message with `isError`.
+   *
+   * You need not wait for a call: it goes on behind its hook, wrap or tool until the end of the run. Once a wrap outside has left a hook
+   * or wrap, its calls are aborted and `callTool` and `callModel` reject with a {@link MiddlewareError}; once the end of the run is
+   * decided, `callTool` rejects with a `TypeError`.
+   */
+  callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage>
+  /**
+   * Resolves when the model call that asked for this call has stood; at once for one that did not start early. In the run of an agent
+   * that a call of effect `calls` runs early, it also waits until that call is committed. Gives the id that the history has for it: a
+   * later attempt may have given it another. Rejects with {@link ToolDiscardedError} if the call is
+   * discarded, with {@link UnknownCallError} if the run has not made it, and with the run's own stop if the run is interrupted or
+   * cancelled first: from then on, what an early call returns or throws is dropped, and it stays open for a resume. Await this before
+   * you ask a human about a call, so that nobody is asked in vain.
+   *
+   * Several calls may have one id. Here, in `cancelTool` and in `toolStatus` it then means the nearest: inside a call this call, then
+   * the calls it has made, then the same of the call that made it, and so on; elsewhere the latest.
+   */
+  stood(callId: string): Promise<string>
+  /**
+   * Aborts a call alone: it gets an error result that says so, and the run goes on. Gives `true`, or `false` if the call
+   * had settled or was discarded. Throws {@link UnknownCallError} for a call the run has not made,
+   * {@link NotCancelableError} for one whose tool forbids it (I4, I5). `path`, as the call's events have it, leads to a call of a run
+   * inside one of this run's; `false` if that run is over.
+   */
+  cancelTool(callId: string, path?: readonly PathPart[]): boolean
+  /**
+   * How a call is doing; nothing of one that was not made, or that is forgotten: the agent's `statusFor` after its end, and of a call
+   * at the end of a `path` when its run is over (I6).
+   */
+  toolStatus(callId: string, path?: readonly PathPart[]): ToolStatus | undefined
+  /**
+   * Lets the tool of this name warm up for a call of the response that is coming: at most once per call, and only before it has
+   * started. What `warm` throws is a warning (H33).
+   */
+  warm(callId: string, name: string): void
+  /**
+   * Asks a model on the side: by default the agent's, without instructions and tools. It has a `chat` span and counts in
+   * usage; it is no step and no event, and passes no wraps. Rejects with {@link ModelError}, or with the reason of an
+   * abort.
+   */
+  callModel(request: SideRequest): Promise<AssistantMessage>
+  /** A `custom` event, with `data` as it is: keep it JSON. Never waits, never throws (D7). */
+  emit(event: { readonly name: string; readonly data: unknown }): void
+  /** A warning: in the result, and as an event (B15). */
+  warn(warning: { readonly code: string; readonly message: string }): void
+  /** Puts attributes on the run's span, or on the coming span of a call. */
+  annotate(attributes: Attributes, callId?: string): void
 }

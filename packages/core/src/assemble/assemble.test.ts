@@ -11,7 +11,8 @@ import {
 } from '../message.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type ModelEvent } from '../model.ts'
 import { ModelError } from '../model-errors.ts'
-import { type Assembler, assemble, type CallPiece, type Explain, type Label, type PartOptions } from './assemble.ts'
+import { assemble, type Explain } from './assemble.ts'
+import type { Assembler, CallPiece, Label, PartOptions } from './assembler.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -813,6 +814,7 @@ test('chunks are asked for when events are, and closed when the reader leaves or
 })
 
 const someObject = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue(), { minKeys: 1 })
+
 const someArguments = fc.oneof(
   {
     weight: 4,
@@ -845,6 +847,7 @@ const someArguments = fc.oneof(
   },
   { weight: 1, arbitrary: someObject.map((value) => JSON.stringify(value).slice(0, -1)) },
 )
+
 const someCall = fc.record({
   id: fc.constantFrom(undefined, '', 'a', 'b', 'call_1'),
   name: fc.constantFrom('f', 'get', 'get_all', ''),

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
 import { callsOf, type Json } from '../message.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type ModelEvent } from '../model.ts'
-import { type Assembler, assemble, type CallPiece } from './assemble.ts'
+import { assemble } from './assemble.ts'
+import type { Assembler, CallPiece } from './assembler.ts'
 
 afterEach(() => void vi.restoreAllMocks())
 
@@ -39,10 +40,12 @@ const piece =
   (what: CallPiece): Chunk =>
   (to) =>
     to.call(0, what)
+
 const called = (...deltas: readonly string[]): Chunk[] => [
   piece({ id: 'a', name: 'f' }),
   ...deltas.map((delta) => piece({ delta })),
 ]
+
 const readyOf = (events: readonly ModelEvent[]) => events.filter((event) => event.type === 'tool-input-ready')
 
 /** How much of a text had come, character by character, when the needed members were told of. */

@@ -2,7 +2,7 @@
 
 import type { ProviderMetadata, ToolCall } from '../message.ts'
 import type { InputLimits, ModelEvent } from '../model.ts'
-import type { CallPiece, NestedCall } from './assemble.ts'
+import type { CallPiece, NestedCall } from './assembler.ts'
 import { mergeMetadata } from './metadata.ts'
 import { type InputValue, ToolInput } from './tool-input.ts'
 

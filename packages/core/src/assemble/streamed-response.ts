@@ -1,10 +1,16 @@
 /** A response while it streams: what its wire says goes in, its events come out, and its message at the end. */
 
-import type { AssistantMessage, AssistantPart, FinishReason, ResponseInfo, Usage } from '../message.ts'
-import { allowsCalls } from '../message.ts'
+import {
+  type AssistantMessage,
+  type AssistantPart,
+  allowsCalls,
+  type FinishReason,
+  type ResponseInfo,
+  type Usage,
+} from '../message.ts'
 import type { ModelEvent } from '../model.ts'
 import { ModelError } from '../model-errors.ts'
-import type { AssembledRequest, Assembler, CallPiece, Label, PartOptions } from './assemble.ts'
+import type { AssembledRequest, Assembler, CallPiece, Label, PartOptions } from './assembler.ts'
 import { StreamedCall } from './streamed-call.ts'
 import { StreamedText } from './streamed-text.ts'
 

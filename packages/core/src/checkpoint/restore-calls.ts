@@ -2,18 +2,17 @@
 
 import { unheard } from '../flow/unheard.ts'
 import { addressOf, askerOf, isInside, isNested } from '../interrupt/address.ts'
-import { Interrupt } from '../interrupt/interrupt.ts'
+import { type Answers, Interrupt } from '../interrupt/interrupt.ts'
 import { effectOf } from '../machine/call.ts'
 import { noted } from '../machine/decide-call.ts'
 import type { Json, ToolMessage } from '../message.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
+import type { Resumed, SavedCall } from '../saved-run.ts'
 import { findTool } from '../tool-call/aliases.ts'
 import { CallEntry } from '../tool-call/call-entry.ts'
 import { discard } from '../tool-call/fates.ts'
 import { mayHaveHappenedText, textMessage } from '../tool-call/tool-message.ts'
-import type { SavedCall } from './checkpoint.ts'
-import type { Answers, Resumed } from './restore.ts'
 
 /** As they are there: none is made. */
 export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readonly CallEntry[] {

@@ -3,7 +3,7 @@
 import { ConfigError, UnknownInterruptError } from '../errors.ts'
 import { addressOf, askerOf, isInside, isNested } from '../interrupt/address.ts'
 import { checkAnswers } from '../interrupt/answer-check.ts'
-import { type Address, Interrupt, type PendingInterrupt } from '../interrupt/interrupt.ts'
+import { type Address, type Answers, Interrupt, type PendingInterrupt } from '../interrupt/interrupt.ts'
 import { asJson, isRecord } from '../json.ts'
 import type { Json } from '../message.ts'
 import { kindOf } from '../message-shape.ts'
@@ -11,27 +11,12 @@ import { cutOff } from '../model-call/said.ts'
 import { freeze, openCalls } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { Step } from '../run/step.ts'
-import type { Effect } from '../tool.ts'
-import { type Checkpoint, checkedCheckpoint, hasEnded, type SavedStep } from './checkpoint.ts'
+import type { Resumption } from '../run-options.ts'
+import type { Checkpoint, Resumed, SavedStep } from '../saved-run.ts'
+import { checkedCheckpoint, hasEnded } from './checkpoint.ts'
 import { CheckpointCorruptError, CheckpointMismatchError, CheckpointMissingError } from './checkpoint-errors.ts'
 import { loaded } from './checkpoint-store.ts'
 import { resumeCalls } from './restore-calls.ts'
-
-export interface Resumption {
-  /** A checkpoint, or the id of a stored one: its run's. */
-  readonly from: unknown
-  /** By id of the interrupt. */
-  readonly answers: Answers
-  readonly rerun?: readonly Effect[]
-}
-
-export type Answers = Readonly<Record<string, Json>>
-
-/** What a resumed run goes on from. */
-export interface Resumed {
-  readonly checkpoint: Checkpoint
-  readonly answers: Answers
-}
 
 /**
  * Puts a run into the state of a checkpoint, as far as it does not depend on the set-up; {@link claim} does the rest.

@@ -1,6 +1,7 @@
 /** When a run is saved: one save at a time, each of the newest state, in a store that refuses whoever comes late. */
 
-import { type Checkpoint, checkedCheckpoint, checksumOf } from './checkpoint.ts'
+import type { Checkpoint } from '../saved-run.ts'
+import { checkedCheckpoint, checksumOf } from './checkpoint.ts'
 import { CheckpointConflictError, CheckpointStoreError } from './checkpoint-errors.ts'
 import { type CheckpointStore, loaded } from './checkpoint-store.ts'
 

@@ -8,8 +8,9 @@ import { callsOf, textOf } from '../message.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import type { Step } from '../run/step.ts'
+import { CHECKPOINT_FORMAT, type Checkpoint, type SavedCall, type SavedStep } from '../saved-run.ts'
 import { type CallEntry, isOpen } from '../tool-call/call-entry.ts'
-import { CHECKPOINT_FORMAT, type Checkpoint, checksumOf, type SavedCall, type SavedStep } from './checkpoint.ts'
+import { checksumOf } from './checkpoint.ts'
 import { CheckpointStoreError } from './checkpoint-errors.ts'
 
 /**

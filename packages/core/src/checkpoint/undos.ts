@@ -1,9 +1,9 @@
 /** The undos of a run: each is stored before it begins, so that no resume repeats one in silence. */
 
-import type { Awaitable } from '../middleware.ts'
+import type { Awaitable } from '../flow/flow.ts'
 import type { RunState } from '../run/run.ts'
+import type { Checkpoint, SavedUndo } from '../saved-run.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
-import type { Checkpoint, SavedUndo } from './checkpoint.ts'
 
 export class Undos {
   /** The outermost. */

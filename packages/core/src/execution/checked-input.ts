@@ -2,8 +2,8 @@
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Issue } from '../errors.ts'
+import type { Awaitable } from '../flow/flow.ts'
 import type { ToolCall } from '../message.ts'
-import type { Awaitable } from '../middleware.ts'
 import type { Tool } from '../tool.ts'
 import { ToolInputError } from '../tool-errors.ts'
 import { unwrapJson } from './unwrap-json.ts'

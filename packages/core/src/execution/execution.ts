@@ -2,12 +2,11 @@
 
 import type { Wait } from '../needs/wait.ts'
 import type { ExecutionFacts } from '../telemetry/around.ts'
-import type { CallEntry } from '../tool-call/call-entry.ts'
 
 export interface Execution extends ExecutionFacts {
   /** How many runs of agents it has begun. */
   agents?: number
   /** The calls its function made. */
-  readonly children: CallEntry[]
+  readonly children: { abort(reason: unknown, grace: number): void }[]
   wait?: Wait
 }

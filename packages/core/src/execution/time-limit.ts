@@ -4,8 +4,8 @@ import type { Flow } from '../flow/flow.ts'
 import { timer } from '../flow/grace.ts'
 import { turnIfDue } from '../flow/turn.ts'
 import { isRecord } from '../json.ts'
-import type { Progress } from '../tool.ts'
 import { ToolTimeoutError } from '../tool-errors.ts'
+import type { Progress } from '../tool-status.ts'
 
 interface TimeLimitOptions {
   readonly tool: string

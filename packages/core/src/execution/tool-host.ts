@@ -1,13 +1,13 @@
 /** Where a tool is executed: in a run, or alone. What differs between the two is all here. */
 
+import type { Awaitable } from '../flow/flow.ts'
 import type { Does } from '../machine/call.ts'
-import type { Invocation } from '../machine/invocation.ts'
 import type { Json, ToolCall } from '../message.ts'
-import type { Awaitable, Run } from '../middleware.ts'
 import type { Given } from '../needs/needs.ts'
 import type { Actor } from '../run/actor.ts'
+import type { Invocation } from '../saved-run.ts'
 import type { Telemetry } from '../telemetry/around.ts'
-import type { Tool } from '../tool.ts'
+import type { Run, Tool } from '../tool.ts'
 
 export interface Host<Result> {
   readonly telemetry: Telemetry

@@ -1,42 +1,22 @@
 /** How a call is doing: what {@link Run.toolStatus} tells of it (I6). */
 
-import { isAbandoned } from '../machine/call.ts'
+import { type CallState, isAbandoned } from '../machine/call.ts'
 import type { Json } from '../message.ts'
 import { Wait } from '../needs/wait.ts'
 import { freeze } from '../run/history.ts'
-import type { Progress } from '../tool.ts'
-import type { CallEntry } from '../tool-call/call-entry.ts'
 import { ToolTimeoutError } from '../tool-errors.ts'
+import type { Progress, ToolState, ToolStatus } from '../tool-status.ts'
 
-/**
- * `queued`: its function has not been entered. `abandoned`: it went on when it was no longer waited for, whatever had stopped it.
- */
-export type ToolState = 'queued' | 'running' | 'ok' | 'error' | 'cancelled' | 'timed-out' | 'abandoned'
-
-export interface ToolStatus {
-  readonly state: ToolState
-  /** As it was reported last: from 0 to 1, never going down. */
-  readonly progress?: number
-  readonly message?: string
-  /** As it was reported last. */
-  readonly metadata?: Json
-  /** Whether its tool lets `cancelTool` abort it. */
-  readonly cancelable: boolean
-  /** When its function was entered first. Milliseconds since the epoch, with fractions. */
-  readonly startedAt?: number
-  /** An earlier run of the checkpoint executed it, and it may have happened: `startedAt` is of this run alone. */
-  readonly startedBefore?: true
-  /** When the call had settled, all its wraps out; of one that an earlier run of a checkpoint made, when that was resumed. */
-  readonly endedAt?: number
-  /**
-   * Of one that started with the members its tool needs: how many milliseconds its function has waited for its whole input, from its
-   * first `await` of `rest` on.
-   */
-  readonly waitedMs?: number
+/** A call that has settled, as far as it tells how it ended. */
+interface Ended {
+  readonly signal: AbortSignal
+  readonly executions: readonly { readonly error?: unknown }[]
+  readonly state: CallState
+  readonly ending: { readonly error?: unknown } | undefined
 }
 
 /** How a call that has settled ended; to be asked before its spans do. */
-export function endState({ signal, executions, state, ending }: CallEntry, ok: boolean): ToolState {
+export function endState({ signal, executions, state, ending }: Ended, ok: boolean): ToolState {
   if (ok) return 'ok'
   if (state.isAbandoned || isAbandoned(state)) return 'abandoned'
   if (signal.aborted) return 'cancelled'

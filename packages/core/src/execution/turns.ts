@@ -6,7 +6,7 @@ import { executionOf, hasSettled, type Stage } from '../machine/call.ts'
 import type { Calls, Waiting } from '../machine/calls.ts'
 import { changed, closed, decide } from '../machine/decide.ts'
 import { moved, out } from '../machine/decide-call.ts'
-import { type Invocation, isSameExecution } from '../machine/invocation.ts'
+import { isSameExecution } from '../machine/invocation.ts'
 import {
   begins,
   type Due,
@@ -19,6 +19,7 @@ import {
   replaces,
   waits,
 } from '../machine/turns.ts'
+import type { Invocation } from '../saved-run.ts'
 import { ToolCircleError } from '../tool-errors.ts'
 import type { Seat } from './tool-limit.ts'
 

@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { checkedInput } from '../calls.ts'
+import { tool } from '../define-tool.ts'
 import type { ToolSchema } from '../tool.ts'
-import { tool } from '../tool.ts'
 import { ToolInputError } from '../tool-errors.ts'
 
 function check(input: ToolSchema, given: unknown): Promise<unknown> {

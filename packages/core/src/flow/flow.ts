@@ -119,3 +119,5 @@ class ByHand<Event, Result> implements Flow<Event, Result> {
 export async function finished(): Promise<IteratorReturnResult<never>> {
   return { done: true, value: undefined as never }
 }
+
+export type Awaitable<T> = T | Promise<T>

@@ -1,11 +1,13 @@
 /** Before… and after… hooks: data in, changed data out. Each has its own span. */
 
+import type { Awaitable } from '../flow/flow.ts'
 import { type Message, withFittingReason } from '../message.ts'
-import type { AgentSetup, AgentState, Awaitable, Middleware, Run, Verdict } from '../middleware.ts'
+import type { AgentState, Middleware, Verdict } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
 import { checkedSetup } from '../run/set-up.ts'
 import type { Step } from '../run/step.ts'
+import type { AgentSetup, Run } from '../tool.ts'
 import { boundedAnswer } from '../tool-call/call-bounds.ts'
 import { blame, given } from './compose.ts'
 import { verdictProblem } from './hook-problems.ts'

@@ -1,13 +1,17 @@
 /** The path from an agent to who asks in one of its runs (L4). */
 
 import type { Place } from '../machine/call.ts'
-import type { RunState } from '../run/run.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import { canonical } from '../tool-call/canonical.ts'
 import type { Address, AddressPart } from './interrupt.ts'
 
+/** A run, as far as addresses in it need it. */
+interface NamedRun {
+  readonly config: { readonly name: string | undefined }
+}
+
 /** Of a call, or of the middleware round it; without either, of the agent's own. */
-export function addressOf(run: RunState, call: CallEntry | undefined, place?: Place): Address {
+export function addressOf(run: NamedRun, call: CallEntry | undefined, place?: Place): Address {
   const agent: AddressPart = { agent: run.config.name ?? null }
   return [agent, ...(call ? callPath(call) : []), ...(place ? [place] : [])]
 }

@@ -1,13 +1,12 @@
 /** Whether each answer has the form that its asker wants: found out before the run goes on (P17). */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Answers } from '../checkpoint/restore.ts'
 import { AnswerError, messageOf } from '../errors.ts'
 import { described } from '../execution/checked-input.ts'
 import type { Middleware } from '../middleware.ts'
 import { agentRunBy } from '../run/agents-of-tools.ts'
 import type { Tool } from '../tool.ts'
-import type { Address, PendingInterrupt } from './interrupt.ts'
+import type { Address, Answers, PendingInterrupt } from './interrupt.ts'
 
 /** Who may have asked. */
 interface Askers {

@@ -59,3 +59,15 @@ export interface PendingInterrupt<Payload extends Json = Json> {
   readonly address: Address
   readonly payload: Payload
 }
+
+export interface Asked {
+  /** To what the asker does now: a hook that has finished begins anew. */
+  readonly answers: readonly Json[]
+  /** Questions answered before that. */
+  readonly past: number
+}
+
+/** As a checkpoint has it: by the address's canonical text. */
+export type SavedQuestions = { readonly [address: string]: Asked }
+
+export type Answers = Readonly<Record<string, Json>>

@@ -3,17 +3,7 @@
 import { hash } from '../hash.ts'
 import type { Json } from '../message.ts'
 import { canonical } from '../tool-call/canonical.ts'
-import type { Address } from './interrupt.ts'
-
-interface Asked {
-  /** To what the asker does now: a hook that has finished begins anew. */
-  readonly answers: readonly Json[]
-  /** Questions answered before that. */
-  readonly past: number
-}
-
-/** As a checkpoint has it: by the address's canonical text. */
-export type SavedQuestions = { readonly [address: string]: Asked }
+import type { Address, Asked, SavedQuestions } from './interrupt.ts'
 
 const NONE: Asked = { answers: Object.freeze([]), past: 0 }
 

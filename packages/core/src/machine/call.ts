@@ -3,10 +3,11 @@
  * and errors, are not here: `CallEntry` has them. Only decide-call.ts makes a new state.
  */
 
+import { type Effect, exceeds } from '../effect.ts'
 import type { DiscardCause } from '../events.ts'
-import { type Effect, exceeds } from '../tool.ts'
-import { type Invocation, isSameExecution } from './invocation.ts'
-import { allKeys, NO_KEYS, type ResourceKeys } from './resource-keys.ts'
+import { allKeys, NO_KEYS, type ResourceKeys } from '../resource-keys.ts'
+import type { Invocation } from '../saved-run.ts'
+import { isSameExecution } from './invocation.ts'
 
 /**
  * How far a call has come. `asleep`: it comes from a checkpoint, and nobody has asked for it since. `begun`: its wraps and its tool are

@@ -1,8 +1,8 @@
 /** The state of all calls of a run as plain data, and what can be read off it. decide.ts changes it. */
 
+import { NO_KEYS, type ResourceKeys } from '../resource-keys.ts'
+import type { Invocation } from '../saved-run.ts'
 import { type CallState, isAside as isAsideNow, isOver, keysOf, usesKeys } from './call.ts'
-import type { Invocation } from './invocation.ts'
-import { NO_KEYS, type ResourceKeys } from './resource-keys.ts'
 import type { Sight } from './schedule.ts'
 
 /** An attempt of the current model call. Number 0 is a wrap that answers itself. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Invocation } from '../saved-run.ts'
 import {
   type CallState,
   executionOf,
@@ -13,8 +14,8 @@ import {
   usesKeys,
   wasEntered,
 } from './call.ts'
+
 import * as facts from './decide-call.ts'
-import type { Invocation } from './invocation.ts'
 
 const NEW: CallState = {
   number: 1,
@@ -32,7 +33,9 @@ const NEW: CallState = {
   attempts: 0,
   told: 'open',
 }
+
 const ASLEEP: CallState = { ...NEW, course: 'asleep' }
+
 /** With an execution. */
 const MADE: CallState = facts.wanted(NEW, { input: 'x', n: 0 })
 
@@ -48,10 +51,12 @@ const STAGES: readonly Stage[] = [
   'ended',
   'abandoned',
 ]
+
 const WRITES = { effect: 'external', keys: { reads: ['r'], writes: ['w'] }, mayBeEarly: false } as const
 
 /** One fact, of whatever kind, as a function of the state. */
 const which = fc.record({ input: fc.constantFrom('x', 'y'), n: fc.nat({ max: 1 }) })
+
 const aFact: fc.Arbitrary<(call: CallState) => CallState> = fc.oneof(
   fc.constantFrom(facts.begun, facts.refused, facts.hidden),
   fc.constantFrom('result', 'cut off', 'open', 'over').map((end) => (call: CallState) => facts.settled(call, end)),

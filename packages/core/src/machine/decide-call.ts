@@ -4,6 +4,7 @@
  */
 
 import type { DiscardCause } from '../events.ts'
+import type { Invocation } from '../saved-run.ts'
 import {
   type CallState,
   type Does,
@@ -18,7 +19,6 @@ import {
   type Told,
   undoOf,
 } from './call.ts'
-import type { Invocation } from './invocation.ts'
 
 /** It was asleep, and somebody asks for it. */
 export function begun(call: CallState): CallState {

@@ -1,13 +1,6 @@
 /** Tells the executions of one call apart. By this a resume finds what a checkpoint holds of each. */
 
-export interface Invocation {
-  /** The hash of its input; absent if that is the call's own input. For an agent that a wrap runs: the name of the wrap's middleware. */
-  readonly input?: string
-  /** How many executions of the call with this input came before it. */
-  readonly n: number
-  /** For the run of an agent: how many such runs the execution began before it. Absent for the first. */
-  readonly nested?: number
-}
+import type { Invocation } from '../saved-run.ts'
 
 /** Something that a checkpoint keeps of an execution. Checkpoints of earlier versions have no invocation. */
 interface Kept {

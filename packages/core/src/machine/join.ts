@@ -1,9 +1,9 @@
 /** Which call of an earlier attempt a later attempt joins, because it asks for the same. */
 
-import { exceeds } from '../tool.ts'
+import { exceeds } from '../effect.ts'
+import { keysMeet, namesNone } from '../resource-keys.ts'
 import { type CallState, effectOf, hasSettled, type ToolFacts, usesKeys, wasEntered } from './call.ts'
 import { type Calls, callOf, keysIn } from './calls.ts'
-import { keysMeet, namesNone } from './resource-keys.ts'
 
 /**
  * The first provisional call with this content that the attempt does not ask for yet (H22), and that has read nothing stale (H26).

@@ -12,7 +12,7 @@
  * maker. It waits for its keys only while other calls execute that name them. Its makers do not hold it back.
  */
 
-import { keysMeet, namesNone, type ResourceKeys } from './resource-keys.ts'
+import { keysMeet, namesNone, type ResourceKeys } from '../resource-keys.ts'
 
 /** What the schedule asks about a call. */
 export interface Sight<Call> {

@@ -1,10 +1,10 @@
 /** Which of the executions that wait may go on. Each of them passes the two gates of schedule.ts. */
 
+import type { Invocation } from '../saved-run.ts'
 import { type CallState, executionOf } from './call.ts'
 import { CallSight, type Calls, callOf, isMakerOf, needsSlot, type Waiting } from './calls.ts'
 import { changed, decide } from './decide.ts'
 import { moved, out } from './decide-call.ts'
-import type { Invocation } from './invocation.ts'
 import { innerObstacleOf, type Obstacle, obstacleOf } from './schedule.ts'
 
 /**

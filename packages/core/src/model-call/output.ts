@@ -1,11 +1,13 @@
 /** An agent's output schema: how a model is asked for it, and what an answer makes of it (M14). */
 
+import type { Output } from '../agent-config.ts'
+import { jsonSchemaOf } from '../define-tool.ts'
 import { ConfigError, messageOf, OutputError } from '../errors.ts'
 import { checkedInput } from '../execution/checked-input.ts'
 import { isShallow } from '../json.ts'
 import { type AssistantMessage, type ToolCall, type ToolMessage, textOf } from '../message.ts'
-import type { Model, ModelRequest, OutputFormat } from '../model.ts'
-import { jsonSchemaOf, type ToolSchema } from '../tool.ts'
+import type { Model, ModelRequest } from '../model.ts'
+import type { ToolSchema } from '../tool.ts'
 import { ToolInputError } from '../tool-errors.ts'
 
 /** The output's name: of the tool that gives it, and on wires that want a name for the format. */
@@ -13,11 +15,6 @@ const NAME = 'final_answer'
 
 /** Who rejects an answer that does not fit, in events and as the origin of the feedback. */
 export const OUTPUT_ORIGIN = 'output'
-
-export interface Output {
-  readonly format: OutputFormat
-  readonly schema: ToolSchema
-}
 
 /** Throws {@link ConfigError} unless the schema describes an object: tools, and most wires, take nothing else. */
 export function outputOf(schema: ToolSchema): Output {

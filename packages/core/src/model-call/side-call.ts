@@ -1,11 +1,11 @@
 /** A model call on the side: a span and usage, no step, no events (N29); round it only the wraps that are for such calls. */
 
 import type { Context } from '@opentelemetry/api'
+import type { SideRequest } from '../call-options.ts'
 import { settle } from '../flow/flow.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
 import { checkedRequest, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
 import { type AssistantMessage, withFittingReason } from '../message.ts'
-import type { SideRequest } from '../middleware.ts'
 import type { ModelRequest } from '../model.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'

@@ -1,10 +1,10 @@
 /** The model calls on the side that are at work: none outlives its run. */
 
+import type { SideRequest } from '../call-options.ts'
 import { RunAbortedError } from '../errors.ts'
 import { within } from '../flow/grace.ts'
 import { rejectInTurn } from '../flow/turn.ts'
 import type { AssistantMessage } from '../message.ts'
-import type { SideRequest } from '../middleware.ts'
 import { type Actor, checkNotLeft } from '../run/actor.ts'
 import type { RunState } from '../run/run.ts'
 import { callModelOnSide } from './side-call.ts'

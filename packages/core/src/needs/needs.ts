@@ -1,7 +1,8 @@
 /** Calls that start with the members their tool needs: what these are, and when a call may start so (H31, H32). */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { AgentConfig } from '../config.ts'
+import type { AgentConfig } from '../agent-config.ts'
+import { definitionOf } from '../define-tool.ts'
 import { ConfigError, MiddlewareError, messageOf } from '../errors.ts'
 import { pathOf } from '../execution/checked-input.ts'
 import { unheard } from '../flow/unheard.ts'
@@ -9,7 +10,7 @@ import { isRecord } from '../json.ts'
 import type { ToolCall } from '../message.ts'
 import type { Middleware } from '../middleware.ts'
 import type { ToolDefinition } from '../model.ts'
-import { definitionOf, type Tool } from '../tool.ts'
+import type { Tool } from '../tool.ts'
 import { mayNameKeys } from '../tool-call/call-effect.ts'
 
 /**

@@ -1,45 +1,20 @@
 /** One run of an agent, from its input to its result: what its caller holds. */
 
+import type { AgentConfig } from '../agent-config.ts'
 import { type CancelOptions, checkedCancel } from '../cancel.ts'
 import { hasEnded } from '../checkpoint/checkpoint.ts'
-import type { Resumption } from '../checkpoint/restore.ts'
 import { checkpointOf } from '../checkpoint/snapshot.ts'
-import type { AgentConfig } from '../config.ts'
 import { RunAbortedError } from '../errors.ts'
 import type { AgentEvent, PathPart } from '../events.ts'
-import type { ToolStatus } from '../execution/tool-status.ts'
 import { EventBuffer } from '../flow/event-buffer.ts'
 import { unheard } from '../flow/unheard.ts'
-import type { Message, UserMessage } from '../message.ts'
+import type { UserMessage } from '../message.ts'
 import type { AgentResult } from '../result.ts'
-import type { Effect } from '../tool.ts'
+import type { Beginning, ResumeOptions, Resumption } from '../run-options.ts'
 import { cancelCall, statusOf } from '../tool-call/known-calls.ts'
+import type { ToolStatus } from '../tool-status.ts'
 import { type Nesting, RunState } from './run.ts'
 import { wholeRun } from './whole-run.ts'
-
-export interface RunOptions {
-  /**
-   * Stops the run at once: `result` rejects with {@link RunAbortedError}. Runs that share a signal add one listener to it, and remove
-   * it when they have ended. If a tool passes its own `context.signal`, the run works for that tool's call: where its calls need a slot
-   * of a tool of which that call has one, they share that slot.
-   */
-  readonly signal?: AbortSignal
-  /** For spans: the conversation this run belongs to. */
-  readonly conversationId?: string
-  /**
-   * How many events may wait for a reader before deltas are joined and `custom` events dropped. Default 1024;
-   * a whole number from 0 on, or `Infinity` (B12).
-   */
-  readonly eventBuffer?: number
-}
-
-export interface ResumeOptions extends RunOptions {
-  /**
-   * Effects whose calls are made again if the end of a process cut them off; of the others the model reads that they may have
-   * happened. Default `['read']`. A call with the effect `calls` is always made again: this says what becomes of the calls it had made.
-   */
-  readonly rerun?: readonly Effect[]
-}
 
 /**
  * A run at work. It goes on by itself, read or not (B11). Its events can be read once (B13); a reader that leaves before the end
@@ -72,11 +47,6 @@ export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
   /** As {@link Run.toolStatus}; answers after the run's end, too. */
   toolStatus(callId: string, path?: readonly PathPart[]): ToolStatus | undefined
 }
-
-export type RunInput = string | readonly Message[]
-
-/** What a run begins with: an input, or a checkpoint. */
-export type Beginning = { readonly input: RunInput } | { readonly resume: Resumption }
 
 /** Starts a run. Its events are kept for its reader, or dropped, or shown to the reader of the run that it is inside of. */
 export function startRun(

@@ -1,6 +1,6 @@
 /** Which agent a tool runs. It is known of each tool that `agentTool` makes, and of its copies: they keep its function. */
 
-import type { AgentConfig } from '../config.ts'
+import type { AgentConfig } from '../agent-config.ts'
 import type { Tool } from '../tool.ts'
 
 type Execute = NonNullable<Tool['execute']>

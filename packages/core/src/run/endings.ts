@@ -1,12 +1,12 @@
 /** What a run comes to: a result, a checkpoint to go on from, or an error that says how far it was. */
 
-import type { Checkpoint } from '../checkpoint/checkpoint.ts'
 import { restoreCalls } from '../checkpoint/restore-calls.ts'
 import { checkpointOf } from '../checkpoint/snapshot.ts'
 import { AgentError, HistoryError, type RunStop } from '../errors.ts'
 import { within } from '../flow/grace.ts'
 import type { Message } from '../message.ts'
 import type { CancelledResult, CompletedResult, InterruptedResult, ResultBase } from '../result.ts'
+import type { Checkpoint } from '../saved-run.ts'
 import { answersTo, outcomesOf } from '../tool-call/call-results.ts'
 import { freezePlain } from './frozen.ts'
 import { freeze, openCalls } from './history.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { assembled, type Chunk } from '../../test/assembled.ts'
-import type { CallPiece } from '../assemble/assemble.ts'
+import type { CallPiece } from '../assemble/assembler.ts'
 import { ModelError } from '../model-errors.ts'
 
 /** A call that stands for whatever its input lists. */
@@ -11,6 +11,7 @@ const wrapped =
   (delta: string): Chunk =>
   (to) =>
     to.call(0, { id: 'p', name: 'all', delta, expand })
+
 const ended: Chunk = (to) => to.finish('tool-calls')
 
 test('a call that stands for others is shown as those, at its seal, in its place (qC37)', async () => {

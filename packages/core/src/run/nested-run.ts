@@ -6,10 +6,11 @@ import type { Execution } from '../execution/execution.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
 import { nextInvocation } from '../machine/call.ts'
 import { wanted } from '../machine/decide-call.ts'
-import type { Invocation } from '../machine/invocation.ts'
 import type { AgentResult } from '../result.ts'
+import type { Beginning } from '../run-options.ts'
+import type { Invocation } from '../saved-run.ts'
 import type { ToolContext } from '../tool.ts'
-import { type Beginning, startRun } from './agent-run.ts'
+import { startRun } from './agent-run.ts'
 import { actorOf } from './run-view.ts'
 
 interface Place {

@@ -1,8 +1,9 @@
 /** What a run tells its reader: its events, in order of happening, and its warnings. */
 
-import type { AgentEvent, AgentEventBody, Warning } from '../events.ts'
+import type { AgentEvent, AgentEventBody } from '../events.ts'
 import { Funnel } from '../flow/funnel.ts'
 import { told } from '../machine/decide-call.ts'
+import type { Warning } from '../warning.ts'
 import type { RunState } from './run.ts'
 
 export class RunEvents {

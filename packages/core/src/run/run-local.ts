@@ -5,9 +5,8 @@ import { CheckpointMismatchError } from '../checkpoint/checkpoint-errors.ts'
 import { ConfigError } from '../errors.ts'
 import { unheard } from '../flow/unheard.ts'
 import { asJson, isRecord } from '../json.ts'
-import type { Json } from '../message.ts'
-import type { Run } from '../middleware.ts'
 import { checkOptions } from '../option-checks.ts'
+import type { Run } from '../tool.ts'
 import { freeze } from './history.ts'
 import { stateOf } from './run-view.ts'
 
@@ -41,7 +40,9 @@ export interface CellOptions<Value> {
  * @throws {ConfigError} It is given neither, or the schema refuses the initial value.
  */
 export function runLocal<Value>(options: CellOptions<Value>): (run: Run) => Cell<Value>
+
 export function runLocal<Value>(create: () => Value): (run: Run) => Value
+
 export function runLocal<Value>(given: CellOptions<Value> | (() => Value)): (run: Run) => Value | Cell<Value> {
   if (typeof given !== 'function') return cellAccessor(checkedOptions(given))
   const values = new WeakMap<object, { readonly value: Value }>()
@@ -108,50 +109,4 @@ function checked<Value>({ key, schema }: CellOptions<Value>, value: unknown, ref
 
 function problemOf({ issues }: StandardSchemaV1.FailureResult): string {
   return issues.map(({ message }) => message).join('; ')
-}
-
-/** The cells of a run, by key: what a checkpoint has of them. Once it is over it keeps none (D5). */
-export class CellValues {
-  readonly #owners: Map<string, object> = new Map()
-  #values: Map<string, Json> = new Map()
-  #isOver: boolean
-
-  constructor(isOver: boolean) {
-    this.#isOver = isOver
-  }
-
-  claim(key: string, owner: object): void {
-    const first = this.#owners.get(key) ?? owner
-    if (first !== owner) throw new ConfigError('runLocal', `two values have the key "${key}"`)
-    this.#owners.set(key, owner)
-  }
-
-  has(key: string): boolean {
-    return this.#values.has(key)
-  }
-
-  get(key: string): Json | undefined {
-    return this.#values.get(key)
-  }
-
-  set(key: string, value: Json): void {
-    if (!this.#isOver) this.#values.set(key, value)
-  }
-
-  delete(key: string): void {
-    this.#values.delete(key)
-  }
-
-  over(): void {
-    this.#isOver = true
-    this.#values.clear()
-  }
-
-  save(): { readonly [key: string]: Json } {
-    return Object.fromEntries(this.#values)
-  }
-
-  restore(values: { readonly [key: string]: Json }): void {
-    this.#values = new Map(Object.entries(values))
-  }
 }

@@ -4,7 +4,7 @@ import type { Context } from '@opentelemetry/api'
 import { MaxStepsError, MiddlewareError, type OutputError } from '../errors.ts'
 import { LazyController } from '../flow/lazy-controller.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
-import type { AgentSetup } from '../middleware.ts'
+import type { AgentSetup } from '../tool.ts'
 import type { RunState } from './run.ts'
 import { Step } from './step.ts'
 

@@ -1,15 +1,16 @@
 /** The run as hooks, wraps and tools see it. What each does carries its name, and nests under its span. */
 
+import type { CallOptions, SideRequest } from '../call-options.ts'
 import type { PathPart } from '../events.ts'
-import type { ToolStatus } from '../execution/tool-status.ts'
 import { unheard } from '../flow/unheard.ts'
 import { addressOf } from '../interrupt/address.ts'
 import { isAbandoned } from '../machine/call.ts'
 import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from '../message.ts'
-import type { AgentSetup, CallOptions, Run, SideRequest } from '../middleware.ts'
+import type { AgentSetup, Run } from '../tool.ts'
 import { callTool } from '../tool-call/call-tool.ts'
 import { callStood, cancelCall, statusOf } from '../tool-call/known-calls.ts'
 import { warm } from '../tool-call/streamed-calls.ts'
+import type { ToolStatus } from '../tool-status.ts'
 import type { Actor } from './actor.ts'
 import type { RunState } from './run.ts'
 

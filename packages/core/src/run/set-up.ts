@@ -3,7 +3,7 @@
 import { checkSetup } from '../config.ts'
 import { ConfigError } from '../errors.ts'
 import { isRecord } from '../json.ts'
-import type { AgentSetup } from '../middleware.ts'
+import type { AgentSetup } from '../tool.ts'
 import { withStatusTool } from '../tool-call/status-tool.ts'
 import { toolList } from '../tool-checks.ts'
 import type { RunState } from './run.ts'

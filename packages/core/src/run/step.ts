@@ -1,10 +1,7 @@
 /** The step at work, and how far it has come: what a resume needs to go on in its middle. */
 
 import type { AssistantMessage, FinishReason, Message, ToolMessage } from '../message.ts'
-
-/** What a step does, one after another. */
-export const PHASES = ['before-model', 'model', 'after-model', 'calls', 'gate', 'over'] as const
-export type Phase = (typeof PHASES)[number]
+import type { Phase } from '../saved-run.ts'
 
 export type Answer = AssistantMessage | ToolMessage
 

@@ -1,12 +1,12 @@
 /** A whole run: from what it begins with to what it comes to. */
 
-import { claim, type Resumption, restore } from '../checkpoint/restore.ts'
+import { claim, restore } from '../checkpoint/restore.ts'
 import { checkRunOptions } from '../config.ts'
 import { RunAbortedError, RunStop } from '../errors.ts'
 import { follow } from '../flow/follow.ts'
 import { runSetupHooks } from '../hooks/hooks.ts'
 import type { AgentResult, CompletedResult } from '../result.ts'
-import type { Beginning, ResumeOptions } from './agent-run.ts'
+import type { Beginning, ResumeOptions, Resumption } from '../run-options.ts'
 import { completed, end, failed, resultIn, stopped } from './endings.ts'
 import { inputMessages } from './history.ts'
 import type { RunState } from './run.ts'

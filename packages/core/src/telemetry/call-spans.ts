@@ -6,7 +6,7 @@
 import { type Context, type SpanContext, SpanKind, trace } from '@opentelemetry/api'
 import { RunStop } from '../errors.ts'
 import { type CallState, executionOf } from '../machine/call.ts'
-import type { Invocation } from '../machine/invocation.ts'
+import type { Invocation } from '../saved-run.ts'
 import { annotate, set, toolAttributes } from './attributes.ts'
 import { record } from './content.ts'
 import { failureOf, type Outcome, outcomeOf, typeOf } from './error-type.ts'

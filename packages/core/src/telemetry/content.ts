@@ -2,13 +2,10 @@
 
 import type { Span } from '@opentelemetry/api'
 import { boundedJson, boundedList, boundedText } from './bounded-json.ts'
-import { LIST_FORMS } from './message-json.ts'
+import { type Contents, LIST_FORMS } from './message-json.ts'
 import type { CaptureContent } from './options.ts'
 import type { SemanticAttributes } from './semconv.ts'
 import { logged, untroubled } from './untroubled.ts'
-
-/** Attributes, and what each is to hold; of `undefined` there is none. */
-export type Contents = { readonly [Name in keyof SemanticAttributes]?: () => unknown }
 
 /** What an outer run leaves of what an inner one records: what it masks is masked there, too. */
 export function through(inner: CaptureContent, outer: CaptureContent | undefined): CaptureContent {

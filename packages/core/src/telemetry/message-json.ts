@@ -15,7 +15,6 @@ import type {
 } from '../message.ts'
 import type { ModelRequest, ToolDefinition } from '../model.ts'
 import type { ListForm } from './bounded-json.ts'
-import type { Contents } from './content.ts'
 import type { SemanticAttributes } from './semconv.ts'
 
 /** What a model is asked, or a run begins with. */
@@ -111,3 +110,6 @@ function responseOf(content: readonly ContentPart[]): unknown {
 function text(content: string): unknown {
   return { type: 'text', content }
 }
+
+/** Attributes, and what each is to hold; of `undefined` there is none. */
+export type Contents = { readonly [Name in keyof SemanticAttributes]?: () => unknown }

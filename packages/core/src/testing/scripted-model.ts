@@ -1,6 +1,7 @@
 /** A model that says what a script says. */
 
-import { type Assembler, assemble } from '../assemble/assemble.ts'
+import { assemble } from '../assemble/assemble.ts'
+import type { Assembler } from '../assemble/assembler.ts'
 import { isRecord } from '../json.ts'
 import type { Model, ModelRequest } from '../model.ts'
 import type { ModelErrorData } from '../model-errors.ts'

@@ -1,13 +1,13 @@
 /** Work that goes on when its call has been answered: what becomes of it, and how the model hears of it (I15 to I18). */
 
-import type { SavedWork } from '../checkpoint/checkpoint.ts'
-import type { Resumed } from '../checkpoint/restore.ts'
 import { resumeCall, settleAs } from '../checkpoint/restore-calls.ts'
 import { unheard } from '../flow/unheard.ts'
 import { triesOf } from '../machine/call.ts'
 import type { ContentPart, ToolCall, ToolMessage, UserMessage } from '../message.ts'
+import type { BackgroundHandle } from '../result.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
+import type { Resumed, SavedWork } from '../saved-run.ts'
 import type { Tool } from '../tool.ts'
 import { findTool } from './aliases.ts'
 import { makeWork } from './background-work.ts'
@@ -15,15 +15,6 @@ import { type Beginning, CallEntry } from './call-entry.ts'
 
 /** The origin of the messages that bring results of background calls (B19). */
 export const BACKGROUND_ORIGIN = 'background'
-
-/** Work that a run has handed to its caller, or whose result it could not tell the model any more. */
-export interface BackgroundHandle {
-  readonly callId: string
-  /** The tool's. */
-  readonly name: string
-  /** Never rejects: what fails is a message with `isError`. */
-  readonly result: Promise<ToolMessage>
-}
 
 interface Work {
   /** Its promise gives its message; it rejects only where the work stays open for a resume. */

@@ -1,11 +1,13 @@
 /** What a call does to the world, and to what: judged by its checked input. */
 
+import { effectOf } from '../define-tool.ts'
+import { type Effect, exceeds } from '../effect.ts'
 import { messageOf } from '../errors.ts'
 import { unheard } from '../flow/unheard.ts'
 import type { ToolFacts } from '../machine/call.ts'
-import { NO_KEYS, type ResourceKeys, withinKeys } from '../machine/resource-keys.ts'
+import { NO_KEYS, type ResourceKeys, withinKeys } from '../resource-keys.ts'
 import { agentRunBy } from '../run/agents-of-tools.ts'
-import { type Effect, effectOf, exceeds, type Tool } from '../tool.ts'
+import type { Tool } from '../tool.ts'
 
 export interface CallEffect {
   readonly effect: Effect

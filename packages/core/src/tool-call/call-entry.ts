@@ -1,7 +1,6 @@
 /** The handle of a call: its place in the table, and what is no JSON of it, such as its values, its signal and its promise. */
 
 import type { Context } from '@opentelemetry/api'
-import type { SavedCall } from '../checkpoint/checkpoint.ts'
 import type { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import type { Execution } from '../execution/execution.ts'
@@ -18,12 +17,12 @@ import type { ToolCall, ToolMessage } from '../message.ts'
 import type { Rest } from '../needs/rest.ts'
 import type { WarmUp } from '../needs/warm-ups.ts'
 import { freeze } from '../run/history.ts'
+import type { SavedCall } from '../saved-run.ts'
 import type { CallFacts } from '../telemetry/around.ts'
 import type { Tool } from '../tool.ts'
 import { NotCancelableError, ToolCancelledError } from '../tool-errors.ts'
 import { type Bounds, factsOf } from './call-effect.ts'
-import { CallOutcomes } from './call-outcomes.ts'
-import type { Ending } from './call-results.ts'
+import { CallOutcomes, type Ending } from './call-outcomes.ts'
 import type { CallTable } from './call-table.ts'
 
 /** What is known when a call is made. */
@@ -47,6 +46,7 @@ const NEVER = new Promise<never>(() => undefined)
 
 /** Of all calls that were never provisional. */
 const DECIDED: Coming<void> = coming()
+
 DECIDED.resolve()
 
 export class CallEntry {

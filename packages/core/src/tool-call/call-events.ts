@@ -7,7 +7,7 @@ import { told } from '../machine/decide-call.ts'
 import type { ToolCall } from '../message.ts'
 import type { ToolEvent } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
-import type { Progress } from '../tool.ts'
+import type { Progress } from '../tool-status.ts'
 import type { CallEntry } from './call-entry.ts'
 import { sameCall } from './canonical.ts'
 

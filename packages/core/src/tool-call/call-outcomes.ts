@@ -1,9 +1,10 @@
 /** What the executions of a call came to, and the runs of agents in those that have no outcome yet, as they can be saved. */
 
-import type { Checkpoint, Outcome, SavedCall, SavedNested, SavedOutcome } from '../checkpoint/checkpoint.ts'
-import type { Answers } from '../checkpoint/restore.ts'
-import type { PendingInterrupt } from '../interrupt/interrupt.ts'
-import { type Invocation, isSame, isSameExecution, takeFor } from '../machine/invocation.ts'
+import type { RunStop } from '../errors.ts'
+import type { Answers, PendingInterrupt } from '../interrupt/interrupt.ts'
+import { isSame, isSameExecution, takeFor } from '../machine/invocation.ts'
+import type { ToolMessage } from '../message.ts'
+import type { Checkpoint, Invocation, Outcome, SavedCall, SavedNested, SavedOutcome } from '../saved-run.ts'
 
 interface NestedRun {
   /** Absent of one that an earlier version has saved. */
@@ -93,3 +94,16 @@ export class CallOutcomes {
     }
   }
 }
+
+/** What a call came to. With neither it threw what ends its run, was discarded, or went on when nobody waited any more. */
+export interface Ending {
+  readonly message?: ToolMessage
+  /** What its wraps or its tool threw, where the message only says that. */
+  readonly error?: unknown
+  /** The message only says that the end of the run cut it off: a resume does not take it for a result. */
+  readonly isCutOff?: boolean
+  /** It stays open: its run has stopped, and a resume makes it. */
+  readonly stopped?: RunStop
+}
+
+export type Result = Ending & Required<Pick<Ending, 'message'>>

@@ -1,27 +1,14 @@
 /** Results as the history has them, and what stands there for a call that came to none. */
 
-import type { RunStop } from '../errors.ts'
 import { wasEntered } from '../machine/call.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { resolveAliases } from './aliases.ts'
 import type { CallEntry } from './call-entry.ts'
+import type { Result } from './call-outcomes.ts'
 import { sameCall } from './canonical.ts'
 import { cancelledMessage, cutOffMessage, cutOffText, textMessage } from './tool-message.ts'
-
-/** What a call came to. With neither it threw what ends its run, was discarded, or went on when nobody waited any more. */
-export interface Ending {
-  readonly message?: ToolMessage
-  /** What its wraps or its tool threw, where the message only says that. */
-  readonly error?: unknown
-  /** The message only says that the end of the run cut it off: a resume does not take it for a result. */
-  readonly isCutOff?: boolean
-  /** It stays open: its run has stopped, and a resume makes it. */
-  readonly stopped?: RunStop
-}
-
-export type Result = Ending & Required<Pick<Ending, 'message'>>
 
 /** The result of each call, or what became of it, which the reader is told then (A14, B6). */
 export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {

@@ -1,12 +1,12 @@
 /** {@link Run.callTool}: who asks for a call gets one. One that is made already is found: under its id, or as an equal one (H22). */
 
+import type { CallOptions } from '../call-options.ts'
 import { RunStop } from '../errors.ts'
 import { rejectInTurn } from '../flow/turn.ts'
 import { unheard } from '../flow/unheard.ts'
 import { isRecord } from '../json.ts'
 import { mayStartFor } from '../machine/calls.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
-import type { CallOptions } from '../middleware.ts'
 import { follow, restOf } from '../needs/needs-starts.ts'
 import { type Actor, checkNotLeft } from '../run/actor.ts'
 import { freeze } from '../run/history.ts'

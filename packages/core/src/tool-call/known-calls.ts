@@ -1,10 +1,10 @@
 /** What a run is asked about a call by its id, whatever step made it: {@link Run.stood}, `cancelTool`, `toolStatus`. */
 
 import type { PathPart } from '../events.ts'
-import type { ToolStatus } from '../execution/tool-status.ts'
 import { rejectInTurn } from '../flow/turn.ts'
 import type { RunState } from '../run/run.ts'
 import { ToolDiscardedError, UnknownCallError } from '../tool-errors.ts'
+import type { ToolStatus } from '../tool-status.ts'
 import { CallEntry } from './call-entry.ts'
 import type { PastCall } from './call-table.ts'
 import { stood, stoodAbove, type Waiting } from './stood.ts'

@@ -1,6 +1,6 @@
 /** One call from its input to its message: `prepareInput`, all `wrapToolCall`s, the execution at their core. */
 
-import type { AgentConfig } from '../config.ts'
+import type { AgentConfig } from '../agent-config.ts'
 import { AgentError, messageOf, RunStop } from '../errors.ts'
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'
@@ -18,7 +18,8 @@ import type { RunState } from '../run/run.ts'
 import { startWork } from './background-work.ts'
 import { boundedCall } from './call-bounds.ts'
 import type { CallEntry } from './call-entry.ts'
-import { cutOff, type Result } from './call-results.ts'
+import type { Result } from './call-outcomes.ts'
+import { cutOff } from './call-results.ts'
 import { boundedResult } from './output-limits.ts'
 import { hostOf } from './run-host.ts'
 import { warnOf } from './stood.ts'

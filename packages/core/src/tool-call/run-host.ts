@@ -1,17 +1,16 @@
 /** A run as the host of a tool. */
 
-import type { Outcome } from '../checkpoint/checkpoint.ts'
 import { AgentError, messageOf, RunStop } from '../errors.ts'
 import type { Host } from '../execution/tool-host.ts'
 import { addressOf } from '../interrupt/address.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
 import { moved, noted } from '../machine/decide-call.ts'
-import type { Invocation } from '../machine/invocation.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import { givenOnNeeds } from '../needs/needs-starts.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { viewOf } from '../run/run-view.ts'
+import type { Invocation, Outcome } from '../saved-run.ts'
 import { ToolTimeoutError, UnknownToolError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
 import { held, warnOf } from './stood.ts'

@@ -1,9 +1,10 @@
 /** What an agent with background tools offers its model: to ask how such a call is doing (I16). */
 
+import { tool } from '../define-tool.ts'
 import { ConfigError } from '../errors.ts'
 import { textOf } from '../message.ts'
 import { stateOf } from '../run/run-view.ts'
-import { type Tool, type ToolContext, tool } from '../tool.ts'
+import type { Tool, ToolContext } from '../tool.ts'
 import { UnknownCallError } from '../tool-errors.ts'
 import { textInput } from './text-input.ts'
 

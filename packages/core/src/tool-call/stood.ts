@@ -1,10 +1,10 @@
 /** What waits for the commit of a call, and what becomes of a call that waits for one when the run pauses first. */
 
+import { type Effect, exceeds } from '../effect.ts'
 import { follow } from '../flow/follow.ts'
 import { unlessAborted } from '../flow/grace.ts'
 import { type Does, effectOf } from '../machine/call.ts'
 import type { RunState } from '../run/run.ts'
-import { type Effect, exceeds } from '../tool.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
 

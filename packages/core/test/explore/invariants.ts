@@ -1,11 +1,11 @@
 /** What must hold, in each state and at each end. Each is a sentence, and gives what is wrong where it does not hold. */
 
+import { changesNothing } from '../../src/effect.ts'
 import { type CallState, hasSettled, type Stage } from '../../src/machine/call.ts'
 import { isMakerOf } from '../../src/machine/calls.ts'
 import { slotsOf } from '../../src/machine/decide.ts'
 import { isSame } from '../../src/machine/invocation.ts'
 import { dueOf, mustLook } from '../../src/machine/turns.ts'
-import { changesNothing } from '../../src/tool.ts'
 import { copyOf, type Known, knownOf, type State } from './model/state.ts'
 import { isKnown } from './reader.ts'
 import { type Entry, effectOf, type Scenario, type World } from './world.ts'
@@ -206,6 +206,7 @@ export const ON_CHANGE: Readonly<Record<string, (before: CallState, after: CallS
     return hasSettled(before) && before.course !== after.course ? `${before.course} → ${after.course}` : undefined
   },
 }
+
 /** When a call that is at work is told to stop: what held just before. */
 export const ON_ABORT: Readonly<Record<string, (before: State, one: Known) => string | undefined>> = {
   'what is at work when its run pauses is not told to stop': ({ halt }, one) => {

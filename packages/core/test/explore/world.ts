@@ -6,7 +6,8 @@
 import type { Effect } from '../../src/index.ts'
 import { hasSettled } from '../../src/machine/call.ts'
 import { waitsForResume } from '../../src/machine/calls.ts'
-import { type Invocation, isSameExecution } from '../../src/machine/invocation.ts'
+import { isSameExecution } from '../../src/machine/invocation.ts'
+import type { Invocation } from '../../src/saved-run.ts'
 import { CIRCLE, decide, type Goes } from './model/decide.ts'
 import { take } from './model/due.ts'
 import { resume } from './model/resume.ts'
@@ -312,6 +313,7 @@ export function movesOf(scenario: Scenario, w: World): Move[] {
 }
 
 type AddFact = (name: string, fact: Fact, then?: (w: World) => void) => void
+
 type Add = (name: string, act: (w: World) => void, number?: number) => void
 
 function nameOf(s: State, due: Due): string {

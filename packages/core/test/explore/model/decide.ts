@@ -3,6 +3,7 @@
  * order in which the interpreter tells it.
  */
 
+import { changesNothing, exceeds } from '../../../src/effect.ts'
 import { type CallState, executionOf, hasSettled, isAbandoned, nextInvocation } from '../../../src/machine/call.ts'
 import { callOf, mayStartFor } from '../../../src/machine/calls.ts'
 import {
@@ -36,9 +37,9 @@ import {
   wanted,
 } from '../../../src/machine/decide-call.ts'
 import { decide as decideHalt, isLost, mayStart } from '../../../src/machine/halt.ts'
-import { type Invocation, isSameExecution, takeFor } from '../../../src/machine/invocation.ts'
+import { isSameExecution, takeFor } from '../../../src/machine/invocation.ts'
 import { begins as begin, dueOf, firstDueOf, leaves, replaces, waits } from '../../../src/machine/turns.ts'
-import { changesNothing, exceeds } from '../../../src/tool.ts'
+import type { Invocation } from '../../../src/saved-run.ts'
 import { checkpointOf } from './checkpoint.ts'
 import { contentOf, find, madeBy } from './find.ts'
 import {

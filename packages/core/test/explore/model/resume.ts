@@ -1,10 +1,10 @@
 /** From a checkpoint to the state of a run that goes on from it: what was cut off is decided here, and nowhere else. */
 
+import { changesNothing } from '../../../src/effect.ts'
 import { type CallState, effectOf, triesOf } from '../../../src/machine/call.ts'
 import { type Calls, callOf, noCalls, waitsForResume } from '../../../src/machine/calls.ts'
 import { announced, closed, decide, made, modelCalled } from '../../../src/machine/decide.ts'
 import { askedBy, asks, asksFor, discarded, noted, settled } from '../../../src/machine/decide-call.ts'
-import { changesNothing } from '../../../src/tool.ts'
 import { toCalls } from './decide.ts'
 import { contentOf, madeBy } from './find.ts'
 import { type About, AT_WORK, aboutOf, copyOf, knownOf, pause, type State } from './state.ts'

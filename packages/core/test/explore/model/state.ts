@@ -4,8 +4,9 @@ import type { CancelMode, Effect } from '../../../src/index.ts'
 import type { CallState, ToolFacts } from '../../../src/machine/call.ts'
 import { type Calls, callOf, noCalls } from '../../../src/machine/calls.ts'
 import { decide, type Halt, reaches, runsOn } from '../../../src/machine/halt.ts'
-import { type Invocation, isSameExecution } from '../../../src/machine/invocation.ts'
-import type { ResourceKeys } from '../../../src/machine/resource-keys.ts'
+import { isSameExecution } from '../../../src/machine/invocation.ts'
+import type { ResourceKeys } from '../../../src/resource-keys.ts'
+import type { Invocation } from '../../../src/saved-run.ts'
 
 /** A call as a response, or a tool, asks for it. */
 export interface Asked {
@@ -110,6 +111,7 @@ export interface State {
 interface OfCall {
   readonly number: number
 }
+
 interface OfExecution extends OfCall {
   readonly invocation: Invocation
 }

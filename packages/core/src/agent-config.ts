@@ -1,0 +1,33 @@
+/** An agent's options with their defaults: what a run reads. */
+
+import type { CheckpointStore } from './checkpoint/checkpoint-store.ts'
+import type { Awaitable } from './flow/flow.ts'
+import type { ToolCall } from './message.ts'
+import type { Middleware } from './middleware.ts'
+import type { InputLimits, ModelSettings, OutputFormat, ToolChoice } from './model.ts'
+import type { TelemetryOptions } from './telemetry/options.ts'
+import type { AgentSetup, ToolSchema } from './tool.ts'
+import type { OutputLimits } from './tool-call/output-limits.ts'
+
+export interface AgentConfig {
+  readonly name: string | undefined
+  readonly description: string | undefined
+  readonly setup: AgentSetup
+  readonly middleware: readonly Middleware[]
+  readonly output: Output | undefined
+  readonly settings: ModelSettings
+  readonly toolChoice: ToolChoice
+  readonly inputLimits: InputLimits
+  readonly outputLimits: OutputLimits
+  readonly checkpoints: CheckpointStore | undefined
+  readonly grace: number
+  readonly statusFor: number
+  readonly telemetry: TelemetryOptions | undefined
+  readonly prepareInput: ((input: unknown, call: ToolCall) => unknown) | undefined
+  readonly unknownTool: ((call: ToolCall) => Awaitable<string>) | undefined
+}
+
+export interface Output {
+  readonly format: OutputFormat
+  readonly schema: ToolSchema
+}

@@ -1,0 +1,6 @@
+/** What a run warns of. `source`: `core`, or the name of the middleware that warned. */
+export interface Warning {
+  readonly code: string
+  readonly message: string
+  readonly source: string
+}
