@@ -152,7 +152,7 @@ function savedCall(entry: CallEntry, isLast: boolean): SavedCall {
     attempts,
     // What asks starts from its top when it is answered (L7). What it has made may ask, and be caught: that says nothing of it.
     ...(effect && !isNested && (state.isCutOff || (!stopped && !asking)) && { effect }),
-    ...(!message && outcomes.save()),
+    ...(!message && outcomes.save(state.known)),
     ...(message && { message, told: state.told === 'ended' || state.told === 'shown' }),
     ...(undoing && { done: undoing }),
     ...(!message && outcomes.saveRuns()),

@@ -7,7 +7,7 @@ import { type Effect, exceeds } from '../effect.ts'
 import type { DiscardCause } from '../events.ts'
 import { allKeys, NO_KEYS, type ResourceKeys } from '../resource-keys.ts'
 import type { Invocation } from '../saved-run.ts'
-import { isSameExecution } from './invocation.ts'
+import { isSameExecution, type KnownOutcome } from './invocation.ts'
 
 /**
  * How far a call has come. `asleep`: it comes from a checkpoint, and nobody has asked for it since. `begun`: its wraps and its tool are
@@ -89,6 +89,8 @@ export interface Executed {
   readonly before?: Effect | undefined
   /** An execution in an earlier process had an outcome. */
   readonly wasMade?: boolean
+  /** Those that had one, as far as no wrap of this process has asked for them yet. `place`: of the outcome in the checkpoint. */
+  readonly known?: readonly KnownOutcome[]
 }
 
 /** What is known of a call's fate. */
@@ -182,7 +184,7 @@ export function hasSettled({ course }: CallState): boolean {
   return course !== 'asleep' && course !== 'begun'
 }
 
-/** What becomes of an event of a call: it is `told`; it `waits` until the reader is told of the call; or the call is over. */
+/** What becomes of an event of a call. It `waits` until the reader is told of the call. It is `dropped` if the call is over. */
 export function eventOf(call: CallState): 'told' | 'waits' | 'dropped' {
   if (hasSettled(call) || call.fate === 'discarded') return 'dropped'
   return call.told === 'hidden' ? 'waits' : 'told'

@@ -19,6 +19,7 @@ import {
   type Told,
   undoOf,
 } from './call.ts'
+import { keptFor } from './invocation.ts'
 
 /** It was asleep, and somebody asks for it. */
 export function begun(call: CallState): CallState {
@@ -176,6 +177,13 @@ export function moved<Call extends Executed>(call: Call, which: Invocation, stag
 function movedOn(one: ExecutionState, stage: Stage, does: Does | undefined): ExecutionState {
   if (does) return { ...one, stage, does }
   return stage === 'entered' ? { ...one, stage, isEntered: true } : { ...one, stage }
+}
+
+/** An execution had an outcome in an earlier process, if one is known: it has that again, and is not made (L8). */
+export function recalled(call: CallState, which: Invocation): CallState {
+  const { known = [] } = call
+  const own = keptFor(which, known)
+  return own ? moved({ ...call, known: known.filter((one) => one !== own) }, which, 'ended') : call
 }
 
 /** An execution is over. If it has no outcome yet, it was `left` or `cut off`. */

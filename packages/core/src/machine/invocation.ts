@@ -7,11 +7,13 @@ interface Kept {
   readonly invocation?: Invocation
 }
 
-/** Removes from `kept` what belongs to this invocation, and returns it. What has no invocation belongs to whoever asks first. */
-export function takeFor<Some extends Kept>(invocation: Invocation, kept: Some[]): Some | undefined {
-  const own = kept.findIndex((one) => one.invocation && isSame(one.invocation, invocation))
-  const place = own >= 0 ? own : kept.findIndex((one) => !one.invocation)
-  return place >= 0 ? kept.splice(place, 1)[0] : undefined
+export interface KnownOutcome extends Kept {
+  readonly place: number
+}
+
+/** What of `kept` belongs to this invocation. What has no invocation belongs to whoever asks first. */
+export function keptFor<Some extends Kept>(which: Invocation, kept: readonly Some[]): Some | undefined {
+  return kept.find(({ invocation }) => invocation && isSame(invocation, which)) ?? kept.find((one) => !one.invocation)
 }
 
 /** Whether they are the same execution, and the same run of an agent in it. */

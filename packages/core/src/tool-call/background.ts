@@ -148,7 +148,7 @@ export class Background {
       return {
         ...saved,
         ...entered,
-        ...(message ? { message } : outcomes.save()),
+        ...(message ? { message } : outcomes.save(state.known)),
       }
     })
   }

@@ -125,6 +125,7 @@ export class CallEntry {
       attempts,
       before: effect,
       wasMade: outcomes.length > 0,
+      known: outcomes.map(({ invocation }, place) => ({ ...(invocation && { invocation }), place })),
     })
     table.put(this)
     this.decided = provisional ? coming() : DECIDED

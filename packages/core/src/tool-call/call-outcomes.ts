@@ -2,7 +2,7 @@
 
 import type { RunStop } from '../errors.ts'
 import type { Answers, PendingInterrupt } from '../interrupt/interrupt.ts'
-import { isSame, isSameExecution, takeFor } from '../machine/invocation.ts'
+import { isSame, isSameExecution, type KnownOutcome, keptFor } from '../machine/invocation.ts'
 import type { ToolMessage } from '../message.ts'
 import type { Checkpoint, Invocation, Outcome, SavedCall, SavedNested, SavedOutcome } from '../saved-run.ts'
 
@@ -19,19 +19,19 @@ type SavedRuns = Pick<SavedCall, 'nested' | 'nestedIn' | 'alsoNested'>
 export class CallOutcomes {
   #runs: NestedRun[]
   readonly #outcomes: SavedOutcome[] = []
-  /** Those of a run before this one, as far as its wraps have not asked for them yet. */
-  readonly #known: SavedOutcome[]
+  /** Those of a run before this one. */
+  readonly #before: readonly SavedOutcome[]
 
   constructor({ nested, nestedIn, alsoNested = [], outcomes = [] }: SavedRuns & Pick<SavedCall, 'outcomes'> = {}) {
-    this.#known = [...outcomes]
+    this.#before = outcomes
     const further = alsoNested.map((one) => ({ invocation: one.nestedIn, saved: one.nested }))
     const first = nested && { saved: nested, ...(nestedIn && { invocation: nestedIn }) }
     this.#runs = first ? [first, ...further] : further
   }
 
   /** All except of executions that asked or were cut off. */
-  save(): Pick<SavedCall, 'outcomes'> {
-    const outcomes = [...this.#outcomes, ...this.#known]
+  save(known: readonly KnownOutcome[] = []): Pick<SavedCall, 'outcomes'> {
+    const outcomes = [...this.#outcomes, ...known.flatMap(({ place }) => this.#before[place] ?? [])]
     return outcomes.length > 0 ? { outcomes } : {}
   }
 
@@ -40,9 +40,9 @@ export class CallOutcomes {
     this.#outcomes.push({ ...outcome, invocation })
   }
 
-  /** What this execution came to in a run before this one, if it did: it is not made again (L8). */
-  again(invocation: Invocation): SavedOutcome | undefined {
-    return takeFor(invocation, this.#known)
+  /** What an execution came to in a run before this one. */
+  before(known: KnownOutcome | undefined): SavedOutcome | undefined {
+    return known && this.#before[known.place]
   }
 
   /** Whether an agent runs in it. */
@@ -65,8 +65,8 @@ export class CallOutcomes {
 
   /** Of a checkpoint: the one that goes on in this invocation, if there is one. */
   runIn(invocation: Invocation): NestedRun | undefined {
-    const run = takeFor(invocation, this.#runs)
-    if (run) this.#runs.push({ ...run, invocation })
+    const run = keptFor(invocation, this.#runs)
+    if (run) this.#runs = [...this.#runs.filter((one) => one !== run), { ...run, invocation }]
     return run
   }
 

@@ -4,7 +4,8 @@ import { AgentError, messageOf, RunStop } from '../errors.ts'
 import type { Host } from '../execution/tool-host.ts'
 import { addressOf } from '../interrupt/address.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
-import { moved, noted } from '../machine/decide-call.ts'
+import { moved, noted, recalled } from '../machine/decide-call.ts'
+import { keptFor } from '../machine/invocation.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import { givenOnNeeds } from '../needs/needs-starts.ts'
 import { freeze } from '../run/history.ts'
@@ -33,8 +34,8 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     warn: (message) => warnOf(entry, run, 'effect-failed', message),
     save: run.saver.isOn ? () => run.saver.now() : undefined,
     known(invocation) {
-      const known = entry.outcomes.again(invocation)
-      if (known) came(invocation, known)
+      const known = entry.outcomes.before(keptFor(invocation, entry.state.known ?? []))
+      if (known && entry.decide(recalled, invocation)) entry.outcomes.add(invocation, known)
       return known && (() => again(known, call.name))
     },
     came(invocation, outcome) {

@@ -31,13 +31,14 @@ import {
   moved,
   noted,
   out,
+  recalled,
   refused,
   settled,
   undoing,
   wanted,
 } from '../../../src/machine/decide-call.ts'
 import { decide as decideHalt, isLost, mayStart } from '../../../src/machine/halt.ts'
-import { isSameExecution, takeFor } from '../../../src/machine/invocation.ts'
+import { isSameExecution, keptFor } from '../../../src/machine/invocation.ts'
 import { begins as begin, dueOf, firstDueOf, leaves, replaces, waits } from '../../../src/machine/turns.ts'
 import type { Invocation } from '../../../src/saved-run.ts'
 import { checkpointOf } from './checkpoint.ts'
@@ -246,7 +247,7 @@ function newAbout(key: string, { id, name, input }: Asked, kind: Kind, ceiling: 
     storing: [],
     answers: [],
     outcomes: [],
-    known: [],
+    before: [],
     result: null,
     isReused: false,
     undoVersion: 0,
@@ -303,9 +304,8 @@ function asksForOne(s: State, number: number, input: string): Decision {
   const { call, about } = known(s, number)
   const invocation = nextInvocation(call, input === about.input ? undefined : input)
   decideCall(s.calls, number, wanted, invocation)
-  const again = takeFor(invocation, about.known)
-  if (again) {
-    decideCall(s.calls, number, moved, invocation, 'ended')
+  const again = about.before[keptFor(invocation, call.known ?? [])?.place ?? -1]
+  if (again && decideCall(s.calls, number, recalled, invocation)) {
     about.outcomes.push({ ...again, invocation })
     return { invocation, known: again }
   }

@@ -7,7 +7,7 @@ import { announced, closed, decide, made, modelCalled } from '../../../src/machi
 import { askedBy, asks, asksFor, discarded, noted, settled } from '../../../src/machine/decide-call.ts'
 import { toCalls } from './decide.ts'
 import { contentOf, madeBy } from './find.ts'
-import { type About, AT_WORK, aboutOf, copyOf, knownOf, pause, type State } from './state.ts'
+import { type About, AT_WORK, aboutOf, copyOf, knownOf, type Outcome, pause, type State } from './state.ts'
 
 /** `answers`: by key of the call that asks; `hook` for the hook. `isLast`: it was the last of its process, which has ended by itself. */
 export function resume(from: State, answers: Readonly<Record<string, string>>, isLast: boolean): State {
@@ -29,7 +29,7 @@ export function resume(from: State, answers: Readonly<Record<string, string>>, i
     numbers.set(number, restored(s.calls, call, about, numbers.get(call.maker ?? -1), isLast))
   for (const { number, call, about } of knownOf(copy)) {
     const now = numbers.get(number)
-    if (now !== undefined) s.about.set(now, restoredAbout(s, about, call.undo === 'begun'))
+    if (now !== undefined) s.about.set(now, restoredAbout(s, call, about))
   }
   for (const { number, call } of knownOf(copy)) {
     const now = numbers.get(number)
@@ -68,15 +68,21 @@ function restored(calls: Calls, call: CallState, about: About, maker: number | u
     attempts,
     before: mayHaveHappened ? effect : undefined,
     wasMade: about.outcomes.length > 0,
+    known: outcomesOf(about, call).map(({ invocation }, place) => ({ invocation, place })),
     isDone,
     ...(undo && undo !== 'theirs' && { undo: 'before' as const }),
     told: call.told === 'ended' ? 'shown' : 'open',
   })
 }
 
-function restoredAbout(s: State, about: About, isUndoing: boolean): About {
+/** What its executions have come to, in all processes. */
+function outcomesOf({ outcomes, before }: About, { known = [] }: CallState): readonly Outcome[] {
+  return [...outcomes, ...known.flatMap(({ place }) => before[place] ?? [])]
+}
+
+function restoredAbout(s: State, call: CallState, about: About): About {
   // It may have been undone: it is not undone again, and whoever has the result is told.
-  if (isUndoing) s.unknown.push(`undo ${about.key}`)
+  if (call.undo === 'begun') s.unknown.push(`undo ${about.key}`)
   return {
     ...about,
     isReused: about.result !== null,
@@ -86,7 +92,7 @@ function restoredAbout(s: State, about: About, isUndoing: boolean): About {
     left: [],
     storing: [],
     outcomes: [],
-    known: [...about.outcomes, ...about.known],
+    before: outcomesOf(about, call),
     undoVersion: 0,
   }
 }

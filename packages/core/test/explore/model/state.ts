@@ -48,9 +48,9 @@ export interface About {
   /** What is stored first, and the version that must be. */
   storing: { readonly invocation: Invocation; readonly version: number }[]
   answers: string[]
-  /** What its executions came to; what they came to in a process before this one, as far as its wraps have not asked for it. */
+  /** What its executions came to; and what they came to in a process before this one. */
   outcomes: Outcome[]
-  known: Outcome[]
+  before: readonly Outcome[]
   result: { readonly text: string; readonly ok: boolean } | null
   /** A process before this one has made it: its result is there. */
   readonly isReused: boolean
@@ -213,7 +213,7 @@ function copyOfCalls(calls: Calls): Calls {
 }
 
 function copyOfAbout(about: About): About {
-  const { ids, held, left, storing, answers, outcomes, known } = about
+  const { ids, held, left, storing, answers, outcomes } = about
   return {
     ...about,
     ids: [...ids],
@@ -222,7 +222,6 @@ function copyOfAbout(about: About): About {
     storing: [...storing],
     answers: [...answers],
     outcomes: [...outcomes],
-    known: [...known],
   }
 }
 
