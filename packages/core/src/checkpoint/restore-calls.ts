@@ -10,6 +10,7 @@ import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import type { Resumed, SavedCall } from '../saved-run.ts'
 import { findTool } from '../tool-call/aliases.ts'
+import { addWork, performWork } from '../tool-call/background-work.ts'
 import { CallEntry } from '../tool-call/call-entry.ts'
 import { discard } from '../tool-call/fates.ts'
 import { mayHaveHappenedText, textMessage } from '../tool-call/tool-message.ts'
@@ -90,4 +91,27 @@ export function settleAs(entry: CallEntry, message: ToolMessage): void {
 function stayOpen(entry: CallEntry, stopped: Interrupt): void {
   entry.settle({ stopped })
   entry.promise = unheard(Promise.reject(stopped))
+}
+
+/**
+ * Work that was cut off is begun again, or may have happened, like any call (L20, L21). That of an agent goes on from the agent's
+ * checkpoint, or stays open as long as its questions have no answer. Gives the work that is not over.
+ */
+export function restoreWork(run: RunState, resumed: Resumed): readonly CallEntry[] {
+  const { setup, context } = run
+  const works = (resumed.checkpoint.background ?? []).map((saved) => {
+    const { key, call, step, message, delivered } = saved
+    const tool = findTool(setup.tools, call.name)
+    const work = addWork(run, freeze(call), { key, tool, step, parent: context, executed: saved })
+    work.delivered = delivered
+    if (message) settleAs(work.entry, message)
+    return work
+  })
+  const open = works.filter(({ entry }) => !entry.settled)
+  for (const work of open) {
+    resumeCall(run, work.entry, resumed)
+    if (!work.entry.settled) performWork(run, work)
+    else if (work.entry.message) run.calls.events.workEnded(work.entry)
+  }
+  return open.map(({ entry }) => entry)
 }

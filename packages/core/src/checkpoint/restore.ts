@@ -16,7 +16,7 @@ import type { Checkpoint, Resumed, SavedStep } from '../saved-run.ts'
 import { checkedCheckpoint, hasEnded } from './checkpoint.ts'
 import { CheckpointCorruptError, CheckpointMismatchError, CheckpointMissingError } from './checkpoint-errors.ts'
 import { loaded } from './checkpoint-store.ts'
-import { resumeCalls } from './restore-calls.ts'
+import { restoreWork, resumeCalls } from './restore-calls.ts'
 
 /**
  * Puts a run into the state of a checkpoint, as far as it does not depend on the set-up; {@link claim} does the rest.
@@ -89,7 +89,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   await checkAnswers(checkpoint.interrupts, answers, { tools: run.setup.tools })
   if (run.isOutermost) run.undos.restore(checkpoint.undos ?? [])
   const entries = resumeCalls(run, { checkpoint, answers })
-  const open = [...entries, ...run.background.restore({ checkpoint, answers })]
+  const open = [...entries, ...restoreWork(run, { checkpoint, answers })]
   const isOfCall = ({ address }: PendingInterrupt) => open.some((entry) => isInside(address, addressOf(run, entry)))
   const unasked = checkpoint.interrupts.find((one) => !(one.id in answers) && !isOfCall(one))
   if (unasked) run.asking = { interrupt: new Interrupt(unasked.payload), ...askerOf(unasked.address.slice(1)) }

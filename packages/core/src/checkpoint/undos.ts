@@ -1,19 +1,29 @@
 /** The undos of a run: each is stored before it begins, so that no resume repeats one in silence. */
 
 import type { Awaitable } from '../flow/flow.ts'
-import type { RunState } from '../run/run.ts'
 import type { Checkpoint, SavedUndo } from '../saved-run.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
+import type { Warning } from '../warning.ts'
+import type { Saver } from './saver.ts'
+
+/** The outermost run, as far as its undos concern it. */
+interface Undoing {
+  readonly over: boolean
+  readonly saver: Pick<Saver, 'isOn' | 'amend'>
+  readonly history: { readonly takenIds: Set<string> }
+  readonly events: { warn(warning: Warning): void }
+  mayHaveHappened(callId: string): void
+}
 
 export class Undos {
   /** The outermost. */
-  readonly #run: RunState
+  readonly #run: Undoing
   /** By the key of the call: those that are at work. */
   readonly #atWork: Map<string, SavedUndo> = new Map()
   /** Keys of the calls whose undo had begun in a run before this one. */
   readonly #before: Set<string> = new Set()
 
-  constructor(run: RunState) {
+  constructor(run: Undoing) {
     this.#run = run
   }
 

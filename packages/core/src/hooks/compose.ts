@@ -9,7 +9,6 @@ import { unheard } from '../flow/unheard.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
 import type { Middleware } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
-import { viewOf } from '../run/run-view.ts'
 import type { Run } from '../tool.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import { type EventShapes, eventProblem } from './hook-problems.ts'
@@ -118,7 +117,7 @@ function layer<Request, Event extends Typed, Result>(
         }
         const standing = call ? { call } : outside ? { outside } : { steps: run.steps.left }
         const actor = { context, source: name, hook: kind.hook, own, warned, ...standing }
-        const view = viewOf(run, actor)
+        const view = run.work.view(run, actor)
         const flow = wrap(request, next, view)
         if (isFlow(flow)) return flow
         // What an async function throws later would be nobody's.

@@ -4,7 +4,6 @@ import type { Awaitable } from '../flow/flow.ts'
 import { type Message, withFittingReason } from '../message.ts'
 import type { AgentState, Middleware, Verdict } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
-import { viewOf } from '../run/run-view.ts'
 import { checkedSetup } from '../run/set-up.ts'
 import type { Step } from '../run/step.ts'
 import type { AgentSetup, Run } from '../tool.ts'
@@ -89,7 +88,7 @@ function runHook<Data, Result>(
   const place = { middleware: name, hook }
   return run.telemetry.around<'middleware', Result | void>('middleware', run.context, {
     begin: () => ({ name, hook, step: run.steps.begun }),
-    make: ({ context }) => call(data, viewOf(run, { context, source: name, hook, steps: run.steps.left })),
+    make: ({ context }) => call(data, run.work.view(run, { context, source: name, hook, steps: run.steps.left })),
     done: (gave) => {
       run.signal.throwIfAborted()
       // A set-up is built anew by each resume, which finds the answers again.

@@ -3,15 +3,39 @@
 import type { Context } from '@opentelemetry/api'
 import type { SideRequest } from '../call-options.ts'
 import { settle } from '../flow/flow.ts'
+import { rejectInTurn } from '../flow/turn.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
 import { checkedRequest, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
 import { type AssistantMessage, withFittingReason } from '../message.ts'
 import type { ModelRequest } from '../model.ts'
+import { type Actor, checkNotLeft } from '../run/actor.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { type AttemptObserver, attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
 
-export async function callModelOnSide(
+/** {@link Run.callModel}. Whoever does not wait for it need not handle what it throws. */
+export function askOnSide(
+  run: RunState,
+  actor: Actor,
+  signal: AbortSignal,
+  request: SideRequest,
+): Promise<AssistantMessage> {
+  const { sideCalls } = run
+  const end = sideCalls.endFor(actor)
+  if (end) return rejectInTurn(end)
+  try {
+    checkNotLeft(actor, 'callModel')
+  } catch (error) {
+    return rejectInTurn(error)
+  }
+  const controller = new AbortController()
+  const stop = AbortSignal.any([signal, controller.signal])
+  const message = callModelOnSide(run, actor.context, stop, request)
+  sideCalls.add(actor, controller, message)
+  return message
+}
+
+async function callModelOnSide(
   run: RunState,
   parent: Context,
   signal: AbortSignal,

@@ -1,13 +1,9 @@
 /** The model calls on the side that are at work: none outlives its run. */
 
-import type { SideRequest } from '../call-options.ts'
 import { RunAbortedError } from '../errors.ts'
 import { within } from '../flow/grace.ts'
-import { rejectInTurn } from '../flow/turn.ts'
-import type { AssistantMessage } from '../message.ts'
-import { type Actor, checkNotLeft } from '../run/actor.ts'
-import type { RunState } from '../run/run.ts'
-import { callModelOnSide } from './side-call.ts'
+import type { Actor } from '../run/actor.ts'
+import type { CallEntry } from '../tool-call/call-entry.ts'
 
 interface SideCall {
   readonly actor: Actor
@@ -16,33 +12,34 @@ interface SideCall {
   readonly done: Promise<unknown>
 }
 
+/** Their run, as far as their end concerns it. */
+interface Ended {
+  readonly config: { readonly grace: number }
+  readonly background: { hasHandedOver(entry: CallEntry): boolean }
+}
+
 export class SideCalls {
-  readonly #run: RunState
+  readonly #run: Ended
   #open: readonly SideCall[] = []
   /** Why its run is over, if it is. */
   #end: { readonly reasonOf: () => unknown } | undefined
 
-  constructor(run: RunState) {
+  constructor(run: Ended) {
     this.#run = run
   }
 
-  /** {@link Run.callModel}. Whoever does not wait for it need not handle what it throws. */
-  call(request: SideRequest, actor: Actor, signal: AbortSignal): Promise<AssistantMessage> {
-    if (this.#end && !this.#isDetached(actor)) return rejectInTurn(new RunAbortedError(this.#end.reasonOf()))
-    try {
-      checkNotLeft(actor, 'callModel')
-    } catch (error) {
-      return rejectInTurn(error)
-    }
-    const controller = new AbortController()
-    const stop = AbortSignal.any([signal, controller.signal])
-    const message = callModelOnSide(this.#run, actor.context, stop, request)
+  /** One has begun. */
+  add(actor: Actor, controller: AbortController, asked: Promise<unknown>): void {
     const over = () => {
       this.#open = this.#open.filter((other) => other !== one)
     }
-    const one: SideCall = { actor, controller, done: message.then(over, over) }
+    const one = { actor, controller, done: asked.then(over, over) }
     this.#open = [...this.#open, one]
-    return message
+  }
+
+  /** Why nothing is asked for this actor any more, if so. */
+  endFor(actor: Actor): RunAbortedError | undefined {
+    return this.#end && !this.#isDetached(actor) ? new RunAbortedError(this.#end.reasonOf()) : undefined
   }
 
   /** The run is over, and with it what nobody waits for; but work that was handed over may still ask. */

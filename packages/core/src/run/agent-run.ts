@@ -11,9 +11,11 @@ import { unheard } from '../flow/unheard.ts'
 import type { UserMessage } from '../message.ts'
 import type { AgentResult } from '../result.ts'
 import type { Beginning, ResumeOptions, Resumption } from '../run-options.ts'
+import { abortCalls } from '../tool-call/fates.ts'
 import { cancelCall, statusOf } from '../tool-call/known-calls.ts'
 import type { ToolStatus } from '../tool-status.ts'
-import { type Nesting, RunState } from './run.ts'
+import { type Nesting, RunState, type RunWork } from './run.ts'
+import { viewOf } from './run-view.ts'
 import { wholeRun } from './whole-run.ts'
 
 /**
@@ -49,6 +51,8 @@ export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
 }
 
 /** Starts a run. Its events are kept for its reader, or dropped, or shown to the reader of the run that it is inside of. */
+const WORK: RunWork = { view: viewOf, abort: abortCalls, snapshot: checkpointOf }
+
 export function startRun(
   config: AgentConfig,
   beginning: Beginning,
@@ -60,7 +64,7 @@ export function startRun(
   const show = nesting?.show ?? ((event: AgentEvent) => buffer?.push(event))
   const { conversationId, signal } = options
   const id = 'resume' in beginning ? resumedId(beginning.resume) : crypto.randomUUID()
-  const run = new RunState(config, { id, conversationId, nesting, signal, show })
+  const run = new RunState(config, { work: WORK, id, conversationId, nesting, signal, show })
   if ('resume' in beginning && hasEnded(beginning.resume.from)) run.inbox.isClosed = true
   let ended = false
   const result = unheard(

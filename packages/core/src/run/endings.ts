@@ -7,7 +7,9 @@ import { within } from '../flow/grace.ts'
 import type { Message } from '../message.ts'
 import type { CancelledResult, CompletedResult, InterruptedResult, ResultBase } from '../result.ts'
 import type { Checkpoint } from '../saved-run.ts'
+import { handOver } from '../tool-call/background-work.ts'
 import { answersTo, outcomesOf } from '../tool-call/call-results.ts'
+import { abortCalls, callsOver } from '../tool-call/fates.ts'
 import { freezePlain } from './frozen.ts'
 import { freeze, openCalls } from './history.ts'
 import type { RunState } from './run.ts'
@@ -15,7 +17,7 @@ import type { RunState } from './run.ts'
 /** What the caller gets: the outcome of the outermost wrap, and what is known when nothing is at work any more. */
 export async function completed(run: RunState, outcome: CompletedResult): Promise<CompletedResult> {
   run.inbox.end()
-  const background = run.background.handOver()
+  const background = handOver(run)
   // What was called on the side and nobody waits for.
   await quiet(run, () => new TypeError('the run is over'))
   run.signal.throwIfAborted()
@@ -118,7 +120,7 @@ async function quiet(run: RunState, reasonOf: () => unknown): Promise<void> {
   // Mostly nothing is at work, and an error notes its stack.
   if (calls.isOpen || background.isOpen) {
     const reason = reasonOf()
-    calls.abort(reason)
+    abortCalls(run, reason)
     background.abort(reason)
   }
   sideCalls.abort(reasonOf)
@@ -130,7 +132,7 @@ async function quiet(run: RunState, reasonOf: () => unknown): Promise<void> {
 /** What was said last is said, and nothing more will be. */
 export function end(run: RunState): void {
   run.events.showRest()
-  run.calls.over()
+  callsOver(run)
   run.telemetry.over()
   run.close()
 }

@@ -1,35 +1,27 @@
 /** The runs inside the calls of a run: saved with it, and cancelled with it (K16). */
 
-import type { CancelMode } from '../cancel.ts'
-import { checkpointOf } from '../checkpoint/snapshot.ts'
-import type { CallEntry } from '../tool-call/call-entry.ts'
-import type { Nesting, RunState } from './run.ts'
+import type { CancelMode, CancelOptions } from '../cancel.ts'
 
-export class InnerRuns {
-  readonly #run: RunState
+interface Cancellable {
+  readonly halt: { cancel(options: CancelOptions): void }
+}
+
+export class InnerRuns<Inner extends Cancellable, Caller> {
   /** With the calls that make them. */
-  readonly #atWork: Map<RunState, CallEntry> = new Map()
-
-  constructor(run: RunState) {
-    this.#run = run
-  }
+  readonly #atWork: Map<Inner, Caller> = new Map()
 
   /** The run is ready to begin. */
-  add(inner: RunState, { entry, invocation }: Nesting): void {
-    this.#atWork.set(inner, entry)
-    const saved = () => inner.checkpoint ?? checkpointOf(inner, inner.isCancelledNow ? 'cancelled' : 'running')
-    entry.outcomes.begin(invocation, saved)
-    const { mode } = this.#run.halt.state
-    if (mode) inner.halt.cancel({ at: mode })
+  add(inner: Inner, caller: Caller): void {
+    this.#atWork.set(inner, caller)
   }
 
   /** The run is over. */
-  delete(inner: RunState): void {
+  delete(inner: Inner): void {
     this.#atWork.delete(inner)
   }
 
   /** The one at work in a call: the newest, if an execution before this one still goes on. */
-  of(entry: CallEntry): RunState | undefined {
+  of(entry: Caller): Inner | undefined {
     return [...this.#atWork].findLast(([, caller]) => caller === entry)?.[0]
   }
 

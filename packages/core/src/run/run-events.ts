@@ -4,17 +4,24 @@ import type { AgentEvent, AgentEventBody } from '../events.ts'
 import { Funnel } from '../flow/funnel.ts'
 import { told } from '../machine/decide-call.ts'
 import type { Warning } from '../warning.ts'
-import type { RunState } from './run.ts'
+
+/** The run whose events they are, as far as they concern it. */
+interface Teller {
+  readonly id: string
+  readonly over: boolean
+  readonly steps: { readonly begun: number }
+  readonly calls: { get(callId: string): { decide(fact: typeof told, what: 'shown'): boolean } | undefined }
+}
 
 export class RunEvents {
   /** What everything at work has to tell comes together here. */
   readonly funnel: Funnel<AgentEvent> = new Funnel((event) => this.show(event))
   /** All there were: the result has them. */
   readonly warnings: Warning[] = []
-  readonly #run: RunState
+  readonly #run: Teller
   readonly #reader: (event: AgentEvent) => void
 
-  constructor(run: RunState, reader: (event: AgentEvent) => void) {
+  constructor(run: Teller, reader: (event: AgentEvent) => void) {
     this.#run = run
     this.#reader = reader
   }

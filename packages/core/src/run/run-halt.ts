@@ -5,13 +5,22 @@ import { type AgentError, RunAbortedError, RunCancelled, type RunStop } from '..
 import { timer } from '../flow/grace.ts'
 import { LazyController } from '../flow/lazy-controller.ts'
 import { decide, type Halt, type HaltFact, isAwaited, isLost, mayStart, reaches, runsOn } from '../machine/halt.ts'
-import type { RunState } from './run.ts'
+
+/** A run, as far as its halt acts on it. */
+interface Halting {
+  readonly config: { readonly grace: number }
+  readonly background: { wake(): void; abort(reason: unknown): void }
+  readonly innerRuns: { cancel(mode: CancelMode): void }
+  readonly inbox: { isClosed: boolean }
+  stopCalls(reason: unknown): void
+  keep(): unknown
+}
 
 export class RunHalt {
   state: Halt = { phase: 'loading' }
   /** Why the run comes to nothing, if it does. */
   failure: AgentError | undefined
-  readonly #run: RunState
+  readonly #run: Halting
   readonly #halted = new LazyController()
   readonly #paused = new LazyController()
   readonly #stopped = new AbortController()
@@ -21,7 +30,7 @@ export class RunHalt {
   #cancelled: RunCancelled | undefined
   #giveUp: ((reason: AgentError) => void) | undefined
 
-  constructor(run: RunState) {
+  constructor(run: Halting) {
     this.#run = run
   }
 
@@ -107,7 +116,7 @@ export class RunHalt {
 
   /** Does what is due. Who is told may change the state meanwhile: each thing is read off it anew, and may be done twice. */
   #act(stop?: RunStop): void {
-    const { background, innerRuns, inbox, calls, config } = this.#run
+    const { background, innerRuns, inbox, config } = this.#run
     if (!mayStart(this.state) && !isLost(this.state)) this.#halted.abort(stop ?? this.error)
     if (this.state.stop === 'pause') this.#paused.abort(this.halted.reason)
     if (!isAwaited(this.state)) this.#giveUp?.(this.reason)
@@ -127,7 +136,7 @@ export class RunHalt {
     this.#after(config.grace, () => this.#after(0, () => this.post({ is: 'grace over' })))
     this.#stopped.abort(this.reason)
     this.leaveRequest(this.reason)
-    calls.abort(this.reason)
+    this.#run.stopCalls(this.reason)
     background.abort(this.reason)
   }
 

@@ -101,9 +101,8 @@ export class RunSteps {
   /** A `wrapAgent` has left: the step at work, if there is one, waits for nothing more. */
   abandon(): void {
     if (!this.#areAtWork) return
-    const { halt, calls } = this.#run
     this.left.abort(wrapLeft())
-    halt.leaveRequest()
-    calls.abort(wrapLeft())
+    this.#run.halt.leaveRequest()
+    this.#run.stopCalls(wrapLeft())
   }
 }

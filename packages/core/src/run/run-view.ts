@@ -6,6 +6,7 @@ import { unheard } from '../flow/unheard.ts'
 import { addressOf } from '../interrupt/address.ts'
 import { isAbandoned } from '../machine/call.ts'
 import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from '../message.ts'
+import { askOnSide } from '../model-call/side-call.ts'
 import type { AgentSetup, Run } from '../tool.ts'
 import { callTool } from '../tool-call/call-tool.ts'
 import { callStood, cancelCall, statusOf } from '../tool-call/known-calls.ts'
@@ -94,7 +95,7 @@ class RunView implements Run {
   }
 
   callModel(request: SideRequest): Promise<AssistantMessage> {
-    return this.#state.sideCalls.call(request, this.#actor, this.signal)
+    return askOnSide(this.#state, this.#actor, this.signal, request)
   }
 
   emit({ name, data }: { readonly name: string; readonly data: unknown }): void {

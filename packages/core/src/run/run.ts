@@ -3,7 +3,6 @@
 import type { Context } from '@opentelemetry/api'
 import type { AgentConfig } from '../agent-config.ts'
 import { Saver } from '../checkpoint/saver.ts'
-import { checkpointOf } from '../checkpoint/snapshot.ts'
 import { Undos } from '../checkpoint/undos.ts'
 import type { Effect } from '../effect.ts'
 import type { AgentEvent } from '../events.ts'
@@ -17,10 +16,11 @@ import type { Middleware } from '../middleware.ts'
 import { SideCalls } from '../model-call/side-calls.ts'
 import type { Checkpoint, Invocation, Resumed } from '../saved-run.ts'
 import { activeContext, Telemetry } from '../telemetry/around.ts'
-import type { AgentSetup } from '../tool.ts'
+import type { AgentSetup, Run } from '../tool.ts'
 import { Background } from '../tool-call/background.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import { ToolCalls } from '../tool-call/tool-calls.ts'
+import type { Actor } from './actor.ts'
 import { CellValues } from './cell-values.ts'
 import { Inbox } from './inbox.ts'
 import { InnerRuns } from './inner-runs.ts'
@@ -39,7 +39,17 @@ export interface Nesting {
   readonly show: (event: AgentEvent) => void
 }
 
+/** What is done with a run by what lies above its state: handed in where the run is made. */
+export interface RunWork {
+  /** The run as user code sees it. */
+  view(run: RunState, actor: Actor): Run
+  /** Its calls are told to stop. */
+  abort(run: RunState, reason: unknown): void
+  snapshot(run: RunState, status: Checkpoint['status']): Checkpoint
+}
+
 export interface RunStateOptions {
+  readonly work: RunWork
   readonly id: string
   readonly conversationId: string | undefined
   readonly nesting: Nesting | undefined
@@ -57,6 +67,7 @@ export interface Asking {
 export class RunState {
   readonly id: string
   readonly config: AgentConfig
+  readonly work: RunWork
   readonly telemetry: Telemetry
   readonly conversationId: string | undefined
   readonly events: RunEvents
@@ -68,7 +79,7 @@ export class RunState {
   readonly sideCalls: SideCalls
   readonly saver: Saver
   readonly undos: Undos
-  readonly innerRuns: InnerRuns = new InnerRuns(this)
+  readonly innerRuns: InnerRuns<RunState, CallEntry> = new InnerRuns()
   readonly halt: RunHalt = new RunHalt(this)
   /** Its end is decided: nobody makes anything more in it. */
   isEnding = false
@@ -99,6 +110,7 @@ export class RunState {
   constructor(config: AgentConfig, options: RunStateOptions) {
     this.id = options.id
     this.config = config
+    this.work = options.work
     const { nesting } = options
     const capture = () => this.setup.captureContent
     this.telemetry = new Telemetry(config.telemetry, config.name, capture, nesting?.run.telemetry)
@@ -108,7 +120,7 @@ export class RunState {
     // What a `beforeAgent` is to mask must not be recorded before it has said so.
     this.setup = Object.freeze({ ...config.setup, captureContent: false })
     this.calls = new ToolCalls(this)
-    this.background = new Background(this)
+    this.background = new Background(config.grace)
     this.sideCalls = new SideCalls(this)
     this.#nesting = nesting
     this.caller = nesting?.entry ?? callBehind(options.signal)
@@ -120,7 +132,7 @@ export class RunState {
         store: config.checkpoints,
         inside: (save) => this.telemetry.inside(this.context, save),
         // An abort writes none, and what a cancel saves was taken before anything was torn down (K1, K4).
-        snapshot: () => (this.over || this.signal.aborted ? undefined : checkpointOf(this, 'running')),
+        snapshot: () => (this.over || this.signal.aborted ? undefined : this.work.snapshot(this, 'running')),
         lost: (error) => {
           if (!this.over) this.halt.fail(error)
         },
@@ -166,15 +178,28 @@ export class RunState {
 
   /** It is ready to begin: a cancel that came before may act. */
   unlock(): void {
-    this.#nesting?.run.innerRuns.add(this, this.#nesting)
+    if (this.#nesting) this.#nesting.run.#hold(this, this.#nesting)
     this.halt.post({ is: 'at work' })
+  }
+
+  #hold(inner: RunState, { entry, invocation }: Nesting): void {
+    this.innerRuns.add(inner, entry)
+    const saved = () => inner.checkpoint ?? this.work.snapshot(inner, inner.isCancelledNow ? 'cancelled' : 'running')
+    entry.outcomes.begin(invocation, saved)
+    const { mode } = this.halt.state
+    if (mode) inner.halt.cancel({ at: mode })
+  }
+
+  /** Its calls are told to stop. */
+  stopCalls(reason: unknown): void {
+    this.work.abort(this, reason)
   }
 
   /** Takes the checkpoint that a resume goes on from, unless there is one. */
   keep(): Checkpoint {
     const { mode } = this.halt.state
     if (mode) this.steps.current?.cut()
-    return (this.checkpoint ??= checkpointOf(this, mode ? 'cancelled' : 'interrupted'))
+    return (this.checkpoint ??= this.work.snapshot(this, mode ? 'cancelled' : 'interrupted'))
   }
 
   /** Nothing more happens in it. */

@@ -6,11 +6,12 @@ import type { DiscardCause } from '../events.ts'
 import type { Execution } from '../execution/execution.ts'
 import { type Seat, seatFor } from '../execution/tool-limit.ts'
 import { CallStatus } from '../execution/tool-status.ts'
+import type { Turns } from '../execution/turns.ts'
 import { timer } from '../flow/grace.ts'
 import { type Coming, coming } from '../flow/unheard.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
 import { type CallState, hasSettled, type Place, wasEntered } from '../machine/call.ts'
-import { callOf, isAskedBy, waitsForResume } from '../machine/calls.ts'
+import { type Calls, callOf, isAskedBy, waitsForResume } from '../machine/calls.ts'
 import { decide, made } from '../machine/decide.ts'
 import { asks, hasAsked, meets, noted, refused, renamed, settled } from '../machine/decide-call.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
@@ -23,7 +24,6 @@ import type { Tool } from '../tool.ts'
 import { NotCancelableError, ToolCancelledError } from '../tool-errors.ts'
 import { type Bounds, factsOf } from './call-effect.ts'
 import { CallOutcomes, type Ending } from './call-outcomes.ts'
-import type { CallTable } from './call-table.ts'
 
 /** What is known when a call is made. */
 export interface Beginning
@@ -42,6 +42,20 @@ export interface Beginning
 }
 
 /** Until a call is made. */
+/** The table that a call stands in, as far as the call knows it. */
+export interface CallHome {
+  readonly state: Calls
+  readonly turns: Turns
+  put(entry: CallEntry): void
+  of(number: number): CallEntry | undefined
+  childrenOf(entry: CallEntry): readonly CallEntry[]
+  stop(entries: readonly CallEntry[], reason: unknown, grace: number): void
+  numberOf(stop: RunStop): number
+  knownNumberOf(stop: RunStop): number | undefined
+  stopOf(number: number | undefined): RunStop | undefined
+  isSpent(key: string): boolean
+}
+
 const NEVER = new Promise<never>(() => undefined)
 
 /** Of all calls that were never provisional. */
@@ -52,7 +66,7 @@ DECIDED.resolve()
 export class CallEntry {
   /** Its number in its table. */
   readonly number: number
-  readonly table: CallTable
+  readonly table: CallHome
   /** The key that stands for it in checkpoints, and the tool's `idempotencyKey` (H25). */
   key: string
   /** As it was asked for; of one that started with the members it needs, these alone until its input is whole. */
@@ -97,7 +111,7 @@ export class CallEntry {
   readonly abandoned: Coming<never> = coming()
   #timer: ReturnType<typeof timer>
 
-  constructor(table: CallTable, beginning: Beginning) {
+  constructor(table: CallHome, beginning: Beginning) {
     const { call, tool, maker, attempt, provisional = false, saved, askedIn = [] } = beginning
     const executed = saved ?? beginning.executed ?? {}
     const { attempts = 0, effect, outcomes = [] } = executed

@@ -6,7 +6,6 @@ import { hides, shows } from '../machine/decide.ts'
 import { told } from '../machine/decide-call.ts'
 import type { ToolCall } from '../message.ts'
 import type { ToolEvent } from '../middleware.ts'
-import type { RunState } from '../run/run.ts'
 import type { Progress } from '../tool-status.ts'
 import type { CallEntry } from './call-entry.ts'
 import { sameCall } from './canonical.ts'
@@ -16,8 +15,14 @@ const MOST_WAITING = 1_024
 
 type Provisional = Extract<AgentEventBody, { type: 'tool-start' | 'tool-progress' | 'custom' }>
 
+/** Whoever is told. */
+export interface Listener {
+  readonly checkpoint: unknown
+  readonly events: { push(event: AgentEvent | AgentEventBody): void }
+}
+
 export class CallEvents {
-  readonly #run: RunState
+  readonly #run: Listener
   /** What the reader was told last of each call of the step, by id. */
   readonly #announced: Map<string, ToolCall> = new Map()
   /** What waits until the reader is told of its call. */
@@ -25,7 +30,7 @@ export class CallEvents {
   /** Ids of those the reader knows to have the members their tools need. */
   readonly #ready: Set<string> = new Set()
 
-  constructor(run: RunState) {
+  constructor(run: Listener) {
     this.#run = run
   }
 

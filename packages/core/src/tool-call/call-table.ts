@@ -9,7 +9,7 @@ import { forgotten, stoppedAll } from '../machine/decide.ts'
 import { asksFor } from '../machine/decide-call.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import { ToolCancelledError } from '../tool-errors.ts'
-import type { CallEntry } from './call-entry.ts'
+import type { CallEntry, CallHome } from './call-entry.ts'
 import { inputHash, sameCall } from './canonical.ts'
 
 /** What is kept of a call whose step is over: the history has the rest. */
@@ -32,7 +32,7 @@ interface Alike {
   readonly contents: { readonly call: ToolCall; readonly content: number }[]
 }
 
-export class CallTable {
+export class CallTable implements CallHome {
   readonly state: Calls = noCalls()
   readonly turns: Turns = new Turns(this.state, (number) => this.#entries.get(number))
   readonly #entries: Map<number, CallEntry> = new Map()

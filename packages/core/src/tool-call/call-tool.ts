@@ -18,6 +18,7 @@ import type { CallEntry } from './call-entry.ts'
 import { isSameCall } from './call-table.ts'
 import { canonicalInput, sameCall } from './canonical.ts'
 import { findMade } from './made-calls.ts'
+import { beginCall, startCall } from './start-call.ts'
 
 /**
  * The result of a call of the response that is coming, or of one that a tool or wrap makes on the side. It is made at most once. Never
@@ -91,12 +92,12 @@ function called(run: RunState, call: ToolCall, actor: Actor, options: CallOption
   table.turns.advance()
   // A maker that has settled waits for nothing it makes.
   if ((!found || found.state.course === 'asleep') && !(maker && !maker.settled)) halt.halted.throwIfAborted()
-  if (found) return calls.begun(found, actor).promise
+  if (found) return beginCall(run, found, actor).promise
   const isFree = maker ? !past : !history.takenIds.has(call.id)
   const mayStart = attempt === undefined ? isFree : mayStartFor(table.state, attempt)
   // Whether a call of an ended response is made is the loop's to say: it has made it, or it must not be made.
   if (!mayStart) throw new ToolDiscardedError(call.id, 'call_withdrawn')
-  return calls.start(call, { actor, attempt, options }).promise
+  return startCall(run, call, { actor, attempt, options }).promise
 }
 
 /** What this call asks for, if it is made: under an id of its own, or of the response, of which it changes nothing. */
@@ -119,6 +120,6 @@ function onNeeds(
   const tool = findTool(setup.tools, call.name)
   const mayStart = tool && attempt !== undefined && mayStartFor(calls.table.state, attempt) && !actor.call
   const rest = mayStart ? restOf(run, call, tool, attempt) : undefined
-  if (rest) follow(run, calls.start(call, { actor, attempt, options, rest }), rest, whole)
+  if (rest) follow(run, startCall(run, call, { actor, attempt, options, rest }), rest, whole)
   return unheard((rest?.whole ?? whole).then((whole) => callTool(run, whole, actor, options)))
 }

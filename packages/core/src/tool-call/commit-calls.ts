@@ -8,8 +8,9 @@ import type { RunState } from '../run/run.ts'
 import { resolveAliases } from './aliases.ts'
 import type { CallEntry } from './call-entry.ts'
 import { inWordsOf } from './call-results.ts'
-import { commit, discardAll } from './fates.ts'
+import { abortCalls, commit, discardAll } from './fates.ts'
 import { findAllMade } from './made-calls.ts'
+import { beginCall, startCall } from './start-call.ts'
 
 /**
  * Commits those of these calls that were made, makes the others, and discards the rest. Gives the messages in call order, under the
@@ -37,9 +38,9 @@ export async function commitCalls(
     // A wrap of the one before it may have stopped the run.
     run.signal.throwIfAborted()
     const entry = made.get(call)
-    if (!entry) return index < most ? calls.start(call, { attempt: response.askedBy.get(call.id) }) : []
+    if (!entry) return index < most ? startCall(run, call, { attempt: response.askedBy.get(call.id) }) : []
     commit(run, entry, call.id, modelEnded)
-    return calls.begun(entry)
+    return beginCall(run, entry)
   })
   table.turns.advance()
   calls.warmUps.drop('the model did not ask for this call')
@@ -67,7 +68,7 @@ async function messagesOf(run: RunState, entries: readonly CallEntry[], isEnded:
     return messages.map((message, index) => entries[index]?.message ?? message)
   } catch (error) {
     if (error instanceof RunStop) throw error
-    calls.abort(error)
+    abortCalls(run, error)
     for (const entry of entries) if (entry.settled) calls.table.turns.close(entry)
     await calls.idle()
     throw error

@@ -1,9 +1,12 @@
 /** What becomes of a call that was made before its model call stood: it is committed, or discarded. */
 
-import type { RunStop } from '../errors.ts'
+import { CheckpointConflictError } from '../checkpoint/checkpoint-errors.ts'
+import { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
+import { endState } from '../execution/tool-status.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
-import { restWithdrawn, runStopped, stands, withdrawn } from '../machine/decide.ts'
+import { isAbandoned } from '../machine/call.ts'
+import { responseEnded, restWithdrawn, runStopped, stands, withdrawn } from '../machine/decide.ts'
 import { kept } from '../machine/decide-call.ts'
 import type { RunState } from '../run/run.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
@@ -19,7 +22,7 @@ export function commit(run: RunState, entry: CallEntry, id: string, modelEnded: 
   const committed = stands(table.state, entry.number, performance.now(), modelEnded)
   if (committed.size === 0) {
     // As a checkpoint has it: its result was kept, but nobody told of it.
-    if (entry.message && entry.state.told === 'open' && !entry.discarded) calls.close(entry)
+    if (entry.message && entry.state.told === 'open' && !entry.discarded) closeCall(run, entry)
     return
   }
   for (const number of committed) table.of(number)?.decided.resolve()
@@ -36,7 +39,7 @@ function tellCommitted(run: RunState, entry: CallEntry, committed: ReadonlySet<n
   }
   for (const child of entry.children) if (committed.has(child.number)) tellCommitted(run, child, committed)
   if (entry.reused) telemetry.reused(entry)
-  if (entry.settled) calls.close(entry)
+  if (entry.settled) closeCall(run, entry)
 }
 
 /** The run stops, with `stop` if it goes on after a resume. `isUndone`: whether what is discarded is nobody else's. */
@@ -105,4 +108,46 @@ async function over(entry: CallEntry): Promise<void> {
   // A wrap may stop the run in the very turn in which the call begins: it has no promise before that is through.
   await Promise.resolve()
   await entry.promise.catch(() => undefined)
+}
+
+/** How a call has ended is told from now on. */
+export function callEnded(run: RunState, entry: CallEntry, ok: boolean): void {
+  if (entry.state.isAbandoned || isAbandoned(entry.state)) run.noLongerWaitedFor(entry.id)
+  run.calls.end(entry, endState(entry, ok))
+}
+
+/** A call that was made is over, and the reader is told. */
+export function closeCall(run: RunState, entry: CallEntry): void {
+  run.calls.events.ended(entry)
+  run.telemetry.ended(entry)
+  // Only `returnDirect` still asks for it.
+  if (!entry.tool?.returnDirect) entry.done = undefined
+}
+
+/**
+ * The run is aborted or over: nothing more starts or commits, and what is at work is told to stop. What a stopped run has made
+ * early stays as it is, for its resume (O8, O9).
+ */
+export function abortCalls(run: RunState, reason: unknown): void {
+  const { calls, config } = run
+  responseEnded(calls.table.state)
+  calls.warmUps.drop('the run is over')
+  const stop = stopFor(run, reason)
+  // Whoever has saved this run since has its calls, and decides on them.
+  stopUndecided(run, stop, !stop && !(reason instanceof CheckpointConflictError))
+  calls.table.turns.advance()
+  const entries = calls.entries()
+  for (const { rest } of entries) rest?.fail(reason)
+  calls.table.stop(entries, reason, config.grace)
+}
+
+/** Why the run stops, if it goes on after a resume: one inside of a run that is cancelled at once is aborted with its call. */
+function stopFor(run: RunState, reason: unknown): RunStop | undefined {
+  if (reason instanceof RunStop) return reason
+  return run.isCancelledNow ? run.halt.error : undefined
+}
+
+/** Nothing more comes of what stayed open. */
+export function callsOver({ calls, telemetry }: RunState): void {
+  for (const entry of calls.entries()) telemetry.ended(entry)
 }

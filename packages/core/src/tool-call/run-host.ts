@@ -10,7 +10,6 @@ import type { ToolCall, ToolMessage } from '../message.ts'
 import { givenOnNeeds } from '../needs/needs-starts.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
-import { viewOf } from '../run/run-view.ts'
 import type { Invocation, Outcome } from '../saved-run.ts'
 import { ToolTimeoutError, UnknownToolError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
@@ -47,7 +46,7 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
       if (entry.isStoppedBy(error) || endsRun(error)) entry.decide(noted, 'isCutOff')
       else if (error instanceof Interrupt) entry.ask(error)
     },
-    viewOf: (actor) => viewOf(run, actor),
+    viewOf: (actor) => run.work.view(run, actor),
     resultOf: (call, tool, output) => freeze(resultMessage(call, tool, output, run.config.outputLimits)),
     givenOnNeeds: (call) => givenOnNeeds(run, entry, call),
     unknown: (call) => unknown(run, call),

@@ -1,0 +1,130 @@
+/** A call from its start until it has settled. */
+
+import type { CallOptions } from '../call-options.ts'
+import { RunStop } from '../errors.ts'
+import { follow } from '../flow/follow.ts'
+import type { LazyController } from '../flow/lazy-controller.ts'
+import { begun, endOf } from '../machine/decide-call.ts'
+import type { ToolCall, ToolMessage } from '../message.ts'
+import type { Rest } from '../needs/rest.ts'
+import type { Actor } from '../run/actor.ts'
+import { freeze } from '../run/history.ts'
+import type { RunState } from '../run/run.ts'
+import { ToolDiscardedError } from '../tool-errors.ts'
+import { findTool } from './aliases.ts'
+import { CallEntry } from './call-entry.ts'
+import type { Ending, Result } from './call-outcomes.ts'
+import { cutOff } from './call-results.ts'
+import { abortCalls, callEnded, closeCall } from './fates.ts'
+import { makeCall } from './make-call.ts'
+
+interface Start {
+  /** The tool or wrap that makes the call, or asks for it early. */
+  readonly actor?: Actor
+  /** The attempt that asks for it, if one does. */
+  readonly attempt?: number | undefined
+  readonly options?: CallOptions
+  /** Of a call that starts with the members its tool needs. */
+  readonly rest?: Rest | undefined
+}
+
+export function startCall(run: RunState, call: ToolCall, { actor, attempt, options = {}, rest }: Start): CallEntry {
+  const { context, setup, steps, history, calls } = run
+  const { table, contexts, warmUps } = calls
+  const maker = actor?.call
+  const isAsked = attempt !== undefined
+  const askedIn = isAsked && contexts.get(attempt)
+  const entry = new CallEntry(table, {
+    key: rest ? table.keyOfStart(call) : table.keyOf(call, steps.begun, isAsked, maker),
+    call,
+    tool: findTool(setup.tools, call.name),
+    step: steps.begun,
+    parent: actor && maker ? actor.context : context,
+    attributes: options.attributes ?? {},
+    attempt,
+    ...(askedIn && { askedIn: [askedIn] }),
+    maker,
+    caller: run.caller,
+    provisional: maker ? maker.provisional : isAsked && table.state.response.isOpen,
+    most: maker ? { effect: maker.most.effect } : { effect: options.ceiling, keys: options.keys },
+    rest,
+    warmUp: maker ? undefined : warmUps.take(call.id),
+  })
+  table.add(entry)
+  history.takenIds.add(call.id)
+  if (entry.provisional && !maker) calls.counts.early++
+  actor?.execution?.children.push(entry)
+  begin(run, entry)
+  if (actor?.own && !isAsked) endWith(entry, actor.own, run.config.grace)
+  const { status } = entry
+  options.started?.(() => status.read())
+  return entry
+}
+
+/**
+ * One that a checkpoint holds, and that is to be made, is begun when it is asked for. If its result is there, what it had called by then
+ * and what never started is begun instead: nobody asks for that again.
+ */
+export function beginCall(run: RunState, entry: CallEntry, actor?: Actor): CallEntry {
+  if (entry.reused) for (const child of entry.children) if (child.state.attempts === 0) beginCall(run, child)
+  if (entry.state.course !== 'asleep') return entry
+  entry.parent = actor && entry.maker ? actor.context : run.context
+  begin(run, entry)
+  return entry
+}
+
+function begin(run: RunState, entry: CallEntry): void {
+  entry.decide(begun)
+  run.calls.events.started(entry)
+  entry.promise = make(run, entry)
+  run.calls.keep(entry.promise)
+}
+
+/** Makes the call: its result as a message, or a throw if it ends the run or was discarded. */
+async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
+  let end: Ending = {}
+  try {
+    const made = await work(run, entry)
+    const how = endOf(entry.state, made.isCutOff ? 'cut off' : 'result')
+    if (how === 'over') throw new ToolDiscardedError(entry.call.id, entry.discarded ?? 'call_withdrawn')
+    if (how === 'open') throw entry.dropped
+    const { message, ...rest } = entry.cancelled ? cutOff(entry) : made
+    const result = freeze({ ...message, callId: entry.id, name: entry.call.name })
+    end = { message: result, ...rest }
+    return result
+  } catch (thrown) {
+    const error = entry.dropped ?? thrown
+    // It stays open, and so do those that must not overtake it: they start after the resume, too (A22, H14).
+    if (error instanceof RunStop && endOf(entry.state, 'stop') === 'open') end = { stopped: error }
+    // What waits for its slot must not start any more (A12).
+    else if (run.calls.asked.includes(entry)) abortCalls(run, error)
+    throw error
+  } finally {
+    settle(run, entry, end)
+    if (entry.state.fate === 'committed') closeCall(run, entry)
+    if (!entry.signal.aborted) run.saver.soon()
+  }
+}
+
+/** What its wraps come to; once it is abandoned, nobody waits for that any more. */
+function work(run: RunState, entry: CallEntry): Promise<Result> {
+  const made = makeCall(run, entry)
+  entry.work = made
+  const abandoned = entry.abandoned.promise.catch((reason: Error) => {
+    if (!entry.cancelled) throw reason
+    return cutOff(entry)
+  })
+  return Promise.race([made, abandoned])
+}
+
+function settle(run: RunState, entry: CallEntry, end: Ending): void {
+  entry.settle(end)
+  const { message } = end
+  callEnded(run, entry, message !== undefined && !message.isError)
+}
+
+/** A call on the side is cut off with the wrap that made it, if that is left. */
+function endWith(entry: CallEntry, { signal }: LazyController, grace: number): void {
+  const unfollow = follow(signal, () => entry.abort(signal.reason, grace))
+  entry.promise.then(unfollow, unfollow)
+}
