@@ -16,6 +16,12 @@ const publicFiles = readdirSync(join(__dirname, 'packages')).flatMap((name) => {
 const tests = '\\.test(-d)?\\.ts$'
 const telemetry = '^packages/core/src/telemetry/'
 
+/** What stands beside the centre of core: a folder each (docs/decisions/0051-beside-the-centre.md). */
+const capabilities = '^packages/core/src/(output)/'
+/** What users import. */
+const doors =
+  '^packages/core/src/(agent|agent-tool|calls|config|index|testing|run/nested-run)\\.ts$|^packages/core/src/(stores|testing)/'
+
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
@@ -89,6 +95,20 @@ module.exports = {
       severity: 'error',
       from: { path: telemetry, pathNot: tests },
       to: { path: '^packages/core/src/(run|hooks|model-call|tool-call|execution|checkpoint|slots|needs)/' },
+    },
+    {
+      name: 'the-centre-imports-no-capability',
+      comment:
+        'It knows their shapes (run/capabilities.ts): agent.ts registers them. Nor does it import what users import.',
+      severity: 'error',
+      from: { path: '^packages/core/src/', pathNot: [tests, capabilities, doors] },
+      to: { path: [capabilities, doors] },
+    },
+    {
+      name: 'a-capability-imports-the-centre-only',
+      severity: 'error',
+      from: { path: capabilities, pathNot: tests },
+      to: { path: [capabilities, doors], pathNot: '^packages/core/src/$1/' },
     },
     {
       name: 'stores-are-doors-of-their-own',

@@ -31,3 +31,8 @@ export interface Output {
   readonly format: OutputFormat
   readonly schema: ToolSchema
 }
+
+/** Whether the call gives the output. There is nothing to make: its input is its result. */
+export function isOutputCall(output: Output | undefined, call: { readonly name: string }): boolean {
+  return call.name === output?.format.name
+}

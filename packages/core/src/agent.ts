@@ -1,13 +1,19 @@
 /** An agent: immutable, and able to run many times at once. */
 
 import type { AgentConfig } from './agent-config.ts'
-import { type AgentOptions, configOf } from './config.ts'
+import type { AgentOptions } from './agent-options.ts'
+import { checkpointOf } from './checkpoint/snapshot.ts'
+import { configOf } from './config.ts'
 import { ConfigError } from './errors.ts'
 import type { Answers } from './interrupt/interrupt.ts'
+import { output } from './output/output.ts'
 import type { AgentResult } from './result.ts'
 import { type AgentRun, startRun } from './run/agent-run.ts'
+import type { RunWork } from './run/run.ts'
+import { viewOf } from './run/run-view.ts'
 import type { ResumeOptions, RunInput, RunOptions } from './run-options.ts'
 import type { Checkpoint } from './saved-run.ts'
+import { abortCalls } from './tool-call/fates.ts'
 
 /** `Output`: what its `output` schema gives back. */
 export interface Agent<Output = unknown> {
@@ -29,6 +35,9 @@ export interface Agent<Output = unknown> {
   resume(checkpoint: Checkpoint | string, answers?: Answers, options?: ResumeOptions): AgentRun<Output>
 }
 
+/** What runs work with: what lies above their state, and all that stands beside the centre. */
+const WORK: RunWork = { view: viewOf, abort: abortCalls, snapshot: checkpointOf, output }
+
 /** Makes an agent. Throws {@link ConfigError} naming the option that cannot work (A2). */
 export function createAgent<Output = unknown>(options: AgentOptions<Output>): Agent<Output> {
   const config = configOf(options)
@@ -37,12 +46,12 @@ export function createAgent<Output = unknown>(options: AgentOptions<Output>): Ag
   const agent: Agent<Output> = Object.freeze({
     name: config.name,
     description: config.description,
-    run: (input: RunInput, options?: RunOptions) => start(config, { input }, options ?? {}, 'dropped').result,
-    stream: (input: RunInput, options?: RunOptions) => start(config, { input }, options ?? {}, 'kept'),
+    run: (input: RunInput, options?: RunOptions) => start(WORK, config, { input }, options ?? {}, 'dropped').result,
+    stream: (input: RunInput, options?: RunOptions) => start(WORK, config, { input }, options ?? {}, 'kept'),
     resume: (from: Checkpoint | string, answers: Answers = {}, given?: ResumeOptions) => {
       const options = given ?? {}
       const { rerun } = options
-      return start(config, { resume: { from, answers, ...(rerun && { rerun }) } }, options, 'kept')
+      return start(WORK, config, { resume: { from, answers, ...(rerun && { rerun }) } }, options, 'kept')
     },
   })
   configs.set(agent, config)

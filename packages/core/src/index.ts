@@ -1,4 +1,5 @@
 export { type Agent, createAgent } from './agent.ts'
+export type { AgentOptions } from './agent-options.ts'
 export { type AgentRequest, type AgentToolOptions, agentTool } from './agent-tool.ts'
 export { argumentsText } from './assemble/arguments-text.ts'
 export { assemble, type Explain, type ReadChunk } from './assemble/assemble.ts'
@@ -16,7 +17,6 @@ export {
 } from './checkpoint/checkpoint-errors.ts'
 export type { CheckpointStore, StoredCheckpoint } from './checkpoint/checkpoint-store.ts'
 export { memoryStore } from './checkpoint/memory-store.ts'
-export type { AgentOptions } from './config.ts'
 export { type ExecutedTool, type ToolOptions, tool } from './define-tool.ts'
 export type { Effect } from './effect.ts'
 export {

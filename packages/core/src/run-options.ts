@@ -1,8 +1,11 @@
-/** What a run is given. */
+/** What a run is given, checked. */
 
-import type { Effect } from './effect.ts'
+import { AGENT_OPTIONS } from './agent-options.ts'
+import { type Effect, isEffect } from './effect.ts'
+import { ConfigError } from './errors.ts'
 import type { Answers } from './interrupt/interrupt.ts'
 import type { Message } from './message.ts'
+import { checkLimit, checkOptions, checkSignal, type OptionNames } from './option-checks.ts'
 
 export interface RunOptions {
   /**
@@ -39,4 +42,29 @@ export interface Resumption {
   /** By id of the interrupt. */
   readonly answers: Answers
   readonly rerun?: readonly Effect[]
+}
+
+const RUN_OPTIONS: OptionNames<RunOptions> = {
+  signal: 'abortSignal',
+  conversationId: '',
+  eventBuffer: '',
+}
+
+const RESUME_OPTIONS: OptionNames<ResumeOptions> = { ...RUN_OPTIONS, rerun: '' }
+
+/** Throws {@link ConfigError} naming the option of a run. */
+export function checkRunOptions(options: ResumeOptions, isResume: boolean): void {
+  if (options instanceof AbortSignal) throw new ConfigError('signal', 'goes into an object: { signal }')
+  const [owner, names] = isResume ? (['a resume', RESUME_OPTIONS] as const) : (['a run', RUN_OPTIONS] as const)
+  for (const name of Object.keys(options ?? {})) {
+    if (Object.hasOwn(AGENT_OPTIONS, name))
+      throw new ConfigError(name, `is no option of ${owner}; it is one of createAgent`)
+    if (name === 'rerun' && !isResume) throw new ConfigError(name, 'is no option of a run; it is one of resume')
+  }
+  checkOptions(owner, options, names)
+  const { signal, eventBuffer, rerun } = options
+  checkSignal('signal', signal)
+  if (eventBuffer !== undefined) checkLimit('eventBuffer', eventBuffer)
+  if (rerun !== undefined && !(Array.isArray(rerun) && rerun.every(isEffect)))
+    throw new ConfigError('rerun', 'must be a list of effects')
 }

@@ -2,13 +2,15 @@
 
 import { MiddlewareError, type OutputError } from '../errors.ts'
 import { callsOf, type Message, textOf, withFittingReason } from '../message.ts'
-import { checkOutput, feedbackOf, OUTPUT_ORIGIN } from '../model-call/output.ts'
 import type { RunState } from '../run/run.ts'
 import type { Answer, Step } from '../run/step.ts'
 import { askHook } from './hooks.ts'
 
 /** What the model reads when a hook rejects an answer and says nothing (E11). */
 export const DEFAULT_FEEDBACK = 'This answer was not accepted. Please try again.'
+
+/** Who rejects an answer that does not fit, in events and as the origin of the feedback. */
+const OUTPUT_ORIGIN = 'output'
 
 export interface Accepted {
   /** As the last hook left it (E7). */
@@ -22,12 +24,11 @@ export interface Accepted {
  * stands, or nothing: then the feedback is in the history.
  */
 export async function askGate(run: RunState, step: Step, candidate: Answer): Promise<Accepted | undefined> {
-  const { output } = run.config
   let answer = candidate
-  let { value, misfit } = await checkOutput(output, answer)
-  if (output && misfit) {
+  let { value, misfit } = await run.work.output.check(run, answer)
+  if (misfit) {
     step.candidate = undefined
-    const feedback = reject(run, feedbackOf(misfit, output, run.setup.model), OUTPUT_ORIGIN, misfit)
+    const feedback = reject(run, misfit.feedback, OUTPUT_ORIGIN, misfit.error)
     await run.events.tell({ type: 'answer-rejected', middleware: OUTPUT_ORIGIN, feedback })
     return undefined
   }
@@ -49,10 +50,10 @@ export async function askGate(run: RunState, step: Step, candidate: Answer): Pro
     }
     answer = run.history.replaceAnswer(answer, withFittingReason(verdict.message))
     step.candidate = answer
-    ;({ value, misfit } = await checkOutput(output, answer))
+    ;({ value, misfit } = await run.work.output.check(run, answer))
     if (misfit) {
       const problem = 'an accepted message must fit the output schema'
-      throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', problem, { cause: misfit })
+      throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', problem, { cause: misfit.error })
     }
   }
   return { message: answer, output: value }

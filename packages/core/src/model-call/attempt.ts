@@ -19,7 +19,6 @@ import type { RunState } from '../run/run.ts'
 import { boundedAnswer, boundedCall, shownName } from '../tool-call/call-bounds.ts'
 import { causeOf } from '../tool-call/discard-cause.ts'
 import { heeding } from './heeding.ts'
-import { withOutputTool } from './output.ts'
 
 /** What comes down the wraps of a model call. */
 export type WrapModelEvent = ModelFlow extends Flow<infer Event, AssistantMessage> ? Event : never
@@ -48,7 +47,7 @@ export function attemptFlow(
   observer: AttemptObserver,
 ): ModelFlow {
   const controller = new AbortController()
-  const asked = withOutputTool(request)
+  const asked = run.work.output.asked(request)
   // A wrap may have put a signal of its own into the request: the run's abort reaches the model all the same.
   const stops = [run.signal, request.signal]
   let following: readonly (() => void)[] = []

@@ -3,7 +3,6 @@
 import type { AgentConfig } from '../agent-config.ts'
 import { type CancelOptions, checkedCancel } from '../cancel.ts'
 import { hasEnded } from '../checkpoint/checkpoint.ts'
-import { checkpointOf } from '../checkpoint/snapshot.ts'
 import { RunAbortedError } from '../errors.ts'
 import type { AgentEvent, PathPart } from '../events.ts'
 import { EventBuffer } from '../flow/event-buffer.ts'
@@ -11,11 +10,9 @@ import { unheard } from '../flow/unheard.ts'
 import type { UserMessage } from '../message.ts'
 import type { AgentResult } from '../result.ts'
 import type { Beginning, ResumeOptions, Resumption } from '../run-options.ts'
-import { abortCalls } from '../tool-call/fates.ts'
 import { cancelCall, statusOf } from '../tool-call/known-calls.ts'
 import type { ToolStatus } from '../tool-status.ts'
 import { type Nesting, RunState, type RunWork } from './run.ts'
-import { viewOf } from './run-view.ts'
 import { wholeRun } from './whole-run.ts'
 
 /**
@@ -51,9 +48,8 @@ export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
 }
 
 /** Starts a run. Its events are kept for its reader, or dropped, or shown to the reader of the run that it is inside of. */
-const WORK: RunWork = { view: viewOf, abort: abortCalls, snapshot: checkpointOf }
-
 export function startRun(
+  work: RunWork,
   config: AgentConfig,
   beginning: Beginning,
   options: ResumeOptions,
@@ -64,7 +60,7 @@ export function startRun(
   const show = nesting?.show ?? ((event: AgentEvent) => buffer?.push(event))
   const { conversationId, signal } = options
   const id = 'resume' in beginning ? resumedId(beginning.resume) : crypto.randomUUID()
-  const run = new RunState(config, { work: WORK, id, conversationId, nesting, signal, show })
+  const run = new RunState(config, { work, id, conversationId, nesting, signal, show })
   if ('resume' in beginning && hasEnded(beginning.resume.from)) run.inbox.isClosed = true
   let ended = false
   const result = unheard(
@@ -134,7 +130,7 @@ export function startRun(
 /** Stores what was sent to a run at work, as it may be aborted in this very turn. Its first step saves what was sent before that. */
 async function keepSent(run: RunState): Promise<void> {
   const { saver, steps, unclaimed } = run
-  if (saver.isOn && steps.begun > 0 && !unclaimed) await saver.put(checkpointOf(run, 'running'))
+  if (saver.isOn && steps.begun > 0 && !unclaimed) await saver.put(run.work.snapshot(run, 'running'))
 }
 
 function resumedId({ from }: Resumption): string {

@@ -1,12 +1,12 @@
 /** The ReAct loop: ask the model, make the calls it asks for, until an answer stands. */
 
 import type { Context } from '@opentelemetry/api'
+import { isOutputCall } from '../agent-config.ts'
 import { type Accepted, askGate } from '../hooks/gate.ts'
 import { answerProblem, stateProblem } from '../hooks/hook-problems.ts'
 import { runStateHooks } from '../hooks/hooks.ts'
 import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage, textOf } from '../message.ts'
 import { callModel } from '../model-call/model-call.ts'
-import { checkOutput, isOutputCall, withOutputs } from '../model-call/output.ts'
 import { requestOf } from '../model-call/request.ts'
 import type { CompletedResult } from '../result.ts'
 import type { AgentSetup } from '../tool.ts'
@@ -111,7 +111,7 @@ async function act(run: RunState, step: Step, answer: AssistantMessage): Promise
 async function make(run: RunState, step: Step, calls: readonly ToolCall[]): Promise<readonly ToolMessage[]> {
   const { output } = run.config
   const made = await commitCalls(run, toMake(run, calls), step.attempt)
-  return output ? withOutputs(calls, made) : made
+  return output ? run.work.output.results(calls, made) : made
 }
 
 /** The reader is told of those that were not made: the others told of themselves. */
@@ -167,7 +167,7 @@ function lastAnswer({ history }: RunState): AssistantMessage {
 
 /** Of a run that was resumed when its answer had been accepted. */
 async function resultAgain(run: RunState, step: Step, message: Answer): Promise<CompletedResult> {
-  const { value } = await checkOutput(run.config.output, message)
+  const { value } = await run.work.output.check(run, message)
   return resultOf(run, step, { message, output: value })
 }
 

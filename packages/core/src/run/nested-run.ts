@@ -52,7 +52,7 @@ export async function runWithin(
   const config = configBehind(agent)
   // It gives up before its caller does.
   const within = { ...config, grace: Math.min(config.grace, run.config.grace) }
-  const outcome = await startRun(within, beginning, { signal }, nesting).result
+  const outcome = await startRun(run.work, within, beginning, { signal }, nesting).result
   if (outcome.status === 'completed') return outcome
   if (run.halt.state.mode) throw run.halt.error
   throw entry.relay(new Interrupt(outcome.interrupts?.[0]?.payload ?? null))

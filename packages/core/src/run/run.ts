@@ -21,6 +21,7 @@ import { Background } from '../tool-call/background.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import { ToolCalls } from '../tool-call/tool-calls.ts'
 import type { Actor } from './actor.ts'
+import type { Capabilities } from './capabilities.ts'
 import { CellValues } from './cell-values.ts'
 import { Inbox } from './inbox.ts'
 import { InnerRuns } from './inner-runs.ts'
@@ -39,8 +40,8 @@ export interface Nesting {
   readonly show: (event: AgentEvent) => void
 }
 
-/** What is done with a run by what lies above its state: handed in where the run is made. */
-export interface RunWork {
+/** What is done with a run by what lies above its state, and beside the centre: handed in where the run is made. */
+export interface RunWork extends Capabilities {
   /** The run as user code sees it. */
   view(run: RunState, actor: Actor): Run
   /** Its calls are told to stop. */

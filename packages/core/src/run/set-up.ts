@@ -1,11 +1,14 @@
 /** The set-up of a run: its agent's, as hooks and wraps leave it, checked (A3). */
 
-import { checkSetup } from '../config.ts'
+import type { Output } from '../agent-config.ts'
 import { ConfigError } from '../errors.ts'
 import { isRecord } from '../json.ts'
+import type { Model } from '../model.ts'
+import { checkCount, checkTypes } from '../option-checks.ts'
 import type { AgentSetup } from '../tool.ts'
+import { checkAliases, findTool } from '../tool-call/aliases.ts'
 import { withStatusTool } from '../tool-call/status-tool.ts'
-import { toolList } from '../tool-checks.ts'
+import { checkTool, toolList } from '../tool-checks.ts'
 import type { RunState } from './run.ts'
 
 /**
@@ -24,4 +27,29 @@ export function checkedSetup({ config }: RunState, setup: AgentSetup): AgentSetu
 export function withOwnTools(setup: AgentSetup): AgentSetup {
   const tools = withStatusTool(setup.tools)
   return tools === setup.tools ? setup : Object.freeze({ ...setup, tools: Object.freeze(tools) })
+}
+
+/** The same checks for what a hook or wrap made of the set-up (A3). Its tools are a {@link toolList}. */
+export function checkSetup(setup: AgentSetup, output: Output | undefined): AgentSetup {
+  checkModel(setup.model)
+  checkTypes('string', { instructions: setup.instructions })
+  checkCount('maxSteps', setup.maxSteps)
+  checkCount('toolConcurrency', setup.toolConcurrency)
+  checkCount('innerConcurrency', setup.innerConcurrency)
+  if (typeof setup.captureContent !== 'boolean' && typeof setup.captureContent !== 'function')
+    throw new ConfigError('telemetry.captureContent', 'must be true, false or a function')
+  for (const tool of setup.tools) checkTool(tool)
+  checkAliases(setup.tools)
+  const taken = output && findTool(setup.tools, output.format.name)
+  if (taken) {
+    throw new ConfigError(
+      'tools',
+      `${taken.name} and the tool that gives the output are both called "${output.format.name}"`,
+    )
+  }
+  return setup
+}
+
+export function checkModel(model: Model | undefined): void {
+  if (typeof model?.stream !== 'function') throw new ConfigError('model', 'is missing, or is no model')
 }

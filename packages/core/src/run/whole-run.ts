@@ -1,12 +1,11 @@
 /** A whole run: from what it begins with to what it comes to. */
 
 import { claim, restore } from '../checkpoint/restore.ts'
-import { checkRunOptions } from '../config.ts'
 import { RunAbortedError, RunStop } from '../errors.ts'
 import { follow } from '../flow/follow.ts'
 import { runSetupHooks } from '../hooks/hooks.ts'
 import type { AgentResult, CompletedResult } from '../result.ts'
-import type { Beginning, ResumeOptions, Resumption } from '../run-options.ts'
+import { type Beginning, checkRunOptions, type ResumeOptions, type Resumption } from '../run-options.ts'
 import { completed, end, failed, resultIn, stopped } from './endings.ts'
 import { inputMessages } from './history.ts'
 import type { RunState } from './run.ts'

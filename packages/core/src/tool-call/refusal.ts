@@ -1,8 +1,8 @@
 /** Calls of a response that may not run, and what the model reads in the place of their results. */
 
+import { isOutputCall } from '../agent-config.ts'
 import type { DiscardCause } from '../events.ts'
 import { type AssistantMessage, allowsCalls, type ToolCall, type ToolMessage } from '../message.ts'
-import { isOutputCall } from '../model-call/output.ts'
 import type { RunState } from '../run/run.ts'
 import { findTool } from './aliases.ts'
 import { refuse } from './call-results.ts'

@@ -1,4 +1,4 @@
-/** An agent's output schema: how a model is asked for it, and what an answer makes of it (M14). */
+/** Adds the `output` schema of an agent: how a model is asked for it, and what an answer makes of it (M14). */
 
 import type { Output } from '../agent-config.ts'
 import { jsonSchemaOf } from '../define-tool.ts'
@@ -7,14 +7,18 @@ import { checkedInput } from '../execution/checked-input.ts'
 import { isShallow } from '../json.ts'
 import { type AssistantMessage, type ToolCall, type ToolMessage, textOf } from '../message.ts'
 import type { Model, ModelRequest } from '../model.ts'
+import type { CheckedOutput, OutputCapability, OutputOwner } from '../run/capabilities.ts'
 import type { ToolSchema } from '../tool.ts'
 import { ToolInputError } from '../tool-errors.ts'
 
 /** The output's name: of the tool that gives it, and on wires that want a name for the format. */
 const NAME = 'final_answer'
 
-/** Who rejects an answer that does not fit, in events and as the origin of the feedback. */
-export const OUTPUT_ORIGIN = 'output'
+export const output: OutputCapability = {
+  asked: withOutputTool,
+  results: withOutputs,
+  check: checkOutput,
+}
 
 /** Throws {@link ConfigError} unless the schema describes an object: tools, and most wires, take nothing else. */
 export function outputOf(schema: ToolSchema): Output {
@@ -27,7 +31,7 @@ export function outputOf(schema: ToolSchema): Output {
  * The request as its model is asked. One that has no structured output of its own gets a tool that gives the output; where the
  * request forbids calls, that one alone may be called (F4).
  */
-export function withOutputTool(request: ModelRequest): ModelRequest {
+function withOutputTool(request: ModelRequest): ModelRequest {
   const { output, ...asked } = request
   if (!output || request.model.structuredOutput?.(output)) return request
   const tool = {
@@ -39,33 +43,26 @@ export function withOutputTool(request: ModelRequest): ModelRequest {
   return { ...asked, tools: [...request.tools, tool], toolChoice }
 }
 
-/** Whether the call gives the output. There is nothing to make: its input is its result. */
-export function isOutputCall(output: Output | undefined, call: { readonly name: string }): boolean {
-  return call.name === output?.format.name
-}
-
-/** The results of a step in call order: of the calls that were `made`, and of those that give the output. */
-export function withOutputs(calls: readonly ToolCall[], made: readonly ToolMessage[]): ToolMessage[] {
+function withOutputs(calls: readonly ToolCall[], made: readonly ToolMessage[]): ToolMessage[] {
   const results = new Map(made.map((message) => [message.callId, message]))
   return calls.map((call) => results.get(call.id) ?? outputMessage(call))
 }
 
-/** What an answer comes to: the output as the schema gives it back, or why it does not fit. Without a schema it is nothing. */
-export async function checkOutput(
-  output: Output | undefined,
+async function checkOutput(
+  { config: { output }, setup }: OutputOwner,
   answer: AssistantMessage | ToolMessage,
-): Promise<{ readonly value?: unknown; readonly misfit?: OutputError }> {
+): Promise<CheckedOutput> {
   if (!output) return {}
   try {
     return { value: await checkedInput({ name: NAME, input: output.schema }, givenBy(answer)) }
-  } catch (error) {
-    const issues = error instanceof ToolInputError ? error.issues : [{ path: '', message: messageOf(error) }]
-    return { misfit: new OutputError(issues) }
+  } catch (thrown) {
+    const issues = thrown instanceof ToolInputError ? thrown.issues : [{ path: '', message: messageOf(thrown) }]
+    const error = new OutputError(issues)
+    return { misfit: { error, feedback: feedbackOf(error, output, setup.model) } }
   }
 }
 
-/** What the model reads when its answer does not fit. */
-export function feedbackOf({ message }: OutputError, output: Output, model: Model): string {
+function feedbackOf({ message }: OutputError, output: Output, model: Model): string {
   const how = model.structuredOutput?.(output.format)
     ? 'Answer with JSON that fits it, and nothing else.'
     : `Answer by calling ${NAME}.`
