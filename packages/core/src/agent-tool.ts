@@ -8,8 +8,8 @@ import { checkCount, checkOptions, type OptionNames } from './option-checks.ts'
 import type { AgentResult } from './result.ts'
 import { runsAgent } from './run/agents-of-tools.ts'
 import { runWithin } from './run/nested-run.ts'
+import { textInput } from './text-input.ts'
 import type { Tool, ToolSchema } from './tool.ts'
-import { textInput } from './tool-call/text-input.ts'
 
 export interface AgentToolOptions<Input = AgentRequest> {
   /** Default: the agent's own. */

@@ -2,6 +2,7 @@
 
 import type { AgentConfig } from './agent-config.ts'
 import { AGENT_OPTIONS, type AgentOptions } from './agent-options.ts'
+import { withStatusTool } from './background/status-tool.ts'
 import type { CheckpointStore } from './checkpoint/checkpoint-store.ts'
 import { ConfigError, messageOf } from './errors.ts'
 import { middlewareList } from './hooks/middleware-list.ts'
@@ -16,7 +17,6 @@ import { checkModel, checkSetup } from './run/set-up.ts'
 import { captureOf, checkTelemetry } from './telemetry/options.ts'
 import type { AgentSetup, Tool } from './tool.ts'
 import { DEFAULT_OUTPUT_LIMITS, type OutputLimits } from './tool-call/output-limits.ts'
-import { withStatusTool } from './tool-call/status-tool.ts'
 import { toolList } from './tool-checks.ts'
 
 const SETTINGS: OptionNames<ModelSettings> = {

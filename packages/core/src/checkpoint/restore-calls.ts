@@ -5,13 +5,13 @@ import { addressOf, askerOf, isInside, isNested } from '../interrupt/address.ts'
 import { type Answers, Interrupt } from '../interrupt/interrupt.ts'
 import { effectOf } from '../machine/call.ts'
 import { noted } from '../machine/decide-call.ts'
-import type { Json, ToolMessage } from '../message.ts'
+import type { Json } from '../message.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import type { Resumed, SavedCall } from '../saved-run.ts'
 import { findTool } from '../tool-call/aliases.ts'
-import { addWork, performWork } from '../tool-call/background-work.ts'
 import { CallEntry } from '../tool-call/call-entry.ts'
+import { settleAs } from '../tool-call/call-results.ts'
 import { discard } from '../tool-call/fates.ts'
 import { mayHaveHappenedText, textMessage } from '../tool-call/tool-message.ts'
 
@@ -55,7 +55,7 @@ function outermost(entry: CallEntry): CallEntry {
 }
 
 /** The same for one of them, or for the work behind one. */
-export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Resumed): void {
+function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Resumed): void {
   const effect = effectOf(entry.state)
   const address = addressOf(run, entry)
   const pending = checkpoint.interrupts.filter((one) => isInside(one.address, address))
@@ -80,13 +80,6 @@ export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answer
   }
 }
 
-/** It is over, as a checkpoint says. */
-export function settleAs(entry: CallEntry, message: ToolMessage): void {
-  entry.settle({ message: freeze(message) })
-  entry.promise = Promise.resolve(message)
-  entry.status.end(message.isError ? 'error' : 'ok')
-}
-
 /** It stays open, as a checkpoint says: its question has no answer yet. */
 function stayOpen(entry: CallEntry, stopped: Interrupt): void {
   entry.settle({ stopped })
@@ -95,23 +88,13 @@ function stayOpen(entry: CallEntry, stopped: Interrupt): void {
 
 /**
  * Work that was cut off is begun again, or may have happened, like any call (L20, L21). That of an agent goes on from the agent's
- * checkpoint, or stays open as long as its questions have no answer. Gives the work that is not over.
+ * checkpoint, or stays open as long as its questions have no answer. Gives the work that was not over.
  */
 export function restoreWork(run: RunState, resumed: Resumed): readonly CallEntry[] {
-  const { setup, context } = run
-  const works = (resumed.checkpoint.background ?? []).map((saved) => {
-    const { key, call, step, message, delivered } = saved
-    const tool = findTool(setup.tools, call.name)
-    const work = addWork(run, freeze(call), { key, tool, step, parent: context, executed: saved })
-    work.delivered = delivered
-    if (message) settleAs(work.entry, message)
-    return work
-  })
-  const open = works.filter(({ entry }) => !entry.settled)
-  for (const work of open) {
-    resumeCall(run, work.entry, resumed)
-    if (!work.entry.settled) performWork(run, work)
-    else if (work.entry.message) run.calls.events.workEnded(work.entry)
+  const open = run.background.restore(resumed.checkpoint.background ?? [])
+  for (const entry of open) {
+    resumeCall(run, entry, resumed)
+    run.background.goOn(entry)
   }
-  return open.map(({ entry }) => entry)
+  return open
 }

@@ -7,7 +7,6 @@ import { within } from '../flow/grace.ts'
 import type { Message } from '../message.ts'
 import type { CancelledResult, CompletedResult, InterruptedResult, ResultBase } from '../result.ts'
 import type { Checkpoint } from '../saved-run.ts'
-import { handOver } from '../tool-call/background-work.ts'
 import { answersTo, outcomesOf } from '../tool-call/call-results.ts'
 import { abortCalls, callsOver } from '../tool-call/fates.ts'
 import { freezePlain } from './frozen.ts'
@@ -17,7 +16,7 @@ import type { RunState } from './run.ts'
 /** What the caller gets: the outcome of the outermost wrap, and what is known when nothing is at work any more. */
 export async function completed(run: RunState, outcome: CompletedResult): Promise<CompletedResult> {
   run.inbox.end()
-  const background = handOver(run)
+  const background = run.background.handOver()
   // What was called on the side and nobody waits for.
   await quiet(run, () => new TypeError('the run is over'))
   run.signal.throwIfAborted()

@@ -10,7 +10,6 @@ import { callModel } from '../model-call/model-call.ts'
 import { requestOf } from '../model-call/request.ts'
 import type { CompletedResult } from '../result.ts'
 import type { AgentSetup } from '../tool.ts'
-import { beforeEnd } from '../tool-call/background-work.ts'
 import { commitCalls } from '../tool-call/commit-calls.ts'
 import { refusalOf, refuseAll } from '../tool-call/refusal.ts'
 import { isDirect } from '../tool-call/return-direct.ts'
@@ -142,7 +141,7 @@ function isEmpty(message: AssistantMessage): boolean {
 
 /** The answer, if it stands: what the user or a background call has said in the meantime is to be answered first (K19, I17). */
 async function judge(run: RunState, step: Step, candidate: Answer): Promise<Accepted | undefined> {
-  await beforeEnd(run)
+  await run.background.beforeEnd()
   const accepted = run.steps.hasNews ? undefined : await askGate(run, step, candidate)
   if (!accepted || run.steps.hasNews) return undefined
   // In the turn that decides: what comes later is not taken.

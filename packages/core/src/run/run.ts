@@ -17,11 +17,10 @@ import { SideCalls } from '../model-call/side-calls.ts'
 import type { Checkpoint, Invocation, Resumed } from '../saved-run.ts'
 import { activeContext, Telemetry } from '../telemetry/around.ts'
 import type { AgentSetup, Run } from '../tool.ts'
-import { Background } from '../tool-call/background.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import { ToolCalls } from '../tool-call/tool-calls.ts'
 import type { Actor } from './actor.ts'
-import type { Capabilities } from './capabilities.ts'
+import type { BackgroundWorks, Capabilities } from './capabilities.ts'
 import { CellValues } from './cell-values.ts'
 import { Inbox } from './inbox.ts'
 import { InnerRuns } from './inner-runs.ts'
@@ -41,7 +40,7 @@ export interface Nesting {
 }
 
 /** What is done with a run by what lies above its state, and beside the centre: handed in where the run is made. */
-export interface RunWork extends Capabilities {
+export interface RunWork extends Capabilities<RunState, CallEntry> {
   /** The run as user code sees it. */
   view(run: RunState, actor: Actor): Run
   /** Its calls are told to stop. */
@@ -76,7 +75,7 @@ export class RunState {
   readonly steps: RunSteps = new RunSteps(this)
   readonly inbox: Inbox = new Inbox()
   readonly calls: ToolCalls
-  readonly background: Background
+  readonly background: BackgroundWorks<CallEntry>
   readonly sideCalls: SideCalls
   readonly saver: Saver
   readonly undos: Undos
@@ -121,7 +120,7 @@ export class RunState {
     // What a `beforeAgent` is to mask must not be recorded before it has said so.
     this.setup = Object.freeze({ ...config.setup, captureContent: false })
     this.calls = new ToolCalls(this)
-    this.background = new Background(config.grace)
+    this.background = options.work.background.worksOf(this)
     this.sideCalls = new SideCalls(this)
     this.#nesting = nesting
     this.caller = nesting?.entry ?? callBehind(options.signal)

@@ -7,7 +7,6 @@ import type { Model } from '../model.ts'
 import { checkCount, checkTypes } from '../option-checks.ts'
 import type { AgentSetup } from '../tool.ts'
 import { checkAliases, findTool } from '../tool-call/aliases.ts'
-import { withStatusTool } from '../tool-call/status-tool.ts'
 import { checkTool, toolList } from '../tool-checks.ts'
 import type { RunState } from './run.ts'
 
@@ -16,16 +15,16 @@ import type { RunState } from './run.ts'
  *
  * @throws {ConfigError} It cannot work.
  */
-export function checkedSetup({ config }: RunState, setup: AgentSetup): AgentSetup {
+export function checkedSetup(run: RunState, setup: AgentSetup): AgentSetup {
   if (!isRecord(setup)) throw new ConfigError('setup', 'must be a set-up, like the one that was given')
   const own = Object.freeze({ ...setup, tools: Object.freeze([...toolList(setup.tools)]) })
-  checkSetup(withOwnTools(own), config.output)
+  checkSetup(withOwnTools(run, own), run.config.output)
   return own
 }
 
-/** As steps work with it: with the tools that core adds. Throws {@link ConfigError} if one of their names is taken. */
-export function withOwnTools(setup: AgentSetup): AgentSetup {
-  const tools = withStatusTool(setup.tools)
+/** As steps work with it: with the tools that capabilities add. Throws {@link ConfigError} if one of their names is taken. */
+export function withOwnTools({ work }: RunState, setup: AgentSetup): AgentSetup {
+  const tools = work.background.withOwnTools(setup.tools)
   return tools === setup.tools ? setup : Object.freeze({ ...setup, tools: Object.freeze(tools) })
 }
 

@@ -50,7 +50,7 @@ async function restored(run: RunState, resume: Resumption): Promise<CompletedRes
 
 /** The set-up, then step by step. */
 async function work(run: RunState): Promise<CompletedResult> {
-  run.setup = withOwnTools(await runSetupHooks(run))
+  run.setup = withOwnTools(run, await runSetupHooks(run))
   if (run.resumed) await claim(run, run.resumed)
   // The span of a resumed one links to the span that has it.
   else run.telemetry.begins({ instructions: run.setup.instructions, messages: run.history.messages })

@@ -46,6 +46,13 @@ export function cutOff({ call, state, cancelled }: CallEntry): Result {
   return { message: cutOffMessage(call, wasEntered(state)), isCutOff: true }
 }
 
+/** It is over, as a checkpoint says. */
+export function settleAs(entry: CallEntry, message: ToolMessage): void {
+  entry.settle({ message: freeze(message) })
+  entry.promise = Promise.resolve(message)
+  entry.status.end(message.isError ? 'error' : 'ok')
+}
+
 /** The result as the history has it: under the name the model wrote (M9). */
 export function inWordsOf(call: ToolCall | undefined, message: ToolMessage): ToolMessage {
   return !call || call.name === message.name ? message : freeze({ ...message, name: call.name })

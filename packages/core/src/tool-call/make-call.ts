@@ -15,7 +15,6 @@ import type { InputLimits } from '../model.ts'
 import { copyOfJson, freezePlain } from '../run/frozen.ts'
 import { freeze, isMessage } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
-import { startWork } from './background-work.ts'
 import { boundedCall } from './call-bounds.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { Result } from './call-outcomes.ts'
@@ -31,7 +30,7 @@ export async function makeCall(run: RunState, entry: CallEntry): Promise<Result>
   const { inputLimits, outputLimits, prepareInput } = run.config
   const onion = compose(run, wrapToolCall(entry, inputLimits, throws), (call, parent, why) =>
     entry.tool?.background
-      ? startWork(run, entry, entry.tool, call)
+      ? run.background.start(entry, entry.tool, call)
       : executeTool(hostOf(run, entry), entry, call, parent, why),
   )
   try {

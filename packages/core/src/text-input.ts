@@ -1,8 +1,8 @@
 /** Inputs that are one text: the schema of core's own tools, which need no schema library. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { isRecord } from '../json.ts'
-import type { ToolSchema } from '../tool.ts'
+import { isRecord } from './json.ts'
+import type { ToolSchema } from './tool.ts'
 
 /** An object with this member: a text that is not empty. */
 export function textInput<Member extends string>(

@@ -4,9 +4,9 @@ import { tool } from '../define-tool.ts'
 import { ConfigError } from '../errors.ts'
 import { textOf } from '../message.ts'
 import { stateOf } from '../run/run-view.ts'
+import { textInput } from '../text-input.ts'
 import type { Tool, ToolContext } from '../tool.ts'
 import { UnknownCallError } from '../tool-errors.ts'
-import { textInput } from './text-input.ts'
 
 /** The tools of an agent, and this one if any of them works in the background. Throws {@link ConfigError} if its name is taken. */
 export function withStatusTool(tools: readonly Tool[]): readonly Tool[] {

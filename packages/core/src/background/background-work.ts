@@ -1,0 +1,134 @@
+/** One background call: its start, its work, and what the model and the caller are told of it (I15). */
+
+import { RunStop } from '../errors.ts'
+import { checkedInput } from '../execution/checked-input.ts'
+import { executeTool } from '../execution/execute-tool.ts'
+import { drive } from '../flow/flow.ts'
+import { Interrupt } from '../interrupt/interrupt.ts'
+import { triesOf } from '../machine/call.ts'
+import type { ContentPart, ToolCall, ToolMessage, UserMessage } from '../message.ts'
+import type { ToolFlow } from '../middleware.ts'
+import type { BackgroundHandle } from '../result.ts'
+import { freeze } from '../run/history.ts'
+import type { RunState } from '../run/run.ts'
+import type { SavedWork } from '../saved-run.ts'
+import type { Tool } from '../tool.ts'
+import type { CallEntry } from '../tool-call/call-entry.ts'
+import type { Result } from '../tool-call/call-outcomes.ts'
+import { cutOff } from '../tool-call/call-results.ts'
+import { callEnded } from '../tool-call/fates.ts'
+import { boundedResult } from '../tool-call/output-limits.ts'
+import { hostOf } from '../tool-call/run-host.ts'
+import { stood, stoodAbove } from '../tool-call/stood.ts'
+import { errorMessage, NO_ANSWER, textMessage } from '../tool-call/tool-message.ts'
+
+/** The origin of the messages that bring results of background calls (B19). */
+const BACKGROUND_ORIGIN = 'background'
+
+export interface Work {
+  /** Its promise gives its message; it rejects only where the work stays open for a resume. */
+  readonly entry: CallEntry
+  /** The model has read its result. */
+  delivered: boolean
+  /** Its run no longer stops it. */
+  handedOver: boolean
+}
+
+/** The innermost of `wrapToolCall`: it begins the work, and answers with where to ask for the result. */
+export async function* startWork(
+  run: RunState,
+  entry: CallEntry,
+  tool: Tool,
+  call: ToolCall,
+  begin: () => void,
+): ToolFlow {
+  await checkedInput(tool, call)
+  if (entry.provisional) await stood(run, entry, { call: entry })
+  const above = stoodAbove(run, [entry.signal, run.halt.halted])
+  if (above) await above
+  entry.signal.throwIfAborted()
+  run.halt.halted.throwIfAborted()
+  begin()
+  const handle = { callId: entry.id, state: 'running' }
+  return freeze({ ...textMessage(call, JSON.stringify(handle), false), output: handle })
+}
+
+/**
+ * The work of a background call: its input was checked, its wraps are out, and what comes of it is a message.
+ *
+ * @throws {RunStop} The agent that it runs asks, or has stopped: the work stays open for a resume.
+ */
+export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
+  try {
+    const result = await workOf(run, entry)
+    const message = freeze(boundedResult(result.message, run.config.outputLimits))
+    entry.settle({ ...result, message })
+    callEnded(run, entry, !message.isError)
+    return message
+  } catch (error) {
+    if (error instanceof RunStop) entry.settle({ stopped: error })
+    throw error
+  } finally {
+    run.telemetry.ended(entry)
+  }
+}
+
+async function workOf(run: RunState, entry: CallEntry): Promise<Result> {
+  const flow = executeTool(hostOf(run, entry), entry, entry.call, entry.parent)
+  const given = drive(flow, (event) => run.calls.events.yielded(entry, event))
+  try {
+    return { message: await Promise.race([given, entry.abandoned.promise]) }
+  } catch (error) {
+    // Its run has stopped before its turn came: it stays to be begun after a resume.
+    if (entry.signal.aborted || error === run.halt.halted.reason) return cutOff(entry)
+    // Nobody hears what work asks that its run no longer waits for.
+    if (error instanceof RunStop && entry.outcomes.hasRuns && !run.background.hasHandedOver(entry)) throw error
+    if (error instanceof Interrupt) return { message: textMessage(entry.call, NO_ANSWER, true) }
+    return { message: errorMessage(entry.call, error) }
+  }
+}
+
+/** Throws what stops the run if an agent that does one of these works asks. */
+export function stopIfAsked(works: readonly Work[]): void {
+  for (const { entry } of works) if (entry.stopped) throw entry.stopped
+}
+
+/** Not what only says that the end of its run cut it off: a resume goes on with it. */
+export function resultOf({ entry: { state, message } }: Work): ToolMessage | undefined {
+  return state.course === 'cut off' ? undefined : message
+}
+
+/** Its turn had not come when its run was told to stop: a resume begins it, if the run does stop. */
+export function isKept({ entry: { state } }: Work): boolean {
+  return state.course === 'cut off' && !state.aborted
+}
+
+/** It has a result that the model has not read. */
+export function isNews(work: Work): boolean {
+  return resultOf(work) !== undefined && !work.delivered
+}
+
+export function atEndOf(tool: Tool | undefined): 'wait' | 'cancel' | 'detach' {
+  return (typeof tool?.background === 'object' && tool.background.atEnd) || 'wait'
+}
+
+export function told({ callId, name, content, isError }: ToolMessage): UserMessage {
+  const what = isError ? 'failed' : 'has come to its result'
+  const header: ContentPart = { type: 'text', text: `The background call ${callId} of ${name} ${what}:` }
+  return { role: 'user', origin: BACKGROUND_ORIGIN, content: [header, ...content] }
+}
+
+/** JSON without its promise (B2). */
+export function handleOf(callId: string, name: string, result: Promise<ToolMessage>): BackgroundHandle {
+  return Object.defineProperty({ callId, name, result }, 'toJSON', { value: () => ({ callId, name }) })
+}
+
+export function savedWork(work: Work, isLast: boolean): SavedWork {
+  const { key, call, state, outcomes } = work.entry
+  const { attempts, ...entered } = triesOf(state, isLast)
+  const message = resultOf(work)
+  const saved = { key, call, step: state.step, attempts, delivered: work.delivered }
+  // What an agent has done is in its own checkpoint.
+  if (!message && outcomes.hasRuns) return { ...saved, ...outcomes.saveRuns() }
+  return { ...saved, ...entered, ...(message ? { message } : outcomes.save(state.known)) }
+}
