@@ -17,7 +17,7 @@ import type { Warning } from './warning.ts'
 /** The format this version writes. Older ones are read, newer ones refused (L18). */
 export const CHECKPOINT_FORMAT = 1
 
-/** What a step does, one after another. */
+/** What a step does, one after another. `over`: its answer was accepted. */
 export const PHASES = ['before-model', 'model', 'after-model', 'calls', 'gate', 'over'] as const
 export type Phase = (typeof PHASES)[number]
 
@@ -78,17 +78,23 @@ export interface SavedResult {
   readonly finishReason: FinishReason
 }
 
+/** The step at work, and what a resume needs to go on in its middle. */
 export interface SavedStep {
   readonly number: number
   readonly phase: Phase
+  /** Middlewares whose hook of this phase is done: a resume does not repeat it (L8). */
   readonly done: readonly string[]
+  /** Attempts of its model call so far (J10). */
   readonly attempts: number
+  /** The attempt that stood; absent if a wrap answered itself. */
   readonly attempt?: number
+  /** How its response ended. */
   readonly finishReason?: FinishReason
   /** Places in the history of the messages the step has added. */
   readonly added: readonly number[]
   /** Place in the history of the candidate for the final answer. */
   readonly candidate?: number
+  /** Whether that began as the result of a `returnDirect` tool. */
   readonly direct: boolean
   /** The text that the model had given when the run was cancelled: it is not in the history unless a message follows it. */
   readonly cutOff?: string

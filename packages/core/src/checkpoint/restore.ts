@@ -10,9 +10,9 @@ import { kindOf } from '../message-shape.ts'
 import { cutOff } from '../model-call/said.ts'
 import { freeze, openCalls } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
-import { Step } from '../run/step.ts'
+import type { Answer } from '../run/run-steps.ts'
 import type { Resumption } from '../run-options.ts'
-import type { Checkpoint, Resumed, SavedStep } from '../saved-run.ts'
+import type { Checkpoint, Resumed } from '../saved-run.ts'
 import { checkedCheckpoint, hasEnded } from './checkpoint.ts'
 import { CheckpointCorruptError, CheckpointMismatchError, CheckpointMissingError } from './checkpoint-errors.ts'
 import { loaded } from './checkpoint-store.ts'
@@ -55,9 +55,7 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   run.history.remember(checkpoint)
   run.usage = checkpoint.usage
   run.events.warnings.push(...checkpoint.warnings)
-  run.steps.begun = checkpoint.steps
-  run.steps.current = checkpoint.step && stepOf(run, checkpoint.step)
-  run.steps.feedback = checkpoint.feedback
+  restoreSteps(run, checkpoint)
   if (hasEnded(checkpoint)) run.inbox.end()
   else run.inbox.restore(checkpoint.sent)
   run.unknown = checkpoint.unknown
@@ -126,18 +124,16 @@ async function load(run: RunState, id: string): Promise<unknown> {
   return stored
 }
 
-function stepOf(run: RunState, saved: SavedStep): Step {
-  const { messages } = run.history
-  const added = new Set(saved.added)
-  const before = messages.filter((_, index) => !added.has(index))
-  const step = new Step(saved.number, before)
-  step.enter(saved.phase)
-  for (const name of saved.done) step.done.add(name)
-  step.attempts = saved.attempts
-  step.attempt = saved.attempt
-  step.finishReason = saved.finishReason
-  step.candidate = saved.candidate === undefined ? undefined : (messages[saved.candidate] as Step['candidate'])
-  step.direct = saved.direct
-  step.cutOff = saved.cutOff === undefined ? undefined : cutOff([{ type: 'text', text: saved.cutOff }])
-  return step
+function restoreSteps({ steps, history }: RunState, { steps: begun, step, feedback }: Checkpoint): void {
+  const { state } = steps
+  state.begun = begun
+  if (feedback !== undefined) steps.rejection = { feedback }
+  if (!step) return
+  const { messages } = history
+  const { added, candidate, cutOff: text, ...current } = step
+  const places = new Set(added)
+  steps.before = messages.filter((_, index) => !places.has(index))
+  if (candidate !== undefined) steps.offer = messages[candidate] as Answer
+  if (text !== undefined) steps.cutOff = cutOff([{ type: 'text', text }])
+  state.current = { ...current, isOffered: steps.offer !== undefined }
 }

@@ -4,10 +4,10 @@ import { addressOf } from '../interrupt/address.ts'
 import type { Address, Interrupt, PendingInterrupt } from '../interrupt/interrupt.ts'
 import { asJson } from '../json.ts'
 import { effectOf, triesOf } from '../machine/call.ts'
+import type { Step } from '../machine/steps.ts'
 import { callsOf, textOf } from '../message.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
-import type { Step } from '../run/step.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint, type SavedCall, type SavedStep } from '../saved-run.ts'
 import { type CallEntry, isOpen } from '../tool-call/call-entry.ts'
 import { checksumOf } from './checkpoint.ts'
@@ -37,7 +37,8 @@ export function checkpointOf(
 function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 'checksum'> {
   const { saver, telemetry, unclaimed } = run
   const { trace } = telemetry
-  const { current, feedback } = run.steps
+  const { rejection } = run.steps
+  const { current } = run.steps.state
   const isLast = status !== 'running'
   return {
     format: CHECKPOINT_FORMAT,
@@ -58,7 +59,7 @@ function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 
     questions: run.questions.save(),
     values: run.values.save(),
     sent: run.inbox.messages,
-    ...(feedback !== undefined && { feedback }),
+    ...(rejection && { feedback: rejection.feedback }),
     unknown: run.unknown,
     abandoned: run.calls.abandoned,
     ...(trace && { trace }),
@@ -113,23 +114,18 @@ function savedCalls(run: RunState, isLast: boolean): SavedCall[] {
 function isNeeded(run: RunState, entry: CallEntry): boolean {
   if (entry.discarded || entry.rest?.isOpen) return false
   if (entry.maker) return isNeeded(run, entry.maker)
-  return !entry.state.asked || entry.state.step === run.steps.current?.number
+  return !entry.state.asked || entry.state.step === run.steps.state.current?.number
 }
 
-function savedStep({ history }: RunState, step: Step, status: Checkpoint['status']): SavedStep {
-  const { number, phase, attempts, attempt, finishReason, candidate, direct } = step
-  const said = status === 'cancelled' ? step.saidSoFar : step.cutOff
-  const cutOff = said && phase === 'model' ? textOf(said) : ''
+function savedStep({ history, steps }: RunState, step: Step, status: Checkpoint['status']): SavedStep {
+  const { isOffered: _, ...saved } = step
+  const { candidate } = steps
+  const said = status === 'cancelled' ? steps.saidSoFar : steps.cutOff
+  const cutOff = said && step.phase === 'model' ? textOf(said) : ''
   return {
-    number,
-    phase,
-    done: [...step.done],
-    attempts,
-    ...(attempt !== undefined && { attempt }),
-    ...(finishReason !== undefined && { finishReason }),
-    added: history.placesSince(step.before),
+    ...saved,
+    added: history.placesSince(steps.before),
     ...(candidate && { candidate: history.messages.indexOf(candidate) }),
-    direct,
     ...(cutOff && { cutOff }),
   }
 }

@@ -1,9 +1,10 @@
 /** The final-answer gate: an answer stands when it fits the output schema and one round of hooks accepts throughout. */
 
 import { MiddlewareError, type OutputError } from '../errors.ts'
-import { callsOf, type Message, textOf, withFittingReason } from '../message.ts'
+import { dueHook, hookDone, rejected } from '../machine/steps.ts'
+import { callsOf, type FinishReason, type Message, textOf, withFittingReason } from '../message.ts'
 import type { RunState } from '../run/run.ts'
-import type { Answer, Step } from '../run/step.ts'
+import type { Answer } from '../run/run-steps.ts'
 import { askHook } from './hooks.ts'
 
 /** What the model reads when a hook rejects an answer and says nothing (E11). */
@@ -23,23 +24,23 @@ export interface Accepted {
  * Asks the output schema, then the hooks, first to last; the first rejection ends the round (E6, M14). Gives the answer that
  * stands, or nothing: then the feedback is in the history.
  */
-export async function askGate(run: RunState, step: Step, candidate: Answer): Promise<Accepted | undefined> {
+export async function askGate(run: RunState, candidate: Answer): Promise<Accepted | undefined> {
+  const { steps } = run
   let answer = candidate
   let { value, misfit } = await run.work.output.check(run, answer)
   if (misfit) {
-    step.candidate = undefined
     const feedback = reject(run, misfit.feedback, OUTPUT_ORIGIN, misfit.error)
     await run.events.tell({ type: 'answer-rejected', middleware: OUTPUT_ORIGIN, feedback })
     return undefined
   }
-  for (const middleware of run.middleware) {
-    if (step.done.has(middleware.name)) continue
-    const state = Object.freeze({ messages: answersLast(run, answer), finishReason: step.reasonOf(answer) })
-    const verdict = await askHook(run, middleware, state)
-    step.done.add(middleware.name)
+  const { state } = steps
+  for (let middleware = dueHook(state, run.middleware); middleware; middleware = dueHook(state, run.middleware)) {
+    const finishReason = reasonOf(run, answer)
+    const asked = Object.freeze({ messages: answersLast(run, answer), finishReason })
+    const verdict = await askHook(run, middleware, asked)
+    hookDone(state, middleware.name)
     if (!verdict) continue
     if (!verdict.accept) {
-      step.candidate = undefined
       const feedback = reject(run, verdict.feedback ?? '', middleware.name)
       await run.events.tell({ type: 'answer-rejected', middleware: middleware.name, feedback })
       return undefined
@@ -49,7 +50,7 @@ export async function askGate(run: RunState, step: Step, candidate: Answer): Pro
       throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', 'an accepted message cannot have tool calls')
     }
     answer = run.history.replaceAnswer(answer, withFittingReason(verdict.message))
-    step.candidate = answer
+    steps.offer = answer
     ;({ value, misfit } = await run.work.output.check(run, answer))
     if (misfit) {
       const problem = 'an accepted message must fit the output schema'
@@ -57,6 +58,11 @@ export async function askGate(run: RunState, step: Step, candidate: Answer): Pro
     }
   }
   return { message: answer, output: value }
+}
+
+/** How the response ended that an answer came with: a tool's result has no finish reason of its own. */
+export function reasonOf({ steps }: RunState, answer: Answer): FinishReason {
+  return answer.role === 'assistant' ? answer.finishReason : (steps.state.current?.finishReason ?? 'other')
 }
 
 /** A direct result may stand before those of later calls: the gate sees it last all the same (E8). */
@@ -79,6 +85,7 @@ function reject(
   const said = empty ? DEFAULT_FEEDBACK : feedback
   const messages = typeof said === 'string' ? [{ role: 'user', content: said } as const] : said
   for (const message of messages) run.history.append(message.role === 'user' ? { origin, ...message } : message)
-  run.steps.rejected(typeof said === 'string' ? said : said.map(textOf).join('\n'), misfit)
+  run.steps.rejection = { feedback: typeof said === 'string' ? said : said.map(textOf).join('\n'), misfit }
+  rejected(run.steps.state)
   return said
 }

@@ -1,11 +1,11 @@
 /** Before… and after… hooks: data in, changed data out. Each has its own span. */
 
 import type { Awaitable } from '../flow/flow.ts'
+import { dueHook, hookDone } from '../machine/steps.ts'
 import { type Message, withFittingReason } from '../message.ts'
 import type { AgentState, Middleware, Verdict } from '../middleware.ts'
 import type { RunState } from '../run/run.ts'
 import { checkedSetup } from '../run/set-up.ts'
-import type { Step } from '../run/step.ts'
 import type { AgentSetup, Run } from '../tool.ts'
 import { boundedAnswer } from '../tool-call/call-bounds.ts'
 import { blame, given } from './compose.ts'
@@ -29,12 +29,12 @@ export async function runSetupHooks(run: RunState): Promise<AgentSetup> {
  */
 export async function runStateHooks(
   run: RunState,
-  { done }: Step,
   hook: 'beforeModel' | 'afterModel',
   problem: (state: AgentState) => string | undefined,
 ): Promise<void> {
-  for (const middleware of hook === 'afterModel' ? run.middleware.toReversed() : run.middleware) {
-    const call = done.has(middleware.name) ? undefined : middleware[hook]?.bind(middleware)
+  const { state } = run.steps
+  for (let middleware = dueHook(state, run.middleware); middleware; middleware = dueHook(state, run.middleware)) {
+    const call = middleware[hook]?.bind(middleware)
     const { messages } = run.history
     const check = (state: AgentState) => {
       refuse(problem(state))
@@ -42,7 +42,7 @@ export async function runStateHooks(
     }
     const changed = call && (await runHook(run, middleware.name, hook, call, Object.freeze({ messages }), check))
     if (changed) run.history.remember(changed)
-    done.add(middleware.name)
+    hookDone(state, middleware.name)
   }
 }
 

@@ -6,12 +6,12 @@ import type { AttemptFailed, CustomEvent, DiscardCause } from '../events.ts'
 import { drive } from '../flow/flow.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
 import { checkedRequest, messageProblem, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
+import { attempted } from '../machine/steps.ts'
 import { type AssistantMessage, withFittingReason } from '../message.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import { ModelError } from '../model-errors.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
-import type { Step } from '../run/step.ts'
 import { boundedAnswer } from '../tool-call/call-bounds.ts'
 import { attemptOver, callAnnounced, callShown } from '../tool-call/streamed-calls.ts'
 import { type AttemptObserver, announcedId, attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
@@ -24,8 +24,8 @@ export interface ModelAnswer {
 }
 
 /** Asks the model, through all `wrapModel`s. Its next event is asked for when the one before is taken: nothing piles up. */
-export async function callModel(run: RunState, step: Step, request: ModelRequest): Promise<ModelAnswer> {
-  const attempts = new Attempts(run, step)
+export async function callModel(run: RunState, request: ModelRequest): Promise<ModelAnswer> {
+  const attempts = new Attempts(run)
   const onion = compose(run, wrapModel(attempts), (request, parent) => attemptFlow(run, request, parent, attempts))
   try {
     const message = await drive(onion(request, run.context), (event) => {
@@ -67,7 +67,6 @@ interface Failure {
 /** The attempts of one model call. Each failed one is told of exactly once (J7): by the wrap that goes on, else by us. */
 class Attempts implements AttemptObserver {
   readonly #run: RunState
-  readonly #step: Step
   readonly #answers: Map<AssistantMessage, number> = new Map()
   /** What may yet stand: attempts at work and those that answered, in order, with their contexts. */
   readonly #standing: Map<number, Context> = new Map()
@@ -78,16 +77,15 @@ class Attempts implements AttemptObserver {
   /** Numbers of attempts whose failure the reader was told of; 0 is none. */
   readonly #told: Set<number> = new Set([0])
 
-  constructor(run: RunState, step: Step) {
+  constructor(run: RunState) {
     this.#run = run
-    this.#step = step
   }
 
   started({ model }: ModelRequest): number {
     const between = this.#failures.length > 0 && this.#atWork.size === 0
     this.#run.halt.stopAt(between ? 'after-tools' : 'after-model')
-    const attempt = ++this.#step.attempts
-    this.#step.asks(() => this.#said.get(this.#latest())?.message)
+    const attempt = attempted(this.#run.steps.state)
+    this.#run.steps.asks(() => this.#said.get(this.#latest())?.message)
     this.reportFailures('retry', model)
     this.#run.halt.post({ is: 'attempts', between: false })
     this.#run.events.push({ type: 'attempt-start', attempt, model: { provider: model.provider, id: model.id } })
@@ -198,7 +196,7 @@ class Attempts implements AttemptObserver {
     const failure =
       this.#failures.find((failure) => failure.error === error) ??
       this.#failures.findLast(({ attempt }) => !this.#told.has(attempt))
-    return failure?.attempt ?? this.#step.attempts
+    return failure?.attempt ?? this.#run.steps.step.attempts
   }
 }
 

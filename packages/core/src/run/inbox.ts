@@ -1,13 +1,24 @@
-/** What is said to a run at work: user messages that wait for their safe point (K18). */
+/** What is said to a run at work: user messages that wait for their safe point (K18). Whether they are taken says `machine/steps.ts`. */
 
 import { InputError } from '../errors.ts'
+import type { Halt } from '../machine/halt.ts'
+import { closed, type Steps, takes, waits } from '../machine/steps.ts'
 import type { UserMessage } from '../message.ts'
 import { ownMessage } from './history.ts'
 
+/** What its run knows of its steps, and of what stops it. */
+interface Stands {
+  readonly steps: { readonly state: Steps }
+  readonly halt: { readonly state: Halt }
+}
+
 export class Inbox {
-  /** Nothing that is sent enters the history any more. */
-  isClosed = false
   #messages: readonly UserMessage[] = []
+  readonly #run: Stands
+
+  constructor(run: Stands) {
+    this.#run = run
+  }
 
   /** Those that wait, in the order in which they were sent. */
   get messages(): readonly UserMessage[] {
@@ -16,11 +27,12 @@ export class Inbox {
 
   /** Queues a user message; false once no step can follow that would read it. */
   send(message: string | UserMessage): boolean {
-    if (this.isClosed) return false
+    const { steps, halt } = this.#run
+    if (!takes(steps.state, halt.state)) return false
     const said = ownMessage(typeof message === 'string' ? { role: 'user', content: message } : message, 'message')
     if (said.role !== 'user') throw new InputError('message', 'malformed', undefined, said)
     if (said.content.length === 0) throw new InputError('message', 'empty')
-    this.#messages = [...this.#messages, said]
+    this.#become([...this.#messages, said])
     return true
   }
 
@@ -30,20 +42,25 @@ export class Inbox {
    * @throws {InputError} Something waits: nobody would know that it was not taken.
    */
   end(): void {
-    this.isClosed = true
+    closed(this.#run.steps.state)
     if (this.#messages.length === 0) return
     throw new InputError('message', 'run-ended', undefined, undefined, { notTaken: this.take() })
   }
 
   /** Those that a checkpoint has were sent before. */
   restore(saved: readonly UserMessage[]): void {
-    this.#messages = [...saved, ...this.#messages]
+    this.#become([...saved, ...this.#messages])
   }
 
   /** They enter the history now. */
   take(): readonly UserMessage[] {
     const messages = this.#messages
-    this.#messages = []
+    this.#become([])
     return messages
+  }
+
+  #become(messages: readonly UserMessage[]): void {
+    this.#messages = messages
+    waits(this.#run.steps.state, messages.length)
   }
 }

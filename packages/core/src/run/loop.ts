@@ -2,9 +2,24 @@
 
 import type { Context } from '@opentelemetry/api'
 import { isOutputCall } from '../agent-config.ts'
-import { type Accepted, askGate } from '../hooks/gate.ts'
+import { MaxStepsError, MiddlewareError } from '../errors.ts'
+import { LazyController } from '../flow/lazy-controller.ts'
+import { type Accepted, askGate, reasonOf } from '../hooks/gate.ts'
 import { answerProblem, stateProblem } from '../hooks/hook-problems.ts'
 import { runStateHooks } from '../hooks/hooks.ts'
+import {
+  accepted,
+  begun,
+  ended,
+  entered,
+  hooksDone,
+  left,
+  mayEnter,
+  mayGoOn,
+  mayStand,
+  offered,
+  stood,
+} from '../machine/steps.ts'
 import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage, textOf } from '../message.ts'
 import { callModel } from '../model-call/model-call.ts'
 import { requestOf } from '../model-call/request.ts'
@@ -16,67 +31,107 @@ import { isDirect } from '../tool-call/return-direct.ts'
 import { modelFailed, responseBegins, responseIsThere } from '../tool-call/streamed-calls.ts'
 import { freezePlain } from './frozen.ts'
 import type { RunState } from './run.ts'
-import type { Answer, Step } from './step.ts'
+import type { Answer } from './run-steps.ts'
 
 /** Steps with this set-up, whose spans stand in this context. */
 export async function loop(run: RunState, setup: AgentSetup, context: Context): Promise<CompletedResult> {
-  run.steps.enter(setup, context)
+  const { steps } = run
+  enter(run, setup, context)
   try {
     for (;;) {
-      const step = run.steps.open()
-      if (step.phase === 'over' && step.candidate) return await resultAgain(run, step, step.candidate)
+      nextStep(run)
+      if (steps.step.phase === 'over' && steps.candidate) return await resultAgain(run, steps.candidate)
       await run.events.tell({ type: 'step-start' })
-      const candidate = step.phase === 'gate' ? step.candidate : await act(run, step, await think(run, step))
-      const accepted = candidate && (await judge(run, step, candidate))
-      await close(run, step, accepted)
-      if (accepted) return resultOf(run, step, accepted)
+      if (steps.step.phase !== 'gate') await act(run, await think(run))
+      const verdict = steps.candidate && (await judge(run, steps.candidate))
+      await close(run, verdict)
+      if (verdict) return resultOf(run, verdict)
     }
   } finally {
-    run.steps.leave()
+    left(steps.state)
   }
 }
 
-/** One model call: from the state to the message that stands, as `afterModel` left it. */
-async function think(run: RunState, step: Step): Promise<AssistantMessage> {
-  if (step.phase === 'model') takeSaid(run, step)
-  if (step.phase === 'before-model') {
-    run.steps.takeNews()
-    run.saver.soon()
-    await runStateHooks(run, step, 'beforeModel', stateProblem)
-    step.enter('model')
+/** The set-up and the place of steps that begin. All loops of a run share one history, so that those before must be out. */
+function enter(run: RunState, setup: AgentSetup, context: Context): void {
+  const { steps, calls, halt } = run
+  if (!mayEnter(steps.state))
+    throw new MiddlewareError(steps.repeater, 'wrapAgent', 'the steps of an earlier next are not out yet')
+  if (steps.state.loop === 'out') halt.stopAt('after-tools')
+  entered(steps.state, setup.maxSteps)
+  steps.left = new LazyController()
+  run.setup = setup
+  run.context = context
+  calls.table.state.limit = setup.toolConcurrency
+  calls.table.state.innerLimit = setup.innerConcurrency
+}
+
+/** Unless the run is in the middle of a step, the next one begins. Throws {@link MaxStepsError} if there is none left. */
+function nextStep(run: RunState): void {
+  const { steps, history } = run
+  if (steps.state.current) return
+  run.halt.stopAt('after-tools')
+  run.background.stopIfAsked()
+  if (!mayGoOn(steps.state)) {
+    takeNews(run)
+    const { feedback, misfit } = steps.rejection ?? {}
+    throw new MaxStepsError(run.setup.maxSteps, feedback, misfit && { cause: misfit })
   }
-  if (step.phase === 'model') await askModel(run, step)
-  else responseIsThere(run, lastAnswer(run), step.attempt)
-  if (step.phase === 'after-model') {
+  steps.rejection = undefined
+  begun(steps.state)
+  steps.before = history.messages
+  steps.asks()
+}
+
+/** One model call: from the state to the message that stands, as `afterModel` left it. */
+async function think(run: RunState): Promise<AssistantMessage> {
+  const { steps } = run
+  if (steps.step.phase === 'model') takeSaid(run)
+  if (steps.step.phase === 'before-model') {
+    takeNews(run)
+    run.saver.soon()
+    await runStateHooks(run, 'beforeModel', stateProblem)
+    hooksDone(steps.state)
+  }
+  if (steps.step.phase === 'model') await askModel(run)
+  else responseIsThere(run, lastAnswer(run), steps.step.attempt)
+  if (steps.step.phase === 'after-model') {
     try {
-      await runStateHooks(run, step, 'afterModel', (state) => answerProblem(state, run.history.messages))
+      await runStateHooks(run, 'afterModel', (state) => answerProblem(state, run.history.messages))
     } catch (error) {
       modelFailed(run, error)
       throw error
     }
     run.calls.wanted += toMake(run, callsOf(lastAnswer(run))).length
-    step.enter('calls')
+    hooksDone(steps.state)
   }
   return lastAnswer(run)
 }
 
+/** Messages from outside of the steps enter the history: between two, and never between a call and its result (K18, I15). */
+function takeNews({ inbox, background, history }: RunState): void {
+  for (const message of [...background.deliver(), ...inbox.take()]) history.append(message)
+}
+
 /** The model is to be asked anew, and somebody has said something since: that is behind what it said then, and before this call. */
-function takeSaid(run: RunState, step: Step): void {
-  if (run.inbox.messages.length === 0) return
-  if (step.cutOff) run.history.append(step.cutOff)
-  step.cutOff = undefined
-  run.steps.takeNews()
+function takeSaid(run: RunState): void {
+  const { steps, history } = run
+  if (steps.state.waiting === 0) return
+  if (steps.cutOff) history.append(steps.cutOff)
+  steps.cutOff = undefined
+  takeNews(run)
   run.saver.soon()
 }
 
-async function askModel(run: RunState, step: Step): Promise<void> {
+async function askModel(run: RunState): Promise<void> {
   await run.events.taken()
   run.history.checkPairs()
   responseBegins(run)
   try {
-    const { message, attempt } = await callModel(run, step, requestOf(run))
+    const { message, attempt } = await callModel(run, requestOf(run))
     run.history.append(message)
-    step.stood(attempt)
+    run.steps.asks()
+    stood(run.steps.state, attempt)
     if (isEmpty(message)) run.events.warn(EMPTY_ANSWER)
     run.saver.soon()
   } catch (error) {
@@ -85,14 +140,14 @@ async function askModel(run: RunState, step: Step): Promise<void> {
   }
 }
 
-/** Makes the calls of a response. Gives the candidate for the final answer, if there is one. */
-async function act(run: RunState, step: Step, answer: AssistantMessage): Promise<Answer | undefined> {
+/** Makes the calls of a response, and offers the final answer, if there is one. */
+async function act(run: RunState, answer: AssistantMessage): Promise<void> {
   const calls = callsOf(answer)
   const refusal = refusalOf(run, answer, calls)
   if (calls.length > 0 && !refusal) run.halt.stopAt('after-model')
   // A wrap that has left wants none made, and none in the history.
   await run.events.taken()
-  const made = refusal ? [] : await make(run, step, calls)
+  const made = refusal ? [] : await make(run, calls)
   await run.events.taken()
   run.signal.throwIfAborted()
   // In one turn: whatever stops the run finds both in the history and told, or neither.
@@ -101,15 +156,15 @@ async function act(run: RunState, step: Step, answer: AssistantMessage): Promise
   const isAnswer = refusal?.isAnswer ?? calls.length === 0
   const candidate = isAnswer ? answer : refusal ? undefined : results.find((message) => isFinal(run, message))
   const direct = candidate?.role === 'tool' && !isOutputCall(run.config.output, candidate)
-  step.offer(candidate, direct, answer.finishReason)
+  run.steps.offer = candidate
+  offered(run.steps.state, { isOffered: candidate !== undefined, direct, finishReason: answer.finishReason })
   await run.events.taken()
-  return step.candidate
 }
 
 /** The results in call order. A call that gives the output is not made: its input is its result (M14). */
-async function make(run: RunState, step: Step, calls: readonly ToolCall[]): Promise<readonly ToolMessage[]> {
+async function make(run: RunState, calls: readonly ToolCall[]): Promise<readonly ToolMessage[]> {
   const { output } = run.config
-  const made = await commitCalls(run, toMake(run, calls), step.attempt)
+  const made = await commitCalls(run, toMake(run, calls), run.steps.step.attempt)
   return output ? run.work.output.results(calls, made) : made
 }
 
@@ -140,21 +195,21 @@ function isEmpty(message: AssistantMessage): boolean {
 }
 
 /** The answer, if it stands: what the user or a background call has said in the meantime is to be answered first (K19, I17). */
-async function judge(run: RunState, step: Step, candidate: Answer): Promise<Accepted | undefined> {
-  await run.background.beforeEnd()
-  const accepted = run.steps.hasNews ? undefined : await askGate(run, step, candidate)
-  if (!accepted || run.steps.hasNews) return undefined
-  // In the turn that decides: what comes later is not taken.
-  run.inbox.isClosed = true
-  return accepted
+async function judge(run: RunState, candidate: Answer): Promise<Accepted | undefined> {
+  const { background, steps } = run
+  await background.beforeEnd()
+  const verdict = mayStand(steps.state, background.hasNews) ? await askGate(run, candidate) : undefined
+  if (!verdict || !mayStand(steps.state, background.hasNews)) return undefined
+  // In the turn that decides: what is sent later is not taken.
+  accepted(steps.state)
+  return verdict
 }
 
-/** What the gate has accepted is not judged again, whatever happens on the way out (L11). */
-async function close(run: RunState, step: Step, accepted: Accepted | undefined): Promise<void> {
-  if (accepted) step.accept(accepted.message)
-  else run.steps.current = undefined
-  const { attempt } = step
-  const messages = run.history.since(step.before)
+async function close(run: RunState, verdict: Accepted | undefined): Promise<void> {
+  const { steps, history } = run
+  const { attempt } = steps.step
+  if (!verdict) ended(steps.state)
+  const messages = history.since(steps.before)
   await run.events.tell({ type: 'step-end', ...(attempt !== undefined && { attempt }), messages })
   run.saver.soon()
 }
@@ -165,19 +220,19 @@ function lastAnswer({ history }: RunState): AssistantMessage {
 }
 
 /** Of a run that was resumed when its answer had been accepted. */
-async function resultAgain(run: RunState, step: Step, message: Answer): Promise<CompletedResult> {
+async function resultAgain(run: RunState, message: Answer): Promise<CompletedResult> {
   const { value } = await run.work.output.check(run, message)
-  return resultOf(run, step, { message, output: value })
+  return resultOf(run, { message, output: value })
 }
 
-function resultOf(run: RunState, step: Step, { message, output }: Accepted): CompletedResult {
+function resultOf(run: RunState, { message, output }: Accepted): CompletedResult {
   return freezePlain({
     status: 'completed',
-    stopReason: step.direct ? 'return-direct' : 'answer',
+    stopReason: run.steps.step.direct ? 'return-direct' : 'answer',
     message,
     text: textOf(message),
     ...(run.config.output && { output }),
-    finishReason: step.reasonOf(message),
+    finishReason: reasonOf(run, message),
     messages: run.history.messages,
     steps: run.steps.begun,
     usage: run.usage,

@@ -116,7 +116,7 @@ export class RunHalt {
 
   /** Does what is due. Who is told may change the state meanwhile: each thing is read off it anew, and may be done twice. */
   #act(stop?: RunStop): void {
-    const { background, innerRuns, inbox, config } = this.#run
+    const { background, innerRuns, config } = this.#run
     if (!mayStart(this.state) && !isLost(this.state)) this.#halted.abort(stop ?? this.error)
     if (this.state.stop === 'pause') this.#paused.abort(this.halted.reason)
     if (!isAwaited(this.state)) this.#giveUp?.(this.reason)
@@ -129,7 +129,6 @@ export class RunHalt {
       innerRuns.cancel(mode)
       return
     }
-    inbox.isClosed = true
     if (this.signal.aborted) return
     if (this.state.stop === 'cancel') this.#keep()
     // One turn later than the tools' own grace time: what they settle to comes first.

@@ -72,8 +72,8 @@ export class RunState {
   readonly conversationId: string | undefined
   readonly events: RunEvents
   readonly history: RunHistory = new RunHistory()
-  readonly steps: RunSteps = new RunSteps(this)
-  readonly inbox: Inbox = new Inbox()
+  readonly steps: RunSteps = new RunSteps()
+  readonly inbox: Inbox = new Inbox(this)
   readonly calls: ToolCalls
   readonly background: BackgroundWorks<CallEntry>
   readonly sideCalls: SideCalls
@@ -198,13 +198,12 @@ export class RunState {
   /** Takes the checkpoint that a resume goes on from, unless there is one. */
   keep(): Checkpoint {
     const { mode } = this.halt.state
-    if (mode) this.steps.current?.cut()
+    if (mode) this.steps.cut()
     return (this.checkpoint ??= this.work.snapshot(this, mode ? 'cancelled' : 'interrupted'))
   }
 
   /** Nothing more happens in it. */
   close(): void {
-    this.inbox.isClosed = true
     this.halt.post({ is: 'over' })
     this.scope = {}
     this.#values?.over()

@@ -3,6 +3,7 @@
 import type { AgentEvent } from '../events.ts'
 import { drive } from '../flow/flow.ts'
 import { pull } from '../flow/pull.ts'
+import { wrapLeft } from '../flow/wrap-left.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
 import { type EventShapes, isHistory, STAMP, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
 import { isRecord } from '../json.ts'
@@ -25,13 +26,22 @@ export function wrappedLoop(run: RunState): Promise<CompletedResult> {
     pull(
       events.funnel,
       () => loop(run, withOwnTools(run, setup), context),
-      () => run.steps.abandon(),
+      () => abandon(run),
     ),
   )
   return drive(onion(setup, context), (event) => {
     events.throwIfOver()
     events.show(event)
   })
+}
+
+/** A wrap has left: the step at work, if there is one, waits for nothing more. */
+function abandon(run: RunState): void {
+  const { steps, halt } = run
+  if (steps.state.loop !== 'at work') return
+  steps.left.abort(wrapLeft())
+  halt.leaveRequest()
+  run.stopCalls(wrapLeft())
 }
 
 /** Of a run: it has its stamp. A wrap's own `custom` need not. */
@@ -59,7 +69,9 @@ function wrapAgent(run: RunState): WrapKind<AgentSetup, AgentEvent, CompletedRes
     hook: 'wrapAgent',
     of: (middleware) => {
       const wrap = middleware.wrapAgent?.bind(middleware)
-      const again = () => steps.repeatedBy(middleware.name)
+      const again = () => {
+        steps.repeater = middleware.name
+      }
       return wrap && ((setup, next, view) => wrap(setup, counted(next, again), view))
     },
     handed: (setup) => checkedSetup(run, setup),

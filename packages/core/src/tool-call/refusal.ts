@@ -2,6 +2,7 @@
 
 import { isOutputCall } from '../agent-config.ts'
 import type { DiscardCause } from '../events.ts'
+import { mayGoOn } from '../machine/steps.ts'
 import { type AssistantMessage, allowsCalls, type ToolCall, type ToolMessage } from '../message.ts'
 import type { RunState } from '../run/run.ts'
 import { findTool } from './aliases.ts'
@@ -30,7 +31,7 @@ export function refusalOf(
   const { maxSteps, tools } = run.setup
   const { output } = run.config
   const mayEndRun = calls.some((call) => isOutputCall(output, call) || findTool(tools, call.name)?.returnDirect)
-  if (run.steps.mayGoOn || mayEndRun) return undefined
+  if (mayGoOn(run.steps.state) || mayEndRun) return undefined
   return { text: stepLimitText(maxSteps), cause: 'call_withdrawn', isAnswer: false }
 }
 

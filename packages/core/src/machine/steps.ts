@@ -1,0 +1,146 @@
+/**
+ * How far the steps of a run have come, as plain data. The functions that change it say what has happened; the others read what follows
+ * from it. The messages, errors and middlewares that belong to it are in run/run-steps.ts and run/inbox.ts.
+ */
+
+import type { Phase, SavedStep } from '../saved-run.ts'
+import { type Halt, runsOn } from './halt.ts'
+
+/** The step at work. */
+export interface Step extends Omit<SavedStep, 'added' | 'candidate' | 'cutOff'> {
+  /** Whether it has an answer that may end the run: the gate has not rejected it. */
+  readonly isOffered: boolean
+}
+
+export interface Steps {
+  /** How many steps have begun, in all processes. */
+  begun: number
+  /** How many may begin. */
+  limit: number
+  /** The step at work; absent between two steps. */
+  current: Step | undefined
+  /** The loop that makes the steps. A `wrapAgent` may call `next` again when it is out. */
+  loop: 'not begun' | 'at work' | 'out'
+  /** How many messages were sent that no step has read. */
+  waiting: number
+  /** Whether the end of the run is decided, so that no step will read what is sent. */
+  isClosed: boolean
+}
+
+export function noSteps(): Steps {
+  return { begun: 0, limit: 0, current: undefined, loop: 'not begun', waiting: 0, isClosed: false }
+}
+
+/** A loop begins. One that is not the first goes on with a new step, and reads what is sent from now on. */
+export function entered(steps: Steps, limit: number): void {
+  if (steps.loop === 'out') steps.current = undefined
+  Object.assign(steps, { limit, loop: 'at work', isClosed: false })
+}
+
+/** Whether a loop may begin: no other is at work. */
+export function mayEnter({ loop }: Steps): boolean {
+  return loop !== 'at work'
+}
+
+/** The loop has ended. */
+export function left(steps: Steps): void {
+  steps.loop = 'out'
+}
+
+/** The next step begins. */
+export function begun(steps: Steps): void {
+  const number = ++steps.begun
+  steps.current = { number, phase: 'before-model', done: [], attempts: 0, isOffered: false, direct: false }
+}
+
+/** A hook of the present phase is done. */
+export function hookDone(steps: Steps, name: string): void {
+  change(steps, { done: [...(steps.current?.done ?? []), name] })
+}
+
+/** All hooks before, or after, the model call are done. */
+export function hooksDone(steps: Steps): void {
+  const { phase } = steps.current ?? {}
+  if (phase === 'before-model') enter(steps, 'model')
+  if (phase === 'after-model') enter(steps, 'calls')
+}
+
+/** An attempt of the model call begins. Returns its number. */
+export function attempted(steps: Steps): number {
+  const attempts = (steps.current?.attempts ?? 0) + 1
+  change(steps, { attempts })
+  return attempts
+}
+
+/** The model call has stood. */
+export function stood(steps: Steps, attempt: number | undefined): void {
+  enter(steps, 'after-model', attempt === undefined ? {} : { attempt })
+}
+
+/** The calls are made, if there were any. `isOffered`: the response, or the result of a call, is offered as the final answer. */
+export function offered(steps: Steps, offer: Pick<Step, 'isOffered' | 'direct' | 'finishReason'>): void {
+  enter(steps, 'gate', offer)
+}
+
+/** The gate has rejected the answer. */
+export function rejected(steps: Steps): void {
+  change(steps, { isOffered: false })
+}
+
+/** The gate has accepted the answer. It is not asked again, whatever happens on the way up through the wraps (L11). */
+export function accepted(steps: Steps): void {
+  enter(steps, 'over')
+}
+
+/** The step is over, and its answer, if it had one, does not stand. */
+export function ended(steps: Steps): void {
+  steps.current = undefined
+}
+
+/** So many messages wait now: some were sent, or all of them enter the history. */
+export function waits(steps: Steps, waiting: number): void {
+  steps.waiting = waiting
+}
+
+/** The end of the run is decided. */
+export function closed(steps: Steps): void {
+  steps.isClosed = true
+}
+
+/** Whether a step may follow those that have begun. */
+export function mayGoOn({ begun, limit }: Steps): boolean {
+  return begun < limit
+}
+
+/** Whether there is something that the model has not read, and a step in which it can. `hasResults`: of background calls. */
+export function hasNews(steps: Steps, hasResults: boolean): boolean {
+  return steps.waiting > 0 || (hasResults && mayGoOn(steps))
+}
+
+/** Whether the answer that is offered may stand: the model must answer first what it has not read (K19, I17). */
+export function mayStand(steps: Steps, hasResults: boolean): boolean {
+  return steps.current?.isOffered === true && !hasNews(steps, hasResults)
+}
+
+/** Whether what is sent now is taken: a step may still read it, or a resume. */
+export function takes({ isClosed, current }: Steps, halt: Halt): boolean {
+  return !isClosed && current?.phase !== 'over' && runsOn(halt) && halt.phase !== 'over'
+}
+
+/** Whose hook of the present phase is due next: hooks after the model call are asked last to first. */
+export function dueHook<Named extends { readonly name: string }>(
+  { current }: Steps,
+  all: readonly Named[],
+): Named | undefined {
+  const isDue = ({ name }: Named) => current?.done.includes(name) === false
+  return current?.phase === 'after-model' ? all.findLast(isDue) : all.find(isDue)
+}
+
+function enter(steps: Steps, phase: Phase, more: Partial<Step> = {}): void {
+  change(steps, { phase, done: [], ...more })
+}
+
+/** A loop that its wrap has left may come too late: then there is no step any more. */
+function change(steps: Steps, to: Partial<Step>): void {
+  if (steps.current) steps.current = { ...steps.current, ...to }
+}
