@@ -160,7 +160,7 @@ function mustBeOver(scenario: Scenario, { s, left }: World, path: Path): void {
     fate,
     ...executions.map(({ stage }) => stage),
   ])
-  const problem = `${s.phase}, model ${s.model}, hook ${s.hook}, halt ${JSON.stringify(s.halt)}, ${JSON.stringify(calls)}`
+  const problem = `${s.steps.current?.phase}, model ${s.model}, hook ${s.hook}, halt ${JSON.stringify(s.halt)}, ${JSON.stringify(calls)}`
   throw new RuleBroken('every run comes to its end', problem, scenario, listed(path))
 }
 
@@ -179,10 +179,11 @@ function historyOf({ history }: State): string {
     return name
   }
   return JSON.stringify(
-    history.map((turn) =>
-      turn.role === 'tool'
-        ? [named(turn.id), turn.text]
-        : turn.calls.map((one) => [named(one.id), one.name, one.input]),
-    ),
+    history.flatMap((turn) => {
+      if (turn.role === 'tool') return [JSON.stringify([named(turn.id), turn.text])]
+      // What is sent, or rejected, is followed by one more answer.
+      const calls = turn.role === 'assistant' ? turn.calls : []
+      return calls.length > 0 ? [JSON.stringify(calls.map((one) => [named(one.id), one.name, one.input]))] : []
+    }),
   )
 }

@@ -8,7 +8,7 @@ import { isSame } from '../../src/machine/invocation.ts'
 import { dueOf, mustLook } from '../../src/machine/turns.ts'
 import { copyOf, type Known, knownOf, type State } from './model/state.ts'
 import { isKnown } from './reader.ts'
-import { type Entry, effectOf, type Scenario, type World } from './world.ts'
+import { type Entry, effectOf, hookOf, type Scenario, type World } from './world.ts'
 
 type Rule = (w: World, scenario: Scenario) => string | undefined
 
@@ -18,6 +18,20 @@ const HOLDS_SLOT: ReadonlySet<Stage> = new Set<Stage>(['checking', 'storing', 'e
 
 /** In each state. */
 export const ALWAYS: Readonly<Record<string, Rule>> = {
+  'no more steps begin than may': ({ s }, { maxSteps = Number.POSITIVE_INFINITY }) =>
+    s.steps.begun > maxSteps ? String(s.steps.begun) : undefined,
+  'the steps of one next are at work at a time': ({ s }) => (s.loops > 1 ? String(s.loops) : undefined),
+  'a hook that is done is not asked again': (w, { kill }) =>
+    w.hook && !kill && w.hooked.includes(hookOf(w.s)) ? hookOf(w.s) : undefined,
+  'an answer that was rejected does not stand': ({ s: { steps }, rejected }) =>
+    steps.current?.phase === 'over' && rejected.includes(steps.current.number)
+      ? String(steps.current.number)
+      : undefined,
+  'what is sent is in the history once, or waits': ({ s: { history, inbox, steps }, taken }) => {
+    const read = history.flatMap((turn) => (turn.role === 'user' && turn.text !== 'rejected' ? [turn.text] : []))
+    const all = [...read, ...inbox]
+    return String(all) === String(taken) && inbox.length === steps.waiting ? undefined : `${all} of ${taken}`
+  },
   'no more executions hold a slot than there are slots': ({ s }) => {
     const outer = knownOf(s).filter(({ call }) => call.maker === undefined && !call.isAbandoned)
     const holds = ({ executions, course }: CallState) =>
@@ -217,8 +231,8 @@ export const ON_ABORT: Readonly<Record<string, (before: State, one: Known) => st
 
 /** When the model is asked: what held just before, and what holds just after. */
 export const ON_ASK: Readonly<Record<string, (before: State, after: State) => string | undefined>> = {
-  'a cancelled run begins no further step': ({ halt, step, attempts }) =>
-    halt.mode !== undefined && attempts === 0 ? String(step) : undefined,
+  'a cancelled run begins no further step': ({ halt, steps }, after) =>
+    halt.mode !== undefined && after.steps.begun > steps.begun ? String(after.steps.begun) : undefined,
   'of a step that is over no call is left, unless something may still come of it': (_, s) => {
     const isDone = ({ number, call }: Known): boolean =>
       hasSettled(call) &&
@@ -229,7 +243,7 @@ export const ON_ASK: Readonly<Record<string, (before: State, after: State) => st
         call.undo === 'ended' ||
         call.undo === 'before') &&
       knownOf(s).every((one) => one.call.maker !== number || isDone(one))
-    return keyOf(knownOf(s).find((one) => one.call.asked && one.call.step < s.step && isDone(one)))
+    return keyOf(knownOf(s).find((one) => one.call.asked && one.call.step < s.steps.begun && isDone(one)))
   },
 }
 
@@ -250,8 +264,20 @@ export const AT_END: Readonly<Record<string, Rule>> = {
     s.ending?.is === 'cancelled' && s.halt.stop === 'cancel' && s.ending.checkpoint !== s.aside ? 'another' : undefined,
   'a call that was cancelled asks nothing': ({ s }) =>
     keyOf(knownOf(s).find(({ call }) => call.aborted === 'cancelled' && call.course === 'open')),
-  'a run fails only if a call, or a save, has failed': ({ s, left }, { steps, saveFails }) => {
-    const hasFailed = (saveFails && left.saveFails === 0) || JSON.stringify(steps).includes('"e')
+  'nothing that was sent is unread when a run completes': ({ s }) =>
+    s.ending?.is === 'completed' && s.inbox.length > 0 ? s.inbox.join(', ') : undefined,
+  'what was sent is in the checkpoint, in its history or to be read': ({ s, taken }) => {
+    if (!s.ending || !('checkpoint' in s.ending)) return undefined
+    const { history, inbox } = s.ending.checkpoint
+    return taken.find((text) => !inbox.includes(text) && !history.some((turn) => 'text' in turn && turn.text === text))
+  },
+  'each next of a wrap has steps of its own': ({ s, before }, { again }) =>
+    again && s.ending?.is === 'completed' && s.steps.begun <= before ? `${s.steps.begun} of ${before}` : undefined,
+  'of several cancels the strongest counts': ({ s: { halt, ending }, left }, { cancel }) =>
+    cancel === 'all' && left.cancel === 0 && ending?.is === 'cancelled' && halt.mode !== 'now' ? halt.mode : undefined,
+  'a run fails only if a call, a save or its last step has': ({ s, left }, { steps, saveFails, maxSteps }) => {
+    const hasFailed =
+      (saveFails && left.saveFails === 0) || JSON.stringify(steps).includes('"e') || s.steps.begun === maxSteps
     return s.ending?.is === 'failed' && !hasFailed ? 'nothing has' : undefined
   },
   'the reader is told of the end of each call of a completed run': ({ s, reader }) => {

@@ -9,8 +9,8 @@ export interface Mutant {
   readonly name: string
   /** Of the machine itself, or of the model. */
   readonly file:
-    | `machine/${'call' | 'calls' | 'decide' | 'decide-call' | 'halt' | 'invocation' | 'join' | 'schedule' | 'turns'}.ts`
-    | `model/${'checkpoint' | 'decide' | 'due' | 'find' | 'resume'}.ts`
+    | `machine/${'call' | 'calls' | 'decide' | 'decide-call' | 'halt' | 'invocation' | 'join' | 'schedule' | 'steps' | 'turns'}.ts`
+    | `model/${'checkpoint' | 'decide' | 'due' | 'find' | 'loop' | 'resume'}.ts`
   readonly replace: string
   readonly by: string
   /** The rule that it breaks. */
@@ -26,6 +26,8 @@ const LOOK = 'nothing is due to an execution that is not looked at'
 const PAUSED = 'nothing of a paused run starts, except what a call at work makes'
 const FINAL = 'what is decided about a call is final'
 const LEFT = 'of a step that is over no call is left, unless something may still come of it'
+
+const UNREAD = 'nothing that was sent is unread when a run completes'
 
 export const MUTANTS: readonly Mutant[] = [
   // Which call is meant.
@@ -272,7 +274,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'machine/decide-call.ts',
     replace: "return came === 'stop' && !aborted ? 'open' : 'over'",
     by: "return 'over'",
-    breaks: 'a run fails only if a call, or a save, has failed',
+    breaks: 'a run fails only if a call, a save or its last step has',
     scenario: { steps: [[{ calls: ['q1'] }]], eager: false, limit: 1 },
   },
   {
@@ -537,22 +539,22 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'the checkpoint of a cancel is taken at the end',
     file: 'model/due.ts',
     replace: 'return s.aside ? { is: ',
-    by: "return s.aside ? { is: 'cancelled', checkpoint: checkpointOf(s) } : undefined\n  if (s.step < 0) return s.aside ? { is: ",
+    by: "return s.aside ? { is: 'cancelled', checkpoint: checkpointOf(s) } : undefined\n  if (s.steps.begun < 0) return s.aside ? { is: ",
     breaks: 'the checkpoint of a cancel is the state as it was when that was decided',
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1, cancel: 'now' },
   },
   {
     name: 'a discarded call stays in the checkpoint',
     file: 'model/checkpoint.ts',
-    replace: "return fate !== 'discarded' && (!asked || step === s.step)",
-    by: "return fate === 'discarded' || !asked || step === s.step",
+    replace: "return fate !== 'discarded' && (!asked || step === s.steps.current?.number)",
+    by: "return fate === 'discarded' || !asked || step === s.steps.current?.number",
     breaks: 'a checkpoint holds nothing that was discarded, unless its undo has begun',
     scenario: { steps: [[{ calls: ['r1'], fails: true }, { calls: ['q2'] }]], eager: true, limit: 1 },
   },
   // The step.
   {
     name: 'the step goes on when one call has its result',
-    file: 'model/due.ts',
+    file: 'model/loop.ts',
     replace: 'else if (made.every((call) => call && hasSettled(call))) {',
     by: 'else if (made.length === 0 || made.some((call) => call && hasSettled(call))) {',
     breaks: HISTORY,
@@ -560,7 +562,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the first result is lost',
-    file: 'model/due.ts',
+    file: 'model/loop.ts',
     replace: 'for (const { call, number } of s.wanted) {',
     by: 'for (const { call, number } of s.wanted.slice(1)) {',
     breaks: 'each call of a completed run has one result',
@@ -573,5 +575,86 @@ export const MUTANTS: readonly Mutant[] = [
     by: "const again = { text: 'x 1', ok: true }\n  decideCall(s.calls, number, moved, invocation, 'ended')\n  if (again) return { invocation, known: { ...again, invocation } }",
     breaks: 'what a completed run says it did was done',
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1 },
+  },
+  // Steps.
+  {
+    name: 'a step begins beyond the last',
+    file: 'machine/steps.ts',
+    replace: 'return begun < limit',
+    by: 'return begun <= limit',
+    breaks: 'no more steps begin than may',
+    scenario: { steps: [], eager: false, limit: 1, gate: true, rejects: 9, maxSteps: 2 },
+  },
+  {
+    name: 'a hook that is done is forgotten when the next one is',
+    file: 'machine/steps.ts',
+    replace: '[...(steps.current?.done ?? []), name]',
+    by: '[name]',
+    breaks: 'a hook that is done is not asked again',
+    scenario: { steps: [], eager: false, limit: 1, gate: true },
+  },
+  {
+    name: 'an answer that was rejected is still offered',
+    file: 'machine/steps.ts',
+    replace: 'change(steps, { isOffered: false })',
+    by: 'change(steps, { isOffered: true })',
+    breaks: 'an answer that was rejected does not stand',
+    scenario: { steps: [], eager: false, limit: 1, gate: true, rejects: 1 },
+  },
+  {
+    name: 'an answer stands though something else was said meanwhile',
+    file: 'machine/steps.ts',
+    replace: 'steps.current?.isOffered === true && !hasNews(steps, hasResults)',
+    by: 'steps.current?.isOffered === true',
+    breaks: UNREAD,
+    scenario: { steps: [], eager: false, limit: 1, gate: true, sends: 1 },
+  },
+  {
+    name: 'a message is taken when the answer stands',
+    file: 'machine/steps.ts',
+    replace: "current?.phase !== 'over' && ",
+    by: '',
+    breaks: UNREAD,
+    scenario: { steps: [], eager: false, limit: 1, sends: 1 },
+  },
+  {
+    name: 'a message is taken when the checkpoint is made',
+    file: 'machine/steps.ts',
+    replace: 'runsOn(halt) && ',
+    by: '',
+    breaks: 'what was sent is in the checkpoint, in its history or to be read',
+    scenario: { steps: [[{ calls: ['d1'] }]], eager: false, limit: 1, sends: 1, cancel: 'now' },
+  },
+  {
+    name: 'what was read counts as waiting',
+    file: 'machine/steps.ts',
+    replace: 'steps.waiting = waiting',
+    by: 'steps.waiting += waiting',
+    breaks: 'what is sent is in the history once, or waits',
+    scenario: { steps: [[{ calls: ['r1'] }]], eager: false, limit: 1, sends: 1 },
+  },
+  {
+    name: 'a loop begins while another is at work',
+    file: 'machine/steps.ts',
+    replace: "return loop !== 'at work'",
+    by: 'return loop !== undefined',
+    breaks: 'the steps of one next are at work at a time',
+    scenario: { steps: [], eager: false, limit: 1, again: true },
+  },
+  {
+    name: 'a loop goes on with the last step of the one before',
+    file: 'machine/steps.ts',
+    replace: "if (steps.loop === 'out') steps.current = undefined",
+    by: '',
+    breaks: 'each next of a wrap has steps of its own',
+    scenario: { steps: [], eager: false, limit: 1, again: true },
+  },
+  {
+    name: 'the first cancel counts',
+    file: 'machine/halt.ts',
+    replace: 'return reaches(halt, fact.at) ? halt',
+    by: 'return halt.mode ? halt',
+    breaks: 'of several cancels the strongest counts',
+    scenario: { steps: [[{ calls: ['r1'] }]], eager: false, limit: 1, cancel: 'all' },
   },
 ]

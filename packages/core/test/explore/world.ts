@@ -3,23 +3,29 @@
  * that may happen next is a move. User code that is called back can act only between two effects: there any fact may come.
  */
 
+import { CANCEL_MODES, type CancelMode } from '../../src/cancel.ts'
 import type { Effect } from '../../src/index.ts'
 import { hasSettled } from '../../src/machine/call.ts'
 import { waitsForResume } from '../../src/machine/calls.ts'
 import { isSameExecution } from '../../src/machine/invocation.ts'
+import { noSteps } from '../../src/machine/steps.ts'
 import type { Invocation } from '../../src/saved-run.ts'
 import { CIRCLE, decide, type Goes } from './model/decide.ts'
 import { take } from './model/due.ts'
+import { enters, sends } from './model/loop.ts'
 import { resume } from './model/resume.ts'
 import {
   type Asked,
   aboutOf,
+  attemptsOf,
   begin,
   type Came,
   copyOf,
   type Due,
   type Fact,
   isLeft,
+  isPaused,
+  isStopping,
   type Kind,
   known,
   knownOf,
@@ -52,11 +58,21 @@ export interface Scenario {
   /** A wrap round every call. retry: again when it fails. both: asks for two executions at once, then asks, then gives both. */
   readonly wrap?: 'retry' | 'both'
   readonly hookAsks?: true
+  /** Two hooks, a and b, are asked about each answer. asks: b asks first. */
+  readonly gate?: true | 'asks'
+  /** How many answers hooks may reject. */
+  readonly rejects?: number
+  /** How many messages are sent. */
+  readonly sends?: number
+  readonly maxSteps?: number
+  /** A wrap round the steps calls `next` twice: when it is out, or while its steps are at work. */
+  readonly again?: true
   /** Wraps hold back what the model says of calls, and tell the reader later, or of `other` inputs; without it the reader is no part. */
   readonly hides?: 'late' | 'other'
   /** The check of an input takes time. */
   readonly slowCheck?: true
-  readonly cancel?: 'after-tools' | 'after-model' | 'now'
+  /** all: each mode, one after another. */
+  readonly cancel?: CancelMode | 'all'
   readonly cancelCall?: true
   readonly abort?: true
   readonly kill?: true
@@ -138,6 +154,13 @@ export interface World {
   /** Which attempt the model is at, and how far. */
   model: { readonly attempt: number; readonly said: number } | null
   hook: boolean
+  /** Hooks that are done, and steps whose answer was rejected. */
+  hooked: string[]
+  rejected: number[]
+  /** What was sent, and taken. */
+  taken: string[]
+  /** How many steps had begun when the newest loop began. */
+  before: number
   checks: { readonly number: number; readonly invocation: Invocation }[]
   tools: Work[]
   wraps: Wraps[]
@@ -152,7 +175,14 @@ export interface World {
   undoing: number[]
   process: number
   reader: Reader | null
-  left: { cancel: number; cancelCall: number; abort: number; kill: number; saveFails: number; resumes: number }
+  left: {
+    cancel: number
+    cancelCall: number
+    abort: number
+    kill: number
+    saveFails: number
+    resumes: number
+  } & Record<'rejects' | 'sends' | 'again', number>
 }
 
 /** Another that can be changed. What does not change is in both. */
@@ -165,6 +195,9 @@ export function copyOfWorld(w: World): World {
     wraps: w.wraps.map((one) => ({ ...one, got: [...one.got] })),
     entries: w.entries.map((one) => ({ ...one })),
     thrown: [...w.thrown],
+    hooked: [...w.hooked],
+    rejected: [...w.rejected],
+    taken: [...w.taken],
     undone: [...w.undone],
     undoing: [...w.undoing],
     left: { ...w.left },
@@ -197,13 +230,24 @@ function asked(word: string, id: string): Asked {
 }
 
 export function start(scenario: Scenario): World {
-  const s = begin(scenario.limit, scenario.innerLimit ?? Number.POSITIVE_INFINITY, scenario.store === true)
-  const { cancel, cancelCall, abort, kill, saveFails } = scenario
+  const { cancel, cancelCall, abort, kill, saveFails, gate, rejects = 0, sends = 0, again } = scenario
+  const { limit, innerLimit = Number.POSITIVE_INFINITY, maxSteps = Number.POSITIVE_INFINITY } = scenario
+  const s = begin(limit, innerLimit, scenario.store === true, {
+    gate: gate ? [{ name: 'a' }, { name: 'b' }] : [],
+    hasWrap: again === true,
+    isWrapOut: !again,
+    steps: { ...noSteps(), limit: maxSteps },
+  })
+  enters(s)
   const once = (is: unknown) => (is ? 1 : 0)
   return {
     s,
     model: null,
     hook: false,
+    hooked: [],
+    rejected: [],
+    taken: [],
+    before: 0,
     checks: [],
     tools: [],
     wraps: [],
@@ -216,7 +260,10 @@ export function start(scenario: Scenario): World {
     process: 1,
     reader: scenario.hides ? NEW_READER : null,
     left: {
-      cancel: once(cancel),
+      cancel: cancel === 'all' ? CANCEL_MODES.length : once(cancel),
+      rejects,
+      sends,
+      again: once(again),
       cancelCall: once(cancelCall),
       abort: once(abort),
       kill: once(kill),
@@ -251,7 +298,16 @@ export function movesOf(scenario: Scenario, w: World): Move[] {
   }
   const due = take(copyOf(s))
   if (due) add(nameOf(s, due), (w) => perform(scenario, w, take(w.s)), 'number' in due ? due.number : undefined)
-  if (left.cancel > 0) fact('cancel', { is: 'cancel', at: scenario.cancel ?? 'now' }, (w) => void w.left.cancel--)
+  if (left.cancel > 0) {
+    const at = scenario.cancel === 'all' ? CANCEL_MODES.at(-left.cancel) : scenario.cancel
+    fact('cancel', { is: 'cancel', at: at ?? 'now' }, (w) => void w.left.cancel--)
+  }
+  if (left.sends > 0) {
+    add('send', (w) => {
+      const text = `said ${w.left.sends--}`
+      if (sends(w.s, text)) w.taken.push(text)
+    })
+  }
   if (left.cancelCall > 0) {
     for (const { number, about, call } of knownOf(s)) {
       if (call.maker === undefined)
@@ -288,11 +344,15 @@ export function movesOf(scenario: Scenario, w: World): Move[] {
       if (w.reader) w.reader = { ...w.reader, ...now }
     })
   }
-  if (w.hook) {
-    const out = (w: World) => void (w.hook = false)
-    if (scenario.hookAsks && s.hookAnswers.length === 0) fact('hook asks', { is: 'hook asks' }, out)
-    else fact('hook done', { is: 'hook done' }, out)
+  if (w.hook) hookMoves(scenario, w, fact)
+  if (left.again > 0 && !isPaused(s)) {
+    add('next', (w) => {
+      w.left.again--
+      const { begun } = w.s.steps
+      if (enters(w.s)) w.before = begun
+    })
   }
+  if (s.hasAnswer && !s.isWrapOut) add('wrap returns', (w) => void (w.s.isWrapOut = true))
   for (const number of w.undoing) {
     fact(
       `undone ${aboutOf(s, number).key}`,
@@ -310,6 +370,30 @@ export function movesOf(scenario: Scenario, w: World): Move[] {
   }
   for (const work of w.tools) toolMoves(scenario, w, work, add)
   return moves
+}
+
+function hookMoves({ hookAsks, gate }: Scenario, { s, left }: World, fact: AddFact): void {
+  const isGate = s.steps.current?.phase === 'gate'
+  const asks = isGate ? gate === 'asks' && s.hookName === 'b' : hookAsks
+  const which = hookOf(s)
+  const out = (w: World) => {
+    w.hook = false
+    if (!isStopping(s)) w.hooked.push(which)
+  }
+  if (asks && s.hookAnswers.length === 0) fact('hook asks', { is: 'hook asks' }, (w) => void (w.hook = false))
+  else fact('hook done', { is: 'hook done' }, out)
+  if (!isGate || left.rejects === 0 || isStopping(s)) return
+  const step = s.steps.begun
+  fact('hook rejects', { is: 'hook rejects' }, (w) => {
+    out(w)
+    w.left.rejects--
+    w.rejected.push(step)
+  })
+}
+
+/** Which hook is at work. */
+export function hookOf({ steps, hookName }: State): string {
+  return `${steps.begun} ${steps.current?.phase} ${hookName}`
 }
 
 type AddFact = (name: string, fact: Fact, then?: (w: World) => void) => void
@@ -331,8 +415,8 @@ function modelMoves(
   { attempt, said }: { attempt: number; said: number },
   fact: AddFact,
 ): void {
-  const { calls, fails } = attemptOf(scenario, s.step, attempt)
-  const now = calls.map((word, index) => asked(word, `s${s.step}a${attempt}c${index}`))
+  const { calls, fails } = attemptOf(scenario, s.steps.begun, attempt)
+  const now = calls.map((word, index) => asked(word, `s${s.steps.begun}a${attempt}c${index}`))
   const early = scenario.eager
     ? now.filter(({ name }) => scenario.eager === 'bold' || effectOf(name) !== 'external')
     : []
@@ -351,14 +435,14 @@ function modelMoves(
     }
     const asks: Fact = {
       is: 'asked early',
-      attempt: s.attempts,
+      attempt: attemptsOf(s),
       call: next,
       kind: kindOf(name),
       ceiling: effectOf(name),
     }
     fact(`says ${name}${next.input}`, asks, on)
   } else if (fails) {
-    fact('attempt fails', { is: 'attempt failed', attempt: s.attempts }, (w) => {
+    fact('attempt fails', { is: 'attempt failed', attempt: attemptsOf(s) }, (w) => {
       w.model = { attempt: attempt + 1, said: 0 }
       silence(w)
     })

@@ -205,6 +205,42 @@ export const WORLDS: readonly ListedWorld[] = [
     shows: 'an end that was told before a question is not told again after the answer',
     scenario: { steps: one('r1', 'q2'), eager: false, limit: 2, hides: 'late' },
   },
+  {
+    shows: 'a hook of the gate that is done is not asked again, whatever stops the run and whatever another one asks',
+    scenario: { steps: one('i1'), eager: true, limit: 1, gate: 'asks', rejects: 1, cancel: 'all' },
+  },
+  {
+    shows: 'a rejected answer counts toward the limit of steps, and does not stand',
+    scenario: { steps: [], eager: false, limit: 1, gate: true, rejects: 9, maxSteps: 3, cancel: 'after-model' },
+  },
+  {
+    shows: 'in the last step there is no call that nothing could read the result of',
+    scenario: { steps: [...one('i1'), ...one('x2')], eager: true, limit: 1, maxSteps: 2, sends: 1, cancel: 'all' },
+  },
+  {
+    shows: 'what is sent is read, or it is in the checkpoint, or it was not taken',
+    scenario: { steps: one('q1'), eager: 'bold', limit: 1, sends: 1, gate: true, rejects: 1, cancel: 'after-tools' },
+  },
+  {
+    shows: 'what is sent while an answer is judged is read in a further step, whatever stops the run',
+    scenario: { steps: [], eager: false, limit: 1, sends: 2, gate: 'asks', cancel: 'all' },
+  },
+  {
+    shows: 'what is sent while the run is aborted, or fails, is not lost',
+    scenario: { steps: one('e1'), eager: false, limit: 1, sends: 2, abort: true, cancel: 'now' },
+  },
+  {
+    shows: 'of several cancels the strongest counts, whatever is at work',
+    scenario: { steps: one('q1', 'd2'), eager: 'bold', limit: 2, cancel: 'all', hookAsks: true },
+  },
+  {
+    shows: 'a wrap that calls next again has further steps when those before are out, and none before that',
+    scenario: { steps: one('r1'), eager: true, limit: 1, again: true, sends: 1, gate: 'asks', cancel: 'after-tools' },
+  },
+  {
+    shows: 'a cancel, or an abort, stops a wrap that calls next again',
+    scenario: { steps: one('v1'), eager: true, limit: 1, again: true, maxSteps: 3, abort: true, cancel: 'now' },
+  },
 ]
 
 /** Every combination of these, for a long run. */
@@ -240,6 +276,8 @@ export function* allWorlds(): Generator<Scenario> {
     { cancel: 'now', cancelCall: true },
     { store: true, kill: true },
     { store: true, saveFails: true },
+    { gate: 'asks', rejects: 1, cancel: 'all' },
+    { again: true, sends: 1, maxSteps: 2, cancel: 'after-tools' },
   ]
   for (const of of steps)
     for (const eager of [true, false, 'bold'] as const)

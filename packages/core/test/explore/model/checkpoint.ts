@@ -11,7 +11,7 @@ export function checkpointOf(s: State): State {
   const stays = ({ undo, maker, fate, asked, step }: CallState): boolean => {
     if (undo === 'begun') return true
     if (maker !== undefined) return stays(callOf(s.calls, maker))
-    return fate !== 'discarded' && (!asked || step === s.step)
+    return fate !== 'discarded' && (!asked || step === s.steps.current?.number)
   }
   const gone = [...s.calls.all.values()].filter((call) => !stays(call)).map(({ number }) => number)
   for (const number of gone) {

@@ -39,6 +39,15 @@ import {
 } from '../../../src/machine/decide-call.ts'
 import { decide as decideHalt, isLost, mayStart } from '../../../src/machine/halt.ts'
 import { isSameExecution, keptFor } from '../../../src/machine/invocation.ts'
+import {
+  attempted,
+  hookDone,
+  hooksDone,
+  mayGoOn,
+  offered,
+  rejected,
+  stood as stoodNow,
+} from '../../../src/machine/steps.ts'
 import { begins as begin, dueOf, firstDueOf, leaves, replaces, waits } from '../../../src/machine/turns.ts'
 import type { Invocation } from '../../../src/saved-run.ts'
 import { checkpointOf } from './checkpoint.ts'
@@ -47,6 +56,7 @@ import {
   type About,
   type Asked,
   aboutOf,
+  attemptsOf,
   type Came,
   type Fact,
   isLeft,
@@ -76,7 +86,7 @@ export function decide(s: State, fact: Fact): Decision {
   if (s.phase === 'over') return {}
   switch (fact.is) {
     case 'attempt':
-      s.attempts++
+      attempted(s.steps)
       return {}
     case 'attempt failed':
       if (s.calls.response.attempts.has(fact.attempt)) attemptEnded(s.calls, fact.attempt, 0, true)
@@ -99,9 +109,8 @@ export function decide(s: State, fact: Fact): Decision {
       s.model = 'out'
       return {}
     case 'hook done':
-      s.hook = 'none'
-      s.hookAnswers = []
-      if (!isStopping(s)) toCalls(s)
+    case 'hook rejects':
+      hookIsDone(s, fact.is === 'hook rejects')
       return {}
     case 'hook asks':
       s.hook = 'asks'
@@ -214,7 +223,7 @@ function added(s: State, call: Asked, kind: Kind, { attempt, maker, ceiling = nu
     id: call.id,
     tool: kind.tool,
     ...(maker !== undefined && { maker }),
-    step: s.step,
+    step: s.steps.begun,
     asked: isAsked,
     startedEarly: isProvisional,
     by: isAsked ? [attempt] : [],
@@ -228,7 +237,7 @@ function added(s: State, call: Asked, kind: Kind, { attempt, maker, ceiling = nu
     told: 'open',
   })
   s.about.set(number, newAbout(`${call.name}${call.input}.${++s.keys}`, call, kind, ceiling))
-  if (isAsked) decideCall(s.calls, number, asksFor, contentOf(s, s.step, call))
+  if (isAsked) decideCall(s.calls, number, asksFor, contentOf(s, s.steps.begun, call))
   return number
 }
 
@@ -266,17 +275,35 @@ function stood(s: State, calls: readonly Asked[], kinds: readonly Kind[]): void 
   s.model = 'out'
   if (isStopping(s)) return
   s.history.push({ role: 'assistant', calls, kinds })
-  for (const { id } of calls) announced(s.calls, id, s.attempts)
-  attemptEnded(s.calls, s.attempts, 0, false)
-  s.hook = 'due'
-  s.phase = 'after-model'
+  const attempts = attemptsOf(s)
+  for (const { id } of calls) announced(s.calls, id, attempts)
+  attemptEnded(s.calls, attempts, 0, false)
+  stoodNow(s.steps, attempts)
+}
+
+/** A hook is done. `rejects`: it has rejected the answer. */
+function hookIsDone(s: State, rejects: boolean): void {
+  s.hook = 'none'
+  s.hookAnswers = []
+  if (isStopping(s)) return
+  hookDone(s.steps, s.hookName)
+  if (rejects) {
+    rejected(s.steps)
+    s.history.push({ role: 'user', text: 'rejected' })
+  }
+  if (s.steps.current?.phase !== 'after-model') return
+  hooksDone(s.steps)
+  toCalls(s)
 }
 
 /** The response stands, and the hook has let it: what it asks for is made, one after another, and nothing else. */
 export function toCalls(s: State): void {
-  s.phase = 'calls'
   const answer = s.history.findLast(({ role }) => role === 'assistant')
   const { calls, kinds } = answer?.role === 'assistant' ? answer : { calls: [], kinds: [] }
+  if (calls.length > 0 && !mayGoOn(s.steps)) {
+    refuse(s, calls)
+    return
+  }
   if (calls.length > 0) stopAt(s, 'after-model')
   if (s.halt.stop) return
   s.wanted = []
@@ -292,6 +319,14 @@ export function toCalls(s: State): void {
   // What the run that is not eager enters before that call ends it.
   s.most = ended < 0 ? calls.length : Math.max(s.calls.limit, ended + 1)
   s.committed = 0
+}
+
+/** No step is left that could read their results. */
+function refuse(s: State, calls: readonly Asked[]): void {
+  responseEnded(s.calls)
+  restWithdrawn(s.calls, 'call_withdrawn', () => false)
+  for (const { id } of calls) s.history.push({ role: 'tool', id, text: 'refused' })
+  offered(s.steps, { isOffered: false, direct: false })
 }
 
 /** The next call of the response is made, unless it is, as the loop asks for it. */

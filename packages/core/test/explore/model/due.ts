@@ -1,27 +1,17 @@
 /** What is to be done, read off the state as it is at this moment. What is taken counts as begun. */
 
-import { hasSettled, undoOf } from '../../../src/machine/call.ts'
-import { callOf, isPast, type Waiting } from '../../../src/machine/calls.ts'
-import { decide as decideCall, forgotten, modelCalled, stands, stoppedAll } from '../../../src/machine/decide.ts'
+import { undoOf } from '../../../src/machine/call.ts'
+import type { Waiting } from '../../../src/machine/calls.ts'
+import { decide as decideCall, stands, stoppedAll } from '../../../src/machine/decide.ts'
 import { moved, refused, undoing } from '../../../src/machine/decide-call.ts'
 import { isSameExecution } from '../../../src/machine/invocation.ts'
+import { closed } from '../../../src/machine/steps.ts'
 import { dueOf, goes, isJudged, mustLook } from '../../../src/machine/turns.ts'
 import { checkpointOf } from './checkpoint.ts'
-import { begins, begunAgain, circles, dropped, lose, madeNow, passed, stopCalls, stopOf, UNSTORED } from './decide.ts'
+import { begins, begunAgain, circles, dropped, madeNow, passed, stopCalls, stopOf, UNSTORED } from './decide.ts'
 import { goesOnAs } from './find.ts'
-import {
-  aboutOf,
-  type Due,
-  type Ending,
-  isLeft,
-  isPaused,
-  isStopping,
-  type Known,
-  knownOf,
-  pause,
-  type State,
-  stopAt,
-} from './state.ts'
+import { ofStep } from './loop.ts'
+import { type Due, type Ending, isLeft, isPaused, isStopping, type Known, knownOf, type State } from './state.ts'
 
 /** The next thing that is due, if anything is. */
 export function take(s: State): Due | undefined {
@@ -149,22 +139,6 @@ function isStored(s: State, version: number): boolean {
   return !s.hasStore || s.stored >= version
 }
 
-function ofStep(s: State): Due | undefined {
-  if (isPaused(s)) return undefined
-  if (s.phase === 'calls' && !s.isAnswered) goOn(s)
-  if (s.phase === 'after-model' && s.hook === 'due') {
-    s.hook = 'at work'
-    return { do: 'hook' }
-  }
-  if (s.phase !== 'model' || s.model !== 'due') return undefined
-  stopAt(s, s.attempts === 0 ? 'after-tools' : 'after-model')
-  if (isPaused(s)) return undefined
-  s.model = 'at work'
-  modelCalled(s.calls)
-  letGo(s)
-  return { do: 'ask model' }
-}
-
 /** The loop commits, or makes, one call after another. */
 function ofCommit(s: State): Due | undefined {
   const next = s.wanted[s.committed]
@@ -180,47 +154,11 @@ function ofCommit(s: State): Due | undefined {
   return { do: 'commit' }
 }
 
-/** When all calls have settled, their results enter the history together; or the run stops. */
-function goOn(s: State): void {
-  const made = s.wanted.map(({ number }) => (number === null ? undefined : callOf(s.calls, number)))
-  if (made.some((call) => call?.course === 'over')) lose(s, 'failure')
-  else if (made.every((call) => call && hasSettled(call))) {
-    if (made.some((call) => call?.course === 'open')) pause(s)
-    else toNextStep(s)
-  }
-}
-
-function toNextStep(s: State): void {
-  for (const { call, number } of s.wanted) {
-    if (number !== null) s.history.push({ role: 'tool', id: call.id, text: aboutOf(s, number).result?.text ?? '' })
-  }
-  s.isAnswered = s.wanted.length === 0
-  if (s.isAnswered) return
-  s.step++
-  Object.assign(s, { phase: 'model', model: 'due', attempts: 0, wanted: [], committed: 0, most: 0 })
-}
-
-/** Of steps that are over the history has it all: their calls leave the table, with those they made, when nothing more comes of them. */
-function letGo(s: State): void {
-  const over = new Set<number>()
-  for (const { number, call } of knownOf(s)) {
-    const isUndone = undoOf(call) !== 'due' && undoOf(call) !== 'begun'
-    const isOver =
-      call.maker === undefined
-        ? call.asked && call.step < s.step && isPast(s.calls, call) && isUndone
-        : over.has(call.maker)
-    if (isOver) over.add(number)
-  }
-  for (const number of over) {
-    forgotten(s.calls, number)
-    s.about.delete(number)
-  }
-}
-
 function ofEnd(s: State): Due | undefined {
   const ending = endingOf(s)
   if (!ending) return undefined
   if (isPaused(s) && 'checkpoint' in ending && s.halt.stop === 'pause') stopCalls(s, 'interrupted', true)
+  closed(s.steps)
   s.ending = ending
   s.phase = 'over'
   return { do: 'end', ending }
@@ -234,6 +172,6 @@ function endingOf(s: State): Ending | undefined {
   if (stop === 'abort') return { is: 'aborted' }
   if (stop === 'failure') return { is: 'failed' }
   if (stop === 'cancel') return s.aside ? { is: 'cancelled', checkpoint: s.aside } : undefined
-  if (s.isAnswered) return { is: 'completed' }
+  if (s.hasAnswer && s.isWrapOut) return { is: 'completed' }
   return isPaused(s) ? { is: mode ? 'cancelled' : 'interrupted', checkpoint: checkpointOf(s) } : undefined
 }

@@ -20,7 +20,7 @@ export function contentOf(s: State, step: number, { name, input }: Pick<Asked, '
  * `coming`: the tools of what is made before it; without it the call is asked for early, and nothing joins once the run halts.
  */
 export function find(s: State, call: Asked, coming?: readonly ToolFacts[]): number | undefined {
-  const content = contentOf(s, s.step, call)
+  const content = contentOf(s, s.steps.begun, call)
   const same = madeBy(s, undefined, call.id)
   const state = same === undefined ? undefined : callOf(s.calls, same)
   if (state && state.fate !== 'discarded') {

@@ -7,7 +7,8 @@ import { announced, closed, decide, made, modelCalled } from '../../../src/machi
 import { askedBy, asks, asksFor, discarded, noted, settled } from '../../../src/machine/decide-call.ts'
 import { toCalls } from './decide.ts'
 import { contentOf, madeBy } from './find.ts'
-import { type About, AT_WORK, aboutOf, copyOf, knownOf, type Outcome, pause, type State } from './state.ts'
+import { enters } from './loop.ts'
+import { type About, AT_WORK, aboutOf, attemptsOf, copyOf, knownOf, type Outcome, pause, type State } from './state.ts'
 
 /** `answers`: by key of the call that asks; `hook` for the hook. `isLast`: it was the last of its process, which has ended by itself. */
 export function resume(from: State, answers: Readonly<Record<string, string>>, isLast: boolean): State {
@@ -18,6 +19,10 @@ export function resume(from: State, answers: Readonly<Record<string, string>>, i
     about: new Map(),
     stored: copy.version,
     saving: null,
+    steps: { ...copy.steps, loop: 'not begun', isClosed: false },
+    loops: 0,
+    isJudging: false,
+    isWrapOut: !copy.hasWrap,
     halt: AT_WORK,
     aside: null,
     wanted: [],
@@ -25,6 +30,7 @@ export function resume(from: State, answers: Readonly<Record<string, string>>, i
     most: 0,
   }
   const numbers = new Map<number, number>()
+  enters(s)
   for (const { number, call, about } of knownOf(copy))
     numbers.set(number, restored(s.calls, call, about, numbers.get(call.maker ?? -1), isLast))
   for (const { number, call, about } of knownOf(copy)) {
@@ -41,8 +47,10 @@ export function resume(from: State, answers: Readonly<Record<string, string>>, i
     else if (call.fate === 'discarded') settle(s.calls, now, 'over')
     else goesOn(s, now, questionsIn(copy, call), answers)
   }
-  if (s.phase === 'model') s.model = 'due'
-  else reopened(s, answers)
+  hookGoesOn(s, answers)
+  const { phase } = s.steps.current ?? {}
+  if (phase === 'model') s.model = 'due'
+  else if (phase === 'after-model' || phase === 'calls') reopened(s)
   return s
 }
 
@@ -133,18 +141,22 @@ function goesOn(
 }
 
 /** A resumed step has its response already. What that asks for is the response's own: an equal call of it is another one. */
-function reopened(s: State, answers: Readonly<Record<string, string>>): void {
+function reopened(s: State): void {
   const answer = s.history.findLast(({ role }) => role === 'assistant')
   modelCalled(s.calls)
   for (const { id } of answer?.role === 'assistant' ? answer.calls : []) {
-    announced(s.calls, id, s.attempts)
+    announced(s.calls, id, attemptsOf(s))
     const made = madeBy(s, undefined, id)
-    if (made !== undefined) decide(s.calls, made, askedBy, s.attempts)
+    if (made !== undefined) decide(s.calls, made, askedBy, attemptsOf(s))
   }
-  if (s.phase === 'calls') toCalls(s)
-  else if (s.hook === 'asks' && answers.hook === undefined) pause(s)
+  if (s.steps.current?.phase === 'calls') toCalls(s)
+}
+
+/** A hook that was at work, or that has its answer, is asked again. */
+function hookGoesOn(s: State, answers: Readonly<Record<string, string>>): void {
+  if (s.hook === 'asks' && answers.hook === undefined) pause(s)
   else {
-    if (answers.hook !== undefined) s.hookAnswers.push(answers.hook)
-    s.hook = 'due'
+    if (s.hook === 'asks' && answers.hook !== undefined) s.hookAnswers.push(answers.hook)
+    s.hook = 'none'
   }
 }

@@ -5,6 +5,7 @@ import type { CallState, ToolFacts } from '../../../src/machine/call.ts'
 import { type Calls, callOf, noCalls } from '../../../src/machine/calls.ts'
 import { decide, type Halt, reaches, runsOn } from '../../../src/machine/halt.ts'
 import { isSameExecution } from '../../../src/machine/invocation.ts'
+import { noSteps, type Steps } from '../../../src/machine/steps.ts'
 import type { ResourceKeys } from '../../../src/resource-keys.ts'
 import type { Invocation } from '../../../src/saved-run.ts'
 
@@ -61,6 +62,7 @@ export interface About {
 export type Turn =
   | { readonly role: 'assistant'; readonly calls: readonly Asked[]; readonly kinds: readonly Kind[] }
   | { readonly role: 'tool'; readonly id: string; readonly text: string }
+  | { readonly role: 'user'; readonly text: string }
 
 export type Ending =
   | { readonly is: 'completed' | 'aborted' | 'failed' }
@@ -74,14 +76,25 @@ export interface Wanted {
 }
 
 export interface State {
-  phase: 'model' | 'after-model' | 'calls' | 'over'
-  step: number
+  phase: 'going' | 'over'
+  steps: Steps
   readonly hasStore: boolean
-  /** Attempts of the step. */
-  attempts: number
   model: 'due' | 'at work' | 'stopping' | 'out'
-  hook: 'none' | 'due' | 'at work' | 'asks'
+  hook: 'none' | 'at work' | 'asks'
+  /** Whose hook that is. */
+  hookName: string
   hookAnswers: string[]
+  /** Who is asked about an answer. */
+  readonly gate: readonly { readonly name: string }[]
+  /** The gate was asked about the answer of this step. */
+  isJudging: boolean
+  /** What was sent, and no step has read. */
+  inbox: string[]
+  /** A wrap round the steps calls `next` again; it has returned. */
+  readonly hasWrap: boolean
+  isWrapOut: boolean
+  /** How many loops are at work. */
+  loops: number
   calls: Calls
   /** By number. */
   about: Map<number, About>
@@ -94,7 +107,8 @@ export interface State {
   committed: number
   most: number
   history: Turn[]
-  isAnswered: boolean
+  /** The loop has an answer that stands. */
+  hasAnswer: boolean
   halt: Halt
   /** The state as it was when `cancel now` was decided: the checkpoint of the run, unless an abort wins. */
   aside: State | null
@@ -129,7 +143,7 @@ export type Fact =
   | { readonly is: 'made'; readonly maker: number; readonly call: Asked; readonly kind: Kind }
   | { readonly is: 'shown'; readonly id: string; readonly isSame: boolean }
   | { readonly is: 'stood'; readonly calls: readonly Asked[]; readonly kinds: readonly Kind[] }
-  | { readonly is: 'model threw' | 'hook done' | 'hook asks' }
+  | { readonly is: 'model threw' | 'hook done' | 'hook rejects' | 'hook asks' }
   | (OfCall & { readonly is: 'wanted'; readonly input: string })
   | (OfExecution & { readonly is: 'judged'; readonly effect: Effect; readonly keys: ResourceKeys })
   | (OfExecution & { readonly is: 'ended'; readonly text: string; readonly ok: boolean })
@@ -146,7 +160,7 @@ export type Fact =
 export type Came = 'result' | 'error' | 'stop' | 'throw'
 
 export type Due =
-  | { readonly do: 'ask model' | 'stop model' | 'hook' | 'save' | 'commit' }
+  | { readonly do: 'ask model' | 'stop model' | 'hook' | 'accept' | 'save' | 'commit' }
   | (OfCall & { readonly do: 'abort' | 'undo' | 'turn' })
   | (OfCall & { readonly do: 'release'; readonly stood: boolean })
   | (OfExecution & { readonly do: 'check' | 'enter' | 'stop' | 'drop' | 'fail' | 'throw' })
@@ -155,15 +169,21 @@ export type Due =
 /** Nothing stops it. */
 export const AT_WORK: Halt = { phase: 'at work' }
 
-export function begin(limit: number, innerLimit: number, hasStore: boolean): State {
+export function begin(limit: number, innerLimit: number, hasStore: boolean, more: Partial<State> = {}): State {
   return {
-    phase: 'model',
-    step: 1,
+    phase: 'going',
+    steps: { ...noSteps(), limit: Number.POSITIVE_INFINITY },
     hasStore,
-    attempts: 0,
     model: 'due',
     hook: 'none',
+    hookName: '',
     hookAnswers: [],
+    gate: [],
+    isJudging: false,
+    inbox: [],
+    hasWrap: false,
+    isWrapOut: true,
+    loops: 0,
     calls: { ...noCalls(), limit, innerLimit },
     about: new Map(),
     keys: 0,
@@ -173,7 +193,7 @@ export function begin(limit: number, innerLimit: number, hasStore: boolean): Sta
     committed: 0,
     most: 0,
     history: [],
-    isAnswered: false,
+    hasAnswer: false,
     halt: AT_WORK,
     aside: null,
     unknown: [],
@@ -181,6 +201,7 @@ export function begin(limit: number, innerLimit: number, hasStore: boolean): Sta
     stored: 0,
     saving: null,
     ending: null,
+    ...more,
   }
 }
 
@@ -188,6 +209,8 @@ export function begin(limit: number, innerLimit: number, hasStore: boolean): Sta
 export function copyOf(s: State): State {
   return {
     ...s,
+    steps: { ...s.steps },
+    inbox: [...s.inbox],
     hookAnswers: [...s.hookAnswers],
     calls: copyOfCalls(s.calls),
     about: new Map([...s.about].map(([number, about]) => [number, copyOfAbout(about)])),
@@ -245,6 +268,11 @@ export function aboutOf({ about }: State, number: number): About {
   const found = about.get(number)
   if (!found) throw new Error(`nothing is known about call ${number}`)
   return found
+}
+
+/** Attempts of the step at work. */
+export function attemptsOf({ steps }: State): number {
+  return steps.current?.attempts ?? 0
 }
 
 /** What is at work is told to stop, and nothing starts. */

@@ -1,0 +1,160 @@
+/** The loop of steps, as run/loop.ts has it: it asks the machine what is due. */
+
+import { hasSettled, undoOf } from '../../../src/machine/call.ts'
+import { callOf, isPast } from '../../../src/machine/calls.ts'
+import { forgotten, modelCalled } from '../../../src/machine/decide.ts'
+import {
+  accepted,
+  begun,
+  dueHook,
+  ended,
+  entered,
+  hooksDone,
+  left,
+  mayEnter,
+  mayGoOn,
+  mayStand,
+  offered,
+  takes,
+  waits,
+} from '../../../src/machine/steps.ts'
+import { lose } from './decide.ts'
+import { aboutOf, type Due, isPaused, knownOf, pause, type State, stopAt } from './state.ts'
+
+/** The next thing that is due in the steps, if anything is. */
+export function ofStep(s: State): Due | undefined {
+  if (isPaused(s) || s.hook !== 'none' || s.steps.loop !== 'at work') return undefined
+  switch (s.steps.current?.phase) {
+    case undefined:
+      return nextStep(s)
+    case 'model':
+      return s.model === 'due' ? askModel(s) : undefined
+    case 'after-model':
+      return hookIn(s)
+    case 'calls':
+      goOn(s)
+      return s.steps.current.phase === 'calls' ? undefined : ofStep(s)
+    case 'gate':
+      return judge(s)
+    default:
+      return undefined
+  }
+}
+
+/** The loop begins, unless another one is at work, or the run is to stop: then `next` throws. Returns whether it has begun. */
+export function enters(s: State): boolean {
+  if (!mayEnter(s.steps)) return false
+  if (s.steps.loop === 'out') stopAt(s, 'after-tools')
+  s.hasAnswer = false
+  if (isPaused(s)) return false
+  entered(s.steps, s.steps.limit)
+  s.loops++
+  if (s.steps.current?.phase === 'over') answers(s)
+  return true
+}
+
+/** Somebody sends a message. Returns whether it is taken. */
+export function sends(s: State, text: string): boolean {
+  if (!takes(s.steps, s.halt)) return false
+  s.inbox.push(text)
+  waits(s.steps, s.inbox.length)
+  return true
+}
+
+function nextStep(s: State): Due | undefined {
+  stopAt(s, 'after-tools')
+  if (isPaused(s)) return undefined
+  if (!mayGoOn(s.steps)) {
+    takeSent(s)
+    lose(s, 'failure')
+    return undefined
+  }
+  begun(s.steps)
+  takeSent(s)
+  hooksDone(s.steps)
+  return askModel(s)
+}
+
+function takeSent(s: State): void {
+  for (const text of s.inbox) s.history.push({ role: 'user', text })
+  s.inbox = []
+  waits(s.steps, 0)
+}
+
+function askModel(s: State): Due | undefined {
+  takeSent(s)
+  stopAt(s, 'after-model')
+  if (isPaused(s)) return undefined
+  s.model = 'at work'
+  modelCalled(s.calls)
+  letGo(s)
+  return { do: 'ask model' }
+}
+
+function hookIn(s: State): Due | undefined {
+  const hook = dueHook(s.steps, s.steps.current?.phase === 'gate' ? s.gate : [{ name: 'one' }])
+  if (!hook) return undefined
+  s.hook = 'at work'
+  s.hookName = hook.name
+  return { do: 'hook' }
+}
+
+/** When all calls have settled, their results enter the history together; or the run stops. */
+function goOn(s: State): void {
+  const made = s.wanted.map(({ number }) => (number === null ? undefined : callOf(s.calls, number)))
+  if (made.some((call) => call?.course === 'over')) lose(s, 'failure')
+  else if (made.every((call) => call && hasSettled(call))) {
+    if (made.some((call) => call?.course === 'open')) pause(s)
+    else toGate(s)
+  }
+}
+
+function toGate(s: State): void {
+  for (const { call, number } of s.wanted) {
+    if (number !== null) s.history.push({ role: 'tool', id: call.id, text: aboutOf(s, number).result?.text ?? '' })
+  }
+  offered(s.steps, { isOffered: s.wanted.length === 0, direct: false })
+  Object.assign(s, { wanted: [], committed: 0, most: 0 })
+}
+
+/** The answer stands, or a further step follows. */
+function judge(s: State): Due | undefined {
+  if (!s.isJudging && !mayStand(s.steps, false)) return closes(s)
+  s.isJudging = true
+  const hook = s.steps.current?.isOffered ? hookIn(s) : undefined
+  if (hook) return hook
+  if (!mayStand(s.steps, false)) return closes(s)
+  accepted(s.steps)
+  answers(s)
+  return { do: 'accept' }
+}
+
+function closes(s: State): Due | undefined {
+  s.isJudging = false
+  ended(s.steps)
+  return nextStep(s)
+}
+
+function answers(s: State): void {
+  left(s.steps)
+  s.isJudging = false
+  s.loops--
+  s.hasAnswer = true
+}
+
+/** Of steps that are over the history has it all: their calls leave the table, with those they made, when nothing more comes of them. */
+function letGo(s: State): void {
+  const over = new Set<number>()
+  for (const { number, call } of knownOf(s)) {
+    const isUndone = undoOf(call) !== 'due' && undoOf(call) !== 'begun'
+    const isOver =
+      call.maker === undefined
+        ? call.asked && call.step < s.steps.begun && isPast(s.calls, call) && isUndone
+        : over.has(call.maker)
+    if (isOver) over.add(number)
+  }
+  for (const number of over) {
+    forgotten(s.calls, number)
+    s.about.delete(number)
+  }
+}
