@@ -438,6 +438,39 @@ test('of two resumes of one stored checkpoint one wins; the other runs nothing (
   expect(model.requests).toHaveLength(2)
 })
 
+test('a resumed run asks no model and makes no call before its claim is saved (MA19, L19)', async () => {
+  const inner = memoryStore()
+  const stored = { ms: 0 }
+  const checkpoints: CheckpointStore = {
+    ...inner,
+    save: (id, checkpoint, expected) => sleep(stored.ms).then(() => inner.save(id, checkpoint, expected)),
+  }
+  const ask: Middleware = {
+    name: 'ask',
+    beforeModel: (_, run) => {
+      if (run.answers.length === 0) throw interrupt('go on?')
+    },
+  }
+  const first = agentOf([respond(call('book'))], { checkpoints })
+  const { result: atCall } = await played(first.agent.stream('Go'))
+  const second = agentOf([respond(say('Done'))], { checkpoints, middleware: [ask] })
+  const { result: atModel } = await played(second.agent.stream('Go'))
+  did = []
+  stored.ms = 1_000
+  const reading = [
+    collect(first.agent.resume(atCall.checkpoint as Checkpoint, answersTo(atCall))),
+    collect(second.agent.resume(atModel.checkpoint as Checkpoint, answersTo(atModel))),
+  ]
+  await vi.advanceTimersByTimeAsync(999)
+  expect(did).toEqual([])
+  expect(second.model.requests).toHaveLength(0)
+  await vi.advanceTimersByTimeAsync(2)
+  expect(second.model.requests).toHaveLength(1)
+  await vi.runAllTimersAsync()
+  await Promise.all(reading)
+  expect(did).toEqual(['book 2 ["yes"]'])
+})
+
 test('a run that somebody else has resumed in the meantime stops (L19, L14)', async () => {
   const checkpoints = memoryStore()
   const { agent } = agentOf([respond(call('read', { ms: 100 })), respond(call('send')), respond(say('Late'))], {

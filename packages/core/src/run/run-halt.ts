@@ -11,7 +11,6 @@ interface Halting {
   readonly config: { readonly grace: number }
   readonly background: { wake(): void; abort(reason: unknown): void }
   readonly innerRuns: { cancel(mode: CancelMode): void }
-  readonly inbox: { isClosed: boolean }
   stopCalls(reason: unknown): void
   keep(): unknown
 }

@@ -7,20 +7,14 @@ import type { AssistantMessage, Message, ToolMessage } from '../message.ts'
 
 export type Answer = AssistantMessage | ToolMessage
 
-/** What the gate said when it rejected an answer. `misfit`: why the answer did not fit the output schema, if that was wrong with it. */
-export interface Rejection {
-  readonly feedback: string
-  readonly misfit?: OutputError | undefined
-}
-
 export class RunSteps {
   readonly state: Steps = noSteps()
   /** The history as it was before the step at work. */
   before: readonly Message[] = []
   /** What the step at work has offered as the final answer, if it has. */
   offer: Answer | undefined
-  /** Why the last answer was rejected, if it was. */
-  rejection: Rejection | undefined
+  /** What the gate said when it rejected the last answer; why that did not fit the output schema, if that was wrong with it. */
+  rejection: { readonly feedback: string; readonly misfit?: OutputError | undefined } | undefined
   /** What the model had said when the run was cancelled, until it is asked again. */
   cutOff: AssistantMessage | undefined
   /** Aborts when a wrap leaves the steps that are at work. */

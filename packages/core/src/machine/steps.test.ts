@@ -1,0 +1,121 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { PHASES } from '../saved-run.ts'
+import type { Halt } from './halt.ts'
+import type { Steps } from './steps.ts'
+import * as machine from './steps.ts'
+
+// All facts about steps, in any order: also in orders in which nobody tells them.
+
+type Fact = (steps: Steps) => void
+
+const NAMES = ['a', 'b', 'c']
+const ALL = NAMES.map((name) => ({ name }))
+
+const fact: fc.Arbitrary<Fact> = fc.oneof(
+  fc.constantFrom<Fact>(
+    machine.left,
+    machine.begun,
+    machine.hooksDone,
+    (steps) => void machine.attempted(steps),
+    machine.rejected,
+    machine.accepted,
+    machine.ended,
+    machine.closed,
+  ),
+  fc.nat({ max: 3 }).map(
+    (limit): Fact =>
+      (steps) =>
+        machine.entered(steps, limit),
+  ),
+  fc.constantFrom(...NAMES).map(
+    (name): Fact =>
+      (steps) =>
+        machine.hookDone(steps, name),
+  ),
+  fc.constantFrom(undefined, 1).map(
+    (attempt): Fact =>
+      (steps) =>
+        machine.stood(steps, attempt),
+  ),
+  fc.boolean().map(
+    (isOffered): Fact =>
+      (steps) =>
+        machine.offered(steps, { isOffered, direct: false }),
+  ),
+  fc.nat({ max: 2 }).map(
+    (waiting): Fact =>
+      (steps) =>
+        machine.waits(steps, waiting),
+  ),
+)
+
+const after = (...facts: Fact[]): Steps => {
+  const steps = machine.noSteps()
+  for (const one of facts) one(steps)
+  return steps
+}
+
+test('no fact, in whatever order, throws, or brings in what JSON does not hold; steps count up and phases are known (MA9, MA10)', () => {
+  fc.assert(
+    fc.property(fc.array(fact, { maxLength: 12 }), (facts) => {
+      const steps = machine.noSteps()
+      for (const one of facts) {
+        const { begun } = steps
+        one(steps)
+        expect(steps.begun).toBeGreaterThanOrEqual(begun)
+        expect(JSON.parse(JSON.stringify(steps))).toEqual(steps)
+        if (steps.current) expect(PHASES).toContain(steps.current.phase)
+        if (machine.dueHook(steps, ALL) === undefined && steps.current)
+          expect(steps.current.done).toEqual(expect.arrayContaining(NAMES))
+      }
+    }),
+  )
+})
+
+test('an answer that was rejected may not stand, nor one while something waits that a step can still read (E6, K19, I17)', () => {
+  fc.assert(
+    fc.property(fc.array(fact, { maxLength: 12 }), fc.boolean(), (facts, hasResults) => {
+      const steps = after(...facts)
+      if (steps.waiting > 0) expect(machine.mayStand(steps, hasResults)).toBe(false)
+      if (hasResults && machine.mayGoOn(steps)) expect(machine.mayStand(steps, true)).toBe(false)
+      machine.rejected(steps)
+      expect(machine.mayStand(steps, hasResults)).toBe(false)
+    }),
+  )
+})
+
+test('hooks are asked in order, after the model call in reverse, each once a phase (C3, L8)', () => {
+  const askAll = (steps: Steps): string[] => {
+    const asked: string[] = []
+    for (let hook = machine.dueHook(steps, ALL); hook; hook = machine.dueHook(steps, ALL)) {
+      asked.push(hook.name)
+      machine.hookDone(steps, hook.name)
+    }
+    return asked
+  }
+  const steps = after((one) => machine.entered(one, 1), machine.begun)
+  expect(askAll(steps)).toEqual(NAMES)
+  machine.hooksDone(steps)
+  machine.stood(steps, 1)
+  expect(askAll(steps)).toEqual(NAMES.toReversed())
+  machine.offered(steps, { isOffered: true, direct: false })
+  machine.hookDone(steps, 'b')
+  expect(askAll(steps)).toEqual(['a', 'c'])
+})
+
+test('what is sent is taken until an answer stands, the run stops at once or ends, and again when a loop begins (MA6, K18)', () => {
+  const AT_WORK: Halt = { phase: 'at work' }
+  const steps = after((one) => machine.entered(one, 9), machine.begun)
+  expect(machine.takes(steps, AT_WORK)).toBe(true)
+  expect(machine.takes(steps, { phase: 'at work', stop: 'pause' })).toBe(true)
+  expect(machine.takes(steps, { phase: 'at work', stop: 'cancel' })).toBe(false)
+  expect(machine.takes(steps, { phase: 'over' })).toBe(false)
+  machine.accepted(steps)
+  expect(machine.takes(steps, AT_WORK)).toBe(false)
+  machine.left(steps)
+  machine.entered(steps, 9)
+  expect(machine.takes(steps, AT_WORK)).toBe(true)
+  machine.closed(steps)
+  expect(machine.takes(steps, AT_WORK)).toBe(false)
+})
