@@ -30,7 +30,9 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
   'what is sent is in the history once, or waits': ({ s: { history, inbox, steps }, taken }) => {
     const read = history.flatMap((turn) => (turn.role === 'user' && turn.text !== 'rejected' ? [turn.text] : []))
     const all = [...read, ...inbox]
-    return String(all) === String(taken) && inbox.length === steps.waiting ? undefined : `${all} of ${taken}`
+    return String(all) === String(taken) && inbox.length === steps.waiting
+      ? undefined
+      : `${all.join(', ')} of ${taken.join(', ')}`
   },
   'no more executions hold a slot than there are slots': ({ s }) => {
     const outer = knownOf(s).filter(({ call }) => call.maker === undefined && !call.isAbandoned)
