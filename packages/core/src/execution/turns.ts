@@ -8,10 +8,10 @@ import { changed, closed, decide } from '../machine/decide.ts'
 import { moved, out } from '../machine/decide-call.ts'
 import { isSameExecution } from '../machine/invocation.ts'
 import {
-  begins,
+  arrived,
+  awaitsTool,
   type Due,
   dueOf,
-  firstDueOf,
   goes,
   isJudged,
   leaves,
@@ -125,11 +125,11 @@ export class Turns {
 
   /** Lets an execution go at once, or gives its wait. Throws what stops it. */
   #turn(slot: Slot, signals: readonly AbortSignal[]): Promise<void> | undefined {
-    const turn = { call: slot.call.number, invocation: slot.invocation }
-    const due = firstDueOf(this.#calls, turn)
+    const waiting = arrived(slot.call.number, slot.invocation)
+    const due = dueOf(this.#calls, waiting)
     if (due && due.is !== 'turn') throw this.#errorOf(slot, due)
-    if (!due || !this.#seat(slot)) return this.#wait(slot, signals)
-    begins(this.#calls, turn)
+    if (!due || !this.#seat(slot)) return this.#wait(slot, waiting, signals)
+    goes(this.#calls, waiting)
     slot.call.seat?.share()
     return undefined
   }
@@ -153,9 +153,9 @@ export class Turns {
         waiter.go()
         seat?.share()
       } else {
-        waiting.awaitsSeat = true
+        awaitsTool(waiting, true)
         waiter.unwatch = seat?.watch(seatNumber, () => {
-          waiting.awaitsSeat = false
+          awaitsTool(waiting, false)
           waiter.unwatch = undefined
           this.advance()
         })
@@ -205,9 +205,8 @@ export class Turns {
     return state && executionOf(state, invocation)?.stage
   }
 
-  #wait(slot: Slot, signals: readonly AbortSignal[]): Promise<void> {
-    const waiting = waits(this.#calls, slot.call.number, slot.invocation)
-    dueOf(this.#calls, waiting)
+  #wait(slot: Slot, waiting: Waiting, signals: readonly AbortSignal[]): Promise<void> {
+    waits(this.#calls, waiting)
     const seatNumber = slot.call.seat?.arrive() ?? 0
     return new Promise<void>((resolve, reject) => {
       const abort = () => waiter.fail(signals.find(({ aborted }) => aborted)?.reason)

@@ -6,7 +6,7 @@ import { type Calls, callOf, isPast, mayStartFor, needsSlot, noCalls } from './c
 import * as table from './decide.ts'
 import * as facts from './decide-call.ts'
 import { heldFor } from './join.ts'
-import { dueOf, goes, leaves, mustLook, replaces, waits } from './turns.ts'
+import { arrived, awaitsTool, dueOf, goes, leaves, mustLook, replaces, waits } from './turns.ts'
 
 // All facts about calls, in any order: also in orders in which nobody tells them.
 
@@ -55,7 +55,7 @@ function made(calls: Calls, attempt: number, maker: number | undefined, content:
 function asked(calls: Calls, { number }: CallState, input: string | undefined): void {
   const invocation = nextInvocation(callOf(calls, number), input)
   table.decide(calls, number, facts.wanted, invocation)
-  if (!replaces(calls, number, invocation)) waits(calls, number, invocation)
+  if (!replaces(calls, number, invocation)) waits(calls, arrived(number, invocation))
 }
 
 /** What the newest execution of a call comes to. `does`: if that is that its input is judged, it waits for its turn once more. */
@@ -64,7 +64,7 @@ function comes(calls: Calls, { number, executions }: CallState, stage: Stage, do
   if (!invocation) return
   table.decide(calls, number, facts.moved, invocation, stage, stage === 'judged' ? does : undefined)
   table.changed(calls, number)
-  if (stage === 'judged') waits(calls, number, invocation)
+  if (stage === 'judged') waits(calls, arrived(number, invocation))
 }
 
 /** Lets go whoever may, as the table says. */
@@ -257,7 +257,7 @@ test('an execution that waits only for a slot of its tool is not looked at until
   const [waiting] = calls.waiting
   if (!waiting) throw new Error('it does not wait')
   expect(dueOf(calls, waiting)).toEqual({ is: 'turn' })
-  waiting.awaitsSeat = true
+  awaitsTool(waiting, true)
   expect(mustLook(calls, waiting)).toBe(false)
   // Its tool holds nothing of the run meanwhile.
   expect(calls.holding).toBe(0)

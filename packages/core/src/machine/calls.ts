@@ -2,8 +2,7 @@
 
 import { NO_KEYS, type ResourceKeys } from '../resource-keys.ts'
 import type { Invocation } from '../saved-run.ts'
-import { type CallState, isAside as isAsideNow, isOver, keysOf, usesKeys } from './call.ts'
-import type { Sight } from './schedule.ts'
+import { type CallState, isOver, keysOf } from './call.ts'
 
 /** An attempt of the current model call. Number 0 is a wrap that answers itself. */
 export interface Attempt {
@@ -141,39 +140,4 @@ export function isPast(calls: Calls, call: CallState): boolean {
 /** The keys that a call touches. If its tool may name keys: `undefined` until its input is checked. */
 export function keysIn(call: CallState): ResourceKeys | undefined {
   return call.tool?.namesKeys ? keysOf(call, call.fate) : NO_KEYS
-}
-
-/** The calls as the schedule sees them. */
-export class CallSight implements Sight<number> {
-  readonly #calls: Calls
-
-  constructor(calls: Calls) {
-    this.#calls = calls
-  }
-
-  keys(number: number): ResourceKeys | undefined {
-    return keysIn(callOf(this.#calls, number))
-  }
-
-  isExecuting(number: number): boolean {
-    const { course, executions } = callOf(this.#calls, number)
-    return course === 'begun' && executions.some(usesKeys)
-  }
-
-  isAside(number: number): boolean {
-    const call = callOf(this.#calls, number)
-    return isAsideNow(call, isHeld(this.#calls, call))
-  }
-
-  isProvisional(number: number): boolean {
-    return callOf(this.#calls, number).fate === 'provisional'
-  }
-
-  isStopped(number: number): boolean {
-    return callOf(this.#calls, number).course === 'open'
-  }
-
-  isMakerOf(number: number, other: number): boolean {
-    return isMakerOf(this.#calls, number, other)
-  }
 }

@@ -13,103 +13,51 @@
  */
 
 import { keysMeet, namesNone, type ResourceKeys } from '../resource-keys.ts'
-
-/** What the schedule asks about a call. */
-export interface Sight<Call> {
-  /** The keys of its executions. If its tool may name keys: `undefined` until its input is checked. */
-  keys(call: Call): ResourceKeys | undefined
-  /** Whether an execution of it has passed the second gate and is not over. */
-  isExecuting(call: Call): boolean
-  /** It does not start now, and no other call waits for it. */
-  isAside(call: Call): boolean
-  /** Its model call has not stood. Until then, an open call in front of it does not stop it. */
-  isProvisional(call: Call): boolean
-  /** It stays open until a resume. A call that must come after it stays open, too. */
-  isStopped(call: Call): boolean
-  /** Whether a call makes another one, directly or not. */
-  isMakerOf(call: Call, other: Call): boolean
-}
-
-/** What an execution asks for at the second gate. */
-export interface Claim {
-  readonly keys: ResourceKeys
-  /** Whether its call may do this before its model call has stood. */
-  readonly mayBeEarly: boolean
-}
-
-/** An execution that waits at a gate. At the first gate it has no claim. */
-export interface Turn<Call> {
-  readonly call: Call
-  readonly claim: Claim | undefined
-}
+import { type CallState, type Does, isAside, usesKeys } from './call.ts'
+import { type Calls, callOf, isHeld, isMakerOf, keysIn, needsSlot } from './calls.ts'
 
 /** What holds an execution back. */
-export interface Obstacle<Call> {
+export interface Obstacle {
   /** It holds the execution back at least until something of this call changes. It may be the execution's own call. */
-  readonly call: Call
+  readonly call: number
   /** That call stays open for a resume, so the execution does not happen before that either. */
   readonly isStop?: true
 }
 
 /**
- * The call that holds this execution back, if one does. Whether a slot is free is not asked here.
+ * The call that holds an execution of this call back, if one does. Whether a slot is free is not asked here.
  *
- * @param order - The calls of the run that are not over, in call order.
- * @param inner - The calls that other calls of the run make, and that are not over.
- * @param limit - The slots of the run.
+ * @param does - What the execution does. Known at the second gate only.
  */
-export function obstacleOf<Call>(
-  { call, claim }: Turn<Call>,
-  order: readonly Call[],
-  inner: Iterable<Call>,
-  limit: number,
-  sight: Sight<Call>,
-): Obstacle<Call> | undefined {
-  if (sight.isAside(call)) return { call }
-  const isTooEarly = claim !== undefined && sight.isProvisional(call) && !claim.mayBeEarly
-  const keys = limit === 1 ? 'all' : claim && !namesNone(claim.keys) ? claim.keys : undefined
-  if (!keys) return isTooEarly ? { call } : undefined
-  const place = order.indexOf(call)
-  const first = place < 0 ? order.length : place
-  const holdsBack = (other: Call) => isInTheWay(sight.keys(other), keys)
-  const stopped = sight.isProvisional(call)
-    ? undefined
-    : inFront(order, first, (other) => waitsForResume(sight, other) && holdsBack(other))
-  if (stopped !== undefined) return { call: stopped, isStop: true }
-  const front = inFront(order, first, (other) => !sight.isAside(other) && holdsBack(other))
-  if (front !== undefined) return { call: front }
-  if (!claim) return undefined
-  if (isTooEarly) return { call }
+export function obstacleOf(calls: Calls, call: CallState, does: Does | undefined): Obstacle | undefined {
+  const itself = { call: call.number }
+  if (isAsideIn(calls, call)) return itself
+  const isTooEarly = does?.mayBeEarly === false && call.fate === 'provisional'
+  if (!needsSlot(call)) {
+    if (!does || isTooEarly) return does && itself
+    // Work in the background goes on under no key.
+    return call.isWork || namesNone(does.keys) ? undefined : keyHolderFor(calls, call, does)
+  }
+  const keys = calls.limit === 1 ? 'all' : does && !namesNone(does.keys) ? does.keys : undefined
+  if (!keys) return isTooEarly ? itself : undefined
+  const stopped =
+    call.fate === 'provisional' ? undefined : inFront(calls, call, keys, (other) => staysOpen(calls, other))
+  if (stopped) return { call: stopped.number, isStop: true }
+  const front = inFront(calls, call, keys, (other) => !isAsideIn(calls, other))
+  if (front) return { call: front.number }
+  if (!does || isTooEarly) return does && itself
   // A call that executes holds its keys, even if it was discarded or stands behind.
-  return keyHolderFor({ call, claim }, order, inner, sight)
+  return keyHolderFor(calls, call, does)
 }
 
-/** The same for a call that has no place in call order: another call makes it, or it is the work of a background call. */
-export function innerObstacleOf<Call>(
-  { call, claim }: Turn<Call>,
-  order: readonly Call[],
-  inner: Iterable<Call>,
-  sight: Sight<Call>,
-): Obstacle<Call> | undefined {
-  if (sight.isAside(call)) return { call }
-  if (!claim) return undefined
-  if (sight.isProvisional(call) && !claim.mayBeEarly) return { call }
-  return namesNone(claim.keys) ? undefined : keyHolderFor({ call, claim }, order, inner, sight)
-}
-
-/** A call that executes and has a key that this claim cannot share with it. */
-function keyHolderFor<Call>(
-  { call, claim }: Turn<Call> & { readonly claim: Claim },
-  order: readonly Call[],
-  inner: Iterable<Call>,
-  sight: Sight<Call>,
-): Obstacle<Call> | undefined {
-  const isHolder = (other: Call) =>
-    other !== call &&
-    sight.isExecuting(other) &&
-    isInTheWay(sight.keys(other), claim.keys) &&
-    !sight.isMakerOf(other, call)
-  const holder = order.find(isHolder) ?? firstOf(inner, isHolder)
+/** A call that executes and has a key that this execution cannot share with it. */
+function keyHolderFor(calls: Calls, call: CallState, { keys }: Does): Obstacle | undefined {
+  const isHolder = (number: number) => {
+    const other = callOf(calls, number)
+    const isExecuting = other.course === 'begun' && other.executions.some(usesKeys)
+    return other !== call && isExecuting && isInTheWay(other, keys) && !isMakerOf(calls, number, call.number)
+  }
+  const holder = calls.order.find(isHolder) ?? firstOf(calls.inner, isHolder)
   return holder === undefined ? undefined : { call: holder }
 }
 
@@ -118,21 +66,33 @@ function firstOf<Item>(items: Iterable<Item>, holds: (item: Item) => boolean): I
   return undefined
 }
 
-/** The nearest call in front of a place for which `holds` is true. It is likely to be over last, so the execution is looked at seldom. */
-function inFront<Call>(order: readonly Call[], place: number, holds: (other: Call) => boolean): Call | undefined {
-  for (let index = place - 1; index >= 0; index--) {
-    const other = order[index]
-    if (other !== undefined && holds(other)) return other
+/** The nearest call in front, in call order, that is in the way. It is likely to be over last, so the execution is looked at seldom. */
+function inFront(
+  calls: Calls,
+  call: CallState,
+  keys: ResourceKeys | 'all',
+  holds: (other: CallState) => boolean,
+): CallState | undefined {
+  const place = calls.order.indexOf(call.number)
+  for (let index = (place < 0 ? calls.order.length : place) - 1; index >= 0; index--) {
+    const other = callOf(calls, calls.order[index] ?? 0)
+    if (holds(other) && isInTheWay(other, keys)) return other
   }
   return undefined
 }
 
-/** Whether a call with these keys is in the way of a claim. Unknown keys are in the way of every claim. */
-function isInTheWay(keys: ResourceKeys | undefined, claimed: ResourceKeys | 'all'): boolean {
+/** Whether a call is in the way of whoever claims these keys. One whose keys are not known yet is in everybody's way. */
+function isInTheWay(other: CallState, claimed: ResourceKeys | 'all'): boolean {
+  const keys = keysIn(other)
   return claimed === 'all' || !keys || keysMeet(keys, claimed)
 }
 
-/** Whether a call is committed, and stays open until a resume. */
-function waitsForResume<Call>(sight: Sight<Call>, call: Call): boolean {
-  return sight.isStopped(call) && !sight.isAside(call) && !sight.isProvisional(call)
+/** Whether a call does not start now, and no other call waits for it. */
+function isAsideIn(calls: Calls, call: CallState): boolean {
+  return isAside(call, isHeld(calls, call))
+}
+
+/** Whether a call is committed, and stays open until a resume. A call that must come after it stays open, too. */
+function staysOpen(calls: Calls, call: CallState): boolean {
+  return call.course === 'open' && !isAsideIn(calls, call) && call.fate !== 'provisional'
 }

@@ -2,10 +2,10 @@
 
 import type { Invocation } from '../saved-run.ts'
 import { type CallState, executionOf } from './call.ts'
-import { CallSight, type Calls, callOf, isMakerOf, needsSlot, type Waiting } from './calls.ts'
+import { type Calls, callOf, isMakerOf, needsSlot, type Waiting } from './calls.ts'
 import { changed, decide } from './decide.ts'
 import { moved, out } from './decide-call.ts'
-import { innerObstacleOf, type Obstacle, obstacleOf } from './schedule.ts'
+import { obstacleOf } from './schedule.ts'
 
 /**
  * What happens to an execution that waits. `turn`: it may go on, if its tool has a slot for it. `stop`: the call `by` holds it back and
@@ -14,26 +14,24 @@ import { innerObstacleOf, type Obstacle, obstacleOf } from './schedule.ts'
  */
 export type Due = { readonly is: 'turn' } | { readonly is: 'stop' | 'circle'; readonly by: number }
 
-/** An execution begins to wait, behind all that wait already. */
-export function waits(calls: Calls, call: number, invocation: Invocation): Waiting {
-  const waiting: Waiting = { call, invocation, heldBack: undefined, awaitsSeat: false, seenIn: 0 }
-  calls.waiting.add(waiting)
-  return waiting
+/** An execution comes to a gate. It waits there only once {@link waits} says so. */
+export function arrived(call: number, invocation: Invocation): Waiting {
+  return { call, invocation, heldBack: undefined, awaitsSeat: false, seenIn: 0 }
+}
+
+/** It begins to wait, behind all that wait already. */
+export function waits({ waiting }: Calls, one: Waiting): void {
+  waiting.add(one)
 }
 
 export function leaves({ waiting }: Calls, one: Waiting): void {
   waiting.delete(one)
 }
 
-/** It is the turn of an execution that waits: it has all that it waited for. */
+/** It is the turn of an execution: it has all that it needs at its gate. */
 export function goes(calls: Calls, waiting: Waiting): void {
   leaves(calls, waiting)
-  begins(calls, waiting)
-}
-
-/** The same for one that need not wait. */
-export function begins(calls: Calls, turn: Pick<Waiting, 'call' | 'invocation'>): void {
-  decide(calls, turn.call, moved, turn.invocation, isJudged(calls, turn) ? 'storing' : 'checking')
+  decide(calls, waiting.call, moved, waiting.invocation, isJudged(calls, waiting) ? 'storing' : 'checking')
 }
 
 /** An execution takes the slot of one of the same call that threw what ends the run. Returns which that is, if there is one. */
@@ -51,41 +49,22 @@ export function isJudged(calls: Calls, { call, invocation }: Pick<Waiting, 'call
   return executionOf(callOf(calls, call), invocation)?.does !== undefined
 }
 
-/** What happens to an execution that waits; `undefined`: it goes on waiting. Notes in `waiting` what holds it back. */
+/** The tool of an execution that waits has no slot for it; `false`: it may have one again. */
+export function awaitsTool(waiting: Waiting, isFull: boolean): void {
+  waiting.awaitsSeat = isFull
+}
+
+/** What happens to an execution at its gate; `undefined`: it waits. Notes in `waiting` what holds it back. */
 export function dueOf(calls: Calls, waiting: Waiting): Due | undefined {
-  const obstacle = obstacleIn(calls, waiting)
+  const call = callOf(calls, waiting.call)
+  const obstacle = obstacleOf(calls, call, executionOf(call, waiting.invocation)?.does)
   waiting.seenIn = calls.version
   waiting.heldBack = obstacle?.call
   waiting.awaitsSeat = false
-  return dueBehind(calls, waiting, obstacle)
-}
-
-/** The same for one that does not wait yet. */
-export function firstDueOf(calls: Calls, turn: Pick<Waiting, 'call' | 'invocation'>): Due | undefined {
-  return dueBehind(calls, turn, obstacleIn(calls, turn))
-}
-
-function obstacleIn(
-  calls: Calls,
-  { call, invocation }: Pick<Waiting, 'call' | 'invocation'>,
-): Obstacle<number> | undefined {
-  const state = callOf(calls, call)
-  const turn = { call, claim: executionOf(state, invocation)?.does }
-  const sight = new CallSight(calls)
-  const { order, inner, limit } = calls
-  if (needsSlot(state)) return obstacleOf(turn, order, inner, limit, sight)
-  // Work in the background goes on under no key.
-  return state.isWork ? innerObstacleOf(turn, [], [], sight) : innerObstacleOf(turn, order, inner, sight)
-}
-
-function dueBehind(
-  calls: Calls,
-  { call }: Pick<Waiting, 'call'>,
-  obstacle: Obstacle<number> | undefined,
-): Due | undefined {
   if (obstacle?.isStop) return { is: 'stop', by: obstacle.call }
-  if (obstacle) return waitsForMaker(calls, obstacle.call, call) ? { is: 'circle', by: obstacle.call } : undefined
-  return hasRoom(calls, callOf(calls, call)) ? TURN : undefined
+  if (obstacle)
+    return waitsForMaker(calls, obstacle.call, call.number) ? { is: 'circle', by: obstacle.call } : undefined
+  return hasRoom(calls, call) ? TURN : undefined
 }
 
 const TURN: Due = { is: 'turn' }

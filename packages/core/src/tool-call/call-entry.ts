@@ -41,7 +41,6 @@ export interface Beginning
   readonly isWork?: true
 }
 
-/** Until a call is made. */
 /** The table that a call stands in, as far as the call knows it. */
 export interface CallHome {
   readonly state: Calls
@@ -56,6 +55,7 @@ export interface CallHome {
   isSpent(key: string): boolean
 }
 
+/** Until a call is made. */
 const NEVER = new Promise<never>(() => undefined)
 
 /** Of all calls that were never provisional. */

@@ -135,15 +135,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a call that another one makes needs no keys',
     file: 'machine/schedule.ts',
-    replace: 'return namesNone(claim.keys) ? undefined : keyHolderFor({ call, claim }, order, inner, sight)',
-    by: 'return namesNone(claim.keys) || inner ? undefined : keyHolderFor({ call, claim }, order, inner, sight)',
+    replace: 'return call.isWork || namesNone(does.keys) ? undefined',
+    by: 'return call.isWork || does ? undefined',
     breaks: 'of those who write one key one executes at a time',
     scenario: { steps: [[{ calls: ['c1', 'p2'] }]], eager: false, limit: 2 },
   },
   {
     name: 'a call waits for the one that makes it',
     file: 'machine/schedule.ts',
-    replace: ' &&\n    !sight.isMakerOf(other, call)',
+    replace: ' && !isMakerOf(calls, number, call.number)',
     by: '',
     breaks: END,
     scenario: { steps: [[{ calls: ['a3'] }]], eager: false, limit: 1 },
@@ -151,7 +151,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'calls that wait for each other do so for ever',
     file: 'machine/turns.ts',
-    replace: "return waitsForMaker(calls, obstacle.call, call) ? { is: 'circle', by: obstacle.call } : undefined",
+    replace:
+      "return waitsForMaker(calls, obstacle.call, call.number) ? { is: 'circle', by: obstacle.call } : undefined",
     by: 'return undefined',
     breaks: END,
     scenario: { steps: [[{ calls: ['a1', 'a2'] }]], eager: false, limit: 2 },

@@ -48,7 +48,7 @@ import {
   rejected,
   stood as stoodNow,
 } from '../../../src/machine/steps.ts'
-import { begins as begin, dueOf, firstDueOf, leaves, replaces, waits } from '../../../src/machine/turns.ts'
+import { arrived, dueOf, goes, leaves, replaces, waits } from '../../../src/machine/turns.ts'
 import type { Invocation } from '../../../src/saved-run.ts'
 import { checkpointOf } from './checkpoint.ts'
 import { contentOf, find, madeBy } from './find.ts'
@@ -355,14 +355,14 @@ function asksForOne(s: State, number: number, input: string): Decision {
 export function arrives(s: State, number: number, invocation: Invocation): Goes {
   const stop = stopOf(s, number, invocation)
   if (stop) return stop
-  const turn = { call: number, invocation }
-  const due = firstDueOf(s.calls, turn)
+  const waiting = arrived(number, invocation)
+  const due = dueOf(s.calls, waiting)
   if (!due) {
-    dueOf(s.calls, waits(s.calls, number, invocation))
+    waits(s.calls, waiting)
     return 'waits'
   }
   if (due.is !== 'turn') return due.is
-  begin(s.calls, turn)
+  goes(s.calls, waiting)
   passed(s, number, invocation)
   return 'goes'
 }
