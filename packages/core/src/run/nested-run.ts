@@ -45,7 +45,7 @@ export async function runWithin(
     ? { resume: { from: nested.saved, answers: nested.answers ?? {}, rerun: run.rerun } }
     : { input: request }
   const show = (event: AgentEvent) => {
-    const path = [{ agent: place.name, callId: entry.id }, ...(event.path ?? [])]
+    const path = [{ agent: place.name, callId: entry.provisional ? entry.call.id : entry.id }, ...(event.path ?? [])]
     if (place.events) run.calls.events.tell(entry, { ...event, path })
   }
   const nesting = { run, entry, invocation, context: actor.context, show }

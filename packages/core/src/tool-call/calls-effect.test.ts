@@ -578,3 +578,41 @@ test('a tool of effect calls may name what it needs and warm up (Q4, H31, H33)',
   expect(at('look 1')).toBeLessThan(at('then stop'))
   expect(at('send 1')).toBeGreaterThan(at('then stop') + 99)
 })
+
+test('until a call that a retry has joined stands, what an agent in it tells has the id with which the call started (B8, M4)', async () => {
+  const model = scriptedModel([respond(wait(30), call('look', { n: 1 }, { id: 'i1' })), respond(say('Helped.'))])
+  const helper = createAgent({ name: 'helper', description: 'h', model, tools: workers })
+  const asked = call('helper', { request: 'Go' }, { id: 'a' })
+  const again = call('helper', { request: 'Go' }, { id: 'b' })
+  const { events } = await played(
+    createAgent({
+      model: scriptedModel([
+        respond(asked, wait(10), fail()),
+        respond(again, wait(25), say('So.')),
+        respond(say('Done.')),
+      ]),
+      tools: [agentTool(helper, { effect: 'calls' }) as Tool],
+      middleware: [askAgain, startingEarly()],
+    }),
+  )
+  const told = events.flatMap((event) => {
+    const [caller] = event.path ?? []
+    if (caller) return event.type.startsWith('tool-input') ? [] : [`${caller.callId} ${event.type}`]
+    return event.type === 'tool-committed' ? [`${event.startedAs} is ${event.callId}`] : []
+  })
+  expect(told).toEqual([
+    'a run-start',
+    'a step-start',
+    'a attempt-start',
+    'a tool-call',
+    'a tool-start',
+    'a is b',
+    'b tool-end',
+    'b step-end',
+    'b step-start',
+    'b attempt-start',
+    'b text-delta',
+    'b step-end',
+    'b run-end',
+  ])
+})
