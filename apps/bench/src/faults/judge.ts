@@ -22,12 +22,19 @@ export interface Outcome {
  * its response did not stand or its arguments changed; of an `idempotent` or `reversible` call, where it was sealed when it
  * started; of an `external` one, never. No call may be executed twice, whatever its effect.
  */
-export function judge(eager: Trial, waiting: Trial, effect: Effect): Outcome {
-  const usual = tally(waiting.executions)
-  const made = tally(eager.executions)
-  const sealed = tally(eager.executions.filter((execution) => execution.sealed))
+export function judge(eager: Trial, waiting: Trial): Outcome {
+  const effects = new Set([...eager.executions, ...waiting.executions].map(({ effect }) => effect))
+  return sumOf([...effects].map((effect) => judgeThose(effect, eager, waiting)))
+}
+
+/** Of the tool of this effect: one trial has only one, except where that calls others. */
+function judgeThose(effect: Effect, eager: Trial, waiting: Trial): Outcome {
+  const executions = eager.executions.filter((execution) => execution.effect === effect)
+  const usual = tally(waiting.executions.filter((execution) => execution.effect === effect))
+  const made = tally(executions)
+  const sealed = tally(executions.filter((execution) => execution.sealed))
   const { asked, changed } = callsOf(eager)
-  const early = eager.executions.filter((execution) => execution.early).length
+  const early = executions.filter((execution) => execution.early).length
 
   const forbidden = [...new Set([...usual.keys(), ...made.keys()])].map((what) => {
     const times = made.get(what) ?? 0

@@ -1,7 +1,7 @@
 import type { Effect } from '@meanwhile/core'
 import { beforeAll, expect, test } from 'vitest'
 import { forbiddenOf } from './judge.ts'
-import { type FaultCell, faultMatrix, type Rule, sumOfCells } from './matrix.ts'
+import { EFFECTS, type FaultCell, faultMatrix, type Rule, sumOfCells } from './matrix.ts'
 import { FAULTS } from './scripts.ts'
 
 let cells: readonly FaultCell[] = []
@@ -9,10 +9,10 @@ beforeAll(async () => {
   cells = await faultMatrix()
 }, 120_000)
 
-const EFFECTS: readonly Effect[] = ['read', 'idempotent', 'reversible', 'external']
-const BREAKS = ['error', 'cut off', 'length', 'content filter', 'refusal', 'abort'].map(
+const BREAKS = ['error', 'cut off', 'length', 'content filter', 'refusal', 'abort', 'cancel and resume'].map(
   (what) => `${what}, at every delta`,
 )
+const HANGS = 'the tool hangs, abort at every delta'
 
 /** The cells in which a rule executes something wrongly: the fault, and the effects. */
 function faultsOf(rule: Rule): Record<string, readonly Effect[]> {
@@ -34,7 +34,7 @@ test('eager tools execute nothing wrong, extra, twice, and miss nothing, whateve
 
 test('and that is not for want of early starts (H2)', () => {
   const early = (effect: Effect) => sumOfCells(cells.filter((cell) => cell.effect === effect)).rules.ours.early
-  expect(EFFECTS.map((effect) => early(effect) > 0)).toEqual([true, true, true, false])
+  expect(EFFECTS.map((effect) => early(effect) > 0)).toEqual([true, true, true, false, true])
 })
 
 test('starting on valid JSON and adopting by id acts on broken responses, on arguments that change, and again on a retry', () => {
@@ -44,15 +44,18 @@ test('starting on valid JSON and adopting by id acts on broken responses, on arg
     ...each(['afterModel leaves the call twice'], EFFECTS.slice(1)),
     ...each(['arguments changed at the end', 'placeholder, then the arguments', 'afterModel edits the call'], EFFECTS),
     ...each(['arguments changed, calls another', 'afterModel edits, calls another'], EFFECTS),
+    ...each([HANGS], ['idempotent', 'reversible', 'external']),
+    ...each(['the tool asks'], EFFECTS),
     ...each(['retry asks the same', 'failover asks the same'], EFFECTS),
   })
 })
 
 test('starting at the tool-call part acts on responses that do not stand, whatever the effect, and again on a retry', () => {
   expect(faultsOf('tool-call-part')).toEqual({
-    ...each([...BREAKS, 'retry asks something else', 'failover asks something else'], ['external']),
-    ...each(['afterModel takes the call out', 'afterModel leaves the call twice'], ['external']),
-    ...each(['afterModel edits, calls another'], EFFECTS),
+    ...each([...BREAKS, 'retry asks something else', 'failover asks something else'], ['external', 'calls']),
+    ...each(['afterModel takes the call out', 'afterModel leaves the call twice'], ['external', 'calls']),
+    ...each([HANGS], ['external']),
+    ...each(['afterModel edits, calls another', 'the tool asks'], EFFECTS),
     ...each(['afterModel edits the call', 'retry asks the same', 'failover asks the same'], EFFECTS),
   })
 })

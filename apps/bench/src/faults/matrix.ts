@@ -19,7 +19,8 @@ const EXECUTORS: Readonly<Record<Rule, (script: Script) => Middleware>> = {
   'tool-call-part': (script) => toolCallPart(() => script.needsApproval === true),
 }
 
-const EFFECTS: readonly Effect[] = ['read', 'idempotent', 'reversible', 'external']
+/** A tool of the effect `calls` makes one call of a `read` and one of an `external` tool: these are counted. */
+export const EFFECTS: readonly Effect[] = ['read', 'idempotent', 'reversible', 'external', 'calls']
 
 /** One fault with tools of one effect: at all its points, in all variants. */
 export interface FaultCell {
@@ -67,7 +68,7 @@ async function outcomesOf(
 ): Promise<FaultCell['rules']> {
   const waiting = await trial(script, options)
   const by = async (rule: Rule): Promise<Outcome> =>
-    judge(await trial(script, options, EXECUTORS[rule](script)), waiting, options.effect)
+    judge(await trial(script, options, EXECUTORS[rule](script)), waiting)
   const [ours, validJson, toolCallPart] = await Promise.all([by('ours'), by('valid-json'), by('tool-call-part')])
   return { ours, 'valid-json': validJson, 'tool-call-part': toolCallPart }
 }

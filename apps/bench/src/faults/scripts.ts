@@ -9,13 +9,18 @@ export interface Script {
   readonly responses: readonly (readonly Moment[])[]
   /** Before this moment of the first response the user aborts the run. */
   readonly abortAt?: number
+  /** Before this moment of the first response the user cancels the run, at once, and then resumes it. */
+  readonly cancelAt?: number
   /** What happens when a response broke off. */
   readonly again?: 'retry' | 'failover'
   /** What stands round the calls, or judges the response. */
   readonly guard?: Omit<Middleware, 'name'>
   readonly needsApproval?: boolean
-  /** What the tool does: its work; or it fails at that; or it calls another tool, of the same effect, to do it. */
-  readonly tool?: 'works' | 'fails' | 'passes on'
+  /**
+   * What the tool does: its work; or it fails at that; or it throws when that is done; or never comes to an end, even when it is aborted; or
+   * asks before it works; or it calls another tool, of the same effect, to do it.
+   */
+  readonly tool?: 'works' | 'fails' | 'throws' | 'hangs' | 'asks' | 'passes on'
   /** A `read` tool starts as soon as it has `n`, before the rest of its input has come. */
   readonly needs?: boolean
 }
@@ -60,6 +65,17 @@ export const FAULTS: readonly Fault[] = [
     title: 'abort, at every delta',
     scripts: (variant) => points(whole(variant)).map((abortAt) => ({ responses: [whole(variant)], abortAt })),
   },
+  {
+    title: 'cancel and resume, at every delta',
+    scripts: (variant) => points(whole(variant)).map((cancelAt) => ({ responses: [whole(variant)], cancelAt })),
+  },
+  {
+    title: 'the tool hangs, abort at every delta',
+    scripts: (variant) =>
+      points(whole(variant)).map((abortAt) => ({ responses: [whole(variant)], abortAt, tool: 'hangs' })),
+  },
+  { title: 'the tool throws', scripts: (variant) => [{ responses: [whole(variant)], tool: 'throws' }] },
+  { title: 'the tool asks', scripts: (variant) => [{ responses: [whole(variant)], tool: 'asks' }] },
   {
     title: 'a guard denies the call',
     scripts: (variant) => [{ responses: [whole(variant)], guard: { wrapToolCall: denying(0) } }],

@@ -14,6 +14,7 @@ export const FAULTS_TITLE = 'Executions that the promise forbids'
 export const FAULT_NOTES: readonly string[] = [
   'Beside the run without eager tools: with arguments that no call had in the end (wrong), of a call that it does not make (extra), of one that it makes (missing), of one that was executed already (twice).',
   'One more of a read whose response does not stand is waste and not counted, nor one of an idempotent or reversible call that was sealed when it started: for any rule.',
+  'Of a tool of the effect calls the executions of the read and of the external tool that it calls are counted.',
   'valid JSON: starts when the arguments parse, adopts by call id (cloudwego/eino#934). tool-call part: starts at the adapter’s tool-call part (AI SDK up to 6.0.259, Mastra 1.71). Both are ports to our loop.',
 ]
 

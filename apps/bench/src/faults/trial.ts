@@ -2,9 +2,12 @@
 
 import { setImmediate as turn } from 'node:timers/promises'
 import {
+  type AgentResult,
+  type AgentRun,
   assemble,
   createAgent,
   type Effect,
+  interrupt,
   type Middleware,
   type Model,
   ModelError,
@@ -28,6 +31,7 @@ interface Asked {
 }
 
 interface Execution extends Asked {
+  readonly effect: Effect
   /** A call with these arguments had been sealed by then. */
   readonly sealed: boolean
   /** The model was speaking. */
@@ -50,28 +54,37 @@ export async function trial(
   const { tool: does = 'works', needs = false } = script
   /** What counts of an input: what a tool may start with. */
   const asked = (input: unknown) => whatOf(step, needs ? { n: Object(input).n } : input)
-  async function execute(input: unknown): Promise<string> {
-    const what = asked(input)
-    executions.push({ what, sealed: sealed.has(what), early: speaking > 0 })
-    for (let left = turns; left > 0; left--) await turn()
-    if (does === 'fails') throw new Error('failed')
-    return 'done'
-  }
+  const working = (effect: Effect): NonNullable<Tool['execute']> =>
+    async function execute(input, { answers }) {
+      if (does === 'asks' && answers.length === 0) throw interrupt('Go on?')
+      const what = asked(input)
+      executions.push({ what, effect, sealed: sealed.has(what), early: speaking > 0 })
+      for (let left = turns; left > 0; left--) await turn()
+      if (does === 'hangs') await new Promise(() => undefined)
+      if (does === 'fails' || (does === 'throws' && effect === tools[0]?.effect)) throw new Error('failed')
+      return 'done'
+    }
 
-  const made = (name: string, execute: NonNullable<Tool['execute']>): Tool => ({
+  const made = (name: string, effect: Effect, execute = working(effect)): Tool => ({
     name,
     description:
       'Takes anything, so that only the executor stands between it and wrong arguments, unless it starts with a part.',
     input: needs ? z.object({ n: z.number(), besides: z.string() }) : z.record(z.string(), z.unknown()),
     effect,
     ...(effect === 'reversible' && { compensate: () => undefined }),
-    ...(needs && effect === 'read' && { needs: ['n'] }),
+    ...(needs && (effect === 'read' || effect === 'calls') && { needs: ['n'] }),
     execute,
   })
-  const tools = [
-    made('work', does === 'passes on' ? (input, context) => passedOn(input, context) : execute),
-    made('part', execute),
-  ]
+  async function callsBoth(input: unknown, context: ToolContext): Promise<string> {
+    for (const name of ['part', 'deed']) await passedOn(name, input, context)
+    if (does === 'throws') throw new Error('failed')
+    return 'done'
+  }
+  const passesOn: Tool['execute'] = (input, context) => passedOn('part', input, context)
+  const tools =
+    effect === 'calls'
+      ? [made('work', effect, callsBoth), made('part', 'read'), made('deed', 'external')]
+      : [made('work', effect, does === 'passes on' ? passesOn : undefined), made('part', effect)]
 
   /** Sees what the model says before anybody else does. */
   const witness: Middleware = {
@@ -95,10 +108,13 @@ export async function trial(
     },
   }
 
-  const [model, other] = models(script, () => abort.abort())
+  const runs: AgentRun[] = []
+  const cancel = () => void runs[0]?.cancel({ at: 'now' })
+  const [model, other] = models(script, { abort: () => abort.abort(), cancel })
   const agent = createAgent({
     model,
     tools,
+    ...(does === 'hangs' && { grace: 1 }),
     middleware: [
       ...(script.again ? [again(script.again === 'failover' ? other : undefined)] : []),
       ...(executor ? [executor] : []),
@@ -107,12 +123,21 @@ export async function trial(
     ],
   })
   // How it ends is the script's to say, and not what is counted.
-  await agent.run('Go.', { signal: abort.signal }).catch(() => undefined)
+  const ended = (run: AgentRun): Promise<AgentResult | undefined> => {
+    runs.push(run)
+    return run.result.catch(() => undefined)
+  }
+  let result = await ended(agent.stream('Go.', { signal: abort.signal }))
+  // Those who start by the rules of others ask for ever.
+  for (let left = 3; left > 0 && result && result.status !== 'completed'; left--) {
+    const { checkpoint, interrupts = [] } = result
+    result = await ended(agent.resume(checkpoint, Object.fromEntries(interrupts.map(({ id }) => [id, 'yes']))))
+  }
   return { executions, attempts }
 }
 
-async function passedOn(input: unknown, { run, callId }: ToolContext): Promise<unknown> {
-  return (await run?.callTool({ type: 'tool-call', id: `${callId}/1`, name: 'part', input }))?.output
+async function passedOn(name: string, input: unknown, { run, callId }: ToolContext): Promise<unknown> {
+  return (await run?.callTool({ type: 'tool-call', id: `${callId}/${name}`, name, input }))?.output
 }
 
 function whatOf(step: number, input: unknown): string {
@@ -120,7 +145,10 @@ function whatOf(step: number, input: unknown): string {
 }
 
 /** Two models that say the script by turns: each request gets the next response, whichever is asked. */
-function models({ responses, abortAt }: Script, abort: () => void): readonly [Model, Model] {
+function models(
+  { responses, abortAt, cancelAt }: Script,
+  { abort, cancel }: { readonly abort: () => void; readonly cancel: () => void },
+): readonly [Model, Model] {
   const left = [...responses]
   let first = true
   const model = (id: string): Model => ({
@@ -128,12 +156,13 @@ function models({ responses, abortAt }: Script, abort: () => void): readonly [Mo
     id,
     async *stream(request) {
       const moments = left.shift() ?? DONE
-      const stop = first ? abortAt : undefined
+      const isFirst = first
       first = false
       async function* paced(): AsyncGenerator<Moment> {
         for (const [at, moment] of moments.entries()) {
           await turn()
-          if (at === stop) abort()
+          if (isFirst && at === abortAt) abort()
+          if (isFirst && at === cancelAt) cancel()
           request.signal.throwIfAborted()
           yield moment
         }
