@@ -21,6 +21,8 @@ interface Discarded {
 interface Story {
   id: string
   events: AgentEvent[]
+  /** Of an agent that the call runs. */
+  within: AgentEvent[]
   open: boolean
 }
 
@@ -37,7 +39,12 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
   const latest = (id: string) => stories.findLast((story) => story.id === id)
 
   for (const event of events) {
-    if (event.type === 'tool-committed') {
+    const { path: [caller, ...path] = [] } = event
+    if (caller) {
+      const story = latest(caller.callId)
+      if (!story) throw new Error(`${caller.callId} runs an agent, but has not started`)
+      story.within.push({ ...event, path: path.length > 0 ? path : undefined } as AgentEvent)
+    } else if (event.type === 'tool-committed') {
       const story = latest(event.startedAs ?? event.callId)
       if (!story?.open) throw new Error(`${event.callId} is committed, but not open`)
       story.open = false
@@ -50,7 +57,7 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
       discarded.push({ step: start.step, name: start.call.name, input: start.call.input, cause: event.cause })
       stories.splice(stories.indexOf(story), 1)
     } else if (event.type === 'tool-start') {
-      stories.push({ id: event.callId, events: [event], open: event.provisional === true })
+      stories.push({ id: event.callId, events: [event], within: [], open: event.provisional === true })
     } else if ('callId' in event && event.callId !== undefined) {
       const story = latest(event.callId)
       if (event.type === 'tool-end' && story?.open) throw new Error(`${event.callId} ends before it is committed`)
@@ -60,7 +67,7 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
       }
       // A call that was not run has its end alone.
       if (story) story.events.push(event)
-      else stories.push({ id: event.callId, events: [event], open: false })
+      else stories.push({ id: event.callId, events: [event], within: [], open: false })
     } else if (event.type !== 'warning' || (event.source !== 'eager-tools' && !LATE.has(event.code))) {
       others.push(canonical(plain(event)))
     }
@@ -73,11 +80,20 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
   }
   return {
     calls: Object.fromEntries(
-      stories.map(({ id, events }) => [id, events.map((event) => canonical(plain(event, id)))]),
+      stories.map(({ id, events, within }) => [
+        id,
+        [...events.map((event) => canonical(plain(event, id))), ...(within.length > 0 ? [toldWithin(within)] : [])],
+      ]),
     ),
     others,
     discarded,
   }
+}
+
+/** The events of an agent in a call. */
+function toldWithin(events: readonly AgentEvent[]): string {
+  const { calls, others } = accounts(events)
+  return canonical({ calls, others })
 }
 
 /** Without the run's id, times and marks; under the id its call ends with. */

@@ -35,6 +35,16 @@ export interface ResponsePlan {
   readonly share: number
 }
 
+/** What a tool of the effect `calls` calls before it is done. */
+export interface Program {
+  /** `stood` is no call: the tool waits until its own call stands. */
+  readonly calls: readonly { readonly tool: string; readonly ms: number }[]
+  /** Or one after the other. */
+  readonly atOnce: boolean
+  /** It fails when one of its calls has failed. */
+  readonly insists: boolean
+}
+
 export interface Scenario {
   readonly responses: readonly ResponsePlan[]
   readonly repeats: number
@@ -54,6 +64,10 @@ export interface Scenario {
   readonly failover: boolean
   /** A wrap outside of all, which passes each event on so many milliseconds late. */
   readonly late: number
+  /** By the `n` of the call. */
+  readonly programs: readonly Program[]
+  /** How many calls of one maker may work at once. */
+  readonly innerConcurrency: number
 }
 
 const callInput: fc.Arbitrary<CallInput> = fc.record({
@@ -63,59 +77,97 @@ const callInput: fc.Arbitrary<CallInput> = fc.record({
   deaf: rarely(true, false),
 })
 
-const callPlan: fc.Arbitrary<CallPlan> = fc.record({
-  tool: fc.oneof(
-    { weight: 3, arbitrary: fc.constantFrom('look', 'peek', 'scan', 'put', 'open', 'open', 'glance') },
-    { weight: 3, arbitrary: fc.constantFrom('fetch', 'fetch', 'store', 'store', 'wire', 'odd', 'leaf') },
-    {
-      weight: 2,
-      arbitrary: fc.constantFrom('direct', 'move', 'send', 'mixed', 'nobody', 'relay', 'dispatch', 'forward'),
-    },
-    { weight: 1, arbitrary: fc.constantFrom('program', 'batch', 'script') },
-  ),
-  input: fc.oneof(
-    { weight: 15, arbitrary: callInput },
-    fc.constantFrom('{}', '{"n":"one"}', '{"n":1,"ms":', '[1]', ''),
-  ),
-  pieces: fc.integer({ min: 1, max: 3 }),
-  id: fc.constantFrom('own', 'none', 'repeated'),
-  sealed: fc.constantFrom(
-    'at once',
-    'at once',
-    'at once',
-    'at the end',
-    'at the end',
-    'written otherwise',
-    'changed',
-    'with junk',
-  ),
-  straggles: rarely(true, false),
-})
+const anyTool = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom('look', 'peek', 'scan', 'put', 'open', 'open', 'glance') },
+  { weight: 3, arbitrary: fc.constantFrom('fetch', 'fetch', 'store', 'store', 'wire', 'odd', 'leaf') },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom('direct', 'move', 'send', 'mixed', 'nobody', 'relay', 'dispatch', 'forward'),
+  },
+  { weight: 1, arbitrary: fc.constantFrom('program', 'batch', 'script', 'helper') },
+)
 
-const responsePlan: fc.Arbitrary<ResponsePlan> = fc.record({
-  echo: fc.constantFrom('none', 'none', 'same', 'same', 'reversed', 'reversed', 'without the first', 'the first twice'),
-  parts: fc.array(fc.oneof({ weight: 4, arbitrary: callPlan }, fc.constantFrom('So.', 'One moment.')), {
-    maxLength: 4,
-  }),
-  gap: fc.constantFrom(0, 3, 20),
-  end: fc.oneof(
-    { weight: 5, arbitrary: fc.constantFrom('tool-calls' as const, 'stop' as const) },
-    {
-      weight: 4,
-      arbitrary: fc.constantFrom('cut' as const, 'fails' as const, 'fails' as const, 'fails for good' as const),
-    },
-    {
-      weight: 2,
-      arbitrary: fc.constantFrom('length', 'content-filter', 'other', 'error', 'throws') as fc.Arbitrary<
-        ResponsePlan['end']
-      >,
-    },
+/** Mostly those that call others, and what they may meet. */
+const callingTool = fc.constantFrom(
+  'program',
+  'program',
+  'batch',
+  'batch',
+  'script',
+  'helper',
+  'fetch',
+  'wire',
+  'store',
+)
+
+const callPlan = (tool: fc.Arbitrary<string>): fc.Arbitrary<CallPlan> =>
+  fc.record({
+    tool,
+    input: fc.oneof(
+      { weight: 15, arbitrary: callInput },
+      fc.constantFrom('{}', '{"n":"one"}', '{"n":1,"ms":', '[1]', ''),
+    ),
+    pieces: fc.integer({ min: 1, max: 3 }),
+    id: fc.constantFrom('own', 'none', 'repeated'),
+    sealed: fc.constantFrom(
+      'at once',
+      'at once',
+      'at once',
+      'at the end',
+      'at the end',
+      'written otherwise',
+      'changed',
+      'with junk',
+    ),
+    straggles: rarely(true, false),
+  })
+
+const responsePlan = (tool: fc.Arbitrary<string>): fc.Arbitrary<ResponsePlan> =>
+  fc.record({
+    echo: fc.constantFrom(
+      'none',
+      'none',
+      'same',
+      'same',
+      'reversed',
+      'reversed',
+      'without the first',
+      'the first twice',
+    ),
+    parts: fc.array(fc.oneof({ weight: 4, arbitrary: callPlan(tool) }, fc.constantFrom('So.', 'One moment.')), {
+      maxLength: 4,
+    }),
+    gap: fc.constantFrom(0, 3, 20),
+    end: fc.oneof(
+      { weight: 5, arbitrary: fc.constantFrom('tool-calls' as const, 'stop' as const) },
+      {
+        weight: 4,
+        arbitrary: fc.constantFrom('cut' as const, 'fails' as const, 'fails' as const, 'fails for good' as const),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.constantFrom('length', 'content-filter', 'other', 'error', 'throws') as fc.Arbitrary<
+          ResponsePlan['end']
+        >,
+      },
+    ),
+    share: fc.oneof(fc.constant(1), fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true })),
+  })
+
+const program: fc.Arbitrary<Program> = fc.record({
+  calls: fc.array(
+    fc.record({
+      tool: fc.constantFrom('part', 'deed', 'mark', 'narrow', 'reading', 'reading', 'note', 'slip', 'stood'),
+      ms: fc.constantFrom(0, 0, 11),
+    }),
+    { minLength: 1, maxLength: 3 },
   ),
-  share: fc.oneof(fc.constant(1), fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true })),
+  atOnce: fc.boolean(),
+  insists: rarely(true, false),
 })
 
 export const scenarios: fc.Arbitrary<Scenario> = fc.record({
-  responses: fc.array(responsePlan, { minLength: 1, maxLength: 4 }),
+  responses: fc.oneof({ weight: 4, arbitrary: responses(anyTool) }, { weight: 1, arbitrary: responses(callingTool) }),
   repeats: fc.nat({ max: 3 }),
   waitMs: fc.constantFrom(0, 25, 200),
   retry: fc.constantFrom('outside', 'inside'),
@@ -128,7 +180,13 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   fatal: rarely(true, false),
   failover: fc.boolean(),
   late: fc.constantFrom(0, 0, 5),
+  programs: fc.tuple(program, program, program),
+  innerConcurrency: fc.constantFrom(1, 2, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
 })
+
+function responses(tool: fc.Arbitrary<string>): fc.Arbitrary<ResponsePlan[]> {
+  return fc.array(responsePlan(tool), { minLength: 1, maxLength: 4 })
+}
 
 function rarely<T>(rare: T, usual: T): fc.Arbitrary<T> {
   return fc.oneof({ weight: 5, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constant(rare) })

@@ -1,6 +1,6 @@
 /** A model for what a script cannot say: calls that are sealed late, or with other arguments than they closed with. */
 
-import { type Assembler, assemble, type Model, ModelError } from '@meanwhile/core'
+import { type Assembler, assemble, type Model, ModelError, type ModelRequest } from '@meanwhile/core'
 import { after } from './workshop.ts'
 
 /** At so many milliseconds of its response the model says this. What it throws is the failure of the response. */
@@ -22,19 +22,23 @@ export function tellingModel(responses: readonly (readonly Moment[])[]): Model &
       return requests
     },
     async *stream(request) {
-      const moments = responses[Math.min(requests++, responses.length - 1)] ?? []
-      return yield* assemble(
-        request,
-        pace(moments, request.signal),
-        ([, tell], to) => tell(to),
-        (thrown) => {
-          if (!(thrown instanceof ModelError)) return undefined
-          const { message, code, retryable } = thrown
-          return { message, code, retryable }
-        },
-      )
+      return yield* telling(request, responses[Math.min(requests++, responses.length - 1)] ?? [])
     },
   }
+}
+
+/** One response. */
+export function telling(request: ModelRequest, moments: readonly Moment[]): ReturnType<Model['stream']> {
+  return assemble(
+    request,
+    pace(moments, request.signal),
+    ([, tell], to) => tell(to),
+    (thrown) => {
+      if (!(thrown instanceof ModelError)) return undefined
+      const { message, code, retryable } = thrown
+      return { message, code, retryable }
+    },
+  )
 }
 
 async function* pace(moments: readonly Moment[], signal: AbortSignal): AsyncGenerator<Moment> {

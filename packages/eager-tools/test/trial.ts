@@ -5,6 +5,7 @@ import {
   type AgentEvent,
   type AgentResult,
   type AgentRun,
+  agentTool,
   createAgent,
   type Effect,
   type Model,
@@ -13,15 +14,16 @@ import {
   type Run,
   type Tool,
   type ToolContext,
-  tool,
 } from '@meanwhile/core'
 import { watchSpans } from '@meanwhile/harness/assert'
 import { TracerProvider } from '@opentelemetry/sdk-trace'
 import { z } from 'zod'
 import { eagerTools } from '../src/index.ts'
 import { canonical } from './accounts.ts'
+import { HeldKeys } from './held-keys.ts'
+import { InnerCalls, type InnerExecution } from './inner-calls.ts'
 import { retrying } from './retrying.ts'
-import { dawdling, denying, editing, rejecting, type Scenario, told } from './scenario.ts'
+import { dawdling, denying, editing, type Program, rejecting, type Scenario, told } from './scenario.ts'
 import { tellingModel } from './telling-model.ts'
 
 export interface Execution {
@@ -42,17 +44,6 @@ export interface Execution {
   readonly startedAt: number
   endedAt: number
   succeeded: boolean
-}
-
-/** Of a tool that another one has called. */
-export interface InnerExecution {
-  readonly tool: string
-  readonly effect: Effect
-  readonly n: number
-  /** Without the run's id. */
-  readonly key: string
-  /** Milliseconds on the clock. */
-  readonly startedAt: number
 }
 
 /** The run ends with it. */
@@ -81,6 +72,9 @@ export interface Trial {
   readonly mostAtOnce: number
   /** How often a call worked beside another that names its key, one of them writing; reads that were aborted aside. */
   readonly clashes: number
+  /** How many calls of one maker worked at once, and how many of the tool that works on one call at a time. */
+  readonly mostOfOne: number
+  readonly mostNarrow: number
   /** Timers that were left when the run had settled, those of tools and schemas aside. */
   readonly timersLeft: number
 }
@@ -114,25 +108,11 @@ async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 
 const keys = ({ n }: Input) => [`${n}`]
 
-/** Which tools these call, one after the other, before they are done. */
-const CALLING: Readonly<Record<string, readonly string[]>> = {
-  relay: ['part'],
-  dispatch: ['deed'],
-  forward: ['deed'],
-  program: ['part', 'deed'],
-  batch: ['part', 'deed'],
-  script: ['part', 'deed'],
-}
+const one = (tool: string): Program => ({ calls: [{ tool, ms: 0 }], atOnce: false, insists: false })
 
-async function callInner(names: readonly string[], n: number, { run, callId }: ToolContext): Promise<string> {
-  const said: string[] = []
-  for (const name of names) {
-    const id = `${callId}/${said.length + 1}`
-    const { output, isError } = await (run as Run).callTool({ type: 'tool-call', id, name, input: { n } })
-    said.push(`, ${isError ? 'failed' : String(output)}`)
-  }
-  return said.join('')
-}
+/** What tools of other effects call before they are done. Those of the effect `calls` call what the scenario says. */
+const CALLING: Readonly<Record<string, Program>> = { relay: one('part'), dispatch: one('deed'), forward: one('deed') }
+const PROGRAMS: ReadonlySet<string> = new Set(['program', 'batch', 'script'])
 
 function keyOf({ idempotencyKey, run }: ToolContext): string {
   return idempotencyKey.replace((run as Run).id, '')
@@ -142,13 +122,15 @@ const MIXED: readonly Effect[] = ['read', 'idempotent', 'external']
 
 export async function trial(scenario: Scenario, eager: boolean, clock: TrialClock): Promise<Trial> {
   const executions: Execution[] = []
-  const inner: InnerExecution[] = []
   const undone: unknown[] = []
   const written = new Map<string, unknown>()
   /** The whole inputs of each call, as the stream told of them. */
   const wholes = new Map<string, unknown[]>()
-  const work = { atOnce: 0, most: 0, clock: 0, clashes: 0 }
-  const holders = new Set<{ readonly key: string; readonly writes: boolean; readonly signal: AbortSignal }>()
+  const work = { atOnce: 0, most: 0, clock: 0 }
+  const keysHeld = new HeldKeys()
+  const notes = new Map<string, string[]>()
+  const fatal = scenario.fatal ? new Fatal('that was it') : undefined
+  const inner = new InnerCalls({ keys: keysHeld, sleep, notes, fatal })
 
   const make = (name: string, effect: Effect | ((input: Input) => Effect), more: Partial<Tool<Input, string>> = {}) => {
     const made: Tool<Input, string> = {
@@ -183,58 +165,50 @@ export async function trial(scenario: Scenario, eager: boolean, clock: TrialCloc
           () => undefined,
         )
         const [named] = name === 'odd' ? [] : ((more.writes ?? more.reads)?.(input) ?? [])
-        const keyed = named === undefined ? undefined : { key: named, writes: !!more.writes, signal: context.signal }
-        for (const { key: held, writes, signal } of holders) {
-          if (held === named && (writes || (keyed?.writes && !signal.aborted))) work.clashes++
-        }
-        if (keyed) holders.add(keyed)
+        const held = named !== undefined && { callId: context.callId, key: named, writes: !!more.writes }
+        const release = held && keysHeld.hold({ ...held, signal: context.signal })
         work.most = Math.max(work.most, ++work.atOnce)
         try {
           if (name === 'scan') {
             yield { message: 'scanning', progress: 0.5 }
             context.run?.emit({ name: 'scanned', data: input.n })
           }
-          if (scenario.fatal && effect === 'read' && input.n === 2) throw new Fatal('that was it')
+          if (fatal && effect === 'read' && input.n === 2) throw fatal
           // Only of calls that take their time it is certain which of them are entered before one ends the run.
           const least = scenario.fatal ? 7 : 0
           if (name === 'glance') {
             if (least > 0) await sleep(least, context.signal)
             return `${name} ${input.n}`
           }
+          const program = PROGRAMS.has(name) ? scenario.programs[input.n] : CALLING[name]
+          const call = () => program && inner.make(program, input.n, named !== undefined, context)
+          const calledBefore = name === 'script' ? await call() : undefined
           const whole = rest ? await rest : input
           const ms = Math.max(whole.ms, least)
           if (ms > 0) await sleep(ms, whole.deaf ? undefined : context.signal)
           if (whole.fails) throw new Error(`${name} ${input.n} fails`)
-          const calls = CALLING[name]
-          const called = calls && (await callInner(calls, input.n, context))
+          const called = calledBefore ?? (await call())
+          if (name === 'wire') notes.set(`${input.n}`, [...(notes.get(`${input.n}`) ?? []), 'wire'])
+          const seen = name === 'fetch' || name === 'leaf' ? ` of ${notes.get(`${input.n}`)?.join(' ')}` : ''
           execution.succeeded = true
-          return `${name} ${input.n}${called ?? ''}`
+          return `${name} ${input.n}${called ?? ''}${scenario.edits ? '' : seen}`
         } finally {
           work.atOnce--
           execution.ended = work.clock++
           execution.endedAt = performance.now()
-          if (keyed) holders.delete(keyed)
+          if (release) release()
         }
       },
       ...more,
     }
     return made as Tool
   }
-  const called = (name: string, effect: Effect) =>
-    tool({
-      name,
-      description: name,
-      input: z.object({ n: z.number() }),
-      effect,
-      async execute({ n }, context) {
-        inner.push({ tool: name, effect, n, key: keyOf(context), startedAt: performance.now() })
-        if (n === 2) await sleep(11, context.signal)
-        return `${name} ${n}`
-      },
-    }) as Tool
+  const watch = watchSpans()
+  const telemetry = { tracerProvider: new TracerProvider({ spanProcessors: [watch] }) }
+  const helper = inner.helper({ telemetry, middleware: eager ? [eagerTools()] : [] })
   const tools = [
-    called('part', 'read'),
-    called('deed', 'external'),
+    ...inner.tools,
+    agentTool(helper, { effect: 'calls', input: shape }) as Tool,
     make('look', 'read'),
     make('peek', 'read', { input: peeked }),
     make('scan', 'read'),
@@ -276,12 +250,13 @@ export async function trial(scenario: Scenario, eager: boolean, clock: TrialCloc
     waitMs: scenario.waitMs,
     other: scenario.failover ? other : undefined,
   })
-  const watch = watchSpans()
+  const { innerConcurrency } = scenario
   const agent = createAgent({
-    telemetry: { tracerProvider: new TracerProvider({ spanProcessors: [watch] }) },
+    telemetry,
     model,
     tools,
     toolConcurrency: scenario.toolConcurrency,
+    ...(innerConcurrency < Number.POSITIVE_INFINITY && { innerConcurrency }),
     maxSteps: scenario.maxSteps,
     middleware: [
       ...(scenario.late > 0 ? [dawdling(scenario.late)] : []),
@@ -318,7 +293,9 @@ export async function trial(scenario: Scenario, eager: boolean, clock: TrialCloc
   await empty(clock)
   await settled
   watch.assertEndedOnce()
-  return { ...(await collected), executions, inner, undone, mostAtOnce: work.most, clashes: work.clashes, timersLeft }
+  const { mostOfOne, mostNarrow } = inner
+  const most = { mostAtOnce: work.most, mostOfOne, mostNarrow, clashes: keysHeld.clashes }
+  return { ...(await collected), executions, inner: inner.executions, undone, ...most, timersLeft }
 }
 
 const same = (a: unknown, b: unknown) => canonical(a) === canonical(b)
