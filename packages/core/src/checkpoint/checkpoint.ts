@@ -1,20 +1,34 @@
 /** What a run is saved as: versioned, plain JSON. */
 
 import { hashOf } from '../hash.ts'
-import type { PendingInterrupt } from '../interrupt/interrupt.ts'
+import type { PendingInterrupt, SavedQuestions } from '../interrupt/interrupt.ts'
 import { isRecord } from '../json.ts'
 import { freeze, isMessage } from '../run/history.ts'
 import {
   CHECKPOINT_FORMAT,
   type Checkpoint,
+  type Invocation,
   PHASES,
-  type Phase,
   type SavedCall,
-  type SavedOutcome,
+  type SavedNested,
   type SavedStep,
   type SavedUndo,
   type SavedWork,
 } from '../saved-run.ts'
+import {
+  fits,
+  type Is,
+  isCall,
+  isCount,
+  isFlag,
+  isNumber,
+  isText,
+  listOf,
+  membersOf,
+  oneOf,
+  optional,
+  type Shape,
+} from '../shape.ts'
 import { CheckpointCorruptError, CheckpointVersionError } from './checkpoint-errors.ts'
 
 /** Whatever the order of its members is by now. */
@@ -33,7 +47,7 @@ export function checkedCheckpoint(value: unknown): Checkpoint {
     throw new CheckpointVersionError(idOf(value), value.format, CHECKPOINT_FORMAT)
   try {
     const copy: unknown = freeze(JSON.parse(JSON.stringify(value)))
-    if (isRecord(copy) && isCheckpoint(copy) && copy.checksum === checksumOf(copy)) return copy
+    if (isCheckpoint(copy) && copy.checksum === checksumOf(copy)) return copy
   } catch (cause) {
     // It refers to itself, is nested too deep …
     throw new CheckpointCorruptError(idOf(value), 'it is no JSON that can be read', { cause })
@@ -51,157 +65,97 @@ function idOf(value: unknown): string {
   return isRecord(value) && typeof value.runId === 'string' ? value.runId : ''
 }
 
-type Unchecked = { readonly [key: string]: unknown }
-
-function isCheckpoint(value: Unchecked): value is Unchecked & Checkpoint {
-  const { messages } = value
-  return (
-    value.format === CHECKPOINT_FORMAT &&
-    typeof value.runId === 'string' &&
-    value.runId !== '' &&
-    (value.agent === null || typeof value.agent === 'string') &&
-    isCount(value.revision) &&
-    ['running', 'interrupted', 'cancelled', 'completed'].includes(value.status as string) &&
-    isListOf(messages, isMessage) &&
-    isRecord(value.usage) &&
-    Object.values(value.usage).every((figure) => typeof figure === 'number') &&
-    isListOf(value.warnings, isRecord) &&
-    isCount(value.steps) &&
-    (value.step === undefined || isStep(value.step, messages)) &&
-    isListOf(value.calls, isCall) &&
-    isOptional(value.background, (works) => isListOf(works, isWork)) &&
-    isOptional(value.undos, (undos) => isListOf(undos, isUndo)) &&
-    isListOf(value.tools, isText) &&
-    isListOf(value.interrupts, isPending) &&
-    isRecord(value.questions) &&
-    Object.values(value.questions).every(isAsked) &&
-    isRecord(value.values) &&
-    isListOf(value.sent, isMessage) &&
-    isOptional(value.feedback, isText) &&
-    isListOf(value.unknown, isText) &&
-    isListOf(value.abandoned, isText) &&
-    isOptional(value.trace, isTrace) &&
-    (value.status === 'completed') === (value.result !== undefined) &&
-    isOptional(value.result, isRecord)
-  )
+function isCheckpoint(value: unknown): value is Checkpoint {
+  if (!fits(value, CHECKPOINT)) return false
+  const { step, messages, status, result } = value
+  const places = step ? [...step.added, step.candidate ?? -1] : []
+  return places.every((place) => place < messages.length) && (status === 'completed') === (result !== undefined)
 }
 
-function isStep(step: unknown, messages: readonly unknown[]): step is SavedStep {
-  const isPlace = (place: unknown) => isCount(place) && place < messages.length
-  return (
-    isRecord(step) &&
-    isCount(step.number) &&
-    PHASES.includes(step.phase as Phase) &&
-    isListOf(step.done, isText) &&
-    isCount(step.attempts) &&
-    isOptional(step.attempt, isCount) &&
-    isOptional(step.finishReason, isText) &&
-    isListOf(step.added, isPlace) &&
-    isOptional(step.candidate, isPlace) &&
-    typeof step.direct === 'boolean' &&
-    isOptional(step.cutOff, isText)
-  )
+const INVOCATION: Shape<Invocation> = { n: isCount, input: optional(isText), nested: optional(isCount) }
+
+const isInvocation: Is = (value) => fits(value, INVOCATION)
+
+const isOutcome: Is = (value) =>
+  fits(value, { invocation: optional(isInvocation) }) &&
+  (fits(value, { message: isMessage }) || fits(value, { error: isText, timeout: optional(isNumber) }))
+
+const NESTED: Shape<SavedNested> = { nested: isCheckpoint, nestedIn: isInvocation }
+
+/** What the work of a background call has in common with other calls. */
+const EXECUTED: Shape<Omit<SavedWork, 'delivered'>> = {
+  key: isText,
+  call: isCall,
+  step: isCount,
+  attempts: isCount,
+  effect: optional(isText),
+  message: optional(isMessage),
+  outcomes: optional(listOf(isOutcome)),
+  nested: optional(isCheckpoint),
+  nestedIn: optional(isInvocation),
+  alsoNested: optional(listOf((value) => fits(value, NESTED))),
 }
 
-function isCall(saved: unknown): saved is SavedCall {
-  return (
-    isRecord(saved) &&
-    isText(saved.key) &&
-    isText(saved.id) &&
-    isRecord(saved.call) &&
-    isText(saved.call.id) &&
-    isText(saved.call.name) &&
-    isCount(saved.step) &&
-    typeof saved.asked === 'boolean' &&
-    typeof saved.provisional === 'boolean' &&
-    isOptional(saved.maker, isText) &&
-    isCount(saved.attempts) &&
-    isOptional(saved.effect, isText) &&
-    isOptional(saved.message, isMessage) &&
-    isOptional(saved.outcomes, (outcomes) => isListOf(outcomes, isOutcome)) &&
-    isOptional(saved.done, isRecord) &&
-    areNested(saved)
-  )
+const WORK: Shape<SavedWork> = { ...EXECUTED, delivered: isFlag }
+
+const CALL: Shape<SavedCall> = {
+  ...EXECUTED,
+  id: isText,
+  asked: isFlag,
+  provisional: isFlag,
+  maker: optional(isText),
+  told: optional(isFlag),
+  done: optional(isRecord),
 }
 
-function isWork(saved: unknown): saved is SavedWork {
-  return (
-    isRecord(saved) &&
-    isText(saved.key) &&
-    isRecord(saved.call) &&
-    isText(saved.call.id) &&
-    isText(saved.call.name) &&
-    isCount(saved.step) &&
-    isCount(saved.attempts) &&
-    isOptional(saved.effect, isText) &&
-    isOptional(saved.message, isMessage) &&
-    isOptional(saved.outcomes, (outcomes) => isListOf(outcomes, isOutcome)) &&
-    areNested(saved) &&
-    typeof saved.delivered === 'boolean'
-  )
+const STEP: Shape<SavedStep> = {
+  number: isCount,
+  phase: oneOf(PHASES),
+  done: listOf(isText),
+  attempts: isCount,
+  attempt: optional(isCount),
+  finishReason: optional(isText),
+  added: listOf(isCount),
+  candidate: optional(isCount),
+  direct: isFlag,
+  cutOff: optional(isText),
 }
 
-function isNestedCheckpoint(nested: unknown): boolean {
-  return isRecord(nested) && isCheckpoint(nested)
+const UNDO: Shape<SavedUndo> = { key: isText, id: isText, tool: isText, hasEnded: optional(isFlag) }
+
+const PENDING: Shape<PendingInterrupt> = {
+  id: isText,
+  address: listOf(isRecord),
+  payload: (value) => value !== undefined,
 }
 
-function areNested({ nested, nestedIn, alsoNested }: Unchecked): boolean {
-  const areAlso = isOptional(alsoNested, (also) => isListOf(also, isNested))
-  return isOptional(nested, isNestedCheckpoint) && isOptional(nestedIn, isInvocation) && areAlso
-}
+const ASKED: Shape<SavedQuestions[string]> = { answers: Array.isArray, past: isCount }
 
-function isNested(saved: unknown): boolean {
-  return isRecord(saved) && isNestedCheckpoint(saved.nested) && isInvocation(saved.nestedIn)
-}
+const TRACE: Shape<NonNullable<Checkpoint['trace']>> = { traceId: isText, spanId: isText, traceFlags: isCount }
 
-function isInvocation(invocation: unknown): boolean {
-  return (
-    isRecord(invocation) &&
-    isCount(invocation.n) &&
-    isOptional(invocation.input, isText) &&
-    isOptional(invocation.nested, isCount)
-  )
-}
-
-function isUndo(saved: unknown): saved is SavedUndo {
-  return isRecord(saved) && isText(saved.key) && isText(saved.id) && isText(saved.tool)
-}
-
-function isOutcome(outcome: unknown): outcome is SavedOutcome {
-  if (!isRecord(outcome)) return false
-  const { error, timeout, message, invocation } = outcome
-  const isOne = (isText(error) && isOptional(timeout, (ms) => typeof ms === 'number')) || isMessage(message)
-  return isOne && isOptional(invocation, isInvocation)
-}
-
-function isPending(pending: unknown): pending is PendingInterrupt {
-  return isRecord(pending) && isText(pending.id) && isListOf(pending.address, isRecord) && 'payload' in pending
-}
-
-function isAsked(asked: unknown): boolean {
-  return isRecord(asked) && Array.isArray(asked.answers) && isCount(asked.past)
-}
-
-function isTrace(trace: unknown): boolean {
-  return isRecord(trace) && isText(trace.traceId) && isText(trace.spanId) && isCount(trace.traceFlags)
-}
-
-function isListOf<Item>(value: unknown, is: (item: unknown) => item is Item): value is Item[]
-
-function isListOf(value: unknown, is: (item: unknown) => boolean): value is unknown[]
-
-function isListOf(value: unknown, is: (item: unknown) => boolean): value is unknown[] {
-  return Array.isArray(value) && value.every(is)
-}
-
-function isOptional(value: unknown, is: (value: unknown) => boolean): boolean {
-  return value === undefined || is(value)
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string'
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0
+const CHECKPOINT: Shape<Checkpoint> = {
+  format: oneOf([CHECKPOINT_FORMAT]),
+  runId: (value) => isText(value) && value !== '',
+  agent: (value) => value === null || isText(value),
+  revision: isCount,
+  status: oneOf(['running', 'interrupted', 'cancelled', 'completed']),
+  messages: listOf(isMessage),
+  usage: membersOf(isNumber),
+  warnings: listOf(isRecord),
+  steps: isCount,
+  step: optional((value) => fits(value, STEP)),
+  calls: listOf((value) => fits(value, CALL)),
+  background: optional(listOf((value) => fits(value, WORK))),
+  undos: optional(listOf((value) => fits(value, UNDO))),
+  tools: listOf(isText),
+  interrupts: listOf((value) => fits(value, PENDING)),
+  questions: membersOf((value) => fits(value, ASKED)),
+  values: isRecord,
+  sent: listOf(isMessage),
+  feedback: optional(isText),
+  unknown: listOf(isText),
+  abandoned: listOf(isText),
+  trace: optional((value) => fits(value, TRACE)),
+  result: optional(isRecord),
+  checksum: isText,
 }

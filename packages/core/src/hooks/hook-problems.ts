@@ -6,6 +6,7 @@ import { hasParts, shapeHint } from '../message-shape.ts'
 import type { AgentState, Verdict } from '../middleware.ts'
 import type { ModelEvent, ModelRequest } from '../model.ts'
 import { isMessage } from '../run/history.ts'
+import { fits, type Is, isCall, isNumber, isText, listOf, optional, type Shape, wrongIn } from '../shape.ts'
 
 type Unchecked<Data> = Data extends unknown ? { readonly [Key in keyof Data]?: unknown } : never
 
@@ -75,33 +76,30 @@ export function isHistory(value: unknown): boolean {
 export function checkedRequest(request: ModelRequest): ModelRequest {
   const given: unknown = request
   if (!isRecord(given)) throw new TypeError('it is no request')
-  const wrong = Object.entries(REQUEST).find(([member, fits]) => !fits(given[member]))
-  if (wrong) throw new TypeError(`the request has no valid ${wrong[0]}${partsHint(given[wrong[0]])}`)
+  const wrong = wrongIn(given, REQUEST)
+  if (wrong) throw new TypeError(`the request has no valid ${wrong}${partsHint(given[wrong])}`)
   return Object.freeze({ ...request })
 }
 
-const REQUEST: { readonly [Member in keyof Required<ModelRequest>]: (value: unknown) => boolean } = {
-  model: (value) => hasMethod(value, 'stream'),
-  instructions: (value) => typeof value === 'string',
+const REQUEST: Shape<ModelRequest> = {
+  model: withMethod('stream'),
+  instructions: isText,
   messages: isHistory,
-  tools: (value) => Array.isArray(value) && value.every((one) => isRecord(one) && typeof one.name === 'string'),
-  toolNames: (value) => value === undefined || hasMethod(value, 'has'),
-  toolChoice: (value) => typeof (isRecord(value) ? value.tool : value) === 'string',
-  output: (value) => value === undefined || isRecord(value),
+  tools: listOf((value) => fits(value, { name: isText })),
+  toolNames: optional(withMethod('has')),
+  toolChoice: (value) => isText(isRecord(value) ? value.tool : value),
+  output: optional(isRecord),
   settings: isRecord,
   inputLimits: isRecord,
-  takenIds: (value) => hasMethod(value, 'has'),
-  clientRetries: (value) => value === undefined || typeof value === 'number',
-  signal: (value) => hasMethod(value, 'addEventListener'),
+  takenIds: withMethod('has'),
+  clientRetries: optional(isNumber),
+  signal: withMethod('addEventListener'),
 }
 
 /** By the type of an event, what its members must be that core and readers rely on. */
 export type EventShapes<Type extends string = string> = { readonly [Name in Type]: Members }
 
-type Members = Readonly<Record<string, (value: unknown) => boolean>>
-
-const isText = (value: unknown) => typeof value === 'string'
-const isCall = (value: unknown) => isRecord(value) && isText(value.id) && isText(value.name)
+type Members = Readonly<Record<string, Is>>
 
 /** What a model yields. */
 const MODEL_EVENTS: EventShapes<ModelEvent['type']> = {
@@ -129,12 +127,11 @@ export const STAMP: Members = { runId: isText }
 export function eventProblem(event: unknown, shapes: EventShapes): string | undefined {
   if (!isRecord(event)) return 'what is no event'
   const { type = '' } = event
-  const members = isText(type) && Object.hasOwn(shapes, type as string) ? shapes[type as string] : undefined
+  const members = isText(type) && Object.hasOwn(shapes, type) ? shapes[type] : undefined
   if (!members)
     return type === '' ? 'an event without a type' : `an event of type ${String(type)}, which it may not yield`
-  for (const member in members)
-    if (!members[member]?.(event[member])) return `an event of type ${String(type)} whose ${member} is missing or wrong`
-  return undefined
+  const wrong = wrongIn(event, members)
+  return wrong && `an event of type ${String(type)} whose ${wrong} is missing or wrong`
 }
 
 /** The same of an event that a model has yielded. Most are deltas of a text, so they are not looked up. */
@@ -143,8 +140,8 @@ export function modelEventProblem(event: unknown): string | undefined {
   return isDelta ? undefined : eventProblem(event, MODEL_EVENTS)
 }
 
-function hasMethod(value: unknown, name: string): boolean {
-  return isRecord(value) && typeof value[name] === 'function'
+function withMethod(name: string): Is {
+  return (value) => isRecord(value) && typeof value[name] === 'function'
 }
 
 /** The call that a wrap hands on, as a frozen copy: it may have another input, and is the one that was `given` (A14). Throws `TypeError`. */

@@ -4,13 +4,13 @@ import type { CallOptions } from '../call-options.ts'
 import { RunStop } from '../errors.ts'
 import { rejectInTurn } from '../flow/turn.ts'
 import { unheard } from '../flow/unheard.ts'
-import { isRecord } from '../json.ts'
 import { mayStartFor } from '../machine/calls.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import { follow, restOf } from '../needs/needs-starts.ts'
 import { type Actor, checkNotLeft } from '../run/actor.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
+import { isCall } from '../shape.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
 import { findTool, resolveAliases } from './aliases.ts'
 import { boundedCall } from './call-bounds.ts'
@@ -53,8 +53,7 @@ function resultOf(run: RunState, written: ToolCall, actor: Actor, options: CallO
 
 /** Two calls without an id would be one. */
 function checkCall(call: ToolCall): void {
-  const given: unknown = call
-  if (isRecord(given) && typeof given.id === 'string' && given.id !== '' && typeof given.name === 'string') return
+  if (isCall(call) && call.id !== '') return
   throw new TypeError(
     "callTool takes { type: 'tool-call', id, name, input }, with an id that its caller gives to no other call",
   )

@@ -15,6 +15,7 @@ import type { InputLimits } from '../model.ts'
 import { copyOfJson, freezePlain } from '../run/frozen.ts'
 import { freeze, isMessage } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
+import { isNumber, isText, optional } from '../shape.ts'
 import { boundedCall } from './call-bounds.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { Result } from './call-outcomes.ts'
@@ -68,8 +69,8 @@ async function prepared(call: ToolCall, prepareInput: NonNullable<AgentConfig['p
 const TOOL_EVENTS: EventShapes = {
   ...CUSTOM_EVENT,
   '': {
-    progress: (value) => value === undefined || typeof value === 'number',
-    message: (value) => value === undefined || typeof value === 'string',
+    progress: optional(isNumber),
+    message: optional(isText),
   },
 }
 

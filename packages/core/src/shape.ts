@@ -1,0 +1,49 @@
+/** Whether a value from outside has the members that it must have. */
+
+import { isRecord } from './json.ts'
+
+export type Is = (value: unknown) => boolean
+
+/** By the name of each member: what it must be. An optional one says so itself. */
+export type Shape<Shaped> = { readonly [Name in keyof Required<Shaped>]: Is }
+
+/** The first member that is missing or wrong. In constant time: each event passes here. */
+export function wrongIn(
+  value: Readonly<Record<string, unknown>>,
+  shape: Readonly<Record<string, Is>>,
+): string | undefined {
+  for (const name in shape) if (!shape[name]?.(value[name])) return name
+  return undefined
+}
+
+export function fits<Shaped>(value: unknown, shape: Shape<Shaped>): value is Shaped {
+  return isRecord(value) && wrongIn(value, shape) === undefined
+}
+
+export const isText = (value: unknown): value is string => typeof value === 'string'
+
+export const isNumber = (value: unknown): value is number => typeof value === 'number'
+
+export const isFlag = (value: unknown): value is boolean => typeof value === 'boolean'
+
+export const isCount = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 0
+
+/** One that has an id and a name, as the calls of a response have. */
+export const isCall: Is = (value) => fits(value, { id: isText, name: isText })
+
+export function optional(is: Is): Is {
+  return (value) => value === undefined || is(value)
+}
+
+export function oneOf(words: readonly unknown[]): Is {
+  return (value) => words.includes(value)
+}
+
+export function listOf(is: Is): Is {
+  return (value) => Array.isArray(value) && value.every(is)
+}
+
+/** An object whose members, whatever their names, are these. */
+export function membersOf(is: Is): Is {
+  return (value) => isRecord(value) && Object.values(value).every(is)
+}
