@@ -34,9 +34,16 @@ export function checkpointOf(
   }
 }
 
-function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 'checksum'> {
+/** As it is before it is written: JSON leaves out what is undefined. */
+type Unwritten<Saved> = { readonly [Name in keyof Saved]: Saved[Name] | undefined }
+
+interface State extends Omit<Unwritten<Checkpoint>, 'checksum' | 'step' | 'calls'> {
+  readonly step: Unwritten<SavedStep> | undefined
+  readonly calls: readonly Unwritten<SavedCall>[]
+}
+
+function stateOf(run: RunState, status: Checkpoint['status']): State {
   const { saver, telemetry, unclaimed } = run
-  const { trace } = telemetry
   const { rejection } = run.steps
   const { current } = run.steps.state
   const isLast = status !== 'running'
@@ -50,26 +57,26 @@ function stateOf(run: RunState, status: Checkpoint['status']): Omit<Checkpoint, 
     usage: run.usage,
     warnings: run.events.warnings,
     steps: run.steps.begun,
-    ...(current && { step: savedStep(run, current, status) }),
+    step: current && savedStep(run, current, status),
     calls: unclaimed?.calls ?? savedCalls(run, isLast),
     background: unclaimed?.background ?? run.background.save(isLast),
-    ...undosOf(run, isLast),
+    undos: undosOf(run, isLast),
     tools: unclaimed?.tools ?? run.setup.tools.map(({ name }) => name),
     interrupts: interruptsOf(run),
     questions: run.questions.save(),
     values: run.values.save(),
     sent: run.inbox.messages,
-    ...(rejection && { feedback: rejection.feedback }),
+    feedback: rejection?.feedback,
     unknown: run.unknown,
     abandoned: run.calls.abandoned,
-    ...(trace && { trace }),
+    trace: telemetry.trace,
   }
 }
 
 /** The outermost run has those of all. One that comes to its end, or stops, waits for them first. */
-function undosOf({ isOutermost, unclaimed, undos }: RunState, isLast: boolean): Pick<Checkpoint, 'undos'> {
+function undosOf({ isOutermost, unclaimed, undos }: RunState, isLast: boolean): Checkpoint['undos'] {
   const saved = unclaimed?.undos ?? (isLast || !isOutermost ? [] : undos.save())
-  return saved.length > 0 ? { undos: saved } : {}
+  return saved.length > 0 ? saved : undefined
 }
 
 /** What waits for an answer: of calls in call order, then of a hook or wrap. */
@@ -105,7 +112,7 @@ function pending(run: RunState, address: Address, { payload }: Interrupt): Pendi
   return { id: run.questions.nextId(run.id, address), address, payload }
 }
 
-function savedCalls(run: RunState, isLast: boolean): SavedCall[] {
+function savedCalls(run: RunState, isLast: boolean): State['calls'] {
   const needed = run.calls.entries().filter((entry) => isNeeded(run, entry))
   return needed.map((entry) => savedCall(entry, isLast))
 }
@@ -117,7 +124,7 @@ function isNeeded(run: RunState, entry: CallEntry): boolean {
   return !entry.state.asked || entry.state.step === run.steps.state.current?.number
 }
 
-function savedStep({ history, steps }: RunState, step: Step, status: Checkpoint['status']): SavedStep {
+function savedStep({ history, steps }: RunState, step: Step, status: Checkpoint['status']): Unwritten<SavedStep> {
   const { isOffered: _, ...saved } = step
   const { candidate } = steps
   const said = status === 'cancelled' ? steps.saidSoFar : steps.cutOff
@@ -125,18 +132,16 @@ function savedStep({ history, steps }: RunState, step: Step, status: Checkpoint[
   return {
     ...saved,
     added: history.placesSince(steps.before),
-    ...(candidate && { candidate: history.messages.indexOf(candidate) }),
-    ...(cutOff && { cutOff }),
+    candidate: candidate && history.messages.indexOf(candidate),
+    cutOff: cutOff || undefined,
   }
 }
 
-function savedCall(entry: CallEntry, isLast: boolean): SavedCall {
+function savedCall(entry: CallEntry, isLast: boolean): Unwritten<SavedCall> {
   const { key, id, call, provisional, makerKey, state, stopped, asking, outcomes } = entry
   const message = state.course === 'cut off' ? undefined : entry.message
   const { attempts, effect } = message ? { attempts: state.attempts, effect: effectOf(state) } : triesOf(state, isLast)
   const done = entry.tool?.compensate && entry.done
-  const undoing = done && doneAsJson(done)
-  const isNested = outcomes.hasRuns
   return {
     key,
     id,
@@ -144,14 +149,14 @@ function savedCall(entry: CallEntry, isLast: boolean): SavedCall {
     step: state.step,
     asked: state.asked,
     provisional,
-    ...(makerKey !== undefined && { maker: makerKey }),
+    maker: makerKey,
     attempts,
     // What asks starts from its top when it is answered (L7). What it has made may ask, and be caught: that says nothing of it.
-    ...(effect && !isNested && (state.isCutOff || (!stopped && !asking)) && { effect }),
-    ...(!message && outcomes.save(state.known)),
-    ...(message && { message, told: state.told === 'ended' || state.told === 'shown' }),
-    ...(undoing && { done: undoing }),
-    ...(!message && outcomes.saveRuns()),
+    effect: !outcomes.hasRuns && (state.isCutOff || (!stopped && !asking)) ? effect : undefined,
+    message,
+    told: message && (state.told === 'ended' || state.told === 'shown'),
+    done: done && doneAsJson(done),
+    ...(!message && { ...outcomes.save(state.known), ...outcomes.saveRuns() }),
   }
 }
 
