@@ -23,20 +23,20 @@ import { heeding } from './heeding.ts'
 /** What comes down the wraps of a model call. */
 export type WrapModelEvent = ModelFlow extends Flow<infer Event, AssistantMessage> ? Event : never
 
-/** What a step's model call is told of its attempts. */
+/** What a model call is told of its attempts: one on the side only that they begin. */
 export interface AttemptObserver {
   /** An attempt begins; gives its number. */
   started(request: ModelRequest): number
   /** It is at work, in this context. */
-  asked(attempt: number, context: Context): void
-  answered(message: AssistantMessage, attempt: number): void
-  failed(error: unknown, attempt: number, request: ModelRequest): void
+  asked?(attempt: number, context: Context): void
+  answered?(message: AssistantMessage, attempt: number): void
+  failed?(error: unknown, attempt: number, request: ModelRequest): void
   /** The wrap that asked has left it before its end. */
-  left(attempt: number): void
+  left?(attempt: number): void
   /** It has begun a call. */
-  announced(callId: string, attempt: number, context: Context): void
+  announced?(callId: string, attempt: number, context: Context): void
   /** Its stream is over; `brokeOff` says why before its end. Gives how many of its calls had started. */
-  ended(attempt: number, brokeOff: DiscardCause | undefined): number
+  ended?(attempt: number, brokeOff: DiscardCause | undefined): number
 }
 
 /** The innermost of `wrapModel`: asks the request's model, and gives its events the stamp of run, step and attempt. */
@@ -62,7 +62,7 @@ export function attemptFlow(
       return { request, step: run.steps.begun, attempt, conversationId: run.conversationId }
     },
     make: ({ context }) => {
-      observer.asked(attempt, context)
+      observer.asked?.(attempt, context)
       throwIfAborted(stops)
       following = stops.map((signal) => follow(signal, () => controller.abort(signal.reason)))
       const stream = asked.model.stream({ ...asked, signal: controller.signal })
@@ -73,26 +73,26 @@ export function attemptFlow(
         firstEvent ??= performance.now()
         const id = announcedId(event)
         if ('input' in event) freeze(event.input)
-        if (id !== undefined) observer.announced(id, attempt, context)
+        if (id !== undefined) observer.announced?.(id, attempt, context)
         return { ...bounded(event, run.config.inputLimits), runId: run.id, step: run.steps.begun, attempt }
       })
     },
     closing: () => {
       left = true
-      observer.left(attempt)
+      observer.left?.(attempt)
       controller.abort(wrapLeft())
     },
     done: (message) => {
       checkEnd(message)
       answer = freeze(withFittingReason(boundedAnswer(message, run.config.inputLimits)))
       run.addUsage(answer.usage)
-      observer.answered(answer, attempt)
+      observer.answered?.(answer, attempt)
       return answer
     },
     failed: (thrown) => {
       const error = asAgentError(thrown, run.signal, request.signal)
       freeze(partialOf(error))
-      if (!left) observer.failed(error, attempt, request)
+      if (!left) observer.failed?.(error, attempt, request)
       return error
     },
     came: ({ error }) => {
@@ -101,7 +101,7 @@ export function attemptFlow(
       // What a failed attempt had used counts, too (B17).
       run.addUsage(partial?.usage)
       const brokeOff = left ? 'call_withdrawn' : error === undefined ? undefined : causeOf(error)
-      const early = observer.ended(attempt, brokeOff)
+      const early = observer.ended?.(attempt, brokeOff) ?? 0
       return { message: answer ?? partial, error, left, firstEvent, early }
     },
   })

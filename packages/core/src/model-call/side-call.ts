@@ -11,7 +11,7 @@ import type { ModelRequest } from '../model.ts'
 import { type Actor, checkNotLeft } from '../run/actor.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
-import { type AttemptObserver, attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
+import { attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
 
 /** {@link Run.callModel}. Whoever does not wait for it need not handle what it throws. */
 export function askOnSide(
@@ -53,7 +53,9 @@ async function callModelOnSide(
     ...request,
     signal: request?.signal ? AbortSignal.any([request.signal, signal]) : signal,
   } as const
-  const alone = observer()
+  let attempts = 0
+  // Nobody is told of it, and its calls, if the model makes any, are nobody's.
+  const alone = { started: () => ++attempts }
   const onion = compose(run, AROUND, (request, context) => attemptFlow(run, request, context, alone))
   try {
     return freeze(await settle(onion(checkedRequest(whole), parent)))
@@ -72,18 +74,4 @@ const AROUND: WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> = {
   isResult: isAssistantMessage,
   fitted: withFittingReason,
   ownsThrows: true,
-}
-
-/** Nobody is told of it, and its calls, if the model makes any, are nobody's. */
-function observer(): AttemptObserver {
-  let attempts = 0
-  return {
-    started: () => ++attempts,
-    asked: () => undefined,
-    answered: () => undefined,
-    failed: () => undefined,
-    left: () => undefined,
-    announced: () => undefined,
-    ended: () => 0,
-  }
 }
