@@ -3,6 +3,7 @@
 import { tool } from '../define-tool.ts'
 import { ConfigError } from '../errors.ts'
 import { textOf } from '../message.ts'
+import { present } from '../present.ts'
 import { stateOf } from '../run/run-view.ts'
 import { textInput } from '../text-input.ts'
 import type { Tool, ToolContext } from '../tool.ts'
@@ -35,11 +36,5 @@ function statusOf({ callId }: { readonly callId: string }, { run }: ToolContext)
   if (!entry) throw new UnknownCallError(callId)
   const { state, progress, message } = entry.status.read()
   const result = background.read(callId)
-  return {
-    callId,
-    state,
-    ...(progress !== undefined && { progress }),
-    ...(message !== undefined && { message }),
-    ...(result && { result: textOf(result) }),
-  }
+  return present({ callId, state, progress, message, result: result && textOf(result) })
 }

@@ -3,6 +3,7 @@
 import { type CallState, isAbandoned } from '../machine/call.ts'
 import type { Json } from '../message.ts'
 import { Wait } from '../needs/wait.ts'
+import { present } from '../present.ts'
 import { freeze } from '../run/history.ts'
 import { ToolTimeoutError } from '../tool-errors.ts'
 import type { Progress, ToolState, ToolStatus } from '../tool-status.ts'
@@ -65,11 +66,7 @@ export class CallStatus {
       this.#progress = Math.max(this.#progress ?? 0, Math.min(progress, 1))
     if (message !== undefined) this.#message = message
     if (metadata !== undefined) this.#metadata = metadata
-    return Object.freeze({
-      ...(progress !== undefined && this.#progress !== undefined && { progress: this.#progress }),
-      ...(message !== undefined && { message }),
-      ...(metadata !== undefined && { metadata }),
-    })
+    return Object.freeze(present({ progress: progress === undefined ? progress : this.#progress, message, metadata }))
   }
 
   /** `number`: how many calls of its run have ended by now. */
@@ -80,17 +77,17 @@ export class CallStatus {
 
   read(): ToolStatus {
     const waitedMs = this.#waited()
-    return {
+    return present({
       state: this.#state,
-      ...(this.#progress !== undefined && { progress: this.#progress }),
-      ...(this.#message !== undefined && { message: this.#message }),
-      ...(this.#metadata !== undefined && { metadata: this.#metadata }),
+      progress: this.#progress,
+      message: this.#message,
+      metadata: this.#metadata,
       cancelable: this.cancelable,
-      ...(this.#started !== undefined && { startedAt: performance.timeOrigin + this.#started }),
-      ...(this.#startedBefore && { startedBefore: true }),
-      ...(waitedMs > 0 && { waitedMs }),
-      ...(this.ended && { endedAt: performance.timeOrigin + this.ended.at }),
-    }
+      startedAt: timeOf(this.#started),
+      startedBefore: this.#startedBefore || undefined,
+      waitedMs: waitedMs || undefined,
+      endedAt: timeOf(this.ended?.at),
+    })
   }
 
   /** Executions at the same time do not wait twice. */
@@ -111,4 +108,9 @@ function copyOf(metadata: Json): Json {
   } catch (cause) {
     throw new TypeError('the metadata of progress must be JSON', { cause })
   }
+}
+
+/** From `performance.now()` to milliseconds since the epoch. */
+function timeOf(at: number | undefined): number | undefined {
+  return at === undefined ? at : performance.timeOrigin + at
 }

@@ -19,13 +19,6 @@ export function annotate(span: Span, attributes: () => Attributes): void {
   if (span.isRecording()) untroubled(() => span.setAttributes(attributes()))
 }
 
-/** Without those that have no value. */
-export function present(attributes: SemanticAttributes): Attributes {
-  const some: Attributes = {}
-  for (const [name, value] of Object.entries(attributes)) if (value !== undefined) some[name] = value
-  return some
-}
-
 /** Of an attempt: what is asked, and where. */
 export function attemptAttributes({ provider, id, server }: Model): SemanticAttributes {
   return {

@@ -2,7 +2,7 @@
 
 import { type Attributes, createNoopMeter, type Meter, type MeterProvider, metrics } from '@opentelemetry/api'
 import type { Usage } from '../message.ts'
-import { present } from './attributes.ts'
+import { present } from '../present.ts'
 import type { TelemetryOptions } from './options.ts'
 import type { SemanticAttributes } from './semconv.ts'
 import * as names from './semconv.ts'

@@ -4,6 +4,7 @@ import { type Context, context, SpanKind } from '@opentelemetry/api'
 import type { AssistantMessage, FinishReason, ToolMessage, Usage } from '../message.ts'
 import type { Model } from '../model.ts'
 import { ModelError } from '../model-errors.ts'
+import { present } from '../present.ts'
 import { annotate, set, setUsage } from './attributes.ts'
 import { record } from './content.ts'
 import { failureOf, type Outcome, outcomeOf } from './error-type.ts'
@@ -49,16 +50,16 @@ interface RunCame {
 export function runSpan(scope: Scope, parent: Context, run: RunFacts): StartedSpan<RunCame> {
   const { agent, options } = scope
   const describe = () => {
-    const attributes: SemanticAttributes = {
+    const attributes = present({
       'gen_ai.operation.name': INVOKE_AGENT,
       'gen_ai.provider.name': run.model.provider,
       'gen_ai.request.model': run.model.id,
       'meanwhile.run.id': run.runId,
       'meanwhile.run.resumed': run.resumed,
       'meanwhile.middleware.order': [...run.middleware],
-      ...(agent !== undefined && { 'gen_ai.agent.name': agent }),
-      ...(run.conversationId !== undefined && { 'gen_ai.conversation.id': run.conversationId }),
-    }
+      'gen_ai.agent.name': agent,
+      'gen_ai.conversation.id': run.conversationId,
+    } satisfies SemanticAttributes)
     return {
       name: agent ? `${INVOKE_AGENT} ${agent}` : INVOKE_AGENT,
       kind: SpanKind.INTERNAL,
