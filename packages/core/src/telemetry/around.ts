@@ -13,12 +13,14 @@ import { contentsOfRequest } from './message-json.ts'
 import { middlewareSpan } from './middleware-span.ts'
 import { type Attributes, type CaptureContent, captureOf, type TelemetryOptions } from './options.ts'
 import { runSpan } from './run-span.ts'
-import { endSpan, link, type OpenSpan, type Scope, type StartedSpan, tracingOf } from './spans.ts'
+import { begin, type SpanTable, type StartedSpan } from './span-table.ts'
+import { endSpan, link, type OpenSpan, type Scope, tracingOf } from './spans.ts'
 import { type End, type FlowWork, traced, type Work } from './traced.ts'
+import { untroubled } from './untroubled.ts'
 
 export type { CallFacts, ExecutionFacts } from './call-spans.ts'
 
-/** What core does, by kind: each function begins a span, whose `end` takes what came of it. */
+/** What core does, by kind. */
 interface Spans {
   readonly run: typeof runSpan
   readonly attempt: typeof attemptSpan
@@ -27,11 +29,11 @@ interface Spans {
 }
 type Kind = keyof Spans
 /** What is known when it begins. */
-type Facts<What extends Kind> = Parameters<Spans[What]>[2]
+type Facts<What extends Kind> = Parameters<Spans[What]>[0]
 type Came<What extends Kind> = Parameters<ReturnType<Spans[What]>['end']>[0]
-type Open<What extends Kind> = ReturnType<Spans[What]> & StartedSpan<Came<What>>
+type Open<What extends Kind> = StartedSpan<Came<What>>
 
-const SPANS: { readonly [What in Kind]: (scope: Scope, parent: Context, facts: Facts<What>) => Open<What> } = {
+const SPANS: { readonly [What in Kind]: (facts: Facts<What>, scope: Scope) => SpanTable<Came<What>> } = {
   run: runSpan,
   attempt: attemptSpan,
   middleware: middlewareSpan,
@@ -81,7 +83,7 @@ export class Telemetry {
     parent: Context,
     work: FlowWork<Facts<What>, Open<What>, Came<What>, Event, Result>,
   ): Flow<Event, Result> {
-    return traced(work, () => SPANS[what](this.#scope, parent, work.begin()))
+    return traced(work, () => this.#begin(what, parent, work.begin()))
   }
 
   /** Runs an async function inside its span. */
@@ -90,8 +92,7 @@ export class Telemetry {
     parent: Context,
     work: Work<Facts<What>, Open<What>, Came<What>, Result | Promise<Result>, Result>,
   ): Promise<Result> {
-    const open = SPANS[what](this.#scope, parent, work.begin())
-    if (what === 'run') this.#run = open
+    const open = this.#begin(what, parent, work.begin())
     let end: End<Result> = {}
     try {
       const result = work.done(await this.inside(open.context, () => work.make(open)))
@@ -102,8 +103,17 @@ export class Telemetry {
       end = { thrown, error }
       throw error
     } finally {
-      open.end(work.came(end))
+      const came = work.came(end)
+      // What is measured of it belongs to the span.
+      context.with(open.context, untroubled, undefined, () => open.end(came))
     }
+  }
+
+  #begin<What extends Kind>(what: What, parent: Context, facts: Facts<What>): Open<What> {
+    const open = begin(this.#scope, parent, SPANS[what](facts, this.#scope))
+    if (what === 'run') this.#run = open
+    if (what === 'middleware') this.#scope.lasting.add(open)
+    return open
   }
 
   /** Runs what has no span of its own. */

@@ -1,15 +1,13 @@
 /** The span of a model attempt, `chat {model}`, and what is measured of the attempt. */
 
-import { type Context, SpanKind } from '@opentelemetry/api'
-import type { AssistantMessage } from '../message.ts'
-import type { ModelRequest } from '../model.ts'
-import { attemptAttributes, set, setUsage } from './attributes.ts'
-import { record } from './content.ts'
-import { failureOf, outcomeOf, typeOf } from './error-type.ts'
-import { setError } from './exception.ts'
+import { SpanKind } from '@opentelemetry/api'
+import type { AssistantMessage, Usage } from '../message.ts'
+import type { Model, ModelRequest } from '../model.ts'
+import { failureOf, outcomeOf, typeOf } from './error.ts'
 import { contentsOfAnswer, contentsOfRequest } from './message-json.ts'
 import { CHAT, type SemanticAttributes } from './semconv.ts'
-import { endSpan, type OpenSpan, type Scope, type StartedSpan, startSpan } from './spans.ts'
+import type { SpanTable } from './span-table.ts'
+import type { Scope } from './spans.ts'
 
 interface AttemptFacts {
   readonly request: ModelRequest
@@ -32,67 +30,83 @@ interface AttemptCame {
 }
 
 /** Request issued → stream fully received, failed or cancelled. */
-export function attemptSpan(scope: Scope, parent: Context, facts: AttemptFacts): StartedSpan<AttemptCame> {
+export function attemptSpan(facts: AttemptFacts, { models }: Scope): SpanTable<AttemptCame> {
   const { request, step, attempt, conversationId } = facts
   const { model, settings } = request
-  const describe = () => ({
-    name: `${CHAT} ${model.id}`,
-    kind: model.inProcess ? SpanKind.INTERNAL : SpanKind.CLIENT,
-    attributes: {
-      ...attemptAttributes(model),
-      'gen_ai.request.stream': true,
-      'gen_ai.conversation.id': conversationId,
-    } satisfies SemanticAttributes,
-  })
-  const open: StartedSpan<AttemptCame> = startSpan(scope, parent, describe, (came) =>
-    endAttemptSpan(scope, open, facts, came),
-  )
-  set(open.span, () => ({
-    'gen_ai.request.max_tokens': settings.maxTokens,
-    'gen_ai.request.temperature': settings.temperature,
-    'gen_ai.request.top_p': settings.topP,
-    'gen_ai.request.top_k': settings.topK,
-    'gen_ai.request.frequency_penalty': settings.frequencyPenalty,
-    'gen_ai.request.presence_penalty': settings.presencePenalty,
-    'gen_ai.request.stop_sequences': settings.stopSequences && [...settings.stopSequences],
-    'gen_ai.request.seed': settings.seed,
-    'meanwhile.step.index': step || undefined,
-    'meanwhile.attempt': attempt,
-  }))
-  record(open.span, scope.capture(), () => contentsOfRequest(request))
-  return open
+  return {
+    start: () => ({
+      name: `${CHAT} ${model.id}`,
+      kind: model.inProcess ? SpanKind.INTERNAL : SpanKind.CLIENT,
+      attributes: {
+        ...asked(model),
+        'gen_ai.request.stream': true,
+        'gen_ai.conversation.id': conversationId,
+      } satisfies SemanticAttributes,
+    }),
+    attributes: () =>
+      ({
+        'gen_ai.request.max_tokens': settings.maxTokens,
+        'gen_ai.request.temperature': settings.temperature,
+        'gen_ai.request.top_p': settings.topP,
+        'gen_ai.request.top_k': settings.topK,
+        'gen_ai.request.frequency_penalty': settings.frequencyPenalty,
+        'gen_ai.request.presence_penalty': settings.presencePenalty,
+        'gen_ai.request.stop_sequences': settings.stopSequences && [...settings.stopSequences],
+        'gen_ai.request.seed': settings.seed,
+        'meanwhile.step.index': step || undefined,
+        'meanwhile.attempt': attempt,
+      }) satisfies SemanticAttributes,
+    contents: () => contentsOfRequest(request),
+    end({ message, error, left, firstEvent, early }, { started }) {
+      const failure = left ? undefined : failureOf(error, typeOf)
+      const { response, finishReason = failure && 'error', usage = {} } = message ?? {}
+      const reason = response?.finishReason ?? finishReason
+      const firstChunk = firstEvent === undefined ? undefined : (firstEvent - started) / 1000
+      return {
+        attributes: () =>
+          ({
+            'gen_ai.response.id': response?.id,
+            'gen_ai.response.model': response?.model,
+            'gen_ai.response.finish_reasons': reason === undefined ? undefined : [reason],
+            ...tokensOf(usage),
+            'gen_ai.response.time_to_first_chunk': firstChunk,
+            'meanwhile.tool_calls.early': early,
+            'meanwhile.outcome': left ? 'cancelled' : outcomeOf(error),
+          }) satisfies SemanticAttributes,
+        contents: () => (message ? contentsOfAnswer(message) : {}),
+        failure,
+        error,
+        measure({ attempt, first, tokens }, seconds) {
+          models.set(model.id, (models.get(model.id) ?? 0) + 1)
+          const attributes = { ...asked(model), 'gen_ai.response.model': response?.model }
+          attempt(seconds, { ...attributes, 'error.type': failure })
+          first(firstChunk, attributes)
+          for (const [figure, count] of tokens)
+            count(usage[figure] ?? 0, { ...attributes, 'gen_ai.token.modality': 'unknown' })
+        },
+      }
+    },
+  }
 }
 
-function endAttemptSpan(scope: Scope, open: OpenSpan, { request: { model } }: AttemptFacts, came: AttemptCame) {
-  const { span, started } = open
-  const { message, error, left, firstEvent, early } = came
-  const failure = left ? undefined : failureOf(error, typeOf)
-  const firstChunk = firstEvent === undefined ? undefined : (firstEvent - started) / 1000
-  if (failure) set(span, () => ({ 'gen_ai.response.finish_reasons': ['error'] }))
-  if (message) {
-    const { response, finishReason, usage = {} } = message
-    set(span, () => ({
-      'gen_ai.response.id': response?.id,
-      'gen_ai.response.model': response?.model,
-      'gen_ai.response.finish_reasons': [response?.finishReason ?? finishReason],
-    }))
-    setUsage(span, usage)
-    record(span, scope.capture(), () => contentsOfAnswer(message))
+/** What is asked, and where. */
+function asked({ provider, id, server }: Model): SemanticAttributes {
+  return {
+    'gen_ai.operation.name': CHAT,
+    'gen_ai.provider.name': provider,
+    'gen_ai.request.model': id,
+    'server.address': server?.address,
+    'server.port': server?.port,
   }
-  if (failure) setError(open, error, scope.capture(), failure)
-  set(span, () => ({
-    'gen_ai.response.time_to_first_chunk': firstChunk,
-    'meanwhile.tool_calls.early': early,
-    'meanwhile.outcome': left ? 'cancelled' : outcomeOf(error),
-  }))
-  const ended = performance.now()
-  endSpan(open, ended)
-  const { instruments, models } = scope
-  if (!instruments) return
-  models.set(model.id, (models.get(model.id) ?? 0) + 1)
-  const attributes = { ...attemptAttributes(model), 'gen_ai.response.model': message?.response?.model }
-  instruments.attempt((ended - started) / 1000, { ...attributes, 'error.type': failure })
-  instruments.first(firstChunk, attributes)
-  for (const [figure, count] of instruments.tokens)
-    count(message?.usage?.[figure] ?? 0, { ...attributes, 'gen_ai.token.modality': 'unknown' })
+}
+
+/** Of a run the sums. */
+export function tokensOf(usage: Usage): SemanticAttributes {
+  return {
+    'gen_ai.usage.input_tokens': usage.inputTokens,
+    'gen_ai.usage.output_tokens': usage.outputTokens,
+    'gen_ai.usage.cache_read.input_tokens': usage.cacheReadTokens,
+    'gen_ai.usage.cache_creation.input_tokens': usage.cacheWriteTokens,
+    'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
+  }
 }

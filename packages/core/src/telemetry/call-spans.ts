@@ -3,17 +3,16 @@
  * time at which their functions settled.
  */
 
-import { type Context, type SpanContext, SpanKind, trace } from '@opentelemetry/api'
+import { type Context, trace } from '@opentelemetry/api'
 import { RunStop } from '../errors.ts'
 import { type CallState, executionOf } from '../machine/call.ts'
 import type { Invocation } from '../saved-run.ts'
-import { annotate, set, toolAttributes } from './attributes.ts'
 import { record } from './content.ts'
-import { failureOf, type Outcome, outcomeOf, typeOf } from './error-type.ts'
-import { setError, setFailed } from './exception.ts'
-import type { Attributes, CaptureContent } from './options.ts'
+import { failureOf, type Outcome, outcomeOf, typeOf } from './error.ts'
+import type { Attributes } from './options.ts'
 import { EXECUTE_TOOL, OTHER, type SemanticAttributes } from './semconv.ts'
-import { endSpan, type Scope, type StartedSpan, startSpan } from './spans.ts'
+import { type Ending, finish, type SpanTable } from './span-table.ts'
+import type { OpenSpan, Scope } from './spans.ts'
 
 /** A call, as far as its spans tell of it. */
 export interface CallFacts {
@@ -38,7 +37,7 @@ export interface CallFacts {
 
 /** One execution of a call, as it is known until its span ends. Times: `performance.now()`. */
 export interface ExecutionFacts {
-  readonly open: ExecutionSpan
+  readonly open: OpenSpan
   /** It asked for its slot before the model call had stood. */
   readonly early: boolean
   /** The how-manieth of its call, from 1 (C14). */
@@ -76,57 +75,60 @@ interface ExecutionCame {
   readonly output?: () => unknown
 }
 
-/** The span of an execution. */
-export interface ExecutionSpan extends StartedSpan<ExecutionCame> {
-  /** What it may hold. */
-  readonly capture: CaptureContent
-}
-
 /** Slot taken, just before the input check → function settled. */
-export function executionSpan(scope: Scope, parent: Context, begin: ExecutionBegin): ExecutionSpan {
-  const { call, input, attempt, early } = begin
-  const tool = call.tool?.name
-  const describe = () => ({
-    name: tool ? `${EXECUTE_TOOL} ${tool}` : EXECUTE_TOOL,
-    kind: SpanKind.INTERNAL,
-    attributes: {
-      ...toolAttributes(tool, scope.agent),
-      'gen_ai.operation.name': EXECUTE_TOOL,
-    } satisfies SemanticAttributes,
-    links: call.askedIn.flatMap((context) => linkTo(context) ?? []),
-  })
-  const open = startSpan(scope, parent, describe, ({ input, output }: ExecutionCame) =>
-    record(span, capture, () => ({
-      'gen_ai.tool.call.arguments': () => input?.(),
-      'gen_ai.tool.call.result': () => output?.(),
-    })),
-  )
-  const { span } = open
+export function executionSpan(facts: ExecutionBegin, { agent, annotations }: Scope): SpanTable<ExecutionCame> {
+  const { call, input, attempt, early } = facts
   // 0 before the first, and for a tool alone: then there is no model call that it waits for.
   const { step } = call.state
-  const mode = early ? 'early' : 'after_model'
-  const capture = scope.capture()
-  annotate(span, () => ({
-    ...scope.annotations.get(call.call.id),
-    'meanwhile.dispatch.evidence': basisOf(call),
-    ...call.attributes,
-  }))
-  set(span, () => ({
-    'gen_ai.tool.type': 'function',
-    'gen_ai.tool.call.id': call.id,
-    'meanwhile.attempt': attempt,
-    'meanwhile.step.index': step || undefined,
-    'meanwhile.dispatch.mode': step ? mode : undefined,
-    'meanwhile.dispatch.evidence': step && !early ? 'model_stood' : undefined,
-  }))
-  record(span, capture, () => ({ 'gen_ai.tool.call.arguments': () => input }))
-  return { ...open, capture }
+  return {
+    start: () => ({
+      name: call.tool?.name ? `${EXECUTE_TOOL} ${call.tool.name}` : EXECUTE_TOOL,
+      attributes: {
+        ...toolAttributes(call, agent),
+        'gen_ai.operation.name': EXECUTE_TOOL,
+      } satisfies SemanticAttributes,
+      links: call.askedIn.flatMap((asking) => trace.getSpanContext(asking) ?? []).map((context) => ({ context })),
+    }),
+    annotations: () => ({
+      ...annotations.get(call.call.id),
+      'meanwhile.dispatch.evidence': basisOf(call),
+      ...call.attributes,
+    }),
+    attributes: () =>
+      ({
+        'gen_ai.tool.type': 'function',
+        'gen_ai.tool.call.id': call.id,
+        'meanwhile.attempt': attempt,
+        'meanwhile.step.index': step || undefined,
+        'meanwhile.dispatch.mode': modeOf(step, early),
+        'meanwhile.dispatch.evidence': step && !early ? 'model_stood' : undefined,
+      }) satisfies SemanticAttributes,
+    contents: () => ({ 'gen_ai.tool.call.arguments': () => input }),
+    end({ input, output }, { span, capture }) {
+      record(span, capture, () => ({
+        'gen_ai.tool.call.arguments': () => input?.(),
+        'gen_ai.tool.call.result': () => output?.(),
+      }))
+      return undefined
+    },
+  }
 }
 
-function linkTo(context: Context): { readonly context: SpanContext } | undefined {
-  const asking = trace.getSpanContext(context)
-  return asking && { context: asking }
+/** `_OTHER` if there is no such tool: the word is the model's, and so content. */
+function nameOf({ tool }: CallFacts): SemanticAttributes {
+  return { 'gen_ai.tool.name': tool?.name ?? OTHER }
 }
+
+function toolAttributes(call: CallFacts, agent: string | undefined): SemanticAttributes {
+  return { ...nameOf(call), 'gen_ai.agent.name': agent }
+}
+
+/** There is none outside of a run. */
+function modeOf(step: number, early: boolean): Mode | undefined {
+  return step > 0 ? (early ? 'early' : 'after_model') : undefined
+}
+
+type Mode = 'early' | 'after_model'
 
 /**
  * Ends the spans of a call that was committed, discarded or abandoned, and counts it. `compensated`: whether its discard was
@@ -139,12 +141,9 @@ export function endCallSpans(scope: Scope, call: CallFacts, compensated?: boolea
   if (answers.length + executions.length === 0) return
   const fates = executions.map((execution) => endExecution(scope, call, execution, compensated))
   const fate = fates.at(-1) ?? fateOf(call, call.message?.isError)
-  for (const [open, ended] of answers) {
-    set(open.span, () => ({ 'meanwhile.outcome': fate, 'meanwhile.discard.reason': reasonOf(call) }))
-    endSpan(open, ended)
-  }
+  for (const end of answers) end(fate, reasonOf(call))
   const early = executions.length > 0 ? executions.some((execution) => execution.early) : call.state.startedEarly
-  countCall(scope, call, call.state.step > 0 ? (early ? 'early' : 'after_model') : undefined, fate)
+  countCall(scope, call, modeOf(call.state.step, early), fate)
 }
 
 /** Counts a call whose result is that of a checkpoint: it has no span in this run, and its fate was not known in that one. */
@@ -152,60 +151,49 @@ export function countReused(scope: Scope, call: CallFacts): void {
   countCall(scope, call, 'early', fateOf(call, call.message?.isError))
 }
 
-/** It has no mode outside of a run. */
-function countCall(
-  { instruments }: Scope,
-  { tool }: CallFacts,
-  mode: 'early' | 'after_model' | undefined,
-  outcome: Outcome,
-): void {
-  instruments?.calls(1, {
-    'gen_ai.tool.name': tool?.name ?? OTHER,
-    'meanwhile.dispatch.mode': mode,
-    'meanwhile.outcome': outcome,
-  })
+function countCall({ instruments }: Scope, call: CallFacts, mode: Mode | undefined, outcome: Outcome): void {
+  instruments?.calls(1, { ...nameOf(call), 'meanwhile.dispatch.mode': mode, 'meanwhile.outcome': outcome })
 }
 
-function endExecution(
-  { instruments, agent }: Scope,
-  call: CallFacts,
-  execution: ExecutionFacts,
-  compensated: boolean | undefined,
-): Outcome {
+function endExecution(scope: Scope, call: CallFacts, execution: ExecutionFacts, compensated?: boolean): Outcome {
   const { open, early, attempt, queued, lag, error, invocation } = execution
   const { stage, does } = executionOf(call.state, invocation) ?? {}
-  const { span, started } = open
-  const ended = execution.ended ?? performance.now()
-  const failure = execution.answersAbort ? undefined : failureOf(error, typeOf)
+  const at = execution.ended ?? performance.now()
+  const thrown = execution.answersAbort ? undefined : failureOf(error, typeOf)
   const undone = error === undefined ? compensated : undefined
-  const stays = undone === false ? 'compensation_failed' : undefined
+  const failure = thrown ?? (undone === false ? 'compensation_failed' : undefined)
   const isLost = execution.ended === undefined || stage === 'abandoned'
-  const outcome = isLost && failure === undefined ? 'abandoned' : fateOf(call, failure !== undefined, execution)
+  const outcome = isLost && thrown === undefined ? 'abandoned' : fateOf(call, thrown !== undefined, execution)
   const headStart = aheadOf(call, execution)
-  set(span, () => ({
-    'meanwhile.dispatch.queued': queued,
-    'meanwhile.tool.effect': does?.effect,
-    'meanwhile.dispatch.lag': lag,
-    'meanwhile.outcome': outcome,
-    'meanwhile.settled': isLost ? false : undefined,
-    'meanwhile.discard.reason': reasonOf(call),
-    'meanwhile.head_start': headStart,
-    'meanwhile.overlap': headStart && overlapOf(execution, Math.min(execution.started + headStart * 1000, ended)),
-    'meanwhile.compensated': undone,
-  }))
-  if (failure) setError(open, error, open.capture, failure, ended)
-  if (stays) setFailed(span, stays)
-  endSpan(open, ended)
-  const tool = call.tool?.name
-  const name = { 'gen_ai.tool.name': tool ?? OTHER }
-  instruments?.execution((ended - started) / 1000, {
-    ...toolAttributes(tool, agent),
-    'gen_ai.tool.type': 'function',
-    'error.type': failure ?? stays,
-    'meanwhile.outcome': outcome,
-  })
-  instruments?.lags(lag, { ...name, 'meanwhile.dispatch.evidence': evidenceFor(call, early) })
-  if (attempt === 1) instruments?.headStarts(headStart, { ...name, 'gen_ai.agent.name': agent })
+  const ending: Ending = {
+    attributes: () =>
+      ({
+        'meanwhile.dispatch.queued': queued,
+        'meanwhile.tool.effect': does?.effect,
+        'meanwhile.dispatch.lag': lag,
+        'meanwhile.outcome': outcome,
+        'meanwhile.settled': isLost ? false : undefined,
+        'meanwhile.discard.reason': reasonOf(call),
+        'meanwhile.head_start': headStart,
+        'meanwhile.overlap': headStart && overlapOf(execution, Math.min(execution.started + headStart * 1000, at)),
+        'meanwhile.compensated': undone,
+      }) satisfies SemanticAttributes,
+    failure,
+    error,
+    at,
+    measure({ execution, lags, headStarts }, seconds) {
+      const tool = toolAttributes(call, scope.agent)
+      execution(seconds, {
+        ...tool,
+        'gen_ai.tool.type': 'function',
+        'error.type': failure,
+        'meanwhile.outcome': outcome,
+      })
+      lags(lag, { ...nameOf(call), 'meanwhile.dispatch.evidence': evidenceFor(call, early) })
+      if (attempt === 1) headStarts(headStart, tool)
+    },
+  }
+  finish(open, scope, ending, open.capture)
   return outcome
 }
 

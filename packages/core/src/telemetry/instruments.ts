@@ -28,18 +28,17 @@ const known = new WeakMap<MeterProvider, Instruments>()
 
 /** `undefined` without an SDK, asked when a run begins: one that comes later serves the next. */
 export function instrumentsOf(options: Pick<TelemetryOptions, 'meterProvider'> = {}): Instruments | undefined {
-  let instruments: Instruments | undefined
-  untroubled(() => {
+  return untroubled(() => {
     const provider = options.meterProvider ?? metrics.getMeterProvider()
-    instruments = known.get(provider)
-    if (instruments) return
+    const made = known.get(provider)
+    if (made) return made
     const meter = provider.getMeter(names.SCOPE, names.VERSION)
     // What is made before the SDK has started would be a no-op for ever.
-    if (meter === createNoopMeter()) return
-    instruments = makeInstruments(meter)
+    if (meter === createNoopMeter()) return undefined
+    const instruments = makeInstruments(meter)
     known.set(provider, instruments)
+    return instruments
   })
-  return instruments
 }
 
 function makeInstruments(meter: Meter): Instruments {

@@ -1,12 +1,10 @@
 /** The span of a hook or wrap, `middleware {name} {hook}`. */
 
-import { type Context, SpanKind } from '@opentelemetry/api'
-import { set } from './attributes.ts'
 import type { CallFacts } from './call-spans.ts'
-import { failureOf } from './error-type.ts'
-import { setError } from './exception.ts'
-import { MIDDLEWARE } from './semconv.ts'
-import { endSpan, type OpenSpan, type Scope, type StartedSpan, startSpan } from './spans.ts'
+import { classOf, failureOf } from './error.ts'
+import { MIDDLEWARE, type SemanticAttributes } from './semconv.ts'
+import { finish, type SpanTable } from './span-table.ts'
+import type { Scope } from './spans.ts'
 
 interface MiddlewareFacts {
   readonly name: string
@@ -31,32 +29,35 @@ interface MiddlewareCame {
 }
 
 /** Its first step → its last. */
-export function middlewareSpan(scope: Scope, parent: Context, facts: MiddlewareFacts): StartedSpan<MiddlewareCame> {
-  const { name, hook, step } = facts
-  const describe = () => ({ name: `${MIDDLEWARE} ${name} ${hook}`, kind: SpanKind.INTERNAL, attributes: {} })
-  const open: StartedSpan<MiddlewareCame> = startSpan(scope, parent, describe, (came) =>
-    endMiddlewareSpan(scope, open, came),
-  )
-  set(open.span, () => ({
-    'meanwhile.middleware.name': name,
-    'meanwhile.middleware.hook': hook,
-    'meanwhile.step.index': step || undefined,
-  }))
-  scope.lasting.add(open)
-  return open
-}
-
-function endMiddlewareSpan(scope: Scope, open: OpenSpan, came: MiddlewareCame): void {
-  if (!scope.lasting.delete(open)) return
-  const { error, thrown, verdict, nextCalls, answered, call } = came
-  set(open.span, () => ({
-    'meanwhile.middleware.verdict': verdict,
-    'meanwhile.middleware.next_calls': nextCalls,
-    'meanwhile.outcome': answered && !call ? 'completed' : undefined,
-  }))
-  if (failureOf(error)) setError(open, thrown, scope.capture())
-  // What became of the answer is known when the fate of its call is, unless nobody waits for it any more.
-  if (answered && call && !call.settled)
-    scope.answers.set(call, [...(scope.answers.get(call) ?? []), [open, performance.now()]])
-  else endSpan(open)
+export function middlewareSpan({ name, hook, step }: MiddlewareFacts, scope: Scope): SpanTable<MiddlewareCame> {
+  return {
+    start: () => ({ name: `${MIDDLEWARE} ${name} ${hook}`, attributes: {} }),
+    attributes: () =>
+      ({
+        'meanwhile.middleware.name': name,
+        'meanwhile.middleware.hook': hook,
+        'meanwhile.step.index': step || undefined,
+      }) satisfies SemanticAttributes,
+    end({ error, thrown, verdict, nextCalls, answered, call }, open) {
+      if (!scope.lasting.delete(open)) return undefined
+      const at = performance.now()
+      const ending = (outcome?: string, reason?: string) => ({
+        attributes: () =>
+          ({
+            'meanwhile.middleware.verdict': verdict,
+            'meanwhile.middleware.next_calls': nextCalls,
+            'meanwhile.outcome': outcome,
+            'meanwhile.discard.reason': reason,
+          }) satisfies SemanticAttributes,
+        failure: failureOf(error) && classOf(thrown),
+        error: thrown,
+        at,
+      })
+      if (!answered || !call || call.settled) return ending(answered && !call ? 'completed' : undefined)
+      // What became of the answer is known when the fate of its call is, unless nobody waits for it any more.
+      const ends = scope.answers.get(call) ?? []
+      scope.answers.set(call, [...ends, (outcome, reason) => finish(open, scope, ending(outcome, reason))])
+      return undefined
+    },
+  }
 }

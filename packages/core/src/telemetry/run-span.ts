@@ -1,18 +1,15 @@
 /** The span of a run, `invoke_agent {agent}`, and what is measured of the run. */
 
-import { type Context, context, SpanKind } from '@opentelemetry/api'
 import type { AssistantMessage, FinishReason, ToolMessage, Usage } from '../message.ts'
 import type { Model } from '../model.ts'
 import { ModelError } from '../model-errors.ts'
 import { present } from '../present.ts'
-import { annotate, set, setUsage } from './attributes.ts'
-import { record } from './content.ts'
-import { failureOf, type Outcome, outcomeOf } from './error-type.ts'
-import { setError } from './exception.ts'
+import { tokensOf } from './attempt-span.ts'
+import { failureOf, type Outcome, outcomeOf } from './error.ts'
 import { contentsOfAnswer } from './message-json.ts'
-import type { Attributes } from './options.ts'
 import { INVOKE_AGENT, type SemanticAttributes } from './semconv.ts'
-import { endSpan, type OpenSpan, type Scope, type StartedSpan, startSpan } from './spans.ts'
+import type { SpanTable } from './span-table.ts'
+import type { Scope } from './spans.ts'
 import { untroubled } from './untroubled.ts'
 
 interface RunResult {
@@ -47,75 +44,62 @@ interface RunCame {
   readonly unknown: number
 }
 
-export function runSpan(scope: Scope, parent: Context, run: RunFacts): StartedSpan<RunCame> {
-  const { agent, options } = scope
-  const describe = () => {
-    const attributes = present({
-      'gen_ai.operation.name': INVOKE_AGENT,
-      'gen_ai.provider.name': run.model.provider,
-      'gen_ai.request.model': run.model.id,
-      'meanwhile.run.id': run.runId,
-      'meanwhile.run.resumed': run.resumed,
-      'meanwhile.middleware.order': [...run.middleware],
-      'gen_ai.agent.name': agent,
-      'gen_ai.conversation.id': run.conversationId,
-    } satisfies SemanticAttributes)
-    return {
+export function runSpan(run: RunFacts, { agent, options, annotations, models }: Scope): SpanTable<RunCame> {
+  return {
+    start: () => ({
       name: agent ? `${INVOKE_AGENT} ${agent}` : INVOKE_AGENT,
-      kind: SpanKind.INTERNAL,
-      attributes: { ...labels(options?.attributes), ...attributes },
-    }
+      attributes: {
+        // Those of whoever made the agent may throw when they are read.
+        ...untroubled(() => ({ ...options?.attributes })),
+        ...present({
+          'gen_ai.operation.name': INVOKE_AGENT,
+          'gen_ai.provider.name': run.model.provider,
+          'gen_ai.request.model': run.model.id,
+          'meanwhile.run.id': run.runId,
+          'meanwhile.run.resumed': run.resumed,
+          'meanwhile.middleware.order': [...run.middleware],
+          'gen_ai.agent.name': agent,
+          'gen_ai.conversation.id': run.conversationId,
+        } satisfies SemanticAttributes),
+      },
+    }),
+    end({ result, error, steps, usage, calls, wanted, unknown }) {
+      const { status = outcomeOf(error), message, finishReason }: Partial<RunResult> = result ?? {}
+      const failure = failureOf(error)
+      const reason = failure && error instanceof ModelError ? 'error' : reasonOf(message) || finishReason
+      return {
+        annotations: () => annotations.get(undefined) ?? {},
+        attributes: () =>
+          ({
+            'meanwhile.outcome': status,
+            'meanwhile.step.count': steps,
+            'meanwhile.tool_calls.early': calls.early,
+            'meanwhile.tool_calls.committed': calls.committed,
+            'meanwhile.tool_calls.discarded': calls.discarded,
+            'meanwhile.tool_calls.reused': calls.reused,
+            'meanwhile.tool_calls.unknown': unknown,
+            'gen_ai.response.finish_reasons': reason ? [reason] : undefined,
+            ...(options?.usageOnRun !== false && tokensOf(usage)),
+          }) satisfies SemanticAttributes,
+        contents: () => (message ? contentsOfAnswer(message, finishReason) : {}),
+        failure,
+        error,
+        measure({ run, runAttempts, runCalls }, seconds) {
+          const name = { 'gen_ai.agent.name': agent }
+          const [model, another] = models.keys()
+          const only = another === undefined ? model : undefined
+          let attempts = 0
+          for (const count of models.values()) attempts += count
+          run(seconds, { ...name, 'gen_ai.request.model': only, 'error.type': failure })
+          runAttempts(attempts, name)
+          runCalls(wanted, name)
+        },
+      }
+    },
   }
-  const open: StartedSpan<RunCame> = startSpan(scope, parent, describe, (came) =>
-    context.with(open.context, untroubled, undefined, () => endRunSpan(scope, open, came)),
-  )
-  return open
 }
 
-/** Those of whoever made the agent: they may throw when they are read. */
-function labels(given: Attributes = {}): Attributes {
-  let read: Attributes = {}
-  untroubled(() => {
-    read = { ...given }
-  })
-  return read
-}
-
-function endRunSpan(scope: Scope, open: OpenSpan, came: RunCame): void {
-  const { span, started } = open
-  const { result, error, calls } = came
-  const failure = failureOf(error)
-  const reason = failure && error instanceof ModelError ? 'error' : finishReasonOf(result)
-  annotate(span, () => scope.annotations.get(undefined) ?? {})
-  set(span, () => ({
-    'meanwhile.outcome': result?.status ?? outcomeOf(error),
-    'meanwhile.step.count': came.steps,
-    'meanwhile.tool_calls.early': calls.early,
-    'meanwhile.tool_calls.committed': calls.committed,
-    'meanwhile.tool_calls.discarded': calls.discarded,
-    'meanwhile.tool_calls.reused': calls.reused,
-    'meanwhile.tool_calls.unknown': came.unknown,
-    'gen_ai.response.finish_reasons': reason ? [reason] : undefined,
-  }))
-  if (scope.options?.usageOnRun !== false) setUsage(span, came.usage)
-  const { message, finishReason } = result ?? {}
-  if (message) record(span, scope.capture(), () => contentsOfAnswer(message, finishReason))
-  if (failure) setError(open, error, scope.capture())
-  const ended = performance.now()
-  endSpan(open, ended)
-  const { instruments, agent, models } = scope
-  if (!instruments) return
-  const name = { 'gen_ai.agent.name': agent }
-  const [model, another] = models.keys()
-  const only = another === undefined ? model : undefined
-  let attempts = 0
-  for (const count of models.values()) attempts += count
-  instruments.run((ended - started) / 1000, { ...name, 'gen_ai.request.model': only, 'error.type': failure })
-  instruments.runAttempts(attempts, name)
-  instruments.runCalls(came.wanted, name)
-}
-
-/** In the provider's own word, if its message has one. */
-function finishReasonOf({ message, finishReason }: Partial<RunResult> = {}): string | undefined {
-  return (message?.role === 'assistant' && message.response?.finishReason) || finishReason
+/** In the provider's own word, if the message has one. */
+function reasonOf(message: RunResult['message']): string | undefined {
+  return message?.role === 'assistant' ? message.response?.finishReason : undefined
 }

@@ -1,20 +1,20 @@
-/** How a span begins and ends. Parents are given, never taken from what happens to be active. */
+/** Spans of OpenTelemetry, and what they are made with. Parents are given, never taken from what happens to be active. */
 
 import {
+  type Attributes,
   type Context,
+  type HrTime,
   INVALID_SPAN_CONTEXT,
-  type Link,
   ProxyTracerProvider,
   type Span,
   type SpanContext,
-  type SpanKind,
+  type SpanOptions,
   type Tracer,
   trace,
 } from '@opentelemetry/api'
 import type { Instruments } from './instruments.ts'
-import type { Attributes, CaptureContent, TelemetryOptions } from './options.ts'
+import type { CaptureContent, TelemetryOptions } from './options.ts'
 import { SCOPE, VERSION } from './semconv.ts'
-import { epochNow, timeOfDay } from './time-of-day.ts'
 import { untroubled } from './untroubled.ts'
 
 export interface OpenSpan {
@@ -25,11 +25,8 @@ export interface OpenSpan {
   readonly started: number
   /** As {@link Tracing.epoch}. */
   readonly epoch: number
-}
-
-export interface StartedSpan<Came> extends OpenSpan {
-  /** It is over, and this came of it. */
-  end(came: Came): void
+  /** What it might hold when it began. */
+  readonly capture: CaptureContent
 }
 
 /** What the spans and metrics of one run have in common, or those of a tool without one. */
@@ -46,9 +43,11 @@ export interface Scope {
   readonly models: Map<string, number>
   /** Spans of hooks and wraps that have not come out. */
   readonly lasting: Set<OpenSpan>
-  /** Spans of wraps that answered a call themselves, by call, until its fate is known; with when they did, in `performance.now()`. */
-  readonly answers: Map<object, (readonly [open: OpenSpan, ended: number])[]>
+  /** What ends the spans of wraps that answered a call themselves, by call: its fate is to be known. */
+  readonly answers: Map<object, AnswerEnds[]>
 }
+
+export type AnswerEnds = (outcome?: string, reason?: string) => void
 
 /** What spans are made with. */
 export interface Tracing {
@@ -59,47 +58,41 @@ export interface Tracing {
 
 /** `undefined` without an SDK, asked when a run begins: one that comes later serves the next. */
 export function tracingOf(options: TelemetryOptions | undefined): Tracing | undefined {
-  let tracer: Tracer | undefined
-  untroubled(() => {
+  const tracer = untroubled(() => {
     const provider = options?.tracerProvider ?? trace.getTracerProvider()
     const scope = [SCOPE, VERSION] as const
     // The one there is before an SDK says whether there is one behind it by now.
-    tracer =
-      provider instanceof ProxyTracerProvider ? provider.getDelegateTracer(...scope) : provider.getTracer(...scope)
+    return provider instanceof ProxyTracerProvider ? provider.getDelegateTracer(...scope) : provider.getTracer(...scope)
   })
   return tracer && { tracer, epoch: epochNow() }
-}
-
-interface Beginning {
-  readonly name: string
-  readonly kind: SpanKind
-  /** What samplers decide on. An SDK checks and copies these twice as often as those it gets later: so they are few. */
-  readonly attributes: Attributes
-  readonly links?: Link[]
 }
 
 const SILENT = trace.wrapSpanContext(INVALID_SPAN_CONTEXT)
 
 /** Without an SDK nothing is described, and what is done runs in its parent's context. */
-export function startSpan<Came>(
-  { tracing }: Scope,
+export function startSpan(
+  { tracing, capture }: Scope,
   parent: Context,
-  describe: () => Beginning,
-  end: (came: Came) => void,
-): StartedSpan<Came> {
-  const started = performance.now()
-  if (!tracing) return { span: SILENT, context: parent, started, epoch: 0, end }
+  describe: () => SpanOptions & { readonly name: string },
+): OpenSpan {
+  const open = { started: performance.now(), epoch: 0, capture: capture() }
+  if (!tracing) return { ...open, span: SILENT, context: parent }
   const { tracer, epoch } = tracing
-  const { name, ...options } = describe()
-  let span = SILENT
-  untroubled(() => {
-    const made = tracer.startSpan(name, { links: [], ...options, startTime: timeOfDay(epoch, started) }, parent)
-    // One that cannot be asked these is none: they are asked where nothing guards them.
-    made.isRecording()
-    made.spanContext()
-    span = made
-  })
-  return { span, context: trace.setSpan(parent, span), started, epoch, end }
+  const span =
+    untroubled(() => {
+      const { name, ...options } = describe()
+      const made = tracer.startSpan(name, { ...options, startTime: timeOfDay(epoch, open.started) }, parent)
+      // One that cannot be asked these is none: they are asked where nothing guards them.
+      made.isRecording()
+      made.spanContext()
+      return made
+    }) ?? SILENT
+  return { ...open, epoch, span, context: trace.setSpan(parent, span) }
+}
+
+/** Built only for a span that records them. */
+export function setAttributes(span: Span, attributes: () => Attributes): void {
+  if (span.isRecording()) untroubled(() => span.setAttributes(attributes()))
 }
 
 export function link(span: Span, to: SpanContext): void {
@@ -109,4 +102,27 @@ export function link(span: Span, to: SpanContext): void {
 /** `at`: in `performance.now()`. */
 export function endSpan({ span, epoch }: OpenSpan, at: number = performance.now()): void {
   untroubled(() => span.end(timeOfDay(epoch, at)))
+}
+
+let latest = 0
+
+/**
+ * Whole milliseconds from the epoch to the zero of `performance.now()`. The same for every run, so that those that follow each
+ * other stand in their order, until the clocks have come apart.
+ */
+export function epochNow(): number {
+  const now = Math.round(Date.now() - performance.now())
+  // Of the one clock only whole milliseconds are known.
+  if (Math.abs(now - latest) > 1) latest = now
+  return latest
+}
+
+/**
+ * The time of day, as fine as `performance.now()`: an SDK that asks for it itself gets whole milliseconds, in which spans that follow
+ * each other would stand in any order. In two parts, as one number of milliseconds is no finer than a quarter of a microsecond.
+ * `at`: in `performance.now()`.
+ */
+export function timeOfDay(epoch: number, at: number): HrTime {
+  const whole = Math.floor(at)
+  return [Math.floor((epoch + whole) / 1000), ((epoch + whole) % 1000) * 1e6 + Math.floor((at - whole) * 1e6)]
 }

@@ -5,7 +5,7 @@
 
 import { context } from '@opentelemetry/api'
 import { byHand, type Flow, finished } from '../flow/flow.ts'
-import type { StartedSpan } from './spans.ts'
+import type { StartedSpan } from './span-table.ts'
 
 /** How it ended. Neither member is there if its reader has closed it before. */
 export interface End<Result> {

@@ -3,11 +3,13 @@
 import { diag } from '@opentelemetry/api'
 import { messageOf } from '../errors.ts'
 
-export function untroubled(record: () => void): void {
+/** Returns what `record` returns; `undefined` if it throws. */
+export function untroubled<Made>(record: () => Made): Made | undefined {
   try {
-    record()
+    return record()
   } catch (error) {
     logged('telemetry threw', error)
+    return undefined
   }
 }
 
