@@ -22,7 +22,7 @@ export function withinKeys(keys: ResourceKeys, most: ResourceKeys): boolean {
   return reads && keys.writes.every((key) => most.writes.includes(key))
 }
 
-export function allKeys(one: ResourceKeys, other: ResourceKeys): ResourceKeys {
+export function unionOf(one: ResourceKeys, other: ResourceKeys): ResourceKeys {
   if (namesNone(one)) return other
   if (namesNone(other)) return one
   return { reads: [...new Set([...one.reads, ...other.reads])], writes: [...new Set([...one.writes, ...other.writes])] }

@@ -5,7 +5,7 @@ import { checkedInput } from '../execution/checked-input.ts'
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
-import { triesOf } from '../machine/call.ts'
+import { attemptsToSave } from '../machine/call.ts'
 import type { ContentPart, ToolCall, ToolMessage, UserMessage } from '../message.ts'
 import type { ToolFlow } from '../middleware.ts'
 import type { BackgroundHandle } from '../result.ts'
@@ -125,10 +125,10 @@ export function handleOf(callId: string, name: string, result: Promise<ToolMessa
 
 export function savedWork(work: Work, isLast: boolean): SavedWork {
   const { key, call, state, outcomes } = work.entry
-  const { attempts, ...entered } = triesOf(state, isLast)
+  const { attempts, ...entered } = attemptsToSave(state, isLast)
   const message = resultOf(work)
   const saved = { key, call, step: state.step, attempts, delivered: work.delivered }
   // What an agent has done is in its own checkpoint.
   if (!message && outcomes.hasRuns) return { ...saved, ...outcomes.saveRuns() }
-  return { ...saved, ...entered, ...(message ? { message } : outcomes.save(state.known)) }
+  return { ...saved, ...entered, ...(message ? { message } : outcomes.save(state.knownOutcomes)) }
 }

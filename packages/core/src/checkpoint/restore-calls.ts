@@ -4,7 +4,7 @@ import { unheard } from '../flow/unheard.ts'
 import { addressOf, askerOf, isInside, isNested } from '../interrupt/address.ts'
 import { type Answers, Interrupt } from '../interrupt/interrupt.ts'
 import { effectOf } from '../machine/call.ts'
-import { noted } from '../machine/decide-call.ts'
+import { marked } from '../machine/decide-call.ts'
 import type { Json } from '../message.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
@@ -34,7 +34,7 @@ export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readon
     byKey.set(one.key, entry)
     run.calls.table.add(entry)
     if (one.message) settleAs(entry, one.message)
-    if (one.message && [...run.unknown, ...run.calls.abandoned].includes(one.id)) entry.decide(noted, 'isUnknown')
+    if (one.message && [...run.unknown, ...run.calls.abandoned].includes(one.id)) entry.decide(marked, 'isUnknown')
   }
   return [...byKey.values()]
 }
@@ -71,11 +71,11 @@ function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Re
     entry.outcomes.answer(Object.fromEntries(given) as Answers)
   } else if (effect && (effect === 'calls' || run.rerun.includes(effect))) {
     // One that only makes calls finds those it had made: each of them is judged here by its own effect.
-    entry.decide(noted, 'isRerun')
+    entry.decide(marked, 'isRerun')
   } else if (effect) {
     const text = mayHaveHappenedText(checkpoint.status === 'cancelled')
     settleAs(entry, textMessage({ ...entry.call, id: entry.id }, text, true))
-    entry.decide(noted, 'isUnknown')
+    entry.decide(marked, 'isUnknown')
     run.mayHaveHappened(entry.id)
   }
 }

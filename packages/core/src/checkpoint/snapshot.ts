@@ -3,7 +3,7 @@
 import { addressOf } from '../interrupt/address.ts'
 import type { Address, Interrupt, PendingInterrupt } from '../interrupt/interrupt.ts'
 import { asJson } from '../json.ts'
-import { effectOf, triesOf } from '../machine/call.ts'
+import { attemptsToSave, effectOf } from '../machine/call.ts'
 import type { Step } from '../machine/steps.ts'
 import { callsOf, textOf } from '../message.ts'
 import { freeze } from '../run/history.ts'
@@ -121,7 +121,7 @@ function savedCalls(run: RunState, isLast: boolean): State['calls'] {
 function isNeeded(run: RunState, entry: CallEntry): boolean {
   if (entry.discarded || entry.rest?.isOpen) return false
   if (entry.maker) return isNeeded(run, entry.maker)
-  return !entry.state.asked || entry.state.step === run.steps.state.current?.number
+  return !entry.state.isRequested || entry.state.step === run.steps.state.current?.number
 }
 
 function savedStep({ history, steps }: RunState, step: Step, status: Checkpoint['status']): Unwritten<SavedStep> {
@@ -140,14 +140,16 @@ function savedStep({ history, steps }: RunState, step: Step, status: Checkpoint[
 function savedCall(entry: CallEntry, isLast: boolean): Unwritten<SavedCall> {
   const { key, id, call, provisional, makerKey, state, stopped, asking, outcomes } = entry
   const message = state.course === 'cut off' ? undefined : entry.message
-  const { attempts, effect } = message ? { attempts: state.attempts, effect: effectOf(state) } : triesOf(state, isLast)
+  const { attempts, effect } = message
+    ? { attempts: state.attempts, effect: effectOf(state) }
+    : attemptsToSave(state, isLast)
   const done = entry.tool?.compensate && entry.done
   return {
     key,
     id,
     call,
     step: state.step,
-    asked: state.asked,
+    asked: state.isRequested,
     provisional,
     maker: makerKey,
     attempts,
@@ -156,7 +158,7 @@ function savedCall(entry: CallEntry, isLast: boolean): Unwritten<SavedCall> {
     message,
     told: message && (state.told === 'ended' || state.told === 'shown'),
     done: done && doneAsJson(done),
-    ...(!message && { ...outcomes.save(state.known), ...outcomes.saveRuns() }),
+    ...(!message && { ...outcomes.save(state.knownOutcomes), ...outcomes.saveRuns() }),
   }
 }
 

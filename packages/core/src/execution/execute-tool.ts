@@ -9,7 +9,7 @@ import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
 import { hash } from '../hash.ts'
 import { isAbandoned, isEntered, nextInvocation } from '../machine/call.ts'
-import { counted, moved, wanted } from '../machine/decide-call.ts'
+import { attemptCounted, executionWanted, movedTo } from '../machine/decide-call.ts'
 import type { ToolCall } from '../message.ts'
 import { copyOfJson } from '../run/frozen.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
@@ -35,7 +35,7 @@ export function executeTool<Result>(
   const { signal } = own
   const unstarted = [entry.signal, signal, ...(host.halted ? [host.halted] : [])]
   const invocation = nextInvocation(entry.state, inputOf(entry, call))
-  entry.decide(wanted, invocation)
+  entry.decide(executionWanted, invocation)
   const flow = takeSlot({ host, entry, call, invocation, parent, own, signal, unstarted })
   return cancelable(flow, () => own.abort(why()))
 }
@@ -61,7 +61,7 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
     late = timer(host.grace, () => {
       ended(place)
       cutOff(place)
-      entry.decide(moved, invocation, 'abandoned')
+      entry.decide(movedTo, invocation, 'abandoned')
       turns.free(slot)
     })
   }
@@ -131,7 +131,7 @@ function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
   const { host, entry, call, parent, invocation, signal, early, queued } = place
   return host.telemetry.aroundFlow<'execution', Progress, Result>('execution', parent, {
     begin: () => {
-      entry.decide(counted, 1)
+      entry.decide(attemptCounted, 1)
       return { call: entry, input: call.input, attempt: entry.state.attempts, early }
     },
     make: (open) => {

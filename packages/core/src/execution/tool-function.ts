@@ -7,7 +7,7 @@ import type { Flow } from '../flow/flow.ts'
 import { unlessAborted } from '../flow/grace.ts'
 import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { executionOf, isAbandoned } from '../machine/call.ts'
-import { counted, moved, noted } from '../machine/decide-call.ts'
+import { attemptCounted, marked, movedTo } from '../machine/decide-call.ts'
 import type { ToolCall } from '../message.ts'
 import { type Given, givenOf } from '../needs/needs.ts'
 import { copyOfJson } from '../run/frozen.ts'
@@ -59,12 +59,12 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     await admitted(place, execution)
     // At the last moment: another call may have stopped the run since this one was let go.
     throwIfAborted(place.unstarted)
-    entry.decide(moved, invocation, 'entered')
+    entry.decide(movedTo, invocation, 'entered')
   } catch (error) {
     // In one turn: a checkpoint taken between the two would count the attempt off twice.
     if (isStop(error)) {
-      entry.decide(moved, invocation, 'left')
-      entry.decide(counted, -1)
+      entry.decide(movedTo, invocation, 'left')
+      entry.decide(attemptCounted, -1)
     }
     throw error
   }
@@ -80,7 +80,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     if (entry.dropped) throw entry.dropped
     if (!isAbandoned(entry.state, invocation)) {
       entry.done = { input, output }
-      if (tool.compensate) entry.decide(noted, 'isDone')
+      if (tool.compensate) entry.decide(marked, 'isDone')
     }
     return host.resultOf(call, tool, output)
   } catch (thrown) {
@@ -97,14 +97,14 @@ function judge<Result>({ host, entry, invocation }: InSlot<Result>, tool: Tool, 
   const does = judgeCall(tool, input)
   const { effect, keys, problem } = does
   if (problem !== undefined) host.warn?.(`what ${tool.name} does: ${problem}`)
-  entry.decide(moved, invocation, 'judged', { effect, keys, mayBeEarly: isWithin(does, entry.most) })
+  entry.decide(movedTo, invocation, 'judged', { effect, keys, mayBeEarly: isWithin(does, entry.most) })
 }
 
 /** Resolves when it has its turn, and it is saved that it has: from there on the call may have happened, whatever comes (L15). */
 async function admitted<Result>(place: InSlot<Result>, execution: Execution): Promise<void> {
   const { host, entry, invocation, slot, unstarted } = place
   const checked = performance.now()
-  const does = executionOf(entry.state, invocation)?.does
+  const does = executionOf(entry.state, invocation)?.judgement
   const held = does && host.held?.(does, unstarted)
   if (held) await held
   await entry.table.turns.begin(slot, unstarted)

@@ -1,7 +1,7 @@
 /** Where a tool is executed: in a run, or alone. What differs between the two is all here. */
 
 import type { Awaitable } from '../flow/flow.ts'
-import type { Does } from '../machine/call.ts'
+import type { Judgement } from '../machine/call.ts'
 import type { Json, ToolCall } from '../message.ts'
 import type { Given } from '../needs/needs.ts'
 import type { Actor } from '../run/actor.ts'
@@ -21,7 +21,7 @@ export interface Host<Result> {
    * Gives what an execution that does this waits for before it stands in line for its slot, if it waits: until its call, or a call that
    * its run works for, is committed. Rejects when one of the signals aborts.
    */
-  held?(does: Does, signals: readonly AbortSignal[]): Promise<void> | undefined
+  held?(does: Judgement, signals: readonly AbortSignal[]): Promise<void> | undefined
   /** What the call has been answered (L7). */
   answers?(): readonly Json[]
   /** What went wrong beside the call. */

@@ -1,24 +1,24 @@
-/** Lets the executions of a run go when it is their turn, as machine/turns.ts says, and asks their tools for slots. */
+/** Lets the executions of a run go when it is their turn, as machine/due.ts says, and asks their tools for slots. */
 
 import { follow } from '../flow/follow.ts'
 import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { executionOf, hasSettled, type Stage } from '../machine/call.ts'
-import type { Calls, Waiting } from '../machine/calls.ts'
-import { changed, closed, decide } from '../machine/decide.ts'
-import { moved, out } from '../machine/decide-call.ts'
-import { isSameExecution } from '../machine/invocation.ts'
+import type { Calls, WaitingExecution } from '../machine/calls.ts'
+import { executionOver, movedTo } from '../machine/decide-call.ts'
+import { callChanged, callClosed, decideCall } from '../machine/decide-calls.ts'
 import {
   arrived,
   awaitsTool,
+  beginsToWait,
   type Due,
   dueOf,
-  goes,
   isJudged,
-  leaves,
   mustLook,
-  replaces,
-  waits,
-} from '../machine/turns.ts'
+  stopsWaiting,
+  takesOverSlot,
+  takesTurn,
+} from '../machine/due.ts'
+import { isSameExecution } from '../machine/invocation.ts'
 import type { Invocation } from '../saved-run.ts'
 import { ToolCircleError } from '../tool-errors.ts'
 import type { Seat } from './tool-limit.ts'
@@ -55,7 +55,7 @@ interface Waiter {
 export class Turns {
   readonly #calls: Calls
   readonly #callOf: (number: number) => Comer | undefined
-  readonly #waiters: Map<Waiting, Waiter> = new Map()
+  readonly #waiters: Map<WaitingExecution, Waiter> = new Map()
   /** Those that have a slot of their tool. */
   readonly #seated: Set<Slot> = new Set()
 
@@ -73,7 +73,7 @@ export class Turns {
   async take(call: Comer, invocation: Invocation, signals: readonly AbortSignal[]): Promise<Slot> {
     throwIfAborted(signals)
     const slot: Slot = { call, invocation, unseat: undefined }
-    const replaced = replaces(this.#calls, call.number, invocation)
+    const replaced = takesOverSlot(this.#calls, call.number, invocation)
     if (replaced) this.#takeOver(replaced, slot)
     else {
       const turn = this.#turn(slot, signals)
@@ -89,7 +89,7 @@ export class Turns {
   async begin(slot: Slot, signals: readonly AbortSignal[]): Promise<void> {
     throwIfAborted(signals)
     this.#unseat(slot)
-    changed(this.#calls, slot.call.number)
+    callChanged(this.#calls, slot.call.number)
     const turn = this.#turn(slot, signals)
     this.advance()
     if (!turn) return
@@ -100,7 +100,7 @@ export class Turns {
 
   /** The call threw what ends the run: it keeps its slot until it is over, so that nothing starts in it any more (A12). */
   keep({ call, invocation }: Slot): void {
-    decide(this.#calls, call.number, moved, invocation, 'threw')
+    decideCall(this.#calls, call.number, movedTo, invocation, 'threw')
   }
 
   /** Gives the slot back. More than once does nothing. */
@@ -109,8 +109,8 @@ export class Turns {
     const state = this.#calls.all.get(call.number)
     if (state) {
       if (this.#stageOf(slot) === 'threw' && !hasSettled(state)) return
-      decide(this.#calls, call.number, out, invocation)
-      changed(this.#calls, call.number)
+      decideCall(this.#calls, call.number, executionOver, invocation)
+      callChanged(this.#calls, call.number)
     }
     this.#unseat(slot)
     this.advance()
@@ -118,7 +118,7 @@ export class Turns {
 
   /** The call has settled. */
   close(call: Comer): void {
-    closed(this.#calls, call.number)
+    callClosed(this.#calls, call.number)
     for (const slot of this.#seated) if (slot.call === call) this.#unseat(slot)
     this.advance()
   }
@@ -129,12 +129,12 @@ export class Turns {
     const due = dueOf(this.#calls, waiting)
     if (due && due.is !== 'turn') throw this.#errorOf(slot, due)
     if (!due || !this.#seat(slot)) return this.#wait(slot, waiting, signals)
-    goes(this.#calls, waiting)
+    takesTurn(this.#calls, waiting)
     slot.call.seat?.share()
     return undefined
   }
 
-  #look(waiting: Waiting): void {
+  #look(waiting: WaitingExecution): void {
     const waiter = this.#waiters.get(waiting)
     if (!waiter) return
     waiter.unwatch?.()
@@ -149,7 +149,7 @@ export class Turns {
     const { seat } = slot.call
     try {
       if (this.#seat(slot)) {
-        goes(this.#calls, waiting)
+        takesTurn(this.#calls, waiting)
         waiter.go()
         seat?.share()
       } else {
@@ -205,15 +205,15 @@ export class Turns {
     return state && executionOf(state, invocation)?.stage
   }
 
-  #wait(slot: Slot, waiting: Waiting, signals: readonly AbortSignal[]): Promise<void> {
-    waits(this.#calls, waiting)
+  #wait(slot: Slot, waiting: WaitingExecution, signals: readonly AbortSignal[]): Promise<void> {
+    beginsToWait(this.#calls, waiting)
     const seatNumber = slot.call.seat?.arrive() ?? 0
     return new Promise<void>((resolve, reject) => {
       const abort = () => waiter.fail(signals.find(({ aborted }) => aborted)?.reason)
       const out = () => {
         waiter.unwatch?.()
         this.#waiters.delete(waiting)
-        leaves(this.#calls, waiting)
+        stopsWaiting(this.#calls, waiting)
         for (const unfollow of following) unfollow()
       }
       const waiter: Waiter = {

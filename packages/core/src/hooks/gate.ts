@@ -1,7 +1,7 @@
 /** The final-answer gate: an answer stands when it fits the output schema and one round of hooks accepts throughout. */
 
 import { MiddlewareError, type OutputError } from '../errors.ts'
-import { dueHook, hookDone, rejected } from '../machine/steps.ts'
+import { answerRejected, dueHook, hookDone } from '../machine/steps.ts'
 import { callsOf, type FinishReason, type Message, textOf, withFittingReason } from '../message.ts'
 import type { RunState } from '../run/run.ts'
 import type { Answer } from '../run/run-steps.ts'
@@ -86,6 +86,6 @@ function reject(
   const messages = typeof said === 'string' ? [{ role: 'user', content: said } as const] : said
   for (const message of messages) run.history.append(message.role === 'user' ? { origin, ...message } : message)
   run.steps.rejection = { feedback: typeof said === 'string' ? said : said.map(textOf).join('\n'), misfit }
-  rejected(run.steps.state)
+  answerRejected(run.steps.state)
   return said
 }

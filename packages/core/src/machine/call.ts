@@ -5,7 +5,7 @@
 
 import { type Effect, exceeds } from '../effect.ts'
 import type { DiscardCause } from '../events.ts'
-import { allKeys, NO_KEYS, type ResourceKeys } from '../resource-keys.ts'
+import { NO_KEYS, type ResourceKeys, unionOf } from '../resource-keys.ts'
 import type { Invocation } from '../saved-run.ts'
 import { isSameExecution, type KnownOutcome } from './invocation.ts'
 
@@ -17,9 +17,9 @@ export type Course = 'asleep' | 'begun' | End
 
 /**
  * How a call has settled. `result`: it has a message. `cut off`: it has a message that only says that the end of the run cut it off.
- * `open`: it has no message, and a resume goes on with it. `over`: it has no message, and no resume goes on with it.
+ * `open`: it has no message, and a resume goes on with it. `none`: it has no message, and no resume goes on with it.
  */
-export type End = 'result' | 'cut off' | 'open' | 'over'
+export type End = 'result' | 'cut off' | 'open' | 'none'
 
 /**
  * A model call stands when nothing can replace its response any more. A call that is made before that is `provisional`. Then it is
@@ -65,7 +65,7 @@ export type Stage =
   | 'abandoned'
 
 /** What an execution does. It is known when the input is checked. */
-export interface Does {
+export interface Judgement {
   readonly effect: Effect
   readonly keys: ResourceKeys
   /** Whether its call may do this before its model call has stood. */
@@ -75,26 +75,26 @@ export interface Does {
 export interface ExecutionState {
   readonly invocation: Invocation
   readonly stage: Stage
-  readonly does?: Does
+  readonly judgement?: Judgement
   /** Its function was called, whatever came after that. */
   readonly isEntered?: true
 }
 
 /** What is known of the executions of a call. */
-export interface Executed {
+export interface HasExecutions {
   readonly executions: readonly ExecutionState[]
   /** How often it was executed in all processes (C14). Executions at work count. */
   readonly attempts: number
   /** The effect that an execution in an earlier process may have had, as the checkpoint says. */
-  readonly before?: Effect | undefined
+  readonly effectBefore?: Effect | undefined
   /** An execution in an earlier process had an outcome. */
-  readonly wasMade?: boolean
+  readonly hadOutcome?: boolean
   /** Those that had one, as far as no wrap of this process has asked for them yet. `place`: of the outcome in the checkpoint. */
-  readonly known?: readonly KnownOutcome[]
+  readonly knownOutcomes?: readonly KnownOutcome[]
 }
 
 /** What is known of a call's fate. */
-export interface Fated {
+export interface HasFate {
   readonly fate: Fate
   /** When it was asked for; if it was provisional then, from its commit on: when it was committed. In `performance.now()`. */
   readonly askedAt: number
@@ -122,7 +122,7 @@ export interface Place {
   readonly hook: string
 }
 
-export interface CallState extends Executed, Fated {
+export interface CallState extends HasExecutions, HasFate {
   /** Tells it from all other calls of its run. */
   readonly number: number
   /** An attempt that joins the call gives it its own id for it (O4). */
@@ -144,9 +144,9 @@ export interface CallState extends Executed, Fated {
   /** Whether it was made before its model call had stood. */
   readonly startedEarly: boolean
   /** Whether a response asks for it, or did in an earlier process. */
-  readonly asked: boolean
+  readonly isRequested: boolean
   /** The attempts of its model call that ask for it, in order of arrival. */
-  readonly by: readonly number[]
+  readonly requestedBy: readonly number[]
   /** Equal for all calls of a step that ask for the same. Absent if no response asks for it, or its input is not whole yet. */
   readonly content?: number | undefined
   readonly course: Course
@@ -172,11 +172,11 @@ export interface CallState extends Executed, Fated {
   /** The end of an earlier process cut it off, and this process makes it again (L20). */
   readonly isRerun?: true
   /** The question that it asks itself, by number. `by`: the wrap that asks; absent: its tool asks. */
-  readonly asking?: { readonly question: number; readonly by?: Place }
+  readonly ownQuestion?: { readonly question: number; readonly by?: Place }
   /** All questions of its tool, and of the agents that the tool runs. Executions at the same time may ask several. */
   readonly questions: readonly number[]
   /** The stop, by number, that its commit or a call that it waits for came to. It is not its own question. */
-  readonly met?: number
+  readonly metStop?: number
   readonly told: Told
 }
 
@@ -205,7 +205,7 @@ export function undoOf(call: CallState): 'none' | 'due' | 'late' | 'unknown' | '
 }
 
 /** Nothing more comes of it: its fate is decided, and it has settled and does not stay open, or it was discarded in its sleep. */
-export function isOver({ course, fate }: CallState): boolean {
+export function isFinal({ course, fate }: CallState): boolean {
   if (fate === 'provisional' || course === 'begun' || course === 'open') return false
   return course !== 'asleep' || fate === 'discarded'
 }
@@ -214,31 +214,31 @@ export function isOver({ course, fate }: CallState): boolean {
  * Whether it does not start now, and no other call waits for it: it sleeps, it was discarded, or only failed attempts ask for it
  * (`isHeld`; G11, H22).
  */
-export function isAside({ course, fate }: Fated & { readonly course: string }, isHeld: boolean): boolean {
+export function isSetAside({ course, fate }: HasFate & { readonly course: string }, isHeld: boolean): boolean {
   return course === 'asleep' || fate === 'discarded' || (fate === 'provisional' && isHeld)
 }
 
 /** Whether its function was called, in this process or in an earlier one. */
-export function wasEntered(call: Executed): boolean {
-  return effectOf(call) !== undefined || call.wasMade === true
+export function wasEntered(call: HasExecutions): boolean {
+  return effectOf(call) !== undefined || call.hadOutcome === true
 }
 
 /** The effect of the newest execution whose function was called. */
-export function effectOf({ executions, before }: Executed): Effect | undefined {
-  return executions.findLast(({ isEntered }) => isEntered)?.does?.effect ?? before
+export function effectOf({ executions, effectBefore }: HasExecutions): Effect | undefined {
+  return executions.findLast(({ isEntered }) => isEntered)?.judgement?.effect ?? effectBefore
 }
 
 /** Whether an execution has a slot of its run. */
-export function holdsSlot({ stage }: ExecutionState): boolean {
-  return stage === 'checking' || usesKeys({ stage }) || stage === 'threw'
+export function hasSlot({ stage }: ExecutionState): boolean {
+  return stage === 'checking' || hasKeys({ stage }) || stage === 'threw'
 }
 
 /** Whether an execution has its keys. */
-export function usesKeys({ stage, does }: Pick<ExecutionState, 'stage' | 'does'>): boolean {
-  return stage === 'storing' || stage === 'entered' || (stage === 'threw' && does !== undefined)
+export function hasKeys({ stage, judgement }: Pick<ExecutionState, 'stage' | 'judgement'>): boolean {
+  return stage === 'storing' || stage === 'entered' || (stage === 'threw' && judgement !== undefined)
 }
 
-export function executionOf({ executions }: Executed, which: Invocation): ExecutionState | undefined {
+export function executionOf({ executions }: HasExecutions, which: Invocation): ExecutionState | undefined {
   // Asked several times for each execution: no function is made for that.
   for (let place = executions.length - 1; place >= 0; place--) {
     const one = executions[place]
@@ -248,31 +248,31 @@ export function executionOf({ executions }: Executed, which: Invocation): Execut
 }
 
 /** Whether this execution goes on beyond its grace time, and nobody waits for it. Without `which`: whether any execution does. */
-export function isAbandoned({ executions }: Executed, which?: Invocation): boolean {
+export function isAbandoned({ executions }: HasExecutions, which?: Invocation): boolean {
   return executions.some(
     ({ stage, invocation }) => stage === 'abandoned' && (!which || isSameExecution(invocation, which)),
   )
 }
 
-export function isEntered(call: Executed, which: Invocation): boolean {
+export function isEntered(call: HasExecutions, which: Invocation): boolean {
   return executionOf(call, which)?.isEntered === true
 }
 
 /** The invocation of the next execution with this input. */
-export function nextInvocation({ executions }: Executed, input: string | undefined): Invocation {
+export function nextInvocation({ executions }: HasExecutions, input: string | undefined): Invocation {
   const n = executions.filter(({ invocation }) => invocation.input === input).length
   return { ...(input !== undefined && { input }), n }
 }
 
 /** The keys of all its executions; `undefined` until one is judged. A discarded call has no reads: nobody sees what it has read. */
-export function keysOf({ executions }: Executed, fate: Fate): ResourceKeys | undefined {
+export function keysOf({ executions }: HasExecutions, fate: Fate): ResourceKeys | undefined {
   let keys: ResourceKeys | undefined
-  for (const { does } of executions) if (does) keys = keys ? allKeys(keys, does.keys) : does.keys
+  for (const { judgement } of executions) if (judgement) keys = keys ? unionOf(keys, judgement.keys) : judgement.keys
   return keys && fate === 'discarded' ? { ...keys, reads: NO_KEYS.reads } : keys
 }
 
 /** How often a call was executed, and the gravest effect that may have happened without a known outcome. */
-export interface Tries {
+export interface SavedAttempts {
   readonly attempts: number
   readonly effect?: Effect
 }
@@ -281,19 +281,19 @@ export interface Tries {
  * What a checkpoint holds of a call that has no result. `isLast`: it is the checkpoint of a run that has stopped, so no function of an
  * execution that waits is called any more.
  */
-export function triesOf({ executions, attempts, before }: Executed, isLast: boolean): Tries {
+export function attemptsToSave({ executions, attempts, effectBefore }: HasExecutions, isLast: boolean): SavedAttempts {
   const waiting = executions.filter(({ stage }) => stage === 'judged' || stage === 'storing').length
-  const isFromBefore = before && executions.every(({ isEntered }) => !isEntered)
-  let effect = isFromBefore ? before : undefined
+  const isFromBefore = effectBefore && executions.every(({ isEntered }) => !isEntered)
+  let effect = isFromBefore ? effectBefore : undefined
   for (const one of executions) {
-    if (one.does && mayHaveHappened(one, isLast) && !(effect && exceeds(effect, one.does.effect)))
-      effect = one.does.effect
+    if (one.judgement && mayHaveHappened(one, isLast) && !(effect && exceeds(effect, one.judgement.effect)))
+      effect = one.judgement.effect
   }
   return { attempts: isLast ? attempts - waiting : attempts, ...(effect && { effect }) }
 }
 
 /** Whether an execution may have had its effect, and has no known outcome. That begins with the save that comes before its function. */
-function mayHaveHappened({ stage, does, isEntered }: ExecutionState, isLast: boolean): boolean {
-  if (stage === 'storing') return !isLast && does?.effect !== 'read'
+function mayHaveHappened({ stage, judgement, isEntered }: ExecutionState, isLast: boolean): boolean {
+  if (stage === 'storing') return !isLast && judgement?.effect !== 'read'
   return isEntered === true && stage !== 'ended' && stage !== 'abandoned'
 }

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { CallState, Does, Stage } from './call.ts'
-import { holdsSlot, nextInvocation } from './call.ts'
+import type { CallState, Judgement, Stage } from './call.ts'
+import { hasSlot, nextInvocation } from './call.ts'
 import { type Calls, callOf, isPast, mayStartFor, needsSlot, noCalls } from './calls.ts'
-import * as table from './decide.ts'
 import * as facts from './decide-call.ts'
-import { heldFor } from './join.ts'
-import { arrived, awaitsTool, dueOf, goes, leaves, mustLook, replaces, waits } from './turns.ts'
+import * as table from './decide-calls.ts'
+import { arrived, awaitsTool, beginsToWait, dueOf, mustLook, stopsWaiting, takesOverSlot, takesTurn } from './due.ts'
+import { joinableCall } from './join.ts'
 
 // All facts about calls, in any order: also in orders in which nobody tells them.
 
@@ -32,14 +32,14 @@ const one = (fact: (calls: Calls, call: CallState) => void) => pick.map((which) 
 function made(calls: Calls, attempt: number, maker: number | undefined, content: number, isAsleep: boolean): void {
   const by = maker === undefined && !isAsleep ? [attempt] : []
   const fate = maker === undefined ? (calls.response.isOpen ? 'provisional' : 'committed') : callOf(calls, maker).fate
-  table.made(calls, {
+  table.callMade(calls, {
     id: `${calls.made}`,
     tool: { effect: content === 0 ? 'read' : 'external', namesKeys: content > 1 },
     ...(maker !== undefined && { maker }),
     step: 1,
     startedEarly: fate === 'provisional',
-    asked: maker === undefined,
-    by,
+    isRequested: maker === undefined,
+    requestedBy: by,
     ...(maker === undefined && { content }),
     course: isAsleep ? 'asleep' : 'begun',
     fate,
@@ -54,17 +54,17 @@ function made(calls: Calls, attempt: number, maker: number | undefined, content:
 /** Asks for an execution, and for its turn. */
 function asked(calls: Calls, { number }: CallState, input: string | undefined): void {
   const invocation = nextInvocation(callOf(calls, number), input)
-  table.decide(calls, number, facts.wanted, invocation)
-  if (!replaces(calls, number, invocation)) waits(calls, arrived(number, invocation))
+  table.decideCall(calls, number, facts.executionWanted, invocation)
+  if (!takesOverSlot(calls, number, invocation)) beginsToWait(calls, arrived(number, invocation))
 }
 
 /** What the newest execution of a call comes to. `does`: if that is that its input is judged, it waits for its turn once more. */
-function comes(calls: Calls, { number, executions }: CallState, stage: Stage, does: Does): void {
+function comes(calls: Calls, { number, executions }: CallState, stage: Stage, does: Judgement): void {
   const invocation = executions.at(-1)?.invocation
   if (!invocation) return
-  table.decide(calls, number, facts.moved, invocation, stage, stage === 'judged' ? does : undefined)
-  table.changed(calls, number)
-  if (stage === 'judged') waits(calls, arrived(number, invocation))
+  table.decideCall(calls, number, facts.movedTo, invocation, stage, stage === 'judged' ? does : undefined)
+  table.callChanged(calls, number)
+  if (stage === 'judged') beginsToWait(calls, arrived(number, invocation))
 }
 
 /** Lets go whoever may, as the table says. */
@@ -73,8 +73,8 @@ function advanced(calls: Calls): void {
     const isGone = !calls.all.has(waiting.call)
     if (isGone || !mustLook(calls, waiting)) continue
     const due = dueOf(calls, waiting)
-    if (due?.is === 'turn') goes(calls, waiting)
-    else if (due) leaves(calls, waiting)
+    if (due?.is === 'turn') takesTurn(calls, waiting)
+    else if (due) stopsWaiting(calls, waiting)
   }
 }
 
@@ -83,13 +83,13 @@ function left(calls: Calls, call: CallState): void {
   if (call.maker !== undefined || !isPast(calls, call)) return
   const inner = (number: number): readonly number[] => [number, ...callOf(calls, number).children.flatMap(inner)]
   for (const number of inner(call.number)) {
-    for (const waiting of calls.waiting) if (waiting.call === number) leaves(calls, waiting)
-    table.forgotten(calls, number)
+    for (const waiting of calls.waiting) if (waiting.call === number) stopsWaiting(calls, waiting)
+    table.callForgotten(calls, number)
   }
 }
 
 const attempt = fc.integer({ min: 1, max: 3 })
-const does: fc.Arbitrary<Does> = fc.record({
+const does: fc.Arbitrary<Judgement> = fc.record({
   effect: fc.constantFrom('read', 'idempotent', 'external', 'calls'),
   keys: fc.record({ reads: fc.constantFrom(...KEYS), writes: fc.constantFrom(...KEYS) }),
   mayBeEarly: fc.boolean(),
@@ -101,7 +101,7 @@ const aFact: fc.Arbitrary<Fact> = fc.oneof(
   fc.tuple(attempt, pick).map(
     ([by, id]) =>
       (calls: Calls) =>
-        void table.announced(calls, `${id}`, by),
+        void table.idAnnounced(calls, `${id}`, by),
   ),
   fc.tuple(attempt, fc.boolean()).map(
     ([by, isOver]) =>
@@ -118,8 +118,8 @@ const aFact: fc.Arbitrary<Fact> = fc.oneof(
   },
   fc.nat({ max: 2 }).chain((content) => one((calls, { number }) => made(calls, 1, number, content, false))),
   fc.tuple(attempt, fc.nat({ max: 2 })).map(([by, content]) => (calls: Calls) => {
-    const held = mayStartFor(calls, by) ? heldFor(calls, content, by, []) : undefined
-    if (held) table.joined(calls, held.number, `${held.id}+`, by)
+    const held = mayStartFor(calls, by) ? joinableCall(calls, content, by, []) : undefined
+    if (held) table.callJoined(calls, held.number, `${held.id}+`, by)
   }),
   {
     weight: 4,
@@ -131,15 +131,15 @@ const aFact: fc.Arbitrary<Fact> = fc.oneof(
       .tuple(fc.constantFrom(...STAGES), does)
       .chain(([stage, what]) => one((calls, call) => comes(calls, call, stage, what))),
   },
-  one((calls, { number }) => void table.decide(calls, number, facts.begun)),
-  one((calls, { number }) => void table.stands(calls, number, 0, undefined)),
-  one((calls, { number }) => void table.withdrawn(calls, number, 'call_withdrawn')),
-  one((calls, { number }) => void table.stoppedAll(calls, number, 'cancelled')),
-  one((calls, { number }) => void table.decide(calls, number, facts.refused)),
+  one((calls, { number }) => void table.decideCall(calls, number, facts.begun)),
+  one((calls, { number }) => void table.callCommitted(calls, number, 0, undefined)),
+  one((calls, { number }) => void table.callDiscarded(calls, number, 'call_withdrawn')),
+  one((calls, { number }) => void table.callStopped(calls, number, 'cancelled')),
+  one((calls, { number }) => void table.decideCall(calls, number, facts.refused)),
   fc.constantFrom('result', 'stop', 'throw').chain((came) =>
     one((calls, call) => {
-      table.decide(calls, call.number, facts.settled, facts.endOf(call, came))
-      table.closed(calls, call.number)
+      table.decideCall(calls, call.number, facts.settled, facts.endOf(call, came))
+      table.callClosed(calls, call.number)
     }),
   ),
   fc.tuple(fc.constantFrom('interrupted', 'cancelled', undefined), fc.boolean()).map(
@@ -182,7 +182,7 @@ test('the slots that are counted are those that a recount gives, and call order 
       told(given, (calls) => {
         const outer = [...calls.all.values()].filter((call) => needsSlot(call))
         const holding = outer.filter(({ course }) => course === 'asleep' || course === 'begun')
-        expect(calls.holding).toBe(holding.flatMap(({ executions }) => executions.filter(holdsSlot)).length)
+        expect(calls.slotsTaken).toBe(holding.flatMap(({ executions }) => executions.filter(hasSlot)).length)
         expect(new Set(calls.order).size).toBe(calls.order.length)
         expect(calls.order.filter((number) => !outer.some((call) => call.number === number))).toEqual([])
       }),
@@ -196,10 +196,10 @@ test('the calls of one maker that are counted as having a slot are those that a 
     fc.property(aTable, (given) =>
       told(given, (calls) => {
         const working = [...calls.all.values()].filter(
-          ({ maker, course, executions }) => maker !== undefined && course === 'begun' && executions.some(holdsSlot),
+          ({ maker, course, executions }) => maker !== undefined && course === 'begun' && executions.some(hasSlot),
         )
         const makers = new Set(working.map(({ maker }) => maker))
-        expect(calls.innerHolding).toEqual(
+        expect(calls.innerSlotsTaken).toEqual(
           new Map([...makers].map((one) => [one, working.filter(({ maker }) => maker === one).length])),
         )
       }),
@@ -212,9 +212,9 @@ test('nobody passes a gate without a free slot of the run (MA1, MA12)', () => {
   fc.assert(
     fc.property(aTable, (given) =>
       told(given, (calls) => {
-        const { holding } = calls
+        const { slotsTaken } = calls
         advanced(calls)
-        expect(calls.holding).toBeLessThanOrEqual(Math.max(calls.limit, holding))
+        expect(calls.slotsTaken).toBeLessThanOrEqual(Math.max(calls.limit, slotsTaken))
       }),
     ),
     { numRuns: 300 },
@@ -228,7 +228,7 @@ function line(length: number): Calls {
     made(calls, 0, undefined, 2, false)
     asked(calls, callOf(calls, number), undefined)
     advanced(calls)
-    const writes: Does = { effect: 'external', keys: { reads: [], writes: ['k'] }, mayBeEarly: true }
+    const writes: Judgement = { effect: 'external', keys: { reads: [], writes: ['k'] }, mayBeEarly: true }
     comes(calls, callOf(calls, number), 'judged', writes)
     advanced(calls)
   }
@@ -240,13 +240,13 @@ const lookedAt = (calls: Calls) => [...calls.waiting].filter((one) => mustLook(c
 test('of a thousand executions that wait for each other only those are looked at that wait for what has changed (MA12)', () => {
   const calls = line(1_000)
   expect([calls.waiting.size, lookedAt(calls)]).toEqual([999, []])
-  table.changed(calls, 500)
+  table.callChanged(calls, 500)
   // It waits itself, and the next one waits for it.
   expect(lookedAt(calls)).toEqual([500, 501])
   advanced(calls)
   expect(lookedAt(calls)).toEqual([])
-  table.decide(calls, 1, facts.settled, 'result')
-  table.closed(calls, 1)
+  table.decideCall(calls, 1, facts.settled, 'result')
+  table.callClosed(calls, 1)
   expect(lookedAt(calls)).toEqual([2])
 })
 
@@ -260,8 +260,8 @@ test('an execution that waits only for a slot of its tool is not looked at until
   awaitsTool(waiting, true)
   expect(mustLook(calls, waiting)).toBe(false)
   // Its tool holds nothing of the run meanwhile.
-  expect(calls.holding).toBe(0)
-  table.changed(calls, 1)
+  expect(calls.slotsTaken).toBe(0)
+  table.callChanged(calls, 1)
   expect(mustLook(calls, waiting)).toBe(true)
 })
 

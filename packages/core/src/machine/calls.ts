@@ -1,15 +1,15 @@
-/** The state of all calls of a run as plain data, and what can be read off it. decide.ts changes it. */
+/** The state of all calls of a run as plain data, and what can be read off it. decide-calls.ts changes it. */
 
 import { NO_KEYS, type ResourceKeys } from '../resource-keys.ts'
 import type { Invocation } from '../saved-run.ts'
-import { type CallState, isOver, keysOf } from './call.ts'
+import { type CallState, isFinal, keysOf } from './call.ts'
 
 /** An attempt of the current model call. Number 0 is a wrap that answers itself. */
 export interface Attempt {
   /** When its stream ended, in `performance.now()`; absent while it goes on. */
   readonly ended?: number
   /** It failed, or a wrap left it: no call that it asks for starts any more. */
-  readonly isOver?: boolean
+  readonly hasFailed?: boolean
 }
 
 /** The response of the current model call. */
@@ -18,19 +18,19 @@ export interface ResponseState {
   isOpen: boolean
   readonly attempts: Map<number, Attempt>
   /** By call id: the attempt that announced this id first. */
-  readonly askedBy: Map<string, number>
+  readonly announcedBy: Map<string, number>
 }
 
 /** An execution that waits for its turn. */
-export interface Waiting {
+export interface WaitingExecution {
   readonly call: number
   readonly invocation: Invocation
   /** The call that holds it back. It waits at least until something of that call changes. */
-  heldBack: number | undefined
+  blockedBy: number | undefined
   /** It waits only for a slot of its tool. */
-  awaitsSeat: boolean
+  awaitsToolSlot: boolean
   /** The {@link Calls.version} at which it was looked at last. */
-  seenIn: number
+  lookedAtIn: number
 }
 
 export interface Calls {
@@ -49,13 +49,13 @@ export interface Calls {
   /** How many calls of one maker have a slot at once, at most. */
   innerLimit: number
   /** By maker: how many of the calls that it makes have one. */
-  readonly innerHolding: Map<number, number>
+  readonly innerSlotsTaken: Map<number, number>
   /** The executions that wait for their turn, in order of arrival. */
-  readonly waiting: Set<Waiting>
+  readonly waiting: Set<WaitingExecution>
   /** How many slots the run has. */
   limit: number
   /** How many of them executions hold. */
-  holding: number
+  slotsTaken: number
   /** How many changes there were that executions which wait must look at. */
   version: number
   /** By call: the version of its newest change. */
@@ -66,14 +66,14 @@ export function noCalls(): Calls {
   return {
     all: new Map(),
     made: 0,
-    response: { isOpen: false, attempts: new Map(), askedBy: new Map() },
+    response: { isOpen: false, attempts: new Map(), announcedBy: new Map() },
     order: [],
     inner: new Set(),
     innerLimit: Number.POSITIVE_INFINITY,
-    innerHolding: new Map(),
+    innerSlotsTaken: new Map(),
     waiting: new Set(),
     limit: Number.POSITIVE_INFINITY,
-    holding: 0,
+    slotsTaken: 0,
     version: 0,
     changedIn: new Map(),
   }
@@ -98,23 +98,27 @@ export function needsSlot({ maker, isWork }: Pick<CallState, 'maker' | 'isWork'>
 
 /** Whether calls that this attempt asks for may start early. */
 export function mayStartFor({ response }: Calls, attempt: number): boolean {
-  return response.isOpen && !response.attempts.get(attempt)?.isOver
+  return response.isOpen && !response.attempts.get(attempt)?.hasFailed
 }
 
 /** Whether only failed attempts ask for a call: it waits for a later attempt that asks for the same (G11, H22). */
-export function isHeld({ response }: Calls, { by, fate }: CallState): boolean {
-  return fate === 'provisional' && by.length > 0 && by.every((one) => response.attempts.get(one)?.isOver)
+export function awaitsNextAttempt({ response }: Calls, { requestedBy, fate }: CallState): boolean {
+  return (
+    fate === 'provisional' &&
+    requestedBy.length > 0 &&
+    requestedBy.every((one) => response.attempts.get(one)?.hasFailed)
+  )
 }
 
 /** The calls that were made early for this attempt of a step, whatever has become of them. */
 export function earlyFor({ all }: Calls, step: number, attempt: number): CallState[] {
-  return [...all.values()].filter((call) => call.startedEarly && call.step === step && call.by[0] === attempt)
+  return [...all.values()].filter((call) => call.startedEarly && call.step === step && call.requestedBy[0] === attempt)
 }
 
 /** Whether a call asks this question, or a call that it makes does. */
-export function isAskedBy(calls: Calls, { asking, questions, children }: CallState, question: number): boolean {
-  if (asking?.question === question || questions.includes(question)) return true
-  return children.some((child) => isAskedBy(calls, callOf(calls, child), question))
+export function hasQuestion(calls: Calls, { ownQuestion, questions, children }: CallState, question: number): boolean {
+  if (ownQuestion?.question === question || questions.includes(question)) return true
+  return children.some((child) => hasQuestion(calls, callOf(calls, child), question))
 }
 
 /** Whether a call stays open for a resume, and all its makers do. If a maker has caught its question, it waits for nothing. */
@@ -126,15 +130,15 @@ export function waitsForResume(calls: Calls, { course, fate, maker }: CallState)
 }
 
 /** Whether the input of a call is not whole yet, or that of a call which makes it. A checkpoint does not hold such a call. */
-export function isInputOpen(calls: Calls, { asked, content, maker }: CallState): boolean {
-  if (asked && content === undefined) return true
+export function isInputOpen(calls: Calls, { isRequested, content, maker }: CallState): boolean {
+  if (isRequested && content === undefined) return true
   const above = maker === undefined ? undefined : calls.all.get(maker)
   return above !== undefined && isInputOpen(calls, above)
 }
 
 /** Nothing more comes of a call, nor of the calls it made. */
 export function isPast(calls: Calls, call: CallState): boolean {
-  return isOver(call) && call.children.every((child) => isPast(calls, callOf(calls, child)))
+  return isFinal(call) && call.children.every((child) => isPast(calls, callOf(calls, child)))
 }
 
 /** The keys that a call touches. If its tool may name keys: `undefined` until its input is checked. */

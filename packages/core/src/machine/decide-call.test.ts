@@ -2,16 +2,16 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Invocation } from '../saved-run.ts'
 import {
+  attemptsToSave,
   type CallState,
   executionOf,
+  hasKeys,
   hasSettled,
-  holdsSlot,
-  isAside,
+  hasSlot,
+  isSetAside,
   keysOf,
   nextInvocation,
   type Stage,
-  triesOf,
-  usesKeys,
   wasEntered,
 } from './call.ts'
 
@@ -23,8 +23,8 @@ const NEW: CallState = {
   children: [],
   step: 1,
   startedEarly: true,
-  asked: true,
-  by: [],
+  isRequested: true,
+  requestedBy: [],
   course: 'begun',
   fate: 'provisional',
   askedAt: 0,
@@ -37,7 +37,7 @@ const NEW: CallState = {
 const ASLEEP: CallState = { ...NEW, course: 'asleep' }
 
 /** With an execution. */
-const MADE: CallState = facts.wanted(NEW, { input: 'x', n: 0 })
+const MADE: CallState = facts.executionWanted(NEW, { input: 'x', n: 0 })
 
 const STAGES: readonly Stage[] = [
   'wanted',
@@ -59,7 +59,7 @@ const which = fc.record({ input: fc.constantFrom('x', 'y'), n: fc.nat({ max: 1 }
 
 const aFact: fc.Arbitrary<(call: CallState) => CallState> = fc.oneof(
   fc.constantFrom(facts.begun, facts.refused, facts.hidden),
-  fc.constantFrom('result', 'cut off', 'open', 'over').map((end) => (call: CallState) => facts.settled(call, end)),
+  fc.constantFrom('result', 'cut off', 'open', 'none').map((end) => (call: CallState) => facts.settled(call, end)),
   fc.string().map((id) => (call: CallState) => facts.renamed(call, id)),
   fc.nat().map((now) => (call: CallState) => facts.committed(call, now, now)),
   fc.constant((call: CallState) => facts.discarded(call, 'call_withdrawn')),
@@ -67,17 +67,19 @@ const aFact: fc.Arbitrary<(call: CallState) => CallState> = fc.oneof(
   fc.constantFrom('cancelled', 'stopped').map((why) => (call: CallState) => facts.aborted(call, why)),
   fc
     .constantFrom('isAbandoned', 'isCutOff', 'isDone', 'isRerun')
-    .map((what) => (call: CallState) => facts.noted(call, what)),
+    .map((what) => (call: CallState) => facts.marked(call, what)),
   fc.constantFrom('theirs', 'begun', 'ended').map((undo) => (call: CallState) => facts.undoing(call, undo)),
   fc.constantFrom('open', 'ended', 'shown').map((what) => (call: CallState) => facts.told(call, what)),
-  fc.constantFrom('x', 'y').map((input) => (call: CallState) => facts.wanted(call, nextInvocation(call, input))),
-  fc.constantFrom(1, -1).map((by) => (call: CallState) => facts.counted(call, by)),
+  fc
+    .constantFrom('x', 'y')
+    .map((input) => (call: CallState) => facts.executionWanted(call, nextInvocation(call, input))),
+  fc.constantFrom(1, -1).map((by) => (call: CallState) => facts.attemptCounted(call, by)),
   fc.tuple(which, fc.constantFrom(...STAGES)).map(
     ([invocation, stage]) =>
       (call: CallState) =>
-        facts.moved(call, invocation, stage, stage === 'judged' ? WRITES : undefined),
+        facts.movedTo(call, invocation, stage, stage === 'judged' ? WRITES : undefined),
   ),
-  which.map((invocation) => (call: CallState) => facts.out(call, invocation)),
+  which.map((invocation) => (call: CallState) => facts.executionOver(call, invocation)),
 )
 
 /** The states that a call goes through, each frozen before the next fact is taken. */
@@ -95,8 +97,8 @@ function frozen<Value>(value: Value): Value {
 /** A call with one execution, which has come so far. */
 function at(...stages: readonly Stage[]): CallState {
   return stages.reduce(
-    (call, stage) => facts.moved(call, { n: 0 }, stage, stage === 'judged' ? WRITES : undefined),
-    facts.wanted(NEW, { n: 0 }),
+    (call, stage) => facts.movedTo(call, { n: 0 }, stage, stage === 'judged' ? WRITES : undefined),
+    facts.executionWanted(NEW, { n: 0 }),
   )
 }
 
@@ -134,12 +136,12 @@ describe('a call', () => {
   test('asleep, discarded, or asked for by failed attempts only, it is aside; a committed one is not', () => {
     const made = { asleep: ASLEEP, provisional: NEW, discarded: facts.discarded(NEW, 'stream_error') }
     const committed = facts.committed(NEW, 1)
-    expect([isAside(made.asleep, false), isAside(made.discarded, false), isAside(made.provisional, true)]).toEqual([
-      true,
-      true,
-      true,
-    ])
-    expect([isAside(made.provisional, false), isAside(committed, true)]).toEqual([false, false])
+    expect([
+      isSetAside(made.asleep, false),
+      isSetAside(made.discarded, false),
+      isSetAside(made.provisional, true),
+    ]).toEqual([true, true, true])
+    expect([isSetAside(made.provisional, false), isSetAside(committed, true)]).toEqual([false, false])
   })
 })
 
@@ -155,7 +157,7 @@ describe('an execution', () => {
       ['checking', 'judged', 'storing', 'entered', 'abandoned'],
       ['checking', 'judged', 'left'],
     ]
-    expect(ways.map((way) => only(at(...way)).map((one) => [holdsSlot(one), usesKeys(one)]))).toEqual([
+    expect(ways.map((way) => only(at(...way)).map((one) => [hasSlot(one), hasKeys(one)]))).toEqual([
       [[false, false]],
       [[true, false]],
       [[false, false]],
@@ -170,7 +172,7 @@ describe('an execution', () => {
   test('that threw what ends the run keeps its slot, and its keys if it had them (MA1, A12)', () => {
     const [checked] = only(at('checking', 'threw'))
     const [entered] = only(at('checking', 'judged', 'storing', 'entered', 'threw'))
-    expect([checked, entered].map((one) => one && [holdsSlot(one), usesKeys(one)])).toEqual([
+    expect([checked, entered].map((one) => one && [hasSlot(one), hasKeys(one)])).toEqual([
       [true, false],
       [true, true],
     ])
@@ -178,10 +180,10 @@ describe('an execution', () => {
 
   test('says what its call does only when it is judged; then the call names the keys of all its executions, and reads nothing once discarded (MA1, MA2)', () => {
     const second: Invocation = { input: 'x', n: 0 }
-    const unjudged = facts.wanted(at('checking'), second)
+    const unjudged = facts.executionWanted(at('checking'), second)
     expect(keysOf(unjudged, 'provisional')).toBeUndefined()
-    const one = facts.moved(unjudged, { n: 0 }, 'judged', WRITES)
-    const both = facts.moved(facts.moved(one, second, 'checking'), second, 'judged', {
+    const one = facts.movedTo(unjudged, { n: 0 }, 'judged', WRITES)
+    const both = facts.movedTo(facts.movedTo(one, second, 'checking'), second, 'judged', {
       ...WRITES,
       keys: { reads: [], writes: ['v'] },
     })
@@ -191,7 +193,10 @@ describe('an execution', () => {
 
   test('is told from others by its input and by how many with that input were before it (MA11)', () => {
     const inputs = ['x', 'y', 'x', undefined, 'x']
-    const call = inputs.reduce<CallState>((state, input) => facts.wanted(state, nextInvocation(state, input)), NEW)
+    const call = inputs.reduce<CallState>(
+      (state, input) => facts.executionWanted(state, nextInvocation(state, input)),
+      NEW,
+    )
     expect(call.executions.map(({ invocation }) => invocation)).toEqual([
       { input: 'x', n: 0 },
       { input: 'y', n: 0 },
@@ -199,32 +204,35 @@ describe('an execution', () => {
       { n: 0 },
       { input: 'x', n: 2 },
     ])
-    const ended = facts.moved(call, { input: 'x', n: 1 }, 'ended')
+    const ended = facts.movedTo(call, { input: 'x', n: 1 }, 'ended')
     expect(ended.executions.map(({ stage }) => stage)).toEqual(['wanted', 'wanted', 'ended', 'wanted', 'wanted'])
   })
 
   test('may have happened from the moment in which that is to be stored, unless nothing is entered any more (MA4)', () => {
-    const counted = (call: CallState) => facts.counted(call, 1)
+    const counted = (call: CallState) => facts.attemptCounted(call, 1)
     const storing = counted(at('checking', 'judged', 'storing'))
-    expect([triesOf(storing, false), triesOf(storing, true)]).toEqual([
+    expect([attemptsToSave(storing, false), attemptsToSave(storing, true)]).toEqual([
       { attempts: 1, effect: 'external' },
       { attempts: 0 },
     ])
-    const entered = facts.moved(storing, { n: 0 }, 'entered')
+    const entered = facts.movedTo(storing, { n: 0 }, 'entered')
     expect([wasEntered(storing), wasEntered(entered)]).toEqual([false, true])
     const happened = { attempts: 1, effect: 'external' }
-    expect([triesOf(entered, true), triesOf(facts.out(entered, { n: 0 }), true)]).toEqual([happened, happened])
-    expect(triesOf(facts.moved(entered, { n: 0 }, 'ended'), true)).toEqual({ attempts: 1 })
+    expect([attemptsToSave(entered, true), attemptsToSave(facts.executionOver(entered, { n: 0 }), true)]).toEqual([
+      happened,
+      happened,
+    ])
+    expect(attemptsToSave(facts.movedTo(entered, { n: 0 }, 'ended'), true)).toEqual({ attempts: 1 })
   })
 
   test('that a process before this one had entered may have happened until it is made again (MA4, L20)', () => {
-    const before: CallState = { ...NEW, before: 'idempotent', attempts: 1 }
-    expect(triesOf(before, true)).toEqual({ attempts: 1, effect: 'idempotent' })
+    const before: CallState = { ...NEW, effectBefore: 'idempotent', attempts: 1 }
+    expect(attemptsToSave(before, true)).toEqual({ attempts: 1, effect: 'idempotent' })
     const again = ['checking', 'judged', 'storing', 'entered', 'ended'] as const
     const made = again.reduce<CallState>(
-      (call, stage) => facts.moved(call, { n: 0 }, stage, stage === 'judged' ? WRITES : undefined),
-      facts.wanted(before, { n: 0 }),
+      (call, stage) => facts.movedTo(call, { n: 0 }, stage, stage === 'judged' ? WRITES : undefined),
+      facts.executionWanted(before, { n: 0 }),
     )
-    expect(triesOf(made, true)).toEqual({ attempts: 1 })
+    expect(attemptsToSave(made, true)).toEqual({ attempts: 1 })
   })
 })

@@ -7,13 +7,13 @@ import type { DiscardCause } from '../events.ts'
 import type { Invocation } from '../saved-run.ts'
 import {
   type CallState,
-  type Does,
   type End,
-  type Executed,
   type ExecutionState,
   executionOf,
-  type Fated,
+  type HasExecutions,
+  type HasFate,
   hasSettled,
+  type Judgement,
   type Place,
   type Stage,
   type Told,
@@ -30,26 +30,26 @@ export function begun(call: CallState): CallState {
  * What the wraps of a call, or the run that waits for them, came to: a message (`result`), a message which only says that the end of the
  * run `cut off` the call, a thrown `RunStop` (`stop`), or any other `throw`.
  */
-export type Came = 'result' | 'cut off' | 'stop' | 'throw'
+export type WrapsOutcome = 'result' | 'cut off' | 'stop' | 'throw'
 
 /**
  * How a call settles:
  *
  *     the call is    result   cut off   stop    throw
  *     refused        open     open      open    open
- *     discarded      over     over      over    over
- *     cancelled      result   result    over    over
- *     stopped        result   cut off   over    over
- *     none of these  result   cut off   open    over
+ *     discarded      none     none      none    none
+ *     cancelled      result   result    none    none
+ *     stopped        result   cut off   none    none
+ *     none of these  result   cut off   open    none
  *
  * The first line that fits the call counts, with one exception: a call that is refused and cancelled is taken as not refused, unless
  * something was thrown.
  */
-export function endOf({ isRefused, fate, aborted }: CallState, came: Came): End {
+export function endOf({ isRefused, fate, aborted }: CallState, came: WrapsOutcome): End {
   const isThrown = came === 'stop' || came === 'throw'
   if (isRefused && (isThrown || aborted !== 'cancelled')) return 'open'
-  if (fate === 'discarded') return 'over'
-  if (isThrown) return came === 'stop' && !aborted ? 'open' : 'over'
+  if (fate === 'discarded') return 'none'
+  if (isThrown) return came === 'stop' && !aborted ? 'open' : 'none'
   return aborted === 'cancelled' ? 'result' : came
 }
 
@@ -63,12 +63,12 @@ export function renamed(call: CallState, id: string): CallState {
 }
 
 /** A further attempt asks for it. */
-export function askedBy(call: CallState, attempt: number): CallState {
-  return { ...call, by: [...call.by, attempt] }
+export function alsoRequestedBy(call: CallState, attempt: number): CallState {
+  return { ...call, requestedBy: [...call.requestedBy, attempt] }
 }
 
 /** Its input is whole: it asks for the same as all calls with this content. */
-export function asksFor(call: CallState, content: number): CallState {
+export function withContent(call: CallState, content: number): CallState {
   return { ...call, content }
 }
 
@@ -77,12 +77,12 @@ export function withChild(call: CallState, child: number): CallState {
 }
 
 /** Its model call stood and asks for it. Both times are in `performance.now()`. */
-export function committed<Call extends Fated>(call: Call, askedAt: number, modelEnded?: number): Call {
+export function committed<Call extends HasFate>(call: Call, askedAt: number, modelEnded?: number): Call {
   return call.fate === 'provisional' ? { ...call, fate: 'committed', askedAt, modelEnded } : call
 }
 
 /** Nobody asks for it any more. */
-export function discarded<Call extends Fated>(call: Call, cause: DiscardCause): Call {
+export function discarded<Call extends HasFate>(call: Call, cause: DiscardCause): Call {
   return call.fate === 'provisional' ? { ...call, fate: 'discarded', cause } : call
 }
 
@@ -97,18 +97,18 @@ export function aborted(call: CallState, why: CallState['aborted']): CallState {
 }
 
 /** Its tool asks this question itself; with `by`: that wrap does. */
-export function asks(call: CallState, question: number, by?: Place): CallState {
-  return { ...call, asking: { question, ...(by && { by }) } }
+export function asksQuestion(call: CallState, question: number, by?: Place): CallState {
+  return { ...call, ownQuestion: { question, ...(by && { by }) } }
 }
 
 /** Its tool, or an agent that the tool runs, has asked this question. */
-export function hasAsked(call: CallState, question: number): CallState {
+export function addsQuestion(call: CallState, question: number): CallState {
   return { ...call, questions: [...call.questions, question] }
 }
 
 /** Its commit, or a call that it waits for, has come to this stop. */
-export function meets(call: CallState, stop: number): CallState {
-  return { ...call, met: stop }
+export function meetsStop(call: CallState, stop: number): CallState {
+  return { ...call, metStop: stop }
 }
 
 /** It waits for a commit, and its run pauses: no commit follows in this process. */
@@ -125,7 +125,7 @@ export function undoing(call: CallState, undo: 'theirs' | 'begun' | 'ended'): Ca
 type Noted = 'isAbandoned' | 'isCutOff' | 'isDone' | 'isRerun' | 'isUnknown'
 
 /** What its name says is true of it from now on. */
-export function noted(call: CallState, what: Noted): CallState {
+export function marked(call: CallState, what: Noted): CallState {
   return { ...call, [what]: true }
 }
 
@@ -157,37 +157,42 @@ const ORDER: readonly Stage[] = [
 ]
 
 /** A wrap asks for one more execution. */
-export function wanted<Call extends Executed>(call: Call, invocation: Invocation): Call {
+export function executionWanted<Call extends HasExecutions>(call: Call, invocation: Invocation): Call {
   return { ...call, executions: [...call.executions, { invocation, stage: 'wanted' }] }
 }
 
 /** 1: an execution has its slot, and counts as an attempt. -1: its run stopped before its function was called, so it does not count. */
-export function counted<Call extends Executed>(call: Call, by: 1 | -1): Call {
+export function attemptCounted<Call extends HasExecutions>(call: Call, by: 1 | -1): Call {
   return { ...call, attempts: call.attempts + by }
 }
 
 /** An execution moves on to this stage, unless it has reached or passed that. `does`: what is known of it from now on. */
-export function moved<Call extends Executed>(call: Call, which: Invocation, stage: Stage, does?: Does): Call {
+export function movedTo<Call extends HasExecutions>(
+  call: Call,
+  which: Invocation,
+  stage: Stage,
+  does?: Judgement,
+): Call {
   const one = executionOf(call, which)
   if (!one || ORDER.indexOf(stage) <= ORDER.indexOf(one.stage)) return call
   const { executions } = call
   return { ...call, executions: executions.with(executions.indexOf(one), movedOn(one, stage, does)) }
 }
 
-function movedOn(one: ExecutionState, stage: Stage, does: Does | undefined): ExecutionState {
-  if (does) return { ...one, stage, does }
+function movedOn(one: ExecutionState, stage: Stage, does: Judgement | undefined): ExecutionState {
+  if (does) return { ...one, stage, judgement: does }
   return stage === 'entered' ? { ...one, stage, isEntered: true } : { ...one, stage }
 }
 
 /** An execution had an outcome in an earlier process, if one is known: it has that again, and is not made (L8). */
 export function recalled(call: CallState, which: Invocation): CallState {
-  const { known = [] } = call
-  const own = keptFor(which, known)
-  return own ? moved({ ...call, known: known.filter((one) => one !== own) }, which, 'ended') : call
+  const { knownOutcomes = [] } = call
+  const own = keptFor(which, knownOutcomes)
+  return own ? movedTo({ ...call, known: knownOutcomes.filter((one) => one !== own) }, which, 'ended') : call
 }
 
 /** An execution is over. If it has no outcome yet, it was `left` or `cut off`. */
-export function out<Call extends Executed>(call: Call, which: Invocation): Call {
+export function executionOver<Call extends HasExecutions>(call: Call, which: Invocation): Call {
   const isEntered = executionOf(call, which)?.isEntered
-  return moved(call, which, isEntered ? 'cut off' : 'left')
+  return movedTo(call, which, isEntered ? 'cut off' : 'left')
 }

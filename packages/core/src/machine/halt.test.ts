@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { CANCEL_MODES } from '../cancel.ts'
-import { decide, type Halt, type HaltFact, isAwaited, isLost, mayStart, reaches, runsOn } from './halt.ts'
+import { decideHalt, type Halt, type HaltFact, isAwaited, isLost, mayStart, reaches, runsOn } from './halt.ts'
 
 const fact: fc.Arbitrary<HaltFact> = fc.oneof(
   fc.constantFrom<HaltFact>(
@@ -18,14 +18,14 @@ const fact: fc.Arbitrary<HaltFact> = fc.oneof(
 
 const LOADING: Halt = { phase: 'loading' }
 const AT_WORK: Halt = { phase: 'at work' }
-const after = (...facts: HaltFact[]) => facts.reduce(decide, AT_WORK)
+const after = (...facts: HaltFact[]) => facts.reduce(decideHalt, AT_WORK)
 
 it('nothing that happens to a run lets start again what may not, takes back a stop, or lowers a mode (K8, K11)', () => {
   fc.assert(
     fc.property(fc.constantFrom(LOADING, AT_WORK), fc.array(fact, { maxLength: 8 }), (begin, facts) => {
       let halt = begin
       for (const one of facts) {
-        const next = decide(halt, one)
+        const next = decideHalt(halt, one)
         if (!mayStart(halt)) expect(mayStart(next)).toBe(false)
         if (!runsOn(halt)) expect(runsOn(next)).toBe(false)
         if (isLost(halt)) expect(next.stop).toBe(halt.stop)
@@ -39,10 +39,10 @@ it('nothing that happens to a run lets start again what may not, takes back a st
 })
 
 it('a cancel that comes while the run is loading stops it when there is something to save (K11)', () => {
-  const asked = decide(LOADING, { is: 'cancel', at: 'now' })
+  const asked = decideHalt(LOADING, { is: 'cancel', at: 'now' })
   expect([mayStart(asked), runsOn(asked)]).toEqual([false, true])
-  expect(decide(asked, { is: 'at work' })).toEqual({ phase: 'at work', mode: 'now', stop: 'cancel' })
-  expect(decide(decide(asked, { is: 'abort' }), { is: 'at work' }).stop).toBe('abort')
+  expect(decideHalt(asked, { is: 'at work' })).toEqual({ phase: 'at work', mode: 'now', stop: 'cancel' })
+  expect(decideHalt(decideHalt(asked, { is: 'abort' }), { is: 'at work' }).stop).toBe('abort')
 })
 
 it('what starts, goes on and can be resumed follows from what stops the run (K1, K4, K5)', () => {

@@ -34,7 +34,7 @@ export type HaltFact =
   | { readonly is: 'attempts'; readonly between: boolean }
 
 /** The state after a fact. A fact that comes too late leaves the same object. */
-export function decide(halt: Halt, fact: HaltFact): Halt {
+export function decideHalt(halt: Halt, fact: HaltFact): Halt {
   switch (fact.is) {
     case 'at work':
     case 'over':

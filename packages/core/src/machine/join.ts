@@ -2,7 +2,7 @@
 
 import { exceeds } from '../effect.ts'
 import { keysMeet, namesNone } from '../resource-keys.ts'
-import { type CallState, effectOf, hasSettled, type ToolFacts, usesKeys, wasEntered } from './call.ts'
+import { type CallState, effectOf, hasKeys, hasSettled, type ToolFacts, wasEntered } from './call.ts'
 import { type Calls, callOf, keysIn } from './calls.ts'
 
 /**
@@ -10,14 +10,14 @@ import { type Calls, callOf, keysIn } from './calls.ts'
  *
  * @param coming - The tools of the calls that the response asks for in front of it, and that are not made yet.
  */
-export function heldFor(
+export function joinableCall(
   calls: Calls,
   content: number,
   attempt: number,
   coming: readonly (ToolFacts | undefined)[],
 ): CallState | undefined {
   for (const call of calls.all.values()) {
-    if (call.content !== content || call.fate !== 'provisional' || call.by.includes(attempt)) continue
+    if (call.content !== content || call.fate !== 'provisional' || call.requestedBy.includes(attempt)) continue
     if (!isStale(calls, call, attempt, coming)) return call
   }
   return undefined
@@ -43,7 +43,7 @@ function isStale(calls: Calls, one: CallState, attempt: number, coming: readonly
     return keys && seen ? keysMeet(keys, seen) : tool.namesKeys
   }
   // Calls that were made later, and that the attempt has made or joined before it asks for this one.
-  const asked = [...all.values()].filter((call) => call.number > one.number && call.by.includes(attempt))
+  const asked = [...all.values()].filter((call) => call.number > one.number && call.requestedBy.includes(attempt))
   return coming.some((tool) => overtakes(tool)) || asked.some((call) => overtakes(call.tool, call))
 }
 
@@ -57,4 +57,4 @@ function hasOnlyRead(calls: Calls, call: CallState): boolean {
 }
 
 /** The effect of the newest execution that has its keys: no call that is made now comes before it. Else {@link effectOf}. */
-const begunEffectOf = (call: CallState) => call.executions.findLast(usesKeys)?.does?.effect ?? effectOf(call)
+const begunEffectOf = (call: CallState) => call.executions.findLast(hasKeys)?.judgement?.effect ?? effectOf(call)

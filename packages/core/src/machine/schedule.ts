@@ -13,8 +13,8 @@
  */
 
 import { keysMeet, namesNone, type ResourceKeys } from '../resource-keys.ts'
-import { type CallState, type Does, isAside, usesKeys } from './call.ts'
-import { type Calls, callOf, isHeld, isMakerOf, keysIn, needsSlot } from './calls.ts'
+import { type CallState, hasKeys, isSetAside, type Judgement } from './call.ts'
+import { awaitsNextAttempt, type Calls, callOf, isMakerOf, keysIn, needsSlot } from './calls.ts'
 
 /** What holds an execution back. */
 export interface Obstacle {
@@ -27,34 +27,34 @@ export interface Obstacle {
 /**
  * The call that holds an execution of this call back, if one does. Whether a slot is free is not asked here.
  *
- * @param does - What the execution does. Known at the second gate only.
+ * @param judgement - What the execution does. Known at the second gate only.
  */
-export function obstacleOf(calls: Calls, call: CallState, does: Does | undefined): Obstacle | undefined {
+export function obstacleOf(calls: Calls, call: CallState, judgement: Judgement | undefined): Obstacle | undefined {
   const itself = { call: call.number }
   if (isAsideIn(calls, call)) return itself
-  const isTooEarly = does?.mayBeEarly === false && call.fate === 'provisional'
+  const isTooEarly = judgement?.mayBeEarly === false && call.fate === 'provisional'
   if (!needsSlot(call)) {
-    if (!does || isTooEarly) return does && itself
+    if (!judgement || isTooEarly) return judgement && itself
     // Work in the background goes on under no key.
-    return call.isWork || namesNone(does.keys) ? undefined : keyHolderFor(calls, call, does)
+    return call.isWork || namesNone(judgement.keys) ? undefined : keyHolderFor(calls, call, judgement)
   }
-  const keys = calls.limit === 1 ? 'all' : does && !namesNone(does.keys) ? does.keys : undefined
+  const keys = calls.limit === 1 ? 'all' : judgement && !namesNone(judgement.keys) ? judgement.keys : undefined
   if (!keys) return isTooEarly ? itself : undefined
   const stopped =
     call.fate === 'provisional' ? undefined : inFront(calls, call, keys, (other) => staysOpen(calls, other))
   if (stopped) return { call: stopped.number, isStop: true }
   const front = inFront(calls, call, keys, (other) => !isAsideIn(calls, other))
   if (front) return { call: front.number }
-  if (!does || isTooEarly) return does && itself
+  if (!judgement || isTooEarly) return judgement && itself
   // A call that executes holds its keys, even if it was discarded or stands behind.
-  return keyHolderFor(calls, call, does)
+  return keyHolderFor(calls, call, judgement)
 }
 
 /** A call that executes and has a key that this execution cannot share with it. */
-function keyHolderFor(calls: Calls, call: CallState, { keys }: Does): Obstacle | undefined {
+function keyHolderFor(calls: Calls, call: CallState, { keys }: Judgement): Obstacle | undefined {
   const isHolder = (number: number) => {
     const other = callOf(calls, number)
-    const isExecuting = other.course === 'begun' && other.executions.some(usesKeys)
+    const isExecuting = other.course === 'begun' && other.executions.some(hasKeys)
     return other !== call && isExecuting && isInTheWay(other, keys) && !isMakerOf(calls, number, call.number)
   }
   const holder = calls.order.find(isHolder) ?? firstOf(calls.inner, isHolder)
@@ -89,7 +89,7 @@ function isInTheWay(other: CallState, claimed: ResourceKeys | 'all'): boolean {
 
 /** Whether a call does not start now, and no other call waits for it. */
 function isAsideIn(calls: Calls, call: CallState): boolean {
-  return isAside(call, isHeld(calls, call))
+  return isSetAside(call, awaitsNextAttempt(calls, call))
 }
 
 /** Whether a call is committed, and stays open until a resume. A call that must come after it stays open, too. */

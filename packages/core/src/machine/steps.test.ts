@@ -14,19 +14,19 @@ const ALL = NAMES.map((name) => ({ name }))
 
 const fact: fc.Arbitrary<Fact> = fc.oneof(
   fc.constantFrom<Fact>(
-    machine.left,
-    machine.begun,
+    machine.loopEnded,
+    machine.stepBegun,
     machine.hooksDone,
-    (steps) => void machine.attempted(steps),
-    machine.rejected,
-    machine.accepted,
-    machine.ended,
-    machine.closed,
+    (steps) => void machine.attemptBegun(steps),
+    machine.answerRejected,
+    machine.answerAccepted,
+    machine.stepEnded,
+    machine.inboxClosed,
   ),
   fc.nat({ max: 3 }).map(
     (limit): Fact =>
       (steps) =>
-        machine.entered(steps, limit),
+        machine.loopBegun(steps, limit),
   ),
   fc.constantFrom(...NAMES).map(
     (name): Fact =>
@@ -36,17 +36,17 @@ const fact: fc.Arbitrary<Fact> = fc.oneof(
   fc.constantFrom(undefined, 1).map(
     (attempt): Fact =>
       (steps) =>
-        machine.stood(steps, attempt),
+        machine.modelStood(steps, attempt),
   ),
   fc.boolean().map(
     (isOffered): Fact =>
       (steps) =>
-        machine.offered(steps, { isOffered, direct: false }),
+        machine.answerOffered(steps, { isOffered, direct: false }),
   ),
   fc.nat({ max: 2 }).map(
     (waiting): Fact =>
       (steps) =>
-        machine.waits(steps, waiting),
+        machine.messagesWait(steps, waiting),
   ),
 )
 
@@ -79,7 +79,7 @@ test('an answer that was rejected may not stand, nor one while something waits t
       const steps = after(...facts)
       if (steps.waiting > 0) expect(machine.mayStand(steps, hasResults)).toBe(false)
       if (hasResults && machine.mayGoOn(steps)) expect(machine.mayStand(steps, true)).toBe(false)
-      machine.rejected(steps)
+      machine.answerRejected(steps)
       expect(machine.mayStand(steps, hasResults)).toBe(false)
     }),
   )
@@ -94,28 +94,28 @@ test('hooks are asked in order, after the model call in reverse, each once a pha
     }
     return asked
   }
-  const steps = after((one) => machine.entered(one, 1), machine.begun)
+  const steps = after((one) => machine.loopBegun(one, 1), machine.stepBegun)
   expect(askAll(steps)).toEqual(NAMES)
   machine.hooksDone(steps)
-  machine.stood(steps, 1)
+  machine.modelStood(steps, 1)
   expect(askAll(steps)).toEqual(NAMES.toReversed())
-  machine.offered(steps, { isOffered: true, direct: false })
+  machine.answerOffered(steps, { isOffered: true, direct: false })
   machine.hookDone(steps, 'b')
   expect(askAll(steps)).toEqual(['a', 'c'])
 })
 
 test('what is sent is taken until an answer stands, the run stops at once or ends, and again when a loop begins (MA6, K18)', () => {
   const AT_WORK: Halt = { phase: 'at work' }
-  const steps = after((one) => machine.entered(one, 9), machine.begun)
-  expect(machine.takes(steps, AT_WORK)).toBe(true)
-  expect(machine.takes(steps, { phase: 'at work', stop: 'pause' })).toBe(true)
-  expect(machine.takes(steps, { phase: 'at work', stop: 'cancel' })).toBe(false)
-  expect(machine.takes(steps, { phase: 'over' })).toBe(false)
-  machine.accepted(steps)
-  expect(machine.takes(steps, AT_WORK)).toBe(false)
-  machine.left(steps)
-  machine.entered(steps, 9)
-  expect(machine.takes(steps, AT_WORK)).toBe(true)
-  machine.closed(steps)
-  expect(machine.takes(steps, AT_WORK)).toBe(false)
+  const steps = after((one) => machine.loopBegun(one, 9), machine.stepBegun)
+  expect(machine.takesMessages(steps, AT_WORK)).toBe(true)
+  expect(machine.takesMessages(steps, { phase: 'at work', stop: 'pause' })).toBe(true)
+  expect(machine.takesMessages(steps, { phase: 'at work', stop: 'cancel' })).toBe(false)
+  expect(machine.takesMessages(steps, { phase: 'over' })).toBe(false)
+  machine.answerAccepted(steps)
+  expect(machine.takesMessages(steps, AT_WORK)).toBe(false)
+  machine.loopEnded(steps)
+  machine.loopBegun(steps, 9)
+  expect(machine.takesMessages(steps, AT_WORK)).toBe(true)
+  machine.inboxClosed(steps)
+  expect(machine.takesMessages(steps, AT_WORK)).toBe(false)
 })

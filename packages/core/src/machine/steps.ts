@@ -32,7 +32,7 @@ export function noSteps(): Steps {
 }
 
 /** A loop begins. One that is not the first goes on with a new step, and reads what is sent from now on. */
-export function entered(steps: Steps, limit: number): void {
+export function loopBegun(steps: Steps, limit: number): void {
   if (steps.loop === 'out') steps.current = undefined
   Object.assign(steps, { limit, loop: 'at work', isClosed: false })
 }
@@ -43,12 +43,12 @@ export function mayEnter({ loop }: Steps): boolean {
 }
 
 /** The loop has ended. */
-export function left(steps: Steps): void {
+export function loopEnded(steps: Steps): void {
   steps.loop = 'out'
 }
 
 /** The next step begins. */
-export function begun(steps: Steps): void {
+export function stepBegun(steps: Steps): void {
   const number = ++steps.begun
   steps.current = { number, phase: 'before-model', done: [], attempts: 0, isOffered: false, direct: false }
 }
@@ -66,44 +66,44 @@ export function hooksDone(steps: Steps): void {
 }
 
 /** An attempt of the model call begins. Returns its number. */
-export function attempted(steps: Steps): number {
+export function attemptBegun(steps: Steps): number {
   const attempts = (steps.current?.attempts ?? 0) + 1
   change(steps, { attempts })
   return attempts
 }
 
 /** The model call has stood. */
-export function stood(steps: Steps, attempt: number | undefined): void {
+export function modelStood(steps: Steps, attempt: number | undefined): void {
   enter(steps, 'after-model', attempt === undefined ? {} : { attempt })
 }
 
 /** The calls are made, if there were any. `isOffered`: the response, or the result of a call, is offered as the final answer. */
-export function offered(steps: Steps, offer: Pick<Step, 'isOffered' | 'direct' | 'finishReason'>): void {
+export function answerOffered(steps: Steps, offer: Pick<Step, 'isOffered' | 'direct' | 'finishReason'>): void {
   enter(steps, 'gate', offer)
 }
 
 /** The gate has rejected the answer. */
-export function rejected(steps: Steps): void {
+export function answerRejected(steps: Steps): void {
   change(steps, { isOffered: false })
 }
 
 /** The gate has accepted the answer. It is not asked again, whatever happens on the way up through the wraps (L11). */
-export function accepted(steps: Steps): void {
+export function answerAccepted(steps: Steps): void {
   enter(steps, 'over')
 }
 
 /** The step is over, and its answer, if it had one, does not stand. */
-export function ended(steps: Steps): void {
+export function stepEnded(steps: Steps): void {
   steps.current = undefined
 }
 
 /** So many messages wait now: some were sent, or all of them enter the history. */
-export function waits(steps: Steps, waiting: number): void {
+export function messagesWait(steps: Steps, waiting: number): void {
   steps.waiting = waiting
 }
 
 /** The end of the run is decided. */
-export function closed(steps: Steps): void {
+export function inboxClosed(steps: Steps): void {
   steps.isClosed = true
 }
 
@@ -123,7 +123,7 @@ export function mayStand(steps: Steps, hasResults: boolean): boolean {
 }
 
 /** Whether what is sent now is taken: a step may still read it, or a resume. */
-export function takes({ isClosed, current }: Steps, halt: Halt): boolean {
+export function takesMessages({ isClosed, current }: Steps, halt: Halt): boolean {
   return !isClosed && current?.phase !== 'over' && runsOn(halt) && halt.phase !== 'over'
 }
 

@@ -6,7 +6,7 @@ import type { AttemptFailed, CustomEvent, DiscardCause } from '../events.ts'
 import { drive } from '../flow/flow.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
 import { checkedRequest, messageProblem, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
-import { attempted } from '../machine/steps.ts'
+import { attemptBegun } from '../machine/steps.ts'
 import { type AssistantMessage, withFittingReason } from '../message.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import { ModelError } from '../model-errors.ts'
@@ -84,7 +84,7 @@ class Attempts implements AttemptObserver {
   started({ model }: ModelRequest): number {
     const between = this.#failures.length > 0 && this.#atWork.size === 0
     this.#run.halt.stopAt(between ? 'after-tools' : 'after-model')
-    const attempt = attempted(this.#run.steps.state)
+    const attempt = attemptBegun(this.#run.steps.state)
     this.#run.steps.asks(() => this.#said.get(this.#latest())?.message)
     this.reportFailures('retry', model)
     this.#run.halt.post({ is: 'attempts', between: false })

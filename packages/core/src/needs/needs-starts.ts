@@ -20,7 +20,7 @@ export function restOf(run: RunState, call: ToolCall, tool: Tool, attempt: numbe
 /** Whether a call with these members may turn out to be one that an earlier attempt has made. */
 function mayBeHeld({ calls, steps }: RunState, rest: Rest, attempt: number): boolean {
   return calls.entries().some(({ state, provisional, call }) => {
-    const isOther = state.by.length > 0 && !state.by.includes(attempt)
+    const isOther = state.requestedBy.length > 0 && !state.requestedBy.includes(attempt)
     return provisional && state.step === steps.begun && isOther && rest.isStartOf(call)
   })
 }

@@ -7,7 +7,7 @@ import { RunAbortedError } from '../errors.ts'
 import type { AgentEvent, PathPart } from '../events.ts'
 import { EventBuffer } from '../flow/event-buffer.ts'
 import { unheard } from '../flow/unheard.ts'
-import { closed } from '../machine/steps.ts'
+import { inboxClosed } from '../machine/steps.ts'
 import type { UserMessage } from '../message.ts'
 import type { AgentResult } from '../result.ts'
 import type { Beginning, ResumeOptions, Resumption } from '../run-options.ts'
@@ -62,7 +62,7 @@ export function startRun(
   const { conversationId, signal } = options
   const id = 'resume' in beginning ? resumedId(beginning.resume) : crypto.randomUUID()
   const run = new RunState(config, { work, id, conversationId, nesting, signal, show })
-  if ('resume' in beginning && hasEnded(beginning.resume.from)) closed(run.steps.state)
+  if ('resume' in beginning && hasEnded(beginning.resume.from)) inboxClosed(run.steps.state)
   let ended = false
   const result = unheard(
     run.telemetry.around<'run', AgentResult>('run', run.context, {

@@ -4,7 +4,7 @@ import { restoreCalls } from '../checkpoint/restore-calls.ts'
 import { checkpointOf } from '../checkpoint/snapshot.ts'
 import { AgentError, HistoryError, type RunStop } from '../errors.ts'
 import { within } from '../flow/grace.ts'
-import { closed, ended } from '../machine/steps.ts'
+import { inboxClosed, stepEnded } from '../machine/steps.ts'
 import type { Message } from '../message.ts'
 import type { CancelledResult, CompletedResult, InterruptedResult, ResultBase } from '../result.ts'
 import type { Checkpoint } from '../saved-run.ts'
@@ -21,7 +21,7 @@ export async function completed(run: RunState, outcome: CompletedResult): Promis
   // What was called on the side and nobody waits for.
   await quiet(run, () => new TypeError('the run is over'))
   run.signal.throwIfAborted()
-  ended(run.steps.state)
+  stepEnded(run.steps.state)
   end(run)
   const handed = background.length > 0 && { background }
   const { usage, events } = run
@@ -34,7 +34,7 @@ function completedAs(
   run: RunState,
   { messages, usage: _, warnings: __, steps: ___, background: ____, ...result }: CompletedResult,
 ): Checkpoint {
-  ended(run.steps.state)
+  stepEnded(run.steps.state)
   return checkpointOf(run, 'completed', { messages, result })
 }
 
@@ -53,7 +53,7 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
     halt.post({ is: 'pause' }, reason)
     await (halt.state.mode ? within(config.grace, calls.idle()) : Promise.all([calls.idle(), background.idle()]))
   }
-  closed(run.steps.state)
+  inboxClosed(run.steps.state)
   const checkpoint = run.keep()
   const { interrupts, status } = checkpoint
   const { mode, escalated } = halt.state
@@ -94,7 +94,7 @@ function soFar(run: RunState): readonly Message[] {
 
 /** What a caller needs to go on after an error (A24): every call answered, unless it is the history itself that is wrong. */
 export async function failed(run: RunState, error: unknown): Promise<never> {
-  closed(run.steps.state)
+  inboxClosed(run.steps.state)
   await quiet(run, () => error)
   if (run.isOutermost && run.saver.isOn) {
     const idle = run.saver.idle()

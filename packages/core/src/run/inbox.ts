@@ -2,7 +2,7 @@
 
 import { InputError } from '../errors.ts'
 import type { Halt } from '../machine/halt.ts'
-import { closed, type Steps, takes, waits } from '../machine/steps.ts'
+import { inboxClosed, messagesWait, type Steps, takesMessages } from '../machine/steps.ts'
 import type { UserMessage } from '../message.ts'
 import { ownMessage } from './history.ts'
 
@@ -28,7 +28,7 @@ export class Inbox {
   /** Queues a user message; false once no step can follow that would read it. */
   send(message: string | UserMessage): boolean {
     const { steps, halt } = this.#run
-    if (!takes(steps.state, halt.state)) return false
+    if (!takesMessages(steps.state, halt.state)) return false
     const said = ownMessage(typeof message === 'string' ? { role: 'user', content: message } : message, 'message')
     if (said.role !== 'user') throw new InputError('message', 'malformed', undefined, said)
     if (said.content.length === 0) throw new InputError('message', 'empty')
@@ -42,7 +42,7 @@ export class Inbox {
    * @throws {InputError} Something waits: nobody would know that it was not taken.
    */
   end(): void {
-    closed(this.#run.steps.state)
+    inboxClosed(this.#run.steps.state)
     if (this.#messages.length === 0) return
     throw new InputError('message', 'run-ended', undefined, undefined, { notTaken: this.take() })
   }
@@ -61,6 +61,6 @@ export class Inbox {
 
   #become(messages: readonly UserMessage[]): void {
     this.#messages = messages
-    waits(this.#run.steps.state, messages.length)
+    messagesWait(this.#run.steps.state, messages.length)
   }
 }

@@ -8,17 +8,17 @@ import { type Accepted, askGate, reasonOf } from '../hooks/gate.ts'
 import { answerProblem, stateProblem } from '../hooks/hook-problems.ts'
 import { runStateHooks } from '../hooks/hooks.ts'
 import {
-  accepted,
-  begun,
-  ended,
-  entered,
+  answerAccepted,
+  answerOffered,
   hooksDone,
-  left,
+  loopBegun,
+  loopEnded,
   mayEnter,
   mayGoOn,
   mayStand,
-  offered,
-  stood,
+  modelStood,
+  stepBegun,
+  stepEnded,
 } from '../machine/steps.ts'
 import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage, textOf } from '../message.ts'
 import { callModel } from '../model-call/model-call.ts'
@@ -48,7 +48,7 @@ export async function loop(run: RunState, setup: AgentSetup, context: Context): 
       if (verdict) return resultOf(run, verdict)
     }
   } finally {
-    left(steps.state)
+    loopEnded(steps.state)
   }
 }
 
@@ -58,7 +58,7 @@ function enter(run: RunState, setup: AgentSetup, context: Context): void {
   if (!mayEnter(steps.state))
     throw new MiddlewareError(steps.repeater, 'wrapAgent', 'the steps of an earlier next are not out yet')
   if (steps.state.loop === 'out') halt.stopAt('after-tools')
-  entered(steps.state, setup.maxSteps)
+  loopBegun(steps.state, setup.maxSteps)
   steps.left = new LazyController()
   run.setup = setup
   run.context = context
@@ -78,7 +78,7 @@ function nextStep(run: RunState): void {
     throw new MaxStepsError(run.setup.maxSteps, feedback, misfit && { cause: misfit })
   }
   steps.rejection = undefined
-  begun(steps.state)
+  stepBegun(steps.state)
   steps.before = history.messages
   steps.asks()
 }
@@ -131,7 +131,7 @@ async function askModel(run: RunState): Promise<void> {
     const { message, attempt } = await callModel(run, requestOf(run))
     run.history.append(message)
     run.steps.asks()
-    stood(run.steps.state, attempt)
+    modelStood(run.steps.state, attempt)
     if (isEmpty(message)) run.events.warn(EMPTY_ANSWER)
     run.saver.soon()
   } catch (error) {
@@ -157,7 +157,7 @@ async function act(run: RunState, answer: AssistantMessage): Promise<void> {
   const candidate = isAnswer ? answer : refusal ? undefined : results.find((message) => isFinal(run, message))
   const direct = candidate?.role === 'tool' && !isOutputCall(run.config.output, candidate)
   run.steps.offer = candidate
-  offered(run.steps.state, { isOffered: candidate !== undefined, direct, finishReason: answer.finishReason })
+  answerOffered(run.steps.state, { isOffered: candidate !== undefined, direct, finishReason: answer.finishReason })
   await run.events.taken()
 }
 
@@ -201,14 +201,14 @@ async function judge(run: RunState, candidate: Answer): Promise<Accepted | undef
   const verdict = mayStand(steps.state, background.hasNews) ? await askGate(run, candidate) : undefined
   if (!verdict || !mayStand(steps.state, background.hasNews)) return undefined
   // In the turn that decides: what is sent later is not taken.
-  accepted(steps.state)
+  answerAccepted(steps.state)
   return verdict
 }
 
 async function close(run: RunState, verdict: Accepted | undefined): Promise<void> {
   const { steps, history } = run
   const { attempt } = steps.step
-  if (!verdict) ended(steps.state)
+  if (!verdict) stepEnded(steps.state)
   const messages = history.since(steps.before)
   await run.events.tell({ type: 'step-end', ...(attempt !== undefined && { attempt }), messages })
   run.saver.soon()

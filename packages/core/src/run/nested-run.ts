@@ -5,7 +5,7 @@ import type { AgentEvent } from '../events.ts'
 import type { Execution } from '../execution/execution.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
 import { nextInvocation } from '../machine/call.ts'
-import { wanted } from '../machine/decide-call.ts'
+import { executionWanted } from '../machine/decide-call.ts'
 import type { AgentResult } from '../result.ts'
 import type { Beginning } from '../run-options.ts'
 import type { Invocation } from '../saved-run.ts'
@@ -39,7 +39,7 @@ export async function runWithin(
   if (run.depth >= place.maxDepth)
     throw new RangeError(`agents may call agents ${place.maxDepth} deep: ${place.name} was not run`)
   const invocation = invocationIn(actor.execution) ?? nextInvocation(entry.state, actor.source)
-  if (!actor.execution) entry.decide(wanted, invocation)
+  if (!actor.execution) entry.decide(executionWanted, invocation)
   const nested = entry.outcomes.runIn(invocation)
   const beginning: Beginning = nested
     ? { resume: { from: nested.saved, answers: nested.answers ?? {}, rerun: run.rerun } }

@@ -4,7 +4,7 @@ import type { CancelMode, CancelOptions } from '../cancel.ts'
 import { type AgentError, RunAbortedError, RunCancelled, type RunStop } from '../errors.ts'
 import { timer } from '../flow/grace.ts'
 import { LazyController } from '../flow/lazy-controller.ts'
-import { decide, type Halt, type HaltFact, isAwaited, isLost, mayStart, reaches, runsOn } from '../machine/halt.ts'
+import { decideHalt, type Halt, type HaltFact, isAwaited, isLost, mayStart, reaches, runsOn } from '../machine/halt.ts'
 
 /** A run, as far as its halt acts on it. */
 interface Halting {
@@ -61,7 +61,7 @@ export class RunHalt {
   /** Something has happened. `stop`: what those throw that wait for a resume, unless it is a cancel's. */
   post(fact: HaltFact, stop?: RunStop): void {
     const before = this.state
-    this.state = decide(before, fact)
+    this.state = decideHalt(before, fact)
     if (this.state !== before) this.#act(stop)
   }
 

@@ -157,7 +157,7 @@ function countCall({ instruments }: Scope, call: CallFacts, mode: Mode | undefin
 
 function endExecution(scope: Scope, call: CallFacts, execution: ExecutionFacts, compensated?: boolean): Outcome {
   const { open, early, attempt, queued, lag, error, invocation } = execution
-  const { stage, does } = executionOf(call.state, invocation) ?? {}
+  const { stage, judgement } = executionOf(call.state, invocation) ?? {}
   const at = execution.ended ?? performance.now()
   const thrown = execution.answersAbort ? undefined : failureOf(error, typeOf)
   const undone = error === undefined ? compensated : undefined
@@ -169,7 +169,7 @@ function endExecution(scope: Scope, call: CallFacts, execution: ExecutionFacts, 
     attributes: () =>
       ({
         'meanwhile.dispatch.queued': queued,
-        'meanwhile.tool.effect': does?.effect,
+        'meanwhile.tool.effect': judgement?.effect,
         'meanwhile.dispatch.lag': lag,
         'meanwhile.outcome': outcome,
         'meanwhile.settled': isLost ? false : undefined,

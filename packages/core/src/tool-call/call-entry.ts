@@ -11,9 +11,9 @@ import { timer } from '../flow/grace.ts'
 import { type Coming, coming } from '../flow/unheard.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
 import { type CallState, hasSettled, type Place, wasEntered } from '../machine/call.ts'
-import { type Calls, callOf, isAskedBy, waitsForResume } from '../machine/calls.ts'
-import { decide, made } from '../machine/decide.ts'
-import { asks, hasAsked, meets, noted, refused, renamed, settled } from '../machine/decide-call.ts'
+import { type Calls, callOf, hasQuestion, waitsForResume } from '../machine/calls.ts'
+import { addsQuestion, asksQuestion, marked, meetsStop, refused, renamed, settled } from '../machine/decide-call.ts'
+import { callMade, decideCall } from '../machine/decide-calls.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import type { Rest } from '../needs/rest.ts'
 import type { WarmUp } from '../needs/warm-ups.ts'
@@ -118,16 +118,16 @@ export class CallEntry {
     this.key = beginning.key
     this.call = call
     this.table = table
-    this.number = made(table.state, {
+    this.number = callMade(table.state, {
       id: saved?.id ?? call.id,
       tool: factsOf(tool),
       maker: maker?.number,
       ...(beginning.isWork && { isWork: true }),
       step: beginning.step,
-      asked: saved?.asked ?? attempt !== undefined,
+      isRequested: saved?.asked ?? attempt !== undefined,
       startedEarly: provisional,
       ceiling: beginning.most?.effect,
-      by: attempt === undefined ? [] : [attempt],
+      requestedBy: attempt === undefined ? [] : [attempt],
       course: saved ? 'asleep' : 'begun',
       fate: provisional ? 'provisional' : 'committed',
       askedAt: performance.now(),
@@ -137,9 +137,9 @@ export class CallEntry {
       executions: [],
       questions: [],
       attempts,
-      before: effect,
-      wasMade: outcomes.length > 0,
-      known: outcomes.map(({ invocation }, place) => ({ ...(invocation && { invocation }), place })),
+      effectBefore: effect,
+      hadOutcome: outcomes.length > 0,
+      knownOutcomes: outcomes.map(({ invocation }, place) => ({ ...(invocation && { invocation }), place })),
     })
     table.put(this)
     this.decided = provisional ? coming() : DECIDED
@@ -170,7 +170,7 @@ export class CallEntry {
     fact: (call: CallState, ...given: Given) => CallState,
     ...given: Given
   ): boolean {
-    if (!this.#past) return decide(this.table.state, this.number, fact, ...given)
+    if (!this.#past) return decideCall(this.table.state, this.number, fact, ...given)
     const before = this.#past
     this.#past = fact(before, ...given)
     return this.#past !== before
@@ -222,32 +222,32 @@ export class CallEntry {
 
   /** The pause of its run, which reached it while it waited for its commit: what comes of it is dropped, and it stays open. */
   get dropped(): RunStop | undefined {
-    return this.state.isRefused ? this.table.stopOf(this.state.met) : undefined
+    return this.state.isRefused ? this.table.stopOf(this.state.metStop) : undefined
   }
 
   /** What its tool, or a wrap round it, asks. */
   get asking(): { readonly interrupt: Interrupt; readonly by?: Place } | undefined {
-    const { asking } = this.state
-    const interrupt = this.table.stopOf(asking?.question)
-    return interrupt instanceof Interrupt ? { interrupt, ...(asking?.by && { by: asking.by }) } : undefined
+    const { ownQuestion } = this.state
+    const interrupt = this.table.stopOf(ownQuestion?.question)
+    return interrupt instanceof Interrupt ? { interrupt, ...(ownQuestion?.by && { by: ownQuestion.by }) } : undefined
   }
 
   /** Whether a question is one that this call asks, or one that it makes. */
   asks(question: RunStop): boolean {
     const number = this.table.knownNumberOf(question)
-    return number !== undefined && isAskedBy(this.table.state, this.state, number)
+    return number !== undefined && hasQuestion(this.table.state, this.state, number)
   }
 
   /** Its tool asks, or a wrap round it. */
   ask(question: Interrupt, by?: Place): void {
     const number = this.table.numberOf(question)
-    if (by || !this.asks(question)) this.decide(asks, number, by)
-    if (!by) this.decide(hasAsked, number)
+    if (by || !this.asks(question)) this.decide(asksQuestion, number, by)
+    if (!by) this.decide(addsQuestion, number)
   }
 
   /** The run of an agent in it asks, for which it throws this. */
   relay(question: Interrupt): Interrupt {
-    this.decide(hasAsked, this.table.numberOf(question))
+    this.decide(addsQuestion, this.table.numberOf(question))
     return question
   }
 
@@ -270,7 +270,7 @@ export class CallEntry {
     this.#controller.abort(reason)
     clearTimeout(this.#timer)
     const abandon = () => {
-      this.decide(noted, 'isAbandoned')
+      this.decide(marked, 'isAbandoned')
       this.abandoned.reject(reason)
     }
     // The runs of agents in it, whose timers were set before this one, give up first and tell how they end: in a later turn.
@@ -295,20 +295,20 @@ export class CallEntry {
    */
   meet(stop: RunStop, grace?: number): void {
     if (this.state.isRefused || this.asks(stop)) return
-    this.decide(meets, this.table.numberOf(stop))
+    this.decide(meetsStop, this.table.numberOf(stop))
     // In a later turn: whoever learns of the stop in another way learns of it there first.
     if (grace !== undefined && this.decide(refused)) this.#timer ??= timer(0, () => this.abort(stop, grace))
   }
 
   /** Whether what it throws, or a wrap round it, only passes on a stop that it has met. */
   isStoppedBy(thrown: unknown): boolean {
-    const { isRefused, met } = this.state
-    return isRefused === true || (met !== undefined && this.table.stopOf(met) === thrown)
+    const { isRefused, metStop } = this.state
+    return isRefused === true || (metStop !== undefined && this.table.stopOf(metStop) === thrown)
   }
 
   settle(ending: Ending): void {
     const { message, isCutOff, stopped } = ending
-    if (this.decide(settled, isCutOff ? 'cut off' : message ? 'result' : stopped ? 'open' : 'over'))
+    if (this.decide(settled, isCutOff ? 'cut off' : message ? 'result' : stopped ? 'open' : 'none'))
       this.ending = ending
     this.warmUp?.end()
     clearTimeout(this.#timer)

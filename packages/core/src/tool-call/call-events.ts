@@ -2,8 +2,8 @@
 
 import type { AgentEvent, AgentEventBody, CustomEvent, ToolProgress } from '../events.ts'
 import { eventOf } from '../machine/call.ts'
-import { hides, shows } from '../machine/decide.ts'
 import { told } from '../machine/decide-call.ts'
+import { callHidden, callShown } from '../machine/decide-calls.ts'
 import type { ToolCall } from '../message.ts'
 import type { ToolEvent } from '../middleware.ts'
 import type { Progress } from '../tool-status.ts'
@@ -51,7 +51,7 @@ export class CallEvents {
   started(entry: CallEntry): void {
     const { call, table, number, provisional } = entry
     const announced = provisional && this.#announced.get(call.id)
-    if (provisional) hides(table.state, number, announced ? sameCall(announced, call) : false)
+    if (provisional) callHidden(table.state, number, announced ? sameCall(announced, call) : false)
     const rerun = entry.state.isRerun && { rerun: true as const }
     this.#emit(entry, { type: 'tool-start', callId: call.id, call, ...rerun })
   }
@@ -72,7 +72,7 @@ export class CallEvents {
    * members it needs is told of with its whole input, as it would be anyway (H16).
    */
   show(entry: CallEntry, call: ToolCall = entry.call): void {
-    for (const one of shows(entry.table.state, entry.number).flatMap((number) => entry.table.of(number) ?? [])) {
+    for (const one of callShown(entry.table.state, entry.number).flatMap((number) => entry.table.of(number) ?? [])) {
       const events = this.#waiting.get(one)
       this.#waiting.delete(one)
       for (const event of events ?? []) {

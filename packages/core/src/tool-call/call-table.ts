@@ -5,8 +5,8 @@ import type { DiscardCause } from '../events.ts'
 import type { CallStatus } from '../execution/tool-status.ts'
 import { Turns } from '../execution/turns.ts'
 import { type Calls, isPast, noCalls } from '../machine/calls.ts'
-import { forgotten, stoppedAll } from '../machine/decide.ts'
-import { asksFor } from '../machine/decide-call.ts'
+import { withContent } from '../machine/decide-call.ts'
+import { callForgotten, callStopped } from '../machine/decide-calls.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import { ToolCancelledError } from '../tool-errors.ts'
 import type { CallEntry, CallHome } from './call-entry.ts'
@@ -60,7 +60,7 @@ export class CallTable implements CallHome {
   /** A call can be found by its id from now on, and joined if a response asks for it. */
   add(entry: CallEntry): void {
     for (const id of [entry.call.id, entry.id]) this.#byAddress.set(addressOf(id, ownerOf(entry)), entry)
-    if (entry.state.asked && !entry.rest) this.#enter(entry)
+    if (entry.state.isRequested && !entry.rest) this.#enter(entry)
   }
 
   /**
@@ -149,7 +149,7 @@ export class CallTable implements CallHome {
   stop(entries: readonly CallEntry[], reason: unknown, grace: number): void {
     const why = reason instanceof ToolCancelledError ? 'cancelled' : 'stopped'
     const known = entries.filter(({ number }) => this.#entries.has(number))
-    const stopped = known.flatMap(({ number }) => stoppedAll(this.state, number, why))
+    const stopped = known.flatMap(({ number }) => callStopped(this.state, number, why))
     for (const entry of stopped.flatMap((number) => this.of(number) ?? [])) entry.stop(reason, grace)
   }
 
@@ -161,7 +161,7 @@ export class CallTable implements CallHome {
     const over: CallEntry[] = []
     for (const entry of this.#entries.values()) {
       const { state, maker } = entry
-      const isOver = maker ? over.includes(maker) : state.asked && state.step < step && isPast(this.state, state)
+      const isOver = maker ? over.includes(maker) : state.isRequested && state.step < step && isPast(this.state, state)
       if (isOver) over.push(entry)
     }
     for (const entry of over) this.#forget(entry)
@@ -170,7 +170,7 @@ export class CallTable implements CallHome {
 
   #forget(entry: CallEntry): void {
     entry.leave()
-    forgotten(this.state, entry.number)
+    callForgotten(this.state, entry.number)
     this.#entries.delete(entry.number)
     this.#alike.delete(alikeOf(entry.state.step, entry.call))
     const past = pastCall(entry)
@@ -195,7 +195,7 @@ export class CallTable implements CallHome {
     alike.next = Number(key.slice(key.lastIndexOf('/') + 1)) + 1
     let same = alike.contents.find((one) => sameCall(one.call, call))
     if (!same) alike.contents.push((same = { call, content: ++this.#contents }))
-    entry.decide(asksFor, same.content)
+    entry.decide(withContent, same.content)
   }
 }
 
@@ -220,7 +220,7 @@ function addressOf(id: string, ownerKey: string | undefined): string {
 
 /** What a response asks for is the response's, whoever makes it. */
 function ownerOf({ state, makerKey }: CallEntry): string | undefined {
-  return state.asked ? undefined : makerKey
+  return state.isRequested ? undefined : makerKey
 }
 
 function alikeOf(step: number, call: ToolCall): string {

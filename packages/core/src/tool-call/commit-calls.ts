@@ -2,7 +2,7 @@
 
 import { RunStop } from '../errors.ts'
 import { within } from '../flow/grace.ts'
-import { reopened, responseEnded } from '../machine/decide.ts'
+import { putAtEnd, responseEnded } from '../machine/decide-calls.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import type { RunState } from '../run/run.ts'
 import { resolveAliases } from './aliases.ts'
@@ -34,17 +34,17 @@ export async function commitCalls(
   const failed = asked.findIndex((call) => hasEndedRun(made.get(call)))
   // What the run that is not eager enters before that call ends it.
   const most = failed < 0 ? asked.length : Math.max(run.setup.toolConcurrency, failed + 1)
-  calls.asked = asked.flatMap((call, index) => {
+  calls.awaited = asked.flatMap((call, index) => {
     // A wrap of the one before it may have stopped the run.
     run.signal.throwIfAborted()
     const entry = made.get(call)
-    if (!entry) return index < most ? startCall(run, call, { attempt: response.askedBy.get(call.id) }) : []
+    if (!entry) return index < most ? startCall(run, call, { attempt: response.announcedBy.get(call.id) }) : []
     commit(run, entry, call.id, modelEnded)
     return beginCall(run, entry)
   })
   table.turns.advance()
   calls.warmUps.drop('the model did not ask for this call')
-  const messages = await messagesOf(run, calls.asked, failed >= 0 && made.size < asked.length)
+  const messages = await messagesOf(run, calls.awaited, failed >= 0 && made.size < asked.length)
   return messages.map((message, index) => inWordsOf(written[index], message))
 }
 
@@ -77,7 +77,7 @@ async function messagesOf(run: RunState, entries: readonly CallEntry[], isEnded:
 
 /** An early call ends the run: its siblings are entered first, except for those that wait for each other's keys (H16). */
 async function enterAll({ calls }: RunState, entries: readonly CallEntry[]): Promise<void> {
-  for (const entry of entries) reopened(calls.table.state, entry.number)
+  for (const entry of entries) putAtEnd(calls.table.state, entry.number)
   await within(0, calls.idle())
 }
 

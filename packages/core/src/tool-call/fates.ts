@@ -6,8 +6,8 @@ import type { DiscardCause } from '../events.ts'
 import { endState } from '../execution/tool-status.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
 import { isAbandoned } from '../machine/call.ts'
-import { responseEnded, restWithdrawn, runStopped, stands, withdrawn } from '../machine/decide.ts'
 import { kept } from '../machine/decide-call.ts'
+import { callCommitted, callDiscarded, responseEnded, restDiscarded, runStopped } from '../machine/decide-calls.ts'
 import type { RunState } from '../run/run.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
@@ -19,7 +19,7 @@ export function commit(run: RunState, entry: CallEntry, id: string, modelEnded: 
   const { table } = calls
   if (entry.reused) calls.counts.reused++
   // Calls committed or made after it stand behind it.
-  const committed = stands(table.state, entry.number, performance.now(), modelEnded)
+  const committed = callCommitted(table.state, entry.number, performance.now(), modelEnded)
   if (committed.size === 0) {
     // As a checkpoint has it: its result was kept, but nobody told of it.
     if (entry.message && entry.state.told === 'open' && !entry.discarded) closeCall(run, entry)
@@ -63,13 +63,13 @@ function undoKept(run: RunState): void {
 /** Discards all provisional calls except these. */
 export function discardAll(run: RunState, cause: DiscardCause, except: Iterable<CallEntry> = []): void {
   const numbers = new Set([...except].map(({ number }) => number))
-  const discarded = restWithdrawn(run.calls.table.state, cause, ({ number }) => numbers.has(number))
+  const discarded = restDiscarded(run.calls.table.state, cause, ({ number }) => numbers.has(number))
   tellAll(run, discarded, cause)
 }
 
 /** Discards a call, and those it made, while it is provisional: it alone is aborted, and nobody sees its result (H20). */
 export function discard(run: RunState, entry: CallEntry, cause: DiscardCause): void {
-  tellAll(run, withdrawn(run.calls.table.state, entry.number, cause), cause)
+  tellAll(run, callDiscarded(run.calls.table.state, entry.number, cause), cause)
 }
 
 function tellAll(run: RunState, discarded: readonly number[], cause: DiscardCause): void {

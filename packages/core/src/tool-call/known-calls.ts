@@ -7,10 +7,10 @@ import { ToolDiscardedError, UnknownCallError } from '../tool-errors.ts'
 import type { ToolStatus } from '../tool-status.ts'
 import { CallEntry } from './call-entry.ts'
 import type { PastCall } from './call-table.ts'
-import { stood, stoodAbove, type Waiting } from './stood.ts'
+import { stood, stoodAbove, type Waiter } from './stood.ts'
 
 /** {@link Run.stood} */
-export async function callStood(run: RunState, callId: string, waiting: Waiting): Promise<string> {
+export async function callStood(run: RunState, callId: string, waiting: Waiter): Promise<string> {
   const made = madeCall(run, callId, waiting.call)
   if (!made) return rejectInTurn(new UnknownCallError(callId))
   if (made instanceof CallEntry) {

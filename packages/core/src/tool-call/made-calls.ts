@@ -1,8 +1,8 @@
 /** Which of the calls that somebody asks for are made already: under their ids, or for an earlier attempt that asked for the same (H22). */
 
-import { joined } from '../machine/decide.ts'
+import { callJoined } from '../machine/decide-calls.ts'
 import { mayStart } from '../machine/halt.ts'
-import { heldFor } from '../machine/join.ts'
+import { joinableCall } from '../machine/join.ts'
 import type { ToolCall } from '../message.ts'
 import { complete } from '../needs/needs-starts.ts'
 import type { RunState } from '../run/run.ts'
@@ -35,14 +35,14 @@ export function findMade(run: RunState, call: ToolCall, coming?: readonly ToolCa
   if (same?.rest) complete(run, same, same.rest, call)
   if (same && !same.discarded) {
     if (sameCall(same.call, call)) return same
-    if (same.state.asked) discard(run, same, 'arguments_changed')
+    if (same.state.isRequested) discard(run, same, 'arguments_changed')
   }
   const attempt = calls.attemptOf(call.id)
   const content = calls.table.contentOf(steps.begun, call)
   if (attempt === undefined || content === undefined) return undefined
   if (!coming && !mayStart(run.halt.state)) return undefined
   const unmade = (coming ?? []).map(({ name }) => factsOf(findTool(setup.tools, name)))
-  const held = heldFor(calls.table.state, content, attempt, unmade)
+  const held = joinableCall(calls.table.state, content, attempt, unmade)
   const entry = held && calls.table.of(held.number)
   if (entry) join(run, entry, call.id, attempt)
   return entry
@@ -52,7 +52,7 @@ export function findMade(run: RunState, call: ToolCall, coming?: readonly ToolCa
 function join(run: RunState, entry: CallEntry, id: string, attempt: number): void {
   const { calls, telemetry } = run
   rename(run, entry, id)
-  joined(calls.table.state, entry.number, id, attempt)
+  callJoined(calls.table.state, entry.number, id, attempt)
   const context = calls.contexts.get(attempt)
   if (!context) return
   entry.askedIn.push(context)

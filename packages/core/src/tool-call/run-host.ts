@@ -4,7 +4,7 @@ import { AgentError, messageOf, RunStop } from '../errors.ts'
 import type { Host } from '../execution/tool-host.ts'
 import { addressOf } from '../interrupt/address.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
-import { moved, noted, recalled } from '../machine/decide-call.ts'
+import { marked, movedTo, recalled } from '../machine/decide-call.ts'
 import { keptFor } from '../machine/invocation.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import { givenOnNeeds } from '../needs/needs-starts.ts'
@@ -20,7 +20,7 @@ import { resultMessage } from './tool-output.ts'
 export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
   const { tool, call } = entry
   const came = (invocation: Invocation, outcome: Outcome) => {
-    if (entry.decide(moved, invocation, 'ended')) entry.outcomes.add(invocation, outcome)
+    if (entry.decide(movedTo, invocation, 'ended')) entry.outcomes.add(invocation, outcome)
   }
   return {
     telemetry: run.telemetry,
@@ -33,7 +33,7 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     warn: (message) => warnOf(entry, run, 'effect-failed', message),
     save: run.saver.isOn ? () => run.saver.now() : undefined,
     known(invocation) {
-      const known = entry.outcomes.before(keptFor(invocation, entry.state.known ?? []))
+      const known = entry.outcomes.before(keptFor(invocation, entry.state.knownOutcomes ?? []))
       if (known && entry.decide(recalled, invocation)) entry.outcomes.add(invocation, known)
       return known && (() => again(known, call.name))
     },
@@ -43,7 +43,7 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     },
     threw(error) {
       // What it does not ask itself is no reason to start it anew (L7).
-      if (entry.isStoppedBy(error) || endsRun(error)) entry.decide(noted, 'isCutOff')
+      if (entry.isStoppedBy(error) || endsRun(error)) entry.decide(marked, 'isCutOff')
       else if (error instanceof Interrupt) entry.ask(error)
     },
     viewOf: (actor) => run.work.view(run, actor),

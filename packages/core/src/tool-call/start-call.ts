@@ -16,7 +16,7 @@ import { CallEntry } from './call-entry.ts'
 import type { Ending, Result } from './call-outcomes.ts'
 import { cutOff } from './call-results.ts'
 import { abortCalls, callEnded, closeCall } from './fates.ts'
-import { makeCall } from './make-call.ts'
+import { performCall } from './perform-call.ts'
 
 interface Start {
   /** The tool or wrap that makes the call, or asks for it early. */
@@ -86,7 +86,7 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   try {
     const made = await work(run, entry)
     const how = endOf(entry.state, made.isCutOff ? 'cut off' : 'result')
-    if (how === 'over') throw new ToolDiscardedError(entry.call.id, entry.discarded ?? 'call_withdrawn')
+    if (how === 'none') throw new ToolDiscardedError(entry.call.id, entry.discarded ?? 'call_withdrawn')
     if (how === 'open') throw entry.dropped
     const { message, ...rest } = entry.cancelled ? cutOff(entry) : made
     const result = freeze({ ...message, callId: entry.id, name: entry.call.name })
@@ -97,7 +97,7 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
     // It stays open, and so do those that must not overtake it: they start after the resume, too (A22, H14).
     if (error instanceof RunStop && endOf(entry.state, 'stop') === 'open') end = { stopped: error }
     // What waits for its slot must not start any more (A12).
-    else if (run.calls.asked.includes(entry)) abortCalls(run, error)
+    else if (run.calls.awaited.includes(entry)) abortCalls(run, error)
     throw error
   } finally {
     settle(run, entry, end)
@@ -108,7 +108,7 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
 
 /** What its wraps come to; once it is abandoned, nobody waits for that any more. */
 function work(run: RunState, entry: CallEntry): Promise<Result> {
-  const made = makeCall(run, entry)
+  const made = performCall(run, entry)
   entry.work = made
   const abandoned = entry.abandoned.promise.catch((reason: Error) => {
     if (!entry.cancelled) throw reason

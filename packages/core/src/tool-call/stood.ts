@@ -3,13 +3,13 @@
 import { type Effect, exceeds } from '../effect.ts'
 import { follow } from '../flow/follow.ts'
 import { unlessAborted } from '../flow/grace.ts'
-import { type Does, effectOf } from '../machine/call.ts'
+import { effectOf, type Judgement } from '../machine/call.ts'
 import type { RunState } from '../run/run.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
 import type { CallEntry } from './call-entry.ts'
 
 /** Who waits: the call it works for, if any, and what aborts it alone. */
-export interface Waiting {
+export interface Waiter {
   readonly call?: CallEntry | undefined
   readonly signals?: readonly AbortSignal[]
 }
@@ -18,7 +18,7 @@ export interface Waiting {
  * Resolves when a call is committed. Throws when it is discarded, when it or whoever waits is aborted, and when the run pauses: no
  * commit follows then, and the call that has waited meets the run's stop.
  */
-export async function stood({ halt, config }: RunState, entry: CallEntry, waiting: Waiting = {}): Promise<void> {
+export async function stood({ halt, config }: RunState, entry: CallEntry, waiting: Waiter = {}): Promise<void> {
   const { paused } = halt
   try {
     await unlessAborted(entry.decided.promise, [entry.signal, ...(waiting.signals ?? []), paused])
@@ -36,7 +36,7 @@ export async function stood({ halt, config }: RunState, entry: CallEntry, waitin
 export function held(
   run: RunState,
   entry: CallEntry,
-  { effect, mayBeEarly }: Does,
+  { effect, mayBeEarly }: Judgement,
   signals: readonly AbortSignal[],
 ): Promise<void> | undefined {
   if (entry.maker && entry.provisional && !mayBeEarly)

@@ -4,8 +4,8 @@ import type { Context } from '@opentelemetry/api'
 import { messageOf, RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import { earlyFor, mayStartFor } from '../machine/calls.ts'
-import { announced, attemptEnded, modelCalled, responseEnded } from '../machine/decide.ts'
-import { askedBy } from '../machine/decide-call.ts'
+import { alsoRequestedBy } from '../machine/decide-call.ts'
+import { attemptEnded, idAnnounced, modelCalled, responseEnded } from '../machine/decide-calls.ts'
 import { type AssistantMessage, callsOf, type ToolCall } from '../message.ts'
 import type { RunState } from '../run/run.ts'
 import { findTool, resolveAliases } from './aliases.ts'
@@ -33,13 +33,13 @@ export function responseIsThere(run: RunState, answer: AssistantMessage, attempt
     callAnnounced(run, id, attempt ?? 0)
     // It is this response's own: an equal call of it is another one, and joins none of these (H11).
     const by = calls.attemptOf(id)
-    if (by !== undefined) calls.get(id)?.decide(askedBy, by)
+    if (by !== undefined) calls.get(id)?.decide(alsoRequestedBy, by)
   }
 }
 
 /** A model attempt announced a call, or, as number 0, a wrap that answers itself. The first who does counts. */
 export function callAnnounced({ calls, history }: RunState, callId: string, attempt: number, context?: Context): void {
-  if (!announced(calls.table.state, callId, attempt)) return
+  if (!idAnnounced(calls.table.state, callId, attempt)) return
   history.takenIds.add(callId)
   if (context && !calls.contexts.has(attempt)) calls.contexts.set(attempt, context)
 }
@@ -74,13 +74,13 @@ export function callShown(run: RunState, written: ToolCall, sealed: boolean): vo
 export function attemptOver(run: RunState, attempt: number, brokeOff: DiscardCause | undefined): number {
   const { table, warmUps } = run.calls
   const { state } = table
-  const { attempts, askedBy } = state.response
+  const { attempts, announcedBy } = state.response
   if (!attempts.has(attempt)) return 0
   attemptEnded(state, attempt, performance.now(), brokeOff !== undefined)
   const early = earlyFor(state, run.steps.begun, attempt).flatMap(({ number }) => table.of(number) ?? [])
   if (brokeOff) {
     for (const entry of early) if (entry.rest?.isOpen) discard(run, entry, brokeOff)
-    const ids = [...askedBy].flatMap(([id, by]) => (by === attempt ? [id] : []))
+    const ids = [...announcedBy].flatMap(([id, by]) => (by === attempt ? [id] : []))
     warmUps.drop('the response broke off', ids)
   }
   // What it had asked for and has not begun makes room.

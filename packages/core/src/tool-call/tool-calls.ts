@@ -9,7 +9,7 @@
 import type { Context } from '@opentelemetry/api'
 import type { CallStatus } from '../execution/tool-status.ts'
 import type { Interrupt } from '../interrupt/interrupt.ts'
-import { isOver } from '../machine/call.ts'
+import { isFinal } from '../machine/call.ts'
 import { WarmUps } from '../needs/warm-ups.ts'
 import type { ToolState, ToolStatus } from '../tool-status.ts'
 import { type CallEntry, isOpen } from './call-entry.ts'
@@ -45,7 +45,7 @@ export class ToolCalls {
   /** How many the responses that stood have asked for; over all resumes each counts once. */
   wanted = 0
   /** Those that the loop waits for: one of these that fails ends the run. */
-  asked: readonly CallEntry[] = []
+  awaited: readonly CallEntry[] = []
   /** Ids of calls that were no longer waited for (K12). */
   readonly abandoned: string[] = []
   readonly #run: Owner
@@ -89,13 +89,13 @@ export class ToolCalls {
   get isOpen(): boolean {
     const { response, all } = this.table.state
     if (response.isOpen) return true
-    for (const call of all.values()) if (!call.isWork && (call.kept || !isOver(call))) return true
+    for (const call of all.values()) if (!call.isWork && (call.kept || !isFinal(call))) return true
     return false
   }
 
   /** The attempt that has announced a call of this id. */
   attemptOf(callId: string): number | undefined {
-    return this.table.state.response.askedBy.get(callId)
+    return this.table.state.response.announcedBy.get(callId)
   }
 
   /** The call of this id: its own, or one that a later attempt gave it. */

@@ -3,9 +3,9 @@
 import { changesNothing } from '../../src/effect.ts'
 import { type CallState, hasSettled, type Stage } from '../../src/machine/call.ts'
 import { isMakerOf } from '../../src/machine/calls.ts'
-import { slotsOf } from '../../src/machine/decide.ts'
+import { slotsOf } from '../../src/machine/decide-calls.ts'
+import { dueOf, mustLook } from '../../src/machine/due.ts'
 import { isSame } from '../../src/machine/invocation.ts'
-import { dueOf, mustLook } from '../../src/machine/turns.ts'
 import { copyOf, type Known, knownOf, type State } from './model/state.ts'
 import { isKnown } from './reader.ts'
 import { type Entry, effectOf, hookOf, type Scenario, type World } from './world.ts'
@@ -56,7 +56,9 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
   },
   'of those who write one key one executes at a time': ({ s }) => {
     const users = knownOf(s).flatMap(({ number, call: { executions }, about: { key } }) =>
-      executions.flatMap(({ stage, does }) => (stage === 'entered' && does ? [{ number, key, ...does.keys }] : [])),
+      executions.flatMap(({ stage, judgement }) =>
+        stage === 'entered' && judgement ? [{ number, key, ...judgement.keys }] : [],
+      ),
     )
     const isBeside = (one: number, other: number) =>
       one !== other && !isMakerOf(s.calls, one, other) && !isMakerOf(s.calls, other, one)
@@ -170,7 +172,7 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
     Object.entries(reader?.told ?? {}).find(([, events]) => events.filter((event) => event === 'end').length > 1)?.[0],
   'the slots that are counted are those that a recount gives': ({ s }) => {
     const slots = [...s.calls.all.values()].map(slotsOf).reduce((all, some) => all + some, 0)
-    return slots === s.calls.holding ? undefined : `${s.calls.holding} instead of ${slots}`
+    return slots === s.calls.slotsTaken ? undefined : `${s.calls.slotsTaken} instead of ${slots}`
   },
   'nothing is due to an execution that is not looked at': ({ s }) => {
     const { calls } = copyOf(s)
@@ -188,8 +190,8 @@ export const ON_START: Readonly<Record<string, (s: State, one: Known, stage: Sta
     return one.call.maker === undefined && isPaused ? keyOf(one) : undefined
   },
   'a call of a failed attempt begins only if another one asks for it': ({ calls: { response } }, one, stage) => {
-    const { maker, fate, by } = one.call
-    const isFailed = by.length > 0 && by.every((attempt) => response.attempts.get(attempt)?.isOver)
+    const { maker, fate, requestedBy } = one.call
+    const isFailed = requestedBy.length > 0 && requestedBy.every((attempt) => response.attempts.get(attempt)?.hasFailed)
     // What has its turn has begun.
     return maker === undefined && fate === 'provisional' && isFailed && stage !== 'entered' ? keyOf(one) : undefined
   },
@@ -203,8 +205,8 @@ export const ON_START: Readonly<Record<string, (s: State, one: Known, stage: Sta
       const at = calls.order.indexOf(number)
       return at >= 0 && at < place && call.course !== 'asleep' && call.fate !== 'discarded'
     }
-    const isHeld = ({ call: { fate, by } }: Known) =>
-      fate === 'provisional' && by.every((attempt) => calls.response.attempts.get(attempt)?.isOver)
+    const isHeld = ({ call: { fate, requestedBy } }: Known) =>
+      fate === 'provisional' && requestedBy.every((attempt) => calls.response.attempts.get(attempt)?.hasFailed)
     return keyOf(knownOf(s).find((other) => isInFront(other) && !isHeld(other)))
   },
 }
@@ -245,7 +247,7 @@ export const ON_ASK: Readonly<Record<string, (before: State, after: State) => st
         call.undo === 'ended' ||
         call.undo === 'before') &&
       knownOf(s).every((one) => one.call.maker !== number || isDone(one))
-    return keyOf(knownOf(s).find((one) => one.call.asked && one.call.step < s.steps.begun && isDone(one)))
+    return keyOf(knownOf(s).find((one) => one.call.isRequested && one.call.step < s.steps.begun && isDone(one)))
   },
 }
 

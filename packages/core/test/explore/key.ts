@@ -1,7 +1,7 @@
 /** Two worlds with the same key have the same future. */
 
 import type { CallState } from '../../src/machine/call.ts'
-import type { Calls, Waiting } from '../../src/machine/calls.ts'
+import type { Calls, WaitingExecution } from '../../src/machine/calls.ts'
 import type { State } from './model/state.ts'
 import type { World } from './world.ts'
 
@@ -49,9 +49,9 @@ function callsOf({ calls, contents }: State): unknown {
   return {
     ...calls,
     all: [...all.values()].map(withContent),
-    response: [response.isOpen, ...response.attempts, ...response.askedBy],
+    response: [response.isOpen, ...response.attempts, ...response.announcedBy],
     inner: [...calls.inner],
-    innerHolding: [...calls.innerHolding],
+    innerHolding: [...calls.innerSlotsTaken],
     waiting: [...waiting].map((one) => waitingOf(calls, one)),
     version: 0,
     changedIn: 0,
@@ -59,7 +59,10 @@ function callsOf({ calls, contents }: State): unknown {
 }
 
 /** Of what changes are counted for, all that is ever asked: whether one was since the last look. */
-function waitingOf({ changedIn }: Calls, { call, invocation, heldBack, awaitsSeat, seenIn }: Waiting): unknown {
-  const isNew = (number: number) => (changedIn.get(number) ?? 0) > seenIn
-  return [call, invocation, heldBack, awaitsSeat, isNew(call), heldBack !== undefined && isNew(heldBack)]
+function waitingOf(
+  { changedIn }: Calls,
+  { call, invocation, blockedBy, awaitsToolSlot, lookedAtIn }: WaitingExecution,
+): unknown {
+  const isNew = (number: number) => (changedIn.get(number) ?? 0) > lookedAtIn
+  return [call, invocation, blockedBy, awaitsToolSlot, isNew(call), blockedBy !== undefined && isNew(blockedBy)]
 }

@@ -9,7 +9,7 @@ export interface Mutant {
   readonly name: string
   /** Of the machine itself, or of the model. */
   readonly file:
-    | `machine/${'call' | 'calls' | 'decide' | 'decide-call' | 'halt' | 'invocation' | 'join' | 'schedule' | 'steps' | 'turns'}.ts`
+    | `machine/${'call' | 'calls' | 'circle' | 'decide-calls' | 'decide-call' | 'halt' | 'invocation' | 'join' | 'schedule' | 'steps' | 'due'}.ts`
     | `model/${'checkpoint' | 'decide' | 'due' | 'find' | 'loop' | 'resume'}.ts`
   readonly replace: string
   readonly by: string
@@ -34,7 +34,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'two equal calls of one response are one',
     file: 'machine/join.ts',
-    replace: ' || call.by.includes(attempt)) continue',
+    replace: ' || call.requestedBy.includes(attempt)) continue',
     by: ') continue',
     breaks: 'no call stands for two of a response',
     scenario: { steps: [[{ calls: ['x1', 'x1'] }]], eager: 'bold', limit: 2 },
@@ -58,7 +58,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a read that has its turn, and is not entered, has seen nothing yet',
     file: 'machine/join.ts',
-    replace: 'call.executions.findLast(usesKeys)?.does?.effect ?? effectOf(call)',
+    replace: 'call.executions.findLast(hasKeys)?.judgement?.effect ?? effectOf(call)',
     by: 'effectOf(call)',
     breaks: HISTORY,
     scenario: { steps: [[{ calls: ['g1'], fails: true }, { calls: ['b1', 'g1'] }]], eager: true, limit: 2 },
@@ -74,9 +74,9 @@ export const MUTANTS: readonly Mutant[] = [
   // Turns.
   {
     name: 'an execution needs no slot',
-    file: 'machine/turns.ts',
-    replace: 'return calls.holding < calls.limit',
-    by: 'return calls.holding >= 0',
+    file: 'machine/due.ts',
+    replace: 'return calls.slotsTaken < calls.limit',
+    by: 'return calls.slotsTaken >= 0',
     breaks: SLOTS,
     scenario: { steps: [[{ calls: ['r1', 'r2', 'r3'] }]], eager: false, limit: 2, slowCheck: true },
   },
@@ -90,9 +90,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what is given back is not counted',
-    file: 'machine/decide.ts',
-    replace: 'calls.holding += slotsOf(after) - slotsOf(before)',
-    by: 'calls.holding += Math.max(0, slotsOf(after) - slotsOf(before))',
+    file: 'machine/decide-calls.ts',
+    replace: 'calls.slotsTaken += slotsOf(after) - slotsOf(before)',
+    by: 'calls.slotsTaken += Math.max(0, slotsOf(after) - slotsOf(before))',
     breaks: 'the slots that are counted are those that a recount gives',
     scenario: { steps: [[{ calls: ['r1'] }]], eager: false, limit: 1 },
   },
@@ -106,7 +106,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what a wrap has made again waits for its own slot',
-    file: 'machine/turns.ts',
+    file: 'machine/due.ts',
     replace: '  if (!kept) return undefined\n',
     by: '  if (kept || !kept) return undefined\n',
     breaks: END,
@@ -135,8 +135,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a call that another one makes needs no keys',
     file: 'machine/schedule.ts',
-    replace: 'return call.isWork || namesNone(does.keys) ? undefined',
-    by: 'return call.isWork || does ? undefined',
+    replace: 'return call.isWork || namesNone(judgement.keys) ? undefined',
+    by: 'return call.isWork || judgement ? undefined',
     breaks: 'of those who write one key one executes at a time',
     scenario: { steps: [[{ calls: ['c1', 'p2'] }]], eager: false, limit: 2 },
   },
@@ -150,7 +150,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'calls that wait for each other do so for ever',
-    file: 'machine/turns.ts',
+    file: 'machine/due.ts',
     replace:
       "return waitsForMaker(calls, obstacle.call, call.number) ? { is: 'circle', by: obstacle.call } : undefined",
     by: 'return undefined',
@@ -159,7 +159,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'any number of calls of one maker execute at once',
-    file: 'machine/turns.ts',
+    file: 'machine/due.ts',
     replace: '?? 0) < calls.innerLimit\n}\n\n/**',
     by: '?? 0) < calls.innerLimit + 9\n}\n\n/**',
     breaks: 'no more calls of one maker execute at once than may',
@@ -167,25 +167,25 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'that a call is over is told to nobody',
-    file: 'machine/decide.ts',
-    replace: '  changed(calls, number)\n  // All that wait are looked at again,',
+    file: 'machine/decide-calls.ts',
+    replace: '  callChanged(calls, number)\n  // All that wait are looked at again,',
     by: '  // All that wait are looked at again,',
     breaks: LOOK,
     scenario: { steps: [[{ calls: ['d1', 'r2'] }]], eager: false, limit: 1, cancelCall: true },
   },
   {
     name: 'that a call stays open is told only to those that wait for it',
-    file: 'machine/decide.ts',
-    replace: "if (course === 'open') for (const { call } of calls.waiting) changed(calls, call)",
+    file: 'machine/decide-calls.ts',
+    replace: "if (course === 'open') for (const { call } of calls.waiting) callChanged(calls, call)",
     by: '',
     breaks: LOOK,
     scenario: { steps: [[{ calls: ['q1', 'r2', 'r3'] }]], eager: false, limit: 1 },
   },
   {
     name: 'an execution that is held back is looked at no more',
-    file: 'machine/turns.ts',
-    replace: 'if (heldBack !== undefined) return isNew(heldBack)',
-    by: 'if (heldBack !== undefined) return false',
+    file: 'machine/due.ts',
+    replace: 'if (blockedBy !== undefined) return isNew(blockedBy)',
+    by: 'if (blockedBy !== undefined) return false',
     breaks: LOOK,
     scenario: { steps: [[{ calls: ['x1', 'x2'] }]], eager: false, limit: 1 },
   },
@@ -208,7 +208,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what was judged of an execution is forgotten',
     file: 'machine/decide-call.ts',
-    replace: 'if (does) return { ...one, stage, does }',
+    replace: 'if (does) return { ...one, stage, judgement: does }',
     by: 'if (does) return { ...one, stage }',
     breaks: END,
     scenario: { steps: [[{ calls: ['r1'] }]], eager: false, limit: 1 },
@@ -232,7 +232,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what a call makes is not committed with it',
-    file: 'machine/decide.ts',
+    file: 'machine/decide-calls.ts',
     replace: '    for (const child of callOf(calls, one).children) commit(child)\n',
     by: '',
     breaks: 'a call shares the fate of the call that makes it',
@@ -240,8 +240,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a call goes on when the one that makes it is told to stop',
-    file: 'machine/decide.ts',
-    replace: '.children.flatMap((child) => stoppedAll(calls, child, why))',
+    file: 'machine/decide-calls.ts',
+    replace: '.children.flatMap((child) => callStopped(calls, child, why))',
     by: '.children.flatMap((child) => (child < 0 ? [child] : []))',
     breaks: 'what a call makes is told to stop with it',
     scenario: { steps: [[{ calls: ['m1'] }]], eager: false, limit: 1, cancelCall: true },
@@ -249,7 +249,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a discarded call has a result',
     file: 'machine/decide-call.ts',
-    replace: "  if (fate === 'discarded') return 'over'\n",
+    replace: "  if (fate === 'discarded') return 'none'\n",
     by: '',
     breaks: 'what was discarded comes to no result',
     scenario: { steps: [[{ calls: ['i1'], fails: true }, { calls: ['r2'] }]], eager: true, limit: 1 },
@@ -273,23 +273,23 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a question ends its run',
     file: 'machine/decide-call.ts',
-    replace: "return came === 'stop' && !aborted ? 'open' : 'over'",
-    by: "return 'over'",
+    replace: "return came === 'stop' && !aborted ? 'open' : 'none'",
+    by: "return 'none'",
     breaks: 'a run fails only if a call, a save or its last step has',
     scenario: { steps: [[{ calls: ['q1'] }]], eager: false, limit: 1 },
   },
   {
     name: 'no call of a step that is over is past',
     file: 'machine/calls.ts',
-    replace: 'return isOver(call) && call.children',
-    by: "return isOver(call) && call.course === 'over' && call.children",
+    replace: 'return isFinal(call) && call.children',
+    by: "return isFinal(call) && call.course === 'none' && call.children",
     breaks: LEFT,
     scenario: { steps: [[{ calls: ['r1'] }]], eager: false, limit: 1 },
   },
   // What the reader is told.
   {
     name: 'the events of a call wait only where the reader knows the call',
-    file: 'machine/decide.ts',
+    file: 'machine/decide-calls.ts',
     replace: 'maker === undefined ? !isAnnounced',
     by: 'maker === undefined ? isAnnounced',
     breaks: 'the reader is told nothing of a call before it is told of the call',
@@ -297,7 +297,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the events of a call that another one makes do not wait',
-    file: 'machine/decide.ts',
+    file: 'machine/decide-calls.ts',
     replace: "calls.all.get(maker)?.told === 'hidden'",
     by: "calls.all.get(maker)?.told === 'shown'",
     breaks: 'the reader is told of what a call makes when it is told of the call',
@@ -305,8 +305,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the events of a call that another one makes wait for ever',
-    file: 'machine/decide.ts',
-    replace: 'return [...own, ...inner.flatMap((child) => shows(calls, child))]',
+    file: 'machine/decide-calls.ts',
+    replace: 'return [...own, ...inner.flatMap((child) => callShown(calls, child))]',
     by: 'return [...own, ...inner]',
     breaks: 'the reader is told of what a call makes when it is told of the call',
     scenario: { steps: [[{ calls: ['m1'] }]], eager: true, limit: 1, hides: 'late' },
@@ -321,9 +321,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what waits is told to nobody',
-    file: 'machine/decide.ts',
-    replace: "decide(calls, number, told, 'open') ? [number] : []",
-    by: "decide(calls, number, told, 'shown') ? [number] : []",
+    file: 'machine/decide-calls.ts',
+    replace: "decideCall(calls, number, told, 'open') ? [number] : []",
+    by: "decideCall(calls, number, told, 'shown') ? [number] : []",
     breaks: 'the reader is told of the end of each call of a completed run',
     scenario: { steps: [[{ calls: ['i1'] }]], eager: true, limit: 1, hides: 'late' },
   },
@@ -441,8 +441,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a cancelled run undoes what its resume may need',
-    file: 'machine/decide.ts',
-    replace: "if (!isUndone) for (const number of discarded) decide(calls, number, undoing, 'theirs')",
+    file: 'machine/decide-calls.ts',
+    replace: "if (!isUndone) for (const number of discarded) decideCall(calls, number, undoing, 'theirs')",
     by: '',
     breaks: 'what is undone was discarded, and is undone once',
     scenario: { steps: [[{ calls: ['v1'] }]], eager: true, limit: 1, cancel: 'now' },
@@ -491,8 +491,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what was to be stored when its process ended has not happened',
     file: 'machine/call.ts',
-    replace: "if (stage === 'storing') return !isLast && does?.effect !== 'read'",
-    by: "if (stage === 'storing') return isLast && does?.effect !== 'read'",
+    replace: "if (stage === 'storing') return !isLast && judgement?.effect !== 'read'",
+    by: "if (stage === 'storing') return isLast && judgement?.effect !== 'read'",
     breaks: TWICE,
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1, store: true, kill: true },
   },
@@ -523,8 +523,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what had an outcome in an earlier process is made again',
     file: 'machine/decide-call.ts',
-    replace: 'return own ? moved({',
-    by: 'return own && own.place < 0 ? moved({',
+    replace: 'return own ? movedTo({',
+    by: 'return own && own.place < 0 ? movedTo({',
     breaks: TWICE,
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 2, wrap: 'both' },
   },
@@ -547,8 +547,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a discarded call stays in the checkpoint',
     file: 'model/checkpoint.ts',
-    replace: "return fate !== 'discarded' && (!asked || step === s.steps.current?.number)",
-    by: "return fate === 'discarded' || !asked || step === s.steps.current?.number",
+    replace: "return fate !== 'discarded' && (!isRequested || step === s.steps.current?.number)",
+    by: "return fate === 'discarded' || !isRequested || step === s.steps.current?.number",
     breaks: 'a checkpoint holds nothing that was discarded, unless its undo has begun',
     scenario: { steps: [[{ calls: ['r1'], fails: true }, { calls: ['q2'] }]], eager: true, limit: 1 },
   },
@@ -572,8 +572,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an execution comes to something that nobody has made',
     file: 'model/decide.ts',
-    replace: 'const again = about.before[keptFor(invocation, call.known ?? [])?.place ?? -1]',
-    by: "const again = { text: 'x 1', ok: true }\n  decideCall(s.calls, number, moved, invocation, 'ended')\n  if (again) return { invocation, known: { ...again, invocation } }",
+    replace: 'const again = about.before[keptFor(invocation, call.knownOutcomes ?? [])?.place ?? -1]',
+    by: "const again = { text: 'x 1', ok: true }\n  decideCall(s.calls, number, movedTo, invocation, 'ended')\n  if (again) return { invocation, known: { ...again, invocation } }",
     breaks: 'what a completed run says it did was done',
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1 },
   },

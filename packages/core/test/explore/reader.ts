@@ -1,8 +1,8 @@
 /** What the reader of a run is told of its calls, and what waits: as call-events.ts does it, for each call in its own order. */
 
 import { eventOf } from '../../src/machine/call.ts'
-import { decide, hides, shows } from '../../src/machine/decide.ts'
 import { told } from '../../src/machine/decide-call.ts'
+import { callHidden, callShown, decideCall } from '../../src/machine/decide-calls.ts'
 import { type Known, knownOf, type State } from './model/state.ts'
 
 export interface Reader {
@@ -28,7 +28,7 @@ export function isKnown({ knows }: Reader, { about }: Known): boolean {
 
 /** A call begins. */
 export function begins(s: State, reader: Reader, one: Known): Reader {
-  hides(s.calls, one.number, isKnown(reader, one))
+  callHidden(s.calls, one.number, isKnown(reader, one))
   return emitted(s, reader, one, 'start')
 }
 
@@ -49,7 +49,7 @@ export function tell(s: State, before: Reader): Reader {
     const { [key]: waiting = [], ...others } = reader.waiting
     if (call.course === 'asleep') continue
     const isCommitted = call.startedEarly && call.fate === 'committed' && !events.includes('committed')
-    if (isCommitted) shows(s.calls, number)
+    if (isCommitted) callShown(s.calls, number)
     const isHidden = s.calls.all.get(number)?.told === 'hidden'
     if (!isHidden) events.push(...waiting)
     if (isCommitted) events.push('committed')
@@ -64,5 +64,5 @@ export function tell(s: State, before: Reader): Reader {
 }
 
 function ends(s: State, number: number): boolean {
-  return decide(s.calls, number, told, 'ended')
+  return decideCall(s.calls, number, told, 'ended')
 }

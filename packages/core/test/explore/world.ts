@@ -731,7 +731,7 @@ function enter(w: World, number: number, invocation: Invocation): void {
 function resumes({ partial }: Scenario, { s, left }: World, add: Add): void {
   if (!s.ending || !('checkpoint' in s.ending) || left.resumes === 0) return
   const { checkpoint } = s.ending
-  const asking = knownOf(checkpoint).filter(({ call }) => call.asking && waitsForResume(checkpoint.calls, call))
+  const asking = knownOf(checkpoint).filter(({ call }) => call.ownQuestion && waitsForResume(checkpoint.calls, call))
   const ids = [...asking.map(({ about }) => about.key), ...(checkpoint.hook === 'asks' ? ['hook'] : [])]
   const choices = partial && left.resumes > 3 && ids.length > 1 ? [ids.slice(0, 1), ids] : [ids]
   for (const chosen of choices) {

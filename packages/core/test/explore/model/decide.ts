@@ -7,48 +7,48 @@ import { changesNothing, exceeds } from '../../../src/effect.ts'
 import { type CallState, executionOf, hasSettled, isAbandoned, nextInvocation } from '../../../src/machine/call.ts'
 import { callOf, mayStartFor } from '../../../src/machine/calls.ts'
 import {
-  announced,
-  attemptEnded,
-  changed,
-  closed,
-  decide as decideCall,
-  made,
-  responseEnded,
-  restWithdrawn,
-  runStopped,
-  shows,
-  stoppedAll,
-  withdrawn,
-} from '../../../src/machine/decide.ts'
-import {
-  asks,
-  asksFor,
+  addsQuestion,
+  asksQuestion,
+  attemptCounted,
   begun,
-  counted,
   endOf,
-  hasAsked,
+  executionOver,
+  executionWanted,
   kept,
-  moved,
-  noted,
-  out,
+  marked,
+  movedTo,
   recalled,
   refused,
   settled,
   undoing,
-  wanted,
+  withContent,
 } from '../../../src/machine/decide-call.ts'
-import { decide as decideHalt, isLost, mayStart } from '../../../src/machine/halt.ts'
+import {
+  attemptEnded,
+  callChanged,
+  callClosed,
+  callDiscarded,
+  callMade,
+  callShown,
+  callStopped,
+  decideCall,
+  idAnnounced,
+  responseEnded,
+  restDiscarded,
+  runStopped,
+} from '../../../src/machine/decide-calls.ts'
+import { arrived, beginsToWait, dueOf, stopsWaiting, takesOverSlot, takesTurn } from '../../../src/machine/due.ts'
+import { decideHalt, isLost, mayStart } from '../../../src/machine/halt.ts'
 import { isSameExecution, keptFor } from '../../../src/machine/invocation.ts'
 import {
-  attempted,
+  answerOffered,
+  answerRejected,
+  attemptBegun,
   hookDone,
   hooksDone,
   mayGoOn,
-  offered,
-  rejected,
-  stood as stoodNow,
+  modelStood as stoodNow,
 } from '../../../src/machine/steps.ts'
-import { arrived, dueOf, goes, leaves, replaces, waits } from '../../../src/machine/turns.ts'
 import type { Invocation } from '../../../src/saved-run.ts'
 import { checkpointOf } from './checkpoint.ts'
 import { contentOf, find, madeBy } from './find.ts'
@@ -86,7 +86,7 @@ export function decide(s: State, fact: Fact): Decision {
   if (s.phase === 'over') return {}
   switch (fact.is) {
     case 'attempt':
-      attempted(s.steps)
+      attemptBegun(s.steps)
       return {}
     case 'attempt failed':
       if (s.calls.response.attempts.has(fact.attempt)) attemptEnded(s.calls, fact.attempt, 0, true)
@@ -98,8 +98,8 @@ export function decide(s: State, fact: Fact): Decision {
     case 'shown': {
       const number = madeBy(s, undefined, fact.id)
       if (number === undefined || callOf(s.calls, number).fate !== 'provisional') return {}
-      if (fact.isSame) shows(s.calls, number)
-      else withdrawn(s.calls, number, 'arguments_changed')
+      if (fact.isSame) callShown(s.calls, number)
+      else callDiscarded(s.calls, number, 'arguments_changed')
       return {}
     }
     case 'stood':
@@ -127,8 +127,8 @@ export function decide(s: State, fact: Fact): Decision {
       stopped(s, fact)
       return {}
     case 'threw':
-      decideCall(s.calls, fact.number, noted, 'isCutOff')
-      decideCall(s.calls, fact.number, moved, fact.invocation, 'threw')
+      decideCall(s.calls, fact.number, marked, 'isCutOff')
+      decideCall(s.calls, fact.number, movedTo, fact.invocation, 'threw')
       return {}
     case 'left':
       aboutOf(s, fact.number).left.push(fact.invocation)
@@ -137,13 +137,13 @@ export function decide(s: State, fact: Fact): Decision {
       aboutOf(s, fact.number).waits = true
       return {}
     case 'asks':
-      decideCall(s.calls, fact.number, asks, ++s.questions)
+      decideCall(s.calls, fact.number, asksQuestion, ++s.questions)
       return {}
     case 'came':
       came(s, fact.number, fact.to, fact)
       return {}
     case 'grace over':
-      decideCall(s.calls, fact.number, noted, 'isAbandoned')
+      decideCall(s.calls, fact.number, marked, 'isAbandoned')
       came(s, fact.number, abandonedAs(s, fact.number), { text: 'abandoned', ok: false })
       return {}
     case 'undone':
@@ -165,7 +165,7 @@ export function decide(s: State, fact: Fact): Decision {
       return {}
     case 'cancel call': {
       const { call } = known(s, fact.number)
-      if (!hasSettled(call) && call.fate !== 'discarded') stoppedAll(s.calls, fact.number, 'cancelled')
+      if (!hasSettled(call) && call.fate !== 'discarded') callStopped(s.calls, fact.number, 'cancelled')
       return {}
     }
     case 'cancel': {
@@ -191,7 +191,7 @@ function askedEarly(
   s: State,
   { attempt, call, kind, ceiling }: Extract<Fact, { is: 'asked early' }>,
 ): number | undefined {
-  announced(s.calls, call.id, attempt)
+  idAnnounced(s.calls, call.id, attempt)
   const found = find(s, call)
   const isMade = found !== undefined && callOf(s.calls, found).course !== 'asleep'
   if (!isMade && !mayStart(s.halt)) return undefined
@@ -219,14 +219,14 @@ function added(s: State, call: Asked, kind: Kind, { attempt, maker, ceiling = nu
   const isAsked = attempt !== undefined
   const isProvisional =
     maker === undefined ? isAsked && s.calls.response.isOpen : callOf(s.calls, maker).fate === 'provisional'
-  const number = made(s.calls, {
+  const number = callMade(s.calls, {
     id: call.id,
     tool: kind.tool,
     ...(maker !== undefined && { maker }),
     step: s.steps.begun,
-    asked: isAsked,
+    isRequested: isAsked,
     startedEarly: isProvisional,
-    by: isAsked ? [attempt] : [],
+    requestedBy: isAsked ? [attempt] : [],
     course: 'begun',
     fate: isProvisional ? 'provisional' : 'committed',
     askedAt: 0,
@@ -237,7 +237,7 @@ function added(s: State, call: Asked, kind: Kind, { attempt, maker, ceiling = nu
     told: 'open',
   })
   s.about.set(number, newAbout(`${call.name}${call.input}.${++s.keys}`, call, kind, ceiling))
-  if (isAsked) decideCall(s.calls, number, asksFor, contentOf(s, s.steps.begun, call))
+  if (isAsked) decideCall(s.calls, number, withContent, contentOf(s, s.steps.begun, call))
   return number
 }
 
@@ -276,7 +276,7 @@ function stood(s: State, calls: readonly Asked[], kinds: readonly Kind[]): void 
   if (isStopping(s)) return
   s.history.push({ role: 'assistant', calls, kinds })
   const attempts = attemptsOf(s)
-  for (const { id } of calls) announced(s.calls, id, attempts)
+  for (const { id } of calls) idAnnounced(s.calls, id, attempts)
   attemptEnded(s.calls, attempts, 0, false)
   stoodNow(s.steps, attempts)
 }
@@ -288,7 +288,7 @@ function hookIsDone(s: State, rejects: boolean): void {
   if (isStopping(s)) return
   hookDone(s.steps, s.hookName)
   if (rejects) {
-    rejected(s.steps)
+    answerRejected(s.steps)
     s.history.push({ role: 'user', text: 'rejected' })
   }
   if (s.steps.current?.phase !== 'after-model') return
@@ -314,8 +314,8 @@ export function toCalls(s: State): void {
     s.wanted.push({ call, kind, number: find(s, call, coming) ?? null })
   }
   responseEnded(s.calls)
-  restWithdrawn(s.calls, 'call_withdrawn', ({ number }) => s.wanted.some((one) => one.number === number))
-  const ended = s.wanted.findIndex(({ number }) => number !== null && callOf(s.calls, number).course === 'over')
+  restDiscarded(s.calls, 'call_withdrawn', ({ number }) => s.wanted.some((one) => one.number === number))
+  const ended = s.wanted.findIndex(({ number }) => number !== null && callOf(s.calls, number).course === 'none')
   // What the run that is not eager enters before that call ends it.
   s.most = ended < 0 ? calls.length : Math.max(s.calls.limit, ended + 1)
   s.committed = 0
@@ -324,28 +324,28 @@ export function toCalls(s: State): void {
 /** No step is left that could read their results. */
 function refuse(s: State, calls: readonly Asked[]): void {
   responseEnded(s.calls)
-  restWithdrawn(s.calls, 'call_withdrawn', () => false)
+  restDiscarded(s.calls, 'call_withdrawn', () => false)
   for (const { id } of calls) s.history.push({ role: 'tool', id, text: 'refused' })
-  offered(s.steps, { isOffered: false, direct: false })
+  answerOffered(s.steps, { isOffered: false, direct: false })
 }
 
 /** The next call of the response is made, unless it is, as the loop asks for it. */
 export function madeNow(s: State, { call, kind }: Wanted): number {
-  return added(s, call, kind, { attempt: s.calls.response.askedBy.get(call.id) ?? 0 })
+  return added(s, call, kind, { attempt: s.calls.response.announcedBy.get(call.id) ?? 0 })
 }
 
 /** A wrap asks for an execution. One that has come to something before a resume comes to the same again. */
 function asksForOne(s: State, number: number, input: string): Decision {
   const { call, about } = known(s, number)
   const invocation = nextInvocation(call, input === about.input ? undefined : input)
-  decideCall(s.calls, number, wanted, invocation)
-  const again = about.before[keptFor(invocation, call.known ?? [])?.place ?? -1]
+  decideCall(s.calls, number, executionWanted, invocation)
+  const again = about.before[keptFor(invocation, call.knownOutcomes ?? [])?.place ?? -1]
   if (again && decideCall(s.calls, number, recalled, invocation)) {
     about.outcomes.push({ ...again, invocation })
     return { invocation, known: again }
   }
-  if (!stopOf(s, number, invocation) && replaces(s.calls, number, invocation)) {
-    decideCall(s.calls, number, counted, 1)
+  if (!stopOf(s, number, invocation) && takesOverSlot(s.calls, number, invocation)) {
+    decideCall(s.calls, number, attemptCounted, 1)
     return { invocation, goes: 'goes' }
   }
   return { invocation, goes: arrives(s, number, invocation) }
@@ -358,11 +358,11 @@ export function arrives(s: State, number: number, invocation: Invocation): Goes 
   const waiting = arrived(number, invocation)
   const due = dueOf(s.calls, waiting)
   if (!due) {
-    waits(s.calls, waiting)
+    beginsToWait(s.calls, waiting)
     return 'waits'
   }
   if (due.is !== 'turn') return due.is
-  goes(s.calls, waiting)
+  takesTurn(s.calls, waiting)
   passed(s, number, invocation)
   return 'goes'
 }
@@ -370,8 +370,8 @@ export function arrives(s: State, number: number, invocation: Invocation): Goes 
 /** It has its turn. */
 export function passed(s: State, number: number, invocation: Invocation): void {
   const { call, about } = known(s, number)
-  const does = executionOf(call, invocation)?.does
-  if (!does) decideCall(s.calls, number, counted, 1)
+  const does = executionOf(call, invocation)?.judgement
+  if (!does) decideCall(s.calls, number, attemptCounted, 1)
   // A read may be made again: nobody has to know that it began.
   else if (s.hasStore && !changesNothing(does.effect)) about.storing.push({ invocation, version: ++s.version })
 }
@@ -390,12 +390,12 @@ export function dropped(s: State, number: number, invocation: Invocation, isStop
   const stage = executionOf(call, invocation)?.stage
   about.storing = about.storing.filter((one) => !isSameExecution(one.invocation, invocation))
   for (const waiting of s.calls.waiting)
-    if (waiting.call === number && isSameExecution(waiting.invocation, invocation)) leaves(s.calls, waiting)
+    if (waiting.call === number && isSameExecution(waiting.invocation, invocation)) stopsWaiting(s.calls, waiting)
   // One that has not had its slot has begun nothing.
   if (stage === 'wanted') return
-  decideCall(s.calls, number, moved, invocation, 'left')
-  if (isStop) decideCall(s.calls, number, counted, -1)
-  changed(s.calls, number)
+  decideCall(s.calls, number, movedTo, invocation, 'left')
+  if (isStop) decideCall(s.calls, number, attemptCounted, -1)
+  callChanged(s.calls, number)
 }
 
 /** It would wait for a call that waits for the one that it works for: it fails. */
@@ -414,7 +414,7 @@ function judged(s: State, { number, invocation, effect, keys }: Extract<Fact, { 
     return 'aborted'
   }
   const mayBeEarly = about.ceiling === null || !exceeds(effect, about.ceiling)
-  decideCall(s.calls, number, moved, invocation, 'judged', { effect, keys, mayBeEarly })
+  decideCall(s.calls, number, movedTo, invocation, 'judged', { effect, keys, mayBeEarly })
   // It works inside the slot of its maker, so that no line holds it back.
   if (call.maker === undefined || call.fate !== 'provisional' || mayBeEarly) return begins(s, number, invocation)
   about.held.push(invocation)
@@ -428,7 +428,7 @@ export function begins(s: State, number: number, invocation: Invocation): Goes {
     dropped(s, number, invocation, stop === 'stop')
     return stop
   }
-  changed(s.calls, number)
+  callChanged(s.calls, number)
   const went = arrives(s, number, invocation)
   if (went === 'stop' || went === 'aborted') dropped(s, number, invocation, went === 'stop')
   if (went === 'circle') circles(s, number, invocation)
@@ -440,9 +440,9 @@ function ended(s: State, { number, invocation, text, ok }: Extract<Fact, { is: '
   const { call, about } = known(s, number)
   const isAlone = !call.aborted && isLeft(about, invocation)
   // The pause of its run was told to it: what it says then is dropped.
-  if (call.isRefused) decideCall(s.calls, number, noted, 'isCutOff')
+  if (call.isRefused) decideCall(s.calls, number, marked, 'isCutOff')
   else if (ok) {
-    if (call.tool?.isReversible && !isAbandoned(call, invocation)) decideCall(s.calls, number, noted, 'isDone')
+    if (call.tool?.isReversible && !isAbandoned(call, invocation)) decideCall(s.calls, number, marked, 'isDone')
     outcome(s, number, { invocation, text, ok })
   } else if (isAlone) outcome(s, number, { invocation, text: 'cut off', ok })
   else if (!call.aborted) outcome(s, number, { invocation, text, ok })
@@ -453,9 +453,9 @@ function ended(s: State, { number, invocation, text, ok }: Extract<Fact, { is: '
 function stopped(s: State, { number, invocation, asks: isOwn }: Extract<Fact, { is: 'stopped' }>): void {
   const call = callOf(s.calls, number)
   if (isOwn && !call.isRefused) {
-    decideCall(s.calls, number, asks, ++s.questions)
-    decideCall(s.calls, number, hasAsked, s.questions)
-  } else if (call.isRefused || !asksInside(s, call)) decideCall(s.calls, number, noted, 'isCutOff')
+    decideCall(s.calls, number, asksQuestion, ++s.questions)
+    decideCall(s.calls, number, addsQuestion, s.questions)
+  } else if (call.isRefused || !asksInside(s, call)) decideCall(s.calls, number, marked, 'isCutOff')
   free(s, number, invocation)
 }
 
@@ -463,17 +463,17 @@ function stopped(s: State, { number, invocation, asks: isOwn }: Extract<Fact, { 
 function asksInside(s: State, { children }: CallState): boolean {
   return children.some((child) => {
     const call = callOf(s.calls, child)
-    return call.asking !== undefined || asksInside(s, call)
+    return call.ownQuestion !== undefined || asksInside(s, call)
   })
 }
 
 function outcome(s: State, number: number, one: Outcome): void {
-  if (decideCall(s.calls, number, moved, one.invocation, 'ended')) aboutOf(s, number).outcomes.push(one)
+  if (decideCall(s.calls, number, movedTo, one.invocation, 'ended')) aboutOf(s, number).outcomes.push(one)
 }
 
 function free(s: State, number: number, invocation: Invocation): void {
-  decideCall(s.calls, number, out, invocation)
-  changed(s.calls, number)
+  decideCall(s.calls, number, executionOver, invocation)
+  callChanged(s.calls, number)
 }
 
 /** What a call comes to that goes on beyond its grace time. */
@@ -490,12 +490,12 @@ function came(s: State, number: number, to: Came, result: { readonly text: strin
   // A call that was cancelled asks nothing any more, and stops no run.
   const isOver = to === 'stop' && isCancelled
   const end = endOf(call, isOver || to === 'error' ? (isCutOff ? 'cut off' : 'result') : to)
-  if (end === 'over' && s.wanted.some((one) => one.number === number) && to === 'throw') lose(s, 'failure')
+  if (end === 'none' && s.wanted.some((one) => one.number === number) && to === 'throw') lose(s, 'failure')
   about.waits = false
   if (end === 'result')
     about.result = isCancelled ? { text: 'cancelled', ok: false } : { text: result.text, ok: result.ok }
   decideCall(s.calls, number, settled, end)
-  closed(s.calls, number)
+  callClosed(s.calls, number)
   // Who has made it hears of the stop of the run.
   if (end === 'open' && call.isRefused && call.maker !== undefined) decideCall(s.calls, call.maker, refused)
 }

@@ -1,12 +1,12 @@
 /** What is to be done, read off the state as it is at this moment. What is taken counts as begun. */
 
 import { undoOf } from '../../../src/machine/call.ts'
-import type { Waiting } from '../../../src/machine/calls.ts'
-import { decide as decideCall, stands, stoppedAll } from '../../../src/machine/decide.ts'
-import { moved, refused, undoing } from '../../../src/machine/decide-call.ts'
+import type { WaitingExecution } from '../../../src/machine/calls.ts'
+import { movedTo, refused, undoing } from '../../../src/machine/decide-call.ts'
+import { callCommitted, callStopped, decideCall } from '../../../src/machine/decide-calls.ts'
+import { dueOf, isJudged, mustLook, takesTurn } from '../../../src/machine/due.ts'
 import { isSameExecution } from '../../../src/machine/invocation.ts'
-import { closed } from '../../../src/machine/steps.ts'
-import { dueOf, goes, isJudged, mustLook } from '../../../src/machine/turns.ts'
+import { inboxClosed } from '../../../src/machine/steps.ts'
 import { checkpointOf } from './checkpoint.ts'
 import { begins, begunAgain, circles, dropped, madeNow, passed, stopCalls, stopOf, UNSTORED } from './decide.ts'
 import { goesOnAs } from './find.ts'
@@ -39,7 +39,7 @@ export function take(s: State): Due | undefined {
 function ofCall(s: State, { number, call, about }: Known): Due | undefined {
   const mustStop = call.isRefused || call.fate === 'discarded' || isStopping(s)
   if (call.course === 'begun' && !call.aborted && mustStop) {
-    stoppedAll(s.calls, number, 'stopped')
+    callStopped(s.calls, number, 'stopped')
     return { do: 'abort', number }
   }
   const isDecided = call.fate !== 'provisional'
@@ -83,7 +83,7 @@ function ofWaiting(s: State): Due | undefined {
     if (!due) continue
     if (due.is !== 'turn') return comesBack(s, waiting, due.is)
     const isBegun = isJudged(s.calls, waiting)
-    goes(s.calls, waiting)
+    takesTurn(s.calls, waiting)
     passed(s, number, invocation)
     return isBegun ? { do: 'turn', number } : { do: 'check', number, invocation }
   }
@@ -93,7 +93,7 @@ function ofWaiting(s: State): Due | undefined {
 /** What its wrap is told of an execution that does not begin. */
 const BACK = { stop: 'stop', aborted: 'drop', circle: 'fail' } as const
 
-function comesBack(s: State, { call: number, invocation }: Waiting, how: keyof typeof BACK): Due {
+function comesBack(s: State, { call: number, invocation }: WaitingExecution, how: keyof typeof BACK): Due {
   if (how === 'circle') circles(s, number, invocation)
   else dropped(s, number, invocation, how === 'stop')
   return { do: BACK[how], number, invocation }
@@ -108,7 +108,7 @@ function ofStoring(s: State): Due | undefined {
       if (own && own.version !== UNSTORED && !isStored(s, own.version)) continue
       about.storing = about.storing.filter((one) => one !== own)
       if (own?.version === UNSTORED) {
-        decideCall(s.calls, number, moved, invocation, 'threw')
+        decideCall(s.calls, number, movedTo, invocation, 'threw')
         return { do: 'throw', number, invocation }
       }
       const stop = stopOf(s, number, invocation)
@@ -116,7 +116,7 @@ function ofStoring(s: State): Due | undefined {
         dropped(s, number, invocation, stop === 'stop')
         return { do: BACK[stop], number, invocation }
       }
-      decideCall(s.calls, number, moved, invocation, 'entered')
+      decideCall(s.calls, number, movedTo, invocation, 'entered')
       return { do: 'enter', number, invocation }
     }
   }
@@ -147,7 +147,7 @@ function ofCommit(s: State): Due | undefined {
   if (next.number === null) {
     if (s.committed <= s.most) next.number = madeNow(s, next)
   } else {
-    stands(s.calls, next.number, 0, 0)
+    callCommitted(s.calls, next.number, 0, 0)
     goesOnAs(s, next.number, next.call.id)
     begunAgain(s, next.number)
   }
@@ -158,7 +158,7 @@ function ofEnd(s: State): Due | undefined {
   const ending = endingOf(s)
   if (!ending) return undefined
   if (isPaused(s) && 'checkpoint' in ending && s.halt.stop === 'pause') stopCalls(s, 'interrupted', true)
-  closed(s.steps)
+  inboxClosed(s.steps)
   s.ending = ending
   s.phase = 'over'
   return { do: 'end', ending }

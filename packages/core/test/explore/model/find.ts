@@ -2,10 +2,10 @@
 
 import type { ToolFacts } from '../../../src/machine/call.ts'
 import { callOf } from '../../../src/machine/calls.ts'
-import { decide, joined, withdrawn } from '../../../src/machine/decide.ts'
 import { renamed } from '../../../src/machine/decide-call.ts'
+import { callDiscarded, callJoined, decideCall } from '../../../src/machine/decide-calls.ts'
 import { mayStart } from '../../../src/machine/halt.ts'
-import { heldFor } from '../../../src/machine/join.ts'
+import { joinableCall } from '../../../src/machine/join.ts'
 import { type Asked, aboutOf, type State } from './state.ts'
 
 /** Equal for all calls of a step that ask for the same. */
@@ -25,14 +25,14 @@ export function find(s: State, call: Asked, coming?: readonly ToolFacts[]): numb
   const state = same === undefined ? undefined : callOf(s.calls, same)
   if (state && state.fate !== 'discarded') {
     if (state.content === content) return same
-    if (state.asked) withdrawn(s.calls, state.number, 'arguments_changed')
+    if (state.isRequested) callDiscarded(s.calls, state.number, 'arguments_changed')
   }
-  const attempt = s.calls.response.askedBy.get(call.id)
+  const attempt = s.calls.response.announcedBy.get(call.id)
   if (!coming && !mayStart(s.halt)) return undefined
-  const held = attempt === undefined ? undefined : heldFor(s.calls, content, attempt, coming ?? [])
+  const held = attempt === undefined ? undefined : joinableCall(s.calls, content, attempt, coming ?? [])
   if (!held || attempt === undefined) return undefined
   goesOnAs(s, held.number, call.id)
-  joined(s.calls, held.number, call.id, attempt)
+  callJoined(s.calls, held.number, call.id, attempt)
   return held.number
 }
 
@@ -45,5 +45,5 @@ export function madeBy(s: State, maker: number | undefined, id: string): number 
 /** The call goes on under this id. */
 export function goesOnAs(s: State, number: number, id: string): void {
   aboutOf(s, number).ids.push(id)
-  decide(s.calls, number, renamed, id)
+  decideCall(s.calls, number, renamed, id)
 }

@@ -2,21 +2,21 @@
 
 import { hasSettled, undoOf } from '../../../src/machine/call.ts'
 import { callOf, isPast } from '../../../src/machine/calls.ts'
-import { forgotten, modelCalled } from '../../../src/machine/decide.ts'
+import { callForgotten, modelCalled } from '../../../src/machine/decide-calls.ts'
 import {
-  accepted,
-  begun,
+  answerAccepted,
+  answerOffered,
   dueHook,
-  ended,
-  entered,
   hooksDone,
-  left,
+  loopBegun,
+  loopEnded,
   mayEnter,
   mayGoOn,
   mayStand,
-  offered,
-  takes,
-  waits,
+  messagesWait,
+  stepBegun,
+  stepEnded,
+  takesMessages,
 } from '../../../src/machine/steps.ts'
 import { lose } from './decide.ts'
 import { aboutOf, type Due, isPaused, knownOf, pause, type State, stopAt } from './state.ts'
@@ -47,7 +47,7 @@ export function enters(s: State): boolean {
   if (s.steps.loop === 'out') stopAt(s, 'after-tools')
   s.hasAnswer = false
   if (isPaused(s)) return false
-  entered(s.steps, s.steps.limit)
+  loopBegun(s.steps, s.steps.limit)
   s.loops++
   if (s.steps.current?.phase === 'over') answers(s)
   return true
@@ -55,9 +55,9 @@ export function enters(s: State): boolean {
 
 /** Somebody sends a message. Returns whether it is taken. */
 export function sends(s: State, text: string): boolean {
-  if (!takes(s.steps, s.halt)) return false
+  if (!takesMessages(s.steps, s.halt)) return false
   s.inbox.push(text)
-  waits(s.steps, s.inbox.length)
+  messagesWait(s.steps, s.inbox.length)
   return true
 }
 
@@ -69,7 +69,7 @@ function nextStep(s: State): Due | undefined {
     lose(s, 'failure')
     return undefined
   }
-  begun(s.steps)
+  stepBegun(s.steps)
   takeSent(s)
   hooksDone(s.steps)
   return askModel(s)
@@ -78,7 +78,7 @@ function nextStep(s: State): Due | undefined {
 function takeSent(s: State): void {
   for (const text of s.inbox) s.history.push({ role: 'user', text })
   s.inbox = []
-  waits(s.steps, 0)
+  messagesWait(s.steps, 0)
 }
 
 function askModel(s: State): Due | undefined {
@@ -102,7 +102,7 @@ function hookIn(s: State): Due | undefined {
 /** When all calls have settled, their results enter the history together; or the run stops. */
 function goOn(s: State): void {
   const made = s.wanted.map(({ number }) => (number === null ? undefined : callOf(s.calls, number)))
-  if (made.some((call) => call?.course === 'over')) lose(s, 'failure')
+  if (made.some((call) => call?.course === 'none')) lose(s, 'failure')
   else if (made.every((call) => call && hasSettled(call))) {
     if (made.some((call) => call?.course === 'open')) pause(s)
     else toGate(s)
@@ -113,7 +113,7 @@ function toGate(s: State): void {
   for (const { call, number } of s.wanted) {
     if (number !== null) s.history.push({ role: 'tool', id: call.id, text: aboutOf(s, number).result?.text ?? '' })
   }
-  offered(s.steps, { isOffered: s.wanted.length === 0, direct: false })
+  answerOffered(s.steps, { isOffered: s.wanted.length === 0, direct: false })
   Object.assign(s, { wanted: [], committed: 0, most: 0 })
 }
 
@@ -124,19 +124,19 @@ function judge(s: State): Due | undefined {
   const hook = s.steps.current?.isOffered ? hookIn(s) : undefined
   if (hook) return hook
   if (!mayStand(s.steps, false)) return closes(s)
-  accepted(s.steps)
+  answerAccepted(s.steps)
   answers(s)
   return { do: 'accept' }
 }
 
 function closes(s: State): Due | undefined {
   s.isJudging = false
-  ended(s.steps)
+  stepEnded(s.steps)
   return nextStep(s)
 }
 
 function answers(s: State): void {
-  left(s.steps)
+  loopEnded(s.steps)
   s.isJudging = false
   s.loops--
   s.hasAnswer = true
@@ -149,12 +149,12 @@ function letGo(s: State): void {
     const isUndone = undoOf(call) !== 'due' && undoOf(call) !== 'begun'
     const isOver =
       call.maker === undefined
-        ? call.asked && call.step < s.steps.begun && isPast(s.calls, call) && isUndone
+        ? call.isRequested && call.step < s.steps.begun && isPast(s.calls, call) && isUndone
         : over.has(call.maker)
     if (isOver) over.add(number)
   }
   for (const number of over) {
-    forgotten(s.calls, number)
+    callForgotten(s.calls, number)
     s.about.delete(number)
   }
 }

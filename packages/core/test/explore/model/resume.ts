@@ -1,10 +1,17 @@
 /** From a checkpoint to the state of a run that goes on from it: what was cut off is decided here, and nowhere else. */
 
 import { changesNothing } from '../../../src/effect.ts'
-import { type CallState, effectOf, triesOf } from '../../../src/machine/call.ts'
+import { attemptsToSave, type CallState, effectOf } from '../../../src/machine/call.ts'
 import { type Calls, callOf, noCalls, waitsForResume } from '../../../src/machine/calls.ts'
-import { announced, closed, decide, made, modelCalled } from '../../../src/machine/decide.ts'
-import { askedBy, asks, asksFor, discarded, noted, settled } from '../../../src/machine/decide-call.ts'
+import {
+  alsoRequestedBy,
+  asksQuestion,
+  discarded,
+  marked,
+  settled,
+  withContent,
+} from '../../../src/machine/decide-call.ts'
+import { callClosed, callMade, decideCall, idAnnounced, modelCalled } from '../../../src/machine/decide-calls.ts'
 import { toCalls } from './decide.ts'
 import { contentOf, madeBy } from './find.ts'
 import { enters } from './loop.ts'
@@ -40,11 +47,11 @@ export function resume(from: State, answers: Readonly<Record<string, string>>, i
   for (const { number, call } of knownOf(copy)) {
     const now = numbers.get(number)
     if (now === undefined) continue
-    if (call.asked) decide(s.calls, now, asksFor, contentOf(s, call.step, aboutOf(s, now)))
+    if (call.isRequested) decideCall(s.calls, now, withContent, contentOf(s, call.step, aboutOf(s, now)))
     // Nobody joins what may have been undone.
-    if (call.fate === 'discarded') decide(s.calls, now, discarded, 'run_aborted')
+    if (call.fate === 'discarded') decideCall(s.calls, now, discarded, 'run_aborted')
     if (aboutOf(s, now).result) settle(s.calls, now, 'result')
-    else if (call.fate === 'discarded') settle(s.calls, now, 'over')
+    else if (call.fate === 'discarded') settle(s.calls, now, 'none')
     else goesOn(s, now, questionsIn(copy, call), answers)
   }
   hookGoesOn(s, answers)
@@ -55,28 +62,28 @@ export function resume(from: State, answers: Readonly<Record<string, string>>, i
 }
 
 function restored(calls: Calls, call: CallState, about: About, maker: number | undefined, isLast: boolean): number {
-  const { id, tool, step, asked, fate, undo, isDone = false } = call
-  const { attempts, effect } = about.result ? { ...call, effect: effectOf(call) } : triesOf(call, isLast)
+  const { id, tool, step, isRequested, fate, undo, isDone = false } = call
+  const { attempts, effect } = about.result ? { ...call, effect: effectOf(call) } : attemptsToSave(call, isLast)
   // What asks starts from its top when it is answered.
-  const mayHaveHappened = call.isCutOff || (call.course !== 'open' && !call.asking)
+  const mayHaveHappened = call.isCutOff || (call.course !== 'open' && !call.ownQuestion)
   const isProvisional = fate !== 'committed'
-  return made(calls, {
+  return callMade(calls, {
     id,
     tool,
     ...(maker !== undefined && { maker }),
     step,
-    asked,
+    isRequested: isRequested,
     startedEarly: isProvisional,
-    by: [],
+    requestedBy: [],
     course: 'asleep',
     fate: isProvisional ? 'provisional' : 'committed',
     askedAt: 0,
     executions: [],
     questions: [],
     attempts,
-    before: mayHaveHappened ? effect : undefined,
-    wasMade: about.outcomes.length > 0,
-    known: outcomesOf(about, call).map(({ invocation }, place) => ({ invocation, place })),
+    effectBefore: mayHaveHappened ? effect : undefined,
+    hadOutcome: about.outcomes.length > 0,
+    knownOutcomes: outcomesOf(about, call).map(({ invocation }, place) => ({ invocation, place })),
     isDone,
     ...(undo && undo !== 'theirs' && { undo: 'before' as const }),
     told: call.told === 'ended' ? 'shown' : 'open',
@@ -84,8 +91,8 @@ function restored(calls: Calls, call: CallState, about: About, maker: number | u
 }
 
 /** What its executions have come to, in all processes. */
-function outcomesOf({ outcomes, before }: About, { known = [] }: CallState): readonly Outcome[] {
-  return [...outcomes, ...known.flatMap(({ place }) => before[place] ?? [])]
+function outcomesOf({ outcomes, before }: About, { knownOutcomes = [] }: CallState): readonly Outcome[] {
+  return [...outcomes, ...knownOutcomes.flatMap(({ place }) => before[place] ?? [])]
 }
 
 function restoredAbout(s: State, call: CallState, about: About): About {
@@ -105,15 +112,15 @@ function restoredAbout(s: State, call: CallState, about: About): About {
   }
 }
 
-function settle(calls: Calls, number: number, end: 'result' | 'open' | 'over'): void {
-  decide(calls, number, settled, end)
-  closed(calls, number)
+function settle(calls: Calls, number: number, end: 'result' | 'open' | 'none'): void {
+  decideCall(calls, number, settled, end)
+  callClosed(calls, number)
 }
 
 /** Keys of the calls that ask: this one, and those that it makes. */
 function questionsIn(s: State, call: CallState): readonly string[] {
   const inner = call.children.flatMap((child) => questionsIn(s, callOf(s.calls, child)))
-  return call.asking && waitsForResume(s.calls, call) ? [aboutOf(s, call.number).key, ...inner] : inner
+  return call.ownQuestion && waitsForResume(s.calls, call) ? [aboutOf(s, call.number).key, ...inner] : inner
 }
 
 /** A call that has not settled is made when it is asked for, stays open for an answer, or may have happened. */
@@ -127,12 +134,12 @@ function goesOn(
   const effect = effectOf(callOf(s.calls, number))
   const own = answers[about.key]
   if (questions.length > 0 && questions.every((key) => answers[key] === undefined)) {
-    if (questions.includes(about.key)) decide(s.calls, number, asks, ++s.questions)
+    if (questions.includes(about.key)) decideCall(s.calls, number, asksQuestion, ++s.questions)
     settle(s.calls, number, 'open')
     return
   }
   if (own !== undefined) about.answers.push(own)
-  if (changesNothing(effect)) decide(s.calls, number, noted, 'isRerun')
+  if (changesNothing(effect)) decideCall(s.calls, number, marked, 'isRerun')
   else if (effect) {
     s.unknown.push(about.key)
     about.result = { text: 'may have happened', ok: false }
@@ -145,9 +152,9 @@ function reopened(s: State): void {
   const answer = s.history.findLast(({ role }) => role === 'assistant')
   modelCalled(s.calls)
   for (const { id } of answer?.role === 'assistant' ? answer.calls : []) {
-    announced(s.calls, id, attemptsOf(s))
+    idAnnounced(s.calls, id, attemptsOf(s))
     const made = madeBy(s, undefined, id)
-    if (made !== undefined) decide(s.calls, made, askedBy, attemptsOf(s))
+    if (made !== undefined) decideCall(s.calls, made, alsoRequestedBy, attemptsOf(s))
   }
   if (s.steps.current?.phase === 'calls') toCalls(s)
 }

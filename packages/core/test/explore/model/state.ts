@@ -3,7 +3,7 @@
 import type { CancelMode, Effect } from '../../../src/index.ts'
 import type { CallState, ToolFacts } from '../../../src/machine/call.ts'
 import { type Calls, callOf, noCalls } from '../../../src/machine/calls.ts'
-import { decide, type Halt, reaches, runsOn } from '../../../src/machine/halt.ts'
+import { decideHalt, type Halt, reaches, runsOn } from '../../../src/machine/halt.ts'
 import { isSameExecution } from '../../../src/machine/invocation.ts'
 import { noSteps, type Steps } from '../../../src/machine/steps.ts'
 import type { ResourceKeys } from '../../../src/resource-keys.ts'
@@ -222,14 +222,14 @@ export function copyOf(s: State): State {
 }
 
 function copyOfCalls(calls: Calls): Calls {
-  const { isOpen, attempts, askedBy } = calls.response
+  const { isOpen, attempts, announcedBy } = calls.response
   return {
     ...calls,
     all: new Map(calls.all),
-    response: { isOpen, attempts: new Map(attempts), askedBy: new Map(askedBy) },
+    response: { isOpen, attempts: new Map(attempts), announcedBy: new Map(announcedBy) },
     order: [...calls.order],
     inner: new Set(calls.inner),
-    innerHolding: new Map(calls.innerHolding),
+    innerSlotsTaken: new Map(calls.innerSlotsTaken),
     waiting: new Set([...calls.waiting].map((one) => ({ ...one }))),
     changedIn: new Map(calls.changedIn),
   }
@@ -291,7 +291,7 @@ export function stopAt(s: State, point: 'after-tools' | 'after-model'): void {
 }
 
 export function pause(s: State): void {
-  s.halt = decide(s.halt, { is: 'pause' })
+  s.halt = decideHalt(s.halt, { is: 'pause' })
 }
 
 /** Its wrap has left this execution. */

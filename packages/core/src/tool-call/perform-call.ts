@@ -26,7 +26,7 @@ import { warnOf } from './stood.ts'
 import { errorMessage } from './tool-message.ts'
 
 /** Whatever is thrown on the way is the call's error result, except an `AgentError`, which ends the run (A11, A12, C18). */
-export async function makeCall(run: RunState, entry: CallEntry): Promise<Result> {
+export async function performCall(run: RunState, entry: CallEntry): Promise<Result> {
   const throws = new WrapThrows()
   const { inputLimits, outputLimits, prepareInput } = run.config
   const onion = compose(run, wrapToolCall(entry, inputLimits, throws), (call, parent, why) =>

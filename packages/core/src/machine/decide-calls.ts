@@ -1,11 +1,11 @@
 /** What may happen to the calls of a run. Each function takes a fact, and changes the state of all calls that it concerns in one go. */
 
 import type { DiscardCause } from '../events.ts'
-import { type CallState, hasSettled, holdsSlot } from './call.ts'
+import { type CallState, hasSettled, hasSlot } from './call.ts'
 import { type Calls, callOf, isInputOpen, needsSlot } from './calls.ts'
 import {
   aborted,
-  askedBy,
+  alsoRequestedBy,
   committed,
   discarded,
   hidden,
@@ -17,7 +17,7 @@ import {
 } from './decide-call.ts'
 
 /** Applies a fact of decide-call.ts to one call. Returns whether the state has changed. */
-export function decide<Given extends readonly unknown[]>(
+export function decideCall<Given extends readonly unknown[]>(
   calls: Calls,
   number: number,
   fact: (call: CallState, ...given: Given) => CallState,
@@ -28,7 +28,7 @@ export function decide<Given extends readonly unknown[]>(
   if (after === before) return false
   calls.all.set(number, after)
   if (after.executions !== before.executions || after.course !== before.course) {
-    calls.holding += slotsOf(after) - slotsOf(before)
+    calls.slotsTaken += slotsOf(after) - slotsOf(before)
     countInner(calls, after, Number(hasInnerSlot(after)) - Number(hasInnerSlot(before)))
   }
   return true
@@ -38,24 +38,24 @@ export function decide<Given extends readonly unknown[]>(
 export function slotsOf(call: CallState): number {
   if (!needsSlot(call) || hasSettled(call)) return 0
   let slots = 0
-  for (const one of call.executions) if (holdsSlot(one)) slots++
+  for (const one of call.executions) if (hasSlot(one)) slots++
   return slots
 }
 
 /** Whether a call has one of the slots that its maker has for the calls it makes. */
 function hasInnerSlot({ maker, course, executions }: CallState): boolean {
-  return maker !== undefined && course === 'begun' && executions.some(holdsSlot)
+  return maker !== undefined && course === 'begun' && executions.some(hasSlot)
 }
 
-function countInner({ innerHolding }: Calls, { maker }: CallState, by: number): void {
+function countInner({ innerSlotsTaken }: Calls, { maker }: CallState, by: number): void {
   if (maker === undefined || by === 0) return
-  const holding = (innerHolding.get(maker) ?? 0) + by
-  if (holding > 0) innerHolding.set(maker, holding)
-  else innerHolding.delete(maker)
+  const holding = (innerSlotsTaken.get(maker) ?? 0) + by
+  if (holding > 0) innerSlotsTaken.set(maker, holding)
+  else innerSlotsTaken.delete(maker)
 }
 
 /** Something of a call has changed: executions that it holds back must be looked at again. */
-export function changed(calls: Calls, number: number): void {
+export function callChanged(calls: Calls, number: number): void {
   if (calls.waiting.size > 0) calls.changedIn.set(number, ++calls.version)
 }
 
@@ -63,21 +63,23 @@ export function changed(calls: Calls, number: number): void {
 export function modelCalled({ response }: Calls): void {
   response.isOpen = true
   response.attempts.clear()
-  response.askedBy.clear()
+  response.announcedBy.clear()
 }
 
 /** An attempt announces a call. Only the first announcement of an id counts: returns whether this is the first. */
-export function announced({ response }: Calls, id: string, attempt: number): boolean {
-  if (response.askedBy.has(id)) return false
-  response.askedBy.set(id, attempt)
+export function idAnnounced({ response }: Calls, id: string, attempt: number): boolean {
+  if (response.announcedBy.has(id)) return false
+  response.announcedBy.set(id, attempt)
   if (!response.attempts.has(attempt)) response.attempts.set(attempt, {})
   return true
 }
 
-/** The stream of an attempt ended at this time. `isOver`: it broke off, so no call that it asks for starts any more. */
-export function attemptEnded(calls: Calls, attempt: number, ended: number, isOver: boolean): void {
-  calls.response.attempts.set(attempt, { ended, isOver })
-  if (isOver) for (const { number, by } of calls.all.values()) if (by.includes(attempt)) changed(calls, number)
+/** The stream of an attempt ended at this time. `hasFailed`: it broke off, so no call that it asks for starts any more. */
+export function attemptEnded(calls: Calls, attempt: number, ended: number, hasFailed: boolean): void {
+  calls.response.attempts.set(attempt, { ended, hasFailed })
+  if (hasFailed)
+    for (const { number, requestedBy } of calls.all.values())
+      if (requestedBy.includes(attempt)) callChanged(calls, number)
 }
 
 /** The model call stood, or it failed: no call starts early any more. */
@@ -86,14 +88,14 @@ export function responseEnded({ response }: Calls): void {
 }
 
 /** A call is made. It stands last in call order, if it has a place there. Returns its number. */
-export function made(calls: Calls, call: Omit<CallState, 'number' | 'children'>): number {
+export function callMade(calls: Calls, call: Omit<CallState, 'number' | 'children'>): number {
   const number = ++calls.made
   calls.all.set(number, { ...call, number, children: [] })
   if (needsSlot(call)) calls.order.push(number)
   if (call.maker !== undefined) calls.inner.add(number)
   // A maker may still be at work after the run has forgotten it.
-  if (call.maker !== undefined && calls.all.has(call.maker)) decide(calls, call.maker, withChild, number)
-  changed(calls, number)
+  if (call.maker !== undefined && calls.all.has(call.maker)) decideCall(calls, call.maker, withChild, number)
+  callChanged(calls, number)
   return number
 }
 
@@ -101,56 +103,61 @@ export function made(calls: Calls, call: Omit<CallState, 'number' | 'children'>)
  * A call begins. `isAnnounced`: the reader was told that the response asks for it. If not, or if another call makes it whose events
  * wait, its own events wait.
  */
-export function hides(calls: Calls, number: number, isAnnounced: boolean): void {
+export function callHidden(calls: Calls, number: number, isAnnounced: boolean): void {
   const { maker } = callOf(calls, number)
-  if (maker === undefined ? !isAnnounced : calls.all.get(maker)?.told === 'hidden') decide(calls, number, hidden)
+  if (maker === undefined ? !isAnnounced : calls.all.get(maker)?.told === 'hidden') decideCall(calls, number, hidden)
 }
 
 /** The reader is told of a call, and of those that it makes. Returns those whose events have waited for that, a maker first. */
-export function shows(calls: Calls, number: number): readonly number[] {
-  const own = decide(calls, number, told, 'open') ? [number] : []
+export function callShown(calls: Calls, number: number): readonly number[] {
+  const own = decideCall(calls, number, told, 'open') ? [number] : []
   const inner = callOf(calls, number).children.filter((child) => callOf(calls, child).fate !== 'discarded')
-  return [...own, ...inner.flatMap((child) => shows(calls, child))]
+  return [...own, ...inner.flatMap((child) => callShown(calls, child))]
 }
 
 /** A further attempt asks for a call. The call takes the id that this attempt gives it, and moves to the end of call order. */
-export function joined(calls: Calls, number: number, id: string, attempt: number): void {
-  decide(calls, number, renamed, id)
-  decide(calls, number, askedBy, attempt)
-  movedBack(calls, number)
+export function callJoined(calls: Calls, number: number, id: string, attempt: number): void {
+  decideCall(calls, number, renamed, id)
+  decideCall(calls, number, alsoRequestedBy, attempt)
+  movedToEnd(calls, number)
 }
 
 /** A call moves to the end of call order, if it is still there. */
-export function movedBack(calls: Calls, number: number): void {
-  if (calls.order.includes(number)) reopened(calls, number)
+export function movedToEnd(calls: Calls, number: number): void {
+  if (calls.order.includes(number)) putAtEnd(calls, number)
 }
 
 /** A call moves to the end of call order, even if it was not there any more. */
-export function reopened(calls: Calls, number: number): void {
+export function putAtEnd(calls: Calls, number: number): void {
   const place = calls.order.indexOf(number)
   if (place >= 0) calls.order.splice(place, 1)
   calls.order.push(number)
-  changed(calls, number)
+  callChanged(calls, number)
 }
 
 /** A call has settled: it holds no other call back any more. A call that stays open for a resume keeps its place in call order. */
-export function closed(calls: Calls, number: number): void {
+export function callClosed(calls: Calls, number: number): void {
   const { course } = callOf(calls, number)
   const place = calls.order.indexOf(number)
   if (course !== 'open' && place >= 0) calls.order.splice(place, 1)
   calls.inner.delete(number)
-  changed(calls, number)
+  callChanged(calls, number)
   // All that wait are looked at again, whatever holds them back: an open call stops those behind it.
-  if (course === 'open') for (const { call } of calls.waiting) changed(calls, call)
+  if (course === 'open') for (const { call } of calls.waiting) callChanged(calls, call)
 }
 
 /** The model call stood and asks for a call. This commits the call and those that it makes. Returns which became committed. */
-export function stands(calls: Calls, number: number, at: number, modelEnded: number | undefined): ReadonlySet<number> {
+export function callCommitted(
+  calls: Calls,
+  number: number,
+  at: number,
+  modelEnded: number | undefined,
+): ReadonlySet<number> {
   const all = new Set<number>()
   const commit = (one: number) => {
-    movedBack(calls, one)
-    if (!decide(calls, one, committed, at, modelEnded)) return
-    changed(calls, one)
+    movedToEnd(calls, one)
+    if (!decideCall(calls, one, committed, at, modelEnded)) return
+    callChanged(calls, one)
     all.add(one)
     for (const child of callOf(calls, one).children) commit(child)
   }
@@ -159,10 +166,10 @@ export function stands(calls: Calls, number: number, at: number, modelEnded: num
 }
 
 /** Nobody asks for a call any more. This discards the call and those that it makes. Returns which became discarded, innermost first. */
-export function withdrawn(calls: Calls, number: number, cause: DiscardCause): readonly number[] {
-  if (!decide(calls, number, discarded, cause)) return []
-  changed(calls, number)
-  return [...callOf(calls, number).children.flatMap((child) => withdrawn(calls, child, cause)), number]
+export function callDiscarded(calls: Calls, number: number, cause: DiscardCause): readonly number[] {
+  if (!decideCall(calls, number, discarded, cause)) return []
+  callChanged(calls, number)
+  return [...callOf(calls, number).children.flatMap((child) => callDiscarded(calls, child, cause)), number]
 }
 
 /**
@@ -177,33 +184,33 @@ export function runStopped(
   isUndone: boolean,
 ): readonly number[] {
   for (const call of calls.all.values())
-    if (call.fate === 'provisional' && !isInputOpen(calls, call)) decide(calls, call.number, kept, how)
+    if (call.fate === 'provisional' && !isInputOpen(calls, call)) decideCall(calls, call.number, kept, how)
   const stays = ({ course }: CallState) => keepsResults && (course === 'result' || course === 'cut off')
-  const discarded = restWithdrawn(calls, 'run_aborted', stays)
-  if (!isUndone) for (const number of discarded) decide(calls, number, undoing, 'theirs')
+  const discarded = restDiscarded(calls, 'run_aborted', stays)
+  if (!isUndone) for (const number of discarded) decideCall(calls, number, undoing, 'theirs')
   return discarded
 }
 
 /** Discards all provisional calls, and those that they make, except those for which `stays` holds. Returns which became discarded. */
-export function restWithdrawn(
+export function restDiscarded(
   calls: Calls,
   cause: DiscardCause,
   stays: (call: CallState) => boolean,
 ): readonly number[] {
   const outer = [...calls.all.values()].filter((call) => call.maker === undefined && !stays(call))
-  return outer.flatMap(({ number }) => withdrawn(calls, number, cause))
+  return outer.flatMap(({ number }) => callDiscarded(calls, number, cause))
 }
 
 /** A call, and those that it makes, are to stop. Returns which of them were at work, and not told before; innermost first. */
-export function stoppedAll(calls: Calls, number: number, why: CallState['aborted']): readonly number[] {
-  const inner = callOf(calls, number).children.flatMap((child) => stoppedAll(calls, child, why))
-  return decide(calls, number, aborted, why) ? [...inner, number] : inner
+export function callStopped(calls: Calls, number: number, why: CallState['aborted']): readonly number[] {
+  const inner = callOf(calls, number).children.flatMap((child) => callStopped(calls, child, why))
+  return decideCall(calls, number, aborted, why) ? [...inner, number] : inner
 }
 
 /** The run forgets a call. */
-export function forgotten(calls: Calls, number: number): void {
+export function callForgotten(calls: Calls, number: number): void {
   const call = calls.all.get(number)
-  if (call) calls.holding -= slotsOf(call)
+  if (call) calls.slotsTaken -= slotsOf(call)
   if (call && hasInnerSlot(call)) countInner(calls, call, -1)
   calls.all.delete(number)
   calls.changedIn.delete(number)
