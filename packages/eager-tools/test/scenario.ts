@@ -154,6 +154,14 @@ const responsePlan = (tool: fc.Arbitrary<string>): fc.Arbitrary<ResponsePlan> =>
     share: fc.oneof(fc.constant(1), fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true })),
   })
 
+/** A response that fails, and an attempt that says the same the other way round: what was read early may be read too early now. */
+const reordered: fc.Arbitrary<ResponsePlan[]> = fc
+  .tuple(responsePlan(callingTool), responsePlan(callingTool))
+  .map(([first, second]) => [
+    { ...first, end: 'fails', share: 1 },
+    { ...second, echo: 'reversed' },
+  ])
+
 const program: fc.Arbitrary<Program> = fc.record({
   calls: fc.array(
     fc.record({
@@ -167,7 +175,10 @@ const program: fc.Arbitrary<Program> = fc.record({
 })
 
 export const scenarios: fc.Arbitrary<Scenario> = fc.record({
-  responses: fc.oneof({ weight: 4, arbitrary: responses(anyTool) }, { weight: 1, arbitrary: responses(callingTool) }),
+  responses: fc.oneof(
+    { weight: 4, arbitrary: responses(anyTool) },
+    { weight: 1, arbitrary: fc.oneof(responses(callingTool), reordered) },
+  ),
   repeats: fc.nat({ max: 3 }),
   waitMs: fc.constantFrom(0, 25, 200),
   retry: fc.constantFrom('outside', 'inside'),
