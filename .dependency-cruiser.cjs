@@ -17,7 +17,7 @@ const tests = '\\.test(-d)?\\.ts$'
 const telemetry = '^packages/core/src/telemetry/'
 
 /** What stands beside the centre of core: a folder each (docs/decisions/0051-beside-the-centre.md). */
-const capabilities = '^packages/core/src/(background|output)/'
+const capabilities = '^packages/core/src/(background|checkpoint|output)/'
 /** What users import. */
 const doors =
   '^packages/core/src/(agent|agent-tool|calls|config|index|testing|run/nested-run)\\.ts$|^packages/core/src/(stores|testing)/'

@@ -1,6 +1,6 @@
 /** An agent's options with their defaults: what a run reads. */
 
-import type { CheckpointStore } from './checkpoint/checkpoint-store.ts'
+import type { CheckpointStore } from './checkpoint-store.ts'
 import type { Awaitable } from './flow/flow.ts'
 import type { ToolCall } from './message.ts'
 import type { Middleware } from './middleware.ts'

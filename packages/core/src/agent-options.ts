@@ -1,6 +1,6 @@
 /** The options of an agent, as its author writes them. */
 
-import type { CheckpointStore } from './checkpoint/checkpoint-store.ts'
+import type { CheckpointStore } from './checkpoint-store.ts'
 import type { Awaitable } from './flow/flow.ts'
 import type { ToolCall } from './message.ts'
 import type { Middleware } from './middleware.ts'

@@ -1,7 +1,7 @@
 /** An agent as a tool of another. */
 
 import { type Agent, configBehind } from './agent.ts'
-import { CheckpointError } from './checkpoint/checkpoint-errors.ts'
+import { CheckpointError } from './checkpoint-errors.ts'
 import type { Effect } from './effect.ts'
 import { AgentError, AnswerError, ConfigError, messageOf, RunStop } from './errors.ts'
 import { checkCount, checkOptions, type OptionNames } from './option-checks.ts'

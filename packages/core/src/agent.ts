@@ -3,7 +3,7 @@
 import type { AgentConfig } from './agent-config.ts'
 import type { AgentOptions } from './agent-options.ts'
 import { background } from './background/background.ts'
-import { checkpointOf } from './checkpoint/snapshot.ts'
+import { checkpoints } from './checkpoint/checkpoints.ts'
 import { configOf } from './config.ts'
 import { ConfigError } from './errors.ts'
 import type { Answers } from './interrupt/interrupt.ts'
@@ -37,7 +37,7 @@ export interface Agent<Output = unknown> {
 }
 
 /** What runs work with: what lies above their state, and all that stands beside the centre. */
-const WORK: RunWork = { view: viewOf, abort: abortCalls, snapshot: checkpointOf, background, output }
+const WORK: RunWork = { view: viewOf, abort: abortCalls, background, checkpoints, output }
 
 /** Makes an agent. Throws {@link ConfigError} naming the option that cannot work (A2). */
 export function createAgent<Output = unknown>(options: AgentOptions<Output>): Agent<Output> {

@@ -3,7 +3,7 @@
 import type { AgentConfig } from './agent-config.ts'
 import { AGENT_OPTIONS, type AgentOptions } from './agent-options.ts'
 import { withStatusTool } from './background/status-tool.ts'
-import type { CheckpointStore } from './checkpoint/checkpoint-store.ts'
+import type { CheckpointStore } from './checkpoint-store.ts'
 import { ConfigError, messageOf } from './errors.ts'
 import { middlewareList } from './hooks/middleware-list.ts'
 import { isRecord } from './json.ts'

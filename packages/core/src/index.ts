@@ -6,6 +6,7 @@ export { assemble, type Explain, type ReadChunk } from './assemble/assemble.ts'
 export type { AssembledRequest, Assembler, CallPiece, Label, NestedCall, PartOptions } from './assemble/assembler.ts'
 export type { CallOptions, SideRequest } from './call-options.ts'
 export type { CancelMode, CancelOptions } from './cancel.ts'
+export { memoryStore } from './checkpoint/memory-store.ts'
 export {
   CheckpointConflictError,
   CheckpointCorruptError,
@@ -14,9 +15,8 @@ export {
   CheckpointMissingError,
   CheckpointStoreError,
   CheckpointVersionError,
-} from './checkpoint/checkpoint-errors.ts'
-export type { CheckpointStore, StoredCheckpoint } from './checkpoint/checkpoint-store.ts'
-export { memoryStore } from './checkpoint/memory-store.ts'
+} from './checkpoint-errors.ts'
+export type { CheckpointStore, StoredCheckpoint } from './checkpoint-store.ts'
 export { type ExecutedTool, type ToolOptions, tool } from './define-tool.ts'
 export type { Effect } from './effect.ts'
 export {

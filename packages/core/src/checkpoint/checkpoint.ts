@@ -1,5 +1,6 @@
 /** What a run is saved as: versioned, plain JSON. */
 
+import { CheckpointCorruptError, CheckpointVersionError } from '../checkpoint-errors.ts'
 import { hashOf } from '../hash.ts'
 import type { PendingInterrupt, SavedQuestions } from '../interrupt/interrupt.ts'
 import { isRecord } from '../json.ts'
@@ -29,7 +30,6 @@ import {
   optional,
   type Shape,
 } from '../shape.ts'
-import { CheckpointCorruptError, CheckpointVersionError } from './checkpoint-errors.ts'
 
 /** Whatever the order of its members is by now. */
 export function checksumOf(checkpoint: Omit<Checkpoint, 'checksum'>): string {

@@ -1,5 +1,7 @@
 /** From a checkpoint to a run that goes on from it. */
 
+import { CheckpointCorruptError, CheckpointMismatchError, CheckpointMissingError } from '../checkpoint-errors.ts'
+import { loaded } from '../checkpoint-store.ts'
 import { ConfigError, UnknownInterruptError } from '../errors.ts'
 import { addressOf, askerOf, isInside, isNested } from '../interrupt/address.ts'
 import { checkAnswers } from '../interrupt/answer-check.ts'
@@ -14,8 +16,6 @@ import type { Answer } from '../run/run-steps.ts'
 import type { Resumption } from '../run-options.ts'
 import type { Checkpoint, Resumed } from '../saved-run.ts'
 import { checkedCheckpoint, hasEnded } from './checkpoint.ts'
-import { CheckpointCorruptError, CheckpointMismatchError, CheckpointMissingError } from './checkpoint-errors.ts'
-import { loaded } from './checkpoint-store.ts'
 import { restoreWork, resumeCalls } from './restore-calls.ts'
 
 /**
@@ -85,7 +85,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   const lost = [...unanswered, ...unsettled.map(({ call }) => call)].find(({ name }) => isLost(name))
   if (lost) throw new CheckpointMismatchError(run.id, `call ${lost.id} lacks its tool ${lost.name}`)
   await checkAnswers(checkpoint.interrupts, answers, { tools: run.setup.tools })
-  if (run.isOutermost) run.undos.restore(checkpoint.undos ?? [])
+  if (run.isOutermost) run.saver.undos.restore(checkpoint.undos ?? [])
   const entries = resumeCalls(run, { checkpoint, answers })
   const open = [...entries, ...restoreWork(run, { checkpoint, answers })]
   const isOfCall = ({ address }: PendingInterrupt) => open.some((entry) => isInside(address, addressOf(run, entry)))

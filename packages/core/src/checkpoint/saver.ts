@@ -1,59 +1,49 @@
 /** When a run is saved: one save at a time, each of the newest state, in a store that refuses whoever comes late. */
 
+import { CheckpointConflictError, CheckpointStoreError } from '../checkpoint-errors.ts'
+import { loaded } from '../checkpoint-store.ts'
+import type { Saver } from '../run/capabilities.ts'
+import type { RunState } from '../run/run.ts'
 import type { Checkpoint } from '../saved-run.ts'
+import type { CallEntry } from '../tool-call/call-entry.ts'
 import { checkedCheckpoint, checksumOf } from './checkpoint.ts'
-import { CheckpointConflictError, CheckpointStoreError } from './checkpoint-errors.ts'
-import { type CheckpointStore, loaded } from './checkpoint-store.ts'
+import { checkpointOf } from './snapshot.ts'
+import { RunUndos } from './undos.ts'
 
-export interface SaverOptions {
-  readonly runId: string
-  readonly store: CheckpointStore | undefined
-  /** The state to be saved now, if there still is one. */
-  readonly snapshot: () => Checkpoint | undefined
-  /** Runs what a store does: its spans stand under the run's. */
-  readonly inside: <Result>(work: () => Result) => Result
-  /** Somebody else has saved this run: it must not go on. */
-  readonly lost: (error: CheckpointConflictError) => void
-}
-
-export class Saver {
-  /** How often the run has been saved. */
+export class RunSaver implements Saver<CallEntry> {
   revision = 0
-  readonly #options: SaverOptions
+  readonly undos: RunUndos
+  /** The outermost. */
+  readonly #run: RunState
   #last: Promise<void> = Promise.resolve()
   /** A save that has not begun: what happens until then is in it. */
   #waiting: Promise<void> | undefined
   #conflict: CheckpointConflictError | undefined
 
-  constructor(options: SaverOptions) {
-    this.#options = options
+  constructor(run: RunState) {
+    this.#run = run
+    this.undos = new RunUndos(run, this)
   }
 
   get isOn(): boolean {
-    return this.#options.store !== undefined
+    return this.#run.config.checkpoints !== undefined
   }
 
-  /** Saves without being waited for. If that fails, the next save has all that this one had. */
   soon(): void {
     if (this.isOn) this.now().catch(() => undefined)
   }
 
-  /**
-   * Resolves when the state of this moment, or a later one, is stored.
-   *
-   * @throws {CheckpointStoreError} The store failed (L16).
-   * @throws {CheckpointConflictError} Somebody else has saved this run in the meantime.
-   */
   async now(): Promise<void> {
     if (!this.isOn) return
     this.#waiting ??= this.#queue(() => {
       this.#waiting = undefined
-      return this.#save(this.#options.snapshot())
+      const { over, signal } = this.#run
+      // An abort writes none, and what a cancel saves was taken before anything was torn down (K1, K4).
+      return this.#save(over || signal.aborted ? undefined : checkpointOf(this.#run, 'running'))
     })
     await this.#waiting
   }
 
-  /** Stores this very state, behind what is being saved. Throws like {@link now}. */
   async put(checkpoint: Checkpoint): Promise<void> {
     if (this.isOn) await this.#queue(() => this.#save(checkpoint))
   }
@@ -63,16 +53,15 @@ export class Saver {
    * like {@link now}, and {@link CheckpointCorruptError} if what is stored is damaged.
    */
   async amend(change: (stored: Checkpoint) => Omit<Checkpoint, 'checksum'> | undefined): Promise<void> {
-    const { store, runId, inside } = this.#options
+    const { checkpoints: store } = this.#run.config
     if (!store) return
     await this.#queue(async () => {
-      const stored = await inside(() => loaded(store, runId))
+      const stored = await this.#inside(() => loaded(store, this.#run.id))
       const changed = stored === undefined ? undefined : change(checkedCheckpoint(stored))
       await this.#save(changed && { ...changed, checksum: checksumOf(changed) })
     })
   }
 
-  /** Resolves when no save is at work. */
   async idle(): Promise<void> {
     await this.#last
   }
@@ -85,18 +74,25 @@ export class Saver {
 
   async #save(checkpoint: Checkpoint | undefined): Promise<void> {
     if (!checkpoint) return
-    const { store, runId, lost, inside } = this.#options
+    const { id, config, halt } = this.#run
     if (this.#conflict) throw this.#conflict
     try {
       const next = { ...checkpoint, revision: this.revision + 1 }
-      await inside(() => store?.save(runId, next, this.revision))
+      await this.#inside(() => config.checkpoints?.save(id, next, this.revision))
       this.revision++
     } catch (error) {
-      if (!(error instanceof CheckpointConflictError)) throw asStoreError(runId, error)
+      if (!(error instanceof CheckpointConflictError)) throw asStoreError(id, error)
       this.#conflict = error
-      lost(error)
+      // Somebody else has saved this run: it must not go on.
+      if (!this.#run.over) halt.fail(error)
       throw error
     }
+  }
+
+  /** Runs what a store does: its spans stand under the run's. */
+  #inside<Result>(work: () => Result): Result {
+    const { telemetry, context } = this.#run
+    return telemetry.inside(context, work)
   }
 }
 

@@ -1,5 +1,6 @@
 /** From a run at work to its checkpoint. */
 
+import { CheckpointStoreError } from '../checkpoint-errors.ts'
 import { addressOf } from '../interrupt/address.ts'
 import type { Address, Interrupt, PendingInterrupt } from '../interrupt/interrupt.ts'
 import { asJson } from '../json.ts'
@@ -11,7 +12,6 @@ import type { RunState } from '../run/run.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint, type SavedCall, type SavedStep } from '../saved-run.ts'
 import { type CallEntry, isOpen } from '../tool-call/call-entry.ts'
 import { checksumOf } from './checkpoint.ts'
-import { CheckpointStoreError } from './checkpoint-errors.ts'
 
 /**
  * The run as it stands: what it has, not what it waits for; `end`: as its result has it. A copy that equals what is stored of it
@@ -74,8 +74,8 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
 }
 
 /** The outermost run has those of all. One that comes to its end, or stops, waits for them first. */
-function undosOf({ isOutermost, unclaimed, undos }: RunState, isLast: boolean): Checkpoint['undos'] {
-  const saved = unclaimed?.undos ?? (isLast || !isOutermost ? [] : undos.save())
+function undosOf({ isOutermost, unclaimed, saver }: RunState, isLast: boolean): Checkpoint['undos'] {
+  const saved = unclaimed?.undos ?? (isLast || !isOutermost ? [] : saver.undos.save())
   return saved.length > 0 ? saved : undefined
 }
 

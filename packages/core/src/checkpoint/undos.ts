@@ -1,44 +1,37 @@
 /** The undos of a run: each is stored before it begins, so that no resume repeats one in silence. */
 
 import type { Awaitable } from '../flow/flow.ts'
+import type { Undos } from '../run/capabilities.ts'
+import type { RunState } from '../run/run.ts'
 import type { Checkpoint, SavedUndo } from '../saved-run.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
-import type { Warning } from '../warning.ts'
-import type { Saver } from './saver.ts'
 
-/** The outermost run, as far as its undos concern it. */
-interface Undoing {
-  readonly over: boolean
-  readonly saver: Pick<Saver, 'isOn' | 'amend'>
-  readonly history: { readonly takenIds: Set<string> }
-  readonly events: { warn(warning: Warning): void }
-  mayHaveHappened(callId: string): void
+/** What stores them. */
+interface Storing {
+  readonly isOn: boolean
+  amend(change: (stored: Checkpoint) => Omit<Checkpoint, 'checksum'> | undefined): Promise<void>
 }
 
-export class Undos {
+export class RunUndos implements Undos<CallEntry> {
   /** The outermost. */
-  readonly #run: Undoing
+  readonly #run: RunState
+  readonly #saver: Storing
   /** By the key of the call: those that are at work. */
   readonly #atWork: Map<string, SavedUndo> = new Map()
   /** Keys of the calls whose undo had begun in a run before this one. */
   readonly #before: Set<string> = new Set()
 
-  constructor(run: Undoing) {
+  constructor(run: RunState, saver: Storing) {
     this.#run = run
+    this.#saver = saver
   }
 
-  /** Whether a run before this one has begun to undo the call of this key. */
   hadBegun(key: string): boolean {
     return this.#before.has(key)
   }
 
-  /**
-   * Undoes a call, once it is stored that this begins: where nothing is stored, at once. `id`: as the outermost run knows the call.
-   *
-   * @throws {CheckpointError} That could not be stored: nothing is undone, and a resume will undo it.
-   */
   async during({ key, call }: CallEntry, id: string, undo: () => Awaitable<void>): Promise<void> {
-    if (!this.#run.saver.isOn) return await undo()
+    if (!this.#saver.isOn) return await undo()
     const saved = { key, id, tool: call.name }
     this.#atWork.set(key, saved)
     try {
@@ -58,7 +51,6 @@ export class Undos {
     return [...this.#atWork.values()]
   }
 
-  /** Those that had begun by the end of the process are not repeated, and the run tells of those that had not ended. */
   restore(saved: readonly SavedUndo[]): void {
     for (const { key, id, tool, hasEnded } of saved) {
       this.#before.add(key)
@@ -74,7 +66,7 @@ export class Undos {
   /** An abort saves no new state of its run, which may be over: what is stored already is told of the undo. */
   async #amend(change: (stored: Checkpoint) => readonly SavedUndo[] | undefined): Promise<void> {
     if (this.#run.over) return
-    await this.#run.saver.amend((stored) => {
+    await this.#saver.amend((stored) => {
       const undos = change(stored)
       return undos && { ...stored, undos }
     })

@@ -2,7 +2,6 @@
 
 import type { AgentConfig } from '../agent-config.ts'
 import { type CancelOptions, checkedCancel } from '../cancel.ts'
-import { hasEnded } from '../checkpoint/checkpoint.ts'
 import { RunAbortedError } from '../errors.ts'
 import type { AgentEvent, PathPart } from '../events.ts'
 import { EventBuffer } from '../flow/event-buffer.ts'
@@ -62,7 +61,7 @@ export function startRun(
   const { conversationId, signal } = options
   const id = 'resume' in beginning ? resumedId(beginning.resume) : crypto.randomUUID()
   const run = new RunState(config, { work, id, conversationId, nesting, signal, show })
-  if ('resume' in beginning && hasEnded(beginning.resume.from)) inboxClosed(run.steps.state)
+  if ('resume' in beginning && work.checkpoints.hasEnded(beginning.resume.from)) inboxClosed(run.steps.state)
   let ended = false
   const result = unheard(
     run.telemetry.around<'run', AgentResult>('run', run.context, {
@@ -131,7 +130,7 @@ export function startRun(
 /** Stores what was sent to a run at work, as it may be aborted in this very turn. Its first step saves what was sent before that. */
 async function keepSent(run: RunState): Promise<void> {
   const { saver, steps, unclaimed } = run
-  if (saver.isOn && steps.begun > 0 && !unclaimed) await saver.put(run.work.snapshot(run, 'running'))
+  if (saver.isOn && steps.begun > 0 && !unclaimed) await saver.put(run.work.checkpoints.take(run, 'running'))
 }
 
 function resumedId({ from }: Resumption): string {

@@ -2,15 +2,18 @@
 
 import type { Output } from '../agent-config.ts'
 import type { ConfigError, OutputError } from '../errors.ts'
+import type { Awaitable } from '../flow/flow.ts'
 import type { AssistantMessage, ToolCall, ToolMessage, UserMessage } from '../message.ts'
 import type { ToolFlow } from '../middleware.ts'
 import type { Model, ModelRequest } from '../model.ts'
 import type { BackgroundHandle } from '../result.ts'
-import type { SavedWork } from '../saved-run.ts'
+import type { Resumption } from '../run-options.ts'
+import type { Checkpoint, Resumed, SavedUndo, SavedWork } from '../saved-run.ts'
 import type { Tool } from '../tool.ts'
 
 export interface Capabilities<Run, Call> {
   readonly background: BackgroundCapability<Run, Call>
+  readonly checkpoints: CheckpointCapability<Run, Call>
   readonly output: OutputCapability
 }
 
@@ -59,6 +62,63 @@ export interface BackgroundWorks<Call> {
   restore(saved: readonly SavedWork[]): readonly Call[]
   /** Work of a checkpoint goes on, unless it has come to an end since. */
   goOn(entry: Call): void
+}
+
+/** A run is saved, and another goes on from there. */
+export interface CheckpointCapability<Run, Call> {
+  /** What saves the run, with all that are inside of it. */
+  saverOf(run: Run): Saver<Call>
+  /**
+   * The run as it stands: what it has, not what it waits for; `end`: as its result has it. A copy that equals what is stored of it (L13).
+   *
+   * @throws {CheckpointStoreError} The run holds what JSON cannot.
+   */
+  take(run: Run, status: Checkpoint['status'], end?: Pick<Checkpoint, 'messages' | 'result'>): Checkpoint
+  /** Whether it is a checkpoint of a run whose answer was accepted: no further step takes what is sent to it. */
+  hasEnded(value: unknown): boolean
+  /** Puts a run into the state of a checkpoint, as far as it does not depend on the set-up; {@link claim} does the rest. */
+  restore(run: Run, resumption: Resumption): Promise<Checkpoint>
+  /** The set-up stands: the calls of the checkpoint find their tools, and of several who resume it one goes on (L19). */
+  claim(run: Run, resumed: Resumed): Promise<void>
+  /** The run ends before that: the calls of the checkpoint are what they were. */
+  keepUnclaimed(run: Run): void
+}
+
+/** When a run is saved. */
+export interface Saver<Call> {
+  /** Whether there is a store. */
+  readonly isOn: boolean
+  /** How often the run has been saved. */
+  revision: number
+  readonly undos: Undos<Call>
+  /** Saves without being waited for. If that fails, the next save has all that this one had. */
+  soon(): void
+  /**
+   * Resolves when the state of this moment, or a later one, is stored.
+   *
+   * @throws {CheckpointStoreError} The store failed (L16).
+   * @throws {CheckpointConflictError} Somebody else has saved this run in the meantime.
+   */
+  now(): Promise<void>
+  /** Stores this very state, behind what is being saved. Throws like {@link now}. */
+  put(checkpoint: Checkpoint): Promise<void>
+  /** Resolves when no save is at work. */
+  idle(): Promise<void>
+}
+
+/** The undos of a run and of those inside of it. */
+export interface Undos<Call> {
+  /** Whether a run before this one has begun to undo the call of this key. */
+  hadBegun(key: string): boolean
+  /**
+   * Undoes a call, once it is stored that this begins: where nothing is stored, at once. `id`: as the outermost run knows the call.
+   *
+   * @throws {CheckpointError} That could not be stored: nothing is undone, and a resume will undo it.
+   */
+  during(entry: Call, id: string, undo: () => Awaitable<void>): Promise<void>
+  save(): readonly SavedUndo[]
+  /** Those that had begun by the end of the process are not repeated, and the run tells of those that had not ended. */
+  restore(saved: readonly SavedUndo[]): void
 }
 
 /** The `output` schema of an agent. */

@@ -1,7 +1,5 @@
 /** What a run comes to: a result, a checkpoint to go on from, or an error that says how far it was. */
 
-import { restoreCalls } from '../checkpoint/restore-calls.ts'
-import { checkpointOf } from '../checkpoint/snapshot.ts'
 import { AgentError, HistoryError, type RunStop } from '../errors.ts'
 import { within } from '../flow/grace.ts'
 import { inboxClosed, stepEnded } from '../machine/steps.ts'
@@ -35,7 +33,7 @@ function completedAs(
   { messages, usage: _, warnings: __, steps: ___, background: ____, ...result }: CompletedResult,
 ): Checkpoint {
   stepEnded(run.steps.state)
-  return checkpointOf(run, 'completed', { messages, result })
+  return run.work.checkpoints.take(run, 'completed', { messages, result })
 }
 
 /** The result that the checkpoint of a completed run holds (L19). */
@@ -125,7 +123,7 @@ async function quiet(run: RunState, reasonOf: () => unknown): Promise<void> {
   }
   sideCalls.abort(reasonOf)
   await Promise.all([calls.idle(), background.idle(), sideCalls.idle()])
-  if (run.unclaimed) restoreCalls(run, run.unclaimed.calls)
+  run.work.checkpoints.keepUnclaimed(run)
   run.unclaimed = undefined
 }
 

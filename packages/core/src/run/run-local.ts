@@ -1,7 +1,7 @@
 /** Values that live as long as a run. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { CheckpointMismatchError } from '../checkpoint/checkpoint-errors.ts'
+import { CheckpointMismatchError } from '../checkpoint-errors.ts'
 import { ConfigError } from '../errors.ts'
 import { unheard } from '../flow/unheard.ts'
 import { asJson, isRecord } from '../json.ts'

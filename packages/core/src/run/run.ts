@@ -2,8 +2,6 @@
 
 import type { Context } from '@opentelemetry/api'
 import type { AgentConfig } from '../agent-config.ts'
-import { Saver } from '../checkpoint/saver.ts'
-import { Undos } from '../checkpoint/undos.ts'
 import type { Effect } from '../effect.ts'
 import type { AgentEvent } from '../events.ts'
 import { callBehind } from '../execution/own-signal.ts'
@@ -20,7 +18,7 @@ import type { AgentSetup, Run } from '../tool.ts'
 import type { CallEntry } from '../tool-call/call-entry.ts'
 import { ToolCalls } from '../tool-call/tool-calls.ts'
 import type { Actor } from './actor.ts'
-import type { BackgroundWorks, Capabilities } from './capabilities.ts'
+import type { BackgroundWorks, Capabilities, Saver } from './capabilities.ts'
 import { CellValues } from './cell-values.ts'
 import { Inbox } from './inbox.ts'
 import { InnerRuns } from './inner-runs.ts'
@@ -45,7 +43,6 @@ export interface RunWork extends Capabilities<RunState, CallEntry> {
   view(run: RunState, actor: Actor): Run
   /** Its calls are told to stop. */
   abort(run: RunState, reason: unknown): void
-  snapshot(run: RunState, status: Checkpoint['status']): Checkpoint
 }
 
 export interface RunStateOptions {
@@ -77,8 +74,7 @@ export class RunState {
   readonly calls: ToolCalls
   readonly background: BackgroundWorks<CallEntry>
   readonly sideCalls: SideCalls
-  readonly saver: Saver
-  readonly undos: Undos
+  readonly saver: Saver<CallEntry>
   readonly innerRuns: InnerRuns<RunState, CallEntry> = new InnerRuns()
   readonly halt: RunHalt = new RunHalt(this)
   /** Its end is decided: nobody makes anything more in it. */
@@ -124,19 +120,7 @@ export class RunState {
     this.sideCalls = new SideCalls(this)
     this.#nesting = nesting
     this.caller = nesting?.entry ?? callBehind(options.signal)
-    this.undos = nesting?.run.undos ?? new Undos(this)
-    this.saver =
-      nesting?.run.saver ??
-      new Saver({
-        runId: this.id,
-        store: config.checkpoints,
-        inside: (save) => this.telemetry.inside(this.context, save),
-        // An abort writes none, and what a cancel saves was taken before anything was torn down (K1, K4).
-        snapshot: () => (this.over || this.signal.aborted ? undefined : this.work.snapshot(this, 'running')),
-        lost: (error) => {
-          if (!this.over) this.halt.fail(error)
-        },
-      })
+    this.saver = nesting?.run.saver ?? options.work.checkpoints.saverOf(this)
   }
 
   get over(): boolean {
@@ -184,7 +168,8 @@ export class RunState {
 
   #hold(inner: RunState, { entry, invocation }: Nesting): void {
     this.innerRuns.add(inner, entry)
-    const saved = () => inner.checkpoint ?? this.work.snapshot(inner, inner.isCancelledNow ? 'cancelled' : 'running')
+    const saved = () =>
+      inner.checkpoint ?? this.work.checkpoints.take(inner, inner.isCancelledNow ? 'cancelled' : 'running')
     entry.outcomes.begin(invocation, saved)
     const { mode } = this.halt.state
     if (mode) inner.halt.cancel({ at: mode })
@@ -199,7 +184,7 @@ export class RunState {
   keep(): Checkpoint {
     const { mode } = this.halt.state
     if (mode) this.steps.cut()
-    return (this.checkpoint ??= this.work.snapshot(this, mode ? 'cancelled' : 'interrupted'))
+    return (this.checkpoint ??= this.work.checkpoints.take(this, mode ? 'cancelled' : 'interrupted'))
   }
 
   /** Nothing more happens in it. */

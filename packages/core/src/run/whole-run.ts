@@ -1,6 +1,5 @@
 /** A whole run: from what it begins with to what it comes to. */
 
-import { claim, restore } from '../checkpoint/restore.ts'
 import { RunAbortedError, RunStop } from '../errors.ts'
 import { follow } from '../flow/follow.ts'
 import { runSetupHooks } from '../hooks/hooks.ts'
@@ -43,7 +42,7 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
 
 /** Puts the run where it goes on. Gives the result of one that has come to its end already (L19). */
 async function restored(run: RunState, resume: Resumption): Promise<CompletedResult | undefined> {
-  const checkpoint = await restore(run, resume)
+  const checkpoint = await run.work.checkpoints.restore(run, resume)
   if (checkpoint.trace) run.telemetry.resumes(checkpoint.trace)
   return resultIn(checkpoint)
 }
@@ -51,7 +50,7 @@ async function restored(run: RunState, resume: Resumption): Promise<CompletedRes
 /** The set-up, then step by step. */
 async function work(run: RunState): Promise<CompletedResult> {
   run.setup = withOwnTools(run, await runSetupHooks(run))
-  if (run.resumed) await claim(run, run.resumed)
+  if (run.resumed) await run.work.checkpoints.claim(run, run.resumed)
   // The span of a resumed one links to the span that has it.
   else run.telemetry.begins({ instructions: run.setup.instructions, messages: run.history.messages })
   return await wrappedLoop(run)

@@ -3,8 +3,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { CheckpointConflictError, CheckpointCorruptError } from '../checkpoint/checkpoint-errors.ts'
-import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../checkpoint/checkpoint-store.ts'
+import { CheckpointConflictError, CheckpointCorruptError } from '../checkpoint-errors.ts'
+import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../checkpoint-store.ts'
 import { ConfigError } from '../errors.ts'
 
 /**

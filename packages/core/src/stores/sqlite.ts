@@ -1,12 +1,8 @@
 /** Checkpoints in a SQLite database, for the processes of one machine. It needs a Node that has `node:sqlite`. */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import {
-  CheckpointConflictError,
-  CheckpointCorruptError,
-  CheckpointStoreError,
-} from '../checkpoint/checkpoint-errors.ts'
-import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../checkpoint/checkpoint-store.ts'
+import { CheckpointConflictError, CheckpointCorruptError, CheckpointStoreError } from '../checkpoint-errors.ts'
+import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../checkpoint-store.ts'
 import { ConfigError } from '../errors.ts'
 
 export interface SqliteStore extends CheckpointStore {

@@ -1,7 +1,7 @@
 /** What every checkpoint store must do, as cases for whatever test runner there is. */
 
-import { CheckpointConflictError, CheckpointCorruptError } from '../checkpoint/checkpoint-errors.ts'
-import type { CheckpointStore, StoredCheckpoint } from '../checkpoint/checkpoint-store.ts'
+import { CheckpointConflictError, CheckpointCorruptError } from '../checkpoint-errors.ts'
+import type { CheckpointStore, StoredCheckpoint } from '../checkpoint-store.ts'
 import { canonical } from '../tool-call/canonical.ts'
 
 /** An empty store of its own for one case, and what only its author can do with it. */

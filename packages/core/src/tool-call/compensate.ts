@@ -1,6 +1,6 @@
 /** The undoing of a call that was discarded. */
 
-import { CheckpointError } from '../checkpoint/checkpoint-errors.ts'
+import { CheckpointError } from '../checkpoint-errors.ts'
 import { messageOf } from '../errors.ts'
 import { within } from '../flow/grace.ts'
 import { undoOf } from '../machine/call.ts'
@@ -23,7 +23,9 @@ export async function compensate(run: RunState, entry: CallEntry): Promise<boole
       if (isLate) throw new Error('it is not undone, as the checkpoint was not saved within the grace time')
       return run.telemetry.inside(place, () => tool?.compensate?.(done.input, done.output))
     }
-    await run.undos.during(entry, run.outerId(entry.id), compensated).finally(() => entry.decide(undoing, 'ended'))
+    await run.saver.undos
+      .during(entry, run.outerId(entry.id), compensated)
+      .finally(() => entry.decide(undoing, 'ended'))
   }
   const failed = (message: string) => {
     run.events.warn({ code: 'compensation-failed', message: `${tool?.name}: ${message}`, source: 'core' })

@@ -1,6 +1,6 @@
 /** What becomes of a call that was made before its model call stood: it is committed, or discarded. */
 
-import { CheckpointConflictError } from '../checkpoint/checkpoint-errors.ts'
+import { CheckpointConflictError } from '../checkpoint-errors.ts'
 import { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import { endState } from '../execution/tool-status.ts'

@@ -30,7 +30,7 @@ interface Counts {
 /** The run whose calls they are. */
 interface Owner extends Listener {
   readonly id: string
-  readonly undos: { hadBegun(key: string): boolean }
+  readonly saver: { readonly undos: { hadBegun(key: string): boolean } }
   readonly config: { readonly statusFor: number }
 }
 
@@ -56,7 +56,7 @@ export class ToolCalls {
   constructor(run: Owner) {
     this.#run = run
     this.events = new CallEvents(run)
-    this.table = new CallTable(run.id, (key) => run.undos.hadBegun(key))
+    this.table = new CallTable(run.id, (key) => run.saver.undos.hadBegun(key))
   }
 
   /** How a call has ended is told from now on, as long as it is {@link remembered}. */

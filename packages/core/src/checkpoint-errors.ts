@@ -1,6 +1,6 @@
 /** What goes wrong with checkpoints and their stores. */
 
-import { AgentError, type Cause } from '../errors.ts'
+import { AgentError, type Cause } from './errors.ts'
 
 /** The base of all that goes wrong with a checkpoint. */
 export class CheckpointError extends AgentError {

@@ -1,7 +1,7 @@
 /** Where checkpoints are kept: the contract of a store, and what the stores of this package share. */
 
-import { AgentError } from '../errors.ts'
 import { CheckpointCorruptError, CheckpointStoreError } from './checkpoint-errors.ts'
+import { AgentError } from './errors.ts'
 
 /** What a store needs to know of a checkpoint. All else in it is plain JSON, and none of a store's business. */
 export interface StoredCheckpoint {
