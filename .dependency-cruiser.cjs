@@ -17,10 +17,10 @@ const tests = '\\.test(-d)?\\.ts$'
 const telemetry = '^packages/core/src/telemetry/'
 
 /** What stands beside the centre of core: a folder each (docs/decisions/0051-beside-the-centre.md). */
-const capabilities = '^packages/core/src/(background|checkpoint|output)/'
+const capabilities = '^packages/core/src/(background|checkpoint|needs|output)/'
 /** What users import. */
 const doors =
-  '^packages/core/src/(agent|agent-tool|calls|config|index|testing|run/nested-run)\\.ts$|^packages/core/src/(stores|testing)/'
+  '^packages/core/src/(agent|agent-tool|calls|config|index|testing|execution/run-tool|run/nested-run)\\.ts$|^packages/core/src/(stores|testing)/'
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {

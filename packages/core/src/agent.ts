@@ -7,6 +7,7 @@ import { checkpoints } from './checkpoint/checkpoints.ts'
 import { configOf } from './config.ts'
 import { ConfigError } from './errors.ts'
 import type { Answers } from './interrupt/interrupt.ts'
+import { needs } from './needs/needs.ts'
 import { output } from './output/output.ts'
 import type { AgentResult } from './result.ts'
 import { type AgentRun, startRun } from './run/agent-run.ts'
@@ -37,7 +38,7 @@ export interface Agent<Output = unknown> {
 }
 
 /** What runs work with: what lies above their state, and all that stands beside the centre. */
-const WORK: RunWork = { view: viewOf, abort: abortCalls, background, checkpoints, output }
+const WORK: RunWork = { view: viewOf, abort: abortCalls, background, checkpoints, needs, output }
 
 /** Makes an agent. Throws {@link ConfigError} naming the option that cannot work (A2). */
 export function createAgent<Output = unknown>(options: AgentOptions<Output>): Agent<Output> {

@@ -8,7 +8,7 @@
 export { checkedInput } from './execution/checked-input.ts'
 export { follow } from './flow/follow.ts'
 export { asJson } from './json.ts'
-export { checkedNeeds } from './needs/needs.ts'
+export { checkedNeeds } from './needs/members.ts'
 export { keysMeet, NO_KEYS, namesNone } from './resource-keys.ts'
 export { findTool, resolveAliases } from './tool-call/aliases.ts'
 export { type CallEffect, isJudgedByInput, judgeCall } from './tool-call/call-effect.ts'

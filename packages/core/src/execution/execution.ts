@@ -1,6 +1,6 @@
 /** One execution of a tool's function, as it is known until its span ends. */
 
-import type { Wait } from '../needs/wait.ts'
+import type { AwaitedRest } from '../run/capabilities.ts'
 import type { ExecutionFacts } from '../telemetry/around.ts'
 
 export interface Execution extends ExecutionFacts {
@@ -8,5 +8,5 @@ export interface Execution extends ExecutionFacts {
   agents?: number
   /** The calls its function made. */
   readonly children: { abort(reason: unknown, grace: number): void }[]
-  wait?: Wait
+  wait?: AwaitedRest
 }

@@ -6,6 +6,7 @@ import { follow } from '../flow/follow.ts'
 import { unheard } from '../flow/unheard.ts'
 import { isRecord } from '../json.ts'
 import type { ToolCall } from '../message.ts'
+import { givenOf } from '../needs/rest.ts'
 import { checkOptions, checkSignal, checkTime } from '../option-checks.ts'
 import { activeContext, Telemetry } from '../telemetry/around.ts'
 import type { TelemetryOptions } from '../telemetry/options.ts'
@@ -141,6 +142,7 @@ function hostOf<Output>(tool: Tool, { timeout, grace }: Options, telemetry: Tele
     telemetry,
     grace,
     timeout: timeout ?? tool.timeout,
+    givenOf,
     resultOf: (_call, _tool, output) => output as Output,
     unknown: (call) => Promise.reject(new UnknownToolError(call.name, [])),
   }

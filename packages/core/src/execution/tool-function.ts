@@ -9,7 +9,7 @@ import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { executionOf, isAbandoned } from '../machine/call.ts'
 import { attemptCounted, marked, movedTo } from '../machine/decide-call.ts'
 import type { ToolCall } from '../message.ts'
-import { type Given, givenOf } from '../needs/needs.ts'
+import type { Given } from '../run/capabilities.ts'
 import { copyOfJson } from '../run/frozen.ts'
 import type { Invocation } from '../saved-run.ts'
 import type { NeedsContext, Tool, ToolContext } from '../tool.ts'
@@ -51,7 +51,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   const { tool } = entry
   if (!tool) return await host.unknown(call)
   const whole = entry.rest ? undefined : await checkedInput(tool, call)
-  const given = entry.rest && host.givenOnNeeds ? await host.givenOnNeeds(call) : givenOf(tool, whole)
+  const given = entry.rest ? await entry.rest.given(entry, call) : host.givenOf(tool, whole)
   signal.throwIfAborted()
   // What has started with the members its tool needs has a declared effect, and names no keys.
   judge(place, tool, whole)
@@ -141,9 +141,10 @@ function contextOf<Result>(
     ...(entry.warmUp && { warmed: entry.warmUp.use() }),
   }
   if (!rest) return context
-  execution.wait = entry.status.waits()
+  execution.wait = rest
+  entry.status.waits(rest)
   // No getter for everybody: each would have a hidden class of its own, which keeps its call until a whole garbage collection.
-  return Object.defineProperty({ ...context, rest: execution.wait.for(rest) }, 'idempotencyKey', {
+  return Object.defineProperty({ ...context, rest: rest.promise }, 'idempotencyKey', {
     get: () => entry.key,
   })
 }

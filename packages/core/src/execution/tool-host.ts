@@ -3,8 +3,8 @@
 import type { Awaitable } from '../flow/flow.ts'
 import type { Judgement } from '../machine/call.ts'
 import type { Json, ToolCall } from '../message.ts'
-import type { Given } from '../needs/needs.ts'
 import type { Actor } from '../run/actor.ts'
+import type { Given } from '../run/capabilities.ts'
 import type { Invocation } from '../saved-run.ts'
 import type { Telemetry } from '../telemetry/around.ts'
 import type { Run, Tool } from '../tool.ts'
@@ -38,8 +38,8 @@ export interface Host<Result> {
   viewOf?(actor: Actor): Run
   /** What comes of an output. */
   resultOf(call: ToolCall, tool: Tool, output: unknown): Result
-  /** What the function is given of a call that has started with the members its tool needs. */
-  givenOnNeeds?(call: ToolCall): Promise<Given>
+  /** What the function is given of a whole input, checked. */
+  givenOf(tool: Tool, checked: unknown): Given
   /** What comes of a call to a tool there is not. */
   unknown(call: ToolCall): Awaitable<Result>
 }

@@ -2,8 +2,8 @@
 
 import { type CallState, isAbandoned } from '../machine/call.ts'
 import type { Json } from '../message.ts'
-import { Wait } from '../needs/wait.ts'
 import { present } from '../present.ts'
+import type { AwaitedRest } from '../run/capabilities.ts'
 import { freeze } from '../run/history.ts'
 import { ToolTimeoutError } from '../tool-errors.ts'
 import type { Progress, ToolState, ToolStatus } from '../tool-status.ts'
@@ -33,7 +33,7 @@ export class CallStatus {
   #metadata: Json | undefined
   #started: number | undefined
   /** Of its executions, in their order. */
-  readonly #waits: Wait[] = []
+  readonly #waits: AwaitedRest[] = []
   ended: { readonly at: number; readonly number: number } | undefined
   readonly cancelable: boolean
   readonly #startedBefore: boolean
@@ -50,10 +50,8 @@ export class CallStatus {
   }
 
   /** An execution of it is given the rest of its input. */
-  waits(): Wait {
-    const wait = new Wait()
-    this.#waits.push(wait)
-    return wait
+  waits(rest: AwaitedRest): void {
+    this.#waits.push(rest)
   }
 
   /**

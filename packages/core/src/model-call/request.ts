@@ -1,7 +1,6 @@
 /** What the model is asked in a step. */
 
 import type { ModelRequest } from '../model.ts'
-import { definitionsOf } from '../needs/needs.ts'
 import { ReadOnlySet } from '../run/read-only-set.ts'
 import type { RunState } from '../run/run.ts'
 import { namesOf } from '../tool-call/aliases.ts'
@@ -12,7 +11,7 @@ export function requestOf(run: RunState): ModelRequest {
     model: setup.model,
     instructions: setup.instructions,
     messages: history.messages,
-    tools: definitionsOf(setup.tools, config),
+    tools: run.work.needs.definitionsOf(setup.tools, config),
     ...(setup.tools.length > 0 && { toolNames: new ReadOnlySet(namesOf(setup.tools)) }),
     toolChoice: config.toolChoice,
     ...(config.output && { output: config.output.format }),

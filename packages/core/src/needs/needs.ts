@@ -1,100 +1,32 @@
-/** Calls that start with the members their tool needs: what these are, and when a call may start so (H31, H32). */
+/** Adds starts that are earlier than eager: calls start with the members their tool needs, and tools warm up (H31 to H33). */
 
-import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { AgentConfig } from '../agent-config.ts'
-import { definitionOf } from '../define-tool.ts'
-import { ConfigError, MiddlewareError, messageOf } from '../errors.ts'
-import { pathOf } from '../execution/checked-input.ts'
-import { unheard } from '../flow/unheard.ts'
-import { isRecord } from '../json.ts'
 import type { ToolCall } from '../message.ts'
-import type { Middleware } from '../middleware.ts'
-import type { ToolDefinition } from '../model.ts'
+import type { NeedsCapability } from '../run/capabilities.ts'
+import { freeze } from '../run/history.ts'
+import type { RunState } from '../run/run.ts'
 import type { Tool } from '../tool.ts'
-import { mayNameKeys } from '../tool-call/call-effect.ts'
+import type { CallEntry } from '../tool-call/call-entry.ts'
+import { definitionsOf, startsOnNeeds } from './members.ts'
+import { CallRest, givenOf } from './rest.ts'
+import { CallWarmUps } from './warm-ups.ts'
 
-/**
- * Whether calls of this tool may start with a part of their input: it names what they need, nobody stands round them who
- * would judge or change the whole, and none of it says what they touch.
- */
-export function startsOnNeeds(tool: Tool, { middleware, prepareInput }: AgentConfig): boolean {
-  if (!tool.needs || mayNameKeys(tool) || prepareInput) return false
-  return middleware.every((one) => {
-    const failed: Failed = (problem, cause) => new MiddlewareError(one.name, 'ignoresInput', problem, { cause })
-    return ignores(one, tool, failed)
+export const needs: NeedsCapability<RunState, CallEntry> = {
+  restOf,
+  givenOf,
+  definitionsOf,
+  warmUps: () => new CallWarmUps(),
+}
+
+function restOf(run: RunState, call: ToolCall, tool: Tool, attempt: number): CallRest | undefined {
+  if (!startsOnNeeds(tool, run.config)) return undefined
+  const rest = new CallRest(run, tool, freeze(call))
+  return run.calls.get(call.id) || mayBeHeld(run, rest, attempt) ? undefined : rest
+}
+
+/** Whether a call with these members may turn out to be one that an earlier attempt has made. */
+function mayBeHeld({ calls, steps }: RunState, rest: CallRest, attempt: number): boolean {
+  return calls.entries().some(({ state, provisional, call }) => {
+    const isOther = state.requestedBy.length > 0 && !state.requestedBy.includes(attempt)
+    return provisional && state.step === steps.begun && isOther && rest.isStartOf(call)
   })
-}
-
-/** Throws {@link ConfigError} if one of these middlewares cannot say whether it ignores the inputs of one of these tools. */
-export function checkIgnoresInput(middleware: readonly Middleware[], tools: readonly Tool[]): void {
-  for (const one of middleware) {
-    const failed: Failed = (problem) => new ConfigError(`middleware.${one.name}.ignoresInput`, problem)
-    for (const tool of tools) if (tool.needs) ignores(one, tool, failed)
-  }
-}
-
-/** The error for a middleware whose function throws, or does not say. */
-type Failed = (problem: string, cause?: unknown) => Error
-
-function ignores(middleware: Middleware, tool: Tool, failed: Failed): boolean {
-  const { wrapToolCall, ignoresInput } = middleware
-  if (!wrapToolCall) return true
-  if (typeof ignoresInput !== 'function') return ignoresInput === true
-  let answer: unknown
-  try {
-    answer = unheard(ignoresInput.call(middleware, tool))
-  } catch (error) {
-    throw failed(`threw for the tool ${tool.name}: ${messageOf(error)}`, error)
-  }
-  if (typeof answer === 'boolean') return answer
-  throw failed(`must return true or false for the tool ${tool.name}`)
-}
-
-/** The tools as the model is told of them, and the assembler of what they need. */
-export function definitionsOf(tools: readonly Tool[], config: AgentConfig): readonly ToolDefinition[] {
-  const definitions = tools.map((tool) => {
-    const definition = definitionOf(tool)
-    const needs = tool.needs && startsOnNeeds(tool, config) && { needs: Object.freeze([...tool.needs]) }
-    return Object.freeze({ ...definition, ...needs })
-  })
-  return Object.freeze(definitions)
-}
-
-/** What `execute` is given of its call's input: all of it, or the members it needs and the rest. */
-export interface Given {
-  readonly input: unknown
-  readonly rest?: Promise<unknown>
-}
-
-/** What is given of a whole input, checked: of a tool with `needs` no more than when its call starts early. */
-export function givenOf({ needs }: Tool, checked: unknown): Given {
-  return needs ? { input: neededOf(needs, checked), rest: Promise.resolve(checked) } : { input: checked }
-}
-
-/**
- * The needed members of a call's input, checked as far as they can be: what the schema finds wrong may lie in other members
- * alone, which are yet to come. Their values are the schema's where it accepts an input of these members alone, else those
- * that came. `undefined`: one is missing, or may be wrong, so that the call is to wait for its whole input.
- */
-export async function checkedNeeds(tool: Tool, { input }: ToolCall): Promise<object | undefined> {
-  const { needs = [] } = tool
-  const needed = neededOf(needs, input)
-  if (needs.length === 0) return needed
-  if (!needs.every((key) => Object.hasOwn(needed, key))) return undefined
-  const checking = tool.input['~standard'].validate(needed)
-  const result = checking instanceof Promise ? await checking : checking
-  if (!result.issues) return neededOf(needs, result.value)
-  return result.issues.some((issue) => mayConcern(needs, issue)) ? undefined : needed
-}
-
-/** The members a tool needs, those that are there. */
-export function neededOf(needs: readonly string[], input: unknown): object {
-  if (!isRecord(input)) return {}
-  return Object.fromEntries(needs.filter((key) => Object.hasOwn(input, key)).map((key) => [key, input[key]]))
-}
-
-/** One that names no member may concern any. */
-function mayConcern(needs: readonly string[], issue: StandardSchemaV1.Issue): boolean {
-  const [key] = pathOf(issue)
-  return key === undefined || needs.includes(key)
 }

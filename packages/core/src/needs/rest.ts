@@ -3,17 +3,26 @@
 import { checkedInput } from '../execution/checked-input.ts'
 import { type Coming, coming, unheard } from '../flow/unheard.ts'
 import type { ToolCall } from '../message.ts'
+import type { Given, Rest } from '../run/capabilities.ts'
+import type { RunState } from '../run/run.ts'
 import type { Tool } from '../tool.ts'
+import type { CallEntry } from '../tool-call/call-entry.ts'
 import { canonical, sameInput } from '../tool-call/canonical.ts'
-import { checkedNeeds, type Given, neededOf } from './needs.ts'
+import { discard } from '../tool-call/fates.ts'
+import { ToolDiscardedError } from '../tool-errors.ts'
+import { checkedNeeds, neededOf } from './members.ts'
+import { Wait } from './wait.ts'
 
-export class Rest {
-  /** The call as it started. */
+/** Of a tool with `needs` no more than when its call starts early. */
+export function givenOf({ needs }: Tool, checked: unknown): Given {
+  return needs ? { input: neededOf(needs, checked), rest: new Wait(Promise.resolve(checked)) } : { input: checked }
+}
+
+export class CallRest implements Rest<CallEntry> {
   readonly started: ToolCall
-  /** Nobody has brought the whole input yet. */
   isOpen = true
-  /** Resolves when it is known whether the whole input stands. */
   checked: Promise<unknown> = Promise.resolve()
+  readonly #run: RunState
   readonly #tool: Tool
   readonly #needs: readonly string[]
   readonly #whole: Coming<ToolCall> = coming()
@@ -24,21 +33,47 @@ export class Rest {
   /** The needed members as the schema left them, in canonical text: a tool may change what it is given. */
   #needed: string | undefined
 
-  constructor(tool: Tool, started: ToolCall) {
+  constructor(run: RunState, tool: Tool, started: ToolCall) {
+    this.#run = run
     this.#tool = tool
     this.#needs = tool.needs ?? []
     this.started = started
   }
 
-  /** The call with its whole input, as soon as it has it; rejects when it was let go of before. */
   get whole(): Promise<ToolCall> {
     return this.#whole.promise
   }
 
-  /** What one execution is given, checked anew for each; `undefined` if the call is not to run before it is whole. */
-  async given(): Promise<Given | undefined> {
-    const input = await this.#checkedNeeds()
-    return input && { input, rest: unheard(this.#checkedRest()) }
+  follow(entry: CallEntry, whole: Promise<ToolCall>): void {
+    whole.then(
+      (whole) => this.complete(entry, whole),
+      () => this.isOpen && discard(this.#run, entry, 'stream_error'),
+    )
+  }
+
+  complete(entry: CallEntry, call: ToolCall): void {
+    if (!this.isOpen || entry.discarded) return
+    if (!this.isStartOf(call)) {
+      discard(this.#run, entry, 'arguments_changed')
+      return
+    }
+    this.#run.calls.table.complete(entry, call)
+    this.checked = this.#accept(call).then((stands) => {
+      if (!stands) discard(this.#run, entry, 'arguments_changed')
+    })
+  }
+
+  async given(entry: CallEntry, { input }: ToolCall): Promise<Given> {
+    // What a wrap has changed is not what it has started with.
+    const given = input === this.started.input ? await this.#given() : undefined
+    if (given) return given
+    discard(this.#run, entry, 'arguments_changed')
+    throw new ToolDiscardedError(entry.call.id, 'arguments_changed')
+  }
+
+  fail(reason: unknown): void {
+    this.#whole.reject(reason)
+    this.#accepted.reject(reason)
   }
 
   /** Whether this call may be what the started one has become: the needed members are what they were. */
@@ -48,11 +83,17 @@ export class Rest {
     return sameInput(neededOf(this.#needs, input), neededOf(this.#needs, started.input))
   }
 
+  /** What one execution is given, checked anew for each; `undefined` if the call is not to run before it is whole. */
+  async #given(): Promise<Given | undefined> {
+    const input = await this.#checkedNeeds()
+    return input && { input, rest: new Wait(unheard(this.#checkedRest())) }
+  }
+
   /**
    * The whole input is there: the tool gets it when its schema has accepted it and left the needed members as they were. Gives
    * whether it did.
    */
-  async complete(call: ToolCall): Promise<boolean> {
+  async #accept(call: ToolCall): Promise<boolean> {
     this.isOpen = false
     this.#whole.resolve(call)
     try {
@@ -65,12 +106,6 @@ export class Rest {
     } catch {
       return false
     }
-  }
-
-  /** It will not come, or nobody is to have it. */
-  fail(reason: unknown): void {
-    this.#whole.reject(reason)
-    this.#accepted.reject(reason)
   }
 
   async #checkedNeeds(): Promise<object | undefined> {

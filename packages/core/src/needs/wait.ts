@@ -1,26 +1,25 @@
-/** How long one execution of a tool waits for the rest of its call's input: that is no work. Times: `performance.now()`. */
+/** The rest of a call's input for one execution of its tool, and how long that waits for it: to wait is no work. */
 
+import type { AwaitedRest } from '../run/capabilities.ts'
 import { watched } from './watched.ts'
 
-export class Wait {
+export class Wait implements AwaitedRest {
+  readonly promise: Promise<unknown>
   #since = Number.POSITIVE_INFINITY
   until: number | undefined
 
-  /** The rest, as the tool's function is given it. The wait begins when that first awaits it. */
-  for<T>(rest: Promise<T>): Promise<T> {
+  constructor(rest: Promise<unknown>) {
     const over = () => this.over()
-    return watched(rest, () => {
+    this.promise = watched(rest, () => {
       this.#since = performance.now()
       rest.then(over, over)
     })
   }
 
-  /** The rest is there, or the function is out. */
   over(): void {
     this.until ??= performance.now()
   }
 
-  /** The milliseconds of it between two times. */
   within(from: number, to: number): number {
     return Math.max(0, Math.min(to, this.until ?? to) - Math.max(from, this.#since))
   }

@@ -1,11 +1,11 @@
 /** What stands beside the centre of an agent, as far as the centre knows it. `agent.ts` registers it all, and every run has it. */
 
-import type { Output } from '../agent-config.ts'
+import type { AgentConfig, Output } from '../agent-config.ts'
 import type { ConfigError, OutputError } from '../errors.ts'
 import type { Awaitable } from '../flow/flow.ts'
 import type { AssistantMessage, ToolCall, ToolMessage, UserMessage } from '../message.ts'
 import type { ToolFlow } from '../middleware.ts'
-import type { Model, ModelRequest } from '../model.ts'
+import type { Model, ModelRequest, ToolDefinition } from '../model.ts'
 import type { BackgroundHandle } from '../result.ts'
 import type { Resumption } from '../run-options.ts'
 import type { Checkpoint, Resumed, SavedUndo, SavedWork } from '../saved-run.ts'
@@ -14,6 +14,7 @@ import type { Tool } from '../tool.ts'
 export interface Capabilities<Run, Call> {
   readonly background: BackgroundCapability<Run, Call>
   readonly checkpoints: CheckpointCapability<Run, Call>
+  readonly needs: NeedsCapability<Run, Call>
   readonly output: OutputCapability
 }
 
@@ -119,6 +120,75 @@ export interface Undos<Call> {
   save(): readonly SavedUndo[]
   /** Those that had begun by the end of the process are not repeated, and the run tells of those that had not ended. */
   restore(saved: readonly SavedUndo[]): void
+}
+
+/** Starts that are earlier than eager. */
+export interface NeedsCapability<Run, Call> {
+  /** What a call with these members would still wait for; nothing if it is not to start so. */
+  restOf(run: Run, call: ToolCall, tool: Tool, attempt: number): Rest<Call> | undefined
+  /** What `execute` is given of a whole input, checked. */
+  givenOf(tool: Tool, checked: unknown): Given
+  /** The tools as the model is told of them, and the assembler of what they need. */
+  definitionsOf(tools: readonly Tool[], config: AgentConfig): readonly ToolDefinition[]
+  /** The warm-ups of a run whose calls have not started: none yet. */
+  warmUps(): WarmUps
+}
+
+/** What a call that has started with the members its tool needs still waits for: its whole input. */
+export interface Rest<Call> {
+  /** The call as it started. */
+  readonly started: ToolCall
+  /** Nobody has brought the whole input yet. */
+  readonly isOpen: boolean
+  /** Resolves when it is known whether the whole input stands. */
+  readonly checked: Promise<unknown>
+  /** The call with its whole input, as soon as it has it; rejects when it was let go of before. */
+  readonly whole: Promise<ToolCall>
+  /** The call has started so: its whole input, or that there will be none, is told to it. */
+  follow(entry: Call, whole: Promise<ToolCall>): void
+  /** The whole input is there: the call goes on, or was something else. */
+  complete(entry: Call, call: ToolCall): void
+  /** What one execution is given. Rejects, and discards the call, if that is not to start so after all. */
+  given(entry: Call, call: ToolCall): Promise<Given>
+  /** It will not come, or nobody is to have it. */
+  fail(reason: unknown): void
+}
+
+/** What `execute` is given of its call's input: all of it, or the members it needs and the rest. */
+export interface Given {
+  readonly input: unknown
+  readonly rest?: AwaitedRest
+}
+
+/** The rest of an input for one execution, which waits for it from when it first awaits it. Times: `performance.now()`. */
+export interface AwaitedRest {
+  readonly promise: Promise<unknown>
+  /** When it was there, or the execution was out. */
+  readonly until: number | undefined
+  /** It is there, or the execution is out. */
+  over(): void
+  /** For how many milliseconds between two times it was waited for. */
+  within(from: number, to: number): number
+}
+
+export interface WarmUps {
+  /** A step's model call begins, with calls of its own. */
+  renew(): void
+  /** At most once per call. `failed` is told what `warm` threw, unless that answers the abort. */
+  begin(tool: Tool, callId: string, failed: (error: unknown) => void): void
+  /** The call starts: its warm-up is its own from now on. */
+  take(callId: string): WarmUp | undefined
+  /** These calls will never come; by default, none that has not started. */
+  drop(why: string, callIds?: Iterable<string>): void
+}
+
+/** One warm-up, in the hands of the call it is for. */
+export interface WarmUp {
+  /** What it gave; `undefined` if that failed. Never rejects. The tool has it from now on. */
+  use(): Promise<unknown>
+  abort(reason: unknown): void
+  /** The call is over: what it did not get is let go of. */
+  end(): void
 }
 
 /** The `output` schema of an agent. */

@@ -15,8 +15,7 @@ import { type Calls, callOf, hasQuestion, waitsForResume } from '../machine/call
 import { addsQuestion, asksQuestion, marked, meetsStop, refused, renamed, settled } from '../machine/decide-call.ts'
 import { callMade, decideCall } from '../machine/decide-calls.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
-import type { Rest } from '../needs/rest.ts'
-import type { WarmUp } from '../needs/warm-ups.ts'
+import type { Rest, WarmUp } from '../run/capabilities.ts'
 import { freeze } from '../run/history.ts'
 import type { SavedCall } from '../saved-run.ts'
 import type { CallFacts } from '../telemetry/around.ts'
@@ -86,7 +85,7 @@ export class CallEntry {
   /** What it may do and touch before it is committed. */
   readonly most: Bounds
   /** Of a call that started with the members its tool needs. */
-  readonly rest: Rest | undefined
+  readonly rest: Rest<CallEntry> | undefined
   readonly warmUp: WarmUp | undefined
   /** Whether its result is that of a checkpoint. */
   readonly reused: boolean

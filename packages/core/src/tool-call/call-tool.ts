@@ -6,7 +6,6 @@ import { rejectInTurn } from '../flow/turn.ts'
 import { unheard } from '../flow/unheard.ts'
 import { mayStartFor } from '../machine/calls.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
-import { follow, restOf } from '../needs/needs-starts.ts'
 import { type Actor, checkNotLeft } from '../run/actor.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
@@ -118,7 +117,7 @@ function onNeeds(
   const attempt = calls.attemptOf(call.id)
   const tool = findTool(setup.tools, call.name)
   const mayStart = tool && attempt !== undefined && mayStartFor(calls.table.state, attempt) && !actor.call
-  const rest = mayStart ? restOf(run, call, tool, attempt) : undefined
-  if (rest) follow(run, startCall(run, call, { actor, attempt, options, rest }), rest, whole)
+  const rest = mayStart ? run.work.needs.restOf(run, call, tool, attempt) : undefined
+  if (rest) rest.follow(startCall(run, call, { actor, attempt, options, rest }), whole)
   return unheard((rest?.whole ?? whole).then((whole) => callTool(run, whole, actor, options)))
 }

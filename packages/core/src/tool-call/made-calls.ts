@@ -4,7 +4,6 @@ import { callJoined } from '../machine/decide-calls.ts'
 import { mayStart } from '../machine/halt.ts'
 import { joinableCall } from '../machine/join.ts'
 import type { ToolCall } from '../message.ts'
-import { complete } from '../needs/needs-starts.ts'
 import type { RunState } from '../run/run.ts'
 import { findTool } from './aliases.ts'
 import { factsOf } from './call-effect.ts'
@@ -32,7 +31,7 @@ export function findAllMade(run: RunState, calls: readonly ToolCall[]): Readonly
 export function findMade(run: RunState, call: ToolCall, coming?: readonly ToolCall[]): CallEntry | undefined {
   const { calls, steps, setup } = run
   const same = calls.get(call.id)
-  if (same?.rest) complete(run, same, same.rest, call)
+  same?.rest?.complete(same, call)
   if (same && !same.discarded) {
     if (sameCall(same.call, call)) return same
     if (same.state.isRequested) discard(run, same, 'arguments_changed')

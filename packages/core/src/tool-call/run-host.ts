@@ -7,7 +7,6 @@ import { Interrupt } from '../interrupt/interrupt.ts'
 import { marked, movedTo, recalled } from '../machine/decide-call.ts'
 import { keptFor } from '../machine/invocation.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
-import { givenOnNeeds } from '../needs/needs-starts.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import type { Invocation, Outcome } from '../saved-run.ts'
@@ -48,7 +47,7 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     },
     viewOf: (actor) => run.work.view(run, actor),
     resultOf: (call, tool, output) => freeze(resultMessage(call, tool, output, run.config.outputLimits)),
-    givenOnNeeds: (call) => givenOnNeeds(run, entry, call),
+    givenOf: run.work.needs.givenOf,
     unknown: (call) => unknown(run, call),
   }
 }

@@ -6,8 +6,8 @@ import { follow } from '../flow/follow.ts'
 import type { LazyController } from '../flow/lazy-controller.ts'
 import { begun, endOf } from '../machine/decide-call.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
-import type { Rest } from '../needs/rest.ts'
 import type { Actor } from '../run/actor.ts'
+import type { Rest } from '../run/capabilities.ts'
 import { freeze } from '../run/history.ts'
 import type { RunState } from '../run/run.ts'
 import { ToolDiscardedError } from '../tool-errors.ts'
@@ -25,7 +25,7 @@ interface Start {
   readonly attempt?: number | undefined
   readonly options?: CallOptions
   /** Of a call that starts with the members its tool needs. */
-  readonly rest?: Rest | undefined
+  readonly rest?: Rest<CallEntry> | undefined
 }
 
 export function startCall(run: RunState, call: ToolCall, { actor, attempt, options = {}, rest }: Start): CallEntry {

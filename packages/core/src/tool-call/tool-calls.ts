@@ -10,7 +10,7 @@ import type { Context } from '@opentelemetry/api'
 import type { CallStatus } from '../execution/tool-status.ts'
 import type { Interrupt } from '../interrupt/interrupt.ts'
 import { isFinal } from '../machine/call.ts'
-import { WarmUps } from '../needs/warm-ups.ts'
+import type { WarmUps } from '../run/capabilities.ts'
 import type { ToolState, ToolStatus } from '../tool-status.ts'
 import { type CallEntry, isOpen } from './call-entry.ts'
 import { CallEvents, type Listener } from './call-events.ts'
@@ -29,6 +29,7 @@ interface Counts {
 
 /** The run whose calls they are. */
 interface Owner extends Listener {
+  readonly work: { readonly needs: { warmUps(): WarmUps } }
   readonly id: string
   readonly saver: { readonly undos: { hadBegun(key: string): boolean } }
   readonly config: { readonly statusFor: number }
@@ -38,7 +39,7 @@ export class ToolCalls {
   readonly table: CallTable
   /** What the reader sees of them. */
   readonly events: CallEvents
-  readonly warmUps: WarmUps = new WarmUps()
+  readonly warmUps: WarmUps
   /** The contexts of the attempts at work. */
   readonly contexts: Map<number, Context> = new Map()
   readonly counts: Counts = { early: 0, committed: 0, discarded: 0, reused: 0 }
@@ -55,6 +56,7 @@ export class ToolCalls {
 
   constructor(run: Owner) {
     this.#run = run
+    this.warmUps = run.work.needs.warmUps()
     this.events = new CallEvents(run)
     this.table = new CallTable(run.id, (key) => run.saver.undos.hadBegun(key))
   }
