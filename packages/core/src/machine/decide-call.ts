@@ -188,7 +188,7 @@ function movedOn(one: ExecutionState, stage: Stage, does: Judgement | undefined)
 export function recalled(call: CallState, which: Invocation): CallState {
   const { knownOutcomes = [] } = call
   const own = keptFor(which, knownOutcomes)
-  return own ? movedTo({ ...call, known: knownOutcomes.filter((one) => one !== own) }, which, 'ended') : call
+  return own ? movedTo({ ...call, knownOutcomes: knownOutcomes.filter((one) => one !== own) }, which, 'ended') : call
 }
 
 /** An execution is over. If it has no outcome yet, it was `left` or `cut off`. */
