@@ -1,4 +1,4 @@
-/** From a run at work to its checkpoint. */
+/** From a run at work to its checkpoint: what it has, and the questions that wait for an answer. */
 
 import { CheckpointStoreError } from '../checkpoint-errors.ts'
 import { addressOf } from '../interrupt/address.ts'

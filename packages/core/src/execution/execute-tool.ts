@@ -8,7 +8,7 @@ import { timer } from '../flow/grace.ts'
 import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
 import { hash } from '../hash.ts'
-import { isAbandoned, isEntered, nextInvocation } from '../machine/call.ts'
+import { hasAbandoned, isEntered, nextInvocation } from '../machine/call.ts'
 import { attemptCounted, executionWanted, movedTo } from '../machine/decide-call.ts'
 import type { ToolCall } from '../message.ts'
 import { copyOfJson } from '../run/frozen.ts'
@@ -143,7 +143,7 @@ function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
     done: (result) => result,
     failed: (error) => error,
     came: ({ returned, error }) => {
-      if (isAbandoned(entry.state, invocation)) return {}
+      if (hasAbandoned(entry.state, invocation)) return {}
       ended(place, error)
       return {
         ...(entry.rest && { input: () => entry.call.input }),

@@ -6,7 +6,7 @@ import { RunAbortedError, RunStop } from '../errors.ts'
 import type { Flow } from '../flow/flow.ts'
 import { unlessAborted } from '../flow/grace.ts'
 import { throwIfAborted } from '../flow/throw-if-aborted.ts'
-import { executionOf, isAbandoned } from '../machine/call.ts'
+import { executionOf, hasAbandoned } from '../machine/call.ts'
 import { attemptCounted, marked, movedTo } from '../machine/decide-call.ts'
 import type { ToolCall } from '../message.ts'
 import type { Given } from '../run/capabilities.ts'
@@ -78,7 +78,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
       ? yield* limit.outcome(tool.execute(given.input, context))
       : await answerOf(tool, call, context.answers)
     if (entry.dropped) throw entry.dropped
-    if (!isAbandoned(entry.state, invocation)) {
+    if (!hasAbandoned(entry.state, invocation)) {
       entry.done = { input, output }
       if (tool.compensate) entry.decide(marked, 'isDone')
     }

@@ -1,6 +1,6 @@
 /** How a call is doing: what {@link Run.toolStatus} tells of it (I6). */
 
-import { type CallState, isAbandoned } from '../machine/call.ts'
+import { type CallState, hasAbandoned } from '../machine/call.ts'
 import type { Json } from '../message.ts'
 import { present } from '../present.ts'
 import type { AwaitedRest } from '../run/capabilities.ts'
@@ -19,7 +19,7 @@ interface Ended {
 /** How a call that has settled ended; to be asked before its spans do. */
 export function endState({ signal, executions, state, ending }: Ended, ok: boolean): ToolState {
   if (ok) return 'ok'
-  if (state.isAbandoned || isAbandoned(state)) return 'abandoned'
+  if (state.isAbandoned || hasAbandoned(state)) return 'abandoned'
   if (signal.aborted) return 'cancelled'
   const thrown = [ending?.error, executions.at(-1)?.error]
   return thrown.some((error) => error instanceof ToolTimeoutError) ? 'timed-out' : 'error'

@@ -1,4 +1,7 @@
-/** The onion: how the wraps of a list of middlewares become one. Each layer has its own span and context. */
+/**
+ * The onion: how the wraps of a list of middlewares become one. Each layer has its own span and context, and what it hands on lasts for this
+ * call only.
+ */
 
 import type { Context } from '@opentelemetry/api'
 import { AgentError, MiddlewareError, messageOf } from '../errors.ts'

@@ -1,6 +1,6 @@
 /**
  * The state of one call and of its executions as plain JSON, and what can be read off it. The values of users, such as inputs, outputs
- * and errors, are not here: `CallEntry` has them. Only decide-call.ts makes a new state.
+ * and errors, are not here: `CallEntry` has them. decide-call.ts makes each new state, and decide-calls.ts the first.
  */
 
 import { type Effect, exceeds } from '../effect.ts'
@@ -157,7 +157,7 @@ export interface CallState extends HasExecutions, HasFate {
   /** It was told to stop, and went on beyond its grace time (K12). */
   readonly isAbandoned?: true
   /** It waited for a commit when its run paused. Whatever it comes to is dropped, and it stays open. */
-  readonly isRefused?: true
+  readonly isParked?: true
   /** Its function threw what ends the run, or a stop that is not its own question: its effect may have happened. */
   readonly isCutOff?: true
   /** An earlier process may have made it, and what it gave is not known. */
@@ -200,7 +200,7 @@ export function undoOf(call: CallState): 'none' | 'due' | 'late' | 'unknown' | '
   if (call.fate !== 'discarded' || !call.tool?.isReversible || !hasSettled(call)) return 'none'
   if (call.isDone) return 'due'
   if (call.isUnknown) return 'unknown'
-  if (isAbandoned(call)) return 'lost'
+  if (hasAbandoned(call)) return 'lost'
   return call.isAbandoned ? 'late' : 'none'
 }
 
@@ -211,8 +211,9 @@ export function isFinal({ course, fate }: CallState): boolean {
 }
 
 /**
- * Whether it does not start now, and no other call waits for it: it sleeps, it was discarded, or only failed attempts ask for it
- * (`isHeld`; G11, H22).
+ * Whether it does not start now, and no other call waits for it: it sleeps, it was discarded, or only failed attempts ask for it.
+ *
+ * @param isHeld - Whether a provisional call waits for the next attempt.
  */
 export function isSetAside({ course, fate }: HasFate & { readonly course: string }, isHeld: boolean): boolean {
   return course === 'asleep' || fate === 'discarded' || (fate === 'provisional' && isHeld)
@@ -248,7 +249,7 @@ export function executionOf({ executions }: HasExecutions, which: Invocation): E
 }
 
 /** Whether this execution goes on beyond its grace time, and nobody waits for it. Without `which`: whether any execution does. */
-export function isAbandoned({ executions }: HasExecutions, which?: Invocation): boolean {
+export function hasAbandoned({ executions }: HasExecutions, which?: Invocation): boolean {
   return executions.some(
     ({ stage, invocation }) => stage === 'abandoned' && (!which || isSameExecution(invocation, which)),
   )

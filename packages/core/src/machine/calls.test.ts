@@ -135,7 +135,7 @@ const aFact: fc.Arbitrary<Fact> = fc.oneof(
   one((calls, { number }) => void table.callCommitted(calls, number, 0, undefined)),
   one((calls, { number }) => void table.callDiscarded(calls, number, 'call_withdrawn')),
   one((calls, { number }) => void table.callStopped(calls, number, 'cancelled')),
-  one((calls, { number }) => void table.decideCall(calls, number, facts.refused)),
+  one((calls, { number }) => void table.decideCall(calls, number, facts.parked)),
   fc.constantFrom('result', 'stop', 'throw').chain((came) =>
     one((calls, call) => {
       table.decideCall(calls, call.number, facts.settled, facts.endOf(call, came))

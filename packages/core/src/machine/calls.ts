@@ -1,4 +1,10 @@
-/** The state of all calls of a run as plain data, and what can be read off it. decide-calls.ts changes it. */
+/**
+ * The state of all calls of a run as plain data, and what can be read off it. Read this file first, then call.ts.
+ *
+ * A call has four things that change apart from each other: its *course* (how far it has come), its *fate* (whether the response that stands
+ * requests it), its *executions* (a wrap may ask for several), and what the reader was *told*. decide-calls.ts and decide-call.ts change them,
+ * one function for each thing that may happen; due.ts lets executions that wait have their turn. The rest of the folder only reads.
+ */
 
 import { NO_KEYS, type ResourceKeys } from '../resource-keys.ts'
 import type { Invocation } from '../saved-run.ts'

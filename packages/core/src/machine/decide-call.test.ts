@@ -58,7 +58,7 @@ const WRITES = { effect: 'external', keys: { reads: ['r'], writes: ['w'] }, mayB
 const which = fc.record({ input: fc.constantFrom('x', 'y'), n: fc.nat({ max: 1 }) })
 
 const aFact: fc.Arbitrary<(call: CallState) => CallState> = fc.oneof(
-  fc.constantFrom(facts.begun, facts.refused, facts.hidden),
+  fc.constantFrom(facts.begun, facts.parked, facts.hidden),
   fc.constantFrom('result', 'cut off', 'open', 'none').map((end) => (call: CallState) => facts.settled(call, end)),
   fc.string().map((id) => (call: CallState) => facts.renamed(call, id)),
   fc.nat().map((now) => (call: CallState) => facts.committed(call, now, now)),
@@ -235,4 +235,17 @@ describe('an execution', () => {
     )
     expect(attemptsToSave(made, true)).toEqual({ attempts: 1 })
   })
+})
+
+test('the outcome that an execution had in an earlier process is given once (MA11, L8)', () => {
+  const invocation = { n: 0 }
+  const saved = { ...NEW, knownOutcomes: [{ place: 0, invocation }, { place: 1 }] }
+  const asked = facts.executionWanted(saved, invocation)
+  const again = facts.recalled(asked, invocation)
+  expect(again.knownOutcomes).toEqual([{ place: 1 }])
+  expect(again.executions).toEqual([{ invocation, stage: 'ended' }])
+  // One without an invocation, as earlier versions saved it, belongs to whoever asks first.
+  const further = facts.recalled(facts.executionWanted(again, { n: 1 }), { n: 1 })
+  expect(further.knownOutcomes).toEqual([])
+  expect(facts.recalled(further, { n: 2 })).toBe(further)
 })

@@ -35,19 +35,19 @@ export type WrapsOutcome = 'result' | 'cut off' | 'stop' | 'throw'
 /**
  * How a call settles:
  *
- *     the call is    result   cut off   stop    throw
- *     refused        open     open      open    open
- *     discarded      none     none      none    none
- *     cancelled      result   result    none    none
- *     stopped        result   cut off   none    none
- *     none of these  result   cut off   open    none
+ *     the call is          result   cut off   stop    throw
+ *     parked, cancelled    –        –         open    open
+ *     parked               open     open      open    open
+ *     discarded            none     none      none    none
+ *     cancelled            result   result    none    none
+ *     stopped              result   cut off   none    none
+ *     none of these        result   cut off   open    none
  *
- * The first line that fits the call counts, with one exception: a call that is refused and cancelled is taken as not refused, unless
- * something was thrown.
+ * The first line that fits the call counts. –: the lines below count, as if the call were not parked.
  */
-export function endOf({ isRefused, fate, aborted }: CallState, came: WrapsOutcome): End {
+export function endOf({ isParked, fate, aborted }: CallState, came: WrapsOutcome): End {
   const isThrown = came === 'stop' || came === 'throw'
-  if (isRefused && (isThrown || aborted !== 'cancelled')) return 'open'
+  if (isParked && (isThrown || aborted !== 'cancelled')) return 'open'
   if (fate === 'discarded') return 'none'
   if (isThrown) return came === 'stop' && !aborted ? 'open' : 'none'
   return aborted === 'cancelled' ? 'result' : came
@@ -112,8 +112,8 @@ export function meetsStop(call: CallState, stop: number): CallState {
 }
 
 /** It waits for a commit, and its run pauses: no commit follows in this process. */
-export function refused(call: CallState): CallState {
-  return call.fate === 'provisional' && call.course === 'begun' ? { ...call, isRefused: true } : call
+export function parked(call: CallState): CallState {
+  return call.fate === 'provisional' && call.course === 'begun' ? { ...call, isParked: true } : call
 }
 
 /** Its undo begins, if it is due, and ends; or it is left to whoever goes on with the run. */
@@ -188,7 +188,9 @@ function movedOn(one: ExecutionState, stage: Stage, does: Judgement | undefined)
 export function recalled(call: CallState, which: Invocation): CallState {
   const { knownOutcomes = [] } = call
   const own = keptFor(which, knownOutcomes)
-  return own ? movedTo({ ...call, knownOutcomes: knownOutcomes.filter((one) => one !== own) }, which, 'ended') : call
+  if (!own) return call
+  const without: CallState = { ...call, knownOutcomes: knownOutcomes.filter((one) => one !== own) }
+  return movedTo(without, which, 'ended')
 }
 
 /** An execution is over. If it has no outcome yet, it was `left` or `cut off`. */

@@ -1,4 +1,4 @@
-/** Which of the executions that wait may go on. Each of them passes the two gates of schedule.ts. */
+/** Executions wait here for their turn at the two gates of schedule.ts, and go on when it has come. */
 
 import type { Invocation } from '../saved-run.ts'
 import { type CallState, executionOf } from './call.ts'

@@ -1,6 +1,6 @@
 /**
- * Whether a run starts anything new, and whether what is at work goes on. `decide` makes the state after a fact; the other functions
- * read that state. run/run-halt.ts acts on it, and has the errors that a stop throws.
+ * Whether a run starts anything new, and whether what is at work goes on. `decideHalt` makes the state after a fact; the other functions
+ * read that state. run-halt.ts acts on it, and has the errors that a stop throws.
  *
  *     stop             calls start   calls are committed   work goes on   a resume goes on
  *     –                yes*          yes                   yes            –
@@ -13,7 +13,7 @@
 
 import { CANCEL_MODES, type CancelMode } from '../cancel.ts'
 
-/** Plain JSON that never changes: `decide` makes a new object. */
+/** Plain JSON that never changes: `decideHalt` makes a new object. */
 export interface Halt {
   /** `loading`: the run has nothing to save yet, so a cancel waits. `over`: nothing is at work, except perhaps its last save. */
   readonly phase: 'loading' | 'at work' | 'over'
@@ -33,7 +33,7 @@ export type HaltFact =
   | { readonly is: 'cancel'; readonly at: CancelMode; readonly escalated?: true }
   | { readonly is: 'attempts'; readonly between: boolean }
 
-/** The state after a fact. A fact that comes too late leaves the same object. */
+/** The state after a fact. */
 export function decideHalt(halt: Halt, fact: HaltFact): Halt {
   switch (fact.is) {
     case 'at work':

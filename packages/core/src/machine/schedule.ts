@@ -34,7 +34,8 @@ export function obstacleOf(calls: Calls, call: CallState, judgement: Judgement |
   if (isAsideIn(calls, call)) return itself
   const isTooEarly = judgement?.mayBeEarly === false && call.fate === 'provisional'
   if (!needsSlot(call)) {
-    if (!judgement || isTooEarly) return judgement && itself
+    if (!judgement) return undefined
+    if (isTooEarly) return itself
     // Work in the background goes on under no key.
     return call.isWork || namesNone(judgement.keys) ? undefined : keyHolderFor(calls, call, judgement)
   }
@@ -45,7 +46,8 @@ export function obstacleOf(calls: Calls, call: CallState, judgement: Judgement |
   if (stopped) return { call: stopped.number, isStop: true }
   const front = inFront(calls, call, keys, (other) => !isAsideIn(calls, other))
   if (front) return { call: front.number }
-  if (!judgement || isTooEarly) return judgement && itself
+  if (!judgement) return undefined
+  if (isTooEarly) return itself
   // A call that executes holds its keys, even if it was discarded or stands behind.
   return keyHolderFor(calls, call, judgement)
 }

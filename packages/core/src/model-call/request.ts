@@ -1,4 +1,4 @@
-/** What the model is asked in a step. */
+/** What the model is asked in a step: made anew from the history each time. */
 
 import type { ModelRequest } from '../model.ts'
 import { ReadOnlySet } from '../run/read-only-set.ts'

@@ -1,4 +1,4 @@
-/** One run of an agent, from its input to its result: what its caller holds. */
+/** One run of an agent, from its input to its result: what its caller holds. It goes on by itself, whether its events are read or not. */
 
 import type { AgentConfig } from '../agent-config.ts'
 import { type CancelOptions, checkedCancel } from '../cancel.ts'
@@ -10,7 +10,7 @@ import { inboxClosed } from '../machine/steps.ts'
 import type { UserMessage } from '../message.ts'
 import type { AgentResult } from '../result.ts'
 import type { Beginning, ResumeOptions, Resumption } from '../run-options.ts'
-import { cancelCall, statusOf } from '../tool-call/known-calls.ts'
+import { cancelCall, statusOf } from '../tool-call/calls-by-id.ts'
 import type { ToolStatus } from '../tool-status.ts'
 import { type Nesting, RunState, type RunWork } from './run.ts'
 import { wholeRun } from './whole-run.ts'

@@ -4,12 +4,12 @@ import type { CallOptions, SideRequest } from '../call-options.ts'
 import type { PathPart } from '../events.ts'
 import { unheard } from '../flow/unheard.ts'
 import { addressOf } from '../interrupt/address.ts'
-import { isAbandoned } from '../machine/call.ts'
+import { hasAbandoned } from '../machine/call.ts'
 import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from '../message.ts'
 import { askOnSide } from '../model-call/side-call.ts'
 import type { AgentSetup, Run } from '../tool.ts'
 import { callTool } from '../tool-call/call-tool.ts'
-import { callStood, cancelCall, statusOf } from '../tool-call/known-calls.ts'
+import { callStood, cancelCall, statusOf } from '../tool-call/calls-by-id.ts'
 import { warm } from '../tool-call/streamed-calls.ts'
 import type { ToolStatus } from '../tool-status.ts'
 import type { Actor } from './actor.ts'
@@ -122,7 +122,7 @@ class RunView implements Run {
   get #isOver(): boolean {
     const { call, execution } = this.#actor
     if (!call) return false
-    const isLost = execution && isAbandoned(call.state, execution.invocation)
+    const isLost = execution && hasAbandoned(call.state, execution.invocation)
     return isLost || call.settled || call.discarded !== undefined
   }
 }

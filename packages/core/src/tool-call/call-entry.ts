@@ -12,7 +12,7 @@ import { type Coming, coming } from '../flow/unheard.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
 import { type CallState, hasSettled, type Place, wasEntered } from '../machine/call.ts'
 import { type Calls, callOf, hasQuestion, waitsForResume } from '../machine/calls.ts'
-import { addsQuestion, asksQuestion, marked, meetsStop, refused, renamed, settled } from '../machine/decide-call.ts'
+import { addsQuestion, asksQuestion, marked, meetsStop, parked, renamed, settled } from '../machine/decide-call.ts'
 import { callMade, decideCall } from '../machine/decide-calls.ts'
 import type { ToolCall, ToolMessage } from '../message.ts'
 import type { Rest, WarmUp } from '../run/capabilities.ts'
@@ -221,7 +221,7 @@ export class CallEntry {
 
   /** The pause of its run, which reached it while it waited for its commit: what comes of it is dropped, and it stays open. */
   get dropped(): RunStop | undefined {
-    return this.state.isRefused ? this.table.stopOf(this.state.metStop) : undefined
+    return this.state.isParked ? this.table.stopOf(this.state.metStop) : undefined
   }
 
   /** What its tool, or a wrap round it, asks. */
@@ -293,16 +293,16 @@ export class CallEntry {
    * What a committed call makes of the stop stands.
    */
   meet(stop: RunStop, grace?: number): void {
-    if (this.state.isRefused || this.asks(stop)) return
+    if (this.state.isParked || this.asks(stop)) return
     this.decide(meetsStop, this.table.numberOf(stop))
     // In a later turn: whoever learns of the stop in another way learns of it there first.
-    if (grace !== undefined && this.decide(refused)) this.#timer ??= timer(0, () => this.abort(stop, grace))
+    if (grace !== undefined && this.decide(parked)) this.#timer ??= timer(0, () => this.abort(stop, grace))
   }
 
   /** Whether what it throws, or a wrap round it, only passes on a stop that it has met. */
   isStoppedBy(thrown: unknown): boolean {
-    const { isRefused, metStop } = this.state
-    return isRefused === true || (metStop !== undefined && this.table.stopOf(metStop) === thrown)
+    const { isParked, metStop } = this.state
+    return isParked === true || (metStop !== undefined && this.table.stopOf(metStop) === thrown)
   }
 
   settle(ending: Ending): void {

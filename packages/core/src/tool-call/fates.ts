@@ -5,7 +5,7 @@ import { RunStop } from '../errors.ts'
 import type { DiscardCause } from '../events.ts'
 import { endState } from '../execution/tool-status.ts'
 import { Interrupt } from '../interrupt/interrupt.ts'
-import { isAbandoned } from '../machine/call.ts'
+import { hasAbandoned } from '../machine/call.ts'
 import { kept } from '../machine/decide-call.ts'
 import { callCommitted, callDiscarded, responseEnded, restDiscarded, runStopped } from '../machine/decide-calls.ts'
 import type { RunState } from '../run/run.ts'
@@ -112,7 +112,7 @@ async function over(entry: CallEntry): Promise<void> {
 
 /** How a call has ended is told from now on. */
 export function callEnded(run: RunState, entry: CallEntry, ok: boolean): void {
-  if (entry.state.isAbandoned || isAbandoned(entry.state)) run.noLongerWaitedFor(entry.id)
+  if (entry.state.isAbandoned || hasAbandoned(entry.state)) run.noLongerWaitedFor(entry.id)
   run.calls.end(entry, endState(entry, ok))
 }
 

@@ -1,4 +1,4 @@
-/** One call from its input to its message: `prepareInput`, all `wrapToolCall`s, the execution at their core. */
+/** One call from its input to its message: `prepareInput`, all `wrapToolCall`s, the execution inside them. What is thrown becomes an error result. */
 
 import type { AgentConfig } from '../agent-config.ts'
 import { AgentError, messageOf, RunStop } from '../errors.ts'

@@ -1,4 +1,4 @@
-/** Calls of a response that may not run, and what the model reads in the place of their results. */
+/** Calls of a response that was cut off, or of the last permitted step, do not run. The model reads why in the place of their results. */
 
 import { isOutputCall } from '../agent-config.ts'
 import type { DiscardCause } from '../events.ts'

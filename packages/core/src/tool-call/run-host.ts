@@ -1,4 +1,4 @@
-/** A run as the host of a tool. */
+/** What a run gives to the executions of a tool: known outcomes, answers, saves, and what becomes of a call of an unknown tool. */
 
 import { AgentError, messageOf, RunStop } from '../errors.ts'
 import type { Host } from '../execution/tool-host.ts'

@@ -214,7 +214,7 @@ export const ON_START: Readonly<Record<string, (s: State, one: Known, stage: Sta
 /** When anything happens: a call just before, and just after. */
 export const ON_CHANGE: Readonly<Record<string, (before: CallState, after: CallState) => string | undefined>> = {
   'a call that was told of a pause stays open, unless it is cancelled': (before, after) => {
-    const isKept = before.isRefused && !hasSettled(before) && before.aborted !== 'cancelled'
+    const isKept = before.isParked && !hasSettled(before) && before.aborted !== 'cancelled'
     return isKept && hasSettled(after) && after.course !== 'open' ? after.id : undefined
   },
   'what was discarded comes to no result': (before, after) =>
@@ -228,8 +228,8 @@ export const ON_CHANGE: Readonly<Record<string, (before: CallState, after: CallS
 /** When a call that is at work is told to stop: what held just before. */
 export const ON_ABORT: Readonly<Record<string, (before: State, one: Known) => string | undefined>> = {
   'what is at work when its run pauses is not told to stop': ({ halt }, one) => {
-    const { isRefused, fate } = one.call
-    return halt.stop === 'pause' && !isRefused && fate !== 'discarded' ? keyOf(one) : undefined
+    const { isParked, fate } = one.call
+    return halt.stop === 'pause' && !isParked && fate !== 'discarded' ? keyOf(one) : undefined
   },
 }
 

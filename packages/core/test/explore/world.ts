@@ -561,10 +561,10 @@ function out(w: World, work: Pick<Work, 'number' | 'invocation'>): void {
 function ended(scenario: Scenario, w: World, work: Work, text: string, ok: boolean): void {
   const { number, invocation } = work
   out(w, work)
-  const { isRefused } = known(w.s, number).call
+  const { isParked } = known(w.s, number).call
   decide(w.s, { is: 'ended', number, invocation, text, ok })
   // What it says that was told of the pause is dropped.
-  comesTo(scenario, w, number, isRefused ? { is: 'stop' } : { is: 'gives', invocation, text, ok })
+  comesTo(scenario, w, number, isParked ? { is: 'stop' } : { is: 'gives', invocation, text, ok })
 }
 
 /** It has asked: it begins anew with the answer. What it was told to stop for may have happened. */
@@ -573,7 +573,7 @@ function toolAsks(scenario: Scenario, w: World, work: Work, isOwn: boolean): voi
   out(w, work)
   const { call, about } = known(w.s, number)
   for (const one of w.entries)
-    if (one.key === about.key && isSameExecution(one.invocation, invocation) && !call.isRefused) one.isVoid = true
+    if (one.key === about.key && isSameExecution(one.invocation, invocation) && !call.isParked) one.isVoid = true
   decide(w.s, { is: 'stopped', number, invocation, asks: isOwn })
   comesTo(scenario, w, number, { is: 'stop' })
 }

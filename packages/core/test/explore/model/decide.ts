@@ -4,7 +4,7 @@
  */
 
 import { changesNothing, exceeds } from '../../../src/effect.ts'
-import { type CallState, executionOf, hasSettled, isAbandoned, nextInvocation } from '../../../src/machine/call.ts'
+import { type CallState, executionOf, hasAbandoned, hasSettled, nextInvocation } from '../../../src/machine/call.ts'
 import { callOf, mayStartFor } from '../../../src/machine/calls.ts'
 import {
   addsQuestion,
@@ -17,8 +17,8 @@ import {
   kept,
   marked,
   movedTo,
+  parked,
   recalled,
-  refused,
   settled,
   undoing,
   withContent,
@@ -440,9 +440,9 @@ function ended(s: State, { number, invocation, text, ok }: Extract<Fact, { is: '
   const { call, about } = known(s, number)
   const isAlone = !call.aborted && isLeft(about, invocation)
   // The pause of its run was told to it: what it says then is dropped.
-  if (call.isRefused) decideCall(s.calls, number, marked, 'isCutOff')
+  if (call.isParked) decideCall(s.calls, number, marked, 'isCutOff')
   else if (ok) {
-    if (call.tool?.isReversible && !isAbandoned(call, invocation)) decideCall(s.calls, number, marked, 'isDone')
+    if (call.tool?.isReversible && !hasAbandoned(call, invocation)) decideCall(s.calls, number, marked, 'isDone')
     outcome(s, number, { invocation, text, ok })
   } else if (isAlone) outcome(s, number, { invocation, text: 'cut off', ok })
   else if (!call.aborted) outcome(s, number, { invocation, text, ok })
@@ -452,10 +452,10 @@ function ended(s: State, { number, invocation, text, ok }: Extract<Fact, { is: '
 /** It threw what ends the run until a resume: its own question, or a stop that it has met. */
 function stopped(s: State, { number, invocation, asks: isOwn }: Extract<Fact, { is: 'stopped' }>): void {
   const call = callOf(s.calls, number)
-  if (isOwn && !call.isRefused) {
+  if (isOwn && !call.isParked) {
     decideCall(s.calls, number, asksQuestion, ++s.questions)
     decideCall(s.calls, number, addsQuestion, s.questions)
-  } else if (call.isRefused || !asksInside(s, call)) decideCall(s.calls, number, marked, 'isCutOff')
+  } else if (call.isParked || !asksInside(s, call)) decideCall(s.calls, number, marked, 'isCutOff')
   free(s, number, invocation)
 }
 
@@ -497,7 +497,7 @@ function came(s: State, number: number, to: Came, result: { readonly text: strin
   decideCall(s.calls, number, settled, end)
   callClosed(s.calls, number)
   // Who has made it hears of the stop of the run.
-  if (end === 'open' && call.isRefused && call.maker !== undefined) decideCall(s.calls, call.maker, refused)
+  if (end === 'open' && call.isParked && call.maker !== undefined) decideCall(s.calls, call.maker, parked)
 }
 
 /** It is aborted, or fails: no resume goes on from there. */

@@ -2,7 +2,7 @@
 
 import { undoOf } from '../../../src/machine/call.ts'
 import type { WaitingExecution } from '../../../src/machine/calls.ts'
-import { movedTo, refused, undoing } from '../../../src/machine/decide-call.ts'
+import { movedTo, parked, undoing } from '../../../src/machine/decide-call.ts'
 import { callCommitted, callStopped, decideCall } from '../../../src/machine/decide-calls.ts'
 import { dueOf, isJudged, mustLook, takesTurn } from '../../../src/machine/due.ts'
 import { isSameExecution } from '../../../src/machine/invocation.ts'
@@ -37,7 +37,7 @@ export function take(s: State): Due | undefined {
 }
 
 function ofCall(s: State, { number, call, about }: Known): Due | undefined {
-  const mustStop = call.isRefused || call.fate === 'discarded' || isStopping(s)
+  const mustStop = call.isParked || call.fate === 'discarded' || isStopping(s)
   if (call.course === 'begun' && !call.aborted && mustStop) {
     callStopped(s.calls, number, 'stopped')
     return { do: 'abort', number }
@@ -46,7 +46,7 @@ function ofCall(s: State, { number, call, about }: Known): Due | undefined {
   // It is told as soon as that is known, also that it will not stand in this process.
   if (about.waits && !call.aborted && (isDecided || isPaused(s))) {
     about.waits = false
-    decideCall(s.calls, number, refused)
+    decideCall(s.calls, number, parked)
     return { do: 'release', number, stood: call.fate === 'committed' }
   }
   const [invocation] = about.held
@@ -57,7 +57,7 @@ function ofCall(s: State, { number, call, about }: Known): Due | undefined {
       return went === 'goes' || went === 'waits' ? { do: 'turn', number } : { do: BACK[went], number, invocation }
     }
     const isStop = !isDecided && !call.aborted && isPaused(s)
-    if (isStop) decideCall(s.calls, number, refused)
+    if (isStop) decideCall(s.calls, number, parked)
     dropped(s, number, invocation, isStop)
     return { do: isStop ? 'stop' : 'drop', number, invocation }
   }
