@@ -14,25 +14,71 @@ const publicFiles = readdirSync(join(__dirname, 'packages')).flatMap((name) => {
 })
 
 const tests = '\\.test(-d)?\\.ts$'
-const telemetry = '^packages/core/src/telemetry/'
+const core = 'packages/core/src'
+const telemetry = `^${core}/telemetry/`
 
-/** What stands beside the centre of core: a folder each (docs/decisions/0051-beside-the-centre.md). */
-const capabilities = '^packages/core/src/(background|checkpoint|needs|output)/'
-/** What users import. */
-const doors =
-  '^packages/core/src/(agent|agent-tool|calls|config|index|testing|execution/run-tool|run/nested-run)\\.ts$|^packages/core/src/(stores|testing)/'
+/** The layers of core, lowest first. Each imports itself and what is below it, and of `telemetry/` only its door. */
+const layers = [
+  ['flow'],
+  ['vocabulary'],
+  ['machine', 'assemble'],
+  ['telemetry'],
+  ['state'],
+  ['hooks'],
+  ['execution'],
+  ['tool-call'],
+  ['model-call'],
+  ['run'],
+]
+
+/** What stands beside these layers: each imports them and itself. `agent.ts` registers all of them. */
+const capabilities = ['checkpoint', 'background', 'needs', 'output']
+
+const centre = layers.flat()
+
+/** What a folder of core may import of core: these folders, and itself. */
+const importsOnly = (folder, folders) => ({
+  name: `core-${folder}-imports-what-is-below`,
+  severity: 'error',
+  from: { path: `^${core}/${folder}/`, pathNot: tests },
+  to: { path: `^${core}/`, pathNot: `^${core}/(${[folder, ...folders].join('|')})/` },
+})
+
+const layering = [
+  ...layers.flatMap((layer, index) => layer.map((folder) => importsOnly(folder, layers.slice(0, index).flat()))),
+  ...capabilities.map((folder) => importsOnly(folder, centre)),
+  // An agent as a tool is made of an agent.
+  {
+    ...importsOnly('agent-tool', centre),
+    to: { path: `^${core}/`, pathNot: `^${core}/((${['agent-tool', ...centre].join('|')})/|agent\\.ts$)` },
+  },
+  // They need Node, which the other doors of core do not.
+  importsOnly('stores', ['vocabulary', 'flow']),
+  {
+    name: 'stores-are-doors-of-their-own',
+    severity: 'error',
+    from: { path: `^${core}/`, pathNot: [tests, `^${core}/stores/`] },
+    to: { path: `^${core}/stores/` },
+  },
+]
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
     {
       name: 'no-cycles',
-      comment:
-        'Cycles of types alone are free: they are gone at run time, and between packages the rules below forbid them.',
+      comment: 'In core of types neither. Elsewhere cycles of types alone are free: they are gone at run time.',
       severity: 'error',
       from: {},
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
+    {
+      name: 'no-cycles-in-core',
+      severity: 'error',
+      from: { path: `^${core}/` },
+      to: { circular: true },
+    },
+    ...layering,
     {
       name: 'core-imports-none-of-ours',
       severity: 'error',
@@ -88,43 +134,6 @@ module.exports = {
       severity: 'error',
       from: { path: '^packages/core/src/', pathNot: [tests, telemetry] },
       to: { path: `${telemetry}semconv\\.ts$`, dependencyTypesNot: ['type-only'] },
-    },
-    {
-      name: 'telemetry-knows-no-run',
-      comment: 'What it is told of has a shape of its own.',
-      severity: 'error',
-      from: { path: telemetry, pathNot: tests },
-      to: { path: '^packages/core/src/(run|hooks|model-call|tool-call|execution|checkpoint|slots|needs)/' },
-    },
-    {
-      name: 'the-centre-imports-no-capability',
-      comment:
-        'It knows their shapes (run/capabilities.ts): agent.ts registers them. Nor does it import what users import.',
-      severity: 'error',
-      from: { path: '^packages/core/src/', pathNot: [tests, capabilities, doors] },
-      to: { path: [capabilities, doors] },
-    },
-    {
-      name: 'a-capability-imports-the-centre-only',
-      severity: 'error',
-      from: { path: capabilities, pathNot: tests },
-      to: { path: [capabilities, doors], pathNot: '^packages/core/src/$1/' },
-    },
-    {
-      name: 'stores-are-doors-of-their-own',
-      comment: 'They need Node, which the other doors of core do not.',
-      severity: 'error',
-      from: { path: '^packages/core/src/', pathNot: [tests, '^packages/core/src/stores/'] },
-      to: { path: '^packages/core/src/stores/' },
-    },
-    {
-      name: 'the-machine-imports-words-only',
-      comment: 'What it decides by is plain data: of the rest of core it knows the vocabulary at the top.',
-      severity: 'error',
-      from: { path: '^packages/core/src/machine/', pathNot: tests },
-      to: {
-        pathNot: ['^packages/core/src/machine/', '^packages/core/src/(?!agent|calls|config|index|testing)[^/]+\\.ts$'],
-      },
     },
     {
       name: 'no-undeclared-dependencies',

@@ -1,21 +1,21 @@
 /** An agent: immutable, and able to run many times at once. */
 
-import type { AgentConfig } from './agent-config.ts'
-import type { AgentOptions } from './agent-options.ts'
 import { background } from './background/background.ts'
 import { checkpoints } from './checkpoint/checkpoints.ts'
 import { configOf } from './config.ts'
-import { ConfigError } from './errors.ts'
-import type { Answers } from './interrupt/interrupt.ts'
 import { needs } from './needs/needs.ts'
 import { output } from './output/output.ts'
-import type { AgentResult } from './result.ts'
 import { type AgentRun, startRun } from './run/agent-run.ts'
-import type { RunWork } from './run/run.ts'
 import { viewOf } from './run/run-view.ts'
-import type { ResumeOptions, RunInput, RunOptions } from './run-options.ts'
-import type { Checkpoint } from './saved-run.ts'
+import type { RunWork } from './state/run.ts'
 import { abortCalls } from './tool-call/fates.ts'
+import type { AgentConfig } from './vocabulary/agent-config.ts'
+import type { AgentOptions } from './vocabulary/agent-options.ts'
+import { ConfigError } from './vocabulary/errors.ts'
+import type { Answers } from './vocabulary/interrupt.ts'
+import type { AgentResult } from './vocabulary/result.ts'
+import type { ResumeOptions, RunInput, RunOptions } from './vocabulary/run-options.ts'
+import type { Checkpoint } from './vocabulary/saved-run.ts'
 
 /** `Output`: what its `output` schema gives back. */
 export interface Agent<Output = unknown> {

@@ -5,12 +5,12 @@
  * Not for applications: what is here may change in a minor version.
  */
 
-export { checkedInput } from './execution/checked-input.ts'
 export { follow } from './flow/follow.ts'
-export { asJson } from './json.ts'
 export { checkedNeeds } from './needs/members.ts'
-export { keysMeet, NO_KEYS, namesNone } from './resource-keys.ts'
+export { type CallEffect, isJudgedByInput, judgeCall } from './state/call-effect.ts'
 export { findTool, resolveAliases } from './tool-call/aliases.ts'
-export { type CallEffect, isJudgedByInput, judgeCall } from './tool-call/call-effect.ts'
-export { sameCall } from './tool-call/canonical.ts'
 export { errorMessage } from './tool-call/tool-message.ts'
+export { sameCall } from './vocabulary/canonical.ts'
+export { checkedInput } from './vocabulary/checked-input.ts'
+export { asJson } from './vocabulary/json.ts'
+export { keysMeet, NO_KEYS, namesNone } from './vocabulary/resource-keys.ts'

@@ -1,12 +1,19 @@
 export { type Agent, createAgent } from './agent.ts'
-export type { AgentOptions } from './agent-options.ts'
-export { type AgentRequest, type AgentToolOptions, agentTool } from './agent-tool.ts'
+export { type AgentRequest, type AgentToolOptions, agentTool } from './agent-tool/agent-tool.ts'
 export { argumentsText } from './assemble/arguments-text.ts'
 export { assemble, type Explain, type ReadChunk } from './assemble/assemble.ts'
 export type { AssembledRequest, Assembler, CallPiece, Label, NestedCall, PartOptions } from './assemble/assembler.ts'
-export type { CallOptions, SideRequest } from './call-options.ts'
-export type { CancelMode, CancelOptions } from './cancel.ts'
+export type { Wire } from './assemble/wire.ts'
 export { memoryStore } from './checkpoint/memory-store.ts'
+export { type Awaitable, close, type Flow, map, settle } from './flow/flow.ts'
+export type { AgentRun } from './run/agent-run.ts'
+export { DEFAULT_FEEDBACK } from './run/gate.ts'
+export { type Cell, type CellOptions, runLocal } from './run/run-local.ts'
+export { type RunToolOptions, runTool, type ToolRun } from './run-tool.ts'
+export type { SemanticAttributes } from './telemetry/semconv.ts'
+export type { AgentOptions } from './vocabulary/agent-options.ts'
+export type { CallOptions, SideRequest } from './vocabulary/call-options.ts'
+export type { CancelMode, CancelOptions } from './vocabulary/cancel.ts'
 export {
   CheckpointConflictError,
   CheckpointCorruptError,
@@ -15,10 +22,10 @@ export {
   CheckpointMissingError,
   CheckpointStoreError,
   CheckpointVersionError,
-} from './checkpoint-errors.ts'
-export type { CheckpointStore, StoredCheckpoint } from './checkpoint-store.ts'
-export { type ExecutedTool, type ToolOptions, tool } from './define-tool.ts'
-export type { Effect } from './effect.ts'
+} from './vocabulary/checkpoint-errors.ts'
+export type { CheckpointStore, StoredCheckpoint } from './vocabulary/checkpoint-store.ts'
+export { type ExecutedTool, type ToolOptions, tool } from './vocabulary/define-tool.ts'
+export type { Effect } from './vocabulary/effect.ts'
 export {
   AgentError,
   AnswerError,
@@ -35,7 +42,7 @@ export {
   RunStop,
   TimeoutError,
   UnknownInterruptError,
-} from './errors.ts'
+} from './vocabulary/errors.ts'
 export type {
   AgentEvent,
   AgentEventBody,
@@ -44,10 +51,7 @@ export type {
   DiscardCause,
   PathPart,
   ToolProgress,
-} from './events.ts'
-export { type RunToolOptions, runTool, type ToolRun } from './execution/run-tool.ts'
-export { type Awaitable, close, type Flow, map, settle } from './flow/flow.ts'
-export { DEFAULT_FEEDBACK } from './hooks/gate.ts'
+} from './vocabulary/events.ts'
 export {
   type Address,
   type AddressPart,
@@ -55,7 +59,7 @@ export {
   Interrupt,
   interrupt,
   type PendingInterrupt,
-} from './interrupt/interrupt.ts'
+} from './vocabulary/interrupt.ts'
 export {
   type AssistantMessage,
   type AssistantPart,
@@ -75,8 +79,16 @@ export {
   textOf,
   type Usage,
   type UserMessage,
-} from './message.ts'
-export type { AgentFlow, AgentState, Middleware, ModelFlow, ToolFlow, Verdict, WrapEvent } from './middleware.ts'
+} from './vocabulary/message.ts'
+export type {
+  AgentFlow,
+  AgentState,
+  Middleware,
+  ModelFlow,
+  ToolFlow,
+  Verdict,
+  WrapEvent,
+} from './vocabulary/middleware.ts'
 export {
   DEFAULT_INPUT_LIMITS,
   type InputLimits,
@@ -87,10 +99,16 @@ export {
   type OutputFormat,
   type ToolChoice,
   type ToolDefinition,
-} from './model.ts'
-export { ModelError, type ModelErrorCode, type ModelErrorData, RetriesExhaustedError } from './model-errors.ts'
-export { checkOptions, type OptionNames } from './option-checks.ts'
-export type { ResourceKeys } from './resource-keys.ts'
+} from './vocabulary/model.ts'
+export {
+  ModelError,
+  type ModelErrorCode,
+  type ModelErrorData,
+  RetriesExhaustedError,
+} from './vocabulary/model-errors.ts'
+export { checkOptions, type OptionNames } from './vocabulary/option-checks.ts'
+export type { OutputLimits } from './vocabulary/output-limits.ts'
+export type { ResourceKeys } from './vocabulary/resource-keys.ts'
 export type {
   AgentResult,
   BackgroundHandle,
@@ -98,15 +116,20 @@ export type {
   CompletedResult,
   InterruptedResult,
   ResultBase,
-} from './result.ts'
-export type { AgentRun } from './run/agent-run.ts'
-export { type Cell, type CellOptions, runLocal } from './run/run-local.ts'
-export type { ResumeOptions, RunInput, RunOptions } from './run-options.ts'
-export type { Checkpoint } from './saved-run.ts'
-export type { CaptureContent, TelemetryOptions } from './telemetry/options.ts'
-export type { SemanticAttributes } from './telemetry/semconv.ts'
-export type { AgentSetup, NeedsContext, Run, Tool, ToolAliases, ToolContext, ToolSchema, WarmContext } from './tool.ts'
-export type { OutputLimits } from './tool-call/output-limits.ts'
+} from './vocabulary/result.ts'
+export type { ResumeOptions, RunInput, RunOptions } from './vocabulary/run-options.ts'
+export type { Checkpoint } from './vocabulary/saved-run.ts'
+export type { CaptureContent, TelemetryOptions } from './vocabulary/telemetry-options.ts'
+export type {
+  AgentSetup,
+  NeedsContext,
+  Run,
+  Tool,
+  ToolAliases,
+  ToolContext,
+  ToolSchema,
+  WarmContext,
+} from './vocabulary/tool.ts'
 export {
   NotCancelableError,
   ToolBusyError,
@@ -118,7 +141,6 @@ export {
   ToolTimeoutError,
   UnknownCallError,
   UnknownToolError,
-} from './tool-errors.ts'
-export type { Progress, ToolState, ToolStatus } from './tool-status.ts'
-export type { Warning } from './warning.ts'
-export type { Wire } from './wire.ts'
+} from './vocabulary/tool-errors.ts'
+export type { Progress, ToolState, ToolStatus } from './vocabulary/tool-status.ts'
+export type { Warning } from './vocabulary/warning.ts'

@@ -1,10 +1,10 @@
 /** A process that saves to a store, told what by the test that forked it, until it is done or killed. */
 
-// Only what stores are made of: the process is started so often that all of core would cost seconds.
-import { CheckpointConflictError } from '../src/checkpoint-errors.ts'
-import type { CheckpointStore } from '../src/checkpoint-store.ts'
 import { fileStore } from '../src/stores/file.ts'
 import { sqliteStore } from '../src/stores/sqlite.ts'
+// Only what stores are made of: the process is started so often that all of core would cost seconds.
+import { CheckpointConflictError } from '../src/vocabulary/checkpoint-errors.ts'
+import type { CheckpointStore } from '../src/vocabulary/checkpoint-store.ts'
 
 export type Kind = 'file' | 'sqlite'
 

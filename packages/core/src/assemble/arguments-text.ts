@@ -1,7 +1,7 @@
 /** Arguments that a wire gives as a value in the place of their text. */
 
-import { messageOf } from '../errors.ts'
-import { extentOf, jsonText, LONGEST } from '../json-text.ts'
+import { messageOf } from '../vocabulary/errors.ts'
+import { extentOf, jsonText, LONGEST } from '../vocabulary/json-text.ts'
 
 /**
  * Their JSON text, whatever their depth. Of what JSON cannot hold it is a text that is no JSON, so that the call gets an error result;

@@ -8,9 +8,9 @@ import {
   type ResponseInfo,
   type ToolCall,
   type Usage,
-} from '../message.ts'
-import { DEFAULT_INPUT_LIMITS, type InputLimits, type ModelEvent } from '../model.ts'
-import { ModelError } from '../model-errors.ts'
+} from '../vocabulary/message.ts'
+import { DEFAULT_INPUT_LIMITS, type InputLimits, type ModelEvent } from '../vocabulary/model.ts'
+import { ModelError } from '../vocabulary/model-errors.ts'
 import { assemble, type Explain } from './assemble.ts'
 import type { Assembler, CallPiece, Label, PartOptions } from './assembler.ts'
 

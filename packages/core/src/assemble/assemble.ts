@@ -2,9 +2,9 @@
 
 import type { Flow } from '../flow/flow.ts'
 import { turnIfDue } from '../flow/turn.ts'
-import type { AssistantMessage } from '../message.ts'
-import type { ModelEvent } from '../model.ts'
-import { ModelError, type ModelErrorData } from '../model-errors.ts'
+import type { AssistantMessage } from '../vocabulary/message.ts'
+import type { ModelEvent } from '../vocabulary/model.ts'
+import { ModelError, type ModelErrorData } from '../vocabulary/model-errors.ts'
 import type { AssembledRequest, Assembler } from './assembler.ts'
 import { StreamedResponse } from './streamed-response.ts'
 

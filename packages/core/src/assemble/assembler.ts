@@ -1,7 +1,7 @@
 /** What a wire says of a response, piece by piece. */
 
-import type { FinishReason, ProviderMetadata, ResponseInfo, Usage } from '../message.ts'
-import type { ModelRequest } from '../model.ts'
+import type { FinishReason, ProviderMetadata, ResponseInfo, Usage } from '../vocabulary/message.ts'
+import type { ModelRequest } from '../vocabulary/model.ts'
 
 /** What of a request the assembler reads; of its tools their names and `needs`. */
 export type AssembledRequest = Pick<ModelRequest, 'takenIds' | 'inputLimits'> & Partial<Pick<ModelRequest, 'tools'>>

@@ -1,7 +1,7 @@
 /** What providers say beside a part, merged. */
 
-import { isRecord } from '../json.ts'
-import type { ProviderMetadata } from '../message.ts'
+import { isRecord } from '../vocabulary/json.ts'
+import type { ProviderMetadata } from '../vocabulary/message.ts'
 
 /** Both metadata, merged per provider; of a member that both have the later one stands. */
 export function mergeMetadata(

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
-import { callsOf, type Json } from '../message.ts'
-import { DEFAULT_INPUT_LIMITS, type InputLimits, type ModelEvent } from '../model.ts'
+import { callsOf, type Json } from '../vocabulary/message.ts'
+import { DEFAULT_INPUT_LIMITS, type InputLimits, type ModelEvent } from '../vocabulary/model.ts'
 import { assemble } from './assemble.ts'
 import type { Assembler, CallPiece } from './assembler.ts'
 

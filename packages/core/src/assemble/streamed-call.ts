@@ -1,7 +1,7 @@
 /** A tool call while it streams: what the wire says of it goes in, its events come out in their order (B5). */
 
-import type { ProviderMetadata, ToolCall } from '../message.ts'
-import type { InputLimits, ModelEvent } from '../model.ts'
+import type { ProviderMetadata, ToolCall } from '../vocabulary/message.ts'
+import type { InputLimits, ModelEvent } from '../vocabulary/model.ts'
 import type { CallPiece, NestedCall } from './assembler.ts'
 import { mergeMetadata } from './metadata.ts'
 import { type InputValue, ToolInput } from './tool-input.ts'

@@ -7,9 +7,9 @@ import {
   type FinishReason,
   type ResponseInfo,
   type Usage,
-} from '../message.ts'
-import type { ModelEvent } from '../model.ts'
-import { ModelError } from '../model-errors.ts'
+} from '../vocabulary/message.ts'
+import type { ModelEvent } from '../vocabulary/model.ts'
+import { ModelError } from '../vocabulary/model-errors.ts'
 import type { AssembledRequest, Assembler, CallPiece, Label, PartOptions } from './assembler.ts'
 import { StreamedCall } from './streamed-call.ts'
 import { StreamedText } from './streamed-text.ts'

@@ -1,7 +1,7 @@
 /** A part of text or reasoning while it streams. */
 
-import type { ProviderMetadata, ReasoningPart, TextPart } from '../message.ts'
-import type { ModelEvent } from '../model.ts'
+import type { ProviderMetadata, ReasoningPart, TextPart } from '../vocabulary/message.ts'
+import type { ModelEvent } from '../vocabulary/model.ts'
 import { Fragments } from './fragments.ts'
 import { mergeMetadata } from './metadata.ts'
 

@@ -1,7 +1,7 @@
 /** The arguments of one call: from pieces of text to a value. */
 
-import { messageOf } from '../errors.ts'
-import type { InputLimits } from '../model.ts'
+import { messageOf } from '../vocabulary/errors.ts'
+import type { InputLimits } from '../vocabulary/model.ts'
 import { Fragments } from './fragments.ts'
 import { JsonScanner } from './json-scanner.ts'
 import { NeededMembers } from './needed-members.ts'

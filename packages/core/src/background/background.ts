@@ -1,17 +1,17 @@
 /** Adds tools that work in the background: such a call is answered at once, and its work goes on beside the run (I15). */
 
 import { unheard } from '../flow/unheard.ts'
-import type { ToolCall, ToolMessage, UserMessage } from '../message.ts'
-import type { ToolFlow } from '../middleware.ts'
-import type { BackgroundHandle } from '../result.ts'
-import type { BackgroundCapability, BackgroundWorks } from '../run/capabilities.ts'
-import { freeze } from '../run/history.ts'
-import type { RunState } from '../run/run.ts'
-import type { SavedWork } from '../saved-run.ts'
-import type { Tool } from '../tool.ts'
+import { type Beginning, CallEntry } from '../state/call-entry.ts'
+import type { BackgroundCapability, BackgroundWorks } from '../state/capabilities.ts'
+import type { RunState } from '../state/run.ts'
 import { findTool } from '../tool-call/aliases.ts'
-import { type Beginning, CallEntry } from '../tool-call/call-entry.ts'
 import { settleAs } from '../tool-call/call-results.ts'
+import { freeze } from '../vocabulary/history.ts'
+import type { ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.ts'
+import type { ToolFlow } from '../vocabulary/middleware.ts'
+import type { BackgroundHandle } from '../vocabulary/result.ts'
+import type { SavedWork } from '../vocabulary/saved-run.ts'
+import type { Tool } from '../vocabulary/tool.ts'
 import {
   atEndOf,
   handleOf,

@@ -1,13 +1,13 @@
 /** What an agent with background tools offers its model: to ask how such a call is doing (I16). */
 
-import { tool } from '../define-tool.ts'
-import { ConfigError } from '../errors.ts'
-import { textOf } from '../message.ts'
-import { present } from '../present.ts'
 import { stateOf } from '../run/run-view.ts'
-import { textInput } from '../text-input.ts'
-import type { Tool, ToolContext } from '../tool.ts'
-import { UnknownCallError } from '../tool-errors.ts'
+import { tool } from '../vocabulary/define-tool.ts'
+import { ConfigError } from '../vocabulary/errors.ts'
+import { textOf } from '../vocabulary/message.ts'
+import { present } from '../vocabulary/present.ts'
+import { textInput } from '../vocabulary/text-input.ts'
+import type { Tool, ToolContext } from '../vocabulary/tool.ts'
+import { UnknownCallError } from '../vocabulary/tool-errors.ts'
 
 /** The tools of an agent, and this one if any of them works in the background. Throws {@link ConfigError} if its name is taken. */
 export function withStatusTool(tools: readonly Tool[]): readonly Tool[] {

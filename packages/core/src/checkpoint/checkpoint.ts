@@ -1,10 +1,10 @@
 /** What a run is saved as: versioned, plain JSON. */
 
-import { CheckpointCorruptError, CheckpointVersionError } from '../checkpoint-errors.ts'
-import { hashOf } from '../hash.ts'
-import type { PendingInterrupt, SavedQuestions } from '../interrupt/interrupt.ts'
-import { isRecord } from '../json.ts'
-import { freeze, isMessage } from '../run/history.ts'
+import { CheckpointCorruptError, CheckpointVersionError } from '../vocabulary/checkpoint-errors.ts'
+import { hashOf } from '../vocabulary/hash.ts'
+import { freeze, isMessage } from '../vocabulary/history.ts'
+import type { PendingInterrupt, SavedQuestions } from '../vocabulary/interrupt.ts'
+import { isRecord } from '../vocabulary/json.ts'
 import {
   CHECKPOINT_FORMAT,
   type Checkpoint,
@@ -15,7 +15,7 @@ import {
   type SavedStep,
   type SavedUndo,
   type SavedWork,
-} from '../saved-run.ts'
+} from '../vocabulary/saved-run.ts'
 import {
   fits,
   type Is,
@@ -29,7 +29,7 @@ import {
   oneOf,
   optional,
   type Shape,
-} from '../shape.ts'
+} from '../vocabulary/shape.ts'
 
 /** Whatever the order of its members is by now. */
 export function checksumOf(checkpoint: Omit<Checkpoint, 'checksum'>): string {

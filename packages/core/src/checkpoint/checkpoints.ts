@@ -1,8 +1,8 @@
 /** Adds checkpoints: a run is saved while it works and where it stops, and another run goes on from there. */
 
-import type { CheckpointCapability } from '../run/capabilities.ts'
-import type { RunState } from '../run/run.ts'
-import type { CallEntry } from '../tool-call/call-entry.ts'
+import type { CallEntry } from '../state/call-entry.ts'
+import type { CheckpointCapability } from '../state/capabilities.ts'
+import type { RunState } from '../state/run.ts'
 import { hasEnded } from './checkpoint.ts'
 import { claim, restore } from './restore.ts'
 import { restoreCalls } from './restore-calls.ts'

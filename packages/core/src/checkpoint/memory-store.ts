@@ -1,7 +1,7 @@
 /** Checkpoints in memory: for tests, and for runs that need not outlive their process. */
 
-import { CheckpointConflictError } from '../checkpoint-errors.ts'
-import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../checkpoint-store.ts'
+import { CheckpointConflictError } from '../vocabulary/checkpoint-errors.ts'
+import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../vocabulary/checkpoint-store.ts'
 
 /** Keeps text, so that what is loaded is a copy (L17). It holds every checkpoint until it is deleted or pruned. */
 export function memoryStore(): CheckpointStore {

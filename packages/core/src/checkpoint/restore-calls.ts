@@ -1,19 +1,19 @@
 /** The calls of a checkpoint in the run that goes on from it. */
 
 import { unheard } from '../flow/unheard.ts'
-import { addressOf, askerOf, isInside, isNested } from '../interrupt/address.ts'
-import { type Answers, Interrupt } from '../interrupt/interrupt.ts'
 import { effectOf } from '../machine/call.ts'
 import { marked } from '../machine/decide-call.ts'
-import type { Json } from '../message.ts'
-import { freeze } from '../run/history.ts'
-import type { RunState } from '../run/run.ts'
-import type { Resumed, SavedCall } from '../saved-run.ts'
+import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
+import { CallEntry } from '../state/call-entry.ts'
+import type { RunState } from '../state/run.ts'
 import { findTool } from '../tool-call/aliases.ts'
-import { CallEntry } from '../tool-call/call-entry.ts'
 import { settleAs } from '../tool-call/call-results.ts'
 import { discard } from '../tool-call/fates.ts'
 import { mayHaveHappenedText, textMessage } from '../tool-call/tool-message.ts'
+import { freeze } from '../vocabulary/history.ts'
+import { type Answers, Interrupt } from '../vocabulary/interrupt.ts'
+import type { Json } from '../vocabulary/message.ts'
+import type { Resumed, SavedCall } from '../vocabulary/saved-run.ts'
 
 /** As they are there: none is made. */
 export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readonly CallEntry[] {

@@ -1,20 +1,24 @@
 /** From a checkpoint to a run that goes on from it. */
 
-import { CheckpointCorruptError, CheckpointMismatchError, CheckpointMissingError } from '../checkpoint-errors.ts'
-import { loaded } from '../checkpoint-store.ts'
-import { ConfigError, UnknownInterruptError } from '../errors.ts'
-import { addressOf, askerOf, isInside, isNested } from '../interrupt/address.ts'
-import { checkAnswers } from '../interrupt/answer-check.ts'
-import { type Address, type Answers, Interrupt, type PendingInterrupt } from '../interrupt/interrupt.ts'
-import { asJson, isRecord } from '../json.ts'
-import type { Json } from '../message.ts'
-import { kindOf } from '../message-shape.ts'
 import { cutOff } from '../model-call/said.ts'
-import { freeze, openCalls } from '../run/history.ts'
-import type { RunState } from '../run/run.ts'
-import type { Answer } from '../run/run-steps.ts'
-import type { Resumption } from '../run-options.ts'
-import type { Checkpoint, Resumed } from '../saved-run.ts'
+import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
+import type { RunState } from '../state/run.ts'
+import type { Answer } from '../state/run-steps.ts'
+import {
+  CheckpointCorruptError,
+  CheckpointMismatchError,
+  CheckpointMissingError,
+} from '../vocabulary/checkpoint-errors.ts'
+import { loaded } from '../vocabulary/checkpoint-store.ts'
+import { ConfigError, UnknownInterruptError } from '../vocabulary/errors.ts'
+import { freeze, openCalls } from '../vocabulary/history.ts'
+import { type Address, type Answers, Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
+import { asJson, isRecord } from '../vocabulary/json.ts'
+import type { Json } from '../vocabulary/message.ts'
+import { kindOf } from '../vocabulary/message-shape.ts'
+import type { Resumption } from '../vocabulary/run-options.ts'
+import type { Checkpoint, Resumed } from '../vocabulary/saved-run.ts'
+import { checkAnswers } from './answer-check.ts'
 import { checkedCheckpoint, hasEnded } from './checkpoint.ts'
 import { restoreWork, resumeCalls } from './restore-calls.ts'
 

@@ -1,11 +1,11 @@
 /** When a run is saved: one save at a time, each of the newest state, in a store that refuses whoever comes late. */
 
-import { CheckpointConflictError, CheckpointStoreError } from '../checkpoint-errors.ts'
-import { loaded } from '../checkpoint-store.ts'
-import type { Saver } from '../run/capabilities.ts'
-import type { RunState } from '../run/run.ts'
-import type { Checkpoint } from '../saved-run.ts'
-import type { CallEntry } from '../tool-call/call-entry.ts'
+import type { CallEntry } from '../state/call-entry.ts'
+import type { Saver } from '../state/capabilities.ts'
+import type { RunState } from '../state/run.ts'
+import { CheckpointConflictError, CheckpointStoreError } from '../vocabulary/checkpoint-errors.ts'
+import { loaded } from '../vocabulary/checkpoint-store.ts'
+import type { Checkpoint } from '../vocabulary/saved-run.ts'
 import { checkedCheckpoint, checksumOf } from './checkpoint.ts'
 import { checkpointOf } from './snapshot.ts'
 import { RunUndos } from './undos.ts'

@@ -1,16 +1,16 @@
 /** From a run at work to its checkpoint: what it has, and the questions that wait for an answer. */
 
-import { CheckpointStoreError } from '../checkpoint-errors.ts'
-import { addressOf } from '../interrupt/address.ts'
-import type { Address, Interrupt, PendingInterrupt } from '../interrupt/interrupt.ts'
-import { asJson } from '../json.ts'
 import { attemptsToSave, effectOf } from '../machine/call.ts'
 import type { Step } from '../machine/steps.ts'
-import { callsOf, textOf } from '../message.ts'
-import { freeze } from '../run/history.ts'
-import type { RunState } from '../run/run.ts'
-import { CHECKPOINT_FORMAT, type Checkpoint, type SavedCall, type SavedStep } from '../saved-run.ts'
-import { type CallEntry, isOpen } from '../tool-call/call-entry.ts'
+import { addressOf } from '../state/address.ts'
+import { type CallEntry, isOpen } from '../state/call-entry.ts'
+import type { RunState } from '../state/run.ts'
+import { CheckpointStoreError } from '../vocabulary/checkpoint-errors.ts'
+import { freeze } from '../vocabulary/history.ts'
+import type { Address, Interrupt, PendingInterrupt } from '../vocabulary/interrupt.ts'
+import { asJson } from '../vocabulary/json.ts'
+import { callsOf, textOf } from '../vocabulary/message.ts'
+import { CHECKPOINT_FORMAT, type Checkpoint, type SavedCall, type SavedStep } from '../vocabulary/saved-run.ts'
 import { checksumOf } from './checkpoint.ts'
 
 /**

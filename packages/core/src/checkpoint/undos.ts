@@ -1,10 +1,10 @@
 /** The undos of a run: each is stored before it begins, so that no resume repeats one in silence. */
 
 import type { Awaitable } from '../flow/flow.ts'
-import type { Undos } from '../run/capabilities.ts'
-import type { RunState } from '../run/run.ts'
-import type { Checkpoint, SavedUndo } from '../saved-run.ts'
-import type { CallEntry } from '../tool-call/call-entry.ts'
+import type { CallEntry } from '../state/call-entry.ts'
+import type { Undos } from '../state/capabilities.ts'
+import type { RunState } from '../state/run.ts'
+import type { Checkpoint, SavedUndo } from '../vocabulary/saved-run.ts'
 
 /** What stores them. */
 interface Storing {

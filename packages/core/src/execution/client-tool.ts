@@ -1,11 +1,11 @@
 /** A tool that the caller of a run executes: it asks for its result (M15). */
 
-import { inWords } from '../errors.ts'
-import { interrupt } from '../interrupt/interrupt.ts'
-import { asJson } from '../json.ts'
-import type { Json, ToolCall } from '../message.ts'
-import type { Tool } from '../tool.ts'
-import { described } from './checked-input.ts'
+import { described } from '../vocabulary/checked-input.ts'
+import { inWords } from '../vocabulary/errors.ts'
+import { interrupt } from '../vocabulary/interrupt.ts'
+import { asJson } from '../vocabulary/json.ts'
+import type { Json, ToolCall } from '../vocabulary/message.ts'
+import type { Tool } from '../vocabulary/tool.ts'
 
 /**
  * What the caller has answered, as the tool's `output` schema gives it back.

@@ -3,9 +3,9 @@
 import type { Flow } from '../flow/flow.ts'
 import { timer } from '../flow/grace.ts'
 import { turnIfDue } from '../flow/turn.ts'
-import { isRecord } from '../json.ts'
-import { ToolTimeoutError } from '../tool-errors.ts'
-import type { Progress } from '../tool-status.ts'
+import { isRecord } from '../vocabulary/json.ts'
+import { ToolTimeoutError } from '../vocabulary/tool-errors.ts'
+import type { Progress } from '../vocabulary/tool-status.ts'
 
 interface TimeLimitOptions {
   readonly tool: string

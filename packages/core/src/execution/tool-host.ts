@@ -2,12 +2,12 @@
 
 import type { Awaitable } from '../flow/flow.ts'
 import type { Judgement } from '../machine/call.ts'
-import type { Json, ToolCall } from '../message.ts'
-import type { Actor } from '../run/actor.ts'
-import type { Given } from '../run/capabilities.ts'
-import type { Invocation } from '../saved-run.ts'
+import type { Actor } from '../state/actor.ts'
+import type { Given } from '../state/capabilities.ts'
 import type { Telemetry } from '../telemetry/around.ts'
-import type { Run, Tool } from '../tool.ts'
+import type { Json, ToolCall } from '../vocabulary/message.ts'
+import type { Invocation } from '../vocabulary/saved-run.ts'
+import type { Run, Tool } from '../vocabulary/tool.ts'
 
 export interface Host<Result> {
   readonly telemetry: Telemetry

@@ -4,16 +4,16 @@
  */
 
 import type { Context } from '@opentelemetry/api'
-import { AgentError, MiddlewareError, messageOf } from '../errors.ts'
 import { close, type Flow } from '../flow/flow.ts'
 import { within } from '../flow/grace.ts'
 import { LazyController } from '../flow/lazy-controller.ts'
 import { unheard } from '../flow/unheard.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
-import type { Middleware } from '../middleware.ts'
-import type { RunState } from '../run/run.ts'
-import type { Run } from '../tool.ts'
-import type { CallEntry } from '../tool-call/call-entry.ts'
+import type { CallEntry } from '../state/call-entry.ts'
+import type { RunState } from '../state/run.ts'
+import { AgentError, MiddlewareError, messageOf } from '../vocabulary/errors.ts'
+import type { Middleware } from '../vocabulary/middleware.ts'
+import type { Run } from '../vocabulary/tool.ts'
 import { type EventShapes, eventProblem } from './hook-problems.ts'
 import { noting, type WrapThrows } from './wrap-throws.ts'
 

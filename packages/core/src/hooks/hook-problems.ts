@@ -1,12 +1,18 @@
 /** What is wrong with what a hook gave back, or a wrap hands on, if anything is: types do not hold everybody. */
 
-import { isRecord } from '../json.ts'
-import { type AssistantMessage, callsOf, type FinishReason, type Message, type ToolCall } from '../message.ts'
-import { hasParts, shapeHint } from '../message-shape.ts'
-import type { AgentState, Verdict } from '../middleware.ts'
-import type { ModelEvent, ModelRequest } from '../model.ts'
-import { isMessage } from '../run/history.ts'
-import { fits, type Is, isCall, isNumber, isText, listOf, optional, type Shape, wrongIn } from '../shape.ts'
+import { isMessage } from '../vocabulary/history.ts'
+import { isRecord } from '../vocabulary/json.ts'
+import {
+  type AssistantMessage,
+  callsOf,
+  type FinishReason,
+  type Message,
+  type ToolCall,
+} from '../vocabulary/message.ts'
+import { hasParts, shapeHint } from '../vocabulary/message-shape.ts'
+import type { AgentState, Verdict } from '../vocabulary/middleware.ts'
+import type { ModelEvent, ModelRequest } from '../vocabulary/model.ts'
+import { fits, type Is, isCall, isNumber, isText, listOf, optional, type Shape, wrongIn } from '../vocabulary/shape.ts'
 
 type Unchecked<Data> = Data extends unknown ? { readonly [Key in keyof Data]?: unknown } : never
 

@@ -1,9 +1,9 @@
 /** The list of an agent's middlewares, checked: what stands in it, under which names, in which order. */
 
-import { ConfigError } from '../errors.ts'
-import { isRecord } from '../json.ts'
-import type { Middleware } from '../middleware.ts'
-import { checkOptions, checkSchema, nearestName } from '../option-checks.ts'
+import { ConfigError } from '../vocabulary/errors.ts'
+import { isRecord } from '../vocabulary/json.ts'
+import type { Middleware } from '../vocabulary/middleware.ts'
+import { checkOptions, checkSchema, nearestName } from '../vocabulary/option-checks.ts'
 
 /**
  * The list, frozen.

@@ -1,7 +1,7 @@
 /** Where a throw began that comes out of a call's wraps: in its tool, or in one of them (P16). */
 
 import { byHand, type Flow } from '../flow/flow.ts'
-import { saysWhatBecame } from '../tool-errors.ts'
+import { saysWhatBecame } from '../vocabulary/tool-errors.ts'
 
 export class WrapThrows {
   /** By what was thrown: the middleware whose wrap threw it. */

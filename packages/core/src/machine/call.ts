@@ -3,10 +3,10 @@
  * and errors, are not here: `CallEntry` has them. decide-call.ts makes each new state, and decide-calls.ts the first.
  */
 
-import { type Effect, exceeds } from '../effect.ts'
-import type { DiscardCause } from '../events.ts'
-import { NO_KEYS, type ResourceKeys, unionOf } from '../resource-keys.ts'
-import type { Invocation } from '../saved-run.ts'
+import { type Effect, exceeds } from '../vocabulary/effect.ts'
+import type { DiscardCause } from '../vocabulary/events.ts'
+import { NO_KEYS, type ResourceKeys, unionOf } from '../vocabulary/resource-keys.ts'
+import type { Invocation } from '../vocabulary/saved-run.ts'
 import { isSameExecution, type KnownOutcome } from './invocation.ts'
 
 /**

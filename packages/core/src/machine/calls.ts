@@ -6,8 +6,8 @@
  * one function for each thing that may happen; due.ts lets executions that wait have their turn. The rest of the folder only reads.
  */
 
-import { NO_KEYS, type ResourceKeys } from '../resource-keys.ts'
-import type { Invocation } from '../saved-run.ts'
+import { NO_KEYS, type ResourceKeys } from '../vocabulary/resource-keys.ts'
+import type { Invocation } from '../vocabulary/saved-run.ts'
 import { type CallState, isFinal, keysOf } from './call.ts'
 
 /** An attempt of the current model call. Number 0 is a wrap that answers itself. */

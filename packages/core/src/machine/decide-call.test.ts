@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Invocation } from '../saved-run.ts'
+import type { Invocation } from '../vocabulary/saved-run.ts'
 import {
   attemptsToSave,
   type CallState,

@@ -3,8 +3,8 @@
  * returns the same object.
  */
 
-import type { DiscardCause } from '../events.ts'
-import type { Invocation } from '../saved-run.ts'
+import type { DiscardCause } from '../vocabulary/events.ts'
+import type { Invocation } from '../vocabulary/saved-run.ts'
 import {
   type CallState,
   type End,

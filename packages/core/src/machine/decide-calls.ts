@@ -1,6 +1,6 @@
 /** What may happen to the calls of a run. Each function takes a fact, and changes the state of all calls that it concerns in one go. */
 
-import type { DiscardCause } from '../events.ts'
+import type { DiscardCause } from '../vocabulary/events.ts'
 import { type CallState, hasSettled, hasSlot } from './call.ts'
 import { type Calls, callOf, isInputOpen, needsSlot } from './calls.ts'
 import {

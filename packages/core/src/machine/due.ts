@@ -1,6 +1,6 @@
 /** Executions wait here for their turn at the two gates of schedule.ts, and go on when it has come. */
 
-import type { Invocation } from '../saved-run.ts'
+import type { Invocation } from '../vocabulary/saved-run.ts'
 import { type CallState, executionOf } from './call.ts'
 import { type Calls, callOf, needsSlot, type WaitingExecution } from './calls.ts'
 import { waitsForMaker } from './circle.ts'

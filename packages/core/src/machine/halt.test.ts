@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { CANCEL_MODES } from '../cancel.ts'
+import { CANCEL_MODES } from '../vocabulary/cancel.ts'
 import { decideHalt, type Halt, type HaltFact, isAwaited, isLost, mayStart, reaches, runsOn } from './halt.ts'
 
 const fact: fc.Arbitrary<HaltFact> = fc.oneof(

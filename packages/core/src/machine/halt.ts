@@ -11,7 +11,7 @@
  *     * unless a cancel of `after-model` was asked for
  */
 
-import { CANCEL_MODES, type CancelMode } from '../cancel.ts'
+import { CANCEL_MODES, type CancelMode } from '../vocabulary/cancel.ts'
 
 /** Plain JSON that never changes: `decideHalt` makes a new object. */
 export interface Halt {

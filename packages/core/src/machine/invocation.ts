@@ -1,6 +1,6 @@
 /** Tells the executions of one call apart. By this a resume finds what a checkpoint holds of each. */
 
-import type { Invocation } from '../saved-run.ts'
+import type { Invocation } from '../vocabulary/saved-run.ts'
 
 /** Something that a checkpoint keeps of an execution. Checkpoints of earlier versions have no invocation. */
 interface Kept {

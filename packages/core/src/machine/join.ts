@@ -1,7 +1,7 @@
 /** Which call of an earlier attempt a later attempt joins, because it asks for the same. */
 
-import { exceeds } from '../effect.ts'
-import { keysMeet, namesNone } from '../resource-keys.ts'
+import { exceeds } from '../vocabulary/effect.ts'
+import { keysMeet, namesNone } from '../vocabulary/resource-keys.ts'
 import { type CallState, effectOf, hasKeys, hasSettled, type ToolFacts, wasEntered } from './call.ts'
 import { type Calls, callOf, keysIn } from './calls.ts'
 

@@ -12,7 +12,7 @@
  * maker. It waits for its keys only while other calls execute that name them. Its makers do not hold it back.
  */
 
-import { keysMeet, namesNone, type ResourceKeys } from '../resource-keys.ts'
+import { keysMeet, namesNone, type ResourceKeys } from '../vocabulary/resource-keys.ts'
 import { type CallState, hasKeys, isSetAside, type Judgement } from './call.ts'
 import { awaitsNextAttempt, type Calls, callOf, isMakerOf, keysIn, needsSlot } from './calls.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { PHASES } from '../saved-run.ts'
+import { PHASES } from '../vocabulary/saved-run.ts'
 import type { Halt } from './halt.ts'
 import type { Steps } from './steps.ts'
 import * as machine from './steps.ts'

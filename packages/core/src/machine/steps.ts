@@ -3,7 +3,7 @@
  * from it. The messages, errors and middlewares that belong to it are in run/run-steps.ts and run/inbox.ts.
  */
 
-import type { Phase, SavedStep } from '../saved-run.ts'
+import type { Phase, SavedStep } from '../vocabulary/saved-run.ts'
 import { type Halt, runsOn } from './halt.ts'
 
 /** The step at work. */

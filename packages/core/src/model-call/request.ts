@@ -1,9 +1,9 @@
 /** What the model is asked in a step: made anew from the history each time. */
 
-import type { ModelRequest } from '../model.ts'
-import { ReadOnlySet } from '../run/read-only-set.ts'
-import type { RunState } from '../run/run.ts'
+import type { RunState } from '../state/run.ts'
 import { namesOf } from '../tool-call/aliases.ts'
+import type { ModelRequest } from '../vocabulary/model.ts'
+import { ReadOnlySet } from '../vocabulary/read-only-set.ts'
 
 export function requestOf(run: RunState): ModelRequest {
   const { config, setup, history } = run

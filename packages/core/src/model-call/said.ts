@@ -1,6 +1,6 @@
 /** What a response has said so far: what a cancelled run keeps of a model call that had not stood. */
 
-import type { AssistantMessage, AssistantPart, ToolCall } from '../message.ts'
+import type { AssistantMessage, AssistantPart, ToolCall } from '../vocabulary/message.ts'
 import type { WrapModelEvent } from './attempt.ts'
 
 export class Said {

@@ -1,16 +1,16 @@
 /** A model call on the side: a span and usage, no step, no events (N29); round it only the wraps that are for such calls. */
 
 import type { Context } from '@opentelemetry/api'
-import type { SideRequest } from '../call-options.ts'
 import { settle } from '../flow/flow.ts'
 import { rejectInTurn } from '../flow/turn.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
 import { checkedRequest, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
-import { type AssistantMessage, withFittingReason } from '../message.ts'
-import type { ModelRequest } from '../model.ts'
-import { type Actor, checkNotLeft } from '../run/actor.ts'
-import { freeze } from '../run/history.ts'
-import type { RunState } from '../run/run.ts'
+import { type Actor, checkNotLeft } from '../state/actor.ts'
+import type { RunState } from '../state/run.ts'
+import type { SideRequest } from '../vocabulary/call-options.ts'
+import { freeze } from '../vocabulary/history.ts'
+import { type AssistantMessage, withFittingReason } from '../vocabulary/message.ts'
+import type { ModelRequest } from '../vocabulary/model.ts'
 import { attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
 
 /** {@link Run.callModel}. Whoever does not wait for it need not handle what it throws. */

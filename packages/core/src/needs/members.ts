@@ -1,17 +1,17 @@
 /** The members that a tool needs to start: what these are, and whether its calls may start so (H31, H32). */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { AgentConfig } from '../agent-config.ts'
-import { definitionOf } from '../define-tool.ts'
-import { ConfigError, MiddlewareError, messageOf } from '../errors.ts'
-import { pathOf } from '../execution/checked-input.ts'
 import { unheard } from '../flow/unheard.ts'
-import { isRecord } from '../json.ts'
-import type { ToolCall } from '../message.ts'
-import type { Middleware } from '../middleware.ts'
-import type { ToolDefinition } from '../model.ts'
-import type { Tool } from '../tool.ts'
-import { mayNameKeys } from '../tool-call/call-effect.ts'
+import { mayNameKeys } from '../state/call-effect.ts'
+import type { AgentConfig } from '../vocabulary/agent-config.ts'
+import { pathOf } from '../vocabulary/checked-input.ts'
+import { definitionOf } from '../vocabulary/define-tool.ts'
+import { ConfigError, MiddlewareError, messageOf } from '../vocabulary/errors.ts'
+import { isRecord } from '../vocabulary/json.ts'
+import type { ToolCall } from '../vocabulary/message.ts'
+import type { Middleware } from '../vocabulary/middleware.ts'
+import type { ToolDefinition } from '../vocabulary/model.ts'
+import type { Tool } from '../vocabulary/tool.ts'
 
 /**
  * Whether calls of this tool may start with a part of their input: it names what they need, nobody stands round them who

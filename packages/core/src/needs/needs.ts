@@ -1,11 +1,11 @@
 /** Adds starts that are earlier than eager: calls start with the members their tool needs, and tools warm up (H31 to H33). */
 
-import type { ToolCall } from '../message.ts'
-import type { NeedsCapability } from '../run/capabilities.ts'
-import { freeze } from '../run/history.ts'
-import type { RunState } from '../run/run.ts'
-import type { Tool } from '../tool.ts'
-import type { CallEntry } from '../tool-call/call-entry.ts'
+import type { CallEntry } from '../state/call-entry.ts'
+import type { NeedsCapability } from '../state/capabilities.ts'
+import type { RunState } from '../state/run.ts'
+import { freeze } from '../vocabulary/history.ts'
+import type { ToolCall } from '../vocabulary/message.ts'
+import type { Tool } from '../vocabulary/tool.ts'
 import { definitionsOf, startsOnNeeds } from './members.ts'
 import { CallRest, givenOf } from './rest.ts'
 import { CallWarmUps } from './warm-ups.ts'

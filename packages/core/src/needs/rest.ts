@@ -1,15 +1,15 @@
 /** What a call that has started with the members its tool needs still waits for: its whole input (H31, H32). */
 
-import { checkedInput } from '../execution/checked-input.ts'
 import { type Coming, coming, unheard } from '../flow/unheard.ts'
-import type { ToolCall } from '../message.ts'
-import type { Given, Rest } from '../run/capabilities.ts'
-import type { RunState } from '../run/run.ts'
-import type { Tool } from '../tool.ts'
-import type { CallEntry } from '../tool-call/call-entry.ts'
-import { canonical, sameInput } from '../tool-call/canonical.ts'
+import type { CallEntry } from '../state/call-entry.ts'
+import type { Given, Rest } from '../state/capabilities.ts'
+import type { RunState } from '../state/run.ts'
 import { discard } from '../tool-call/fates.ts'
-import { ToolDiscardedError } from '../tool-errors.ts'
+import { canonical, sameInput } from '../vocabulary/canonical.ts'
+import { checkedInput } from '../vocabulary/checked-input.ts'
+import type { ToolCall } from '../vocabulary/message.ts'
+import type { Tool } from '../vocabulary/tool.ts'
+import { ToolDiscardedError } from '../vocabulary/tool-errors.ts'
 import { checkedNeeds, neededOf } from './members.ts'
 import { Wait } from './wait.ts'
 

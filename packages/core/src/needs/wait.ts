@@ -1,6 +1,6 @@
 /** The rest of a call's input for one execution of its tool, and how long that waits for it: to wait is no work. */
 
-import type { AwaitedRest } from '../run/capabilities.ts'
+import type { AwaitedRest } from '../state/capabilities.ts'
 import { watched } from './watched.ts'
 
 export class Wait implements AwaitedRest {

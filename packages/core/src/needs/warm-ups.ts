@@ -1,7 +1,7 @@
 /** Warm-ups: what tools do for calls whose names are known and whose inputs are not (H33). */
 
-import type { WarmUp, WarmUps } from '../run/capabilities.ts'
-import type { Tool } from '../tool.ts'
+import type { WarmUp, WarmUps } from '../state/capabilities.ts'
+import type { Tool } from '../vocabulary/tool.ts'
 
 class CallWarmUp implements WarmUp {
   readonly #warmed: Promise<unknown>

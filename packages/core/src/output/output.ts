@@ -1,15 +1,15 @@
 /** Adds the `output` schema of an agent: how a model is asked for it, and what an answer makes of it (M14). */
 
-import type { Output } from '../agent-config.ts'
-import { jsonSchemaOf } from '../define-tool.ts'
-import { ConfigError, messageOf, OutputError } from '../errors.ts'
-import { checkedInput } from '../execution/checked-input.ts'
-import { isShallow } from '../json.ts'
-import { type AssistantMessage, type ToolCall, type ToolMessage, textOf } from '../message.ts'
-import type { Model, ModelRequest } from '../model.ts'
-import type { CheckedOutput, OutputCapability, OutputOwner } from '../run/capabilities.ts'
-import type { ToolSchema } from '../tool.ts'
-import { ToolInputError } from '../tool-errors.ts'
+import type { CheckedOutput, OutputCapability, OutputOwner } from '../state/capabilities.ts'
+import type { Output } from '../vocabulary/agent-config.ts'
+import { checkedInput } from '../vocabulary/checked-input.ts'
+import { jsonSchemaOf } from '../vocabulary/define-tool.ts'
+import { ConfigError, messageOf, OutputError } from '../vocabulary/errors.ts'
+import { isShallow } from '../vocabulary/json.ts'
+import { type AssistantMessage, type ToolCall, type ToolMessage, textOf } from '../vocabulary/message.ts'
+import type { Model, ModelRequest } from '../vocabulary/model.ts'
+import type { ToolSchema } from '../vocabulary/tool.ts'
+import { ToolInputError } from '../vocabulary/tool-errors.ts'
 
 /** The output's name: of the tool that gives it, and on wires that want a name for the format. */
 const NAME = 'final_answer'

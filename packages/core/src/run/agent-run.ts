@@ -1,18 +1,18 @@
 /** One run of an agent, from its input to its result: what its caller holds. It goes on by itself, whether its events are read or not. */
 
-import type { AgentConfig } from '../agent-config.ts'
-import { type CancelOptions, checkedCancel } from '../cancel.ts'
-import { RunAbortedError } from '../errors.ts'
-import type { AgentEvent, PathPart } from '../events.ts'
-import { EventBuffer } from '../flow/event-buffer.ts'
 import { unheard } from '../flow/unheard.ts'
 import { inboxClosed } from '../machine/steps.ts'
-import type { UserMessage } from '../message.ts'
-import type { AgentResult } from '../result.ts'
-import type { Beginning, ResumeOptions, Resumption } from '../run-options.ts'
+import { EventBuffer } from '../state/event-buffer.ts'
+import { type Nesting, RunState, type RunWork } from '../state/run.ts'
 import { cancelCall, statusOf } from '../tool-call/calls-by-id.ts'
-import type { ToolStatus } from '../tool-status.ts'
-import { type Nesting, RunState, type RunWork } from './run.ts'
+import type { AgentConfig } from '../vocabulary/agent-config.ts'
+import { type CancelOptions, checkedCancel } from '../vocabulary/cancel.ts'
+import { RunAbortedError } from '../vocabulary/errors.ts'
+import type { AgentEvent, PathPart } from '../vocabulary/events.ts'
+import type { UserMessage } from '../vocabulary/message.ts'
+import type { AgentResult } from '../vocabulary/result.ts'
+import type { Beginning, ResumeOptions, Resumption } from '../vocabulary/run-options.ts'
+import type { ToolStatus } from '../vocabulary/tool-status.ts'
 import { wholeRun } from './whole-run.ts'
 
 /**

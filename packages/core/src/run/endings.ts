@@ -1,16 +1,16 @@
 /** What a run comes to: a result, a checkpoint to go on from, or an error that says how far it was. */
 
-import { AgentError, HistoryError, type RunStop } from '../errors.ts'
 import { within } from '../flow/grace.ts'
 import { inboxClosed, stepEnded } from '../machine/steps.ts'
-import type { Message } from '../message.ts'
-import type { CancelledResult, CompletedResult, InterruptedResult, ResultBase } from '../result.ts'
-import type { Checkpoint } from '../saved-run.ts'
+import type { RunState } from '../state/run.ts'
 import { answersTo, outcomesOf } from '../tool-call/call-results.ts'
 import { abortCalls, callsOver } from '../tool-call/fates.ts'
-import { freezePlain } from './frozen.ts'
-import { freeze, openCalls } from './history.ts'
-import type { RunState } from './run.ts'
+import { AgentError, HistoryError, type RunStop } from '../vocabulary/errors.ts'
+import { freezePlain } from '../vocabulary/frozen.ts'
+import { freeze, openCalls } from '../vocabulary/history.ts'
+import type { Message } from '../vocabulary/message.ts'
+import type { CancelledResult, CompletedResult, InterruptedResult, ResultBase } from '../vocabulary/result.ts'
+import type { Checkpoint } from '../vocabulary/saved-run.ts'
 
 /** What the caller gets: the outcome of the outermost wrap, and what is known when nothing is at work any more. */
 export async function completed(run: RunState, outcome: CompletedResult): Promise<CompletedResult> {

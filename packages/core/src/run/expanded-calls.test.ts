@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { assembled, type Chunk } from '../../test/assembled.ts'
 import type { CallPiece } from '../assemble/assembler.ts'
-import { ModelError } from '../model-errors.ts'
+import { ModelError } from '../vocabulary/model-errors.ts'
 
 /** A call that stands for whatever its input lists. */
 const expand: CallPiece['expand'] = (input) =>

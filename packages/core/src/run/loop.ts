@@ -1,12 +1,8 @@
 /** The ReAct loop: ask the model, make the calls it asks for, until an answer stands. */
 
 import type { Context } from '@opentelemetry/api'
-import { isOutputCall } from '../agent-config.ts'
-import { MaxStepsError, MiddlewareError } from '../errors.ts'
 import { LazyController } from '../flow/lazy-controller.ts'
-import { type Accepted, askGate, reasonOf } from '../hooks/gate.ts'
 import { answerProblem, stateProblem } from '../hooks/hook-problems.ts'
-import { runStateHooks } from '../hooks/hooks.ts'
 import {
   answerAccepted,
   answerOffered,
@@ -20,18 +16,22 @@ import {
   stepBegun,
   stepEnded,
 } from '../machine/steps.ts'
-import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage, textOf } from '../message.ts'
 import { callModel } from '../model-call/model-call.ts'
 import { requestOf } from '../model-call/request.ts'
-import type { CompletedResult } from '../result.ts'
-import type { AgentSetup } from '../tool.ts'
+import type { RunState } from '../state/run.ts'
+import type { Answer } from '../state/run-steps.ts'
 import { commitCalls } from '../tool-call/commit-calls.ts'
 import { refusalOf, refuseAll } from '../tool-call/refusal.ts'
 import { isDirect } from '../tool-call/return-direct.ts'
 import { modelFailed, responseBegins, responseIsThere } from '../tool-call/streamed-calls.ts'
-import { freezePlain } from './frozen.ts'
-import type { RunState } from './run.ts'
-import type { Answer } from './run-steps.ts'
+import { isOutputCall } from '../vocabulary/agent-config.ts'
+import { MaxStepsError, MiddlewareError } from '../vocabulary/errors.ts'
+import { freezePlain } from '../vocabulary/frozen.ts'
+import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage, textOf } from '../vocabulary/message.ts'
+import type { CompletedResult } from '../vocabulary/result.ts'
+import type { AgentSetup } from '../vocabulary/tool.ts'
+import { type Accepted, askGate, reasonOf } from './gate.ts'
+import { runStateHooks } from './hooks.ts'
 
 /** Steps with this set-up, whose spans stand in this context. */
 export async function loop(run: RunState, setup: AgentSetup, context: Context): Promise<CompletedResult> {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { assembled, type Chunk } from '../../test/assembled.ts'
-import type { ToolCall } from '../message.ts'
+import type { ToolCall } from '../vocabulary/message.ts'
 
 /** The call whose arguments come in these pieces. */
 async function callOf(...pieces: readonly string[]) {

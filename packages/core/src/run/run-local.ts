@@ -1,13 +1,13 @@
 /** Values that live as long as a run. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { CheckpointMismatchError } from '../checkpoint-errors.ts'
-import { ConfigError } from '../errors.ts'
 import { unheard } from '../flow/unheard.ts'
-import { asJson, isRecord } from '../json.ts'
-import { checkOptions } from '../option-checks.ts'
-import type { Run } from '../tool.ts'
-import { freeze } from './history.ts'
+import { CheckpointMismatchError } from '../vocabulary/checkpoint-errors.ts'
+import { ConfigError } from '../vocabulary/errors.ts'
+import { freeze } from '../vocabulary/history.ts'
+import { asJson, isRecord } from '../vocabulary/json.ts'
+import { checkOptions } from '../vocabulary/option-checks.ts'
+import type { Run } from '../vocabulary/tool.ts'
 import { stateOf } from './run-view.ts'
 
 /** A run-local value that checkpoints hold: set before an interrupt, it is there after the resume (L11). */

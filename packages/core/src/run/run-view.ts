@@ -1,19 +1,19 @@
 /** The run as hooks, wraps and tools see it. What each does carries its name, and nests under its span. */
 
-import type { CallOptions, SideRequest } from '../call-options.ts'
-import type { PathPart } from '../events.ts'
 import { unheard } from '../flow/unheard.ts'
-import { addressOf } from '../interrupt/address.ts'
 import { hasAbandoned } from '../machine/call.ts'
-import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from '../message.ts'
 import { askOnSide } from '../model-call/side-call.ts'
-import type { AgentSetup, Run } from '../tool.ts'
+import type { Actor } from '../state/actor.ts'
+import { addressOf } from '../state/address.ts'
+import type { RunState } from '../state/run.ts'
 import { callTool } from '../tool-call/call-tool.ts'
 import { callStood, cancelCall, statusOf } from '../tool-call/calls-by-id.ts'
 import { warm } from '../tool-call/streamed-calls.ts'
-import type { ToolStatus } from '../tool-status.ts'
-import type { Actor } from './actor.ts'
-import type { RunState } from './run.ts'
+import type { CallOptions, SideRequest } from '../vocabulary/call-options.ts'
+import type { PathPart } from '../vocabulary/events.ts'
+import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from '../vocabulary/message.ts'
+import type { AgentSetup, Run } from '../vocabulary/tool.ts'
+import type { ToolStatus } from '../vocabulary/tool-status.ts'
 
 export function viewOf(state: RunState, actor: Actor): Run {
   return new RunView(state, actor)

@@ -1,14 +1,14 @@
 /** The set-up of a run: its agent's, as hooks and wraps leave it, checked (A3). */
 
-import type { Output } from '../agent-config.ts'
-import { ConfigError } from '../errors.ts'
-import { isRecord } from '../json.ts'
-import type { Model } from '../model.ts'
-import { checkCount, checkTypes } from '../option-checks.ts'
-import type { AgentSetup } from '../tool.ts'
+import type { RunState } from '../state/run.ts'
 import { checkAliases, findTool } from '../tool-call/aliases.ts'
-import { checkTool, toolList } from '../tool-checks.ts'
-import type { RunState } from './run.ts'
+import type { Output } from '../vocabulary/agent-config.ts'
+import { ConfigError } from '../vocabulary/errors.ts'
+import { isRecord } from '../vocabulary/json.ts'
+import type { Model } from '../vocabulary/model.ts'
+import { checkCount, checkTypes } from '../vocabulary/option-checks.ts'
+import type { AgentSetup } from '../vocabulary/tool.ts'
+import { checkTool, toolList } from '../vocabulary/tool-checks.ts'
 
 /**
  * A set-up that a hook has given back, or a wrap hands on: a frozen copy, for whoever comes next.

@@ -1,13 +1,13 @@
 /** A whole run: from what it begins with to what it comes to. */
 
-import { RunAbortedError, RunStop } from '../errors.ts'
 import { follow } from '../flow/follow.ts'
-import { runSetupHooks } from '../hooks/hooks.ts'
-import type { AgentResult, CompletedResult } from '../result.ts'
-import { type Beginning, checkRunOptions, type ResumeOptions, type Resumption } from '../run-options.ts'
+import type { RunState } from '../state/run.ts'
+import { RunAbortedError, RunStop } from '../vocabulary/errors.ts'
+import { inputMessages } from '../vocabulary/history.ts'
+import type { AgentResult, CompletedResult } from '../vocabulary/result.ts'
+import { type Beginning, checkRunOptions, type ResumeOptions, type Resumption } from '../vocabulary/run-options.ts'
 import { completed, end, failed, resultIn, stopped } from './endings.ts'
-import { inputMessages } from './history.ts'
-import type { RunState } from './run.ts'
+import { runSetupHooks } from './hooks.ts'
 import { withOwnTools } from './set-up.ts'
 import { wrappedLoop } from './wrapped-loop.ts'
 

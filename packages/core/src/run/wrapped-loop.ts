@@ -1,20 +1,20 @@
 /** The loop inside all `wrapAgent`s. */
 
-import type { AgentEvent } from '../events.ts'
 import { drive } from '../flow/flow.ts'
 import { pull } from '../flow/pull.ts'
 import { wrapLeft } from '../flow/wrap-left.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
 import { type EventShapes, isHistory, STAMP, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
-import { isRecord } from '../json.ts'
-import { callsOf, withFittingReason } from '../message.ts'
-import type { AgentFlow } from '../middleware.ts'
 import { isAssistantMessage } from '../model-call/attempt.ts'
-import type { CompletedResult } from '../result.ts'
-import type { AgentSetup } from '../tool.ts'
-import { freezePlain } from './frozen.ts'
+import type { RunState } from '../state/run.ts'
+import type { AgentEvent } from '../vocabulary/events.ts'
+import { freezePlain } from '../vocabulary/frozen.ts'
+import { isRecord } from '../vocabulary/json.ts'
+import { callsOf, withFittingReason } from '../vocabulary/message.ts'
+import type { AgentFlow } from '../vocabulary/middleware.ts'
+import type { CompletedResult } from '../vocabulary/result.ts'
+import type { AgentSetup } from '../vocabulary/tool.ts'
 import { loop } from './loop.ts'
-import type { RunState } from './run.ts'
 import { checkedSetup, withOwnTools } from './set-up.ts'
 
 /** Works with the run's set-up, or with what a wrap makes of it. */

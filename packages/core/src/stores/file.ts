@@ -3,9 +3,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { CheckpointConflictError, CheckpointCorruptError } from '../checkpoint-errors.ts'
-import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../checkpoint-store.ts'
-import { ConfigError } from '../errors.ts'
+import { CheckpointConflictError, CheckpointCorruptError } from '../vocabulary/checkpoint-errors.ts'
+import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../vocabulary/checkpoint-store.ts'
+import { ConfigError } from '../vocabulary/errors.ts'
 
 /**
  * Keeps checkpoints in the folder, which is made when it is first written to, for this user alone. What is written is

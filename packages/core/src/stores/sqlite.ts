@@ -1,9 +1,13 @@
 /** Checkpoints in a SQLite database, for the processes of one machine. It needs a Node that has `node:sqlite`. */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { CheckpointConflictError, CheckpointCorruptError, CheckpointStoreError } from '../checkpoint-errors.ts'
-import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../checkpoint-store.ts'
-import { ConfigError } from '../errors.ts'
+import {
+  CheckpointConflictError,
+  CheckpointCorruptError,
+  CheckpointStoreError,
+} from '../vocabulary/checkpoint-errors.ts'
+import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../vocabulary/checkpoint-store.ts'
+import { ConfigError } from '../vocabulary/errors.ts'
 
 export interface SqliteStore extends CheckpointStore {
   /** Closes the database. Afterwards every method rejects. */

@@ -1,8 +1,8 @@
 /** The span of a model attempt, `chat {model}`, and what is measured of the attempt. */
 
 import { SpanKind } from '@opentelemetry/api'
-import type { AssistantMessage, Usage } from '../message.ts'
-import type { Model, ModelRequest } from '../model.ts'
+import type { AssistantMessage, Usage } from '../vocabulary/message.ts'
+import type { Model, ModelRequest } from '../vocabulary/model.ts'
 import { failureOf, outcomeOf, typeOf } from './error.ts'
 import { contentsOfAnswer, contentsOfRequest } from './message-json.ts'
 import { CHAT, type SemanticAttributes } from './semconv.ts'

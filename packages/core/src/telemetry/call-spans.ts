@@ -4,12 +4,12 @@
  */
 
 import { type Context, trace } from '@opentelemetry/api'
-import { RunStop } from '../errors.ts'
 import { type CallState, executionOf } from '../machine/call.ts'
-import type { Invocation } from '../saved-run.ts'
+import { RunStop } from '../vocabulary/errors.ts'
+import type { Invocation } from '../vocabulary/saved-run.ts'
+import type { Attributes } from '../vocabulary/telemetry-options.ts'
 import { record } from './content.ts'
 import { failureOf, type Outcome, outcomeOf, typeOf } from './error.ts'
-import type { Attributes } from './options.ts'
 import { EXECUTE_TOOL, OTHER, type SemanticAttributes } from './semconv.ts'
 import { type Ending, finish, type SpanTable } from './span-table.ts'
 import type { OpenSpan, Scope } from './spans.ts'

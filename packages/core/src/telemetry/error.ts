@@ -4,9 +4,10 @@
  */
 
 import { SpanStatusCode } from '@opentelemetry/api'
-import { AgentError, MaxStepsError, messageOf, RunAbortedError, RunStop, TimeoutError } from '../errors.ts'
-import { Interrupt } from '../interrupt/interrupt.ts'
-import { ModelError } from '../model-errors.ts'
+import { AgentError, MaxStepsError, messageOf, RunAbortedError, RunStop, TimeoutError } from '../vocabulary/errors.ts'
+import { Interrupt } from '../vocabulary/interrupt.ts'
+import { ModelError } from '../vocabulary/model-errors.ts'
+import type { CaptureContent } from '../vocabulary/telemetry-options.ts'
 import {
   ToolBusyError,
   ToolCancelledError,
@@ -14,9 +15,8 @@ import {
   ToolInputError,
   ToolTimeoutError,
   UnknownToolError,
-} from '../tool-errors.ts'
+} from '../vocabulary/tool-errors.ts'
 import { textToRecord } from './content.ts'
-import type { CaptureContent } from './options.ts'
 import { OTHER, type SemanticAttributes } from './semconv.ts'
 import { type OpenSpan, setAttributes, timeOfDay } from './spans.ts'
 import { untroubled } from './untroubled.ts'

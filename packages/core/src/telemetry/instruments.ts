@@ -1,9 +1,9 @@
 /** What is measured with: made once for each meter provider. */
 
 import { type Attributes, createNoopMeter, type Meter, type MeterProvider, metrics } from '@opentelemetry/api'
-import type { Usage } from '../message.ts'
-import { present } from '../present.ts'
-import type { TelemetryOptions } from './options.ts'
+import type { Usage } from '../vocabulary/message.ts'
+import { present } from '../vocabulary/present.ts'
+import type { TelemetryOptions } from '../vocabulary/telemetry-options.ts'
 import type { SemanticAttributes } from './semconv.ts'
 import * as names from './semconv.ts'
 import { untroubled } from './untroubled.ts'

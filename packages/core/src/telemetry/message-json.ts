@@ -12,8 +12,8 @@ import type {
   Message,
   ToolCall,
   ToolMessage,
-} from '../message.ts'
-import type { ModelRequest, ToolDefinition } from '../model.ts'
+} from '../vocabulary/message.ts'
+import type { ModelRequest, ToolDefinition } from '../vocabulary/model.ts'
 import type { ListForm } from './bounded-json.ts'
 import type { SemanticAttributes } from './semconv.ts'
 

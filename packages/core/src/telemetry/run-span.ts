@@ -1,9 +1,9 @@
 /** The span of a run, `invoke_agent {agent}`, and what is measured of the run. */
 
-import type { AssistantMessage, FinishReason, ToolMessage, Usage } from '../message.ts'
-import type { Model } from '../model.ts'
-import { ModelError } from '../model-errors.ts'
-import { present } from '../present.ts'
+import type { AssistantMessage, FinishReason, ToolMessage, Usage } from '../vocabulary/message.ts'
+import type { Model } from '../vocabulary/model.ts'
+import { ModelError } from '../vocabulary/model-errors.ts'
+import { present } from '../vocabulary/present.ts'
 import { tokensOf } from './attempt-span.ts'
 import { failureOf, type Outcome, outcomeOf } from './error.ts'
 import { contentsOfAnswer } from './message-json.ts'

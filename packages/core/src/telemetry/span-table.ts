@@ -1,11 +1,11 @@
 /** A kind of span as a table: what it is called, what it has from its start, and what it gets at its end. */
 
 import type { Attributes, Context, SpanOptions } from '@opentelemetry/api'
+import type { CaptureContent } from '../vocabulary/telemetry-options.ts'
 import { record } from './content.ts'
 import { setError } from './error.ts'
 import type { Instruments } from './instruments.ts'
 import type { Contents } from './message-json.ts'
-import type { CaptureContent } from './options.ts'
 import type { SemanticAttributes } from './semconv.ts'
 import { endSpan, type OpenSpan, type Scope, setAttributes, startSpan } from './spans.ts'
 

@@ -12,8 +12,8 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
+import type { CaptureContent, TelemetryOptions } from '../vocabulary/telemetry-options.ts'
 import type { Instruments } from './instruments.ts'
-import type { CaptureContent, TelemetryOptions } from './options.ts'
 import { SCOPE, VERSION } from './semconv.ts'
 import { untroubled } from './untroubled.ts'
 

@@ -1,7 +1,7 @@
 /** Telemetry never throws into a run: what goes wrong in it is told to OpenTelemetry's own log. */
 
 import { diag } from '@opentelemetry/api'
-import { messageOf } from '../errors.ts'
+import { messageOf } from '../vocabulary/errors.ts'
 
 /** Returns what `record` returns; `undefined` if it throws. */
 export function untroubled<Made>(record: () => Made): Made | undefined {

@@ -1,6 +1,6 @@
 /** A scripted response as a schedule: what comes, and when it is due. */
 
-import type { FinishReason, Usage } from '../message.ts'
+import type { FinishReason, Usage } from '../vocabulary/message.ts'
 import type { ScriptResponse, ScriptStep } from './script.ts'
 
 /** How fast a model speaks, in milliseconds. */

@@ -4,7 +4,7 @@
  */
 
 import { argumentsText } from '../assemble/arguments-text.ts'
-import type { FinishReason, Usage } from '../message.ts'
+import type { FinishReason, Usage } from '../vocabulary/message.ts'
 import { ScriptError } from './script-error.ts'
 
 export type ScriptStep =

@@ -2,8 +2,8 @@ import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createAgent } from '../agent.ts'
 import { settle } from '../flow/flow.ts'
-import { DEFAULT_INPUT_LIMITS, type Model, type ModelRequest } from '../model.ts'
 import { call, cut, end, fail, respond, ScriptError, say, scriptedModel, think, wait } from '../testing.ts'
+import { DEFAULT_INPUT_LIMITS, type Model, type ModelRequest } from '../vocabulary/model.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,8 +1,8 @@
 /** What every checkpoint store must do, as cases for whatever test runner there is. */
 
-import { CheckpointConflictError, CheckpointCorruptError } from '../checkpoint-errors.ts'
-import type { CheckpointStore, StoredCheckpoint } from '../checkpoint-store.ts'
-import { canonical } from '../tool-call/canonical.ts'
+import { canonical } from '../vocabulary/canonical.ts'
+import { CheckpointConflictError, CheckpointCorruptError } from '../vocabulary/checkpoint-errors.ts'
+import type { CheckpointStore, StoredCheckpoint } from '../vocabulary/checkpoint-store.ts'
 
 /** An empty store of its own for one case, and what only its author can do with it. */
 export interface StoreUnderTest {

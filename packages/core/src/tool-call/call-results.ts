@@ -1,13 +1,13 @@
 /** Results as the history has them, and what stands there for a call that came to none. */
 
 import { wasEntered } from '../machine/call.ts'
-import type { ToolCall, ToolMessage } from '../message.ts'
-import { freeze } from '../run/history.ts'
-import type { RunState } from '../run/run.ts'
+import type { CallEntry } from '../state/call-entry.ts'
+import type { Result } from '../state/call-outcomes.ts'
+import type { RunState } from '../state/run.ts'
+import { sameCall } from '../vocabulary/canonical.ts'
+import { freeze } from '../vocabulary/history.ts'
+import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { resolveAliases } from './aliases.ts'
-import type { CallEntry } from './call-entry.ts'
-import type { Result } from './call-outcomes.ts'
-import { sameCall } from './canonical.ts'
 import { cancelledMessage, cutOffMessage, cutOffText, textMessage } from './tool-message.ts'
 
 /** The result of each call, or what became of it, which the reader is told then (A14, B6). */

@@ -1,12 +1,12 @@
 /** What a run is asked about a call by its id, whatever step made it: {@link Run.stood}, `cancelTool`, `toolStatus`. */
 
-import type { PathPart } from '../events.ts'
 import { rejectInTurn } from '../flow/turn.ts'
-import type { RunState } from '../run/run.ts'
-import { ToolDiscardedError, UnknownCallError } from '../tool-errors.ts'
-import type { ToolStatus } from '../tool-status.ts'
-import { CallEntry } from './call-entry.ts'
-import type { PastCall } from './call-table.ts'
+import { CallEntry } from '../state/call-entry.ts'
+import type { PastCall } from '../state/call-table.ts'
+import type { RunState } from '../state/run.ts'
+import type { PathPart } from '../vocabulary/events.ts'
+import { ToolDiscardedError, UnknownCallError } from '../vocabulary/tool-errors.ts'
+import type { ToolStatus } from '../vocabulary/tool-status.ts'
 import { stood, stoodAbove, type Waiter } from './stood.ts'
 
 /** {@link Run.stood} */

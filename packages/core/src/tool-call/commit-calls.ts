@@ -1,12 +1,12 @@
 /** A response has stood, and the loop asks for all its calls: it waits for their results. */
 
-import { RunStop } from '../errors.ts'
 import { within } from '../flow/grace.ts'
 import { putAtEnd, responseEnded } from '../machine/decide-calls.ts'
-import type { ToolCall, ToolMessage } from '../message.ts'
-import type { RunState } from '../run/run.ts'
+import type { CallEntry } from '../state/call-entry.ts'
+import type { RunState } from '../state/run.ts'
+import { RunStop } from '../vocabulary/errors.ts'
+import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { resolveAliases } from './aliases.ts'
-import type { CallEntry } from './call-entry.ts'
 import { inWordsOf } from './call-results.ts'
 import { abortCalls, commit, discardAll } from './fates.ts'
 import { findAllMade } from './made-calls.ts'

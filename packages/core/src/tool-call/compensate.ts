@@ -1,12 +1,12 @@
 /** The undoing of a call that was discarded. */
 
-import { CheckpointError } from '../checkpoint-errors.ts'
-import { messageOf } from '../errors.ts'
 import { within } from '../flow/grace.ts'
 import { undoOf } from '../machine/call.ts'
 import { undoing } from '../machine/decide-call.ts'
-import type { RunState } from '../run/run.ts'
-import type { CallEntry } from './call-entry.ts'
+import type { CallEntry } from '../state/call-entry.ts'
+import type { RunState } from '../state/run.ts'
+import { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
+import { messageOf } from '../vocabulary/errors.ts'
 
 /**
  * Undoes a discarded call if it had succeeded (H23); it is waited for as long as an aborted tool is. Gives whether that

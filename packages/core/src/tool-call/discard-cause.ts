@@ -1,8 +1,8 @@
 /** Why calls are let go of when their model call failed. */
 
-import { AgentError } from '../errors.ts'
-import type { DiscardCause } from '../events.ts'
-import { ModelError } from '../model-errors.ts'
+import { AgentError } from '../vocabulary/errors.ts'
+import type { DiscardCause } from '../vocabulary/events.ts'
+import { ModelError } from '../vocabulary/model-errors.ts'
 
 /** Its last failure says it, also behind the error of a wrap that gave up. */
 export function causeOf(error: unknown): DiscardCause {

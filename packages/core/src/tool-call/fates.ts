@@ -1,16 +1,16 @@
 /** What becomes of a call that was made before its model call stood: it is committed, or discarded. */
 
-import { CheckpointConflictError } from '../checkpoint-errors.ts'
-import { RunStop } from '../errors.ts'
-import type { DiscardCause } from '../events.ts'
-import { endState } from '../execution/tool-status.ts'
-import { Interrupt } from '../interrupt/interrupt.ts'
 import { hasAbandoned } from '../machine/call.ts'
 import { kept } from '../machine/decide-call.ts'
 import { callCommitted, callDiscarded, responseEnded, restDiscarded, runStopped } from '../machine/decide-calls.ts'
-import type { RunState } from '../run/run.ts'
-import { ToolDiscardedError } from '../tool-errors.ts'
-import type { CallEntry } from './call-entry.ts'
+import type { CallEntry } from '../state/call-entry.ts'
+import { endState } from '../state/call-status.ts'
+import type { RunState } from '../state/run.ts'
+import { CheckpointConflictError } from '../vocabulary/checkpoint-errors.ts'
+import { RunStop } from '../vocabulary/errors.ts'
+import type { DiscardCause } from '../vocabulary/events.ts'
+import { Interrupt } from '../vocabulary/interrupt.ts'
+import { ToolDiscardedError } from '../vocabulary/tool-errors.ts'
 import { compensate } from './compensate.ts'
 
 /** `id`: of the attempt that stands, which need not be the last that joined. */

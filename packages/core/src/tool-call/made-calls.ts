@@ -3,12 +3,12 @@
 import { callJoined } from '../machine/decide-calls.ts'
 import { mayStart } from '../machine/halt.ts'
 import { joinableCall } from '../machine/join.ts'
-import type { ToolCall } from '../message.ts'
-import type { RunState } from '../run/run.ts'
+import { factsOf } from '../state/call-effect.ts'
+import type { CallEntry } from '../state/call-entry.ts'
+import type { RunState } from '../state/run.ts'
+import { sameCall } from '../vocabulary/canonical.ts'
+import type { ToolCall } from '../vocabulary/message.ts'
 import { findTool } from './aliases.ts'
-import { factsOf } from './call-effect.ts'
-import type { CallEntry } from './call-entry.ts'
-import { sameCall } from './canonical.ts'
 import { discard, rename } from './fates.ts'
 
 /** Of the calls of a response. */

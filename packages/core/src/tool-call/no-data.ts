@@ -1,6 +1,6 @@
 /** What tools return that is no data, and of which JSON would say nothing. */
 
-import { isPlain } from '../json.ts'
+import { isPlain } from '../vocabulary/json.ts'
 
 /** What to return in its place, by what it is. */
 const INSTEAD = new Map([

@@ -1,10 +1,10 @@
 /** Calls of a response that was cut off, or of the last permitted step, do not run. The model reads why in the place of their results. */
 
-import { isOutputCall } from '../agent-config.ts'
-import type { DiscardCause } from '../events.ts'
 import { mayGoOn } from '../machine/steps.ts'
-import { type AssistantMessage, allowsCalls, type ToolCall, type ToolMessage } from '../message.ts'
-import type { RunState } from '../run/run.ts'
+import type { RunState } from '../state/run.ts'
+import { isOutputCall } from '../vocabulary/agent-config.ts'
+import type { DiscardCause } from '../vocabulary/events.ts'
+import { type AssistantMessage, allowsCalls, type ToolCall, type ToolMessage } from '../vocabulary/message.ts'
 import { findTool } from './aliases.ts'
 import { refuse } from './call-results.ts'
 import { discardResponse } from './streamed-calls.ts'

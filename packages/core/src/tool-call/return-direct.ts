@@ -1,9 +1,9 @@
 /** Tools whose result is the answer (M6). */
 
-import { messageOf } from '../errors.ts'
 import { unheard } from '../flow/unheard.ts'
-import type { ToolMessage } from '../message.ts'
-import type { RunState } from '../run/run.ts'
+import type { RunState } from '../state/run.ts'
+import { messageOf } from '../vocabulary/errors.ts'
+import type { ToolMessage } from '../vocabulary/message.ts'
 
 /** Whether the result of a call is the run's answer: its tool says so, and it did not fail (M6). */
 export function isDirect(run: RunState, { callId, isError, output }: ToolMessage): boolean {

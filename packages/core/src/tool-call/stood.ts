@@ -1,12 +1,12 @@
 /** What waits for the commit of a call, and what becomes of a call that waits for one when the run pauses first. */
 
-import { type Effect, exceeds } from '../effect.ts'
 import { follow } from '../flow/follow.ts'
 import { unlessAborted } from '../flow/grace.ts'
 import { effectOf, type Judgement } from '../machine/call.ts'
-import type { RunState } from '../run/run.ts'
-import { ToolDiscardedError } from '../tool-errors.ts'
-import type { CallEntry } from './call-entry.ts'
+import type { CallEntry } from '../state/call-entry.ts'
+import type { RunState } from '../state/run.ts'
+import { type Effect, exceeds } from '../vocabulary/effect.ts'
+import { ToolDiscardedError } from '../vocabulary/tool-errors.ts'
 
 /** Who waits: the call it works for, if any, and what aborts it alone. */
 export interface Waiter {

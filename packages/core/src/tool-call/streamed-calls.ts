@@ -1,15 +1,15 @@
 /** What becomes known of calls while their model call streams: who asks for them, what the reader has seen, and whether they still come. */
 
 import type { Context } from '@opentelemetry/api'
-import { messageOf, RunStop } from '../errors.ts'
-import type { DiscardCause } from '../events.ts'
 import { earlyFor, mayStartFor } from '../machine/calls.ts'
 import { alsoRequestedBy } from '../machine/decide-call.ts'
 import { attemptEnded, idAnnounced, modelCalled, responseEnded } from '../machine/decide-calls.ts'
-import { type AssistantMessage, callsOf, type ToolCall } from '../message.ts'
-import type { RunState } from '../run/run.ts'
+import type { RunState } from '../state/run.ts'
+import { sameCall } from '../vocabulary/canonical.ts'
+import { messageOf, RunStop } from '../vocabulary/errors.ts'
+import type { DiscardCause } from '../vocabulary/events.ts'
+import { type AssistantMessage, callsOf, type ToolCall } from '../vocabulary/message.ts'
 import { findTool, resolveAliases } from './aliases.ts'
-import { sameCall } from './canonical.ts'
 import { causeOf } from './discard-cause.ts'
 import { discard, discardAll } from './fates.ts'
 

@@ -1,7 +1,7 @@
 /** What the model reads of a call that came to no result. */
 
-import { messageOf } from '../errors.ts'
-import type { FinishReason, ToolCall, ToolMessage } from '../message.ts'
+import { messageOf } from '../vocabulary/errors.ts'
+import type { FinishReason, ToolCall, ToolMessage } from '../vocabulary/message.ts'
 
 /** The message of a call that failed: the model reads what was wrong, without a stack (A11). */
 export function errorMessage(call: ToolCall, thrown: unknown): ToolMessage {

@@ -1,14 +1,14 @@
 /** From what a tool gave to the message the model reads (M12). */
 
-import { AgentError, messageOf } from '../errors.ts'
 import { unheard } from '../flow/unheard.ts'
-import { type Extent, extentOf, jsonText, LONGEST } from '../json-text.ts'
-import type { ToolCall, ToolMessage } from '../message.ts'
-import { CONTENT_PARTS, isContentPart } from '../message-shape.ts'
-import type { Tool } from '../tool.ts'
-import { ToolOutputError } from '../tool-errors.ts'
+import { AgentError, messageOf } from '../vocabulary/errors.ts'
+import { type Extent, extentOf, jsonText, LONGEST } from '../vocabulary/json-text.ts'
+import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
+import { CONTENT_PARTS, isContentPart } from '../vocabulary/message-shape.ts'
+import { keptJson, type OutputLimits, tooLarge } from '../vocabulary/output-limits.ts'
+import type { Tool } from '../vocabulary/tool.ts'
+import { ToolOutputError } from '../vocabulary/tool-errors.ts'
 import { noDataProblem, withArticle } from './no-data.ts'
-import { keptJson, type OutputLimits, tooLarge } from './output-limits.ts'
 
 /**
  * The message of a call that went well; whether it is too large is asked again when its wraps are out. Throws {@link ToolOutputError}

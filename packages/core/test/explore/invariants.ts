@@ -1,11 +1,11 @@
 /** What must hold, in each state and at each end. Each is a sentence, and gives what is wrong where it does not hold. */
 
-import { changesNothing } from '../../src/effect.ts'
 import { type CallState, hasSettled, type Stage } from '../../src/machine/call.ts'
 import { isMakerOf } from '../../src/machine/calls.ts'
 import { slotsOf } from '../../src/machine/decide-calls.ts'
 import { dueOf, mustLook } from '../../src/machine/due.ts'
 import { isSame } from '../../src/machine/invocation.ts'
+import { changesNothing } from '../../src/vocabulary/effect.ts'
 import { copyOf, type Known, knownOf, type State } from './model/state.ts'
 import { isKnown } from './reader.ts'
 import { type Entry, effectOf, hookOf, type Scenario, type World } from './world.ts'

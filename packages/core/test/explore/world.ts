@@ -3,13 +3,13 @@
  * that may happen next is a move. User code that is called back can act only between two effects: there any fact may come.
  */
 
-import { CANCEL_MODES, type CancelMode } from '../../src/cancel.ts'
 import type { Effect } from '../../src/index.ts'
 import { hasSettled } from '../../src/machine/call.ts'
 import { waitsForResume } from '../../src/machine/calls.ts'
 import { isSameExecution } from '../../src/machine/invocation.ts'
 import { noSteps } from '../../src/machine/steps.ts'
-import type { Invocation } from '../../src/saved-run.ts'
+import { CANCEL_MODES, type CancelMode } from '../../src/vocabulary/cancel.ts'
+import type { Invocation } from '../../src/vocabulary/saved-run.ts'
 import { CIRCLE, decide, type Goes } from './model/decide.ts'
 import { take } from './model/due.ts'
 import { enters, sends } from './model/loop.ts'

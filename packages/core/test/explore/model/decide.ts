@@ -3,7 +3,6 @@
  * order in which the interpreter tells it.
  */
 
-import { changesNothing, exceeds } from '../../../src/effect.ts'
 import { type CallState, executionOf, hasAbandoned, hasSettled, nextInvocation } from '../../../src/machine/call.ts'
 import { callOf, mayStartFor } from '../../../src/machine/calls.ts'
 import {
@@ -49,7 +48,8 @@ import {
   mayGoOn,
   modelStood as stoodNow,
 } from '../../../src/machine/steps.ts'
-import type { Invocation } from '../../../src/saved-run.ts'
+import { changesNothing, exceeds } from '../../../src/vocabulary/effect.ts'
+import type { Invocation } from '../../../src/vocabulary/saved-run.ts'
 import { checkpointOf } from './checkpoint.ts'
 import { contentOf, find, madeBy } from './find.ts'
 import {

@@ -1,6 +1,5 @@
 /** From a checkpoint to the state of a run that goes on from it: what was cut off is decided here, and nowhere else. */
 
-import { changesNothing } from '../../../src/effect.ts'
 import { attemptsToSave, type CallState, effectOf } from '../../../src/machine/call.ts'
 import { type Calls, callOf, noCalls, waitsForResume } from '../../../src/machine/calls.ts'
 import {
@@ -12,6 +11,7 @@ import {
   withContent,
 } from '../../../src/machine/decide-call.ts'
 import { callClosed, callMade, decideCall, idAnnounced, modelCalled } from '../../../src/machine/decide-calls.ts'
+import { changesNothing } from '../../../src/vocabulary/effect.ts'
 import { toCalls } from './decide.ts'
 import { contentOf, madeBy } from './find.ts'
 import { enters } from './loop.ts'

@@ -6,8 +6,8 @@ import { type Calls, callOf, noCalls } from '../../../src/machine/calls.ts'
 import { decideHalt, type Halt, reaches, runsOn } from '../../../src/machine/halt.ts'
 import { isSameExecution } from '../../../src/machine/invocation.ts'
 import { noSteps, type Steps } from '../../../src/machine/steps.ts'
-import type { ResourceKeys } from '../../../src/resource-keys.ts'
-import type { Invocation } from '../../../src/saved-run.ts'
+import type { ResourceKeys } from '../../../src/vocabulary/resource-keys.ts'
+import type { Invocation } from '../../../src/vocabulary/saved-run.ts'
 
 /** A call as a response, or a tool, asks for it. */
 export interface Asked {

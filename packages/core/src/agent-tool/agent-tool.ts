@@ -1,0 +1,104 @@
+/** An agent as a tool of another. */
+
+import { type Agent, configBehind } from '../agent.ts'
+import { runsAgent } from '../state/agents-of-tools.ts'
+import { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
+import type { Effect } from '../vocabulary/effect.ts'
+import { AgentError, AnswerError, ConfigError, messageOf, RunStop } from '../vocabulary/errors.ts'
+import { checkCount, checkOptions, type OptionNames } from '../vocabulary/option-checks.ts'
+import type { AgentResult } from '../vocabulary/result.ts'
+import { textInput } from '../vocabulary/text-input.ts'
+import type { Tool, ToolSchema } from '../vocabulary/tool.ts'
+import { runWithin } from './nested-run.ts'
+
+export interface AgentToolOptions<Input = AgentRequest> {
+  /** Default: the agent's own. */
+  readonly name?: string
+  /** What the calling model is told. Default: the agent's own. */
+  readonly description?: string
+  /** Default `{ request: string }`. The agent is told a member `request` as it is, any other input as JSON. */
+  readonly input?: ToolSchema<Input>
+  /**
+   * Default `external`: nobody knows what its tools do. With `calls` the agent may start while the calling model still speaks. Each call
+   * of its tools that does more than read waits until that model call has stood. If it does not stand, the agent's model calls were made
+   * for nothing.
+   */
+  readonly effect?: Effect
+  /** Whether the reader of the calling run sees the agent's events, tagged with their `path`. Default true (M4). */
+  readonly events?: boolean
+  /** How deep agents may call agents, from 1 on: a call beyond it is an error result, not run. Default 5 (M5). */
+  readonly maxDepth?: number
+}
+
+export interface AgentRequest {
+  readonly request: string
+}
+
+/**
+ * A tool whose call is a run of the agent; its result is the accepted answer, or the agent's `output` where it has a schema
+ * (M2). What fails in it is an error result of the call (M3). Cancels and interrupts go through: its state is in the
+ * calling run's checkpoint (K16, L9). What it uses counts in the calling run's usage (M5).
+ *
+ * @throws {ConfigError} It is no agent, or neither it nor the options have a name, or a description (M1).
+ */
+export function agentTool(agent: Agent, options?: AgentToolOptions): Tool<AgentRequest>
+
+export function agentTool<Input>(
+  agent: Agent,
+  options: AgentToolOptions<Input> & { readonly input: ToolSchema<Input> },
+): Tool<Input>
+
+export function agentTool(agent: Agent, options: AgentToolOptions<unknown> = {}): Tool {
+  const config = configBehind(agent)
+  checkOptions('agentTool', options, OPTIONS)
+  const { name = agent.name, description = agent.description, events = true, maxDepth = 5 } = options
+  if (!name) throw new ConfigError('name', 'an agent without a name needs one as a tool')
+  if (!description) throw new ConfigError('description', `${name}: an agent without a description needs one as a tool`)
+  checkCount('maxDepth', maxDepth)
+  return {
+    name,
+    description,
+    input: options.input ?? REQUEST,
+    ...(options.effect && { effect: options.effect }),
+    execute: runsAgent(
+      async (input, context) => answerOf(await resultOf(agent, requestOf(input), context, { name, events, maxDepth })),
+      config,
+    ),
+  }
+}
+
+/** What concerns the agent alone is a failure of its call (M3); what concerns the calling run, too, ends it. */
+async function resultOf(...[agent, request, context, place]: Parameters<typeof runWithin>): Promise<AgentResult> {
+  try {
+    return await runWithin(agent, request, context, place)
+  } catch (error) {
+    context.signal.throwIfAborted()
+    const concernsCaller = CONCERNING_CALLER.some((Class) => error instanceof Class)
+    if (!(error instanceof AgentError) || concernsCaller) throw error
+    throw new Error(`${place.name} failed: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+const OPTIONS: OptionNames<AgentToolOptions> = {
+  name: '',
+  description: '',
+  input: 'inputSchema parameters schema',
+  effect: '',
+  events: '',
+  maxDepth: '',
+}
+
+const CONCERNING_CALLER = [RunStop, CheckpointError, AnswerError]
+
+function answerOf({ text, output }: AgentResult): unknown {
+  if (output !== undefined) return output
+  if (text.trim() === '') throw new Error('the agent gave an empty answer')
+  return text
+}
+
+function requestOf(input: unknown): string {
+  const isRequest = typeof input === 'object' && input !== null && 'request' in input && Object.keys(input).length === 1
+  return isRequest && typeof input.request === 'string' ? input.request : JSON.stringify(input)
+}
+
+const REQUEST: ToolSchema<AgentRequest> = textInput('request', 'What the agent is to do, with all it needs to know.')

@@ -1,0 +1,67 @@
+/** A run inside a call of another: saved, cancelled and aborted with it. */
+
+import { type Agent, configBehind } from '../agent.ts'
+import { nextInvocation } from '../machine/call.ts'
+import { executionWanted } from '../machine/decide-call.ts'
+import { startRun } from '../run/agent-run.ts'
+import { actorOf } from '../run/run-view.ts'
+import type { Execution } from '../state/execution.ts'
+import type { AgentEvent } from '../vocabulary/events.ts'
+import { Interrupt } from '../vocabulary/interrupt.ts'
+import type { AgentResult } from '../vocabulary/result.ts'
+import type { Beginning } from '../vocabulary/run-options.ts'
+import type { Invocation } from '../vocabulary/saved-run.ts'
+import type { ToolContext } from '../vocabulary/tool.ts'
+
+interface Place {
+  /** The tool's. */
+  readonly name: string
+  readonly events: boolean
+  readonly maxDepth: number
+}
+
+/**
+ * Runs an agent for a tool call. Gives its result once it has completed; if it stops before that, so does the calling run.
+ *
+ * @throws {RangeError} Agents call agents deeper than is allowed (M5).
+ */
+export async function runWithin(
+  agent: Agent,
+  request: string,
+  context: ToolContext,
+  place: Place,
+): Promise<AgentResult> {
+  const { signal } = context
+  const caller = context.run && actorOf(context.run)
+  const entry = caller?.actor.call
+  if (!entry) return agent.run(request, { signal })
+  const { state: run, actor } = caller
+  if (run.depth >= place.maxDepth)
+    throw new RangeError(`agents may call agents ${place.maxDepth} deep: ${place.name} was not run`)
+  const invocation = invocationIn(actor.execution) ?? nextInvocation(entry.state, actor.source)
+  if (!actor.execution) entry.decide(executionWanted, invocation)
+  const nested = entry.outcomes.runIn(invocation)
+  const beginning: Beginning = nested
+    ? { resume: { from: nested.saved, answers: nested.answers ?? {}, rerun: run.rerun } }
+    : { input: request }
+  const show = (event: AgentEvent) => {
+    const path = [{ agent: place.name, callId: entry.provisional ? entry.call.id : entry.id }, ...(event.path ?? [])]
+    if (place.events) run.calls.events.tell(entry, { ...event, path })
+  }
+  const nesting = { run, entry, invocation, context: actor.context, show }
+  const config = configBehind(agent)
+  // It gives up before its caller does.
+  const within = { ...config, grace: Math.min(config.grace, run.config.grace) }
+  const outcome = await startRun(run.work, within, beginning, { signal }, nesting).result
+  if (outcome.status === 'completed') return outcome
+  if (run.halt.state.mode) throw run.halt.error
+  throw entry.relay(new Interrupt(outcome.interrupts?.[0]?.payload ?? null))
+}
+
+/** One execution may run one agent after another, or the same one again. */
+function invocationIn(execution: Execution | undefined): Invocation | undefined {
+  if (!execution) return undefined
+  const { invocation, agents = 0 } = execution
+  execution.agents = agents + 1
+  return { ...invocation, ...(agents > 0 && { nested: agents }) }
+}

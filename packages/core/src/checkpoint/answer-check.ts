@@ -1,0 +1,64 @@
+/** Whether each answer has the form that its asker wants: found out before the run goes on (P17). */
+
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { agentRunBy } from '../state/agents-of-tools.ts'
+import { described } from '../vocabulary/checked-input.ts'
+import { AnswerError, messageOf } from '../vocabulary/errors.ts'
+import type { Address, Answers, PendingInterrupt } from '../vocabulary/interrupt.ts'
+import type { Middleware } from '../vocabulary/middleware.ts'
+import type { Tool } from '../vocabulary/tool.ts'
+
+/** Who may have asked. */
+interface Askers {
+  readonly middleware?: readonly Middleware[]
+  readonly tools?: readonly Tool[]
+}
+
+/**
+ * Checks the answers to questions of these askers; others have been checked, or will be.
+ *
+ * @throws {AnswerError} The asker's schema does not accept an answer.
+ */
+export async function checkAnswers(
+  questions: readonly PendingInterrupt[],
+  answers: Answers,
+  askers: Askers,
+): Promise<void> {
+  for (const { id, address } of questions) {
+    const asker = id in answers ? askerAt(address, askers) : undefined
+    if (!asker?.answer) continue
+    const { issues, cause } = await issuesOf(asker.answer, answers[id])
+    if (issues) throw new AnswerError(id, asker.name, issues.map(described), { cause })
+  }
+}
+
+interface Asker {
+  readonly name: string
+  readonly answer: StandardSchemaV1 | undefined
+}
+
+/** Who has asked from there. A tool that makes an agent only when it is called cannot tell: that agent checks its answers itself. */
+function askerAt(address: Address, { middleware, tools }: Askers): Asker | undefined {
+  const inner = address.findIndex((part, index) => index > 0 && 'agent' in part)
+  const last = address[inner < 0 ? address.length - 1 : inner - 1]
+  if (last && 'middleware' in last) {
+    const asker = middleware?.find(({ name }) => name === last.middleware)
+    return asker && { name: `middleware ${asker.name}`, answer: asker.answer }
+  }
+  const tool = last && 'tool' in last ? tools?.find(({ name }) => name === last.tool) : undefined
+  if (!tool) return undefined
+  if (inner < 0) return { name: `tool ${tool.name}`, answer: tool.execute ? tool.answer : tool.output }
+  const agent = agentRunBy(tool)
+  return agent && askerAt(address.slice(inner), { middleware: agent.middleware, tools: agent.setup.tools })
+}
+
+async function issuesOf(
+  schema: StandardSchemaV1,
+  answer: unknown,
+): Promise<{ readonly issues?: readonly StandardSchemaV1.Issue[] | undefined; readonly cause?: unknown }> {
+  try {
+    return await schema['~standard'].validate(answer)
+  } catch (cause) {
+    return { issues: [{ message: messageOf(cause) }], cause }
+  }
+}

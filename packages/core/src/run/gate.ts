@@ -1,0 +1,91 @@
+/** The final-answer gate: an answer stands when it fits the output schema and one round of hooks accepts throughout. */
+
+import { answerRejected, dueHook, hookDone } from '../machine/steps.ts'
+import type { RunState } from '../state/run.ts'
+import type { Answer } from '../state/run-steps.ts'
+import { MiddlewareError, type OutputError } from '../vocabulary/errors.ts'
+import { callsOf, type FinishReason, type Message, textOf, withFittingReason } from '../vocabulary/message.ts'
+import { askHook } from './hooks.ts'
+
+/** What the model reads when a hook rejects an answer and says nothing (E11). */
+export const DEFAULT_FEEDBACK = 'This answer was not accepted. Please try again.'
+
+/** Who rejects an answer that does not fit, in events and as the origin of the feedback. */
+const OUTPUT_ORIGIN = 'output'
+
+export interface Accepted {
+  /** As the last hook left it (E7). */
+  readonly message: Answer
+  /** What the output schema made of it. */
+  readonly output: unknown
+}
+
+/**
+ * Asks the output schema, then the hooks, first to last; the first rejection ends the round (E6, M14). Gives the answer that
+ * stands, or nothing: then the feedback is in the history.
+ */
+export async function askGate(run: RunState, candidate: Answer): Promise<Accepted | undefined> {
+  const { steps } = run
+  let answer = candidate
+  let { value, misfit } = await run.work.output.check(run, answer)
+  if (misfit) {
+    const feedback = reject(run, misfit.feedback, OUTPUT_ORIGIN, misfit.error)
+    await run.events.tell({ type: 'answer-rejected', middleware: OUTPUT_ORIGIN, feedback })
+    return undefined
+  }
+  const { state } = steps
+  for (let middleware = dueHook(state, run.middleware); middleware; middleware = dueHook(state, run.middleware)) {
+    const finishReason = reasonOf(run, answer)
+    const asked = Object.freeze({ messages: answersLast(run, answer), finishReason })
+    const verdict = await askHook(run, middleware, asked)
+    hookDone(state, middleware.name)
+    if (!verdict) continue
+    if (!verdict.accept) {
+      const feedback = reject(run, verdict.feedback ?? '', middleware.name)
+      await run.events.tell({ type: 'answer-rejected', middleware: middleware.name, feedback })
+      return undefined
+    }
+    if (!verdict.message) continue
+    if (callsOf(verdict.message).length > 0) {
+      throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', 'an accepted message cannot have tool calls')
+    }
+    answer = run.history.replaceAnswer(answer, withFittingReason(verdict.message))
+    steps.offer = answer
+    ;({ value, misfit } = await run.work.output.check(run, answer))
+    if (misfit) {
+      const problem = 'an accepted message must fit the output schema'
+      throw new MiddlewareError(middleware.name, 'beforeFinalAnswer', problem, { cause: misfit.error })
+    }
+  }
+  return { message: answer, output: value }
+}
+
+/** How the response ended that an answer came with: a tool's result has no finish reason of its own. */
+export function reasonOf({ steps }: RunState, answer: Answer): FinishReason {
+  return answer.role === 'assistant' ? answer.finishReason : (steps.state.current?.finishReason ?? 'other')
+}
+
+/** A direct result may stand before those of later calls: the gate sees it last all the same (E8). */
+function answersLast({ history: { last, messages } }: RunState, answer: Answer): readonly Message[] {
+  return last === answer ? messages : [...messages.filter((message) => message !== answer), answer]
+}
+
+/** An answer was not accepted: the model reads why. */
+function reject(
+  run: RunState,
+  feedback: string | readonly Message[],
+  origin: string,
+  misfit?: OutputError,
+): string | readonly Message[] {
+  const empty = feedback.length === 0
+  if (empty) {
+    const message = `${origin} rejected an answer without feedback`
+    run.events.warn({ code: 'empty-feedback', message, source: 'core' })
+  }
+  const said = empty ? DEFAULT_FEEDBACK : feedback
+  const messages = typeof said === 'string' ? [{ role: 'user', content: said } as const] : said
+  for (const message of messages) run.history.append(message.role === 'user' ? { origin, ...message } : message)
+  run.steps.rejection = { feedback: typeof said === 'string' ? said : said.map(textOf).join('\n'), misfit }
+  answerRejected(run.steps.state)
+  return said
+}

@@ -1,0 +1,112 @@
+/** Before… and after… hooks: data in, changed data out. Each has its own span. */
+
+import type { Awaitable } from '../flow/flow.ts'
+import { blame, given } from '../hooks/compose.ts'
+import { verdictProblem } from '../hooks/hook-problems.ts'
+import { dueHook, hookDone } from '../machine/steps.ts'
+import type { RunState } from '../state/run.ts'
+import { boundedAnswer } from '../tool-call/call-bounds.ts'
+import { type Message, withFittingReason } from '../vocabulary/message.ts'
+import type { AgentState, Middleware, Verdict } from '../vocabulary/middleware.ts'
+import type { AgentSetup, Run } from '../vocabulary/tool.ts'
+import { checkedSetup } from './set-up.ts'
+
+/** The set-up as all `beforeAgent`s leave it. One that gives back nothing leaves it as it is. */
+export async function runSetupHooks(run: RunState): Promise<AgentSetup> {
+  let { setup } = run.config
+  for (const middleware of run.middleware) {
+    const call = middleware.beforeAgent?.bind(middleware)
+    const check = (changed: AgentSetup) => (changed === setup ? setup : checkedSetup(run, changed))
+    const changed = call && (await runHook(run, middleware.name, 'beforeAgent', call, setup, check))
+    if (changed) setup = changed
+  }
+  return setup
+}
+
+/**
+ * The history as all hooks of a name leave it: before… first to last, after… last to first. Each that has finished is remembered,
+ * and so is what it changed (L8). `problem` says what is wrong with what a hook gave back, if anything is.
+ */
+export async function runStateHooks(
+  run: RunState,
+  hook: 'beforeModel' | 'afterModel',
+  problem: (state: AgentState) => string | undefined,
+): Promise<void> {
+  const { state } = run.steps
+  for (let middleware = dueHook(state, run.middleware); middleware; middleware = dueHook(state, run.middleware)) {
+    const call = middleware[hook]?.bind(middleware)
+    const { messages } = run.history
+    const check = (state: AgentState) => {
+      refuse(problem(state))
+      return fitted(run, state, messages)
+    }
+    const changed = call && (await runHook(run, middleware.name, hook, call, Object.freeze({ messages }), check))
+    if (changed) run.history.remember(changed)
+    hookDone(state, middleware.name)
+  }
+}
+
+/** A hook may take the calls out of a message, or put any in; those that were in the history before are as they were. */
+function fitted({ config }: RunState, state: AgentState, before: readonly Message[]): AgentState {
+  if (state.messages === before) return state
+  const known = new Set(before)
+  const fit = (message: Message) =>
+    message.role === 'assistant' && !known.has(message)
+      ? withFittingReason(boundedAnswer(message, config.inputLimits))
+      : message
+  return { messages: state.messages.map(fit) }
+}
+
+/** Asks one middleware about an answer. */
+export function askHook(run: RunState, middleware: Middleware, state: AgentState): Promise<Verdict | void> {
+  const call = middleware.beforeFinalAnswer?.bind(middleware)
+  const check = (verdict: Verdict) => {
+    refuse(verdictProblem(verdict))
+    return verdict
+  }
+  return call ? runHook(run, middleware.name, 'beforeFinalAnswer', call, state, check) : NOTHING
+}
+
+const NOTHING = Promise.resolve()
+
+type HookFunction<Data, Result> = (data: Data, run: Run) => Awaitable<Result>
+
+function refuse(problem: string | undefined): void {
+  if (problem) throw new TypeError(problem)
+}
+
+/** `check` gives what counts of what the hook gave back, or throws what is wrong with it. */
+function runHook<Data, Result>(
+  run: RunState,
+  name: string,
+  hook: string,
+  call: HookFunction<Data, Result | void>,
+  data: Data,
+  check: (result: Result) => Result,
+): Promise<Result | void> {
+  run.signal.throwIfAborted()
+  const place = { middleware: name, hook }
+  return run.telemetry.around<'middleware', Result | void>('middleware', run.context, {
+    begin: () => ({ name, hook, step: run.steps.begun }),
+    make: ({ context }) => call(data, run.work.view(run, { context, source: name, hook, steps: run.steps.left })),
+    done: (gave) => {
+      run.signal.throwIfAborted()
+      // A set-up is built anew by each resume, which finds the answers again.
+      if (hook !== 'beforeAgent') run.answered(place)
+      return gave && given(name, hook, () => check(gave))
+    },
+    failed: (thrown) => {
+      run.threw(thrown, place)
+      return blame(run, name, hook, thrown)
+    },
+    came: ({ error, thrown, returned }) => ({
+      error,
+      thrown,
+      verdict: returned && hook === 'beforeFinalAnswer' ? (rejects(returned.result) ? 'reject' : 'accept') : undefined,
+    }),
+  })
+}
+
+function rejects(verdict: unknown): boolean {
+  return typeof verdict === 'object' && verdict !== null && 'accept' in verdict && verdict.accept === false
+}

@@ -1,0 +1,73 @@
+/** What a call does to the world, and to what: judged by its checked input. */
+
+import { unheard } from '../flow/unheard.ts'
+import type { ToolFacts } from '../machine/call.ts'
+import { effectOf } from '../vocabulary/define-tool.ts'
+import { type Effect, exceeds } from '../vocabulary/effect.ts'
+import { messageOf } from '../vocabulary/errors.ts'
+import { NO_KEYS, type ResourceKeys, withinKeys } from '../vocabulary/resource-keys.ts'
+import type { Tool } from '../vocabulary/tool.ts'
+import { agentRunBy } from './agents-of-tools.ts'
+
+export interface CallEffect {
+  readonly effect: Effect
+  readonly keys: ResourceKeys
+  /** What the tool's own functions threw. */
+  readonly problem?: string
+}
+
+/** What a call may do and touch, at the most; absent: anything. */
+export interface Bounds {
+  readonly effect?: Effect | undefined
+  readonly keys?: ResourceKeys | undefined
+}
+
+/** Never throws: a throw of `effect`, `reads` or `writes` counts as `external` without keys (H4). */
+export function judgeCall(tool: Tool, input: unknown): CallEffect {
+  try {
+    return { effect: effectOf(tool, input), keys: keysOf(tool, input) }
+  } catch (error) {
+    return { effect: 'external', keys: NO_KEYS, problem: messageOf(error) }
+  }
+}
+
+/** Whether {@link judgeCall} needs the input: without it, all calls of the tool do the same. */
+export function isJudgedByInput(tool: Tool): boolean {
+  return typeof tool.effect === 'function' || mayNameKeys(tool)
+}
+
+/** Whether a call does no more, and to no more, than it may. */
+export function isWithin({ effect, keys }: CallEffect, most: Bounds): boolean {
+  return (!most.effect || !exceeds(effect, most.effect)) && (!most.keys || withinKeys(keys, most.keys))
+}
+
+/** Whether calls of a tool may name resource keys at all. */
+export function mayNameKeys(tool: Tool | undefined): boolean {
+  return tool?.reads !== undefined || tool?.writes !== undefined
+}
+
+/** Throws what the tool's own functions throw; a `TypeError` if they give anything but a list of strings. */
+function keysOf(tool: Tool, input: unknown): ResourceKeys {
+  if (!mayNameKeys(tool)) return NO_KEYS
+  return { reads: listed(tool.reads?.(input) ?? []), writes: listed(tool.writes?.(input) ?? []) }
+}
+
+function listed(keys: unknown): readonly string[] {
+  if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'string')) {
+    unheard(keys)
+    throw new TypeError('resource keys must be a list of strings')
+  }
+  return [...new Set<string>(keys)]
+}
+
+/** What is known of the calls of a tool before their inputs are checked. */
+export function factsOf(tool: Tool | undefined): ToolFacts | undefined {
+  if (!tool) return undefined
+  const { effect } = tool
+  return {
+    ...(typeof effect === 'string' && { effect }),
+    namesKeys: mayNameKeys(tool),
+    isReversible: tool.compensate !== undefined,
+    ...(agentRunBy(tool) && { runsAgent: true }),
+  }
+}

@@ -1,0 +1,321 @@
+/** The handle of a call: its place in the table, and what is no JSON of it, such as its values, its signal and its promise. */
+
+import type { Context } from '@opentelemetry/api'
+import { timer } from '../flow/grace.ts'
+import { type Coming, coming } from '../flow/unheard.ts'
+import { type CallState, hasSettled, type Place, wasEntered } from '../machine/call.ts'
+import { type Calls, callOf, hasQuestion, waitsForResume } from '../machine/calls.ts'
+import { addsQuestion, asksQuestion, marked, meetsStop, parked, renamed, settled } from '../machine/decide-call.ts'
+import { callMade, decideCall } from '../machine/decide-calls.ts'
+import type { CallFacts } from '../telemetry/around.ts'
+import type { RunStop } from '../vocabulary/errors.ts'
+import type { DiscardCause } from '../vocabulary/events.ts'
+import { freeze } from '../vocabulary/history.ts'
+import { Interrupt } from '../vocabulary/interrupt.ts'
+import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
+import type { SavedCall } from '../vocabulary/saved-run.ts'
+import type { Tool } from '../vocabulary/tool.ts'
+import { NotCancelableError, ToolCancelledError } from '../vocabulary/tool-errors.ts'
+import { type Bounds, factsOf } from './call-effect.ts'
+import { CallOutcomes, type Ending } from './call-outcomes.ts'
+import { CallStatus } from './call-status.ts'
+import type { Rest, WarmUp } from './capabilities.ts'
+import type { Execution } from './execution.ts'
+import { type Seat, seatFor } from './tool-limit.ts'
+import type { Turns } from './turns.ts'
+
+/** What is known when a call is made. */
+export interface Beginning
+  extends Pick<CallEntry, 'key' | 'call' | 'tool' | 'parent'>,
+    Partial<Pick<CallEntry, 'attributes' | 'maker' | 'caller' | 'most' | 'rest' | 'warmUp' | 'askedIn'>> {
+  readonly step: number
+  /** The attempt that asks for it, if one does. */
+  readonly attempt?: number | undefined
+  /** Default `false`. */
+  readonly provisional?: boolean
+  /** What a checkpoint holds of it; of its executions, where that is all. */
+  readonly saved?: SavedCall
+  readonly executed?: Partial<SavedCall>
+  /** It is the work behind a call. */
+  readonly isWork?: true
+}
+
+/** The table that a call stands in, as far as the call knows it. */
+export interface CallHome {
+  readonly state: Calls
+  readonly turns: Turns
+  put(entry: CallEntry): void
+  of(number: number): CallEntry | undefined
+  childrenOf(entry: CallEntry): readonly CallEntry[]
+  stop(entries: readonly CallEntry[], reason: unknown, grace: number): void
+  numberOf(stop: RunStop): number
+  knownNumberOf(stop: RunStop): number | undefined
+  stopOf(number: number | undefined): RunStop | undefined
+  isSpent(key: string): boolean
+}
+
+/** Until a call is made. */
+const NEVER = new Promise<never>(() => undefined)
+
+/** Of all calls that were never provisional. */
+const DECIDED: Coming<void> = coming()
+
+DECIDED.resolve()
+
+export class CallEntry {
+  /** Its number in its table. */
+  readonly number: number
+  readonly table: CallHome
+  /** The key that stands for it in checkpoints, and the tool's `idempotencyKey` (H25). */
+  key: string
+  /** As it was asked for; of one that started with the members it needs, these alone until its input is whole. */
+  call: ToolCall
+  readonly tool: Tool | undefined
+  /** What the call's spans nest under. */
+  parent: Context
+  readonly attributes: CallFacts['attributes']
+  /** The contexts of the model attempts that ask for it. */
+  readonly askedIn: Context[]
+  /** Absent unless a tool or wrap makes this call: then it shares that call's fate, and works inside its slot. */
+  readonly maker: CallEntry | undefined
+  /** Of a call in the run of an agent: the call that runs this agent, if one does. */
+  readonly caller: CallEntry | undefined
+  readonly #makerKey: string | undefined
+  readonly seat: Seat | undefined
+  /** What it may do and touch before it is committed. */
+  readonly most: Bounds
+  /** Of a call that started with the members its tool needs. */
+  readonly rest: Rest<CallEntry> | undefined
+  readonly warmUp: WarmUp | undefined
+  /** Whether its result is that of a checkpoint. */
+  readonly reused: boolean
+  /** What the last execution was given and gave: what a discarded `reversible` call is undone with. */
+  done: { readonly input: unknown; readonly output: unknown } | undefined
+  readonly status: CallStatus
+  readonly outcomes: CallOutcomes
+  /** Those whose spans have not ended. */
+  readonly executions: Execution[] = []
+  promise: Promise<ToolMessage> = NEVER
+  /** The work itself, which may go on after the call was abandoned. Always has a handler. */
+  work: Promise<unknown> | undefined
+  /** Of a call that has left its table. */
+  #past: CallState | undefined
+  /** What it came to; absent until it has settled. */
+  ending: Ending | undefined
+  readonly #controller = new AbortController()
+  readonly signal: AbortSignal = this.#controller.signal
+  /** It is committed or discarded: at once if it was never provisional. */
+  readonly decided: Coming<void>
+  /** Rejects with its signal's reason when the call has gone on beyond its grace time (K12). */
+  readonly abandoned: Coming<never> = coming()
+  #timer: ReturnType<typeof timer>
+
+  constructor(table: CallHome, beginning: Beginning) {
+    const { call, tool, maker, attempt, provisional = false, saved, askedIn = [] } = beginning
+    const executed = saved ?? beginning.executed ?? {}
+    const { attempts = 0, effect, outcomes = [] } = executed
+    this.key = beginning.key
+    this.call = call
+    this.table = table
+    this.number = callMade(table.state, {
+      id: saved?.id ?? call.id,
+      tool: factsOf(tool),
+      maker: maker?.number,
+      ...(beginning.isWork && { isWork: true }),
+      step: beginning.step,
+      isRequested: saved?.asked ?? attempt !== undefined,
+      startedEarly: provisional,
+      ceiling: beginning.most?.effect,
+      requestedBy: attempt === undefined ? [] : [attempt],
+      course: saved ? 'asleep' : 'begun',
+      fate: provisional ? 'provisional' : 'committed',
+      askedAt: performance.now(),
+      told: saved?.told ? 'shown' : 'open',
+      isDone: saved?.done !== undefined,
+      ...(table.isSpent(beginning.key) && { undo: 'before' }),
+      executions: [],
+      questions: [],
+      attempts,
+      effectBefore: effect,
+      hadOutcome: outcomes.length > 0,
+      knownOutcomes: outcomes.map(({ invocation }, place) => ({ ...(invocation && { invocation }), place })),
+    })
+    table.put(this)
+    this.decided = provisional ? coming() : DECIDED
+    this.tool = tool
+    this.parent = beginning.parent
+    this.attributes = beginning.attributes ?? {}
+    this.askedIn = [...askedIn]
+    this.maker = maker
+    this.caller = beginning.caller
+    this.#makerKey = saved?.maker
+    this.most = beginning.most ?? {}
+    this.rest = beginning.rest
+    this.warmUp = beginning.warmUp
+    this.reused = saved?.message !== undefined
+    this.done = saved?.done
+    this.status = new CallStatus(tool?.cancelable !== false, wasEntered(this.state))
+    this.outcomes = new CallOutcomes(executed)
+    this.seat = seatFor(this)
+  }
+
+  /** Of a call that another one makes. After a resume the maker may be there as work in the background only. */
+  get makerKey(): string | undefined {
+    return this.maker?.key ?? this.#makerKey
+  }
+
+  /** Something has happened to the call. Gives whether that changes anything. */
+  decide<Given extends readonly unknown[]>(
+    fact: (call: CallState, ...given: Given) => CallState,
+    ...given: Given
+  ): boolean {
+    if (!this.#past) return decideCall(this.table.state, this.number, fact, ...given)
+    const before = this.#past
+    this.#past = fact(before, ...given)
+    return this.#past !== before
+  }
+
+  get state(): CallState {
+    return this.#past ?? callOf(this.table.state, this.number)
+  }
+
+  /** The table forgets it. */
+  leave(): void {
+    this.#past = this.state
+  }
+
+  get id(): string {
+    return this.state.id
+  }
+
+  /** The calls it made. */
+  get children(): readonly CallEntry[] {
+    return this.table.childrenOf(this)
+  }
+
+  /** Neither committed nor discarded. */
+  get provisional(): boolean {
+    return this.state.fate === 'provisional'
+  }
+
+  get discarded(): DiscardCause | undefined {
+    return this.state.cause
+  }
+
+  get settled(): boolean {
+    return hasSettled(this.state)
+  }
+
+  get message(): ToolMessage | undefined {
+    return this.ending?.message
+  }
+
+  get stopped(): RunStop | undefined {
+    return this.ending?.stopped
+  }
+
+  /** It was cancelled, or the call that makes it was. */
+  get cancelled(): boolean {
+    return this.state.aborted === 'cancelled'
+  }
+
+  /** The pause of its run, which reached it while it waited for its commit: what comes of it is dropped, and it stays open. */
+  get dropped(): RunStop | undefined {
+    return this.state.isParked ? this.table.stopOf(this.state.metStop) : undefined
+  }
+
+  /** What its tool, or a wrap round it, asks. */
+  get asking(): { readonly interrupt: Interrupt; readonly by?: Place } | undefined {
+    const { ownQuestion } = this.state
+    const interrupt = this.table.stopOf(ownQuestion?.question)
+    return interrupt instanceof Interrupt ? { interrupt, ...(ownQuestion?.by && { by: ownQuestion.by }) } : undefined
+  }
+
+  /** Whether a question is one that this call asks, or one that it makes. */
+  asks(question: RunStop): boolean {
+    const number = this.table.knownNumberOf(question)
+    return number !== undefined && hasQuestion(this.table.state, this.state, number)
+  }
+
+  /** Its tool asks, or a wrap round it. */
+  ask(question: Interrupt, by?: Place): void {
+    const number = this.table.numberOf(question)
+    if (by || !this.asks(question)) this.decide(asksQuestion, number, by)
+    if (!by) this.decide(addsQuestion, number)
+  }
+
+  /** The run of an agent in it asks, for which it throws this. */
+  relay(question: Interrupt): Interrupt {
+    this.decide(addsQuestion, this.table.numberOf(question))
+    return question
+  }
+
+  /** It goes on under this id, and so does its result. */
+  rename(id: string): void {
+    this.decide(renamed, id)
+    const { message } = this
+    if (message && message.callId !== id) this.ending = { ...this.ending, message: freeze({ ...message, callId: id }) }
+  }
+
+  /** Aborts this call and those it made; `grace` ms later they are no longer waited for. */
+  abort(reason: unknown, grace: number): void {
+    this.rest?.fail(reason)
+    this.table.stop([this], reason, grace)
+  }
+
+  /** It is decided that it stops: whoever works for it is told. */
+  stop(reason: unknown, grace: number): void {
+    this.warmUp?.abort(reason)
+    this.#controller.abort(reason)
+    clearTimeout(this.#timer)
+    const abandon = () => {
+      this.decide(marked, 'isAbandoned')
+      this.abandoned.reject(reason)
+    }
+    // The runs of agents in it, whose timers were set before this one, give up first and tell how they end: in a later turn.
+    this.#timer = timer(grace, () => {
+      if (this.outcomes.hasRuns) this.#timer = timer(0, abandon)
+      else abandon()
+    })
+  }
+
+  /** Aborts this call if it is at work, and its tool allows that; gives whether it did (I4). */
+  cancel(grace: number): boolean {
+    if (this.settled || this.discarded) return false
+    if (this.tool?.cancelable === false) throw new NotCancelableError(this.id, this.tool.name)
+    this.abort(new ToolCancelledError(this.id), grace)
+    return this.cancelled
+  }
+
+  /**
+   * The commit or the call that it waits for has come to this stop. `grace` is given if the stop is the run's own. What comes of an early
+   * call is dropped then, as it would not have met the stop if it had started later: it is aborted, and waited for at most `grace` ms.
+   * What a committed call makes of the stop stands.
+   */
+  meet(stop: RunStop, grace?: number): void {
+    if (this.state.isParked || this.asks(stop)) return
+    this.decide(meetsStop, this.table.numberOf(stop))
+    // In a later turn: whoever learns of the stop in another way learns of it there first.
+    if (grace !== undefined && this.decide(parked)) this.#timer ??= timer(0, () => this.abort(stop, grace))
+  }
+
+  /** Whether what it throws, or a wrap round it, only passes on a stop that it has met. */
+  isStoppedBy(thrown: unknown): boolean {
+    const { isParked, metStop } = this.state
+    return isParked === true || (metStop !== undefined && this.table.stopOf(metStop) === thrown)
+  }
+
+  settle(ending: Ending): void {
+    const { message, isCutOff, stopped } = ending
+    if (this.decide(settled, isCutOff ? 'cut off' : message ? 'result' : stopped ? 'open' : 'none'))
+      this.ending = ending
+    this.warmUp?.end()
+    clearTimeout(this.#timer)
+    this.table.turns.close(this)
+  }
+}
+
+/** See {@link waitsForResume}. */
+export function isOpen({ table, state }: CallEntry): boolean {
+  return waitsForResume(table.state, state)
+}

@@ -1,0 +1,114 @@
+/** How a call is doing: what {@link Run.toolStatus} tells of it (I6). */
+
+import { type CallState, hasAbandoned } from '../machine/call.ts'
+import { freeze } from '../vocabulary/history.ts'
+import type { Json } from '../vocabulary/message.ts'
+import { present } from '../vocabulary/present.ts'
+import { ToolTimeoutError } from '../vocabulary/tool-errors.ts'
+import type { Progress, ToolState, ToolStatus } from '../vocabulary/tool-status.ts'
+import type { AwaitedRest } from './capabilities.ts'
+
+/** A call that has settled, as far as it tells how it ended. */
+interface Ended {
+  readonly signal: AbortSignal
+  readonly executions: readonly { readonly error?: unknown }[]
+  readonly state: CallState
+  readonly ending: { readonly error?: unknown } | undefined
+}
+
+/** How a call that has settled ended; to be asked before its spans do. */
+export function endState({ signal, executions, state, ending }: Ended, ok: boolean): ToolState {
+  if (ok) return 'ok'
+  if (state.isAbandoned || hasAbandoned(state)) return 'abandoned'
+  if (signal.aborted) return 'cancelled'
+  const thrown = [ending?.error, executions.at(-1)?.error]
+  return thrown.some((error) => error instanceof ToolTimeoutError) ? 'timed-out' : 'error'
+}
+
+/** Of one call. Times: `performance.now()`. */
+export class CallStatus {
+  #state: ToolState = 'queued'
+  #progress: number | undefined
+  #message: string | undefined
+  #metadata: Json | undefined
+  #started: number | undefined
+  /** Of its executions, in their order. */
+  readonly #waits: AwaitedRest[] = []
+  ended: { readonly at: number; readonly number: number } | undefined
+  readonly cancelable: boolean
+  readonly #startedBefore: boolean
+
+  constructor(cancelable: boolean, startedBefore: boolean) {
+    this.cancelable = cancelable
+    this.#startedBefore = startedBefore
+  }
+
+  /** Its function is entered. */
+  begin(): void {
+    this.#started ??= performance.now()
+    this.#state = 'running'
+  }
+
+  /** An execution of it is given the rest of its input. */
+  waits(rest: AwaitedRest): void {
+    this.#waits.push(rest)
+  }
+
+  /**
+   * What a tool yielded, as it is shown: progress is clamped to 0..1 and never goes down; a lower or non-finite one shows as the
+   * last (I2). The metadata is a frozen copy: a tool may go on with its own (P15).
+   */
+  report({ progress, message, metadata: given }: Progress): Progress {
+    const metadata = given === undefined ? undefined : freeze(copyOf(given))
+    if (progress !== undefined && Number.isFinite(progress))
+      this.#progress = Math.max(this.#progress ?? 0, Math.min(progress, 1))
+    if (message !== undefined) this.#message = message
+    if (metadata !== undefined) this.#metadata = metadata
+    return Object.freeze(present({ progress: progress === undefined ? progress : this.#progress, message, metadata }))
+  }
+
+  /** `number`: how many calls of its run have ended by now. */
+  end(state: ToolState, number = 0): void {
+    this.#state = state
+    this.ended = { at: performance.now(), number }
+  }
+
+  read(): ToolStatus {
+    const waitedMs = this.#waited()
+    return present({
+      state: this.#state,
+      progress: this.#progress,
+      message: this.#message,
+      metadata: this.#metadata,
+      cancelable: this.cancelable,
+      startedAt: timeOf(this.#started),
+      startedBefore: this.#startedBefore || undefined,
+      waitedMs: waitedMs || undefined,
+      endedAt: timeOf(this.ended?.at),
+    })
+  }
+
+  /** Executions at the same time do not wait twice. */
+  #waited(): number {
+    const now = this.ended?.at ?? performance.now()
+    let [ms, from] = [0, 0]
+    for (const wait of this.#waits) {
+      ms += wait.within(from, now)
+      from = Math.max(from, wait.until ?? now)
+    }
+    return ms
+  }
+}
+
+function copyOf(metadata: Json): Json {
+  try {
+    return structuredClone(metadata)
+  } catch (cause) {
+    throw new TypeError('the metadata of progress must be JSON', { cause })
+  }
+}
+
+/** From `performance.now()` to milliseconds since the epoch. */
+function timeOf(at: number | undefined): number | undefined {
+  return at === undefined ? at : performance.timeOrigin + at
+}

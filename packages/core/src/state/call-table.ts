@@ -1,0 +1,228 @@
+/** The calls of a run: their state, and their handles by number and by id. */
+
+import { type Calls, isPast, noCalls } from '../machine/calls.ts'
+import { withContent } from '../machine/decide-call.ts'
+import { callForgotten, callStopped } from '../machine/decide-calls.ts'
+import { inputHash, sameCall } from '../vocabulary/canonical.ts'
+import type { RunStop } from '../vocabulary/errors.ts'
+import type { DiscardCause } from '../vocabulary/events.ts'
+import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
+import { ToolCancelledError } from '../vocabulary/tool-errors.ts'
+import type { CallEntry, CallHome } from './call-entry.ts'
+import type { CallStatus } from './call-status.ts'
+import { Turns } from './turns.ts'
+
+/** What is kept of a call whose step is over: the history has the rest. */
+export interface PastCall {
+  readonly id: string
+  /** As it was asked for first. */
+  readonly askedAs: string
+  readonly content: string
+  readonly status: CallStatus
+  /** Why, if it was discarded. */
+  readonly discarded: DiscardCause | undefined
+  /** What it gave, or threw, if it was not. */
+  readonly promise: Promise<ToolMessage> | undefined
+}
+
+/** Calls of one step, tool and hash of the input: those that ask for the same have the same content. */
+interface Alike {
+  /** The number that the key of the next one ends with. */
+  next: number
+  readonly contents: { readonly call: ToolCall; readonly content: number }[]
+}
+
+export class CallTable implements CallHome {
+  readonly state: Calls = noCalls()
+  readonly turns: Turns = new Turns(this.state, (number) => this.#entries.get(number))
+  readonly #entries: Map<number, CallEntry> = new Map()
+  /** By all their addresses: see {@link addressOf}. */
+  readonly #byAddress: Map<string, CallEntry> = new Map()
+  readonly #past: Map<string, PastCall> = new Map()
+  readonly #alike: Map<string, Alike> = new Map()
+  #contents = 0
+  /** What stops a run, or a call of it, by the number that the state has of it. */
+  readonly #stops: RunStop[] = []
+  readonly #runId: string
+  /** Whether a call had this key that was to be undone in an earlier process. */
+  readonly isSpent: (key: string) => boolean
+
+  constructor(runId = '', isSpent: (key: string) => boolean = () => false) {
+    this.#runId = runId
+    this.isSpent = isSpent
+  }
+
+  /** A call is made. */
+  put(entry: CallEntry): void {
+    this.#entries.set(entry.number, entry)
+  }
+
+  /** A call can be found by its id from now on, and joined if a response asks for it. */
+  add(entry: CallEntry): void {
+    for (const id of [entry.call.id, entry.id]) this.#byAddress.set(addressOf(id, ownerOf(entry)), entry)
+    if (entry.state.isRequested && !entry.rest) this.#enter(entry)
+  }
+
+  /**
+   * The key of a call about to be made: run, step, tool, a hash of the input, and the how-manieth such call of its step it is
+   * (H25). Never the provider's id, which changes on a retry; but a call that no response asked for has nothing else. The key of a call
+   * that another one makes is its maker's key with its id.
+   */
+  keyOf(call: ToolCall, step: number, isAsked: boolean, maker?: CallEntry): string {
+    if (maker && !isAsked) return addressOf(call.id, maker.key)
+    const alike = alikeOf(step, call)
+    const stem = `${this.#runId}/${alike}/`
+    if (!isAsked) return stem + JSON.stringify(call.id)
+    // Behind the last: a checkpoint does not hold those in front of it that were discarded.
+    let number = this.#alike.get(alike)?.next ?? 0
+    while (this.isSpent(stem + number)) number++
+    return stem + number
+  }
+
+  /** Of a call whose input is not whole yet: it is entered by its id (H25). */
+  keyOfStart(call: ToolCall): string {
+    return `${this.#runId}/${call.id}`
+  }
+
+  /** The input of a call that began with the members its tool needs is whole: it gets its key, and can be joined. */
+  complete(entry: CallEntry, call: ToolCall): void {
+    const children = this.childrenOf(entry)
+    for (const child of children) this.#byAddress.delete(addressOf(child.id, ownerOf(child)))
+    entry.key = this.keyOf(call, entry.state.step, true)
+    for (const child of children) this.#byAddress.set(addressOf(child.id, ownerOf(child)), child)
+    entry.call = call
+    this.#enter(entry)
+  }
+
+  /** What a call of this step asks for, if any call asks for the same. */
+  contentOf(step: number, call: ToolCall): number | undefined {
+    if (this.#alike.size === 0) return undefined
+    return this.#alike.get(alikeOf(step, call))?.contents.find((one) => sameCall(one.call, call))?.content
+  }
+
+  /** The number of a stop that some state is to have. */
+  numberOf(stop: RunStop): number {
+    return this.knownNumberOf(stop) ?? this.#stops.push(stop) - 1
+  }
+
+  /** The number of a stop that some state has. */
+  knownNumberOf(stop: RunStop): number | undefined {
+    const place = this.#stops.indexOf(stop)
+    return place < 0 ? undefined : place
+  }
+
+  stopOf(number: number | undefined): RunStop | undefined {
+    return number === undefined ? undefined : this.#stops[number]
+  }
+
+  of(number: number): CallEntry | undefined {
+    return this.#entries.get(number)
+  }
+
+  /** The call of this id that this call made; or, without one, that a response asked for, or a hook or a `wrapModel` made. */
+  get(id: string, maker?: CallEntry): CallEntry | undefined {
+    return this.#byAddress.get(addressOf(id, maker?.key))
+  }
+
+  /** The same of the steps that are over, unless a later call has the same id. */
+  past(id: string, maker?: CallEntry): PastCall | undefined {
+    const address = addressOf(id, maker?.key)
+    return this.#byAddress.has(address) ? undefined : this.#past.get(address)
+  }
+
+  /** The latest call of this id, whoever made it. */
+  latest(id: string): CallEntry | PastCall | undefined {
+    const isIt = (one: CallEntry | PastCall) => one.id === id
+    return this.entries().findLast(isIt) ?? [...this.#past.values()].findLast(isIt)
+  }
+
+  /** In the order in which they were made, without the work behind calls. */
+  entries(): CallEntry[] {
+    return [...this.#entries.values()].filter(({ state }) => !state.isWork)
+  }
+
+  childrenOf({ state }: CallEntry): CallEntry[] {
+    return state.children.flatMap((child) => this.#entries.get(child) ?? [])
+  }
+
+  /** That these calls stop, and those they made, is decided for all of them before any is told: who is told may do what it likes. */
+  stop(entries: readonly CallEntry[], reason: unknown, grace: number): void {
+    const why = reason instanceof ToolCancelledError ? 'cancelled' : 'stopped'
+    const known = entries.filter(({ number }) => this.#entries.has(number))
+    const stopped = known.flatMap(({ number }) => callStopped(this.state, number, why))
+    for (const entry of stopped.flatMap((number) => this.of(number) ?? [])) entry.stop(reason, grace)
+  }
+
+  /**
+   * The steps before this one are over: little is kept of their calls. Gives which those are. A call that no response asked for stays,
+   * with those it made: a checkpoint has it, so that it is never made again.
+   */
+  letGo(step: number): readonly CallEntry[] {
+    const over: CallEntry[] = []
+    for (const entry of this.#entries.values()) {
+      const { state, maker } = entry
+      const isOver = maker ? over.includes(maker) : state.isRequested && state.step < step && isPast(this.state, state)
+      if (isOver) over.push(entry)
+    }
+    for (const entry of over) this.#forget(entry)
+    return over
+  }
+
+  #forget(entry: CallEntry): void {
+    entry.leave()
+    callForgotten(this.state, entry.number)
+    this.#entries.delete(entry.number)
+    this.#alike.delete(alikeOf(entry.state.step, entry.call))
+    const past = pastCall(entry)
+    for (const id of [entry.call.id, entry.id]) {
+      const address = addressOf(id, ownerOf(entry))
+      if (this.#byAddress.get(address) !== entry) continue
+      this.#byAddress.delete(address)
+      this.#past.set(address, past)
+    }
+  }
+
+  /** The entry goes on under the id that a later attempt gave its call (O4). */
+  renamed(entry: CallEntry): void {
+    this.#byAddress.set(addressOf(entry.id, ownerOf(entry)), entry)
+  }
+
+  #enter(entry: CallEntry): void {
+    const { call, key, state } = entry
+    const stem = alikeOf(state.step, call)
+    const alike = this.#alike.get(stem) ?? { next: 0, contents: [] }
+    this.#alike.set(stem, alike)
+    alike.next = Number(key.slice(key.lastIndexOf('/') + 1)) + 1
+    let same = alike.contents.find((one) => sameCall(one.call, call))
+    if (!same) alike.contents.push((same = { call, content: ++this.#contents }))
+    entry.decide(withContent, same.content)
+  }
+}
+
+function pastCall({ id, call, status, discarded, promise }: CallEntry): PastCall {
+  return { id, askedAs: call.id, content: contentOf(call), status, discarded, promise: discarded ? undefined : promise }
+}
+
+/** Whether a past call has asked for the same as this one. */
+export function isSameCall({ content }: PastCall, call: ToolCall): boolean {
+  return content === contentOf(call)
+}
+
+/** Tells what a call asks for from what others do, without its input. */
+function contentOf(call: ToolCall): string {
+  return JSON.stringify([call.name, call.inputError, inputHash(call)])
+}
+
+/** Where a call is found: by its id, which belongs to the call with this key if that made it. Quoted, it is no part of a key. */
+function addressOf(id: string, ownerKey: string | undefined): string {
+  return ownerKey === undefined ? id : `${ownerKey}/${JSON.stringify(id)}`
+}
+
+/** What a response asks for is the response's, whoever makes it. */
+function ownerOf({ state, makerKey }: CallEntry): string | undefined {
+  return state.isRequested ? undefined : makerKey
+}
+
+function alikeOf(step: number, call: ToolCall): string {
+  return `${step}/${call.name}/${inputHash(call)}`
+}

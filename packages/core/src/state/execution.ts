@@ -1,0 +1,12 @@
+/** One execution of a tool's function, as it is known until its span ends. */
+
+import type { ExecutionFacts } from '../telemetry/around.ts'
+import type { AwaitedRest } from './capabilities.ts'
+
+export interface Execution extends ExecutionFacts {
+  /** How many runs of agents it has begun. */
+  agents?: number
+  /** The calls its function made. */
+  readonly children: { abort(reason: unknown, grace: number): void }[]
+  wait?: AwaitedRest
+}

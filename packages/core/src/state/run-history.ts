@@ -1,0 +1,81 @@
+/** The history of a run: only the loop appends to it, and hooks change it. */
+
+import { callIds, freeze } from '../vocabulary/history.ts'
+import { type AssistantMessage, callsOf, type Message, type ToolMessage } from '../vocabulary/message.ts'
+import type { AgentState } from '../vocabulary/middleware.ts'
+import { Pairs } from '../vocabulary/pairs.ts'
+import { ReadOnlySet } from '../vocabulary/read-only-set.ts'
+
+export class RunHistory {
+  /** Ids that calls have, or may get: no other call gets them (G10). */
+  readonly takenIds: Set<string> = new Set()
+  /** The same, for models and the wraps round them. */
+  readonly ids: ReadonlySet<string> = new ReadOnlySet(this.takenIds)
+  #messages: readonly Message[] = []
+  /** What is not among those yet: messages that come together are one copy of the history, not each its own. */
+  #appended: Message[] = []
+  #pairs: Pairs | undefined
+
+  /** All of it, frozen: what comes later is in another list. */
+  get messages(): readonly Message[] {
+    if (this.#appended.length > 0) {
+      this.#messages = Object.freeze([...this.#messages, ...this.#appended])
+      this.#appended = []
+    }
+    return this.#messages
+  }
+
+  get last(): Message | undefined {
+    return this.#appended.at(-1) ?? this.#messages.at(-1)
+  }
+
+  append<Added extends Message>(message: Added): Added {
+    this.#appended.push(freeze(message))
+    return message
+  }
+
+  /** The history as it came, or as hooks left it. The ids of its calls are taken. */
+  remember({ messages }: AgentState): void {
+    if (messages === this.messages) return
+    this.#become(freeze([...messages]))
+    for (const id of callIds(messages)) this.takenIds.add(id)
+  }
+
+  /**
+   * The answer as the gate rewrote it: in the place of the model's, or at the end if that is a call or result, which stay
+   * (A14).
+   */
+  replaceAnswer(old: AssistantMessage | ToolMessage, answer: AssistantMessage): AssistantMessage {
+    if (old.role === 'tool' || callsOf(old).length > 0) return this.append(answer)
+    this.#become(freeze(this.messages.map((message) => (message === old ? answer : message))))
+    return answer
+  }
+
+  /** The messages that were not in it before. */
+  since(before: readonly Message[]): readonly Message[] {
+    const { messages } = this
+    return Object.freeze(this.placesSince(before).flatMap((place) => messages[place] ?? []))
+  }
+
+  /** Where they stand. */
+  placesSince(before: readonly Message[]): number[] {
+    const { messages } = this
+    let same = 0
+    while (same < before.length && messages[same] === before[same]) same++
+    // Mostly all of it is as it was, and nothing need be looked for.
+    const old = same < before.length ? new Set(before) : undefined
+    return messages.slice(same).flatMap((message, index) => (old?.has(message) ? [] : [same + index]))
+  }
+
+  /** Throws {@link HistoryError} unless its calls and results pair up (A15). */
+  checkPairs(): void {
+    this.#pairs ??= new Pairs()
+    this.#pairs.check(this.messages)
+  }
+
+  #become(messages: readonly Message[]): void {
+    this.#messages = messages
+    this.#appended = []
+    this.#pairs = undefined
+  }
+}

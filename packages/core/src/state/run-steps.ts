@@ -1,0 +1,59 @@
+/** The values that belong to the steps of a run. How far the steps have come says `machine/steps.ts`. */
+
+import { LazyController } from '../flow/lazy-controller.ts'
+import { noSteps, type Step, type Steps } from '../machine/steps.ts'
+import type { OutputError } from '../vocabulary/errors.ts'
+import type { AssistantMessage, Message, ToolMessage } from '../vocabulary/message.ts'
+
+export type Answer = AssistantMessage | ToolMessage
+
+export class RunSteps {
+  readonly state: Steps = noSteps()
+  /** The history as it was before the step at work. */
+  before: readonly Message[] = []
+  /** What the step at work has offered as the final answer, if it has. */
+  offer: Answer | undefined
+  /** What the gate said when it rejected the last answer; why that did not fit the output schema, if that was wrong with it. */
+  rejection: { readonly feedback: string; readonly misfit?: OutputError | undefined } | undefined
+  /** What the model had said when the run was cancelled, until it is asked again. */
+  cutOff: AssistantMessage | undefined
+  /** Aborts when a wrap leaves the steps that are at work. */
+  left: LazyController = new LazyController()
+  /** Who called `next` again last: the one to blame for steps that begin while others are at work. */
+  repeater = ''
+  #soFar: (() => AssistantMessage | undefined) | undefined
+
+  /** Steps begun. */
+  get begun(): number {
+    return this.state.begun
+  }
+
+  /** The step at work. Throws if there is none: a loop that its wrap has left may go on after the end of its run. */
+  get step(): Step {
+    const { current } = this.state
+    if (!current) throw new TypeError('the run is over')
+    return current
+  }
+
+  /** What is offered as the final answer, as it was left. */
+  get candidate(): Answer | undefined {
+    return this.state.current?.isOffered ? this.offer : undefined
+  }
+
+  /** The model is asked: `soFar` gives what it has said by then. Without `soFar`: it is not asked any more. */
+  asks(soFar?: () => AssistantMessage | undefined): void {
+    this.cutOff = undefined
+    this.#soFar = soFar
+  }
+
+  /** What the model has said so far, of a call that has not stood. */
+  get saidSoFar(): AssistantMessage | undefined {
+    return this.#soFar ? this.#soFar() : this.cutOff
+  }
+
+  /** The run is cancelled: what comes from now on does not count. */
+  cut(): void {
+    this.cutOff = this.saidSoFar
+    this.#soFar = undefined
+  }
+}

@@ -1,0 +1,38 @@
+/** An agent's options with their defaults: what a run reads. */
+
+import type { Awaitable } from '../flow/flow.ts'
+import type { CheckpointStore } from './checkpoint-store.ts'
+import type { ToolCall } from './message.ts'
+import type { Middleware } from './middleware.ts'
+import type { InputLimits, ModelSettings, OutputFormat, ToolChoice } from './model.ts'
+import type { OutputLimits } from './output-limits.ts'
+import type { TelemetryOptions } from './telemetry-options.ts'
+import type { AgentSetup, ToolSchema } from './tool.ts'
+
+export interface AgentConfig {
+  readonly name: string | undefined
+  readonly description: string | undefined
+  readonly setup: AgentSetup
+  readonly middleware: readonly Middleware[]
+  readonly output: Output | undefined
+  readonly settings: ModelSettings
+  readonly toolChoice: ToolChoice
+  readonly inputLimits: InputLimits
+  readonly outputLimits: OutputLimits
+  readonly checkpoints: CheckpointStore | undefined
+  readonly grace: number
+  readonly statusFor: number
+  readonly telemetry: TelemetryOptions | undefined
+  readonly prepareInput: ((input: unknown, call: ToolCall) => unknown) | undefined
+  readonly unknownTool: ((call: ToolCall) => Awaitable<string>) | undefined
+}
+
+export interface Output {
+  readonly format: OutputFormat
+  readonly schema: ToolSchema
+}
+
+/** Whether the call gives the output. There is nothing to make: its input is its result. */
+export function isOutputCall(output: Output | undefined, call: { readonly name: string }): boolean {
+  return call.name === output?.format.name
+}

@@ -1,0 +1,44 @@
+/** The input of a call, checked by its tool's schema. */
+
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Awaitable } from '../flow/flow.ts'
+import type { Issue } from './errors.ts'
+import type { ToolCall } from './message.ts'
+import type { Tool } from './tool.ts'
+import { ToolInputError } from './tool-errors.ts'
+import { unwrapJson } from './unwrap-json.ts'
+
+/**
+ * The input as the tool's schema gives it back. Objects and lists that a model wrote as JSON text, the whole input among
+ * them, are taken out of their strings where the schema wants none there and then accepts all of it (qC34).
+ *
+ * @throws {ToolInputError} The schema does not accept it (A13).
+ */
+export async function checkedInput(tool: Pick<Tool, 'name' | 'input'>, call: ToolCall): Promise<unknown> {
+  if (call.inputError !== undefined) throw new ToolInputError(tool.name, [{ path: '', message: call.inputError }])
+  const checking = validate(tool, call.input)
+  const result = checking instanceof Promise ? await checking : checking
+  if (!result.issues) return result.value
+  let { issues } = result
+  for (let input = call.input; ; ) {
+    const unwrapped = unwrapJson(input, issues.map(pathOf))
+    if (unwrapped === input) throw new ToolInputError(tool.name, result.issues.map(described))
+    const checked = await validate(tool, unwrapped)
+    if (!checked.issues) return checked.value
+    input = unwrapped
+    issues = checked.issues
+  }
+}
+
+function validate(tool: Pick<Tool, 'input'>, input: unknown): Awaitable<StandardSchemaV1.Result<unknown>> {
+  return tool.input['~standard'].validate(input)
+}
+
+export function described(issue: StandardSchemaV1.Issue): Issue {
+  return { path: pathOf(issue).join('.'), message: issue.message }
+}
+
+/** The members that lead to what an issue is about; none for the whole. */
+export function pathOf({ path = [] }: StandardSchemaV1.Issue): string[] {
+  return path.map((part) => String(typeof part === 'object' ? part.key : part))
+}

@@ -1,0 +1,156 @@
+/** A tool as its author writes it: typed, checked, and as a model is told of it. */
+
+import { unheard } from '../flow/unheard.ts'
+import { type Effect, isEffect } from './effect.ts'
+import { ConfigError, messageOf } from './errors.ts'
+import { freeze } from './history.ts'
+import type { ToolDefinition } from './model.ts'
+import { checkOptions, nearestName, type OptionNames } from './option-checks.ts'
+import type { Method, NeedsContext, Tool, ToolContext, ToolSchema } from './tool.ts'
+import type { Progress } from './tool-status.ts'
+
+/**
+ * The effect of a call with this checked input; `reversible` without `compensate` counts as `external`. Throws what the
+ * tool's own function throws.
+ */
+export function effectOf(tool: Tool, input: unknown): Effect {
+  const effect = typeof tool.effect === 'function' ? unheard(tool.effect(input)) : (tool.effect ?? 'external')
+  const known = isEffect(effect) && (effect !== 'reversible' || tool.compensate !== undefined)
+  return known ? effect : 'external'
+}
+
+/** What {@link tool} is given of a tool that we execute. With `needs`, an empty list too, `execute` gets those members and the rest. */
+export interface ToolOptions<
+  Input,
+  Output,
+  Needs extends readonly (keyof Input)[] | undefined = undefined,
+  Warmed = unknown,
+  Does = Effect | Method<Input, Effect>,
+> extends Omit<Tool<Input, Output, Warmed>, 'effect' | 'needs' | 'execute'> {
+  readonly effect?: Does
+  readonly needs?: Needs
+  execute(
+    input: [Needs] extends [undefined] ? Input : Pick<Input, NonNullable<Needs>[number]>,
+    context: [Needs] extends [undefined] ? ToolContext<Warmed> : NeedsContext<Input, Warmed>,
+  ): Output | Promise<Output> | AsyncGenerator<Progress, Output>
+}
+
+// No interfaces: a declaration of somebody's tool spells these out, as it cannot name what is not exported.
+type NoNeeds = { readonly needs?: undefined }
+
+/** A tool that we execute; one without `execute` its caller does (M15). */
+export type ExecutedTool<Input = unknown, Output = unknown, Warmed = unknown> = Tool<Input, Output, Warmed> &
+  Required<Pick<Tool<Input, Output, Warmed>, 'execute'>>
+
+type NoExecute = { readonly execute?: undefined }
+
+/** What other libraries call `input`: the type errors say what to write. */
+type OtherWords = {
+  /** @deprecated Write `input`. */
+  readonly inputSchema?: 'tool() has no inputSchema: write input'
+  /** @deprecated Write `input`. */
+  readonly parameters?: 'tool() has no parameters: write input'
+}
+
+/** What a tool that is declared `reversible` must have. {@link Tool} has its type. */
+interface Reversible {
+  readonly compensate: unknown
+}
+
+/**
+ * A tool, its input and output inferred. Gives back the definition itself.
+ *
+ * @throws {ConfigError} It has a member that is no option of a tool. `createAgent` checks the rest.
+ */
+export function tool<Input, Output = unknown>(
+  definition: Tool<Input, Output> & NoNeeds & NoExecute & OtherWords,
+): Tool<Input, Output> & NoNeeds & NoExecute
+
+// The last, as it is the one by which the compiler says what is wrong.
+export function tool<
+  Input,
+  Output,
+  const Needs extends readonly (keyof Input & string)[] | undefined = undefined,
+  Warmed = unknown,
+  // Not the name of the union: the compiler is to say what there is.
+  const Does extends 'read' | 'idempotent' | 'reversible' | 'external' | 'calls' | Method<Input, Effect> =
+    | 'read'
+    | 'idempotent'
+    | 'reversible'
+    | 'external'
+    | 'calls'
+    | Method<Input, Effect>,
+>(
+  definition: ToolOptions<Input, Output, Needs, Warmed, Does> &
+    OtherWords &
+    ([Does] extends ['reversible'] ? Reversible : unknown),
+): ExecutedTool<Input, Output, Warmed> & ([Needs] extends [undefined] ? NoNeeds : unknown)
+
+export function tool<Definition extends object>(definition: Definition): Definition {
+  checkToolOptions(definition)
+  return definition
+}
+
+const TOOL_OPTIONS: OptionNames<Tool> = {
+  name: '',
+  description: '',
+  input: 'inputSchema parameters schema args',
+  effect: '',
+  reads: '',
+  writes: '',
+  needs: '',
+  warm: '',
+  compensate: 'undo',
+  returnDirect: '',
+  aliases: '',
+  timeout: '',
+  cancelable: '',
+  concurrency: '',
+  background: '',
+  output: 'outputSchema',
+  answer: 'resumeSchema',
+  execute: 'func handler run',
+  toContent: 'toModelOutput',
+}
+
+/** Whether a member is no option there is, but like one that the tool does not have. */
+export function lacksNearest(definition: object, member: string): boolean {
+  const nearest = member in TOOL_OPTIONS ? undefined : nearestName(member, TOOL_OPTIONS)
+  return nearest !== undefined && !(nearest in definition)
+}
+
+/** Throws {@link ConfigError} naming the member of a tool that is no option. */
+export function checkToolOptions(definition: object): void {
+  const { name } = definition as Partial<Tool>
+  checkOptions<Tool>('tool', definition as Tool, TOOL_OPTIONS, typeof name === 'string' ? `tools.${name}.` : '')
+}
+
+/** The tool as a model is told of it. Throws {@link ConfigError} if its schema does not say what it accepts, or accepts no object. */
+export function definitionOf({ name, description, input }: Tool): ToolDefinition {
+  const inputSchema = jsonSchemaOf(input, 'tools', `the input of ${name} `)
+  const { type = 'object' } = inputSchema
+  if (type !== 'object') throw new ConfigError('tools', `the input of ${name} must be the schema of an object`)
+  return { name, description, inputSchema }
+}
+
+type JsonSchema = ToolDefinition['inputSchema']
+
+/** By schema, because tools may be made anew for each request over schemas that stay. */
+const jsonSchemas = new WeakMap<ToolSchema, JsonSchema>()
+
+/** What the schema accepts, as JSON Schema: a frozen copy, made once. Throws {@link ConfigError}, naming the option, if it does not say. */
+export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): JsonSchema {
+  let jsonSchema = jsonSchemas.get(schema)
+  if (jsonSchema) return jsonSchema
+  const problem = `${what}must be a Standard Schema that gives its JSON Schema, as zod 4 schemas do`
+  if (!schema?.['~standard']?.jsonSchema) throw new ConfigError(option, problem)
+  try {
+    jsonSchema = freeze(
+      structuredClone(schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' })) as JsonSchema,
+    )
+  } catch (error) {
+    throw new ConfigError(option, `${problem}: ${messageOf(error)}`)
+  }
+  jsonSchemas.set(schema, jsonSchema)
+  return jsonSchema
+}

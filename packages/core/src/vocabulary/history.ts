@@ -1,0 +1,80 @@
+/** What makes a list of messages a history: messages indeed, frozen to their leaves. */
+
+import { InputError } from './errors.ts'
+import { DEEPEST, extentOf } from './json-text.ts'
+import { callsOf, type Message, type ToolCall } from './message.ts'
+import { hasParts } from './message-shape.ts'
+
+/**
+ * Messages known to be frozen to their leaves; a frozen surface proves nothing. No more than they: each object remembered so costs
+ * every garbage collection.
+ */
+const frozen = new WeakSet<object>()
+
+/** Levels: its own are beside those of the input, output or metadata in it. */
+const DEEPEST_MESSAGE = DEEPEST + 8
+
+/** Freezes a plain value to its leaves, however deep they are. */
+export function freeze<T>(value: T): T {
+  const left: unknown[] = [value]
+  /** What was found frozen on the way, which ends circles. */
+  let met: Set<object> | undefined
+  const messages: Message[] = []
+  while (left.length > 0) {
+    const one = left.pop()
+    if (typeof one !== 'object' || one === null || frozen.has(one) || met?.has(one)) continue
+    if (Object.isFrozen(one)) met = (met ?? new Set()).add(one)
+    else Object.freeze(one)
+    if (isMessage(one)) messages.push(one)
+    for (const member of Object.values(one)) if (typeof member === 'object') left.push(member)
+  }
+  for (const message of messages) frozen.add(message)
+  return value
+}
+
+/** The input of a run as frozen messages of its own: the caller's are never changed (A5). */
+export function inputMessages(input: string | readonly Message[]): readonly Message[] {
+  checkInput(input)
+  if (typeof input === 'string') return freeze([{ role: 'user', content: input }])
+  return freeze(input.map((message, index) => (frozen.has(message) ? message : ownMessage(message, 'input', index))))
+}
+
+/** A message from outside as one of the run's own. Throws {@link InputError} unless it is one, to its parts, and JSON. */
+export function ownMessage(message: Message, given: InputError['given'], index?: number): Message {
+  if (!isMessage(message) || !hasParts(message)) throw new InputError(given, 'malformed', index, message)
+  try {
+    if (extentOf(message).levels > DEEPEST_MESSAGE) throw new TypeError('it is nested too deep')
+    return freeze(structuredClone(message))
+  } catch (cause) {
+    // It holds a function, bytes or itself: what is no JSON, or cannot be written.
+    throw new InputError(given, 'malformed', index, given === 'message' ? message : undefined, { cause })
+  }
+}
+
+function checkInput(input: unknown): void {
+  if (typeof input !== 'string' && !Array.isArray(input)) throw new InputError('input', 'malformed')
+  if (input.length === 0) throw new InputError('input', 'empty')
+}
+
+/** Whether a value from outside has the shape of a message. */
+export function isMessage(value: unknown): value is Message {
+  if (typeof value !== 'object' || value === null || !('role' in value) || !('content' in value)) return false
+  if (value.role === 'user' && typeof value.content === 'string') return true
+  return ['user', 'assistant', 'tool'].includes(value.role as string) && Array.isArray(value.content)
+}
+
+/** The calls of a history's last assistant message that have no result yet. */
+export function openCalls(messages: readonly Message[]): ToolCall[] {
+  const index = messages.findLastIndex((message) => message.role === 'assistant')
+  const last = messages[index]
+  if (last?.role !== 'assistant') return []
+  const answered = new Set(messages.slice(index).map((message) => message.role === 'tool' && message.callId))
+  return callsOf(last).filter((call) => !answered.has(call.id))
+}
+
+/** The ids of all calls in a history. */
+export function callIds(messages: readonly Message[]): string[] {
+  return messages.flatMap((message) =>
+    message.role === 'assistant' ? message.content.flatMap((part) => (part.type === 'tool-call' ? [part.id] : [])) : [],
+  )
+}

@@ -1,0 +1,73 @@
+/** A question to somebody outside of the run: the run ends with a checkpoint, and a resume brings the answer. */
+
+import { ConfigError, messageOf, RunStop } from './errors.ts'
+import { freeze } from './history.ts'
+import { asJson } from './json.ts'
+import type { Json } from './message.ts'
+
+/** What a tool or middleware throws to ask. Made by {@link interrupt}. */
+export class Interrupt extends RunStop {
+  override readonly name = 'Interrupt'
+  // Private, so that no log of the error shows what was said.
+  readonly #payload: Json
+
+  constructor(payload: Json) {
+    super(
+      'an answer is asked for: `agent.resume` brings it to a run; a tool alone, or in the background, can have none',
+    )
+    this.#payload = payload
+  }
+
+  get payload(): Json {
+    return this.#payload
+  }
+}
+
+/**
+ * Asks, in a tool, hook or wrap: it throws, and the run ends with `status: 'interrupted'` (L1). `throw interrupt({ question: 'Really?' })`
+ * shows whoever reads it that nothing comes after; without `throw` it is the same. What asks starts from its top when the run is
+ * resumed, and finds its answers in `context.answers` or `run.answers`: so ask before you act (L7, L8). A `catch` round it that does
+ * not throw on swallows the question.
+ *
+ * @throws {ConfigError} The payload is no JSON: nobody can be asked that, and the run ends with it (L10).
+ */
+export function interrupt(payload: unknown = null): never {
+  throw new Interrupt(checked(payload))
+}
+
+/** A copy, which is the run's: whoever asks may go on with its own. */
+function checked(payload: unknown): Json {
+  try {
+    return freeze(structuredClone(asJson(payload, 'payload')))
+  } catch (error) {
+    throw new ConfigError('interrupt', messageOf(error))
+  }
+}
+
+/** A part of the path from the outermost agent to who asks (L4). */
+export type AddressPart =
+  | { readonly agent: string | null }
+  | { readonly tool: string; readonly callId: string }
+  | { readonly middleware: string; readonly hook: string }
+
+export type Address = readonly AddressPart[]
+
+/** A question that waits for its answer. */
+export interface PendingInterrupt<Payload extends Json = Json> {
+  /** Follows from run, address and how often that address has asked: the same in every process (L5). */
+  readonly id: string
+  readonly address: Address
+  readonly payload: Payload
+}
+
+export interface Asked {
+  /** To what the asker does now: a hook that has finished begins anew. */
+  readonly answers: readonly Json[]
+  /** Questions answered before that. */
+  readonly past: number
+}
+
+/** As a checkpoint has it: by the address's canonical text. */
+export type SavedQuestions = { readonly [address: string]: Asked }
+
+export type Answers = Readonly<Record<string, Json>>

@@ -1,0 +1,104 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { canonical } from './canonical.ts'
+import { extentOf, jsonText } from './json-text.ts'
+
+/** The value inside of so many lists and objects. */
+function inside(value: unknown, levels: number): unknown {
+  let whole = value
+  for (let n = 0; n < levels; n++) whole = n % 2 === 0 ? [whole] : { a: whole }
+  return whole
+}
+
+/** The text of that. */
+function textInside(text: string, levels: number): string {
+  const before: string[] = []
+  const after: string[] = []
+  for (let n = levels - 1; n >= 0; n--) {
+    before.push(n % 2 === 0 ? '[' : '{"a":')
+    after.push(n % 2 === 0 ? ']' : '}')
+  }
+  return before.join('') + text + after.reverse().join('')
+}
+
+/** What JSON leaves out, has other words for, or is told by the value itself. */
+const odd = fc.constantFrom<unknown>(
+  undefined,
+  Number.NaN,
+  () => 1,
+  Symbol('s'),
+  new Date(0),
+  new Map(),
+  Array.from({ length: 2 }),
+)
+
+const values = fc.oneof(
+  fc.jsonValue(),
+  fc.object({
+    values: [fc.string({ unit: 'binary' }), fc.double(), odd],
+    key: fc.string({ unit: 'binary' }),
+    maxDepth: 4,
+  }),
+)
+
+test('the text of a value is that of JSON.stringify, however deep it lies (P11)', () => {
+  fc.assert(
+    fc.property(values, (value) => {
+      const text = JSON.stringify(value)
+      expect(jsonText(value)).toBe(text)
+      expect(jsonText(inside(value, 600))).toBe(textInside(text ?? 'null', 600))
+    }),
+  )
+})
+
+test('a value has as many levels as its text, and at least as many characters as are counted (P11)', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 6 }), fc.integer({ min: 0, max: 2_000 }), (value, levels) => {
+      const { characters, levels: found } = extentOf(inside(value, levels))
+      expect(found).toBe(levelsOf(value) + levels)
+      expect(characters).toBeLessThanOrEqual(textInside(JSON.stringify(value), levels).length)
+    }),
+  )
+  const plain = { text: 'abc', list: [true, null, 'd', []], none: undefined, inner: { of: {} } }
+  expect(extentOf(plain)).toEqual({ characters: JSON.stringify(plain).length, levels: 3 })
+})
+
+function levelsOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  return 1 + Math.max(0, ...Object.values(value).map(levelsOf))
+}
+
+test('what is shared counts wherever it stands and takes no time; what holds itself is endless (P10, P11)', () => {
+  let graph: unknown = true
+  for (let n = 0; n < 1_000; n++) graph = [graph, graph]
+  expect(extentOf(graph)).toEqual({ characters: expect.any(Number), levels: 1_000 })
+  const ring: { self?: unknown } = {}
+  ring.self = [ring]
+  expect(extentOf(ring)).toEqual({ characters: Number.POSITIVE_INFINITY, levels: Number.POSITIVE_INFINITY })
+  expect(() => jsonText(ring)).toThrow(TypeError)
+  // It makes ever more of itself.
+  const growing = { toJSON: (): unknown => [{ toJSON: growing.toJSON }] }
+  expect(extentOf(growing).levels).toBe(Number.POSITIVE_INFINITY)
+})
+
+test('two inputs of any depth are the same if they say the same, whatever their order (P11)', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const other: unknown = JSON.parse(JSON.stringify(value))
+      expect(canonical(inside(turned(other), 10_000))).toBe(canonical(inside(value, 10_000)))
+      expect(canonical(inside([value], 10_000))).not.toBe(canonical(inside(value, 10_000)))
+    }),
+    { numRuns: 20 },
+  )
+})
+
+/** The same with the members of all objects the other way round. */
+function turned(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(turned)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, member]) => [key, turned(member)]),
+  )
+}

@@ -1,0 +1,55 @@
+/** How large the result of a call may be, as its wraps leave it (P10). */
+
+import { DEEPEST, type Extent, extentOf } from './json-text.ts'
+import type { ContentPart, ToolMessage } from './message.ts'
+
+/** Bounds for the result of one call: beyond them the model reads that it ran, and how large its result is. */
+export interface OutputLimits {
+  /** UTF-16 code units of what the model reads, files by their base64 or URL. Default 4 Mi. */
+  readonly characters: number
+}
+
+export const DEFAULT_OUTPUT_LIMITS: OutputLimits = { characters: 4 * 1024 * 1024 }
+
+/** Outputs that are within the limits. */
+const kept = new WeakSet<object>()
+
+/** What was written as this JSON, as an `output` that the history can have: a copy. */
+export function keptJson(json: string, { levels }: Extent, limits: OutputLimits): Pick<ToolMessage, 'output'> {
+  if (json.length > limits.characters || levels > DEEPEST) return {}
+  const output: unknown = JSON.parse(json)
+  if (typeof output === 'object' && output !== null) kept.add(output)
+  return { output }
+}
+
+/** The result itself, or what stands in its place; an `output` that is larger, or nested too deep to be saved, is left out. */
+export function boundedResult(message: ToolMessage, limits: OutputLimits): ToolMessage {
+  const characters = message.content.reduce((sum, part) => sum + charactersOf(part), 0)
+  if (characters > limits.characters) return tooLarge(message, characters, limits)
+  if (message.output === undefined || isKept(message.output, limits)) return message
+  const { output: _, ...rest } = message
+  return rest
+}
+
+/** What the model reads of a result that is too large. The call is over as if it had read it: made again it would be too large again. */
+export function tooLarge(
+  { callId, name, isError }: Pick<ToolMessage, 'callId' | 'name' | 'isError'>,
+  characters: number,
+  limits: OutputLimits,
+): ToolMessage {
+  const what = isError ? 'The call failed; its error' : 'The tool ran and finished; its result'
+  const text = `${what} of ${characters} characters is not shown (limit ${limits.characters}).`
+  return { role: 'tool', callId, name, content: [{ type: 'text', text }], isError: true }
+}
+
+function charactersOf(part: ContentPart): number {
+  if (part.type === 'text') return part.text.length
+  return typeof part.data === 'string' ? part.data.length : part.data.url.length
+}
+
+function isKept(output: unknown, limits: OutputLimits): boolean {
+  if (typeof output === 'string') return output.length <= limits.characters
+  if (typeof output === 'object' && output !== null && kept.has(output)) return true
+  const { characters, levels } = extentOf(output)
+  return characters <= limits.characters && levels <= DEEPEST
+}

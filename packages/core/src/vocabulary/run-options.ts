@@ -1,0 +1,70 @@
+/** What a run is given, checked. */
+
+import { AGENT_OPTIONS } from './agent-options.ts'
+import { type Effect, isEffect } from './effect.ts'
+import { ConfigError } from './errors.ts'
+import type { Answers } from './interrupt.ts'
+import type { Message } from './message.ts'
+import { checkLimit, checkOptions, checkSignal, type OptionNames } from './option-checks.ts'
+
+export interface RunOptions {
+  /**
+   * Stops the run at once: `result` rejects with {@link RunAbortedError}. Runs that share a signal add one listener to it, and remove
+   * it when they have ended. If a tool passes its own `context.signal`, the run works for that tool's call: where its calls need a slot
+   * of a tool of which that call has one, they share that slot.
+   */
+  readonly signal?: AbortSignal
+  /** For spans: the conversation this run belongs to. */
+  readonly conversationId?: string
+  /**
+   * How many events may wait for a reader before deltas are joined and `custom` events dropped. Default 1024;
+   * a whole number from 0 on, or `Infinity` (B12).
+   */
+  readonly eventBuffer?: number
+}
+
+export interface ResumeOptions extends RunOptions {
+  /**
+   * Effects whose calls are made again if the end of a process cut them off; of the others the model reads that they may have
+   * happened. Default `['read']`. A call with the effect `calls` is always made again: this says what becomes of the calls it had made.
+   */
+  readonly rerun?: readonly Effect[]
+}
+
+export type RunInput = string | readonly Message[]
+
+/** What a run begins with: an input, or a checkpoint. */
+export type Beginning = { readonly input: RunInput } | { readonly resume: Resumption }
+
+export interface Resumption {
+  /** A checkpoint, or the id of a stored one: its run's. */
+  readonly from: unknown
+  /** By id of the interrupt. */
+  readonly answers: Answers
+  readonly rerun?: readonly Effect[]
+}
+
+const RUN_OPTIONS: OptionNames<RunOptions> = {
+  signal: 'abortSignal',
+  conversationId: '',
+  eventBuffer: '',
+}
+
+const RESUME_OPTIONS: OptionNames<ResumeOptions> = { ...RUN_OPTIONS, rerun: '' }
+
+/** Throws {@link ConfigError} naming the option of a run. */
+export function checkRunOptions(options: ResumeOptions, isResume: boolean): void {
+  if (options instanceof AbortSignal) throw new ConfigError('signal', 'goes into an object: { signal }')
+  const [owner, names] = isResume ? (['a resume', RESUME_OPTIONS] as const) : (['a run', RUN_OPTIONS] as const)
+  for (const name of Object.keys(options ?? {})) {
+    if (Object.hasOwn(AGENT_OPTIONS, name))
+      throw new ConfigError(name, `is no option of ${owner}; it is one of createAgent`)
+    if (name === 'rerun' && !isResume) throw new ConfigError(name, 'is no option of a run; it is one of resume')
+  }
+  checkOptions(owner, options, names)
+  const { signal, eventBuffer, rerun } = options
+  checkSignal('signal', signal)
+  if (eventBuffer !== undefined) checkLimit('eventBuffer', eventBuffer)
+  if (rerun !== undefined && !(Array.isArray(rerun) && rerun.every(isEffect)))
+    throw new ConfigError('rerun', 'must be a list of effects')
+}
