@@ -52,6 +52,7 @@ export interface CallHome {
   knownNumberOf(stop: RunStop): number | undefined
   stopOf(number: number | undefined): RunStop | undefined
   isSpent(key: string): boolean
+  contentFor(step: number, call: ToolCall, key: string): number
 }
 
 /** Until a call is made. */
@@ -113,7 +114,9 @@ export class CallEntry {
   constructor(table: CallHome, beginning: Beginning) {
     const { call, tool, maker, attempt, provisional = false, saved, askedIn = [] } = beginning
     const executed = saved ?? beginning.executed ?? {}
-    const { attempts = 0, effect, outcomes = [] } = executed
+    const { attempts = 0, effect, outcomes } = executed
+    const isRequested = saved?.asked ?? attempt !== undefined
+    const isWhole = isRequested && !beginning.rest
     this.key = beginning.key
     this.call = call
     this.table = table
@@ -123,7 +126,8 @@ export class CallEntry {
       maker: maker?.number,
       ...(beginning.isWork && { isWork: true }),
       step: beginning.step,
-      isRequested: saved?.asked ?? attempt !== undefined,
+      isRequested,
+      content: isWhole ? table.contentFor(beginning.step, call, beginning.key) : undefined,
       startedEarly: provisional,
       ceiling: beginning.most?.effect,
       requestedBy: attempt === undefined ? [] : [attempt],
@@ -131,14 +135,16 @@ export class CallEntry {
       fate: provisional ? 'provisional' : 'committed',
       askedAt: performance.now(),
       told: saved?.told ? 'shown' : 'open',
-      isDone: saved?.done !== undefined,
+      ...(saved?.done && { isDone: true }),
       ...(table.isSpent(beginning.key) && { undo: 'before' }),
       executions: [],
       questions: [],
       attempts,
       effectBefore: effect,
-      hadOutcome: outcomes.length > 0,
-      knownOutcomes: outcomes.map(({ invocation }, place) => ({ ...(invocation && { invocation }), place })),
+      ...(outcomes && {
+        hadOutcome: outcomes.length > 0,
+        knownOutcomes: outcomes.map(({ invocation }, place) => ({ ...(invocation && { invocation }), place })),
+      }),
     })
     table.put(this)
     this.decided = provisional ? coming() : DECIDED

@@ -57,10 +57,9 @@ export class CallTable implements CallHome {
     this.#entries.set(entry.number, entry)
   }
 
-  /** A call can be found by its id from now on, and joined if a response asks for it. */
+  /** A call can be found by its id from now on. */
   add(entry: CallEntry): void {
     for (const id of [entry.call.id, entry.id]) this.#byAddress.set(addressOf(id, ownerOf(entry)), entry)
-    if (entry.state.isRequested && !entry.rest) this.#enter(entry)
   }
 
   /**
@@ -91,13 +90,24 @@ export class CallTable implements CallHome {
     entry.key = this.keyOf(call, entry.state.step, true)
     for (const child of children) this.#byAddress.set(addressOf(child.id, ownerOf(child)), child)
     entry.call = call
-    this.#enter(entry)
+    entry.decide(withContent, this.contentFor(entry.state.step, call, entry.key))
   }
 
   /** What a call of this step asks for, if any call asks for the same. */
   contentOf(step: number, call: ToolCall): number | undefined {
     if (this.#alike.size === 0) return undefined
     return this.#alike.get(alikeOf(step, call))?.contents.find((one) => sameCall(one.call, call))?.content
+  }
+
+  /** The same of a call that has this key now: it asks for something new if no call asks for the same. */
+  contentFor(step: number, call: ToolCall, key: string): number {
+    const stem = alikeOf(step, call)
+    const alike = this.#alike.get(stem) ?? { next: 0, contents: [] }
+    this.#alike.set(stem, alike)
+    alike.next = Number(key.slice(key.lastIndexOf('/') + 1)) + 1
+    let same = alike.contents.find((one) => sameCall(one.call, call))
+    if (!same) alike.contents.push((same = { call, content: ++this.#contents }))
+    return same.content
   }
 
   /** The number of a stop that some state is to have. */
@@ -185,17 +195,6 @@ export class CallTable implements CallHome {
   /** The entry goes on under the id that a later attempt gave its call (O4). */
   renamed(entry: CallEntry): void {
     this.#byAddress.set(addressOf(entry.id, ownerOf(entry)), entry)
-  }
-
-  #enter(entry: CallEntry): void {
-    const { call, key, state } = entry
-    const stem = alikeOf(state.step, call)
-    const alike = this.#alike.get(stem) ?? { next: 0, contents: [] }
-    this.#alike.set(stem, alike)
-    alike.next = Number(key.slice(key.lastIndexOf('/') + 1)) + 1
-    let same = alike.contents.find((one) => sameCall(one.call, call))
-    if (!same) alike.contents.push((same = { call, content: ++this.#contents }))
-    entry.decide(withContent, same.content)
   }
 }
 
