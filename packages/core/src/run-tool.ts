@@ -1,7 +1,6 @@
 /** A tool outside of any run, by the same path: input check, limits, span. */
 
 import { executeTool } from './execution/execute-tool.ts'
-import { Latest } from './execution/latest.ts'
 import type { Host } from './execution/tool-host.ts'
 import { drive } from './flow/flow.ts'
 import { follow } from './flow/follow.ts'
@@ -145,5 +144,41 @@ function hostOf<Output>(tool: Tool, { timeout, grace }: Options, telemetry: Tele
     givenOf,
     resultOf: (_call, _tool, output) => output as Output,
     unknown: (call) => Promise.reject(new UnknownToolError(call.name, [])),
+  }
+}
+
+export class Latest<Value> implements AsyncIterable<Value> {
+  #latest: { readonly value: Value } | undefined
+  #isOver = false
+  readonly #readers: (() => void)[] = []
+
+  set(value: Value): void {
+    this.#latest = { value }
+    this.#stir()
+  }
+
+  /** Nothing more comes. */
+  end(): void {
+    this.#isOver = true
+    this.#stir()
+  }
+
+  /** The value there is, then each that comes; of several that come before it is asked, the last. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Value, void, undefined> {
+    let seen: { readonly value: Value } | undefined
+    for (;;) {
+      if (this.#latest !== undefined && this.#latest !== seen) {
+        seen = this.#latest
+        yield seen.value
+      } else if (this.#isOver) {
+        return
+      } else {
+        await new Promise<void>((resolve) => this.#readers.push(resolve))
+      }
+    }
+  }
+
+  #stir(): void {
+    for (const wake of this.#readers.splice(0)) wake()
   }
 }

@@ -1,7 +1,7 @@
 /** An agent as a tool of another. */
 
 import { type Agent, configBehind } from '../agent.ts'
-import { runsAgent } from '../state/agents-of-tools.ts'
+import { runsAgent } from '../state/call-effect.ts'
 import { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
 import type { Effect } from '../vocabulary/effect.ts'
 import { AgentError, AnswerError, ConfigError, messageOf, RunStop } from '../vocabulary/errors.ts'

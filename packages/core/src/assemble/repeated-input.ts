@@ -1,7 +1,7 @@
 /** Arguments that come again in another form: with other white space, or as a JSON string of what came before (qC18). */
 
 import { sameInput } from '../vocabulary/canonical.ts'
-import { unwrapJson } from '../vocabulary/unwrap-json.ts'
+import { unwrapJson } from '../vocabulary/checked-input.ts'
 import { JsonScanner } from './json-scanner.ts'
 
 /** Whether two inputs are the same, or one is the other as a JSON string. */

@@ -1,7 +1,7 @@
 /** Whether each answer has the form that its asker wants: found out before the run goes on (P17). */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { agentRunBy } from '../state/agents-of-tools.ts'
+import { agentRunBy } from '../state/call-effect.ts'
 import { described } from '../vocabulary/checked-input.ts'
 import { AnswerError, messageOf } from '../vocabulary/errors.ts'
 import type { Address, Answers, PendingInterrupt } from '../vocabulary/interrupt.ts'

@@ -2,10 +2,8 @@
 
 import type { Context } from '@opentelemetry/api'
 import { cancelable, type Flow } from '../flow/flow.ts'
-import { follow } from '../flow/follow.ts'
+import { follow, throwIfAborted, wrapLeft } from '../flow/follow.ts'
 import { timer } from '../flow/grace.ts'
-import { throwIfAborted } from '../flow/throw-if-aborted.ts'
-import { wrapLeft } from '../flow/wrap-left.ts'
 import { hasAbandoned, isEntered, nextInvocation } from '../machine/call.ts'
 import { attemptCounted, executionWanted, movedTo } from '../machine/decide-call.ts'
 import type { CallEntry } from '../state/call-entry.ts'

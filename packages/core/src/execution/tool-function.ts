@@ -2,8 +2,8 @@
 
 import type { Context } from '@opentelemetry/api'
 import type { Flow } from '../flow/flow.ts'
+import { throwIfAborted } from '../flow/follow.ts'
 import { unlessAborted } from '../flow/grace.ts'
-import { throwIfAborted } from '../flow/throw-if-aborted.ts'
 import { executionOf, hasAbandoned } from '../machine/call.ts'
 import { attemptCounted, marked, movedTo } from '../machine/decide-call.ts'
 import { isWithin, judgeCall } from '../state/call-effect.ts'
@@ -12,15 +12,16 @@ import type { Given } from '../state/capabilities.ts'
 import type { Execution } from '../state/execution.ts'
 import { givenBy } from '../state/own-signal.ts'
 import type { Slot } from '../state/turns.ts'
-import { checkedInput } from '../vocabulary/checked-input.ts'
+import { checkedInput, described } from '../vocabulary/checked-input.ts'
 import { changesNothing } from '../vocabulary/effect.ts'
-import { RunAbortedError, RunStop } from '../vocabulary/errors.ts'
+import { inWords, RunAbortedError, RunStop } from '../vocabulary/errors.ts'
 import { copyOfJson } from '../vocabulary/frozen.ts'
-import type { ToolCall } from '../vocabulary/message.ts'
+import { interrupt } from '../vocabulary/interrupt.ts'
+import { asJson } from '../vocabulary/json.ts'
+import type { Json, ToolCall } from '../vocabulary/message.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import type { NeedsContext, Tool, ToolContext } from '../vocabulary/tool.ts'
 import type { Progress } from '../vocabulary/tool-status.ts'
-import { answerOf } from './client-tool.ts'
 import { TimeLimit } from './time-limit.ts'
 import type { Host } from './tool-host.ts'
 
@@ -152,4 +153,25 @@ function contextOf<Result>(
 function timeLimit<Result>({ host, own, signal }: InSlot<Result>, tool: Tool): TimeLimit {
   const { timeout: ms, grace } = host
   return new TimeLimit({ tool: tool.name, ms, grace, signal, abort: (reason) => own.abort(reason) })
+}
+
+/**
+ * What the caller has answered, as the tool's `output` schema gives it back.
+ *
+ * @throws {Interrupt} It has not answered yet; the payload is the call.
+ * @throws {TypeError} The schema does not accept the answer, which it did when the run was resumed: the model reads so.
+ */
+export async function answerOf(
+  tool: Tool,
+  { type, id, name, input }: ToolCall,
+  answers: readonly Json[],
+): Promise<unknown> {
+  const answer = answers.at(-1)
+  if (answer === undefined) throw interrupt({ type, id, name, input: asJson(input, 'the input') })
+  if (!tool.output) return answer
+  const checked = await tool.output['~standard'].validate(answer)
+  if (!checked.issues) return checked.value
+  throw new TypeError(
+    `the answer given for ${tool.name} does not fit its output: ${inWords(checked.issues.map(described))}`,
+  )
 }

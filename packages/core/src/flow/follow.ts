@@ -33,3 +33,35 @@ function begin(signal: AbortSignal): Following {
   followings.set(signal, following)
   return following
 }
+
+/** An `AbortController` that is made when somebody asks for its signal, or aborts it: where most never do, that costs nothing. */
+export class LazyController {
+  #made: AbortController | undefined
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  get aborted(): boolean {
+    return this.#made?.signal.aborted ?? false
+  }
+
+  abort(reason: unknown): void {
+    this.#controller.abort(reason)
+  }
+
+  get #controller(): AbortController {
+    this.#made ??= new AbortController()
+    return this.#made
+  }
+}
+
+/** Throws the reason of the first of several signals that has aborted, where any of them stops the work. */
+export function throwIfAborted(signals: readonly AbortSignal[]): void {
+  for (const signal of signals) signal.throwIfAborted()
+}
+
+/** Why work is cut off that nobody waits for any more: the reason its signal gives, and what it throws. */
+export function wrapLeft(): Error {
+  return new Error('the wrap that asked has left')
+}

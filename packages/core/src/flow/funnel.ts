@@ -1,6 +1,6 @@
 /** Many in, one out, in order of happening: where the events of everything at work in a run come together. */
 
-import { wrapLeft } from './wrap-left.ts'
+import { wrapLeft } from './follow.ts'
 
 export class Funnel<Event> {
   readonly #sink: (event: Event) => void

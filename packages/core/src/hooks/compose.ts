@@ -5,10 +5,9 @@
 
 import type { Context } from '@opentelemetry/api'
 import { close, type Flow } from '../flow/flow.ts'
+import { LazyController, wrapLeft } from '../flow/follow.ts'
 import { within } from '../flow/grace.ts'
-import { LazyController } from '../flow/lazy-controller.ts'
 import { unheard } from '../flow/unheard.ts'
-import { wrapLeft } from '../flow/wrap-left.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import { AgentError, MiddlewareError, messageOf } from '../vocabulary/errors.ts'

@@ -6,10 +6,12 @@ import { compose, type WrapKind } from '../hooks/compose.ts'
 import { checkedRequest, messageProblem, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
 import { attemptBegun } from '../machine/steps.ts'
 import type { RunState } from '../state/run.ts'
+import { namesOf } from '../tool-call/aliases.ts'
 import { boundedAnswer } from '../tool-call/call-bounds.ts'
 import { attemptOver, callAnnounced, callShown } from '../tool-call/streamed-calls.ts'
 import { RunCancelled } from '../vocabulary/errors.ts'
 import type { AttemptFailed, CustomEvent, DiscardCause } from '../vocabulary/events.ts'
+import { ReadOnlySet } from '../vocabulary/frozen.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { type AssistantMessage, withFittingReason } from '../vocabulary/message.ts'
 import type { Model, ModelEvent, ModelRequest } from '../vocabulary/model.ts'
@@ -204,4 +206,21 @@ type Stamped = ModelEvent & { readonly runId: string; readonly step: number; rea
 
 function isStamped(event: WrapModelEvent): event is Stamped {
   return 'runId' in event
+}
+
+export function requestOf(run: RunState): ModelRequest {
+  const { config, setup, history } = run
+  return Object.freeze({
+    model: setup.model,
+    instructions: setup.instructions,
+    messages: history.messages,
+    tools: run.work.needs.definitionsOf(setup.tools, config),
+    ...(setup.tools.length > 0 && { toolNames: new ReadOnlySet(namesOf(setup.tools)) }),
+    toolChoice: config.toolChoice,
+    ...(config.output && { output: config.output.format }),
+    settings: config.settings,
+    inputLimits: config.inputLimits,
+    takenIds: history.ids,
+    signal: run.halt.nextRequest(),
+  })
 }

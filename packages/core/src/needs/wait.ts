@@ -1,7 +1,6 @@
 /** The rest of a call's input for one execution of its tool, and how long that waits for it: to wait is no work. */
 
 import type { AwaitedRest } from '../state/capabilities.ts'
-import { watched } from './watched.ts'
 
 export class Wait implements AwaitedRest {
   readonly promise: Promise<unknown>
@@ -22,5 +21,34 @@ export class Wait implements AwaitedRest {
 
   within(from: number, to: number): number {
     return Math.max(0, Math.min(to, this.until ?? to) - Math.max(from, this.#since))
+  }
+}
+
+/** The same outcome as `promise`; `awaited` is called once, when somebody first waits for it. Always has a handler. */
+export function watched<T>(promise: Promise<T>, awaited: () => void): Promise<T> {
+  const watched = new Watched<T>((resolve, reject) => {
+    promise.then(resolve, reject)
+  })
+  watched.catch(() => undefined)
+  watched.awaited = awaited
+  return watched
+}
+
+/** `await` asks a promise for its `then` only if its class is not the built-in one. */
+class Watched<T> extends Promise<T> {
+  awaited: (() => void) | undefined
+
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise
+  }
+
+  override then<Result1 = T, Result2 = never>(
+    fulfilled?: ((value: T) => Result1 | PromiseLike<Result1>) | null,
+    rejected?: ((reason: unknown) => Result2 | PromiseLike<Result2>) | null,
+  ): Promise<Result1 | Result2> {
+    const { awaited } = this
+    this.awaited = undefined
+    awaited?.()
+    return super.then(fulfilled, rejected)
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { watched } from './watched.ts'
+import { watched } from './wait.ts'
 
 test('a watched promise tells once when it is waited for, and comes to the same (I6, H31)', async () => {
   let told = 0

@@ -1,7 +1,7 @@
 /** The ReAct loop: ask the model, make the calls it asks for, until an answer stands. */
 
 import type { Context } from '@opentelemetry/api'
-import { LazyController } from '../flow/lazy-controller.ts'
+import { LazyController } from '../flow/follow.ts'
 import { answerProblem, stateProblem } from '../hooks/hook-problems.ts'
 import {
   answerAccepted,
@@ -16,8 +16,7 @@ import {
   stepBegun,
   stepEnded,
 } from '../machine/steps.ts'
-import { callModel } from '../model-call/model-call.ts'
-import { requestOf } from '../model-call/request.ts'
+import { callModel, requestOf } from '../model-call/model-call.ts'
 import type { RunState } from '../state/run.ts'
 import type { Answer } from '../state/run-steps.ts'
 import { commitCalls } from '../tool-call/commit-calls.ts'

@@ -1,8 +1,8 @@
 /** The loop inside all `wrapAgent`s. */
 
 import { drive } from '../flow/flow.ts'
+import { wrapLeft } from '../flow/follow.ts'
 import { pull } from '../flow/pull.ts'
-import { wrapLeft } from '../flow/wrap-left.ts'
 import { compose, type WrapKind } from '../hooks/compose.ts'
 import { type EventShapes, isHistory, STAMP, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
 import { isAssistantMessage } from '../model-call/attempt.ts'

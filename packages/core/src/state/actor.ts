@@ -1,7 +1,7 @@
 /** Who acts in a run: a hook, a wrap or a tool. */
 
 import type { Context } from '@opentelemetry/api'
-import type { LazyController } from '../flow/lazy-controller.ts'
+import type { LazyController } from '../flow/follow.ts'
 import { MiddlewareError } from '../vocabulary/errors.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { Execution } from './execution.ts'

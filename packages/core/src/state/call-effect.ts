@@ -2,12 +2,12 @@
 
 import { unheard } from '../flow/unheard.ts'
 import type { ToolFacts } from '../machine/call.ts'
+import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { effectOf } from '../vocabulary/define-tool.ts'
 import { type Effect, exceeds } from '../vocabulary/effect.ts'
 import { messageOf } from '../vocabulary/errors.ts'
 import { NO_KEYS, type ResourceKeys, withinKeys } from '../vocabulary/resource-keys.ts'
 import type { Tool } from '../vocabulary/tool.ts'
-import { agentRunBy } from './agents-of-tools.ts'
 
 export interface CallEffect {
   readonly effect: Effect
@@ -70,4 +70,17 @@ export function factsOf(tool: Tool | undefined): ToolFacts | undefined {
     isReversible: tool.compensate !== undefined,
     ...(agentRunBy(tool) && { runsAgent: true }),
   }
+}
+
+type Execute = NonNullable<Tool['execute']>
+
+const agents = new WeakMap<Execute, AgentConfig>()
+
+export function runsAgent(execute: Execute, agent: AgentConfig): Execute {
+  agents.set(execute, agent)
+  return execute
+}
+
+export function agentRunBy({ execute }: Tool): AgentConfig | undefined {
+  return execute && agents.get(execute)
 }

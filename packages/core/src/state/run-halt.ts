@@ -1,7 +1,7 @@
 /** How a run is stopped: whom that is told, and what it throws. What is due is read off the state of `machine/halt.ts`. */
 
+import { LazyController } from '../flow/follow.ts'
 import { timer } from '../flow/grace.ts'
-import { LazyController } from '../flow/lazy-controller.ts'
 import { decideHalt, type Halt, type HaltFact, isAwaited, isLost, mayStart, reaches, runsOn } from '../machine/halt.ts'
 import type { CancelMode, CancelOptions } from '../vocabulary/cancel.ts'
 import { type AgentError, RunAbortedError, RunCancelled, type RunStop } from '../vocabulary/errors.ts'

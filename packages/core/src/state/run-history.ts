@@ -1,10 +1,10 @@
 /** The history of a run: only the loop appends to it, and hooks change it. */
 
+import { HistoryError } from '../vocabulary/errors.ts'
+import { ReadOnlySet } from '../vocabulary/frozen.ts'
 import { callIds, freeze } from '../vocabulary/history.ts'
 import { type AssistantMessage, callsOf, type Message, type ToolMessage } from '../vocabulary/message.ts'
 import type { AgentState } from '../vocabulary/middleware.ts'
-import { Pairs } from '../vocabulary/pairs.ts'
-import { ReadOnlySet } from '../vocabulary/read-only-set.ts'
 
 export class RunHistory {
   /** Ids that calls have, or may get: no other call gets them (G10). */
@@ -77,5 +77,32 @@ export class RunHistory {
     this.#messages = messages
     this.#appended = []
     this.#pairs = undefined
+  }
+}
+
+/** Of one history as it grows: what it has seen it does not look at again. */
+export class Pairs {
+  readonly #calls: Set<string> = new Set()
+  readonly #open: Set<string> = new Set()
+  readonly #wrong: string[] = []
+  #seen = 0
+
+  /** Throws {@link HistoryError} unless all pair up. */
+  check(messages: readonly Message[]): void {
+    for (const message of messages.slice(this.#seen)) this.#see(message)
+    this.#seen = messages.length
+    const wrong = new Set([...this.#wrong, ...this.#open])
+    if (wrong.size > 0) throw new HistoryError([...wrong])
+  }
+
+  #see(message: Message): void {
+    if (message.role === 'assistant') for (const { id } of callsOf(message)) this.#call(id)
+    else if (message.role === 'tool' && !this.#open.delete(message.callId)) this.#wrong.push(message.callId)
+  }
+
+  #call(id: string): void {
+    if (this.#calls.has(id)) this.#wrong.push(id)
+    this.#calls.add(id)
+    this.#open.add(id)
   }
 }

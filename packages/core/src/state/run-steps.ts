@@ -1,6 +1,6 @@
 /** The values that belong to the steps of a run. How far the steps have come says `machine/steps.ts`. */
 
-import { LazyController } from '../flow/lazy-controller.ts'
+import { LazyController } from '../flow/follow.ts'
 import { noSteps, type Step, type Steps } from '../machine/steps.ts'
 import type { OutputError } from '../vocabulary/errors.ts'
 import type { AssistantMessage, Message, ToolMessage } from '../vocabulary/message.ts'

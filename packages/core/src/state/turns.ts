@@ -1,7 +1,6 @@
 /** Lets the executions of a run go when it is their turn, as machine/due.ts says, and asks their tools for slots. */
 
-import { follow } from '../flow/follow.ts'
-import { throwIfAborted } from '../flow/throw-if-aborted.ts'
+import { follow, throwIfAborted } from '../flow/follow.ts'
 import { executionOf, hasSettled, type Stage } from '../machine/call.ts'
 import type { Calls, WaitingExecution } from '../machine/calls.ts'
 import { executionOver, movedTo } from '../machine/decide-call.ts'

@@ -1,7 +1,6 @@
 /** A call from its start until it has settled. */
 
-import { follow } from '../flow/follow.ts'
-import type { LazyController } from '../flow/lazy-controller.ts'
+import { follow, type LazyController } from '../flow/follow.ts'
 import { begun, endOf } from '../machine/decide-call.ts'
 import type { Actor } from '../state/actor.ts'
 import { CallEntry } from '../state/call-entry.ts'

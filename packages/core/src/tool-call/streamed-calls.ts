@@ -6,11 +6,11 @@ import { alsoRequestedBy } from '../machine/decide-call.ts'
 import { attemptEnded, idAnnounced, modelCalled, responseEnded } from '../machine/decide-calls.ts'
 import type { RunState } from '../state/run.ts'
 import { sameCall } from '../vocabulary/canonical.ts'
-import { messageOf, RunStop } from '../vocabulary/errors.ts'
+import { AgentError, messageOf, RunStop } from '../vocabulary/errors.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
 import { type AssistantMessage, callsOf, type ToolCall } from '../vocabulary/message.ts'
+import { ModelError } from '../vocabulary/model-errors.ts'
 import { findTool, resolveAliases } from './aliases.ts'
-import { causeOf } from './discard-cause.ts'
 import { discard, discardAll } from './fates.ts'
 
 /**
@@ -100,4 +100,10 @@ export function discardResponse(run: RunState, cause: DiscardCause): void {
   warmUps.drop('the model call did not stand')
   discardAll(run, cause)
   table.turns.advance()
+}
+
+/** Its last failure says it, also behind the error of a wrap that gave up. */
+export function causeOf(error: unknown): DiscardCause {
+  if (error instanceof ModelError) return error.code === 'stream_truncated' ? 'stream_truncated' : 'stream_error'
+  return error instanceof AgentError ? causeOf(error.cause) : 'stream_error'
 }

@@ -2,13 +2,13 @@
 
 import { unheard } from '../flow/unheard.ts'
 import { AgentError, messageOf } from '../vocabulary/errors.ts'
+import { isPlain } from '../vocabulary/json.ts'
 import { type Extent, extentOf, jsonText, LONGEST } from '../vocabulary/json-text.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { CONTENT_PARTS, isContentPart } from '../vocabulary/message-shape.ts'
 import { keptJson, type OutputLimits, tooLarge } from '../vocabulary/output-limits.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 import { ToolOutputError } from '../vocabulary/tool-errors.ts'
-import { noDataProblem, withArticle } from './no-data.ts'
 
 /**
  * The message of a call that went well; whether it is too large is asked again when its wraps are out. Throws {@link ToolOutputError}
@@ -86,3 +86,35 @@ function writtenIfAny(tool: Tool, output: unknown, most: number): Written {
 }
 
 const NO_EXTENT: Extent = { characters: 0, levels: 0 }
+
+/** What to return in its place, by what it is. */
+const INSTEAD = new Map([
+  ['Response', 'return what it holds, as await response.text()'],
+  ['Map', 'return Object.fromEntries(map)'],
+  ['Set', 'return [...set]'],
+  ['Error', 'throw it, or return its message'],
+  ['Promise', 'await it'],
+])
+
+/** What an output is and what to return instead, if it is no data. What has a `toJSON` says itself what it is. */
+export function noDataProblem(output: unknown): string | undefined {
+  if (typeof output === 'function') return problem('a function', 'return what it gives')
+  if (typeof output !== 'object' || output === null || Array.isArray(output)) return undefined
+  if ('toJSON' in output && typeof output.toJSON === 'function') return undefined
+  const kind = output instanceof Error ? 'Error' : Object.prototype.toString.call(output).slice(8, -1)
+  const instead = INSTEAD.get(kind)
+  if (instead) return problem(withArticle(kind), instead)
+  if (Symbol.asyncIterator in output) return problem('an async iterable', 'return a list of what it gives')
+  if (Symbol.iterator in output) return problem('an iterable', 'return a list, as [...it]')
+  const what = kind === 'Object' ? output.constructor?.name : kind
+  if (isPlain(output) || Object.keys(output).length > 0) return undefined
+  return problem(what ? withArticle(what) : 'an object that shows nothing of itself', 'return a plain object')
+}
+
+function problem(what: string, instead: string): string {
+  return `${what}, which is no JSON; ${instead}, or give the tool a toContent`
+}
+
+export function withArticle(word: string): string {
+  return `${/^[AEIOU]/i.test(word) ? 'an' : 'a'} ${word}`
+}

@@ -3,10 +3,10 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Awaitable } from '../flow/flow.ts'
 import type { Issue } from './errors.ts'
+import { isRecord, isShallow } from './json.ts'
 import type { ToolCall } from './message.ts'
 import type { Tool } from './tool.ts'
 import { ToolInputError } from './tool-errors.ts'
-import { unwrapJson } from './unwrap-json.ts'
 
 /**
  * The input as the tool's schema gives it back. Objects and lists that a model wrote as JSON text, the whole input among
@@ -41,4 +41,30 @@ export function described(issue: StandardSchemaV1.Issue): Issue {
 /** The members that lead to what an issue is about; none for the whole. */
 export function pathOf({ path = [] }: StandardSchemaV1.Issue): string[] {
   return path.map((part) => String(typeof part === 'object' ? part.key : part))
+}
+
+type Path = readonly string[]
+
+/** The value with the objects and lists at these paths taken out of their strings; the same value if there are none. */
+export function unwrapJson(value: unknown, paths: readonly Path[]): unknown {
+  return paths.reduce(unwrapAt, value)
+}
+
+function unwrapAt(value: unknown, [key, ...rest]: Path): unknown {
+  if (key === undefined) return typeof value === 'string' ? contained(value) : value
+  if (!isRecord(value) && !Array.isArray(value)) return value
+  const member: unknown = Object.hasOwn(value, key) ? value[key as keyof typeof value] : undefined
+  const unwrapped = unwrapAt(member, rest)
+  if (unwrapped === member) return value
+  return Array.isArray(value) ? value.with(Number(key), unwrapped) : { ...value, [key]: unwrapped }
+}
+
+/** What the text holds, if that is an object or a list, and no deeper than arguments may be (G14). */
+function contained(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && isShallow(value) ? value : text
+  } catch {
+    return text
+  }
 }
