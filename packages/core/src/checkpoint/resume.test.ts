@@ -699,7 +699,7 @@ const adding: Middleware = {
   },
 }
 
-test('a stop in beforeAgent of a resumed run keeps ledger, answers and questions (H27, L8)', async () => {
+test('a stop in beforeAgent of a resumed run keeps its calls, answers and questions (H27, L8)', async () => {
   let asks = false
   const asking: Middleware = {
     name: 'asking',
@@ -723,7 +723,7 @@ test('a stop in beforeAgent of a resumed run keeps ledger, answers and questions
   expect(textsOf(third.result)).toEqual(['Go', 'send done', 'booked: 1', 'booked: 2', 'Done'])
 })
 
-test('a cancel before a resumed run has read its ledger keeps it (H27, K15)', async () => {
+test('a cancel before a resumed run has read its calls keeps them (H27, K15)', async () => {
   const { agent } = agentOf([respond(call('send'), call('book'))], {})
   const first = await played(agent.stream('Go'))
   const slow: Middleware = { name: 'slow', beforeAgent: () => sleep(100) }

@@ -18,7 +18,7 @@ export interface Host<Result> {
   /** Aborts when nothing new may start. */
   readonly halted?: AbortSignal | undefined
   /**
-   * Gives what an execution that does this waits for before it stands in line for its slot, if it waits: until its call, or a call that
+   * Gives what an execution that does this waits for before it waits for its turn, if it waits: until its call, or a call that
    * its run works for, is committed. Rejects when one of the signals aborts.
    */
   held?(does: Judgement, signals: readonly AbortSignal[]): Promise<void> | undefined

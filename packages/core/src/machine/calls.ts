@@ -3,7 +3,8 @@
  *
  * A call has four things that change apart from each other: its *course* (how far it has come), its *fate* (whether the response that stands
  * requests it), its *executions* (a wrap may ask for several), and what the reader was *told*. decide-calls.ts and decide-call.ts change them,
- * one function for each thing that may happen; due.ts lets executions that wait have their turn. The rest of the folder only reads.
+ * one function for each thing that may happen; due.ts lets executions that wait have their turn. The other files about calls only read; `steps.ts` and
+ * `halt.ts` are states of their own.
  */
 
 import { NO_KEYS, type ResourceKeys } from '../vocabulary/resource-keys.ts'

@@ -1,6 +1,6 @@
 /**
  * How far the steps of a run have come, as plain data. The functions that change it say what has happened; the others read what follows
- * from it. The messages, errors and middlewares that belong to it are in run/run-steps.ts and run/inbox.ts.
+ * from it. The messages, errors and middlewares that belong to it are in state/run-steps.ts and state/inbox.ts.
  */
 
 import type { Phase, SavedStep } from '../vocabulary/saved-run.ts'

@@ -28,7 +28,7 @@ export function withOwnTools({ work }: RunState, setup: AgentSetup): AgentSetup 
   return tools === setup.tools ? setup : Object.freeze({ ...setup, tools: Object.freeze(tools) })
 }
 
-/** The same checks for what a hook or wrap made of the set-up (A3). Its tools are a {@link toolList}. */
+/** Checks a set-up that a hook or wrap has made (A3). Its tools are a {@link toolList}. */
 export function checkSetup(setup: AgentSetup, output: Output | undefined): AgentSetup {
   checkModel(setup.model)
   checkTypes('string', { instructions: setup.instructions })

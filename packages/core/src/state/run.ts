@@ -94,7 +94,7 @@ export class RunState {
   checkpoint: Checkpoint | undefined
   /** What it goes on from, if it does. */
   resumed: Resumed | undefined
-  /** What of that is not in the ledger yet. */
+  /** What of that is not among its calls yet. */
   unclaimed: Pick<Checkpoint, 'calls' | 'background' | 'undos' | 'tools' | 'interrupts'> | undefined
   /** What run-local values hang on. A run that is over gets another, so that they go though somebody keeps the run (D5). */
   scope: object = {}

@@ -1,10 +1,4 @@
-/**
- * The calls of a run, each made at most once: from the moment they start until they have settled, or are no longer waited for.
- *
- * A call made while its model call is still open is provisional. When the model call has stood, what the loop asks for is
- * committed and the rest discarded; a call of a failed attempt is held until then, so that an equal call of the next attempt
- * joins it.
- */
+/** What a run keeps of its calls beside their table: events, counts, warm-ups, contexts, and work that has not settled. */
 
 import type { Context } from '@opentelemetry/api'
 import { isFinal } from '../machine/call.ts'

@@ -86,7 +86,7 @@ test('an interrupted run and its call end UNSET, as interrupted; the resumed run
     'invoke_agent travel interrupted 0',
   ])
   const second = await spansOf(agent.resume(checkpointOf(first.result), answersTo(first.result)))
-  // No span of what the checkpoint's ledger answers.
+  // No span of what the checkpoint's calls answer.
   expect(outcomes(second.spans)).toEqual([
     'chat scripted-1 completed 0',
     'execute_tool book committed 0',

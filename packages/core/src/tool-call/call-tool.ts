@@ -1,4 +1,4 @@
-/** {@link Run.callTool}: who asks for a call gets one. One that is made already is found: under its id, or as an equal one (H22). */
+/** `run.callTool`: finds the call if it is made already (by its id, or an equal one of an earlier attempt), else makes it. */
 
 import { rejectInTurn } from '../flow/turn.ts'
 import { unheard } from '../flow/unheard.ts'

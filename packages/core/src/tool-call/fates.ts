@@ -1,4 +1,4 @@
-/** What becomes of a call that was made before its model call stood: it is committed, or discarded. */
+/** How calls end: committed, discarded, stopped or settled; and who is told of that. */
 
 import { hasAbandoned } from '../machine/call.ts'
 import { kept } from '../machine/decide-call.ts'

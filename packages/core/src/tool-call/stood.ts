@@ -30,8 +30,8 @@ export async function stood({ halt, config }: RunState, entry: CallEntry, waitin
 }
 
 /**
- * What an execution waits for beside its line, if it waits. A call inside the slot of its maker stands in no line: it waits for its own commit
- * here. Any call waits for the calls above its run.
+ * What an execution waits for before the second gate, if it waits: an inner call for its own commit, and any call for the commit of the calls
+ * above its run.
  */
 export function held(
   run: RunState,

@@ -45,7 +45,7 @@ export function sameCall(a: ToolCall, b: ToolCall): boolean {
 
 const hashes = new WeakMap<ToolCall, string>()
 
-/** The hash of a call's canonical input, made once: the ledger looks for a call more than once, and arguments may be long. */
+/** The hash of a call's canonical input, made once: a call is looked for more than once, and arguments may be long. */
 export function inputHash(call: ToolCall): string {
   let hashed = hashes.get(call)
   if (hashed === undefined) {

@@ -9,7 +9,7 @@ import { checkLimit, checkOptions, checkSignal, type OptionNames } from './optio
 
 export interface RunOptions {
   /**
-   * Stops the run at once: `result` rejects with {@link RunAbortedError}. Runs that share a signal add one listener to it, and remove
+   * Stops the run at once: `result` rejects with `RunAbortedError`. Runs that share a signal add one listener to it, and remove
    * it when they have ended. If a tool passes its own `context.signal`, the run works for that tool's call: where its calls need a slot
    * of a tool of which that call has one, they share that slot.
    */
