@@ -53,7 +53,7 @@ function callTable(): string {
     'nobody asks for it any more': (call) => facts.discarded(call, 'call_withdrawn'),
     'it is told to stop': (call) => facts.aborted(call, 'stopped'),
   }
-  const states = (['provisional', 'committed', 'discarded'] as const).flatMap((fate) =>
+  const states = (['provisional', 'committed'] as const).flatMap((fate) =>
     (['asleep', 'begun', 'result'] as const).map((course) => ({ ...NEW, fate, course })),
   )
   const rows = states.map((call) => [
@@ -73,7 +73,8 @@ function changeOf(before: CallState, after: CallState): string {
 function endTable(): string {
   const comes = ['result', 'cut off', 'stop', 'throw'] as const
   const calls: Readonly<Record<string, CallState>> = {
-    'waits for a commit, and its run pauses': { ...NEW, isParked: true },
+    'parked, and cancelled': { ...NEW, isParked: true, aborted: 'cancelled' },
+    parked: { ...NEW, isParked: true },
     discarded: { ...NEW, fate: 'discarded' },
     cancelled: { ...NEW, fate: 'committed', aborted: 'cancelled' },
     'told to stop': { ...NEW, fate: 'committed', aborted: 'stopped' },

@@ -215,7 +215,7 @@ export function isFinal({ course, fate }: CallState): boolean {
  *
  * @param isHeld - Whether a provisional call waits for the next attempt.
  */
-export function isSetAside({ course, fate }: HasFate & { readonly course: string }, isHeld: boolean): boolean {
+export function isSetAside({ course, fate }: Pick<CallState, 'course' | 'fate'>, isHeld: boolean): boolean {
   return course === 'asleep' || fate === 'discarded' || (fate === 'provisional' && isHeld)
 }
 

@@ -88,7 +88,7 @@ export function discarded<Call extends HasFate>(call: Call, cause: DiscardCause)
 
 /** Its run stops while it is provisional, and a resume decides its fate; `undefined`: no resume does. */
 export function kept(call: CallState, how: CallState['kept']): CallState {
-  return call.kept === how ? call : { ...call, kept: how, undo: undefined }
+  return call.kept === how ? call : { ...call, kept: how, undo: call.undo === 'theirs' ? undefined : call.undo }
 }
 
 /** It is told to stop. Only the first reason counts, and only while the call is at work. */
@@ -171,16 +171,16 @@ export function movedTo<Call extends HasExecutions>(
   call: Call,
   which: Invocation,
   stage: Stage,
-  does?: Judgement,
+  judgement?: Judgement,
 ): Call {
   const one = executionOf(call, which)
   if (!one || ORDER.indexOf(stage) <= ORDER.indexOf(one.stage)) return call
   const { executions } = call
-  return { ...call, executions: executions.with(executions.indexOf(one), movedOn(one, stage, does)) }
+  return { ...call, executions: executions.with(executions.indexOf(one), movedOn(one, stage, judgement)) }
 }
 
-function movedOn(one: ExecutionState, stage: Stage, does: Judgement | undefined): ExecutionState {
-  if (does) return { ...one, stage, judgement: does }
+function movedOn(one: ExecutionState, stage: Stage, judgement: Judgement | undefined): ExecutionState {
+  if (judgement) return { ...one, stage, judgement }
   return stage === 'entered' ? { ...one, stage, isEntered: true } : { ...one, stage }
 }
 

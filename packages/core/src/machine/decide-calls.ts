@@ -59,6 +59,12 @@ export function callChanged(calls: Calls, number: number): void {
   if (calls.waiting.size > 0) calls.changedIn.set(number, ++calls.version)
 }
 
+/** How many slots the run has, and how many of them the calls of one maker may have at once. */
+export function callsLimited(calls: Calls, limit: number, innerLimit: number): void {
+  calls.limit = limit
+  calls.innerLimit = innerLimit
+}
+
 /** A model call begins, and has announced no call yet. */
 export function modelCalled({ response }: Calls): void {
   response.isOpen = true

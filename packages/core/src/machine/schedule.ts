@@ -57,7 +57,7 @@ function keyHolderFor(calls: Calls, call: CallState, { keys }: Judgement): Obsta
   const isHolder = (number: number) => {
     const other = callOf(calls, number)
     const isExecuting = other.course === 'begun' && other.executions.some(hasKeys)
-    return other !== call && isExecuting && isInTheWay(other, keys) && !isMakerOf(calls, number, call.number)
+    return number !== call.number && isExecuting && isInTheWay(other, keys) && !isMakerOf(calls, number, call.number)
   }
   const holder = calls.order.find(isHolder) ?? firstOf(calls.inner, isHolder)
   return holder === undefined ? undefined : { call: holder }

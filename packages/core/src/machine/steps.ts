@@ -34,7 +34,9 @@ export function noSteps(): Steps {
 /** A loop begins. One that is not the first goes on with a new step, and reads what is sent from now on. */
 export function loopBegun(steps: Steps, limit: number): void {
   if (steps.loop === 'out') steps.current = undefined
-  Object.assign(steps, { limit, loop: 'at work', isClosed: false })
+  steps.limit = limit
+  steps.loop = 'at work'
+  steps.isClosed = false
 }
 
 /** Whether a loop may begin: no other is at work. */

@@ -8,7 +8,7 @@ import { attemptBegun } from '../machine/steps.ts'
 import type { RunState } from '../state/run.ts'
 import { namesOf } from '../tool-call/aliases.ts'
 import { boundedAnswer } from '../tool-call/call-bounds.ts'
-import { attemptOver, callAnnounced, callShown } from '../tool-call/streamed-calls.ts'
+import { attemptOver, callAnnounced, readerShown } from '../tool-call/streamed-calls.ts'
 import { RunCancelled } from '../vocabulary/errors.ts'
 import type { AttemptFailed, CustomEvent, DiscardCause } from '../vocabulary/events.ts'
 import { ReadOnlySet } from '../vocabulary/frozen.ts'
@@ -67,7 +67,7 @@ interface Failure {
 }
 
 /** The attempts of one model call. Each failed one is told of exactly once (J7): by the wrap that goes on, else by us. */
-class Attempts implements AttemptObserver {
+class Attempts implements Required<AttemptObserver> {
   readonly #run: RunState
   readonly #answers: Map<AssistantMessage, number> = new Map()
   /** What may yet stand: attempts at work and those that answered, in order, with their contexts. */
@@ -157,7 +157,7 @@ class Attempts implements AttemptObserver {
     }
     if (event.type === 'tool-input-ready') run.calls.events.ready(event.id)
     if (event.type === 'tool-input-closed' || event.type === 'tool-call')
-      callShown(run, event.call, event.type === 'tool-call')
+      readerShown(run, event.call, event.type === 'tool-call')
   }
 
   /** Tells of the failures that no wrap told of; an attempt of another model makes `retry` a `fallback`. */

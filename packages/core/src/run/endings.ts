@@ -32,7 +32,6 @@ function completedAs(
   run: RunState,
   { messages, usage: _, warnings: __, steps: ___, background: ____, ...result }: CompletedResult,
 ): Checkpoint {
-  stepEnded(run.steps.state)
   return run.work.checkpoints.take(run, 'completed', { messages, result })
 }
 

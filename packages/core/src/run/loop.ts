@@ -3,6 +3,7 @@
 import type { Context } from '@opentelemetry/api'
 import { LazyController } from '../flow/follow.ts'
 import { answerProblem, stateProblem } from '../hooks/hook-problems.ts'
+import { callsLimited } from '../machine/decide-calls.ts'
 import {
   answerAccepted,
   answerOffered,
@@ -61,8 +62,7 @@ function enter(run: RunState, setup: AgentSetup, context: Context): void {
   steps.left = new LazyController()
   run.setup = setup
   run.context = context
-  calls.table.state.limit = setup.toolConcurrency
-  calls.table.state.innerLimit = setup.innerConcurrency
+  callsLimited(calls.table.state, setup.toolConcurrency, setup.innerConcurrency)
 }
 
 /** Unless the run is in the middle of a step, the next one begins. Throws {@link MaxStepsError} if there is none left. */

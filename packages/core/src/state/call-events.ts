@@ -132,8 +132,13 @@ export class CallEvents {
     if (becomes !== 'waits') return
     const waiting = this.#waiting.get(entry) ?? []
     this.#waiting.set(entry, waiting)
-    const isProgress = event.type === 'tool-progress' && !('runId' in event)
-    if (isProgress && waiting.at(-1)?.type === 'tool-progress') waiting[waiting.length - 1] = event
+    const last = waiting.at(-1)
+    if (last && isOwnProgress(event) && isOwnProgress(last)) waiting[waiting.length - 1] = event
     else if (waiting.length < MOST_WAITING) waiting.push(event)
   }
+}
+
+/** Of the call itself, and not of a run inside it. */
+function isOwnProgress(event: AgentEventBody | AgentEvent): boolean {
+  return event.type === 'tool-progress' && !('runId' in event)
 }

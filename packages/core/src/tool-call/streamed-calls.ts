@@ -54,7 +54,7 @@ export function warm(run: RunState, callId: string, name: string, failed: (messa
 }
 
 /** The reader is shown a call: what the call has emitted follows. A sealed call whose arguments changed is discarded (H8). */
-export function callShown(run: RunState, written: ToolCall, sealed: boolean): void {
+export function readerShown(run: RunState, written: ToolCall, sealed: boolean): void {
   const { calls, setup } = run
   const call = resolveAliases(written, setup.tools)
   calls.events.announced(call)

@@ -7,7 +7,7 @@ export type Is = (value: unknown) => boolean
 /** By the name of each member: what it must be. An optional one says so itself. */
 export type Shape<Shaped> = { readonly [Name in keyof Required<Shaped>]: Is }
 
-/** The first member that is missing or wrong. In constant time: each event passes here. */
+/** The first member that is missing or wrong. It looks at the members of the shape only: each event passes here. */
 export function wrongIn(
   value: Readonly<Record<string, unknown>>,
   shape: Readonly<Record<string, Is>>,

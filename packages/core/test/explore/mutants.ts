@@ -208,8 +208,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what was judged of an execution is forgotten',
     file: 'machine/decide-call.ts',
-    replace: 'if (does) return { ...one, stage, judgement: does }',
-    by: 'if (does) return { ...one, stage }',
+    replace: 'if (judgement) return { ...one, stage, judgement }',
+    by: 'if (judgement) return { ...one, stage }',
     breaks: END,
     scenario: { steps: [[{ calls: ['r1'] }]], eager: false, limit: 1 },
   },
@@ -450,7 +450,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what a cancelled run has left to its resume is undone by nobody',
     file: 'machine/decide-call.ts',
-    replace: '{ ...call, kept: how, undo: undefined }',
+    replace: "{ ...call, kept: how, undo: call.undo === 'theirs' ? undefined : call.undo }",
     by: '{ ...call, kept: how }',
     breaks: 'what was discarded after it had succeeded is undone',
     scenario: { steps: [[{ calls: ['v1'] }]], eager: true, limit: 1, cancel: 'now', abort: true },
