@@ -39,7 +39,7 @@ export async function runWithin(
   if (run.depth >= place.maxDepth)
     throw new RangeError(`agents may call agents ${place.maxDepth} deep: ${place.name} was not run`)
   const invocation = invocationIn(actor.execution) ?? nextInvocation(entry.state, actor.source)
-  if (!actor.execution) entry.decide(executionWanted, invocation)
+  if (!actor.execution) entry.decide(executionWanted(entry.state, invocation))
   const nested = entry.outcomes.runIn(invocation)
   const beginning: Beginning = nested
     ? { resume: { from: nested.saved, answers: nested.answers ?? {}, rerun: run.rerun } }

@@ -34,7 +34,8 @@ export function restoreCalls(run: RunState, saved: readonly SavedCall[]): readon
     byKey.set(one.key, entry)
     run.calls.table.add(entry)
     if (one.message) settleAs(entry, one.message)
-    if (one.message && [...run.unknown, ...run.calls.abandoned].includes(one.id)) entry.decide(marked, 'isUnknown')
+    if (one.message && [...run.unknown, ...run.calls.abandoned].includes(one.id))
+      entry.decide(marked(entry.state, 'isUnknown'))
   }
   return [...byKey.values()]
 }
@@ -71,11 +72,11 @@ function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Re
     entry.outcomes.answer(Object.fromEntries(given) as Answers)
   } else if (effect && (effect === 'calls' || run.rerun.includes(effect))) {
     // One that only makes calls finds those it had made: each of them is judged here by its own effect.
-    entry.decide(marked, 'isRerun')
+    entry.decide(marked(entry.state, 'isRerun'))
   } else if (effect) {
     const text = mayHaveHappenedText(checkpoint.status === 'cancelled')
     settleAs(entry, textMessage({ ...entry.call, id: entry.id }, text, true))
-    entry.decide(marked, 'isUnknown')
+    entry.decide(marked(entry.state, 'isUnknown'))
     run.mayHaveHappened(entry.id)
   }
 }

@@ -33,7 +33,7 @@ export function executeTool<Result>(
   const { signal } = own
   const unstarted = [entry.signal, signal, ...(host.halted ? [host.halted] : [])]
   const invocation = nextInvocation(entry.state, inputOf(entry, call))
-  entry.decide(executionWanted, invocation)
+  entry.decide(executionWanted(entry.state, invocation))
   const flow = takeSlot({ host, entry, call, invocation, parent, own, signal, unstarted })
   return cancelable(flow, () => own.abort(why()))
 }
@@ -59,7 +59,7 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
     late = timer(host.grace, () => {
       ended(place)
       cutOff(place)
-      entry.decide(movedTo, invocation, 'abandoned')
+      entry.decide(movedTo(entry.state, invocation, 'abandoned'))
       turns.free(slot)
     })
   }
@@ -129,7 +129,7 @@ function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
   const { host, entry, call, parent, invocation, signal, early, queued } = place
   return host.telemetry.aroundFlow<'execution', Progress, Result>('execution', parent, {
     begin: () => {
-      entry.decide(attemptCounted, 1)
+      entry.decide(attemptCounted(entry.state, 1))
       return { call: entry, input: call.input, attempt: entry.state.attempts, early }
     },
     make: (open) => {

@@ -60,12 +60,12 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     await admitted(place, execution)
     // At the last moment: another call may have stopped the run since this one was let go.
     throwIfAborted(place.unstarted)
-    entry.decide(movedTo, invocation, 'entered')
+    entry.decide(movedTo(entry.state, invocation, 'entered'))
   } catch (error) {
     // In one turn: a checkpoint taken between the two would count the attempt off twice.
     if (isStop(error)) {
-      entry.decide(movedTo, invocation, 'left')
-      entry.decide(attemptCounted, -1)
+      entry.decide(movedTo(entry.state, invocation, 'left'))
+      entry.decide(attemptCounted(entry.state, -1))
     }
     throw error
   }
@@ -81,7 +81,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     if (entry.dropped) throw entry.dropped
     if (!hasAbandoned(entry.state, invocation)) {
       entry.done = { input, output }
-      if (tool.compensate) entry.decide(marked, 'isDone')
+      if (tool.compensate) entry.decide(marked(entry.state, 'isDone'))
     }
     return host.resultOf(call, tool, output)
   } catch (thrown) {
@@ -98,7 +98,7 @@ function judge<Result>({ host, entry, invocation }: InSlot<Result>, tool: Tool, 
   const does = judgeCall(tool, input)
   const { effect, keys, problem } = does
   if (problem !== undefined) host.warn?.(`what ${tool.name} does: ${problem}`)
-  entry.decide(movedTo, invocation, 'judged', { effect, keys, mayBeEarly: isWithin(does, entry.most) })
+  entry.decide(movedTo(entry.state, invocation, 'judged', { effect, keys, mayBeEarly: isWithin(does, entry.most) }))
 }
 
 /** Resolves when it has its turn, and it is saved that it has: from there on the call may have happened, whatever comes (L15). */

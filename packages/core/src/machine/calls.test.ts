@@ -54,7 +54,7 @@ function made(calls: Calls, attempt: number, maker: number | undefined, content:
 /** Asks for an execution, and for its turn. */
 function asked(calls: Calls, { number }: CallState, input: string | undefined): void {
   const invocation = nextInvocation(callOf(calls, number), input)
-  table.decideCall(calls, number, facts.executionWanted, invocation)
+  table.decideCall(calls, facts.executionWanted(callOf(calls, number), invocation))
   if (!takesOverSlot(calls, number, invocation)) beginsToWait(calls, arrived(number, invocation))
 }
 
@@ -62,7 +62,10 @@ function asked(calls: Calls, { number }: CallState, input: string | undefined): 
 function comes(calls: Calls, { number, executions }: CallState, stage: Stage, does: Judgement): void {
   const invocation = executions.at(-1)?.invocation
   if (!invocation) return
-  table.decideCall(calls, number, facts.movedTo, invocation, stage, stage === 'judged' ? does : undefined)
+  table.decideCall(
+    calls,
+    facts.movedTo(callOf(calls, number), invocation, stage, stage === 'judged' ? does : undefined),
+  )
   table.callChanged(calls, number)
   if (stage === 'judged') beginsToWait(calls, arrived(number, invocation))
 }
@@ -131,14 +134,14 @@ const aFact: fc.Arbitrary<Fact> = fc.oneof(
       .tuple(fc.constantFrom(...STAGES), does)
       .chain(([stage, what]) => one((calls, call) => comes(calls, call, stage, what))),
   },
-  one((calls, { number }) => void table.decideCall(calls, number, facts.begun)),
+  one((calls, { number }) => void table.decideCall(calls, facts.begun(callOf(calls, number)))),
   one((calls, { number }) => void table.callCommitted(calls, number, 0, undefined)),
   one((calls, { number }) => void table.callDiscarded(calls, number, 'call_withdrawn')),
   one((calls, { number }) => void table.callStopped(calls, number, 'cancelled')),
-  one((calls, { number }) => void table.decideCall(calls, number, facts.parked)),
+  one((calls, { number }) => void table.decideCall(calls, facts.parked(callOf(calls, number)))),
   fc.constantFrom('result', 'stop', 'throw').chain((came) =>
     one((calls, call) => {
-      table.decideCall(calls, call.number, facts.settled, facts.endOf(call, came))
+      table.decideCall(calls, facts.settled(callOf(calls, call.number), facts.endOf(call, came)))
       table.callClosed(calls, call.number)
     }),
   ),
@@ -245,7 +248,7 @@ test('of a thousand executions that wait for each other only those are looked at
   expect(lookedAt(calls)).toEqual([500, 501])
   advanced(calls)
   expect(lookedAt(calls)).toEqual([])
-  table.decideCall(calls, 1, facts.settled, 'result')
+  table.decideCall(calls, facts.settled(callOf(calls, 1), 'result'))
   table.callClosed(calls, 1)
   expect(lookedAt(calls)).toEqual([2])
 })

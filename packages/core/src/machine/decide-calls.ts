@@ -16,15 +16,10 @@ import {
   withChild,
 } from './decide-call.ts'
 
-/** Applies a fact of decide-call.ts to one call. Returns whether the state has changed. */
-export function decideCall<Given extends readonly unknown[]>(
-  calls: Calls,
-  number: number,
-  fact: (call: CallState, ...given: Given) => CallState,
-  ...given: Given
-): boolean {
+/** A call has the state that a fact of decide-call.ts has made. Returns whether that has changed anything. */
+export function decideCall(calls: Calls, after: CallState): boolean {
+  const { number } = after
   const before = callOf(calls, number)
-  const after = fact(before, ...given)
   if (after === before) return false
   calls.all.set(number, after)
   if (after.executions !== before.executions || after.course !== before.course) {
@@ -100,7 +95,8 @@ export function callMade(calls: Calls, call: Omit<CallState, 'number' | 'childre
   if (needsSlot(call)) calls.order.push(number)
   if (call.maker !== undefined) calls.inner.add(number)
   // A maker may still be at work after the run has forgotten it.
-  if (call.maker !== undefined && calls.all.has(call.maker)) decideCall(calls, call.maker, withChild, number)
+  if (call.maker !== undefined && calls.all.has(call.maker))
+    decideCall(calls, withChild(callOf(calls, call.maker), number))
   callChanged(calls, number)
   return number
 }
@@ -111,20 +107,21 @@ export function callMade(calls: Calls, call: Omit<CallState, 'number' | 'childre
  */
 export function callHidden(calls: Calls, number: number, isAnnounced: boolean): void {
   const { maker } = callOf(calls, number)
-  if (maker === undefined ? !isAnnounced : calls.all.get(maker)?.told === 'hidden') decideCall(calls, number, hidden)
+  if (maker === undefined ? !isAnnounced : calls.all.get(maker)?.told === 'hidden')
+    decideCall(calls, hidden(callOf(calls, number)))
 }
 
 /** The reader is told of a call, and of those that it makes. Returns those whose events have waited for that, a maker first. */
 export function callShown(calls: Calls, number: number): readonly number[] {
-  const own = decideCall(calls, number, told, 'open') ? [number] : []
+  const own = decideCall(calls, told(callOf(calls, number), 'open')) ? [number] : []
   const inner = callOf(calls, number).children.filter((child) => callOf(calls, child).fate !== 'discarded')
   return [...own, ...inner.flatMap((child) => callShown(calls, child))]
 }
 
 /** A further attempt asks for a call. The call takes the id that this attempt gives it, and moves to the end of call order. */
 export function callJoined(calls: Calls, number: number, id: string, attempt: number): void {
-  decideCall(calls, number, renamed, id)
-  decideCall(calls, number, alsoRequestedBy, attempt)
+  decideCall(calls, renamed(callOf(calls, number), id))
+  decideCall(calls, alsoRequestedBy(callOf(calls, number), attempt))
   movedToEnd(calls, number)
 }
 
@@ -162,7 +159,7 @@ export function callCommitted(
   const all = new Set<number>()
   const commit = (one: number) => {
     movedToEnd(calls, one)
-    if (!decideCall(calls, one, committed, at, modelEnded)) return
+    if (!decideCall(calls, committed(callOf(calls, one), at, modelEnded))) return
     callChanged(calls, one)
     all.add(one)
     for (const child of callOf(calls, one).children) commit(child)
@@ -173,7 +170,7 @@ export function callCommitted(
 
 /** Nobody asks for a call any more. This discards the call and those that it makes. Returns which became discarded, innermost first. */
 export function callDiscarded(calls: Calls, number: number, cause: DiscardCause): readonly number[] {
-  if (!decideCall(calls, number, discarded, cause)) return []
+  if (!decideCall(calls, discarded(callOf(calls, number), cause))) return []
   callChanged(calls, number)
   return [...callOf(calls, number).children.flatMap((child) => callDiscarded(calls, child, cause)), number]
 }
@@ -190,10 +187,11 @@ export function runStopped(
   isUndone: boolean,
 ): readonly number[] {
   for (const call of calls.all.values())
-    if (call.fate === 'provisional' && !isInputOpen(calls, call)) decideCall(calls, call.number, kept, how)
+    if (call.fate === 'provisional' && !isInputOpen(calls, call))
+      decideCall(calls, kept(callOf(calls, call.number), how))
   const stays = ({ course }: CallState) => keepsResults && (course === 'result' || course === 'cut off')
   const discarded = restDiscarded(calls, 'run_aborted', stays)
-  if (!isUndone) for (const number of discarded) decideCall(calls, number, undoing, 'theirs')
+  if (!isUndone) for (const number of discarded) decideCall(calls, undoing(callOf(calls, number), 'theirs'))
   return discarded
 }
 
@@ -210,7 +208,7 @@ export function restDiscarded(
 /** A call, and those that it makes, are to stop. Returns which of them were at work, and not told before; innermost first. */
 export function callStopped(calls: Calls, number: number, why: CallState['aborted']): readonly number[] {
   const inner = callOf(calls, number).children.flatMap((child) => callStopped(calls, child, why))
-  return decideCall(calls, number, aborted, why) ? [...inner, number] : inner
+  return decideCall(calls, aborted(callOf(calls, number), why)) ? [...inner, number] : inner
 }
 
 /** The run forgets a call. */

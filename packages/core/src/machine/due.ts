@@ -32,15 +32,18 @@ export function stopsWaiting({ waiting }: Calls, one: WaitingExecution): void {
 /** It is the turn of an execution: it has all that it needs at its gate. */
 export function takesTurn(calls: Calls, waiting: WaitingExecution): void {
   stopsWaiting(calls, waiting)
-  decideCall(calls, waiting.call, movedTo, waiting.invocation, isJudged(calls, waiting) ? 'storing' : 'checking')
+  decideCall(
+    calls,
+    movedTo(callOf(calls, waiting.call), waiting.invocation, isJudged(calls, waiting) ? 'storing' : 'checking'),
+  )
 }
 
 /** An execution takes the slot of one of the same call that threw what ends the run. Returns which that is, if there is one. */
 export function takesOverSlot(calls: Calls, number: number, invocation: Invocation): Invocation | undefined {
   const kept = callOf(calls, number).executions.find(({ stage }) => stage === 'threw')
   if (!kept) return undefined
-  decideCall(calls, number, executionOver, kept.invocation)
-  decideCall(calls, number, movedTo, invocation, 'checking')
+  decideCall(calls, executionOver(callOf(calls, number), kept.invocation))
+  decideCall(calls, movedTo(callOf(calls, number), invocation, 'checking'))
   callChanged(calls, number)
   return kept.invocation
 }

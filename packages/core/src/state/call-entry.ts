@@ -171,14 +171,11 @@ export class CallEntry {
   }
 
   /** Something has happened to the call. Gives whether that changes anything. */
-  decide<Given extends readonly unknown[]>(
-    fact: (call: CallState, ...given: Given) => CallState,
-    ...given: Given
-  ): boolean {
-    if (!this.#past) return decideCall(this.table.state, this.number, fact, ...given)
-    const before = this.#past
-    this.#past = fact(before, ...given)
-    return this.#past !== before
+  decide(after: CallState): boolean {
+    if (!this.#past) return decideCall(this.table.state, after)
+    const isNew = after !== this.#past
+    this.#past = after
+    return isNew
   }
 
   get state(): CallState {
@@ -246,19 +243,19 @@ export class CallEntry {
   /** Its tool asks, or a wrap round it. */
   ask(question: Interrupt, by?: Place): void {
     const number = this.table.numberOf(question)
-    if (by || !this.asks(question)) this.decide(asksQuestion, number, by)
-    if (!by) this.decide(addsQuestion, number)
+    if (by || !this.asks(question)) this.decide(asksQuestion(this.state, number, by))
+    if (!by) this.decide(addsQuestion(this.state, number))
   }
 
   /** The run of an agent in it asks, for which it throws this. */
   relay(question: Interrupt): Interrupt {
-    this.decide(addsQuestion, this.table.numberOf(question))
+    this.decide(addsQuestion(this.state, this.table.numberOf(question)))
     return question
   }
 
   /** It goes on under this id, and so does its result. */
   rename(id: string): void {
-    this.decide(renamed, id)
+    this.decide(renamed(this.state, id))
     const { message } = this
     if (message && message.callId !== id) this.ending = { ...this.ending, message: freeze({ ...message, callId: id }) }
   }
@@ -275,7 +272,7 @@ export class CallEntry {
     this.#controller.abort(reason)
     clearTimeout(this.#timer)
     const abandon = () => {
-      this.decide(marked, 'isAbandoned')
+      this.decide(marked(this.state, 'isAbandoned'))
       this.abandoned.reject(reason)
     }
     // The runs of agents in it, whose timers were set before this one, give up first and tell how they end: in a later turn.
@@ -300,9 +297,9 @@ export class CallEntry {
    */
   meet(stop: RunStop, grace?: number): void {
     if (this.state.isParked || this.asks(stop)) return
-    this.decide(meetsStop, this.table.numberOf(stop))
+    this.decide(meetsStop(this.state, this.table.numberOf(stop)))
     // In a later turn: whoever learns of the stop in another way learns of it there first.
-    if (grace !== undefined && this.decide(parked)) this.#timer ??= timer(0, () => this.abort(stop, grace))
+    if (grace !== undefined && this.decide(parked(this.state))) this.#timer ??= timer(0, () => this.abort(stop, grace))
   }
 
   /** Whether what it throws, or a wrap round it, only passes on a stop that it has met. */
@@ -313,7 +310,7 @@ export class CallEntry {
 
   settle(ending: Ending): void {
     const { message, isCutOff, stopped } = ending
-    if (this.decide(settled, isCutOff ? 'cut off' : message ? 'result' : stopped ? 'open' : 'none'))
+    if (this.decide(settled(this.state, isCutOff ? 'cut off' : message ? 'result' : stopped ? 'open' : 'none')))
       this.ending = ending
     this.warmUp?.end()
     clearTimeout(this.#timer)

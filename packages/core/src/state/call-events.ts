@@ -100,7 +100,7 @@ export class CallEvents {
   /** What settles when the checkpoint is taken is open in it: a resume tells of its end (K15). */
   ended(entry: CallEntry): void {
     const { id, message } = entry
-    if (message && !this.#run.checkpoint && entry.decide(told, 'ended'))
+    if (message && !this.#run.checkpoint && entry.decide(told(entry.state, 'ended')))
       this.#run.events.push({ type: 'tool-end', callId: id, message })
   }
 

@@ -90,7 +90,7 @@ export class CallTable implements CallHome {
     entry.key = this.keyOf(call, entry.state.step, true)
     for (const child of children) this.#byAddress.set(addressOf(child.id, ownerOf(child)), child)
     entry.call = call
-    entry.decide(withContent, this.contentFor(entry.state.step, call, entry.key))
+    entry.decide(withContent(entry.state, this.contentFor(entry.state.step, call, entry.key)))
   }
 
   /** What a call of this step asks for, if any call asks for the same. */

@@ -1,6 +1,7 @@
 /** What a run tells its reader: its events, in order of happening, and its warnings. */
 
 import { Funnel } from '../flow/funnel.ts'
+import type { CallState } from '../machine/call.ts'
 import { told } from '../machine/decide-call.ts'
 import type { AgentEvent, AgentEventBody } from '../vocabulary/events.ts'
 import type { Warning } from '../vocabulary/warning.ts'
@@ -10,7 +11,7 @@ interface Teller {
   readonly id: string
   readonly over: boolean
   readonly steps: { readonly begun: number }
-  readonly calls: { get(callId: string): { decide(fact: typeof told, what: 'shown'): boolean } | undefined }
+  readonly calls: { get(callId: string): { readonly state: CallState; decide(after: CallState): boolean } | undefined }
 }
 
 export class RunEvents {
@@ -31,7 +32,7 @@ export class RunEvents {
     if (this.#run.over) return
     // That of a call inside one of its calls may have the same id.
     const ended = event.type === 'tool-end' && event.runId === this.#run.id && this.#run.calls.get(event.callId)
-    if (ended) ended.decide(told, 'shown')
+    if (ended) ended.decide(told(ended.state, 'shown'))
     this.#reader(event)
   }
 

@@ -2,7 +2,7 @@
 
 import { follow, throwIfAborted } from '../flow/follow.ts'
 import { executionOf, hasSettled, type Stage } from '../machine/call.ts'
-import type { Calls, WaitingExecution } from '../machine/calls.ts'
+import { type Calls, callOf, type WaitingExecution } from '../machine/calls.ts'
 import { executionOver, movedTo } from '../machine/decide-call.ts'
 import { callChanged, callClosed, decideCall } from '../machine/decide-calls.ts'
 import {
@@ -99,7 +99,7 @@ export class Turns {
 
   /** The call threw what ends the run: it keeps its slot until it is over, so that nothing starts in it any more (A12). */
   keep({ call, invocation }: Slot): void {
-    decideCall(this.#calls, call.number, movedTo, invocation, 'threw')
+    decideCall(this.#calls, movedTo(callOf(this.#calls, call.number), invocation, 'threw'))
   }
 
   /** Gives the slot back. More than once does nothing. */
@@ -108,7 +108,7 @@ export class Turns {
     const state = this.#calls.all.get(call.number)
     if (state) {
       if (this.#stageOf(slot) === 'threw' && !hasSettled(state)) return
-      decideCall(this.#calls, call.number, executionOver, invocation)
+      decideCall(this.#calls, executionOver(callOf(this.#calls, call.number), invocation))
       callChanged(this.#calls, call.number)
     }
     this.#unseat(slot)

@@ -18,14 +18,14 @@ export async function compensate(run: RunState, entry: CallEntry): Promise<boole
   let isLate = false
   const undo = async () => {
     const { done } = entry
-    if (!done || !entry.decide(undoing, 'begun')) return
+    if (!done || !entry.decide(undoing(entry.state, 'begun'))) return
     const compensated = () => {
       if (isLate) throw new Error('it is not undone, as the checkpoint was not saved within the grace time')
       return run.telemetry.inside(place, () => tool?.compensate?.(done.input, done.output))
     }
     await run.saver.undos
       .during(entry, run.outerId(entry.id), compensated)
-      .finally(() => entry.decide(undoing, 'ended'))
+      .finally(() => entry.decide(undoing(entry.state, 'ended')))
   }
   const failed = (message: string) => {
     run.events.warn({ code: 'compensation-failed', message: `${tool?.name}: ${message}`, source: 'core' })

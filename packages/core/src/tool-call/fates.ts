@@ -54,7 +54,7 @@ export function stopUndecided(run: RunState, stop: RunStop | undefined, isUndone
 function undoKept(run: RunState): void {
   const { calls } = run
   for (const entry of calls.entries()) {
-    if (!entry.decide(kept, undefined) || entry.state.course === 'asleep') continue
+    if (!entry.decide(kept(entry.state, undefined)) || entry.state.course === 'asleep') continue
     if (!entry.maker) calls.counts.discarded++
     calls.keep(over(entry).then(() => compensate(run, entry)))
   }

@@ -19,7 +19,7 @@ import { resultMessage } from './tool-output.ts'
 export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
   const { tool, call } = entry
   const came = (invocation: Invocation, outcome: Outcome) => {
-    if (entry.decide(movedTo, invocation, 'ended')) entry.outcomes.add(invocation, outcome)
+    if (entry.decide(movedTo(entry.state, invocation, 'ended'))) entry.outcomes.add(invocation, outcome)
   }
   return {
     telemetry: run.telemetry,
@@ -33,7 +33,7 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     save: run.saver.isOn ? () => run.saver.now() : undefined,
     known(invocation) {
       const known = entry.outcomes.before(keptFor(invocation, entry.state.knownOutcomes ?? []))
-      if (known && entry.decide(recalled, invocation)) entry.outcomes.add(invocation, known)
+      if (known && entry.decide(recalled(entry.state, invocation))) entry.outcomes.add(invocation, known)
       return known && (() => again(known, call.name))
     },
     came(invocation, outcome) {
@@ -42,7 +42,7 @@ export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
     },
     threw(error) {
       // What it does not ask itself is no reason to start it anew (L7).
-      if (entry.isStoppedBy(error) || endsRun(error)) entry.decide(marked, 'isCutOff')
+      if (entry.isStoppedBy(error) || endsRun(error)) entry.decide(marked(entry.state, 'isCutOff'))
       else if (error instanceof Interrupt) entry.ask(error)
     },
     viewOf: (actor) => run.work.view(run, actor),

@@ -73,7 +73,7 @@ export function beginCall(run: RunState, entry: CallEntry, actor?: Actor): CallE
 }
 
 function begin(run: RunState, entry: CallEntry): void {
-  entry.decide(begun)
+  entry.decide(begun(entry.state))
   run.calls.events.started(entry)
   entry.promise = make(run, entry)
   run.calls.keep(entry.promise)

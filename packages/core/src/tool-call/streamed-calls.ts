@@ -33,7 +33,8 @@ export function responseIsThere(run: RunState, answer: AssistantMessage, attempt
     callAnnounced(run, id, attempt ?? 0)
     // It is this response's own: an equal call of it is another one, and joins none of these (H11).
     const by = calls.attemptOf(id)
-    if (by !== undefined) calls.get(id)?.decide(alsoRequestedBy, by)
+    const entry = calls.get(id)
+    if (by !== undefined && entry) entry.decide(alsoRequestedBy(entry.state, by))
   }
 }
 

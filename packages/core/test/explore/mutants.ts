@@ -322,8 +322,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what waits is told to nobody',
     file: 'machine/decide-calls.ts',
-    replace: "decideCall(calls, number, told, 'open') ? [number] : []",
-    by: "decideCall(calls, number, told, 'shown') ? [number] : []",
+    replace: "decideCall(calls, told(callOf(calls, number), 'open')) ? [number] : []",
+    by: "decideCall(calls, told(callOf(calls, number), 'shown')) ? [number] : []",
     breaks: 'the reader is told of the end of each call of a completed run',
     scenario: { steps: [[{ calls: ['i1'] }]], eager: true, limit: 1, hides: 'late' },
   },
@@ -442,7 +442,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a cancelled run undoes what its resume may need',
     file: 'machine/decide-calls.ts',
-    replace: "if (!isUndone) for (const number of discarded) decideCall(calls, number, undoing, 'theirs')",
+    replace:
+      "if (!isUndone) for (const number of discarded) decideCall(calls, undoing(callOf(calls, number), 'theirs'))",
     by: '',
     breaks: 'what is undone was discarded, and is undone once',
     scenario: { steps: [[{ calls: ['v1'] }]], eager: true, limit: 1, cancel: 'now' },
@@ -573,7 +574,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'an execution comes to something that nobody has made',
     file: 'model/decide.ts',
     replace: 'const again = about.before[keptFor(invocation, call.knownOutcomes ?? [])?.place ?? -1]',
-    by: "const again = { text: 'x 1', ok: true }\n  decideCall(s.calls, number, movedTo, invocation, 'ended')\n  if (again) return { invocation, known: { ...again, invocation } }",
+    by: "const again = { text: 'x 1', ok: true }\n  decideCall(s.calls, movedTo(callOf(s.calls, number), invocation, 'ended'))\n  if (again) return { invocation, known: { ...again, invocation } }",
     breaks: 'what a completed run says it did was done',
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1 },
   },

@@ -1,6 +1,7 @@
 /** What the reader of a run is told of its calls, and what waits: as call-events.ts does it, for each call in its own order. */
 
 import { eventOf } from '../../src/machine/call.ts'
+import { callOf } from '../../src/machine/calls.ts'
 import { told } from '../../src/machine/decide-call.ts'
 import { callHidden, callShown, decideCall } from '../../src/machine/decide-calls.ts'
 import { type Known, knownOf, type State } from './model/state.ts'
@@ -64,5 +65,5 @@ export function tell(s: State, before: Reader): Reader {
 }
 
 function ends(s: State, number: number): boolean {
-  return decideCall(s.calls, number, told, 'ended')
+  return decideCall(s.calls, told(callOf(s.calls, number), 'ended'))
 }

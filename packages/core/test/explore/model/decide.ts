@@ -127,8 +127,8 @@ export function decide(s: State, fact: Fact): Decision {
       stopped(s, fact)
       return {}
     case 'threw':
-      decideCall(s.calls, fact.number, marked, 'isCutOff')
-      decideCall(s.calls, fact.number, movedTo, fact.invocation, 'threw')
+      decideCall(s.calls, marked(callOf(s.calls, fact.number), 'isCutOff'))
+      decideCall(s.calls, movedTo(callOf(s.calls, fact.number), fact.invocation, 'threw'))
       return {}
     case 'left':
       aboutOf(s, fact.number).left.push(fact.invocation)
@@ -137,17 +137,17 @@ export function decide(s: State, fact: Fact): Decision {
       aboutOf(s, fact.number).waits = true
       return {}
     case 'asks':
-      decideCall(s.calls, fact.number, asksQuestion, ++s.questions)
+      decideCall(s.calls, asksQuestion(callOf(s.calls, fact.number), ++s.questions))
       return {}
     case 'came':
       came(s, fact.number, fact.to, fact)
       return {}
     case 'grace over':
-      decideCall(s.calls, fact.number, marked, 'isAbandoned')
+      decideCall(s.calls, marked(callOf(s.calls, fact.number), 'isAbandoned'))
       came(s, fact.number, abandonedAs(s, fact.number), { text: 'abandoned', ok: false })
       return {}
     case 'undone':
-      decideCall(s.calls, fact.number, undoing, 'ended')
+      decideCall(s.calls, undoing(callOf(s.calls, fact.number), 'ended'))
       return {}
     case 'saved':
       s.stored = s.saving ?? s.stored
@@ -160,7 +160,7 @@ export function decide(s: State, fact: Fact): Decision {
         // A resume undoes it.
         if (about.undoVersion === 0) continue
         about.undoVersion = UNSTORED
-        decideCall(s.calls, number, undoing, 'ended')
+        decideCall(s.calls, undoing(callOf(s.calls, number), 'ended'))
       }
       return {}
     case 'cancel call': {
@@ -237,7 +237,7 @@ function added(s: State, call: Asked, kind: Kind, { attempt, maker, ceiling = nu
     told: 'open',
   })
   s.about.set(number, newAbout(`${call.name}${call.input}.${++s.keys}`, call, kind, ceiling))
-  if (isAsked) decideCall(s.calls, number, withContent, contentOf(s, s.steps.begun, call))
+  if (isAsked) decideCall(s.calls, withContent(callOf(s.calls, number), contentOf(s, s.steps.begun, call)))
   return number
 }
 
@@ -267,7 +267,7 @@ function newAbout(key: string, { id, name, input }: Asked, kind: Kind, ceiling: 
 export function begunAgain(s: State, number: number): number {
   const { call, about } = known(s, number)
   if (about.isReused) for (const child of call.children) if (callOf(s.calls, child).attempts === 0) begunAgain(s, child)
-  decideCall(s.calls, number, begun)
+  decideCall(s.calls, begun(callOf(s.calls, number)))
   return number
 }
 
@@ -338,14 +338,14 @@ export function madeNow(s: State, { call, kind }: Wanted): number {
 function asksForOne(s: State, number: number, input: string): Decision {
   const { call, about } = known(s, number)
   const invocation = nextInvocation(call, input === about.input ? undefined : input)
-  decideCall(s.calls, number, executionWanted, invocation)
+  decideCall(s.calls, executionWanted(callOf(s.calls, number), invocation))
   const again = about.before[keptFor(invocation, call.knownOutcomes ?? [])?.place ?? -1]
-  if (again && decideCall(s.calls, number, recalled, invocation)) {
+  if (again && decideCall(s.calls, recalled(callOf(s.calls, number), invocation))) {
     about.outcomes.push({ ...again, invocation })
     return { invocation, known: again }
   }
   if (!stopOf(s, number, invocation) && takesOverSlot(s.calls, number, invocation)) {
-    decideCall(s.calls, number, attemptCounted, 1)
+    decideCall(s.calls, attemptCounted(callOf(s.calls, number), 1))
     return { invocation, goes: 'goes' }
   }
   return { invocation, goes: arrives(s, number, invocation) }
@@ -371,7 +371,7 @@ export function arrives(s: State, number: number, invocation: Invocation): Goes 
 export function passed(s: State, number: number, invocation: Invocation): void {
   const { call, about } = known(s, number)
   const does = executionOf(call, invocation)?.judgement
-  if (!does) decideCall(s.calls, number, attemptCounted, 1)
+  if (!does) decideCall(s.calls, attemptCounted(callOf(s.calls, number), 1))
   // A read may be made again: nobody has to know that it began.
   else if (s.hasStore && !changesNothing(does.effect)) about.storing.push({ invocation, version: ++s.version })
 }
@@ -393,8 +393,8 @@ export function dropped(s: State, number: number, invocation: Invocation, isStop
     if (waiting.call === number && isSameExecution(waiting.invocation, invocation)) stopsWaiting(s.calls, waiting)
   // One that has not had its slot has begun nothing.
   if (stage === 'wanted') return
-  decideCall(s.calls, number, movedTo, invocation, 'left')
-  if (isStop) decideCall(s.calls, number, attemptCounted, -1)
+  decideCall(s.calls, movedTo(callOf(s.calls, number), invocation, 'left'))
+  if (isStop) decideCall(s.calls, attemptCounted(callOf(s.calls, number), -1))
   callChanged(s.calls, number)
 }
 
@@ -414,7 +414,7 @@ function judged(s: State, { number, invocation, effect, keys }: Extract<Fact, { 
     return 'aborted'
   }
   const mayBeEarly = about.ceiling === null || !exceeds(effect, about.ceiling)
-  decideCall(s.calls, number, movedTo, invocation, 'judged', { effect, keys, mayBeEarly })
+  decideCall(s.calls, movedTo(callOf(s.calls, number), invocation, 'judged', { effect, keys, mayBeEarly }))
   // It works inside the slot of its maker, so that no line holds it back.
   if (call.maker === undefined || call.fate !== 'provisional' || mayBeEarly) return begins(s, number, invocation)
   about.held.push(invocation)
@@ -440,9 +440,10 @@ function ended(s: State, { number, invocation, text, ok }: Extract<Fact, { is: '
   const { call, about } = known(s, number)
   const isAlone = !call.aborted && isLeft(about, invocation)
   // The pause of its run was told to it: what it says then is dropped.
-  if (call.isParked) decideCall(s.calls, number, marked, 'isCutOff')
+  if (call.isParked) decideCall(s.calls, marked(callOf(s.calls, number), 'isCutOff'))
   else if (ok) {
-    if (call.tool?.isReversible && !hasAbandoned(call, invocation)) decideCall(s.calls, number, marked, 'isDone')
+    if (call.tool?.isReversible && !hasAbandoned(call, invocation))
+      decideCall(s.calls, marked(callOf(s.calls, number), 'isDone'))
     outcome(s, number, { invocation, text, ok })
   } else if (isAlone) outcome(s, number, { invocation, text: 'cut off', ok })
   else if (!call.aborted) outcome(s, number, { invocation, text, ok })
@@ -453,9 +454,9 @@ function ended(s: State, { number, invocation, text, ok }: Extract<Fact, { is: '
 function stopped(s: State, { number, invocation, asks: isOwn }: Extract<Fact, { is: 'stopped' }>): void {
   const call = callOf(s.calls, number)
   if (isOwn && !call.isParked) {
-    decideCall(s.calls, number, asksQuestion, ++s.questions)
-    decideCall(s.calls, number, addsQuestion, s.questions)
-  } else if (call.isParked || !asksInside(s, call)) decideCall(s.calls, number, marked, 'isCutOff')
+    decideCall(s.calls, asksQuestion(callOf(s.calls, number), ++s.questions))
+    decideCall(s.calls, addsQuestion(callOf(s.calls, number), s.questions))
+  } else if (call.isParked || !asksInside(s, call)) decideCall(s.calls, marked(callOf(s.calls, number), 'isCutOff'))
   free(s, number, invocation)
 }
 
@@ -468,11 +469,12 @@ function asksInside(s: State, { children }: CallState): boolean {
 }
 
 function outcome(s: State, number: number, one: Outcome): void {
-  if (decideCall(s.calls, number, movedTo, one.invocation, 'ended')) aboutOf(s, number).outcomes.push(one)
+  if (decideCall(s.calls, movedTo(callOf(s.calls, number), one.invocation, 'ended')))
+    aboutOf(s, number).outcomes.push(one)
 }
 
 function free(s: State, number: number, invocation: Invocation): void {
-  decideCall(s.calls, number, executionOver, invocation)
+  decideCall(s.calls, executionOver(callOf(s.calls, number), invocation))
   callChanged(s.calls, number)
 }
 
@@ -494,10 +496,11 @@ function came(s: State, number: number, to: Came, result: { readonly text: strin
   about.waits = false
   if (end === 'result')
     about.result = isCancelled ? { text: 'cancelled', ok: false } : { text: result.text, ok: result.ok }
-  decideCall(s.calls, number, settled, end)
+  decideCall(s.calls, settled(callOf(s.calls, number), end))
   callClosed(s.calls, number)
   // Who has made it hears of the stop of the run.
-  if (end === 'open' && call.isParked && call.maker !== undefined) decideCall(s.calls, call.maker, parked)
+  if (end === 'open' && call.isParked && call.maker !== undefined)
+    decideCall(s.calls, parked(callOf(s.calls, call.maker)))
 }
 
 /** It is aborted, or fails: no resume goes on from there. */
@@ -507,7 +510,7 @@ export function lose(s: State, is: 'abort' | 'failure'): void {
   s.aside = null
   stopCalls(s, undefined, false)
   // No resume decides on them any more.
-  for (const { number } of knownOf(s)) decideCall(s.calls, number, kept, undefined)
+  for (const { number } of knownOf(s)) decideCall(s.calls, kept(callOf(s.calls, number), undefined))
 }
 
 /** `how`: a resume goes on from there. */

@@ -1,7 +1,7 @@
 /** What is to be done, read off the state as it is at this moment. What is taken counts as begun. */
 
 import { undoOf } from '../../../src/machine/call.ts'
-import type { WaitingExecution } from '../../../src/machine/calls.ts'
+import { callOf, type WaitingExecution } from '../../../src/machine/calls.ts'
 import { movedTo, parked, undoing } from '../../../src/machine/decide-call.ts'
 import { callCommitted, callStopped, decideCall } from '../../../src/machine/decide-calls.ts'
 import { dueOf, isJudged, mustLook, takesTurn } from '../../../src/machine/due.ts'
@@ -46,7 +46,7 @@ function ofCall(s: State, { number, call, about }: Known): Due | undefined {
   // It is told as soon as that is known, also that it will not stand in this process.
   if (about.waits && !call.aborted && (isDecided || isPaused(s))) {
     about.waits = false
-    decideCall(s.calls, number, parked)
+    decideCall(s.calls, parked(callOf(s.calls, number)))
     return { do: 'release', number, stood: call.fate === 'committed' }
   }
   const [invocation] = about.held
@@ -57,7 +57,7 @@ function ofCall(s: State, { number, call, about }: Known): Due | undefined {
       return went === 'goes' || went === 'waits' ? { do: 'turn', number } : { do: BACK[went], number, invocation }
     }
     const isStop = !isDecided && !call.aborted && isPaused(s)
-    if (isStop) decideCall(s.calls, number, parked)
+    if (isStop) decideCall(s.calls, parked(callOf(s.calls, number)))
     dropped(s, number, invocation, isStop)
     return { do: isStop ? 'stop' : 'drop', number, invocation }
   }
@@ -66,7 +66,8 @@ function ofCall(s: State, { number, call, about }: Known): Due | undefined {
 
 /** What is due to be undone is, once, when that is stored. */
 function mustUndo(s: State, { number, call, about }: Known): boolean {
-  if (undoOf(call) === 'due' && decideCall(s.calls, number, undoing, 'begun')) about.undoVersion = ++s.version
+  if (undoOf(call) === 'due' && decideCall(s.calls, undoing(callOf(s.calls, number), 'begun')))
+    about.undoVersion = ++s.version
   if (about.undoVersion <= 0 || !isStored(s, about.undoVersion)) return false
   about.undoVersion = 0
   return true
@@ -108,7 +109,7 @@ function ofStoring(s: State): Due | undefined {
       if (own && own.version !== UNSTORED && !isStored(s, own.version)) continue
       about.storing = about.storing.filter((one) => one !== own)
       if (own?.version === UNSTORED) {
-        decideCall(s.calls, number, movedTo, invocation, 'threw')
+        decideCall(s.calls, movedTo(callOf(s.calls, number), invocation, 'threw'))
         return { do: 'throw', number, invocation }
       }
       const stop = stopOf(s, number, invocation)
@@ -116,7 +117,7 @@ function ofStoring(s: State): Due | undefined {
         dropped(s, number, invocation, stop === 'stop')
         return { do: BACK[stop], number, invocation }
       }
-      decideCall(s.calls, number, movedTo, invocation, 'entered')
+      decideCall(s.calls, movedTo(callOf(s.calls, number), invocation, 'entered'))
       return { do: 'enter', number, invocation }
     }
   }

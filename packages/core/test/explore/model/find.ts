@@ -45,5 +45,5 @@ export function madeBy(s: State, maker: number | undefined, id: string): number 
 /** The call goes on under this id. */
 export function goesOnAs(s: State, number: number, id: string): void {
   aboutOf(s, number).ids.push(id)
-  decideCall(s.calls, number, renamed, id)
+  decideCall(s.calls, renamed(callOf(s.calls, number), id))
 }

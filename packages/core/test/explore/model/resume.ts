@@ -47,9 +47,10 @@ export function resume(from: State, answers: Readonly<Record<string, string>>, i
   for (const { number, call } of knownOf(copy)) {
     const now = numbers.get(number)
     if (now === undefined) continue
-    if (call.isRequested) decideCall(s.calls, now, withContent, contentOf(s, call.step, aboutOf(s, now)))
+    if (call.isRequested)
+      decideCall(s.calls, withContent(callOf(s.calls, now), contentOf(s, call.step, aboutOf(s, now))))
     // Nobody joins what may have been undone.
-    if (call.fate === 'discarded') decideCall(s.calls, now, discarded, 'run_aborted')
+    if (call.fate === 'discarded') decideCall(s.calls, discarded(callOf(s.calls, now), 'run_aborted'))
     if (aboutOf(s, now).result) settle(s.calls, now, 'result')
     else if (call.fate === 'discarded') settle(s.calls, now, 'none')
     else goesOn(s, now, questionsIn(copy, call), answers)
@@ -113,7 +114,7 @@ function restoredAbout(s: State, call: CallState, about: About): About {
 }
 
 function settle(calls: Calls, number: number, end: 'result' | 'open' | 'none'): void {
-  decideCall(calls, number, settled, end)
+  decideCall(calls, settled(callOf(calls, number), end))
   callClosed(calls, number)
 }
 
@@ -134,12 +135,12 @@ function goesOn(
   const effect = effectOf(callOf(s.calls, number))
   const own = answers[about.key]
   if (questions.length > 0 && questions.every((key) => answers[key] === undefined)) {
-    if (questions.includes(about.key)) decideCall(s.calls, number, asksQuestion, ++s.questions)
+    if (questions.includes(about.key)) decideCall(s.calls, asksQuestion(callOf(s.calls, number), ++s.questions))
     settle(s.calls, number, 'open')
     return
   }
   if (own !== undefined) about.answers.push(own)
-  if (changesNothing(effect)) decideCall(s.calls, number, marked, 'isRerun')
+  if (changesNothing(effect)) decideCall(s.calls, marked(callOf(s.calls, number), 'isRerun'))
   else if (effect) {
     s.unknown.push(about.key)
     about.result = { text: 'may have happened', ok: false }
@@ -154,7 +155,7 @@ function reopened(s: State): void {
   for (const { id } of answer?.role === 'assistant' ? answer.calls : []) {
     idAnnounced(s.calls, id, attemptsOf(s))
     const made = madeBy(s, undefined, id)
-    if (made !== undefined) decideCall(s.calls, made, alsoRequestedBy, attemptsOf(s))
+    if (made !== undefined) decideCall(s.calls, alsoRequestedBy(callOf(s.calls, made), attemptsOf(s)))
   }
   if (s.steps.current?.phase === 'calls') toCalls(s)
 }
