@@ -8,7 +8,7 @@ import type { Result } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
 import { cutOff } from '../tool-call/call-results.ts'
 import { callEnded } from '../tool-call/fates.ts'
-import { hostOf } from '../tool-call/run-host.ts'
+import { RunHost } from '../tool-call/run-host.ts'
 import { stood, stoodAbove } from '../tool-call/stood.ts'
 import { errorMessage, NO_ANSWER, textMessage } from '../tool-call/tool-message.ts'
 import { checkedInput } from '../vocabulary/checked-input.ts'
@@ -74,7 +74,7 @@ export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMes
 }
 
 async function workOf(run: RunState, entry: CallEntry): Promise<Result> {
-  const flow = executeTool(hostOf(run, entry), entry, entry.call, entry.parent)
+  const flow = executeTool(new RunHost(run, entry), entry, entry.call, entry.parent)
   const given = drive(flow, (event) => run.calls.events.yielded(entry, event))
   try {
     return { message: await Promise.race([given, entry.abandoned.promise]) }

@@ -4,8 +4,8 @@ import { byHand, type Flow } from '../flow/flow.ts'
 import { saysWhatBecame } from '../vocabulary/tool-errors.ts'
 
 export class WrapThrows {
-  /** By what was thrown: the middleware whose wrap threw it. */
-  readonly #by: Map<unknown, string> = new Map()
+  /** By what was thrown: the middleware whose wrap threw it. Few calls throw. */
+  #by: Map<unknown, string> | undefined
 
   /**
    * A wrap has thrown. If it passes on, or puts another error in the place of what `came` up to it, that began where this did. One that says
@@ -13,16 +13,21 @@ export class WrapThrows {
    */
   threw(thrown: unknown, middleware: string, came: ReadonlySet<unknown>): void {
     const from = [...came].filter((inner) => isMadeOf(thrown, inner))
-    if (from.length === 0 && !saysWhatBecame(thrown)) this.#by.set(thrown, middleware)
+    if (from.length === 0 && !saysWhatBecame(thrown)) this.#began(thrown, middleware)
     for (const inner of from) {
-      const by = this.#by.get(inner)
-      if (by !== undefined) this.#by.set(thrown, by)
+      const by = this.whose(inner)
+      if (by !== undefined) this.#began(thrown, by)
     }
   }
 
   /** The middleware that this began in. */
   whose(thrown: unknown): string | undefined {
-    return this.#by.get(thrown)
+    return this.#by?.get(thrown)
+  }
+
+  #began(thrown: unknown, middleware: string): void {
+    this.#by ??= new Map()
+    this.#by.set(thrown, middleware)
   }
 }
 

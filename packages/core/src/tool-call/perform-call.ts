@@ -21,7 +21,7 @@ import { boundedResult } from '../vocabulary/output-limits.ts'
 import { isNumber, isText, optional } from '../vocabulary/shape.ts'
 import { boundedCall } from './call-bounds.ts'
 import { cutOff } from './call-results.ts'
-import { hostOf } from './run-host.ts'
+import { RunHost } from './run-host.ts'
 import { warnOf } from './stood.ts'
 import { errorMessage } from './tool-message.ts'
 
@@ -32,7 +32,7 @@ export async function performCall(run: RunState, entry: CallEntry): Promise<Resu
   const onion = compose(run, wrapToolCall(entry, inputLimits, throws), (call, parent, why) =>
     entry.tool?.background
       ? run.background.start(entry, entry.tool, call)
-      : executeTool(hostOf(run, entry), entry, call, parent, why),
+      : executeTool(new RunHost(run, entry), entry, call, parent, why),
   )
   try {
     const call = prepareInput

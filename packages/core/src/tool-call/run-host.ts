@@ -1,54 +1,105 @@
 /** What a run gives to the executions of a tool: known outcomes, answers, saves, and what becomes of a call of an unknown tool. */
 
 import type { Host } from '../execution/tool-host.ts'
+import type { Judgement } from '../machine/call.ts'
 import { marked, movedTo, recalled } from '../machine/decide-call.ts'
 import { keptFor } from '../machine/invocation.ts'
+import type { Actor } from '../state/actor.ts'
 import { addressOf } from '../state/address.ts'
 import type { CallEntry } from '../state/call-entry.ts'
+import type { Given } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
+import type { Telemetry } from '../telemetry/around.ts'
 import { AgentError, messageOf, RunStop } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
-import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
+import type { Json, ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { Invocation, Outcome } from '../vocabulary/saved-run.ts'
+import type { Run, Tool } from '../vocabulary/tool.ts'
 import { ToolTimeoutError, UnknownToolError } from '../vocabulary/tool-errors.ts'
 import { held, warnOf } from './stood.ts'
 import { textMessage } from './tool-message.ts'
 import { resultMessage } from './tool-output.ts'
 
-export function hostOf(run: RunState, entry: CallEntry): Host<ToolMessage> {
-  const { tool, call } = entry
-  const came = (invocation: Invocation, outcome: Outcome) => {
+/** Methods, and no functions made for each call: there may be thousands. */
+export class RunHost implements Host<ToolMessage> {
+  readonly #run: RunState
+  readonly #entry: CallEntry
+
+  constructor(run: RunState, entry: CallEntry) {
+    this.#run = run
+    this.#entry = entry
+  }
+
+  get telemetry(): Telemetry {
+    return this.#run.telemetry
+  }
+
+  get grace(): number {
+    return this.#run.config.grace
+  }
+
+  get timeout(): number | undefined {
+    return this.#entry.tool?.timeout
+  }
+
+  /** What a call makes on the side is its own work: it has started. */
+  get halted(): AbortSignal | undefined {
+    return this.#entry.maker ? undefined : this.#run.halt.halted
+  }
+
+  held(does: Judgement, signals: readonly AbortSignal[]): Promise<void> | undefined {
+    return held(this.#run, this.#entry, does, signals)
+  }
+
+  answers(): readonly Json[] {
+    return this.#run.questions.answersAt(addressOf(this.#run, this.#entry))
+  }
+
+  warn(message: string): void {
+    warnOf(this.#entry, this.#run, 'effect-failed', message)
+  }
+
+  get save(): (() => Promise<void>) | undefined {
+    const { saver } = this.#run
+    return saver.isOn ? () => saver.now() : undefined
+  }
+
+  known(invocation: Invocation): (() => ToolMessage) | undefined {
+    const entry = this.#entry
+    const known = entry.outcomes.before(keptFor(invocation, entry.state.knownOutcomes ?? []))
+    if (known && entry.decide(recalled(entry.state, invocation))) entry.outcomes.add(invocation, known)
+    return known && (() => again(known, entry.call.name))
+  }
+
+  came(invocation: Invocation, came: { readonly result: ToolMessage } | { readonly error: unknown }): void {
+    if ('error' in came && came.error instanceof AgentError) return
+    const entry = this.#entry
+    const outcome = 'result' in came ? { message: came.result } : thrown(came.error, entry.call.name)
     if (entry.decide(movedTo(entry.state, invocation, 'ended'))) entry.outcomes.add(invocation, outcome)
   }
-  return {
-    telemetry: run.telemetry,
-    grace: run.config.grace,
-    timeout: tool?.timeout,
-    // What a call makes on the side is its own work: it has started.
-    halted: entry.maker ? undefined : run.halt.halted,
-    held: (does, signals) => held(run, entry, does, signals),
-    answers: () => run.questions.answersAt(addressOf(run, entry)),
-    warn: (message) => warnOf(entry, run, 'effect-failed', message),
-    save: run.saver.isOn ? () => run.saver.now() : undefined,
-    known(invocation) {
-      const known = entry.outcomes.before(keptFor(invocation, entry.state.knownOutcomes ?? []))
-      if (known && entry.decide(recalled(entry.state, invocation))) entry.outcomes.add(invocation, known)
-      return known && (() => again(known, call.name))
-    },
-    came(invocation, outcome) {
-      if ('error' in outcome && outcome.error instanceof AgentError) return
-      came(invocation, 'result' in outcome ? { message: outcome.result } : thrown(outcome.error, call.name))
-    },
-    threw(error) {
-      // What it does not ask itself is no reason to start it anew (L7).
-      if (entry.isStoppedBy(error) || endsRun(error)) entry.decide(marked(entry.state, 'isCutOff'))
-      else if (error instanceof Interrupt) entry.ask(error)
-    },
-    viewOf: (actor) => run.work.view(run, actor),
-    resultOf: (call, tool, output) => freeze(resultMessage(call, tool, output, run.config.outputLimits)),
-    givenOf: run.work.needs.givenOf,
-    unknown: (call) => unknown(run, call),
+
+  threw(error: unknown): void {
+    const entry = this.#entry
+    // What it does not ask itself is no reason to start it anew (L7).
+    if (entry.isStoppedBy(error) || endsRun(error)) entry.decide(marked(entry.state, 'isCutOff'))
+    else if (error instanceof Interrupt) entry.ask(error)
+  }
+
+  viewOf(actor: Actor): Run {
+    return this.#run.work.view(this.#run, actor)
+  }
+
+  resultOf(call: ToolCall, tool: Tool, output: unknown): ToolMessage {
+    return freeze(resultMessage(call, tool, output, this.#run.config.outputLimits))
+  }
+
+  givenOf(tool: Tool, checked: unknown): Given {
+    return this.#run.work.needs.givenOf(tool, checked)
+  }
+
+  unknown(call: ToolCall): Promise<ToolMessage> {
+    return unknown(this.#run, call)
   }
 }
 
