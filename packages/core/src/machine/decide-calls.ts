@@ -191,7 +191,12 @@ export function runStopped(
       decideCall(calls, kept(callOf(calls, call.number), how))
   const stays = ({ course }: CallState) => keepsResults && (course === 'result' || course === 'cut off')
   const discarded = restDiscarded(calls, 'run_aborted', stays)
-  if (!isUndone) for (const number of discarded) decideCall(calls, undoing(callOf(calls, number), 'theirs'))
+  if (isUndone) return discarded
+  for (const number of discarded) {
+    const call = callOf(calls, number)
+    // No checkpoint holds a call whose input is not whole, nor what it has made: whoever goes on knows nothing of it.
+    if (!isInputOpen(calls, call)) decideCall(calls, undoing(call, 'theirs'))
+  }
   return discarded
 }
 

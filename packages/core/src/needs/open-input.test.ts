@@ -205,3 +205,38 @@ test('neither a call whose input is not whole nor what it has made is in a check
   expect(calls(20, 70)).toEqual([[], []])
   expect(calls(70, 71)[0]).toEqual(['a', 'part of a'])
 })
+
+test('a cancelled run undoes what a call whose input is not whole has made: no checkpoint holds that (H23, MA17)', async () => {
+  const log: string[] = []
+  const write = tool({
+    name: 'write',
+    description: 'Writes.',
+    input: z.object({ path: z.string() }),
+    effect: 'reversible',
+    execute({ path }) {
+      log.push(`wrote ${path}`)
+      return path
+    },
+    compensate: (_, path) => void log.push(`undid ${path}`),
+  })
+  const batch = tool({
+    name: 'batch',
+    description: 'Writes, and reads what to do next.',
+    input: z.object({ path: z.string(), from: z.number() }),
+    needs: ['path'],
+    effect: 'calls',
+    async execute({ path }, { run, callId, rest }) {
+      await run?.callTool({ type: 'tool-call', id: `${callId} writes`, name: 'write', input: { path } })
+      return `${path} ${(await rest).from}`
+    },
+  })
+  const model = scriptedModel([respond(call('batch', LONG.join(''), { id: 'a', deltas: LONG }))], {
+    pace: { firstToken: 10, betweenTokens: 10 },
+  })
+  const run = createAgent({ model, tools: [batch, write], middleware: [starting] }).stream('Write.')
+  setTimeout(() => run.cancel({ at: 'now' }), 40)
+  await vi.runAllTimersAsync()
+  const result = await run.result
+  expect(result.checkpoint?.calls).toEqual([])
+  expect(log).toEqual(['wrote a', 'undid a'])
+})

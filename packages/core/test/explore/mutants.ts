@@ -442,8 +442,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a cancelled run undoes what its resume may need',
     file: 'machine/decide-calls.ts',
-    replace:
-      "if (!isUndone) for (const number of discarded) decideCall(calls, undoing(callOf(calls, number), 'theirs'))",
+    replace: "if (!isInputOpen(calls, call)) decideCall(calls, undoing(call, 'theirs'))",
     by: '',
     breaks: 'what is undone was discarded, and is undone once',
     scenario: { steps: [[{ calls: ['v1'] }]], eager: true, limit: 1, cancel: 'now' },
