@@ -234,7 +234,7 @@ test('a cancelled run undoes what a call whose input is not whole has made: no c
     pace: { firstToken: 10, betweenTokens: 10 },
   })
   const run = createAgent({ model, tools: [batch, write], middleware: [starting] }).stream('Write.')
-  setTimeout(() => run.cancel({ at: 'now' }), 40)
+  setTimeout(() => void run.cancel({ at: 'now' }), 40)
   await vi.runAllTimersAsync()
   const result = await run.result
   expect(result.checkpoint?.calls).toEqual([])
