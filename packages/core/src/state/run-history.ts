@@ -14,11 +14,14 @@ export class RunHistory {
   #messages: readonly Message[] = []
   /** What is not among those yet: messages that come together are one copy of the history, not each its own. */
   #appended: Message[] = []
+  /** The list that {@link messages} gave before: all of it begins the present one. */
+  #grownFrom: readonly Message[] | undefined
   #pairs: Pairs | undefined
 
   /** All of it, frozen: what comes later is in another list. */
   get messages(): readonly Message[] {
     if (this.#appended.length > 0) {
+      this.#grownFrom = this.#messages
       this.#messages = Object.freeze([...this.#messages, ...this.#appended])
       this.#appended = []
     }
@@ -60,7 +63,7 @@ export class RunHistory {
   /** Where they stand. */
   placesSince(before: readonly Message[]): number[] {
     const { messages } = this
-    let same = 0
+    let same = before === this.#grownFrom ? before.length : 0
     while (same < before.length && messages[same] === before[same]) same++
     // Mostly all of it is as it was, and nothing need be looked for.
     const old = same < before.length ? new Set(before) : undefined
@@ -75,6 +78,7 @@ export class RunHistory {
 
   #become(messages: readonly Message[]): void {
     this.#messages = messages
+    this.#grownFrom = undefined
     this.#appended = []
     this.#pairs = undefined
   }
