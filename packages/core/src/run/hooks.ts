@@ -9,6 +9,7 @@ import { boundedAnswer } from '../tool-call/call-bounds.ts'
 import { type Message, withFittingReason } from '../vocabulary/message.ts'
 import type { AgentState, Middleware, Verdict } from '../vocabulary/middleware.ts'
 import type { AgentSetup, Run } from '../vocabulary/tool.ts'
+import { viewOf } from './run-view.ts'
 import { checkedSetup } from './set-up.ts'
 
 /** The set-up as all `beforeAgent`s leave it. One that gives back nothing leaves it as it is. */
@@ -88,7 +89,7 @@ function runHook<Data, Result>(
   const place = { middleware: name, hook }
   return run.telemetry.around<'middleware', Result | void>('middleware', run.context, {
     begin: () => ({ name, hook, step: run.steps.begun }),
-    make: ({ context }) => call(data, run.work.view(run, { context, source: name, hook, steps: run.steps.left })),
+    make: ({ context }) => call(data, viewOf(run, { context, source: name, hook, steps: run.steps.left })),
     done: (gave) => {
       run.signal.throwIfAborted()
       // A set-up is built anew by each resume, which finds the answers again.

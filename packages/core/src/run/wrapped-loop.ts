@@ -7,6 +7,7 @@ import { compose, type WrapKind } from '../hooks/compose.ts'
 import { type EventShapes, isHistory, STAMP, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
 import { isAssistantMessage } from '../model-call/attempt.ts'
 import type { RunState } from '../state/run.ts'
+import { abortCalls } from '../tool-call/fates.ts'
 import type { AgentEvent } from '../vocabulary/events.ts'
 import { freezePlain } from '../vocabulary/frozen.ts'
 import { isRecord } from '../vocabulary/json.ts'
@@ -41,7 +42,7 @@ function abandon(run: RunState): void {
   if (steps.state.loop !== 'at work') return
   steps.left.abort(wrapLeft())
   halt.leaveRequest()
-  run.stopCalls(wrapLeft())
+  abortCalls(run, wrapLeft())
 }
 
 /** Of a run: it has its stamp. A wrap's own `custom` need not. */

@@ -60,7 +60,6 @@ const NEVER = new Promise<never>(() => undefined)
 
 /** Of all calls that were never provisional. */
 const DECIDED: Coming<void> = coming()
-
 DECIDED.resolve()
 
 export class CallEntry {

@@ -142,7 +142,7 @@ export interface Rest<Call> {
   readonly isOpen: boolean
   /** Resolves when it is known whether the whole input stands. */
   readonly checked: Promise<unknown>
-  /** The call with its whole input, as soon as it has it; rejects when it was let go of before. */
+  /** The call with its whole input, as soon as it has it; rejects when the call was discarded before. */
   readonly whole: Promise<ToolCall>
   /** The call has started so: its whole input, or that there will be none, is told to it. */
   follow(entry: Call, whole: Promise<ToolCall>): void
@@ -187,7 +187,7 @@ export interface WarmUp {
   /** What it gave; `undefined` if that failed. Never rejects. The tool has it from now on. */
   use(): Promise<unknown>
   abort(reason: unknown): void
-  /** The call is over: what it did not get is let go of. */
+  /** The call is over: what it did not get is dropped. */
   end(): void
 }
 

@@ -17,7 +17,6 @@ import { runSpan } from './run-span.ts'
 import { begin, type SpanTable, type StartedSpan } from './span-table.ts'
 import { endSpan, link, type OpenSpan, type Scope, tracingOf } from './spans.ts'
 import { type End, type FlowWork, traced, type Work } from './traced.ts'
-import { untroubled } from './untroubled.ts'
 
 export type { CallFacts, ExecutionFacts } from './call-spans.ts'
 
@@ -104,9 +103,7 @@ export class Telemetry {
       end = { thrown, error }
       throw error
     } finally {
-      const came = work.came(end)
-      // What is measured of it belongs to the span.
-      context.with(open.context, untroubled, undefined, () => open.end(came))
+      open.end(work.came(end))
     }
   }
 

@@ -1,5 +1,5 @@
 import { spanOutline } from '@meanwhile/harness/otlp'
-import { context, type Span, trace } from '@opentelemetry/api'
+import { context, createNoopMeter, type MeterProvider, type Span, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -440,5 +440,30 @@ test('the reader keeps its own context: in its loop, between its loops, and when
     '  read',
     '  read',
     '  read',
+  ])
+})
+
+test('what is measured of a run, a model attempt and an execution is recorded while its span is active, as exemplars need it', async () => {
+  const { telemetry, spans } = observed()
+  const names = new Map<string, string>()
+  const recorded: [metric: string, span: string | undefined][] = []
+  const record = (metric: string) => void recorded.push([metric, trace.getActiveSpan()?.spanContext().spanId])
+  const meterProvider: MeterProvider = {
+    getMeter: () => ({
+      ...createNoopMeter(),
+      createHistogram: (metric) => ({ record: () => record(metric) }),
+      createCounter: (metric) => ({ add: () => record(metric) }),
+    }),
+  }
+  const look = tool({ name: 'look', description: 'l', input, effect: 'read', execute: () => 'sun' }) as Tool
+  const model = scriptedModel([respond(call('look')), done])
+  await played(createAgent({ model, tools: [look], telemetry: { ...telemetry, meterProvider } }).run('Go'))
+  for (const span of spans()) names.set(span.spanContext().spanId, span.name)
+  const durations = recorded.filter(([metric]) => metric.endsWith('.duration'))
+  expect(durations.map(([metric, span]) => [metric, names.get(span ?? '')])).toEqual([
+    ['gen_ai.client.inference.duration', 'chat scripted-1'],
+    ['gen_ai.execute_tool.duration', 'execute_tool look'],
+    ['gen_ai.client.inference.duration', 'chat scripted-1'],
+    ['gen_ai.invoke_agent.duration', 'invoke_agent'],
   ])
 })

@@ -1,6 +1,6 @@
 /** A kind of span as a table: what it is called, what it has from its start, and what it gets at its end. */
 
-import type { Attributes, Context, SpanOptions } from '@opentelemetry/api'
+import { type Attributes, type Context, context, type SpanOptions } from '@opentelemetry/api'
 import type { CaptureContent } from '../vocabulary/telemetry-options.ts'
 import { record } from './content.ts'
 import { setError } from './error.ts'
@@ -8,6 +8,7 @@ import type { Instruments } from './instruments.ts'
 import type { Contents } from './message-json.ts'
 import type { SemanticAttributes } from './semconv.ts'
 import { endSpan, type OpenSpan, type Scope, setAttributes, startSpan } from './spans.ts'
+import { untroubled } from './untroubled.ts'
 
 /** What is said of a span. Called only for a span that records it. */
 interface Said {
@@ -44,7 +45,7 @@ export function begin<Came>(scope: Scope, parent: Context, table: SpanTable<Came
   const open: StartedSpan<Came> = {
     ...startSpan(scope, parent, table.start),
     end(came) {
-      const ending = table.end(came, open)
+      const ending = untroubled(() => table.end(came, open))
       if (ending) finish(open, scope, ending)
     },
   }
@@ -52,17 +53,20 @@ export function begin<Came>(scope: Scope, parent: Context, table: SpanTable<Came
   return open
 }
 
+/** In the context of the span: what is measured of it belongs to it, as an exemplar says. */
 export function finish(
   open: OpenSpan,
   { capture, instruments }: Scope,
   ending: Ending,
   capturing: CaptureContent = capture(),
 ): void {
-  const { failure, error, at = performance.now() } = ending
-  say(open, capturing, ending)
-  if (failure) setError(open, error, capturing, failure, at)
-  endSpan(open, at)
-  if (instruments) ending.measure?.(instruments, (at - open.started) / 1000)
+  context.with(open.context, untroubled, undefined, () => {
+    const { failure, error, at = performance.now() } = ending
+    say(open, capturing, ending)
+    if (failure) setError(open, error, capturing, failure, at)
+    endSpan(open, at)
+    if (instruments) ending.measure?.(instruments, (at - open.started) / 1000)
+  })
 }
 
 function say({ span }: OpenSpan, capture: CaptureContent, { annotations, attributes, contents }: Said): void {

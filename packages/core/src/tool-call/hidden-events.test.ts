@@ -191,3 +191,35 @@ test.each([
   expect(storyOf(await eventsOf({ model, tools: [look], middleware }))).toEqual(story)
   expect(log).toEqual(did)
 })
+
+test('the progress of a hidden call replaces its own progress, and none of the agent inside it (MA16, I3, M4)', async () => {
+  const step: Tool = tool({
+    name: 'step',
+    description: 's',
+    input: z.object({}),
+    effect: 'read',
+    async *execute() {
+      yield { progress: 0.5, message: 'inner' }
+      await sleep(50)
+    },
+  }) as Tool
+  const innerModel = scriptedModel([respond(call('step')), respond(say('Done'))])
+  const inner = agentTool(createAgent({ name: 'inner', description: 'i', model: innerModel, tools: [step] }))
+  const outer: Tool = tool({
+    name: 'outer',
+    description: 'o',
+    input: z.object({}),
+    effect: 'read',
+    async *execute(_, context) {
+      const running = inner.execute?.({ request: 'Go' }, context)
+      await sleep(20)
+      yield { progress: 0.1, message: 'first' }
+      yield { progress: 0.2, message: 'second' }
+      await running
+    },
+  }) as Tool
+  const model = scriptedModel([respond(call('outer')), respond(say('Done'))])
+  const events = await eventsOf({ model, tools: [outer], middleware: [holding(150), early] })
+  const progress = events.flatMap((event) => (event.type === 'tool-progress' ? [event.message] : []))
+  expect(progress).toEqual(['inner', 'second'])
+})

@@ -35,10 +35,10 @@ export function refusalOf(
   return { text: stepLimitText(maxSteps), cause: 'call_withdrawn', isAnswer: false }
 }
 
-/** The results of calls that may not run; what was made of them early is let go of. */
+/** The results of calls that may not run; what was made of them early is discarded. */
 export function refuseAll(run: RunState, calls: readonly ToolCall[], { cause, text }: Refusal): ToolMessage[] {
   discardResponse(run, cause)
-  // What is let go of may have stopped the run: then a resume refuses them, and tells of that.
+  // What is discarded may have stopped the run: then a resume refuses them, and tells of that.
   run.signal.throwIfAborted()
   return calls.map((call) => refuse(run, call, text))
 }

@@ -2,7 +2,7 @@
 
 import { type Issue, inWords } from './errors.ts'
 
-/** Why a call that had started early was let go of. */
+/** Why a call that had started early was discarded. */
 export type DiscardCause = 'arguments_changed' | 'call_withdrawn' | 'stream_error' | 'stream_truncated' | 'run_aborted'
 
 /** The input of one call does not fit its tool. It concerns that call alone: the model reads it as an error result (A13). */
@@ -30,7 +30,7 @@ export class UnknownToolError extends Error {
   }
 }
 
-/** A call that had started early was let go of, as its model call did not stand or did not ask for it in the end. */
+/** A call that had started early was discarded: its model call did not stand, or did not ask for it in the end. */
 export class ToolDiscardedError extends Error {
   override readonly name = 'ToolDiscardedError'
   readonly callId: string

@@ -181,7 +181,7 @@ export interface Run {
   readonly step: number
   /** What it has used so far: a frozen snapshot. */
   readonly usage: Usage
-  /** What this hook, wrap or tool has been answered, first to last, since it last came to its end (L8). */
+  /** What this hook, wrap or tool has been answered, first to last, since it last ended (L8). */
   readonly answers: readonly Json[]
   /**
    * Makes a call: it starts at once, and at most once. The same id with canonically equal input gives the same promise (A23).
