@@ -24,7 +24,7 @@ const layers = [
   ['machine', 'assemble'],
   ['telemetry'],
   ['state'],
-  ['hooks'],
+  ['middleware'],
   ['execution'],
   ['tool-call'],
   ['model-call'],

@@ -1,7 +1,7 @@
 /** The options of an agent, checked. */
 
 import { withStatusTool } from './background/status-tool.ts'
-import { middlewareList } from './hooks/middleware-list.ts'
+import { middlewareList } from './middleware/middleware-list.ts'
 import { checkIgnoresInput } from './needs/members.ts'
 import { outputOf } from './output/output.ts'
 import { checkModel, checkSetup } from './run/set-up.ts'

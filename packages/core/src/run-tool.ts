@@ -9,7 +9,7 @@ import { givenOf } from './needs/rest.ts'
 import { CallEntry } from './state/call-entry.ts'
 import { endState } from './state/call-status.ts'
 import { CallTable } from './state/call-table.ts'
-import { callBehind } from './state/own-signal.ts'
+import { signalOwner } from './state/signal-owner.ts'
 import { activeContext, Telemetry } from './telemetry/around.ts'
 import { ConfigError } from './vocabulary/errors.ts'
 import { isRecord } from './vocabulary/json.ts'
@@ -65,7 +65,7 @@ export function runTool<Input, Output>(
 ): ToolRun<Output> {
   if (!isRecord(tool)) throw new ConfigError('tool', 'is missing, or is no tool')
   const { grace = 1_000 } = options
-  const entry = entryOf(tool, input, callBehind(options.signal))
+  const entry = entryOf(tool, input, signalOwner(options.signal))
   const latest = new Latest<Progress>()
   const report = (progress: Progress) => latest.set(entry.status.report(progress))
   const result = unheard(work<Output>(tool, entry, { ...options, grace }, report).finally(() => latest.end()))

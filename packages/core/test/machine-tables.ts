@@ -17,7 +17,7 @@ const NEW: CallState = {
   requestedBy: [1],
   course: 'begun',
   fate: 'provisional',
-  askedAt: 0,
+  requestedAt: 0,
   executions: [],
   questions: [],
   attempts: 0,

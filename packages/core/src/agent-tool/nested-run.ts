@@ -13,7 +13,7 @@ import type { Beginning } from '../vocabulary/run-options.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import type { ToolContext } from '../vocabulary/tool.ts'
 
-interface Place {
+interface CallingTool {
   /** The tool's. */
   readonly name: string
   readonly events: boolean
@@ -29,15 +29,15 @@ export async function runWithin(
   agent: Agent,
   request: string,
   context: ToolContext,
-  place: Place,
+  tool: CallingTool,
 ): Promise<AgentResult> {
   const { signal } = context
   const caller = context.run && actorOf(context.run)
   const entry = caller?.actor.call
   if (!entry) return agent.run(request, { signal })
   const { state: run, actor } = caller
-  if (run.depth >= place.maxDepth)
-    throw new RangeError(`agents may call agents ${place.maxDepth} deep: ${place.name} was not run`)
+  if (run.depth >= tool.maxDepth)
+    throw new RangeError(`agents may call agents ${tool.maxDepth} deep: ${tool.name} was not run`)
   const invocation = invocationIn(actor.execution) ?? nextInvocation(entry.state, actor.source)
   if (!actor.execution) entry.decide(executionWanted(entry.state, invocation))
   const nested = entry.outcomes.runIn(invocation)
@@ -45,8 +45,8 @@ export async function runWithin(
     ? { resume: { from: nested.saved, answers: nested.answers ?? {}, rerun: run.rerun } }
     : { input: request }
   const show = (event: AgentEvent) => {
-    const path = [{ agent: place.name, callId: entry.provisional ? entry.call.id : entry.id }, ...(event.path ?? [])]
-    if (place.events) run.calls.events.tell(entry, { ...event, path })
+    const path = [{ agent: tool.name, callId: entry.provisional ? entry.call.id : entry.id }, ...(event.path ?? [])]
+    if (tool.events) run.calls.events.tell(entry, { ...event, path })
   }
   const nesting = { run, entry, invocation, context: actor.context, show }
   const config = configBehind(agent)

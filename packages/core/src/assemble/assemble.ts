@@ -1,7 +1,7 @@
 /** From a provider's chunks to events and one message: the only accumulator in the house. */
 
+import { turnIfDue } from '../flow/event-loop.ts'
 import type { Flow } from '../flow/flow.ts'
-import { turnIfDue } from '../flow/turn.ts'
 import type { AssistantMessage } from '../vocabulary/message.ts'
 import type { ModelEvent } from '../vocabulary/model.ts'
 import { ModelError, type ModelErrorData } from '../vocabulary/model-errors.ts'

@@ -6,11 +6,11 @@ import { attemptsToSave } from '../machine/call.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Result } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
-import { cutOff } from '../tool-call/call-results.ts'
-import { callEnded } from '../tool-call/fates.ts'
+import { callEnded } from '../tool-call/commit-or-discard.ts'
+import { cutOffResult } from '../tool-call/history-results.ts'
+import { errorMessage, NO_ANSWER, textMessage } from '../tool-call/no-result-message.ts'
 import { RunHost } from '../tool-call/run-host.ts'
-import { stood, stoodAbove } from '../tool-call/stood.ts'
-import { errorMessage, NO_ANSWER, textMessage } from '../tool-call/tool-message.ts'
+import { untilCallersCommitted, untilCommitted } from '../tool-call/wait-for-commit.ts'
 import { checkedInput } from '../vocabulary/checked-input.ts'
 import { RunStop } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
@@ -43,8 +43,8 @@ export async function* startWork(
   begin: () => void,
 ): ToolFlow {
   await checkedInput(tool, call)
-  if (entry.provisional) await stood(run, entry, { call: entry })
-  const above = stoodAbove(run, [entry.signal, run.halt.halted])
+  if (entry.provisional) await untilCommitted(run, entry, { call: entry })
+  const above = untilCallersCommitted(run, [entry.signal, run.halt.halted])
   if (above) await above
   entry.signal.throwIfAborted()
   run.halt.halted.throwIfAborted()
@@ -80,7 +80,7 @@ async function workOf(run: RunState, entry: CallEntry): Promise<Result> {
     return { message: await Promise.race([given, entry.abandoned.promise]) }
   } catch (error) {
     // Its run has stopped before its turn came: it stays to be begun after a resume.
-    if (entry.signal.aborted || error === run.halt.halted.reason) return cutOff(entry)
+    if (entry.signal.aborted || error === run.halt.halted.reason) return cutOffResult(entry)
     // Nobody hears what work asks that its run no longer waits for.
     if (error instanceof RunStop && entry.outcomes.hasRuns && !run.background.hasHandedOver(entry)) throw error
     if (error instanceof Interrupt) return { message: textMessage(entry.call, NO_ANSWER, true) }

@@ -1,11 +1,11 @@
 /** Adds tools that work in the background: such a call is answered at once, and its work goes on beside the run (I15). */
 
 import { unheard } from '../flow/unheard.ts'
-import { type Beginning, CallEntry } from '../state/call-entry.ts'
+import { CallEntry, type NewCall } from '../state/call-entry.ts'
 import type { BackgroundCapability, BackgroundWorks } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
-import { findTool } from '../tool-call/aliases.ts'
-import { settleAs } from '../tool-call/call-results.ts'
+import { settleAs } from '../tool-call/history-results.ts'
+import { findTool } from '../vocabulary/aliases.ts'
 import { freeze } from '../vocabulary/history.ts'
 import type { ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.ts'
 import type { ToolFlow } from '../vocabulary/middleware.ts'
@@ -150,14 +150,14 @@ class Works implements BackgroundWorks<CallEntry> {
   }
 
   /** Starts the work of a call whose input was checked; once, however often its wraps ask for it, before a resume, too (H26). */
-  #begin({ key, id, tool, state, parent, askedIn }: CallEntry, call: ToolCall): void {
+  #begin({ key, id, tool, state, parent, requestedIn }: CallEntry, call: ToolCall): void {
     if (this.#works.has(key)) return
-    this.#perform(this.#add(freeze({ ...call, id }), { key, tool, step: state.step, parent, askedIn }))
+    this.#perform(this.#add(freeze({ ...call, id }), { key, tool, step: state.step, parent, requestedIn: requestedIn }))
   }
 
   #add(
     call: ToolCall,
-    of: Pick<Beginning, 'key' | 'tool' | 'step' | 'parent' | 'executed' | 'askedIn'>,
+    of: Pick<NewCall, 'key' | 'tool' | 'step' | 'parent' | 'executed' | 'requestedIn'>,
     delivered = false,
   ): Work {
     const { calls, caller } = this.#run

@@ -1,6 +1,6 @@
 /** From a checkpoint to a run that goes on from it. */
 
-import { cutOff } from '../model-call/said.ts'
+import { partialMessage } from '../model-call/partial-response.ts'
 import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
 import type { RunState } from '../state/run.ts'
 import type { Answer } from '../state/run-steps.ts'
@@ -138,6 +138,6 @@ function restoreSteps({ steps, history }: RunState, { steps: begun, step, feedba
   const places = new Set(added)
   steps.before = messages.filter((_, index) => !places.has(index))
   if (candidate !== undefined) steps.offer = messages[candidate] as Answer
-  if (text !== undefined) steps.cutOff = cutOff([{ type: 'text', text }])
+  if (text !== undefined) steps.partial = partialMessage([{ type: 'text', text }])
   state.current = { ...current, isOffered: steps.offer !== undefined }
 }

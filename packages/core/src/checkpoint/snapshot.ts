@@ -127,7 +127,7 @@ function isNeeded(run: RunState, entry: CallEntry): boolean {
 function savedStep({ history, steps }: RunState, step: Step, status: Checkpoint['status']): Unwritten<SavedStep> {
   const { isOffered: _, ...saved } = step
   const { candidate } = steps
-  const said = status === 'cancelled' ? steps.saidSoFar : steps.cutOff
+  const said = status === 'cancelled' ? steps.saidSoFar : steps.partial
   const cutOff = said && step.phase === 'model' ? textOf(said) : ''
   return {
     ...saved,

@@ -38,19 +38,19 @@ export function executeTool<Result>(
   return cancelable(flow, () => own.abort(why()))
 }
 
-type Asked<Result> = Omit<InSlot<Result>, 'slot' | 'askedAt' | 'early' | 'queued'>
+type Wanted<Result> = Omit<InSlot<Result>, 'slot' | 'requestedAt' | 'early' | 'queued'>
 
-async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
-  const { host, entry, invocation, own, signal, unstarted } = asked
+async function* takeSlot<Result>(wanted: Wanted<Result>): Flow<Progress, Result> {
+  const { host, entry, invocation, own, signal, unstarted } = wanted
   const known = host.known?.(invocation)
   if (known) return known()
   const { provisional: early } = entry
   const { turns } = entry.table
-  const { askedAt } = entry.state
-  const asksSince = performance.now()
+  const { requestedAt } = entry.state
+  const wantedSince = performance.now()
   const slot = await turns.take(entry, invocation, unstarted)
-  const queued = (performance.now() - asksSince) / 1000
-  const place = { ...asked, slot, askedAt, early, queued }
+  const queued = (performance.now() - wantedSince) / 1000
+  const place = { ...wanted, slot, requestedAt, early, queued }
   let late: ReturnType<typeof timer>
   // Its time is over, or the wrap that asked has left: what it has called is cut off with it.
   const left = () => {
@@ -58,7 +58,7 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
     for (const child of madeIn(place)?.children ?? []) child.abort(signal.reason, host.grace)
     late = timer(host.grace, () => {
       ended(place)
-      cutOff(place)
+      noteCutOff(place)
       entry.decide(movedTo(entry.state, invocation, 'abandoned'))
       turns.free(slot)
     })
@@ -83,7 +83,7 @@ async function* takeSlot<Result>(asked: Asked<Result>): Flow<Progress, Result> {
     unfollow()
     signal.removeEventListener('abort', left)
     clearTimeout(late)
-    cutOff(place)
+    noteCutOff(place)
     turns.free(slot)
   }
 }
@@ -104,7 +104,7 @@ function ended<Result>(place: InSlot<Result>, thrown?: unknown): void {
 }
 
 /** Nobody waits for it any more. If it has not come to anything by then, and its wrap has left it, it may have happened. */
-function cutOff<Result>(place: InSlot<Result>): void {
+function noteCutOff<Result>(place: InSlot<Result>): void {
   const { host, entry, invocation, signal } = place
   if (signal.aborted && !entry.signal.aborted && isEntered(entry.state, invocation))
     host.came?.(invocation, { error: timedOut(place) ?? new Error(CUT_OFF) })

@@ -1,8 +1,8 @@
 /** A tool's function under its time limit (I10). */
 
+import { turnIfDue } from '../flow/event-loop.ts'
 import type { Flow } from '../flow/flow.ts'
 import { timer } from '../flow/grace.ts'
-import { turnIfDue } from '../flow/turn.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import { ToolTimeoutError } from '../vocabulary/tool-errors.ts'
 import type { Progress } from '../vocabulary/tool-status.ts'

@@ -10,7 +10,7 @@ import { isWithin, judgeCall } from '../state/call-effect.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Given } from '../state/capabilities.ts'
 import type { Execution } from '../state/execution.ts'
-import { givenBy } from '../state/own-signal.ts'
+import { setSignalOwner } from '../state/signal-owner.ts'
 import type { Slot } from '../state/turns.ts'
 import { checkedInput, described } from '../vocabulary/checked-input.ts'
 import { changesNothing } from '../vocabulary/effect.ts'
@@ -41,7 +41,7 @@ export interface InSlot<Result> {
   readonly unstarted: readonly AbortSignal[]
   readonly slot: Slot
   /** What the call was when it asked for that: since when it could be executed, and whether it was provisional. */
-  readonly askedAt: number
+  readonly requestedAt: number
   readonly early: boolean
   /** Seconds it waited for that. */
   readonly queued: number
@@ -106,8 +106,8 @@ async function admitted<Result>(place: InSlot<Result>, execution: Execution): Pr
   const { host, entry, invocation, slot, unstarted } = place
   const checked = performance.now()
   const does = executionOf(entry.state, invocation)?.judgement
-  const held = does && host.held?.(does, unstarted)
-  if (held) await held
+  const commit = does && host.waitForCommit?.(does, unstarted)
+  if (commit) await commit
   await entry.table.turns.begin(slot, unstarted)
   execution.started = performance.now()
   execution.queued += (execution.started - checked) / 1000
@@ -119,8 +119,8 @@ function isStop(error: unknown): boolean {
   return error instanceof RunStop || (error instanceof RunAbortedError && isStop(error.cause))
 }
 
-function begins<Result>({ entry, askedAt }: InSlot<Result>, execution: Execution): void {
-  if (execution.attempt === 1) execution.lag = (performance.now() - askedAt) / 1000
+function begins<Result>({ entry, requestedAt }: InSlot<Result>, execution: Execution): void {
+  if (execution.attempt === 1) execution.lag = (performance.now() - requestedAt) / 1000
   entry.status.begin()
 }
 
@@ -131,7 +131,7 @@ function contextOf<Result>(
   { rest }: Given,
 ): ToolContext & Partial<NeedsContext<unknown>> {
   const run = host.viewOf?.({ context: execution.open.context, source: tool.name, call: entry, execution })
-  givenBy(entry, signal)
+  setSignalOwner(entry, signal)
   const context = {
     callId: entry.call.id,
     idempotencyKey: entry.key,

@@ -21,7 +21,7 @@ export interface Host<Result> {
    * Gives what an execution that does this waits for before it waits for its turn, if it waits: until its call, or a call that
    * its run works for, is committed. Rejects when one of the signals aborts.
    */
-  held?(does: Judgement, signals: readonly AbortSignal[]): Promise<void> | undefined
+  waitForCommit?(does: Judgement, signals: readonly AbortSignal[]): Promise<void> | undefined
   /** What the call has been answered (L7). */
   answers?(): readonly Json[]
   /** What went wrong beside the call. */

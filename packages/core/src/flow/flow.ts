@@ -1,4 +1,4 @@
-import { turnIfDue } from './turn.ts'
+import { turnIfDue } from './event-loop.ts'
 
 /** A flow does one piece of work: it yields events while it works and returns the outcome. */
 export type Flow<Event, Result> = AsyncGenerator<Event, Result, undefined>

@@ -97,7 +97,7 @@ export interface HasExecutions {
 export interface HasFate {
   readonly fate: Fate
   /** When it was asked for; if it was provisional then, from its commit on: when it was committed. In `performance.now()`. */
-  readonly askedAt: number
+  readonly requestedAt: number
   /** When the stream of the attempt that asked for it and stood ended, in `performance.now()`. */
   readonly modelEnded?: number | undefined
   /** Why it was discarded. */
@@ -117,7 +117,7 @@ export interface ToolFacts {
 }
 
 /** A hook or a wrap of a middleware. */
-export interface Place {
+export interface MiddlewareHook {
   readonly middleware: string
   readonly hook: string
 }
@@ -172,7 +172,7 @@ export interface CallState extends HasExecutions, HasFate {
   /** The end of an earlier process cut it off, and this process makes it again (L20). */
   readonly isRerun?: true
   /** The question that it asks itself, by number. `by`: the wrap that asks; absent: its tool asks. */
-  readonly ownQuestion?: { readonly question: number; readonly by?: Place }
+  readonly ownQuestion?: { readonly question: number; readonly by?: MiddlewareHook }
   /** All questions of its tool, and of the agents that the tool runs. Executions at the same time may ask several. */
   readonly questions: readonly number[]
   /** The stop, by number, that its commit or a call that it waits for came to. It is not its own question. */

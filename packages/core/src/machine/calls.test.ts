@@ -43,7 +43,7 @@ function made(calls: Calls, attempt: number, maker: number | undefined, content:
     ...(maker === undefined && { content }),
     course: isAsleep ? 'asleep' : 'begun',
     fate,
-    askedAt: 0,
+    requestedAt: 0,
     executions: [],
     questions: [],
     attempts: 0,

@@ -27,7 +27,7 @@ const NEW: CallState = {
   requestedBy: [],
   course: 'begun',
   fate: 'provisional',
-  askedAt: 0,
+  requestedAt: 0,
   executions: [],
   questions: [],
   attempts: 0,

@@ -14,7 +14,7 @@ import {
   type HasFate,
   hasSettled,
   type Judgement,
-  type Place,
+  type MiddlewareHook,
   type Stage,
   type Told,
   undoOf,
@@ -77,8 +77,8 @@ export function withChild(call: CallState, child: number): CallState {
 }
 
 /** Its model call stood and asks for it. Both times are in `performance.now()`. */
-export function committed<Call extends HasFate>(call: Call, askedAt: number, modelEnded?: number): Call {
-  return call.fate === 'provisional' ? { ...call, fate: 'committed', askedAt, modelEnded } : call
+export function committed<Call extends HasFate>(call: Call, requestedAt: number, modelEnded?: number): Call {
+  return call.fate === 'provisional' ? { ...call, fate: 'committed', requestedAt, modelEnded } : call
 }
 
 /** Nobody asks for it any more. */
@@ -97,7 +97,7 @@ export function aborted(call: CallState, why: CallState['aborted']): CallState {
 }
 
 /** Its tool asks this question itself; with `by`: that wrap does. */
-export function asksQuestion(call: CallState, question: number, by?: Place): CallState {
+export function asksQuestion(call: CallState, question: number, by?: MiddlewareHook): CallState {
   return { ...call, ownQuestion: { question, ...(by && { by }) } }
 }
 

@@ -1,4 +1,4 @@
-/** Executions wait here for their turn at the two gates of schedule.ts, and go on when it has come. */
+/** Executions wait here for their turn at the two gates of obstacle.ts, and go on when it has come. */
 
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import { type CallState, executionOf } from './call.ts'
@@ -6,7 +6,7 @@ import { type Calls, callOf, needsSlot, type WaitingExecution } from './calls.ts
 import { waitsForMaker } from './circle.ts'
 import { executionOver, movedTo } from './decide-call.ts'
 import { callChanged, decideCall } from './decide-calls.ts'
-import { obstacleOf } from './schedule.ts'
+import { obstacleOf } from './obstacle.ts'
 
 /**
  * What happens to an execution that waits. `turn`: it may go on, if its tool has a slot for it. `stop`: the call `by` holds it back and

@@ -43,8 +43,8 @@ function isStale(calls: Calls, one: CallState, attempt: number, coming: readonly
     return keys && seen ? keysMeet(keys, seen) : tool.namesKeys
   }
   // Calls that were made later, and that the attempt has made or joined before it asks for this one.
-  const asked = [...all.values()].filter((call) => call.number > one.number && call.requestedBy.includes(attempt))
-  return coming.some((tool) => overtakes(tool)) || asked.some((call) => overtakes(call.tool, call))
+  const requested = [...all.values()].filter((call) => call.number > one.number && call.requestedBy.includes(attempt))
+  return coming.some((tool) => overtakes(tool)) || requested.some((call) => overtakes(call.tool, call))
 }
 
 /** Whether a call has begun, and neither it nor the calls it made did more than read. Of an agent in it only its ceiling is known. */

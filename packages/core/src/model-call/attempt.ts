@@ -3,19 +3,17 @@
 import type { Context } from '@opentelemetry/api'
 import type { Flow } from '../flow/flow.ts'
 import { follow, throwIfAborted, wrapLeft } from '../flow/follow.ts'
-import { modelEventProblem } from '../hooks/hook-problems.ts'
+import { modelEventProblem } from '../middleware/hook-problems.ts'
 import type { RunState } from '../state/run.ts'
-import { boundedAnswer, boundedCall, shownName } from '../tool-call/call-bounds.ts'
-import { causeOf } from '../tool-call/streamed-calls.ts'
 import { AgentError, messageOf } from '../vocabulary/errors.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
-import { freeze, isMessage } from '../vocabulary/history.ts'
+import { freeze, isAssistantMessage } from '../vocabulary/history.ts'
+import { boundedAnswer, boundedCall, shownName } from '../vocabulary/input-limits.ts'
 import { DEEPEST, extentOf, LONGEST } from '../vocabulary/json-text.ts'
 import { type AssistantMessage, type AssistantPart, withFittingReason } from '../vocabulary/message.ts'
-import { hasParts } from '../vocabulary/message-shape.ts'
 import type { ModelFlow } from '../vocabulary/middleware.ts'
 import type { InputLimits, ModelEvent, ModelRequest } from '../vocabulary/model.ts'
-import { ModelError } from '../vocabulary/model-errors.ts'
+import { discardCauseOf, ModelError } from '../vocabulary/model-errors.ts'
 import { heeding } from './heeding.ts'
 
 /** What comes down the wraps of a model call. */
@@ -26,7 +24,7 @@ export interface AttemptObserver {
   /** An attempt begins; gives its number. */
   started(request: ModelRequest): number
   /** It is at work, in this context. */
-  asked?(attempt: number, context: Context): void
+  opened?(attempt: number, context: Context): void
   answered?(message: AssistantMessage, attempt: number): void
   failed?(error: unknown, attempt: number, request: ModelRequest): void
   /** The wrap that asked has left it before its end. */
@@ -45,7 +43,7 @@ export function attemptFlow(
   observer: AttemptObserver,
 ): ModelFlow {
   const controller = new AbortController()
-  const asked = run.work.output.asked(request)
+  const sent = run.work.output.forModel(request)
   // A wrap may have put a signal of its own into the request: the run's abort reaches the model all the same.
   const stops = [run.signal, request.signal]
   let following: readonly (() => void)[] = []
@@ -60,10 +58,10 @@ export function attemptFlow(
       return { request, step: run.steps.begun, attempt, conversationId: run.conversationId }
     },
     make: ({ context }) => {
-      observer.asked?.(attempt, context)
+      observer.opened?.(attempt, context)
       throwIfAborted(stops)
       following = stops.map((signal) => follow(signal, () => controller.abort(signal.reason)))
-      const stream = asked.model.stream({ ...asked, signal: controller.signal })
+      const stream = sent.model.stream({ ...sent, signal: controller.signal })
       return heeding(stream, controller.signal, (event) => {
         const problem = modelEventProblem(event)
         if (problem !== undefined)
@@ -98,7 +96,7 @@ export function attemptFlow(
       const partial = left ? undefined : partialOf(error)
       // What a failed attempt had used counts, too (B17).
       run.addUsage(partial?.usage)
-      const brokeOff = left ? 'call_withdrawn' : error === undefined ? undefined : causeOf(error)
+      const brokeOff = left ? 'call_withdrawn' : error === undefined ? undefined : discardCauseOf(error)
       const early = observer.ended?.(attempt, brokeOff) ?? 0
       return { message: answer ?? partial, error, left, firstEvent, early }
     },
@@ -147,10 +145,6 @@ function canBeKept(part: AssistantPart): boolean {
     const { characters, levels } = extentOf(data)
     return characters <= LONGEST && levels <= DEEPEST
   })
-}
-
-export function isAssistantMessage(value: unknown): value is AssistantMessage {
-  return isMessage(value) && value.role === 'assistant' && hasParts(value)
 }
 
 /** What had come of a response that failed. */

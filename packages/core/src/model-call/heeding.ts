@@ -1,7 +1,7 @@
 /** A stream that ends when a signal aborts, even if whoever makes it does not heed that. */
 
+import { turnIfDue } from '../flow/event-loop.ts'
 import { byHand, close, type Flow, finished } from '../flow/flow.ts'
-import { turnIfDue } from '../flow/turn.ts'
 
 /**
  * The same stream, its events changed one by one. Once the signal aborts it is closed and throws the signal's reason: at once if

@@ -2,22 +2,22 @@
 
 import type { Context } from '@opentelemetry/api'
 import { drive } from '../flow/flow.ts'
-import { compose, type WrapKind } from '../hooks/compose.ts'
-import { checkedRequest, messageProblem, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
 import { attemptBegun } from '../machine/steps.ts'
+import { compose, type WrapKind } from '../middleware/compose.ts'
+import { checkedRequest, messageProblem, WRAP_MODEL_EVENTS } from '../middleware/hook-problems.ts'
 import type { RunState } from '../state/run.ts'
-import { namesOf } from '../tool-call/aliases.ts'
-import { boundedAnswer } from '../tool-call/call-bounds.ts'
 import { attemptOver, callAnnounced, readerShown } from '../tool-call/streamed-calls.ts'
+import { namesOf } from '../vocabulary/aliases.ts'
 import { RunCancelled } from '../vocabulary/errors.ts'
 import type { AttemptFailed, CustomEvent, DiscardCause } from '../vocabulary/events.ts'
 import { ReadOnlySet } from '../vocabulary/frozen.ts'
-import { freeze } from '../vocabulary/history.ts'
+import { freeze, isAssistantMessage } from '../vocabulary/history.ts'
+import { boundedAnswer } from '../vocabulary/input-limits.ts'
 import { type AssistantMessage, withFittingReason } from '../vocabulary/message.ts'
 import type { Model, ModelEvent, ModelRequest } from '../vocabulary/model.ts'
 import { ModelError } from '../vocabulary/model-errors.ts'
-import { type AttemptObserver, announcedId, attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
-import { Said } from './said.ts'
+import { type AttemptObserver, announcedId, attemptFlow, type WrapModelEvent } from './attempt.ts'
+import { PartialResponse } from './partial-response.ts'
 
 export interface ModelAnswer {
   readonly message: AssistantMessage
@@ -75,7 +75,7 @@ class Attempts implements Required<AttemptObserver> {
   readonly #atWork: Set<number> = new Set()
   readonly #failures: Failure[] = []
   /** By attempt, as the reader was shown it; 0 is a wrap's own, while none is at work. */
-  readonly #said: Map<number, Said> = new Map()
+  readonly #said: Map<number, PartialResponse> = new Map()
   /** Numbers of attempts whose failure the reader was told of; 0 is none. */
   readonly #told: Set<number> = new Set([0])
 
@@ -87,14 +87,14 @@ class Attempts implements Required<AttemptObserver> {
     const between = this.#failures.length > 0 && this.#atWork.size === 0
     this.#run.halt.stopAt(between ? 'after-tools' : 'after-model')
     const attempt = attemptBegun(this.#run.steps.state)
-    this.#run.steps.asks(() => this.#said.get(this.#latest())?.message)
+    this.#run.steps.modelCalled(() => this.#said.get(this.#latest())?.message)
     this.reportFailures('retry', model)
     this.#run.halt.post({ is: 'attempts', between: false })
     this.#run.events.push({ type: 'attempt-start', attempt, model: { provider: model.provider, id: model.id } })
     return attempt
   }
 
-  asked(attempt: number, context: Context): void {
+  opened(attempt: number, context: Context): void {
     this.#standing.set(attempt, context)
     this.#atWork.add(attempt)
   }
@@ -179,9 +179,9 @@ class Attempts implements Required<AttemptObserver> {
     if (event.next !== 'none' && this.#atWork.size === 0) this.#run.halt.post({ is: 'attempts', between: true })
   }
 
-  #saidBy(attempt: number): Said {
+  #saidBy(attempt: number): PartialResponse {
     let said = this.#said.get(attempt)
-    if (!said) this.#said.set(attempt, (said = new Said()))
+    if (!said) this.#said.set(attempt, (said = new PartialResponse()))
     return said
   }
 

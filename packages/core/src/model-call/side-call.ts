@@ -1,17 +1,17 @@
 /** A model call on the side: a span and usage, no step, no events (N29); round it only the wraps that are for such calls. */
 
 import type { Context } from '@opentelemetry/api'
+import { rejectInTurn } from '../flow/event-loop.ts'
 import { settle } from '../flow/flow.ts'
-import { rejectInTurn } from '../flow/turn.ts'
-import { compose, type WrapKind } from '../hooks/compose.ts'
-import { checkedRequest, WRAP_MODEL_EVENTS } from '../hooks/hook-problems.ts'
+import { compose, type WrapKind } from '../middleware/compose.ts'
+import { checkedRequest, WRAP_MODEL_EVENTS } from '../middleware/hook-problems.ts'
 import { type Actor, checkNotLeft } from '../state/actor.ts'
 import type { RunState } from '../state/run.ts'
 import type { SideRequest } from '../vocabulary/call-options.ts'
-import { freeze } from '../vocabulary/history.ts'
+import { freeze, isAssistantMessage } from '../vocabulary/history.ts'
 import { type AssistantMessage, withFittingReason } from '../vocabulary/message.ts'
 import type { ModelRequest } from '../vocabulary/model.ts'
-import { attemptFlow, isAssistantMessage, type WrapModelEvent } from './attempt.ts'
+import { attemptFlow, type WrapModelEvent } from './attempt.ts'
 
 /** {@link Run.callModel}. Whoever does not wait for it need not handle what it throws. */
 export function askOnSide(

@@ -15,7 +15,7 @@ import { ToolInputError } from '../vocabulary/tool-errors.ts'
 const NAME = 'final_answer'
 
 export const output: OutputCapability = {
-  asked: withOutputTool,
+  forModel: withOutputTool,
   results: withOutputs,
   check: checkOutput,
 }
@@ -32,7 +32,7 @@ export function outputOf(schema: ToolSchema): Output {
  * request forbids calls, that one alone may be called (F4).
  */
 function withOutputTool(request: ModelRequest): ModelRequest {
-  const { output, ...asked } = request
+  const { output, ...rest } = request
   if (!output || request.model.structuredOutput?.(output)) return request
   const tool = {
     name: output.name,
@@ -40,7 +40,7 @@ function withOutputTool(request: ModelRequest): ModelRequest {
     inputSchema: output.schema,
   }
   const toolChoice = request.toolChoice === 'none' ? { tool: tool.name } : request.toolChoice
-  return { ...asked, tools: [...request.tools, tool], toolChoice }
+  return { ...rest, tools: [...request.tools, tool], toolChoice }
 }
 
 function withOutputs(calls: readonly ToolCall[], made: readonly ToolMessage[]): ToolMessage[] {

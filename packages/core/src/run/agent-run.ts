@@ -2,7 +2,6 @@
 
 import { unheard } from '../flow/unheard.ts'
 import { inboxClosed } from '../machine/steps.ts'
-import { EventBuffer } from '../state/event-buffer.ts'
 import { type Nesting, RunState, type RunWork } from '../state/run.ts'
 import { cancelCall, statusOf } from '../tool-call/calls-by-id.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
@@ -13,6 +12,7 @@ import type { UserMessage } from '../vocabulary/message.ts'
 import type { AgentResult } from '../vocabulary/result.ts'
 import type { Beginning, ResumeOptions, Resumption } from '../vocabulary/run-options.ts'
 import type { ToolStatus } from '../vocabulary/tool-status.ts'
+import { EventBuffer } from './event-buffer.ts'
 import { wholeRun } from './whole-run.ts'
 
 /**

@@ -3,8 +3,8 @@
 import { within } from '../flow/grace.ts'
 import { inboxClosed, stepEnded } from '../machine/steps.ts'
 import type { RunState } from '../state/run.ts'
-import { answersTo, outcomesOf } from '../tool-call/call-results.ts'
-import { abortCalls, callsOver } from '../tool-call/fates.ts'
+import { abortCalls, callsOver } from '../tool-call/commit-or-discard.ts'
+import { answersTo, outcomesOf } from '../tool-call/history-results.ts'
 import { AgentError, HistoryError, type RunStop } from '../vocabulary/errors.ts'
 import { freezePlain } from '../vocabulary/frozen.ts'
 import { freeze, openCalls } from '../vocabulary/history.ts'
@@ -83,8 +83,8 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
 
 /** The history of a cancelled run: it ends with what the model was saying, and every call is answered (K14). */
 function soFar(run: RunState): readonly Message[] {
-  const { state, cutOff } = run.steps
-  const said = state.current?.phase === 'model' && cutOff ? [freeze(cutOff)] : []
+  const { state, partial } = run.steps
+  const said = state.current?.phase === 'model' && partial ? [freeze(partial)] : []
   const messages = [...run.history.messages, ...said]
   return [...messages, ...outcomesOf(run, openCalls(messages))]
 }

@@ -1,11 +1,11 @@
 /** Before… and after… hooks: data in, changed data out. Each has its own span. */
 
 import type { Awaitable } from '../flow/flow.ts'
-import { blame, given } from '../hooks/compose.ts'
-import { verdictProblem } from '../hooks/hook-problems.ts'
 import { dueHook, hookDone } from '../machine/steps.ts'
+import { blame, given } from '../middleware/compose.ts'
+import { verdictProblem } from '../middleware/hook-problems.ts'
 import type { RunState } from '../state/run.ts'
-import { boundedAnswer } from '../tool-call/call-bounds.ts'
+import { boundedAnswer } from '../vocabulary/input-limits.ts'
 import { type Message, withFittingReason } from '../vocabulary/message.ts'
 import type { AgentState, Middleware, Verdict } from '../vocabulary/middleware.ts'
 import type { AgentSetup, Run } from '../vocabulary/tool.ts'

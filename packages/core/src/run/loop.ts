@@ -2,7 +2,6 @@
 
 import type { Context } from '@opentelemetry/api'
 import { LazyController } from '../flow/follow.ts'
-import { answerProblem, stateProblem } from '../hooks/hook-problems.ts'
 import { callsLimited } from '../machine/decide-calls.ts'
 import {
   answerAccepted,
@@ -17,6 +16,7 @@ import {
   stepBegun,
   stepEnded,
 } from '../machine/steps.ts'
+import { answerProblem, stateProblem } from '../middleware/hook-problems.ts'
 import { callModel, requestOf } from '../model-call/model-call.ts'
 import type { RunState } from '../state/run.ts'
 import type { Answer } from '../state/run-steps.ts'
@@ -79,7 +79,7 @@ function nextStep(run: RunState): void {
   steps.rejection = undefined
   stepBegun(steps.state)
   steps.before = history.messages
-  steps.asks()
+  steps.modelCalled()
 }
 
 /** One model call: from the state to the message that stands, as `afterModel` left it. */
@@ -116,8 +116,8 @@ function takeNews({ inbox, background, history }: RunState): void {
 function takeSaid(run: RunState): void {
   const { steps, history } = run
   if (steps.state.waiting === 0) return
-  if (steps.cutOff) history.append(steps.cutOff)
-  steps.cutOff = undefined
+  if (steps.partial) history.append(steps.partial)
+  steps.partial = undefined
   takeNews(run)
   run.saver.soon()
 }
@@ -129,7 +129,7 @@ async function askModel(run: RunState): Promise<void> {
   try {
     const { message, attempt } = await callModel(run, requestOf(run))
     run.history.append(message)
-    run.steps.asks()
+    run.steps.modelCalled()
     modelStood(run.steps.state, attempt)
     if (isEmpty(message)) run.events.warn(EMPTY_ANSWER)
     run.saver.soon()

@@ -1,8 +1,8 @@
 /** The set-up of a run: its agent's, as hooks and wraps leave it, checked (A3). */
 
 import type { RunState } from '../state/run.ts'
-import { checkAliases, findTool } from '../tool-call/aliases.ts'
 import type { Output } from '../vocabulary/agent-config.ts'
+import { checkAliases, findTool } from '../vocabulary/aliases.ts'
 import { ConfigError } from '../vocabulary/errors.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import type { Model } from '../vocabulary/model.ts'

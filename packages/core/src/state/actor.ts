@@ -29,9 +29,9 @@ export interface Actor {
  *
  * @throws {MiddlewareError} Its cause says why it was left.
  */
-export function checkNotLeft({ source, hook = '', own, steps }: Actor, asked: string): void {
+export function checkNotLeft({ source, hook = '', own, steps }: Actor, method: string): void {
   const left = [own, steps].find((one) => one?.aborted)
   if (!left) return
   const { reason: cause } = left.signal
-  throw new MiddlewareError(source, hook, `${asked} was called after a wrap outside had left it`, { cause })
+  throw new MiddlewareError(source, hook, `${method} was called after a wrap outside had left it`, { cause })
 }

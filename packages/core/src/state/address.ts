@@ -1,6 +1,6 @@
 /** The path from an agent to who asks in one of its runs (L4). */
 
-import type { Place } from '../machine/call.ts'
+import type { MiddlewareHook } from '../machine/call.ts'
 import { canonical } from '../vocabulary/canonical.ts'
 import type { Address, AddressPart } from '../vocabulary/interrupt.ts'
 import type { CallEntry } from './call-entry.ts'
@@ -11,7 +11,7 @@ interface NamedRun {
 }
 
 /** Of a call, or of the middleware round it; without either, of the agent's own. */
-export function addressOf(run: NamedRun, call: CallEntry | undefined, place?: Place): Address {
+export function addressOf(run: NamedRun, call: CallEntry | undefined, place?: MiddlewareHook): Address {
   const agent: AddressPart = { agent: run.config.name ?? null }
   return [agent, ...(call ? callPath(call) : []), ...(place ? [place] : [])]
 }
@@ -27,7 +27,7 @@ export function isNested(address: Address): boolean {
 }
 
 /** Whether it is a middleware that asks, and which: by the rest of its address behind its call or agent. */
-export function askerOf([part]: Address): { readonly by?: Place } {
+export function askerOf([part]: Address): { readonly by?: MiddlewareHook } {
   return part && 'middleware' in part ? { by: part } : {}
 }
 

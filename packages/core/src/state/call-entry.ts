@@ -3,7 +3,7 @@
 import type { Context } from '@opentelemetry/api'
 import { timer } from '../flow/grace.ts'
 import { type Coming, coming } from '../flow/unheard.ts'
-import { type CallState, hasSettled, type Place, wasEntered } from '../machine/call.ts'
+import { type CallState, hasSettled, type MiddlewareHook, wasEntered } from '../machine/call.ts'
 import { type Calls, callOf, hasQuestion, waitsForResume } from '../machine/calls.ts'
 import { addsQuestion, asksQuestion, marked, meetsStop, parked, renamed, settled } from '../machine/decide-call.ts'
 import { callMade, decideCall } from '../machine/decide-calls.ts'
@@ -25,9 +25,9 @@ import { type Seat, seatFor } from './tool-limit.ts'
 import type { Turns } from './turns.ts'
 
 /** What is known when a call is made. */
-export interface Beginning
+export interface NewCall
   extends Pick<CallEntry, 'key' | 'call' | 'tool' | 'parent'>,
-    Partial<Pick<CallEntry, 'attributes' | 'maker' | 'caller' | 'most' | 'rest' | 'warmUp' | 'askedIn'>> {
+    Partial<Pick<CallEntry, 'attributes' | 'maker' | 'caller' | 'most' | 'rest' | 'warmUp' | 'requestedIn'>> {
   readonly step: number
   /** The attempt that asks for it, if one does. */
   readonly attempt?: number | undefined
@@ -75,7 +75,7 @@ export class CallEntry {
   parent: Context
   readonly attributes: CallFacts['attributes']
   /** The contexts of the model attempts that ask for it. */
-  readonly askedIn: Context[]
+  readonly requestedIn: Context[]
   /** Absent unless a tool or wrap makes this call: then it shares that call's fate, and works inside its slot. */
   readonly maker: CallEntry | undefined
   /** Of a call in the run of an agent: the call that runs this agent, if one does. */
@@ -110,8 +110,8 @@ export class CallEntry {
   readonly abandoned: Coming<never> = coming()
   #timer: ReturnType<typeof timer>
 
-  constructor(table: CallHome, beginning: Beginning) {
-    const { call, tool, maker, attempt, provisional = false, saved, askedIn = [] } = beginning
+  constructor(table: CallHome, beginning: NewCall) {
+    const { call, tool, maker, attempt, provisional = false, saved, requestedIn = [] } = beginning
     const executed = saved ?? beginning.executed ?? {}
     const { attempts = 0, effect, outcomes } = executed
     const isRequested = saved?.asked ?? attempt !== undefined
@@ -132,7 +132,7 @@ export class CallEntry {
       requestedBy: attempt === undefined ? [] : [attempt],
       course: saved ? 'asleep' : 'begun',
       fate: provisional ? 'provisional' : 'committed',
-      askedAt: performance.now(),
+      requestedAt: performance.now(),
       told: saved?.told ? 'shown' : 'open',
       ...(saved?.done && { isDone: true }),
       ...(table.isSpent(beginning.key) && { undo: 'before' }),
@@ -150,7 +150,7 @@ export class CallEntry {
     this.tool = tool
     this.parent = beginning.parent
     this.attributes = beginning.attributes ?? {}
-    this.askedIn = [...askedIn]
+    this.requestedIn = [...requestedIn]
     this.maker = maker
     this.caller = beginning.caller
     this.#makerKey = saved?.maker
@@ -227,7 +227,7 @@ export class CallEntry {
   }
 
   /** What its tool, or a wrap round it, asks. */
-  get asking(): { readonly interrupt: Interrupt; readonly by?: Place } | undefined {
+  get asking(): { readonly interrupt: Interrupt; readonly by?: MiddlewareHook } | undefined {
     const { ownQuestion } = this.state
     const interrupt = this.table.stopOf(ownQuestion?.question)
     return interrupt instanceof Interrupt ? { interrupt, ...(ownQuestion?.by && { by: ownQuestion.by }) } : undefined
@@ -240,7 +240,7 @@ export class CallEntry {
   }
 
   /** Its tool asks, or a wrap round it. */
-  ask(question: Interrupt, by?: Place): void {
+  ask(question: Interrupt, by?: MiddlewareHook): void {
     const number = this.table.numberOf(question)
     if (by || !this.asks(question)) this.decide(asksQuestion(this.state, number, by))
     if (!by) this.decide(addsQuestion(this.state, number))

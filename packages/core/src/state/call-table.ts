@@ -16,7 +16,7 @@ import { Turns } from './turns.ts'
 export interface PastCall {
   readonly id: string
   /** As it was asked for first. */
-  readonly askedAs: string
+  readonly requestedAs: string
   readonly content: string
   readonly status: CallStatus
   /** Why, if it was discarded. */
@@ -36,8 +36,8 @@ export class CallTable implements CallHome {
   readonly state: Calls = noCalls()
   readonly turns: Turns = new Turns(this.state, (number) => this.#entries.get(number))
   readonly #entries: Map<number, CallEntry> = new Map()
-  /** By all their addresses: see {@link addressOf}. */
-  readonly #byAddress: Map<string, CallEntry> = new Map()
+  /** By their {@link scopedId}: each call has one for every id that it has had. */
+  readonly #byScopedId: Map<string, CallEntry> = new Map()
   readonly #past: Map<string, PastCall> = new Map()
   readonly #alike: Map<string, Alike> = new Map()
   #contents = 0
@@ -59,7 +59,7 @@ export class CallTable implements CallHome {
 
   /** A call can be found by its id from now on. */
   add(entry: CallEntry): void {
-    for (const id of [entry.call.id, entry.id]) this.#byAddress.set(addressOf(id, ownerOf(entry)), entry)
+    for (const id of [entry.call.id, entry.id]) this.#byScopedId.set(scopedId(id, ownerOf(entry)), entry)
   }
 
   /**
@@ -67,11 +67,11 @@ export class CallTable implements CallHome {
    * (H25). Never the provider's id, which changes on a retry; but a call that no response asked for has nothing else. The key of a call
    * that another one makes is its maker's key with its id.
    */
-  keyOf(call: ToolCall, step: number, isAsked: boolean, maker?: CallEntry): string {
-    if (maker && !isAsked) return addressOf(call.id, maker.key)
+  keyOf(call: ToolCall, step: number, isRequested: boolean, maker?: CallEntry): string {
+    if (maker && !isRequested) return scopedId(call.id, maker.key)
     const alike = alikeOf(step, call)
     const stem = `${this.#runId}/${alike}/`
-    if (!isAsked) return stem + JSON.stringify(call.id)
+    if (!isRequested) return stem + JSON.stringify(call.id)
     // Behind the last: a checkpoint does not hold those in front of it that were discarded.
     let number = this.#alike.get(alike)?.next ?? 0
     while (this.isSpent(stem + number)) number++
@@ -86,9 +86,9 @@ export class CallTable implements CallHome {
   /** The input of a call that began with the members its tool needs is whole: it gets its key, and can be joined. */
   complete(entry: CallEntry, call: ToolCall): void {
     const children = this.childrenOf(entry)
-    for (const child of children) this.#byAddress.delete(addressOf(child.id, ownerOf(child)))
+    for (const child of children) this.#byScopedId.delete(scopedId(child.id, ownerOf(child)))
     entry.key = this.keyOf(call, entry.state.step, true)
-    for (const child of children) this.#byAddress.set(addressOf(child.id, ownerOf(child)), child)
+    for (const child of children) this.#byScopedId.set(scopedId(child.id, ownerOf(child)), child)
     entry.call = call
     entry.decide(withContent(entry.state, this.contentFor(entry.state.step, call, entry.key)))
   }
@@ -131,13 +131,13 @@ export class CallTable implements CallHome {
 
   /** The call of this id that this call made; or, without one, that a response asked for, or a hook or a `wrapModel` made. */
   get(id: string, maker?: CallEntry): CallEntry | undefined {
-    return this.#byAddress.get(addressOf(id, maker?.key))
+    return this.#byScopedId.get(scopedId(id, maker?.key))
   }
 
   /** The same of the steps that are over, unless a later call has the same id. */
   past(id: string, maker?: CallEntry): PastCall | undefined {
-    const address = addressOf(id, maker?.key)
-    return this.#byAddress.has(address) ? undefined : this.#past.get(address)
+    const scoped = scopedId(id, maker?.key)
+    return this.#byScopedId.has(scoped) ? undefined : this.#past.get(scoped)
   }
 
   /** The latest call of this id, whoever made it. */
@@ -185,21 +185,28 @@ export class CallTable implements CallHome {
     this.#alike.delete(alikeOf(entry.state.step, entry.call))
     const past = pastCall(entry)
     for (const id of [entry.call.id, entry.id]) {
-      const address = addressOf(id, ownerOf(entry))
-      if (this.#byAddress.get(address) !== entry) continue
-      this.#byAddress.delete(address)
-      this.#past.set(address, past)
+      const scoped = scopedId(id, ownerOf(entry))
+      if (this.#byScopedId.get(scoped) !== entry) continue
+      this.#byScopedId.delete(scoped)
+      this.#past.set(scoped, past)
     }
   }
 
   /** The entry goes on under the id that a later attempt gave its call (O4). */
   renamed(entry: CallEntry): void {
-    this.#byAddress.set(addressOf(entry.id, ownerOf(entry)), entry)
+    this.#byScopedId.set(scopedId(entry.id, ownerOf(entry)), entry)
   }
 }
 
 function pastCall({ id, call, status, discarded, promise }: CallEntry): PastCall {
-  return { id, askedAs: call.id, content: contentOf(call), status, discarded, promise: discarded ? undefined : promise }
+  return {
+    id,
+    requestedAs: call.id,
+    content: contentOf(call),
+    status,
+    discarded,
+    promise: discarded ? undefined : promise,
+  }
 }
 
 /** Whether a past call has asked for the same as this one. */
@@ -212,8 +219,8 @@ function contentOf(call: ToolCall): string {
   return JSON.stringify([call.name, call.inputError, inputHash(call)])
 }
 
-/** Where a call is found: by its id, which belongs to the call with this key if that made it. Quoted, it is no part of a key. */
-function addressOf(id: string, ownerKey: string | undefined): string {
+/** The id of a call within the call that makes it, whose key is `ownerKey`; without one, the id itself. The quotes keep it apart from keys. */
+function scopedId(id: string, ownerKey: string | undefined): string {
   return ownerKey === undefined ? id : `${ownerKey}/${JSON.stringify(id)}`
 }
 

@@ -194,7 +194,7 @@ export interface WarmUp {
 /** The `output` schema of an agent. */
 export interface OutputCapability {
   /** The request as its model is asked. */
-  asked(request: ModelRequest): ModelRequest
+  forModel(request: ModelRequest): ModelRequest
   /** The results of a step in call order: of the calls that were `made`, and of those that give the output. */
   results(calls: readonly ToolCall[], made: readonly ToolMessage[]): ToolMessage[]
   /** The output that an answer gives, or why it does not fit. Without a schema it gives none. */

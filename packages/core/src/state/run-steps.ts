@@ -16,7 +16,7 @@ export class RunSteps {
   /** What the gate said when it rejected the last answer; why that did not fit the output schema, if that was wrong with it. */
   rejection: { readonly feedback: string; readonly misfit?: OutputError | undefined } | undefined
   /** What the model had said when the run was cancelled, until it is asked again. */
-  cutOff: AssistantMessage | undefined
+  partial: AssistantMessage | undefined
   /** Aborts when a wrap leaves the steps that are at work. */
   left: LazyController = new LazyController()
   /** Who called `next` again last: the one to blame for steps that begin while others are at work. */
@@ -41,19 +41,19 @@ export class RunSteps {
   }
 
   /** The model is asked: `soFar` gives what it has said by then. Without `soFar`: it is not asked any more. */
-  asks(soFar?: () => AssistantMessage | undefined): void {
-    this.cutOff = undefined
+  modelCalled(soFar?: () => AssistantMessage | undefined): void {
+    this.partial = undefined
     this.#soFar = soFar
   }
 
   /** What the model has said so far, of a call that has not stood. */
   get saidSoFar(): AssistantMessage | undefined {
-    return this.#soFar ? this.#soFar() : this.cutOff
+    return this.#soFar ? this.#soFar() : this.partial
   }
 
   /** The run is cancelled: what comes from now on does not count. */
   cut(): void {
-    this.cutOff = this.saidSoFar
+    this.partial = this.saidSoFar
     this.#soFar = undefined
   }
 }

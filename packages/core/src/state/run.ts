@@ -1,7 +1,7 @@
 /** The state of one run: everything that changes lives here, the agent itself never does (A4). */
 
 import type { Context } from '@opentelemetry/api'
-import type { Place } from '../machine/call.ts'
+import type { MiddlewareHook } from '../machine/call.ts'
 import { activeContext, Telemetry } from '../telemetry/around.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import type { Effect } from '../vocabulary/effect.ts'
@@ -18,14 +18,14 @@ import type { BackgroundWorks, Capabilities, Saver } from './capabilities.ts'
 import { CellValues } from './cell-values.ts'
 import { Inbox } from './inbox.ts'
 import { InnerRuns } from './inner-runs.ts'
-import { callBehind } from './own-signal.ts'
 import { Questions } from './questions.ts'
+import { RunCalls } from './run-calls.ts'
 import { RunEvents } from './run-events.ts'
 import { RunHalt } from './run-halt.ts'
 import { RunHistory } from './run-history.ts'
 import { RunSteps } from './run-steps.ts'
 import { SideCalls } from './side-calls.ts'
-import { ToolCalls } from './tool-calls.ts'
+import { signalOwner } from './signal-owner.ts'
 
 /** Of a run inside a call of another: which one, where its spans nest, and how its events are shown. */
 export interface Nesting {
@@ -58,7 +58,7 @@ export interface RunStateOptions {
 /** A hook or wrap that has asked. */
 export interface Asking {
   readonly interrupt: Interrupt
-  readonly by?: Place
+  readonly by?: MiddlewareHook
 }
 
 export class RunState {
@@ -71,7 +71,7 @@ export class RunState {
   readonly history: RunHistory = new RunHistory()
   readonly steps: RunSteps = new RunSteps()
   readonly inbox: Inbox = new Inbox(this)
-  readonly calls: ToolCalls
+  readonly calls: RunCalls
   readonly background: BackgroundWorks<CallEntry>
   readonly sideCalls: SideCalls
   readonly saver: Saver<CallEntry>
@@ -115,11 +115,11 @@ export class RunState {
     this.events = new RunEvents(this, options.show)
     // What a `beforeAgent` is to mask must not be recorded before it has said so.
     this.setup = Object.freeze({ ...config.setup, captureContent: false })
-    this.calls = new ToolCalls(this)
+    this.calls = new RunCalls(this)
     this.background = options.work.background.worksOf(this)
     this.sideCalls = new SideCalls(this)
     this.#nesting = nesting
-    this.caller = nesting?.entry ?? callBehind(options.signal)
+    this.caller = nesting?.entry ?? signalOwner(options.signal)
     this.saver = nesting?.run.saver ?? options.work.checkpoints.saverOf(this)
   }
 
@@ -196,7 +196,7 @@ export class RunState {
   }
 
   /** A hook or wrap, of a call or not, has thrown: if that is a question nobody inside it has asked, it asks it. */
-  threw(thrown: unknown, by: Place, call?: CallEntry): void {
+  threw(thrown: unknown, by: MiddlewareHook, call?: CallEntry): void {
     if (!(thrown instanceof Interrupt) || call?.isStoppedBy(thrown)) return
     // Another call's comes up here, too, because nothing starts any more that must not overtake that (A22, H14).
     if (call?.asks(thrown) || this.calls.asks(thrown)) return
@@ -205,7 +205,7 @@ export class RunState {
   }
 
   /** A hook or wrap is done: what it was answered has served. */
-  answered(by: Place, call?: CallEntry): void {
+  answered(by: MiddlewareHook, call?: CallEntry): void {
     if (!this.questions.isEmpty && !call?.dropped) this.questions.done(addressOf(this, call, by))
   }
 

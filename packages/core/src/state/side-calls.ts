@@ -29,11 +29,11 @@ export class SideCalls {
   }
 
   /** One has begun. */
-  add(actor: Actor, controller: AbortController, asked: Promise<unknown>): void {
+  add(actor: Actor, controller: AbortController, work: Promise<unknown>): void {
     const over = () => {
       this.#open = this.#open.filter((other) => other !== one)
     }
-    const one = { actor, controller, done: asked.then(over, over) }
+    const one = { actor, controller, done: work.then(over, over) }
     this.#open = [...this.#open, one]
   }
 

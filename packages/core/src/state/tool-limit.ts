@@ -13,7 +13,7 @@ interface Comer {
 }
 
 /** One of the slots of a tool: free again when nobody uses it any more. */
-interface Place {
+interface ToolSlot {
   users: number
 }
 
@@ -35,7 +35,7 @@ export class Seat {
   readonly #queue: ToolQueue
   readonly #call: Omit<Comer, 'seat'>
   /** One for each of its executions. */
-  readonly #places: Place[] = []
+  readonly #slots: ToolSlot[] = []
 
   constructor(queue: ToolQueue, call: Omit<Comer, 'seat'>) {
     this.#queue = queue
@@ -48,17 +48,17 @@ export class Seat {
    * {@link ToolBusyError} where there is none and the call must not wait (I8); one that is made early may, until the loop asks for it (O6).
    */
   take(): (() => void) | undefined {
-    const place = this.#placeAbove() ?? this.#queue.take()
-    if (!place) {
+    const slot = this.#slotAbove() ?? this.#queue.take()
+    if (!slot) {
       const { tool, limit, whenFull } = this.#queue
       if (whenFull === 'fail' && !this.#call.provisional) throw new ToolBusyError(tool, limit)
       return undefined
     }
-    place.users++
-    this.#places.push(place)
+    slot.users++
+    this.#slots.push(slot)
     return () => {
-      this.#places.splice(this.#places.indexOf(place), 1)
-      if (--place.users === 0) this.#queue.free()
+      this.#slots.splice(this.#slots.indexOf(slot), 1)
+      if (--slot.users === 0) this.#queue.free()
     }
   }
 
@@ -67,7 +67,7 @@ export class Seat {
    * took the slot no longer waits, as what is called back may look at whoever does.
    */
   share(): void {
-    this.#queue.callBack((waiting) => waiting.#placeAbove() !== undefined)
+    this.#queue.callBack((waiting) => waiting.#slotAbove() !== undefined)
   }
 
   /** A number among those that come to the tool, in order of arrival. */
@@ -80,10 +80,10 @@ export class Seat {
     return this.#queue.watch({ number, attempt, seat: this })
   }
 
-  #placeAbove(): Place | undefined {
+  #slotAbove(): ToolSlot | undefined {
     for (let above = madeFor(this.#call); above; above = madeFor(above)) {
       const { seat } = above
-      if (seat && seat.#queue === this.#queue && seat.#places[0]) return seat.#places[0]
+      if (seat && seat.#queue === this.#queue && seat.#slots[0]) return seat.#slots[0]
     }
     return undefined
   }
@@ -117,7 +117,7 @@ class ToolQueue {
     this.whenFull = whenFull
   }
 
-  take(): Place | undefined {
+  take(): ToolSlot | undefined {
     if (this.#taken >= this.limit) return undefined
     this.#taken++
     return { users: 0 }

@@ -25,7 +25,7 @@ export interface CallFacts {
   /** The call whose tool or wrap makes this one. */
   readonly maker: CallFacts | undefined
   /** The contexts of the model attempts that asked for it. */
-  readonly askedIn: readonly Context[]
+  readonly requestedIn: readonly Context[]
   readonly settled: boolean
   readonly message: { readonly isError?: boolean | undefined } | undefined
   readonly stopped: RunStop | undefined
@@ -87,7 +87,7 @@ export function executionSpan(facts: ExecutionBegin, { agent, annotations }: Sco
         ...toolAttributes(call, agent),
         'gen_ai.operation.name': EXECUTE_TOOL,
       } satisfies SemanticAttributes,
-      links: call.askedIn.flatMap((asking) => trace.getSpanContext(asking) ?? []).map((context) => ({ context })),
+      links: call.requestedIn.flatMap((asking) => trace.getSpanContext(asking) ?? []).map((context) => ({ context })),
     }),
     annotations: () => ({
       ...annotations.get(call.call.id),

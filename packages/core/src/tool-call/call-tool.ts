@@ -1,22 +1,22 @@
 /** `run.callTool`: finds the call if it is made already (by its id, or an equal one of an earlier attempt), else makes it. */
 
-import { rejectInTurn } from '../flow/turn.ts'
+import { rejectInTurn } from '../flow/event-loop.ts'
 import { unheard } from '../flow/unheard.ts'
 import { mayStartFor } from '../machine/calls.ts'
 import { type Actor, checkNotLeft } from '../state/actor.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import { isSameCall } from '../state/call-table.ts'
 import type { RunState } from '../state/run.ts'
+import { findTool, resolveAliases } from '../vocabulary/aliases.ts'
 import type { CallOptions } from '../vocabulary/call-options.ts'
 import { canonicalInput, sameCall } from '../vocabulary/canonical.ts'
 import { RunStop } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
+import { boundedCall } from '../vocabulary/input-limits.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { isCall } from '../vocabulary/shape.ts'
 import { ToolDiscardedError } from '../vocabulary/tool-errors.ts'
-import { findTool, resolveAliases } from './aliases.ts'
-import { boundedCall } from './call-bounds.ts'
-import { findMade } from './made-calls.ts'
+import { findMade } from './find-made.ts'
 import { beginCall, startCall } from './start-call.ts'
 
 /**

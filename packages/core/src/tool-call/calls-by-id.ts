@@ -1,23 +1,23 @@
 /** What a run is asked about a call by its id, whatever step made it: {@link Run.stood}, `cancelTool`, `toolStatus`. */
 
-import { rejectInTurn } from '../flow/turn.ts'
+import { rejectInTurn } from '../flow/event-loop.ts'
 import { CallEntry } from '../state/call-entry.ts'
 import type { PastCall } from '../state/call-table.ts'
 import type { RunState } from '../state/run.ts'
 import type { PathPart } from '../vocabulary/events.ts'
 import { ToolDiscardedError, UnknownCallError } from '../vocabulary/tool-errors.ts'
 import type { ToolStatus } from '../vocabulary/tool-status.ts'
-import { stood, stoodAbove, type Waiter } from './stood.ts'
+import { untilCallersCommitted, untilCommitted, type Waiter } from './wait-for-commit.ts'
 
 /** {@link Run.stood} */
 export async function callStood(run: RunState, callId: string, waiting: Waiter): Promise<string> {
   const made = madeCall(run, callId, waiting.call)
   if (!made) return rejectInTurn(new UnknownCallError(callId))
   if (made instanceof CallEntry) {
-    await stood(run, made, waiting)
-    const above = stoodAbove(run, [made.signal, ...(waiting.signals ?? [])])
+    await untilCommitted(run, made, waiting)
+    const above = untilCallersCommitted(run, [made.signal, ...(waiting.signals ?? [])])
     if (above) await above
-  } else if (made.discarded) throw new ToolDiscardedError(made.askedAs, made.discarded)
+  } else if (made.discarded) throw new ToolDiscardedError(made.requestedAs, made.discarded)
   return made.id
 }
 

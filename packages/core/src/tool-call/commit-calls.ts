@@ -4,12 +4,12 @@ import { within } from '../flow/grace.ts'
 import { putAtEnd, responseEnded } from '../machine/decide-calls.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
+import { resolveAliases } from '../vocabulary/aliases.ts'
 import { RunStop } from '../vocabulary/errors.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
-import { resolveAliases } from './aliases.ts'
-import { inWordsOf } from './call-results.ts'
-import { abortCalls, commit, discardAll } from './fates.ts'
-import { findAllMade } from './made-calls.ts'
+import { abortCalls, commit, discardAll } from './commit-or-discard.ts'
+import { findAllMade } from './find-made.ts'
+import { inWordsOf } from './history-results.ts'
 import { beginCall, startCall } from './start-call.ts'
 
 /**
@@ -25,16 +25,16 @@ export async function commitCalls(
   const { calls } = run
   const { table } = calls
   const { response } = table.state
-  const asked = written.map((call) => resolveAliases(call, run.setup.tools))
+  const requested = written.map((call) => resolveAliases(call, run.setup.tools))
   run.signal.throwIfAborted()
   const modelEnded = attempt === undefined ? undefined : response.attempts.get(attempt)?.ended
-  const made = await madeOf(run, asked)
+  const made = await madeOf(run, requested)
   responseEnded(table.state)
   discardAll(run, 'call_withdrawn', made.values())
-  const failed = asked.findIndex((call) => hasEndedRun(made.get(call)))
+  const failed = requested.findIndex((call) => hasEndedRun(made.get(call)))
   // What the run that is not eager enters before that call ends it.
-  const most = failed < 0 ? asked.length : Math.max(run.setup.toolConcurrency, failed + 1)
-  calls.awaited = asked.flatMap((call, index) => {
+  const most = failed < 0 ? requested.length : Math.max(run.setup.toolConcurrency, failed + 1)
+  calls.awaited = requested.flatMap((call, index) => {
     // A wrap of the one before it may have stopped the run.
     run.signal.throwIfAborted()
     const entry = made.get(call)
@@ -44,7 +44,7 @@ export async function commitCalls(
   })
   table.turns.advance()
   calls.warmUps.drop('the model did not ask for this call')
-  const messages = await messagesOf(run, calls.awaited, failed >= 0 && made.size < asked.length)
+  const messages = await messagesOf(run, calls.awaited, failed >= 0 && made.size < requested.length)
   return messages.map((message, index) => inWordsOf(written[index], message))
 }
 

@@ -2,9 +2,9 @@
 
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'
-import { compose, type WrapKind } from '../hooks/compose.ts'
-import { CUSTOM_EVENT, checkedCall, type EventShapes } from '../hooks/hook-problems.ts'
-import { WrapThrows } from '../hooks/wrap-throws.ts'
+import { compose, type WrapKind } from '../middleware/compose.ts'
+import { CUSTOM_EVENT, checkedCall, type EventShapes } from '../middleware/hook-problems.ts'
+import { WrapThrows } from '../middleware/wrap-throws.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Result } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
@@ -12,6 +12,7 @@ import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { AgentError, messageOf, RunStop } from '../vocabulary/errors.ts'
 import { copyOfJson, freezePlain } from '../vocabulary/frozen.ts'
 import { freeze, isMessage } from '../vocabulary/history.ts'
+import { boundedCall } from '../vocabulary/input-limits.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { hasParts } from '../vocabulary/message-shape.ts'
@@ -19,11 +20,10 @@ import type { ToolEvent } from '../vocabulary/middleware.ts'
 import type { InputLimits } from '../vocabulary/model.ts'
 import { boundedResult } from '../vocabulary/output-limits.ts'
 import { isNumber, isText, optional } from '../vocabulary/shape.ts'
-import { boundedCall } from './call-bounds.ts'
-import { cutOff } from './call-results.ts'
+import { cutOffResult } from './history-results.ts'
+import { errorMessage } from './no-result-message.ts'
 import { RunHost } from './run-host.ts'
-import { warnOf } from './stood.ts'
-import { errorMessage } from './tool-message.ts'
+import { warnOnceCommitted } from './wait-for-commit.ts'
 
 /** Whatever is thrown on the way is the call's error result, except an `AgentError`, which ends the run (A11, A12, C18). */
 export async function performCall(run: RunState, entry: CallEntry): Promise<Result> {
@@ -44,7 +44,7 @@ export async function performCall(run: RunState, entry: CallEntry): Promise<Resu
     // A call that was cancelled asks nothing any more, and stops no run (I4).
     const isOver = error instanceof RunStop && entry.cancelled
     if (error instanceof AgentError && !isOver) throw error
-    if (entry.signal.aborted) return cutOff(entry)
+    if (entry.signal.aborted) return cutOffResult(entry)
     const by = throws.whose(error)
     if (by !== undefined) wrapThrew(run, entry, by, error)
     return { message: boundedResult(errorMessage(entry.call, error), outputLimits), error }
@@ -55,7 +55,12 @@ export async function performCall(run: RunState, entry: CallEntry): Promise<Resu
 function wrapThrew(run: RunState, entry: CallEntry, middleware: string, error: unknown): void {
   const { id, name } = entry.call
   const place = `middleware ${middleware} threw in wrapToolCall`
-  warnOf(entry, run, 'wrap-threw', `${place}, so call ${id} of ${name} failed: ${messageOf(error).slice(0, 500)}`)
+  warnOnceCommitted(
+    entry,
+    run,
+    'wrap-threw',
+    `${place}, so call ${id} of ${name} failed: ${messageOf(error).slice(0, 500)}`,
+  )
 }
 
 async function prepared(call: ToolCall, prepareInput: NonNullable<AgentConfig['prepareInput']>): Promise<ToolCall> {

@@ -3,12 +3,12 @@
 import { mayGoOn } from '../machine/steps.ts'
 import type { RunState } from '../state/run.ts'
 import { isOutputCall } from '../vocabulary/agent-config.ts'
+import { findTool } from '../vocabulary/aliases.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
 import { type AssistantMessage, allowsCalls, type ToolCall, type ToolMessage } from '../vocabulary/message.ts'
-import { findTool } from './aliases.ts'
-import { refuse } from './call-results.ts'
+import { refuse } from './history-results.ts'
+import { forbiddenText, stepLimitText } from './no-result-message.ts'
 import { discardResponse } from './streamed-calls.ts'
-import { forbiddenText, stepLimitText } from './tool-message.ts'
 
 export interface Refusal {
   readonly text: string

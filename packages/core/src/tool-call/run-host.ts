@@ -17,9 +17,9 @@ import type { Json, ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { Invocation, Outcome } from '../vocabulary/saved-run.ts'
 import type { Run, Tool } from '../vocabulary/tool.ts'
 import { ToolTimeoutError, UnknownToolError } from '../vocabulary/tool-errors.ts'
-import { held, warnOf } from './stood.ts'
-import { textMessage } from './tool-message.ts'
-import { resultMessage } from './tool-output.ts'
+import { textMessage } from './no-result-message.ts'
+import { resultMessage } from './result-message.ts'
+import { waitForCommit, warnOnceCommitted } from './wait-for-commit.ts'
 
 /** Methods, and no functions made for each call: there may be thousands. */
 export class RunHost implements Host<ToolMessage> {
@@ -48,8 +48,8 @@ export class RunHost implements Host<ToolMessage> {
     return this.#entry.maker ? undefined : this.#run.halt.halted
   }
 
-  held(does: Judgement, signals: readonly AbortSignal[]): Promise<void> | undefined {
-    return held(this.#run, this.#entry, does, signals)
+  waitForCommit(does: Judgement, signals: readonly AbortSignal[]): Promise<void> | undefined {
+    return waitForCommit(this.#run, this.#entry, does, signals)
   }
 
   answers(): readonly Json[] {
@@ -57,7 +57,7 @@ export class RunHost implements Host<ToolMessage> {
   }
 
   warn(message: string): void {
-    warnOf(this.#entry, this.#run, 'effect-failed', message)
+    warnOnceCommitted(this.#entry, this.#run, 'effect-failed', message)
   }
 
   get save(): (() => Promise<void>) | undefined {

@@ -7,14 +7,14 @@ import { CallEntry } from '../state/call-entry.ts'
 import type { Ending, Result } from '../state/call-outcomes.ts'
 import type { Rest } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
+import { findTool } from '../vocabulary/aliases.ts'
 import type { CallOptions } from '../vocabulary/call-options.ts'
 import { RunStop } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { ToolDiscardedError } from '../vocabulary/tool-errors.ts'
-import { findTool } from './aliases.ts'
-import { cutOff } from './call-results.ts'
-import { abortCalls, callEnded, closeCall } from './fates.ts'
+import { abortCalls, callEnded, closeCall } from './commit-or-discard.ts'
+import { cutOffResult } from './history-results.ts'
 import { performCall } from './perform-call.ts'
 
 interface Start {
@@ -31,20 +31,20 @@ export function startCall(run: RunState, call: ToolCall, { actor, attempt, optio
   const { context, setup, steps, history, calls } = run
   const { table, contexts, warmUps } = calls
   const maker = actor?.call
-  const isAsked = attempt !== undefined
-  const askedIn = isAsked && contexts.get(attempt)
+  const isRequested = attempt !== undefined
+  const requestedIn = isRequested && contexts.get(attempt)
   const entry = new CallEntry(table, {
-    key: rest ? table.keyOfStart(call) : table.keyOf(call, steps.begun, isAsked, maker),
+    key: rest ? table.keyOfStart(call) : table.keyOf(call, steps.begun, isRequested, maker),
     call,
     tool: findTool(setup.tools, call.name),
     step: steps.begun,
     parent: actor && maker ? actor.context : context,
     attributes: options.attributes ?? {},
     attempt,
-    ...(askedIn && { askedIn: [askedIn] }),
+    ...(requestedIn && { requestedIn: [requestedIn] }),
     maker,
     caller: run.caller,
-    provisional: maker ? maker.provisional : isAsked && table.state.response.isOpen,
+    provisional: maker ? maker.provisional : isRequested && table.state.response.isOpen,
     most: maker ? { effect: maker.most.effect } : { effect: options.ceiling, keys: options.keys },
     rest,
     warmUp: maker ? undefined : warmUps.take(call.id),
@@ -54,7 +54,7 @@ export function startCall(run: RunState, call: ToolCall, { actor, attempt, optio
   if (entry.provisional && !maker) calls.counts.early++
   actor?.execution?.children.push(entry)
   begin(run, entry)
-  if (actor?.own && !isAsked) endWith(entry, actor.own, run.config.grace)
+  if (actor?.own && !isRequested) endWith(entry, actor.own, run.config.grace)
   const { status } = entry
   options.started?.(() => status.read())
   return entry
@@ -87,7 +87,7 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
     const how = endOf(entry.state, made.isCutOff ? 'cut off' : 'result')
     if (how === 'none') throw new ToolDiscardedError(entry.call.id, entry.discarded ?? 'call_withdrawn')
     if (how === 'open') throw entry.dropped
-    const { message, ...rest } = entry.cancelled ? cutOff(entry) : made
+    const { message, ...rest } = entry.cancelled ? cutOffResult(entry) : made
     const result = freeze({ ...message, callId: entry.id, name: entry.call.name })
     end = { message: result, ...rest }
     return result
@@ -111,7 +111,7 @@ function work(run: RunState, entry: CallEntry): Promise<Result> {
   entry.work = made
   const abandoned = entry.abandoned.promise.catch((reason: Error) => {
     if (!entry.cancelled) throw reason
-    return cutOff(entry)
+    return cutOffResult(entry)
   })
   return Promise.race([made, abandoned])
 }

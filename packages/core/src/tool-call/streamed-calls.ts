@@ -5,13 +5,13 @@ import { earlyFor, mayStartFor } from '../machine/calls.ts'
 import { alsoRequestedBy } from '../machine/decide-call.ts'
 import { attemptEnded, idAnnounced, modelCalled, responseEnded } from '../machine/decide-calls.ts'
 import type { RunState } from '../state/run.ts'
+import { findTool, resolveAliases } from '../vocabulary/aliases.ts'
 import { sameCall } from '../vocabulary/canonical.ts'
-import { AgentError, messageOf, RunStop } from '../vocabulary/errors.ts'
+import { messageOf, RunStop } from '../vocabulary/errors.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
 import { type AssistantMessage, callsOf, type ToolCall } from '../vocabulary/message.ts'
-import { ModelError } from '../vocabulary/model-errors.ts'
-import { findTool, resolveAliases } from './aliases.ts'
-import { discard, discardAll } from './fates.ts'
+import { discardCauseOf } from '../vocabulary/model-errors.ts'
+import { discard, discardAll } from './commit-or-discard.ts'
 
 /**
  * A step's model call begins: the calls it announces are provisional until they are committed or discarded. What only the steps before it
@@ -91,7 +91,7 @@ export function attemptOver(run: RunState, attempt: number, brokeOff: DiscardCau
 
 /** The model call failed with this, at last: unless it goes on after a resume, all its calls are discarded. */
 export function modelFailed(run: RunState, error: unknown): void {
-  if (!(error instanceof RunStop)) discardResponse(run, causeOf(error))
+  if (!(error instanceof RunStop)) discardResponse(run, discardCauseOf(error))
 }
 
 /** The model call did not stand, or must not be acted on: discards all its calls. */
@@ -101,10 +101,4 @@ export function discardResponse(run: RunState, cause: DiscardCause): void {
   warmUps.drop('the model call did not stand')
   discardAll(run, cause)
   table.turns.advance()
-}
-
-/** Its last failure says it, also behind the error of a wrap that gave up. */
-export function causeOf(error: unknown): DiscardCause {
-  if (error instanceof ModelError) return error.code === 'stream_truncated' ? 'stream_truncated' : 'stream_error'
-  return error instanceof AgentError ? causeOf(error.cause) : 'stream_error'
 }

@@ -2,7 +2,7 @@
 
 import { InputError } from './errors.ts'
 import { DEEPEST, extentOf } from './json-text.ts'
-import { callsOf, type Message, type ToolCall } from './message.ts'
+import { type AssistantMessage, callsOf, type Message, type ToolCall } from './message.ts'
 import { hasParts } from './message-shape.ts'
 
 /**
@@ -61,6 +61,11 @@ export function isMessage(value: unknown): value is Message {
   if (typeof value !== 'object' || value === null || !('role' in value) || !('content' in value)) return false
   if (value.role === 'user' && typeof value.content === 'string') return true
   return ['user', 'assistant', 'tool'].includes(value.role as string) && Array.isArray(value.content)
+}
+
+/** Whether a value from outside is a message of a model, to its parts. */
+export function isAssistantMessage(value: unknown): value is AssistantMessage {
+  return isMessage(value) && value.role === 'assistant' && hasParts(value)
 }
 
 /** The calls of a history's last assistant message that have no result yet. */

@@ -1,6 +1,7 @@
 /** What a model call fails with. Each ends the run, unless a wrap makes the call again. */
 
 import { AgentError, type Cause, messageOf } from './errors.ts'
+import type { DiscardCause } from './events.ts'
 import type { AssistantMessage, Json } from './message.ts'
 
 /** Codes of core's own; an adapter passes on its provider's (`rate_limit_exceeded`, `overloaded_error` …). */
@@ -93,4 +94,10 @@ export class RetriesExhaustedError extends AgentError {
     this.attempts = errors.length
     this.errors = errors
   }
+}
+
+/** Why the calls of a model call that failed with this are discarded: the innermost error of core's own says it. */
+export function discardCauseOf(error: unknown): DiscardCause {
+  if (error instanceof ModelError) return error.code === 'stream_truncated' ? 'stream_truncated' : 'stream_error'
+  return error instanceof AgentError ? discardCauseOf(error.cause) : 'stream_error'
 }

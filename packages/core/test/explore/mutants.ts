@@ -9,7 +9,7 @@ export interface Mutant {
   readonly name: string
   /** Of the machine itself, or of the model. */
   readonly file:
-    | `machine/${'call' | 'calls' | 'circle' | 'decide-calls' | 'decide-call' | 'halt' | 'invocation' | 'join' | 'schedule' | 'steps' | 'due'}.ts`
+    | `machine/${'call' | 'calls' | 'circle' | 'decide-calls' | 'decide-call' | 'halt' | 'invocation' | 'join' | 'obstacle' | 'steps' | 'due'}.ts`
     | `model/${'checkpoint' | 'decide' | 'due' | 'find' | 'loop' | 'resume'}.ts`
   readonly replace: string
   readonly by: string
@@ -114,7 +114,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'with one slot a call overtakes those in front of it',
-    file: 'machine/schedule.ts',
+    file: 'machine/obstacle.ts',
     replace: "limit === 1 ? 'all'",
     by: "limit === 0 ? 'all'",
     breaks: 'with one slot a call waits for the calls in front of it',
@@ -126,7 +126,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'writers of one key overlap',
-    file: 'machine/schedule.ts',
+    file: 'machine/obstacle.ts',
     replace: "return claimed === 'all' || !keys || keysMeet(keys, claimed)",
     by: "return claimed === 'all' || keys === claimed",
     breaks: 'of those who write one key one executes at a time',
@@ -134,7 +134,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a call that another one makes needs no keys',
-    file: 'machine/schedule.ts',
+    file: 'machine/obstacle.ts',
     replace: 'return call.isWork || namesNone(judgement.keys) ? undefined',
     by: 'return call.isWork || judgement ? undefined',
     breaks: 'of those who write one key one executes at a time',
@@ -142,7 +142,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a call waits for the one that makes it',
-    file: 'machine/schedule.ts',
+    file: 'machine/obstacle.ts',
     replace: ' && !isMakerOf(calls, number, call.number)',
     by: '',
     breaks: END,

@@ -434,7 +434,7 @@ function modelMoves(
       if (w.reader) w.reader = { ...w.reader, held: [...w.reader.held, next.id] }
     }
     const asks: Fact = {
-      is: 'asked early',
+      is: 'requested early',
       attempt: attemptsOf(s),
       call: next,
       kind: kindOf(name),

@@ -91,8 +91,8 @@ export function decide(s: State, fact: Fact): Decision {
     case 'attempt failed':
       if (s.calls.response.attempts.has(fact.attempt)) attemptEnded(s.calls, fact.attempt, 0, true)
       return {}
-    case 'asked early':
-      return numbered(askedEarly(s, fact))
+    case 'requested early':
+      return numbered(requestedEarly(s, fact))
     case 'made':
       return numbered(madeInside(s, fact))
     case 'shown': {
@@ -187,9 +187,9 @@ export const UNSTORED = -1
 
 const numbered = (number: number | undefined): Decision => (number === undefined ? {} : { number })
 
-function askedEarly(
+function requestedEarly(
   s: State,
-  { attempt, call, kind, ceiling }: Extract<Fact, { is: 'asked early' }>,
+  { attempt, call, kind, ceiling }: Extract<Fact, { is: 'requested early' }>,
 ): number | undefined {
   idAnnounced(s.calls, call.id, attempt)
   const found = find(s, call)
@@ -216,20 +216,20 @@ interface Begins {
 }
 
 function added(s: State, call: Asked, kind: Kind, { attempt, maker, ceiling = null }: Begins): number {
-  const isAsked = attempt !== undefined
+  const isRequested = attempt !== undefined
   const isProvisional =
-    maker === undefined ? isAsked && s.calls.response.isOpen : callOf(s.calls, maker).fate === 'provisional'
+    maker === undefined ? isRequested && s.calls.response.isOpen : callOf(s.calls, maker).fate === 'provisional'
   const number = callMade(s.calls, {
     id: call.id,
     tool: kind.tool,
     ...(maker !== undefined && { maker }),
     step: s.steps.begun,
-    isRequested: isAsked,
+    isRequested,
     startedEarly: isProvisional,
-    requestedBy: isAsked ? [attempt] : [],
+    requestedBy: isRequested ? [attempt] : [],
     course: 'begun',
     fate: isProvisional ? 'provisional' : 'committed',
-    askedAt: 0,
+    requestedAt: 0,
     ...(ceiling && { ceiling }),
     executions: [],
     questions: [],
@@ -237,7 +237,7 @@ function added(s: State, call: Asked, kind: Kind, { attempt, maker, ceiling = nu
     told: 'open',
   })
   s.about.set(number, newAbout(`${call.name}${call.input}.${++s.keys}`, call, kind, ceiling))
-  if (isAsked) decideCall(s.calls, withContent(callOf(s.calls, number), contentOf(s, s.steps.begun, call)))
+  if (isRequested) decideCall(s.calls, withContent(callOf(s.calls, number), contentOf(s, s.steps.begun, call)))
   return number
 }
 

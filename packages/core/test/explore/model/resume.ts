@@ -78,7 +78,7 @@ function restored(calls: Calls, call: CallState, about: About, maker: number | u
     requestedBy: [],
     course: 'asleep',
     fate: isProvisional ? 'provisional' : 'committed',
-    askedAt: 0,
+    requestedAt: 0,
     executions: [],
     questions: [],
     attempts,

@@ -134,7 +134,7 @@ export type Fact =
   | { readonly is: 'attempt' }
   | { readonly is: 'attempt failed'; readonly attempt: number }
   | {
-      readonly is: 'asked early'
+      readonly is: 'requested early'
       readonly attempt: number
       readonly call: Asked
       readonly kind: Kind

@@ -1,4 +1,4 @@
-/** From what a tool gave to the message the model reads (M12). */
+/** Makes the message that the model reads from the output of a tool (M12). */
 
 import { unheard } from '../flow/unheard.ts'
 import { AgentError, messageOf } from '../vocabulary/errors.ts'

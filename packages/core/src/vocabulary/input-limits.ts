@@ -1,8 +1,8 @@
-/** What of a call may stand in events, results and histories: a name that can be shown, and arguments within their limits (G14). */
+/** Keeps the name and the input of a call within limits, so that events, results and histories can show them (G14). */
 
-import { type Extent, extentOf, jsonText } from '../vocabulary/json-text.ts'
-import type { AssistantMessage, ToolCall } from '../vocabulary/message.ts'
-import type { InputLimits } from '../vocabulary/model.ts'
+import { type Extent, extentOf, jsonText } from './json-text.ts'
+import type { AssistantMessage, ToolCall } from './message.ts'
+import type { InputLimits } from './model.ts'
 
 const LONGEST_NAME = 200
 

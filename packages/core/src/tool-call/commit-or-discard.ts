@@ -1,4 +1,4 @@
-/** How calls end: committed, discarded, stopped or settled; and who is told of that. */
+/** Commits, discards, stops and closes calls: first the machine decides it for all that are concerned, then everyone is told. */
 
 import { hasAbandoned } from '../machine/call.ts'
 import { kept } from '../machine/decide-call.ts'

@@ -1,9 +1,9 @@
-/** What a response has said so far: what a cancelled run keeps of a model call that had not stood. */
+/** Collects what a response has said so far: a cancelled run keeps that of a model call that has not stood. */
 
 import type { AssistantMessage, AssistantPart, ToolCall } from '../vocabulary/message.ts'
 import type { WrapModelEvent } from './attempt.ts'
 
-export class Said {
+export class PartialResponse {
   /** A text by its deltas, or a call that is complete. */
   readonly #parts: (string[] | ToolCall)[] = []
 
@@ -18,12 +18,14 @@ export class Said {
 
   /** Nothing, if it has neither said a word nor made a call. */
   get message(): AssistantMessage | undefined {
-    return cutOff(this.#parts.map((part) => (Array.isArray(part) ? { type: 'text', text: part.join('') } : part)))
+    return partialMessage(
+      this.#parts.map((part) => (Array.isArray(part) ? { type: 'text', text: part.join('') } : part)),
+    )
   }
 }
 
 /** The message that a model has not come to the end of. Providers refuse a text of white space. */
-export function cutOff(parts: readonly AssistantPart[]): AssistantMessage | undefined {
+export function partialMessage(parts: readonly AssistantPart[]): AssistantMessage | undefined {
   const content = parts.filter((part) => part.type !== 'text' || part.text.trim() !== '')
   return content.length > 0 ? { role: 'assistant', content, finishReason: 'other', cutOff: true } : undefined
 }

@@ -314,7 +314,7 @@ test.for<readonly [string, unknown]>([
   const { setImmediate } = globalThis
   vi.stubGlobal('setImmediate', undefined)
   vi.stubGlobal('MessageChannel', MessageChannel)
-  const { turnIfDue }: typeof import('./turn.ts') = await import(/* @vite-ignore */ `./turn.ts?${by}`)
+  const { turnIfDue }: typeof import('./event-loop.ts') = await import(/* @vite-ignore */ `./event-loop.ts?${by}`)
   vi.stubGlobal('setImmediate', setImmediate)
   let isOver = false
   after(20, () => {

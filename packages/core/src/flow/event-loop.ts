@@ -1,4 +1,4 @@
-/** Turns of the event loop: work that never waits lets timers, signals and other work have theirs. */
+/** Lets the event loop turn: a flow that never waits gives timers, signals and other work their turn. */
 
 import { unheard } from './unheard.ts'
 

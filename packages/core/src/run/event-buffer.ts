@@ -1,4 +1,4 @@
-/** Between a run and its reader: the run never waits, and what waits for the reader is bounded (B12). */
+/** Holds events between a run and its reader: the run never waits for the reader, and the number of events that wait is bounded (B12). */
 
 import type { AgentEvent } from '../vocabulary/events.ts'
 import { WaitingEvents } from './waiting-events.ts'
@@ -11,7 +11,7 @@ type Step = IteratorResult<AgentEvent, undefined>
 export class EventBuffer {
   readonly #waiting: WaitingEvents
   /** What the reader waits for, if it does: then nothing waits for the reader. */
-  #asked: { readonly step: Promise<Step>; readonly give: (step: Step | Promise<Step>) => void } | undefined
+  #pending: { readonly step: Promise<Step>; readonly give: (step: Step | Promise<Step>) => void } | undefined
   #end: { readonly error: unknown } | 'over' | undefined
 
   /** `limit`: from so many waiting events on, some give way. */
@@ -26,7 +26,7 @@ export class EventBuffer {
 
   push(event: AgentEvent): void {
     if (this.#end) return
-    if (this.#asked) this.#give({ done: false, value: event })
+    if (this.#pending) this.#give({ done: false, value: event })
     else this.#waiting.push(event)
   }
 
@@ -34,7 +34,7 @@ export class EventBuffer {
   end(end: End): void {
     if (this.#end) return
     this.#end = 'error' in end ? end : 'over'
-    if (this.#asked) this.#give('error' in end ? this.#last() : { done: false, value: end.event })
+    if (this.#pending) this.#give('error' in end ? this.#last() : { done: false, value: end.event })
     else if ('event' in end) this.#waiting.append(end.event)
   }
 
@@ -47,27 +47,27 @@ export class EventBuffer {
 
   /** What the reader gets: each event once and in order, then the end. Who asks ahead is answered in turn. */
   next(): Promise<Step> {
-    if (this.#asked) return this.#asked.step.then(this.#again, this.#again)
+    if (this.#pending) return this.#pending.step.then(this.#again, this.#again)
     const event = this.#waiting.take()
     if (event) return Promise.resolve({ done: false, value: event })
-    return this.#end ? this.#last() : this.#ask()
+    return this.#end ? this.#last() : this.#waitForEvent()
   }
 
   readonly #again = (): Promise<Step> => this.next()
 
-  #ask(): Promise<Step> {
+  #waitForEvent(): Promise<Step> {
     let give: (step: Step | Promise<Step>) => void = () => undefined
     const step = new Promise<Step>((resolve) => {
       give = resolve
     })
-    this.#asked = { step, give }
+    this.#pending = { step, give }
     return step
   }
 
   #give(step: Step | Promise<Step>): void {
-    const asked = this.#asked
-    this.#asked = undefined
-    asked?.give(step)
+    const pending = this.#pending
+    this.#pending = undefined
+    pending?.give(step)
   }
 
   /** An error is thrown once. */

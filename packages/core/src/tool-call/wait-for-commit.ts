@@ -1,4 +1,4 @@
-/** What waits for the commit of a call, and what becomes of a call that waits for one when the run pauses first. */
+/** Waits until calls are committed. If the run pauses before that, the call that waits meets the stop of the run. */
 
 import { follow } from '../flow/follow.ts'
 import { unlessAborted } from '../flow/grace.ts'
@@ -18,7 +18,11 @@ export interface Waiter {
  * Resolves when a call is committed. Throws when it is discarded, when it or whoever waits is aborted, and when the run pauses: no
  * commit follows then, and the call that has waited meets the run's stop.
  */
-export async function stood({ halt, config }: RunState, entry: CallEntry, waiting: Waiter = {}): Promise<void> {
+export async function untilCommitted(
+  { halt, config }: RunState,
+  entry: CallEntry,
+  waiting: Waiter = {},
+): Promise<void> {
   const { paused } = halt
   try {
     await unlessAborted(entry.decided.promise, [entry.signal, ...(waiting.signals ?? []), paused])
@@ -33,22 +37,22 @@ export async function stood({ halt, config }: RunState, entry: CallEntry, waitin
  * What an execution waits for before the second gate, if it waits: an inner call for its own commit, and any call for the commit of the calls
  * above its run.
  */
-export function held(
+export function waitForCommit(
   run: RunState,
   entry: CallEntry,
   { effect, mayBeEarly }: Judgement,
   signals: readonly AbortSignal[],
 ): Promise<void> | undefined {
   if (entry.maker && entry.provisional && !mayBeEarly)
-    return stood(run, entry, { call: entry, signals }).then(() => stoodAbove(run, signals, effect))
-  return stoodAbove(run, signals, effect)
+    return untilCommitted(run, entry, { call: entry, signals }).then(() => untilCallersCommitted(run, signals, effect))
+  return untilCallersCommitted(run, signals, effect)
 }
 
 /**
  * Waits for the commit of each early call that a run works for and that only makes calls; of those only that do not allow this effect, if one
  * is given. Nothing where there is none.
  */
-export function stoodAbove(
+export function untilCallersCommitted(
   { caller, outer }: RunState,
   signals: readonly AbortSignal[],
   effect?: Effect,
@@ -56,12 +60,12 @@ export function stoodAbove(
   // What another call does, with an agent, too, is what its author has declared.
   if (!outer || !caller || effectOf(caller.state) !== 'calls') return undefined
   const isAllowed = effect && !exceeds(effect, caller.state.ceiling ?? 'external')
-  if (!caller.provisional || isAllowed) return stoodAbove(outer, signals, effect)
-  return callerStood(outer, caller, signals).then(() => stoodAbove(outer, signals, effect))
+  if (!caller.provisional || isAllowed) return untilCallersCommitted(outer, signals, effect)
+  return untilCallerCommitted(outer, caller, signals).then(() => untilCallersCommitted(outer, signals, effect))
 }
 
 /** If its run pauses, the caller meets that, and its abort reaches whoever waits. */
-async function callerStood(
+async function untilCallerCommitted(
   { halt, config }: RunState,
   caller: CallEntry,
   signals: readonly AbortSignal[],
@@ -79,7 +83,7 @@ async function callerStood(
 }
 
 /** A warning about a call: only if it is committed, as the run that is not eager makes no other (H16). */
-export function warnOf(entry: CallEntry, run: RunState, code: string, message: string): void {
+export function warnOnceCommitted(entry: CallEntry, run: RunState, code: string, message: string): void {
   void entry.decided.promise.then(() => {
     if (entry.state.fate === 'committed') run.events.warn({ code, message, source: 'core' })
   })

@@ -1,4 +1,4 @@
-/** What the model reads of a call that came to no result. */
+/** The messages that the model reads of calls that came to no result. */
 
 import { messageOf } from '../vocabulary/errors.ts'
 import type { FinishReason, ToolCall, ToolMessage } from '../vocabulary/message.ts'

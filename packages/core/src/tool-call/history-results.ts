@@ -1,14 +1,14 @@
-/** Results as the history has them, and what stands there for a call that came to none. */
+/** The results of calls as the history has them, and the messages that stand there for calls without a result. */
 
 import { wasEntered } from '../machine/call.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Result } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
+import { resolveAliases } from '../vocabulary/aliases.ts'
 import { sameCall } from '../vocabulary/canonical.ts'
 import { freeze } from '../vocabulary/history.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
-import { resolveAliases } from './aliases.ts'
-import { cancelledMessage, cutOffMessage, cutOffText, textMessage } from './tool-message.ts'
+import { cancelledMessage, cutOffMessage, cutOffText, textMessage } from './no-result-message.ts'
 
 /** The result of each call, or what became of it, which the reader is told then (A14, B6). */
 export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
@@ -41,7 +41,7 @@ export function refuse(run: RunState, call: ToolCall, text: string): ToolMessage
 }
 
 /** What comes of a call that was aborted: alone, that it was is its result. */
-export function cutOff({ call, state, cancelled }: CallEntry): Result {
+export function cutOffResult({ call, state, cancelled }: CallEntry): Result {
   if (cancelled) return { message: cancelledMessage(call, wasEntered(state)) }
   return { message: cutOffMessage(call, wasEntered(state)), isCutOff: true }
 }

@@ -1,11 +1,11 @@
-/** Other words for a tool and its input: what a model wrote, in the tool's own words (M9). */
+/** The aliases of tools: turns a call that a model wrote with other words into one in the tool's own words (M9). */
 
-import { definitionOf } from '../vocabulary/define-tool.ts'
-import { ConfigError } from '../vocabulary/errors.ts'
-import { isRecord } from '../vocabulary/json.ts'
-import type { ToolCall } from '../vocabulary/message.ts'
-import { checkOptions } from '../vocabulary/option-checks.ts'
-import type { Tool } from '../vocabulary/tool.ts'
+import { definitionOf } from './define-tool.ts'
+import { ConfigError } from './errors.ts'
+import { isRecord } from './json.ts'
+import type { ToolCall } from './message.ts'
+import { checkOptions } from './option-checks.ts'
+import type { Tool } from './tool.ts'
 
 /** The tool of this name or alias. */
 export function findTool(tools: readonly Tool[], name: string): Tool | undefined {

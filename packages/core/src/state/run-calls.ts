@@ -1,4 +1,4 @@
-/** What a run keeps of its calls beside their table: events, counts, warm-ups, contexts, and work that has not settled. */
+/** All that a run keeps of its calls: their table, and beside it events, counts, warm-ups, contexts, and the work that has not settled. */
 
 import type { Context } from '@opentelemetry/api'
 import { isFinal } from '../machine/call.ts'
@@ -29,7 +29,7 @@ interface Owner extends Listener {
   readonly config: { readonly statusFor: number }
 }
 
-export class ToolCalls {
+export class RunCalls {
   readonly table: CallTable
   /** What the reader sees of them. */
   readonly events: CallEvents

@@ -1,4 +1,4 @@
-/** Which of the calls that somebody asks for are made already: under their ids, or for an earlier attempt that asked for the same (H22). */
+/** Finds the call that was already made for a requested one: under its id, or for an earlier attempt that requested the same (H22). */
 
 import { callJoined } from '../machine/decide-calls.ts'
 import { mayStart } from '../machine/halt.ts'
@@ -6,10 +6,10 @@ import { joinableCall } from '../machine/join.ts'
 import { factsOf } from '../state/call-effect.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
+import { findTool } from '../vocabulary/aliases.ts'
 import { sameCall } from '../vocabulary/canonical.ts'
 import type { ToolCall } from '../vocabulary/message.ts'
-import { findTool } from './aliases.ts'
-import { discard, rename } from './fates.ts'
+import { discard, rename } from './commit-or-discard.ts'
 
 /** Of the calls of a response. */
 export function findAllMade(run: RunState, calls: readonly ToolCall[]): ReadonlyMap<ToolCall, CallEntry> {
@@ -54,6 +54,6 @@ function join(run: RunState, entry: CallEntry, id: string, attempt: number): voi
   callJoined(calls.table.state, entry.number, id, attempt)
   const context = calls.contexts.get(attempt)
   if (!context) return
-  entry.askedIn.push(context)
+  entry.requestedIn.push(context)
   telemetry.joined(entry, context)
 }
