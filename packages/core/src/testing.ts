@@ -11,13 +11,13 @@ export {
   type ResponseOptions,
   respond,
   type ScriptEnd,
+  ScriptError,
   type ScriptResponse,
   type ScriptStep,
   say,
   think,
   wait,
 } from './testing/script.ts'
-export { ScriptError } from './testing/script-error.ts'
 export {
   type ScriptedModel,
   type ScriptedModelOptions,

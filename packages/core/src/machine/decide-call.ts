@@ -14,12 +14,12 @@ import {
   type HasFate,
   hasSettled,
   type Judgement,
+  knownFor,
   type MiddlewareHook,
   type Stage,
   type Told,
   undoOf,
 } from './call.ts'
-import { keptFor } from './invocation.ts'
 
 /** It was asleep, and somebody asks for it. */
 export function begun(call: CallState): CallState {
@@ -186,10 +186,9 @@ function movedOn(one: ExecutionState, stage: Stage, judgement: Judgement | undef
 
 /** An execution had an outcome in an earlier process, if one is known: it has that again, and is not made (L8). */
 export function recalled(call: CallState, which: Invocation): CallState {
-  const { knownOutcomes = [] } = call
-  const own = keptFor(which, knownOutcomes)
-  if (!own) return call
-  const without: CallState = { ...call, knownOutcomes: knownOutcomes.filter((one) => one !== own) }
+  const known = knownFor(call, which)
+  if (!known) return call
+  const without: CallState = { ...call, knownOutcomes: call.knownOutcomes?.filter((one) => one !== known) ?? [] }
   return movedTo(without, which, 'ended')
 }
 

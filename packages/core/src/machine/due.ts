@@ -2,8 +2,7 @@
 
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import { type CallState, executionOf } from './call.ts'
-import { type Calls, callOf, needsSlot, type WaitingExecution } from './calls.ts'
-import { waitsForMaker } from './circle.ts'
+import { type Calls, callOf, isMakerOf, needsSlot, type WaitingExecution } from './calls.ts'
 import { executionOver, movedTo } from './decide-call.ts'
 import { callChanged, decideCall } from './decide-calls.ts'
 import { obstacleOf } from './obstacle.ts'
@@ -72,6 +71,30 @@ export function dueOf(calls: Calls, waiting: WaitingExecution): Due | undefined 
 }
 
 const TURN: Due = { is: 'turn' }
+
+/**
+ * Whether `other`, which holds `call` back, waits for a maker of `call`: that maker holds back a call that `other` makes, or a third call
+ * does which waits for that maker in the same way. Then both would wait for ever.
+ */
+function waitsForMaker(calls: Calls, other: number, call: number, seen: Set<number> = new Set()): boolean {
+  if (callOf(calls, call).maker === undefined || seen.has(other)) return false
+  seen.add(other)
+  if (!makesOneThatWaits(calls, other)) return false
+  for (const { call: waiting, blockedBy } of calls.waiting) {
+    if (blockedBy === undefined || waiting === call || !isMakerOf(calls, other, waiting)) continue
+    if (isMakerOf(calls, blockedBy, call) || waitsForMaker(calls, blockedBy, call, seen)) return true
+  }
+  return false
+}
+
+/** Whether a call that this one makes, directly or not, may wait: so that not everybody who waits is asked in vain. */
+function makesOneThatWaits(calls: Calls, maker: number): boolean {
+  return (calls.all.get(maker)?.children ?? []).some(
+    (child) =>
+      calls.all.get(child)?.executions.some(({ stage }) => stage === 'wanted' || stage === 'judged') ||
+      makesOneThatWaits(calls, child),
+  )
+}
 
 /** Whether a slot is free for a call: one of its run, or of those that its maker has for the calls it makes. */
 function hasRoom(calls: Calls, call: CallState): boolean {

@@ -5,7 +5,6 @@
 
 import { argumentsText } from '../assemble/arguments-text.ts'
 import type { FinishReason, Usage } from '../vocabulary/message.ts'
-import { ScriptError } from './script-error.ts'
 
 export type ScriptStep =
   | { readonly type: 'say' | 'think'; readonly deltas: readonly string[] }
@@ -124,4 +123,9 @@ function cutUp(text: string, deltas: Deltas): readonly string[] {
   const count = Math.min(deltas, text.length)
   const at = (piece: number): number => Math.round((piece * text.length) / count)
   return Array.from({ length: count }, (_, piece) => text.slice(at(piece), at(piece + 1)))
+}
+
+/** A script that contradicts itself, or does not fit the request. */
+export class ScriptError extends Error {
+  override readonly name = 'ScriptError'
 }

@@ -7,8 +7,7 @@ import type { Model, ModelRequest } from '../vocabulary/model.ts'
 import type { ModelErrorData } from '../vocabulary/model-errors.ts'
 import { checkOptions } from '../vocabulary/option-checks.ts'
 import { AT_ONCE, type Beat, beats, type Pace } from './beats.ts'
-import type { ScriptResponse } from './script.ts'
-import { ScriptError } from './script-error.ts'
+import { ScriptError, type ScriptResponse } from './script.ts'
 
 /** A response, or what makes one of the request. */
 export type ScriptedResponse = ScriptResponse | ((request: ModelRequest) => ScriptResponse)

@@ -1,9 +1,8 @@
 /** What a run gives to the executions of a tool: known outcomes, answers, saves, and what becomes of a call of an unknown tool. */
 
 import type { Host } from '../execution/tool-host.ts'
-import type { Judgement } from '../machine/call.ts'
+import { type Judgement, knownFor } from '../machine/call.ts'
 import { marked, movedTo, recalled } from '../machine/decide-call.ts'
-import { keptFor } from '../machine/invocation.ts'
 import type { Actor } from '../state/actor.ts'
 import { addressOf } from '../state/address.ts'
 import type { CallEntry } from '../state/call-entry.ts'
@@ -67,7 +66,7 @@ export class RunHost implements Host<ToolMessage> {
 
   known(invocation: Invocation): (() => ToolMessage) | undefined {
     const entry = this.#entry
-    const known = entry.outcomes.before(keptFor(invocation, entry.state.knownOutcomes ?? []))
+    const known = entry.outcomes.before(knownFor(entry.state, invocation))
     if (known && entry.decide(recalled(entry.state, invocation))) entry.outcomes.add(invocation, known)
     return known && (() => again(known, entry.call.name))
   }

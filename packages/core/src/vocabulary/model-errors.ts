@@ -1,8 +1,8 @@
 /** What a model call fails with. Each ends the run, unless a wrap makes the call again. */
 
 import { AgentError, type Cause, messageOf } from './errors.ts'
-import type { DiscardCause } from './events.ts'
 import type { AssistantMessage, Json } from './message.ts'
+import type { DiscardCause } from './tool-errors.ts'
 
 /** Codes of core's own; an adapter passes on its provider's (`rate_limit_exceeded`, `overloaded_error` …). */
 export type ModelErrorCode =

@@ -9,7 +9,7 @@ export interface Mutant {
   readonly name: string
   /** Of the machine itself, or of the model. */
   readonly file:
-    | `machine/${'call' | 'calls' | 'circle' | 'decide-calls' | 'decide-call' | 'halt' | 'invocation' | 'join' | 'obstacle' | 'steps' | 'due'}.ts`
+    | `machine/${'call' | 'calls' | 'decide-calls' | 'decide-call' | 'halt' | 'invocation' | 'join' | 'obstacle' | 'steps' | 'due'}.ts`
     | `model/${'checkpoint' | 'decide' | 'due' | 'find' | 'loop' | 'resume'}.ts`
   readonly replace: string
   readonly by: string
@@ -523,8 +523,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what had an outcome in an earlier process is made again',
     file: 'machine/decide-call.ts',
-    replace: 'if (!own) return call',
-    by: 'if (!own || own.place >= 0) return call',
+    replace: 'if (!known) return call',
+    by: 'if (!known || known.place >= 0) return call',
     breaks: TWICE,
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 2, wrap: 'both' },
   },
@@ -572,7 +572,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an execution comes to something that nobody has made',
     file: 'model/decide.ts',
-    replace: 'const again = about.before[keptFor(invocation, call.knownOutcomes ?? [])?.place ?? -1]',
+    replace: 'const again = about.before[knownFor(call, invocation)?.place ?? -1]',
     by: "const again = { text: 'x 1', ok: true }\n  decideCall(s.calls, movedTo(callOf(s.calls, number), invocation, 'ended'))\n  if (again) return { invocation, known: { ...again, invocation } }",
     breaks: 'what a completed run says it did was done',
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1 },

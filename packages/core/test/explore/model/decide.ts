@@ -3,7 +3,14 @@
  * order in which the interpreter tells it.
  */
 
-import { type CallState, executionOf, hasAbandoned, hasSettled, nextInvocation } from '../../../src/machine/call.ts'
+import {
+  type CallState,
+  executionOf,
+  hasAbandoned,
+  hasSettled,
+  knownFor,
+  nextInvocation,
+} from '../../../src/machine/call.ts'
 import { callOf, mayStartFor } from '../../../src/machine/calls.ts'
 import {
   addsQuestion,
@@ -38,7 +45,7 @@ import {
 } from '../../../src/machine/decide-calls.ts'
 import { arrived, beginsToWait, dueOf, stopsWaiting, takesOverSlot, takesTurn } from '../../../src/machine/due.ts'
 import { decideHalt, isLost, mayStart } from '../../../src/machine/halt.ts'
-import { isSameExecution, keptFor } from '../../../src/machine/invocation.ts'
+import { isSameExecution } from '../../../src/machine/invocation.ts'
 import {
   answerOffered,
   answerRejected,
@@ -339,7 +346,7 @@ function asksForOne(s: State, number: number, input: string): Decision {
   const { call, about } = known(s, number)
   const invocation = nextInvocation(call, input === about.input ? undefined : input)
   decideCall(s.calls, executionWanted(callOf(s.calls, number), invocation))
-  const again = about.before[keptFor(invocation, call.knownOutcomes ?? [])?.place ?? -1]
+  const again = about.before[knownFor(call, invocation)?.place ?? -1]
   if (again && decideCall(s.calls, recalled(callOf(s.calls, number), invocation))) {
     about.outcomes.push({ ...again, invocation })
     return { invocation, known: again }
