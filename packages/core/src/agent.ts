@@ -29,10 +29,10 @@ export interface Agent<Output = unknown> {
    * Goes on from a checkpoint, or from the one stored under a run's id. `answers`, by id of the interrupt, are what it has waited
    * for; what is not answered stays open, not run (L6). A completed run gives its result again, without any call (L19).
    *
-   * The result rejects, before anything runs, with {@link CheckpointCorruptError}, {@link CheckpointVersionError},
-   * {@link CheckpointMismatchError}, {@link CheckpointMissingError}, {@link UnknownInterruptError}, {@link AnswerError} for an
-   * answer that its asker does not accept, {@link InputError} for messages sent to a run that had ended, or, if somebody else has
-   * resumed what is stored, with {@link CheckpointConflictError}. An answer that is no JSON is a `TypeError`.
+   * The result rejects, before anything runs, with `CheckpointCorruptError`, `CheckpointVersionError`,
+   * `CheckpointMismatchError`, `CheckpointMissingError`, `UnknownInterruptError`, `AnswerError` for an
+   * answer that its asker does not accept, `InputError` for messages sent to a run that had ended, or, if somebody else has
+   * resumed what is stored, with `CheckpointConflictError`. An answer that is no JSON is a `TypeError`.
    */
   resume(checkpoint: Checkpoint | string, answers?: Answers, options?: ResumeOptions): AgentRun<Output>
 }

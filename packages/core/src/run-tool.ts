@@ -43,12 +43,12 @@ export interface ToolRun<Output> extends PromiseLike<Output> {
    */
   readonly progress: AsyncIterable<Progress>
   /**
-   * What the tool gave, or threw, the same object. Rejects with {@link ToolInputError}, {@link ToolBusyError},
-   * {@link ToolTimeoutError}, {@link ToolCancelledError}, or the signal's reason; with {@link ConfigError} if the options
+   * What the tool gave, or threw, the same object. Rejects with `ToolInputError`, `ToolBusyError`,
+   * `ToolTimeoutError`, `ToolCancelledError`, or the signal's reason; with {@link ConfigError} if the options
    * cannot work.
    */
   readonly result: Promise<Output>
-  /** Gives `true`, or `false` if it had settled. Throws {@link NotCancelableError} if the tool forbids it (I5). */
+  /** Gives `true`, or `false` if it had settled. Throws `NotCancelableError` if the tool forbids it (I5). */
   cancel(): boolean
   status(): ToolStatus
 }

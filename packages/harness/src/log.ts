@@ -3,7 +3,7 @@
 import type { Broken } from './raw.ts'
 import type { WireName } from './wires/wire.ts'
 
-/** One response as it went out. All times are {@link clock} milliseconds. */
+/** One response as it went out. All times are `clock` milliseconds. */
 export interface ResponseLog {
   readonly wire: WireName
   /** The number of the request it answers, counted from 1. */

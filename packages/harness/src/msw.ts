@@ -18,7 +18,7 @@ export interface MockModelsOptions extends Omit<EndpointOptions, 'coalesce'> {
   readonly wires?: readonly WireName[]
   /** Where the endpoints are: requests to other places are not mocked. Default: any origin. */
   readonly origin?: string
-  /** Default: the machine's clock and the timers of the global scope. See {@link virtualClock}. */
+  /** Default: the machine's clock and the timers of the global scope. See `virtualClock`. */
   readonly clock?: Clock
 }
 

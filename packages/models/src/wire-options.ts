@@ -7,7 +7,7 @@ export interface WireOptions {
   readonly provider?: string
 }
 
-/** The `provider` option, or the usual one. Throws {@link ConfigError} for an unknown option. */
+/** The `provider` option, or the usual one. Throws `ConfigError` for an unknown option. */
 export function providerOf(wire: string, options: WireOptions, usual: string): string {
   checkOptions(wire, options, { provider: '' })
   return options.provider ?? usual

@@ -13,7 +13,7 @@ import { type AssistantMessage, withFittingReason } from '../vocabulary/message.
 import type { ModelRequest } from '../vocabulary/model.ts'
 import { attemptFlow, type WrapModelEvent } from './attempt.ts'
 
-/** {@link Run.callModel}. Whoever does not wait for it need not handle what it throws. */
+/** `run.callModel`. Whoever does not wait for it need not handle what it throws. */
 export function askOnSide(
   run: RunState,
   actor: Actor,

@@ -41,9 +41,9 @@ export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
    * @throws {InputError} It is no user message, or empty.
    */
   send(message: string | UserMessage): boolean
-  /** As {@link Run.cancelTool}. */
+  /** As `run.cancelTool`. */
   cancelTool(callId: string, path?: readonly PathPart[]): boolean
-  /** As {@link Run.toolStatus}; answers after the run's end, too. */
+  /** As `run.toolStatus`; answers after the run's end, too. */
   toolStatus(callId: string, path?: readonly PathPart[]): ToolStatus | undefined
 }
 

@@ -1,4 +1,4 @@
-/** How a call is doing: what {@link Run.toolStatus} tells of it (I6). */
+/** How a call is doing: what `run.toolStatus` tells of it (I6). */
 
 import { type CallState, hasAbandoned } from '../machine/call.ts'
 import { freeze } from '../vocabulary/history.ts'

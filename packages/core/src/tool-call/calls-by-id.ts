@@ -1,4 +1,4 @@
-/** What a run is asked about a call by its id, whatever step made it: {@link Run.stood}, `cancelTool`, `toolStatus`. */
+/** What a run is asked about a call by its id, whatever step made it: `run.stood`, `run.cancelTool`, `run.toolStatus`. */
 
 import { rejectInTurn } from '../flow/event-loop.ts'
 import { CallEntry } from '../state/call-entry.ts'
@@ -9,7 +9,7 @@ import { ToolDiscardedError, UnknownCallError } from '../vocabulary/tool-errors.
 import type { ToolStatus } from '../vocabulary/tool-status.ts'
 import { untilCallersCommitted, untilCommitted, type Waiter } from './wait-for-commit.ts'
 
-/** {@link Run.stood} */
+/** What `run.stood` does. */
 export async function callStood(run: RunState, callId: string, waiting: Waiter): Promise<string> {
   const made = madeCall(run, callId, waiting.call)
   if (!made) return rejectInTurn(new UnknownCallError(callId))
@@ -21,7 +21,7 @@ export async function callStood(run: RunState, callId: string, waiting: Waiter):
   return made.id
 }
 
-/** {@link Run.cancelTool} */
+/** What `run.cancelTool` does. */
 export function cancelCall(run: RunState, callId: string, path: readonly PathPart[] = [], within?: CallEntry): boolean {
   const [caller, ...rest] = path
   const { innerRuns, config } = run
@@ -37,7 +37,7 @@ export function cancelCall(run: RunState, callId: string, path: readonly PathPar
   return work.cancel(config.grace) || isCallCancelled
 }
 
-/** {@link Run.toolStatus} */
+/** What `run.toolStatus` does. */
 export function statusOf(
   run: RunState,
   callId: string,

@@ -45,7 +45,7 @@ export function callAnnounced({ calls, history }: RunState, callId: string, atte
   if (context && !calls.contexts.has(attempt)) calls.contexts.set(attempt, context)
 }
 
-/** {@link Run.warm}. */
+/** What `run.warm` does. */
 export function warm(run: RunState, callId: string, name: string, failed: (message: string) => void): void {
   const { calls, setup } = run
   const attempt = calls.attemptOf(callId)

@@ -14,7 +14,7 @@ export interface AgentOptions<Output = unknown> {
   readonly model: Model
   /** For spans and for other agents. */
   readonly name?: string
-  /** What it is for: what other agents are told of it ({@link agentTool}). */
+  /** What it is for: what other agents are told of it (`agentTool`). */
   readonly description?: string
   /** Reaches the model verbatim; empty means none (A6). */
   readonly instructions?: string

@@ -61,7 +61,7 @@ export interface Middleware {
   readonly order?: { readonly outside?: readonly string[]; readonly inside?: readonly string[] }
   /**
    * The form of the answers to its questions. A resume with an answer that this schema does not accept rejects with
-   * {@link AnswerError}, before anything runs, and the question stays open. `run.answers` has the answers as they were given.
+   * `AnswerError`, before anything runs, and the question stays open. `run.answers` has the answers as they were given.
    * Default: any JSON.
    */
   readonly answer?: StandardSchemaV1

@@ -31,14 +31,14 @@ export interface ToolContext<Warmed = unknown> {
   readonly idempotencyKey: string
   /** The n-th execution of this call, from 1 (C14). */
   readonly attempt: number
-  /** What this call has been answered, first to last: it starts from its top after each {@link interrupt} (L7). */
+  /** What this call has been answered, first to last: it starts from its top after each `interrupt` (L7). */
   readonly answers: readonly Json[]
   /**
    * Aborted while the function works: with the run, with this call, or for this execution alone when the wrap that asked for it
    * has left (C15). Never once that has settled.
    */
   readonly signal: AbortSignal
-  /** Absent in a stand-alone {@link runTool}. */
+  /** Absent in a stand-alone `runTool`. */
   readonly run?: Run
   /**
    * What the tool's `warm` gave: absent if the call was not warmed up, `undefined` if that failed; never rejects (H33). So
@@ -63,7 +63,7 @@ export interface WarmContext {
   readonly signal: AbortSignal
 }
 
-/** `execute` of a tool with `needs` is typed by {@link tool}. */
+/** `execute` of a tool with `needs` is typed by `tool`. */
 export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   readonly name: string
   readonly description: string
@@ -104,7 +104,7 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   /** Other words a model may use: of them only the history knows (M9). */
   readonly aliases?: ToolAliases
   /**
-   * Milliseconds from the start of `execute`, then its signal aborts, and the call fails with {@link ToolTimeoutError}. A number
+   * Milliseconds from the start of `execute`, then its signal aborts, and the call fails with `ToolTimeoutError`. A number
    * above 0, or `Infinity`; default: no limit (I10).
    */
   readonly timeout?: number
@@ -112,7 +112,7 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   readonly cancelable?: boolean
   /**
    * How many calls of this tool object execute at once, over all runs: a positive integer, or `Infinity`, the default. One that
-   * finds no slot waits in order of arrival, or with `whenFull: 'fail'` fails at once with {@link ToolBusyError}. While a call
+   * finds no slot waits in order of arrival, or with `whenFull: 'fail'` fails at once with `ToolBusyError`. While a call
    * executes, the calls of the same tool that work for it share its slot: those it makes, and those of an agent inside it.
    */
   readonly concurrency?: number | { readonly limit: number; readonly whenFull?: 'wait' | 'fail' }
@@ -126,10 +126,10 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
   readonly background?: boolean | { readonly atEnd?: 'wait' | 'cancel' | 'detach' }
   /**
    * Of a tool without `execute`: what its caller may answer. A resume with an answer that this schema does not accept rejects with
-   * {@link AnswerError}, before any call is made, and the question stays open.
+   * `AnswerError`, before any call is made, and the question stays open.
    */
   readonly output?: StandardSchemaV1<unknown, Output>
-  /** The same for the answers to what a tool asks by {@link interrupt}. `context.answers` has the answers as they were given. */
+  /** The same for the answers to what a tool asks by `interrupt`. `context.answers` has the answers as they were given. */
   readonly answer?: StandardSchemaV1
   /**
    * Does the work. An async generator yields {@link Progress} and returns its output. Without it the caller of the run
@@ -189,19 +189,19 @@ export interface Run {
    * and from those of the response. With the `callId` of this call in front, a reader can tell it from the calls of others.
    *
    * A call of the response that is still coming is provisional until its model call has stood: the loop then commits what it
-   * asks for and discards the rest. The promise rejects with {@link ToolDiscardedError} if the call is discarded, and with the
+   * asks for and discards the rest. The promise rejects with `ToolDiscardedError` if the call is discarded, and with the
    * `AgentError` a tool ends the run with; any other failure is a message with `isError`.
    *
    * You need not wait for a call: it goes on behind its hook, wrap or tool until the end of the run. Once a wrap outside has left a hook
-   * or wrap, its calls are aborted and `callTool` and `callModel` reject with a {@link MiddlewareError}; once the end of the run is
+   * or wrap, its calls are aborted and `callTool` and `callModel` reject with a `MiddlewareError`; once the end of the run is
    * decided, `callTool` rejects with a `TypeError`.
    */
   callTool(call: ToolCall, options?: CallOptions): Promise<ToolMessage>
   /**
    * Resolves when the model call that asked for this call has stood; at once for one that did not start early. In the run of an agent
    * that a call of effect `calls` runs early, it also waits until that call is committed. Gives the id that the history has for it: a
-   * later attempt may have given it another. Rejects with {@link ToolDiscardedError} if the call is
-   * discarded, with {@link UnknownCallError} if the run has not made it, and with the run's own stop if the run is interrupted or
+   * later attempt may have given it another. Rejects with `ToolDiscardedError` if the call is
+   * discarded, with `UnknownCallError` if the run has not made it, and with the run's own stop if the run is interrupted or
    * cancelled first: from then on, what an early call returns or throws is dropped, and it stays open for a resume. Await this before
    * you ask a human about a call, so that nobody is asked in vain.
    *
@@ -211,8 +211,8 @@ export interface Run {
   stood(callId: string): Promise<string>
   /**
    * Aborts a call alone: it gets an error result that says so, and the run goes on. Gives `true`, or `false` if the call
-   * had settled or was discarded. Throws {@link UnknownCallError} for a call the run has not made,
-   * {@link NotCancelableError} for one whose tool forbids it (I4, I5). `path`, as the call's events have it, leads to a call of a run
+   * had settled or was discarded. Throws `UnknownCallError` for a call the run has not made,
+   * `NotCancelableError` for one whose tool forbids it (I4, I5). `path`, as the call's events have it, leads to a call of a run
    * inside one of this run's; `false` if that run is over.
    */
   cancelTool(callId: string, path?: readonly PathPart[]): boolean
@@ -228,7 +228,7 @@ export interface Run {
   warm(callId: string, name: string): void
   /**
    * Asks a model on the side: by default the agent's, without instructions and tools. It has a `chat` span and counts in
-   * usage; it is no step and no event, and passes no wraps. Rejects with {@link ModelError}, or with the reason of an
+   * usage; it is no step and no event, and passes no wraps. Rejects with `ModelError`, or with the reason of an
    * abort.
    */
   callModel(request: SideRequest): Promise<AssistantMessage>
