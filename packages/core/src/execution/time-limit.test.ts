@@ -1,8 +1,9 @@
 import { getEventListeners } from 'node:events'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { early } from '../../test/early-calls.ts'
+import { timedLog } from '../../test/timed-log.ts'
 import {
   AgentError,
   type AgentOptions,
@@ -16,16 +17,7 @@ import {
 } from '../index.ts'
 import { call, collect, end, respond, say, scriptedModel, wait } from '../testing.ts'
 
-let begin = 0
-beforeEach(() => {
-  vi.useFakeTimers()
-  begin = performance.now()
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
-
-const at = () => performance.now() - begin
+const { at, timeOf } = timedLog()
 const LIMIT = 'work was cut off after its limit of 100 ms; its effect may have happened'
 
 function work(execute: (context: ToolContext) => unknown, more: Omit<Partial<Tool>, 'needs'> = {}): Tool {
@@ -141,7 +133,7 @@ test('a generator is closed at its next yield, and its finally has run before th
   expect(log).toEqual(['150 tidied up'])
   expect(texts).toEqual([LIMIT])
   expect(events.flatMap((event) => (event.type === 'tool-progress' ? [event.message] : []))).toEqual(['1', '2'])
-  expect(run.toolStatus('c0')).toMatchObject({ state: 'timed-out', endedAt: performance.timeOrigin + begin + 150 })
+  expect(run.toolStatus('c0')).toMatchObject({ state: 'timed-out', endedAt: timeOf(150) })
 })
 
 test('a generator whose time is over while a wrap holds its report goes no step further (I10)', async () => {

@@ -1,8 +1,9 @@
-import { beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { early } from '../../test/early-calls.ts'
 import { unhandledRejections } from '../../test/rejections.ts'
+import { timedLog } from '../../test/timed-log.ts'
 import {
   type AgentOptions,
   type AgentRun,
@@ -21,17 +22,7 @@ import { call, collect, respond, say, scriptedModel, wait } from '../testing.ts'
 
 unhandledRejections()
 
-let log: string[] = []
-let begin = 0
-
-beforeEach(() => {
-  vi.useFakeTimers()
-  log = []
-  begin = performance.now()
-  return () => vi.useRealTimers()
-})
-
-const note = (did: string) => void log.push(`${performance.now() - begin} ${did}`)
+const { log, note, restart } = timedLog()
 
 /** One execution at a time, which stops at once when it is aborted. */
 function limited(more: Omit<Partial<Tool>, 'needs'> = {}): Tool {
@@ -115,8 +106,7 @@ async function stoppedAfter(
   options: Partial<AgentOptions>,
   signal?: AbortSignal,
 ) {
-  log = []
-  begin = performance.now()
+  restart()
   const work = limited()
   const stopLater = async () => {
     for (let turn = 0; turn < turns; turn++) await Promise.resolve()
@@ -139,7 +129,7 @@ async function stoppedAfter(
   await vi.runAllTimersAsync()
   await Promise.all([first, last, next.result.catch(() => undefined)])
   expect(vi.getTimerCount()).toBe(0)
-  return log
+  return [...log]
 }
 
 test.each(Object.keys(stops).flatMap((how) => [true, false].map((isStored) => ({ how, isStored }))))(

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { NEW } from '../../test/new-call.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import {
   attemptsToSave,
@@ -16,23 +17,6 @@ import {
 } from './call.ts'
 
 import * as facts from './decide-call.ts'
-
-const NEW: CallState = {
-  number: 1,
-  id: 'a',
-  children: [],
-  step: 1,
-  startedEarly: true,
-  isRequested: true,
-  requestedBy: [],
-  course: 'begun',
-  fate: 'provisional',
-  requestedAt: 0,
-  executions: [],
-  questions: [],
-  attempts: 0,
-  told: 'open',
-}
 
 const ASLEEP: CallState = { ...NEW, course: 'asleep' }
 

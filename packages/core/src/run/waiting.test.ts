@@ -1,9 +1,10 @@
 /** Slots of the run, limits of tools, resource keys and call order together. */
 
 import fc from 'fast-check'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
+import { timedLog } from '../../test/timed-log.ts'
 import {
   createAgent,
   interrupt,
@@ -16,12 +17,7 @@ import {
 } from '../index.ts'
 import { call, cut, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
-let begin = 0
-beforeEach(() => {
-  vi.useFakeTimers({ loopLimit: 1_000_000 })
-  begin = performance.now()
-})
-afterEach(() => void vi.useRealTimers())
+const { at } = timedLog({ loopLimit: 1_000_000 })
 
 const input = z.object({
   ms: z.number().default(10),
@@ -34,7 +30,7 @@ type Input = z.infer<typeof input>
 /** A tool `free` without a limit, a tool `work` with this one, both naming the keys they are told, and a log of who starts and ends. */
 function workshop(concurrency: NonNullable<Tool['concurrency']>) {
   const log: string[] = []
-  const note = (what: string, id: string) => void log.push(`${performance.now() - begin} ${what} ${id}`)
+  const note = (what: string, id: string) => void log.push(`${at()} ${what} ${id}`)
   const free = tool<Input, unknown>({
     name: 'free',
     description: 'Takes its time.',

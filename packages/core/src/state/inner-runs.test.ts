@@ -1,7 +1,8 @@
-import { beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { unhandledRejections } from '../../test/rejections.ts'
+import { timedLog } from '../../test/timed-log.ts'
 import { toolOf } from '../../test/tools.ts'
 import {
   type Agent,
@@ -24,18 +25,7 @@ import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 unhandledRejections()
 
 /** What tools did, with the time. */
-let log: string[] = []
-let begin = 0
-
-beforeEach(() => {
-  vi.useFakeTimers()
-  log = []
-  begin = performance.now()
-  return () => vi.useRealTimers()
-})
-
-const at = () => performance.now() - begin
-const note = (did: string) => void log.push(`${at()} ${did}`)
+const { log, note, restart } = timedLog()
 
 async function settled<Result>(work: Promise<Result>): Promise<Result> {
   work.catch(() => undefined)
@@ -98,7 +88,7 @@ async function cancelled(modes: readonly Mode[], ms: number) {
     ...result,
   }))
   const stopped = { status, at: cancelled?.at, asked: asked(), log: log.splice(0), saved: nestedIn(checkpoint)?.status }
-  begin = performance.now()
+  restart()
   const result = await settled(outer.resume(checkpoint ?? '').result)
   return { stopped, resumed: { text: result.text, asked: asked(), log: log.map((line) => line.replace(/^\d+ /, '')) } }
 }

@@ -1,22 +1,14 @@
 import { getEventListeners } from 'node:events'
 import fc from 'fast-check'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { early } from '../../test/early-calls.ts'
+import { timedLog } from '../../test/timed-log.ts'
 import { createAgent, type Middleware, type Run, runTool, type Tool, ToolBusyError, tool } from '../index.ts'
 import { call, cut, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
-let begin = 0
-beforeEach(() => {
-  vi.useFakeTimers({ loopLimit: 1_000_000 })
-  begin = performance.now()
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
-
-const at = () => performance.now() - begin
+const { at, timeOf } = timedLog({ loopLimit: 1_000_000 })
 const BUSY = 'Not run: work is busy with 1 call, as many as it allows at once.'
 
 /** A tool `work` with this limit, and a log of who starts and ends when. */
@@ -191,7 +183,7 @@ test('with whenFull fail a call that finds no slot gets an error result at once,
   const { log, work } = limited({ limit: 1, whenFull: 'fail' })
   const run = running([respond(task('a', 100), task('b', 100))], [work])
   await vi.advanceTimersByTimeAsync(0)
-  expect(run.toolStatus('b')).toMatchObject({ state: 'error', endedAt: performance.timeOrigin + begin })
+  expect(run.toolStatus('b')).toMatchObject({ state: 'error', endedAt: timeOf(0) })
   const alone = runTool(work, { id: 'c', ms: 100 })
   const thrown = await alone.result.catch((error: unknown) => error)
   expect(thrown).toBeInstanceOf(ToolBusyError)
@@ -288,7 +280,7 @@ test('an early call that found no slot is answered as busy when the loop asks, n
   await vi.advanceTimersByTimeAsync(149)
   expect(run.toolStatus('b')).toEqual({ state: 'queued', cancelable: true })
   await vi.advanceTimersByTimeAsync(1)
-  expect(run.toolStatus('b')).toMatchObject({ state: 'error', endedAt: performance.timeOrigin + begin + 150 })
+  expect(run.toolStatus('b')).toMatchObject({ state: 'error', endedAt: timeOf(150) })
   await vi.runAllTimersAsync()
   expect(log).toEqual(['0 start a', '500 end a'])
   expect(await textsOf(run)).toEqual(['a', BUSY])

@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { askAgain } from '../../test/again.ts'
 import { sleep } from '../../test/clock.ts'
 import { startingEarly, withdrawing } from '../../test/early-calls.ts'
 import { unhandledRejections } from '../../test/rejections.ts'
+import { timedLog } from '../../test/timed-log.ts'
 import {
   type Agent,
   agentTool,
@@ -29,19 +30,7 @@ import { call, collect, fail, respond, say, scriptedModel, wait } from '../testi
 unhandledRejections()
 
 /** What was done, and when. */
-let log: string[] = []
-let begin = 0
-
-beforeEach(() => {
-  vi.useFakeTimers()
-  log = []
-  begin = performance.now()
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
-
-const note = (what: string) => log.push(`${Math.round(performance.now() - begin)} ${what}`)
+const { log, note, restart } = timedLog()
 
 const input = z.object({ n: z.number() })
 
@@ -128,8 +117,7 @@ test.each<[string, CallOptions | undefined, readonly string[]]>([
 
 test('a call of effect calls that another one makes, or a read, starts at once, and the ceiling holds for its own calls (Q1)', async () => {
   for (const effect of ['calls', 'read'] as const) {
-    log = []
-    begin = performance.now()
+    restart()
     const outer = worker('plan', effect, { execute: (_, { run }) => callOf(run, 'inner') })
     const inner = worker('inner', 'calls', {
       async execute(_, { run }) {
@@ -154,8 +142,7 @@ test('what a discarded call of effect calls would have made does not happen, and
     execute: (_, { run }) => Promise.all(['look', 'move', 'put', 'send'].map((name) => callOf(run, name))),
   })
   for (const ceiling of ['read', 'reversible'] as const) {
-    log = []
-    begin = performance.now()
+    restart()
     const { events } = await played(eager([parallel], { ceiling }, [withdrawing()]))
     expect(log).toEqual(ceiling === 'read' ? ['0 look 1'] : ['0 look 1', '0 move 1', '0 put 1', '100 moved back'])
     const ids = events.flatMap((event) => (event.type === 'tool-discarded' ? [event.callId] : []))
@@ -179,8 +166,7 @@ test('an agent as a tool is external; with the effect calls it starts early, and
   }
   const tools = workers.filter(({ name }) => name !== 'move')
   for (const [effect, expected] of Object.entries(made)) {
-    log = []
-    begin = performance.now()
+    restart()
     const plan = planner(effect === 'external' ? undefined : (effect as Effect), tools)
     const { results } = await played(eager([plan], { ceiling: 'read' }))
     expect(log).toEqual(expected)
@@ -221,7 +207,7 @@ test.each(Object.keys(inAgent))(
     }
     await played(eager([make()], { ceiling: 'read' }))
     expect(log).toEqual(['100 send 1'])
-    log = []
+    restart()
     await played(eager([make()], { ceiling: 'read' }, [withdrawing()]))
     expect(log).toEqual([])
   },
@@ -260,7 +246,7 @@ async function paused(plan: Tool): Promise<void> {
 test('a call in an agent that waits for the commit of the call that runs it is made as its first attempt after a pause (Q1, P7)', async () => {
   const send = worker('send', 'external', { execute: (_, { attempt }) => note(`attempt ${attempt}`) })
   for (const plan of [planner('calls', [send]), planner('calls', [sendAgentOf(send)])]) {
-    log = []
+    restart()
     await paused(plan)
     expect(log.map((line) => line.replace(/^\d+ /, ''))).toEqual(['paused', 'attempt 1'])
   }
@@ -268,7 +254,7 @@ test('a call in an agent that waits for the commit of the call that runs it is m
 
 test('background work of an agent whose caller is not committed before a pause begins after the resume, once (Q1, P7, I15)', async () => {
   for (const atEnd of ['wait', 'detach'] as const) {
-    log = []
+    restart()
     const plan = planner('calls', [worker('send', 'external', { background: { atEnd } })])
     await paused(plan)
     expect(log.map((line) => line.replace(/^\d+ /, ''))).toEqual(['paused', 'send 1'])
@@ -286,7 +272,7 @@ test('an agent that starts early asks nobody about a call before its own call is
   }
   await played(eager([planner('calls', [worker('look', 'read')], [asking])], { ceiling: 'read' }))
   expect(log).toEqual(['100 asked', '100 look 1'])
-  log = []
+  restart()
   await played(eager([planner('calls', [worker('look', 'read')], [asking])], { ceiling: 'read' }, [withdrawing()]))
   expect(log).toEqual([])
 })
@@ -302,8 +288,7 @@ const rewritten = () =>
 test('a call of effect calls that has only read is made anew behind a write of the next attempt, one that has done more is not (Q2, H26)', async () => {
   const keyed = { writes: () => ['k'] }
   const played1 = async (plan: Tool, options: CallOptions) => {
-    log = []
-    begin = performance.now()
+    restart()
     const tools = [plan, worker('write', 'external', keyed), ...workers]
     await played(createAgent({ model: rewritten(), tools, middleware: [askAgain, startingEarly(options)] }))
     return log.map((line) => line.replace(/^\d+ /, ''))
@@ -326,7 +311,7 @@ test('a call of effect calls that has only read is made anew behind a write of t
 
 test('a call of effect calls that is not over is made anew behind a read of the next attempt that must not see what it calls (Q2, H14)', async () => {
   const played1 = async (toolConcurrency: number, more: Partial<Tool<{ n: number }>>, names: readonly string[]) => {
-    log = []
+    restart()
     const model = scriptedModel([
       respond(call('plan', { n: 1 }, { id: 'a' }), wait(50), fail()),
       respond(call('fetch', { n: 1 }, { id: 'f' }), call('plan', { n: 1 }, { id: 'b' }), wait(50)),
@@ -356,7 +341,7 @@ test('a call of effect calls that is not over is made anew behind a read of the 
 
 test('of what an agent has done the ceiling says whether it may be made anew (Q2, H26)', async () => {
   const played1 = async (options: CallOptions) => {
-    log = []
+    restart()
     const said = ({ messages }: ModelRequest) =>
       messages.length === 1 ? respond(call('send', { n: 1 })) : respond(say('Planned.'))
     const model = scriptedModel([said, said, said])
@@ -504,7 +489,7 @@ test('a crash inside an agent of effect calls: the agent goes on, and an effect 
 test('a call of effect calls begins without being stored first, as a read does; what it makes is stored by its own effect (Q3, L15)', async () => {
   /** How much had been done before each save. */
   const savesOf = async (effect: Effect) => {
-    log = []
+    restart()
     const saves: number[] = []
     const store = memoryStore()
     const checkpoints: CheckpointStore = {
