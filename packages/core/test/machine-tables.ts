@@ -4,25 +4,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { type CallState, type ExecutionState, hasKeys, hasSlot } from '../src/machine/call.ts'
 import * as facts from '../src/machine/decide-call.ts'
 import { decideHalt, type Halt, isLost, mayStart, runsOn } from '../src/machine/halt.ts'
+import { NEW } from './new-call.ts'
 
 const PAGE = new URL('../../../docs/architecture.md', import.meta.url)
-
-const NEW: CallState = {
-  number: 1,
-  id: 'call_1',
-  children: [],
-  step: 1,
-  startedEarly: true,
-  isRequested: true,
-  requestedBy: [1],
-  course: 'begun',
-  fate: 'provisional',
-  requestedAt: 0,
-  executions: [],
-  questions: [],
-  attempts: 0,
-  told: 'open',
-}
 
 const tables: Readonly<Record<string, string>> = {
   calls: callTable(),
@@ -47,10 +31,10 @@ else if (page !== before) {
 /** What becomes of a call: its state and what happens. */
 function callTable(): string {
   const happens: Readonly<Record<string, (call: CallState) => CallState>> = {
-    'it is asked for': facts.begun,
+    'it is requested': facts.begun,
     'it settles with a result': (call) => facts.settled(call, 'result'),
     'its model call stands': (call) => facts.committed(call, 0),
-    'nobody asks for it any more': (call) => facts.discarded(call, 'call_withdrawn'),
+    'nobody requests it any more': (call) => facts.discarded(call, 'call_withdrawn'),
     'it is told to stop': (call) => facts.aborted(call, 'stopped'),
   }
   const states = (['provisional', 'committed'] as const).flatMap((fate) =>
@@ -93,7 +77,7 @@ function endTable(): string {
 /** What an execution holds. */
 function executionTable(): string {
   const stages: Readonly<Record<ExecutionState['stage'], string>> = {
-    wanted: 'a wrap asks for it',
+    wanted: 'a wrap wants it',
     checking: 'its input is checked',
     judged: 'its effect and its keys are known; it waits for its turn',
     storing: 'it is stored that it begins',

@@ -1,4 +1,4 @@
-/** A run inside a call of another: saved, cancelled and aborted with it. */
+/** Runs an agent inside a call of another run: it is saved, cancelled and aborted with that call. */
 
 import { type Agent, configBehind } from '../agent.ts'
 import { nextInvocation } from '../machine/call.ts'

@@ -1,4 +1,4 @@
-/** From a provider's chunks to events and one message: the only accumulator in the house. */
+/** Builds events and one message from the chunks of a provider. Nothing else accumulates a response. */
 
 import { turnIfDue } from '../flow/event-loop.ts'
 import type { Flow } from '../flow/flow.ts'

@@ -1,4 +1,4 @@
-/** What providers say beside a part, merged. */
+/** Merges the metadata that a provider sends beside a part. */
 
 import { isRecord } from '../vocabulary/json.ts'
 import type { ProviderMetadata } from '../vocabulary/message.ts'

@@ -1,4 +1,4 @@
-/** Hosts that send, with each piece of the arguments, all of them again (qC17). */
+/** Handles hosts that send all arguments again with each piece of them (qC17). */
 
 /**
  * Tells a re-send from a piece that goes on.

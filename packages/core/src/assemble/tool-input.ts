@@ -1,4 +1,4 @@
-/** The arguments of one call: from pieces of text to a value. */
+/** Turns the arguments of one call from pieces of text into a value. */
 
 import { messageOf } from '../vocabulary/errors.ts'
 import type { InputLimits } from '../vocabulary/model.ts'

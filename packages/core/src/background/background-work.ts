@@ -1,4 +1,4 @@
-/** One background call: its start, its work, and what the model and the caller are told of it (I15). */
+/** Does the work of one background call: its start, its work, and what the model and the caller are told of it (I15). */
 
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'

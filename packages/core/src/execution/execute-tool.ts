@@ -1,4 +1,4 @@
-/** One execution of a tool, in its slot and its span. The innermost of `wrapToolCall`. */
+/** Executes a tool once, in its slot and its span. This is what the innermost `wrapToolCall` calls. */
 
 import type { Context } from '@opentelemetry/api'
 import { cancelable, type Flow } from '../flow/flow.ts'
@@ -52,7 +52,7 @@ async function* takeSlot<Result>(wanted: Wanted<Result>): Flow<Progress, Result>
   const queued = (performance.now() - wantedSince) / 1000
   const place = { ...wanted, slot, requestedAt, early, queued }
   let late: ReturnType<typeof timer>
-  // Its time is over, or the wrap that asked has left: what it has called is cut off with it.
+  // Its time is over, or the wrap that wanted it has left it: what it has called is cut off with it.
   const left = () => {
     if (entry.signal.aborted) return
     for (const child of madeIn(place)?.children ?? []) child.abort(signal.reason, host.grace)

@@ -40,7 +40,7 @@ export interface InSlot<Result> {
   /** Each of them stops an execution whose function is not entered: its call's, its own, and that of when nothing new may start. */
   readonly unstarted: readonly AbortSignal[]
   readonly slot: Slot
-  /** What the call was when it asked for that: since when it could be executed, and whether it was provisional. */
+  /** The `requestedAt` of the call, and whether it was provisional, when the execution began to wait for the slot. */
   readonly requestedAt: number
   readonly early: boolean
   /** Seconds it waited for that. */

@@ -1,4 +1,4 @@
-/** Where a tool is executed: in a run, or alone. What differs between the two is all here. */
+/** All that differs between a tool that is executed in a run and one that is executed alone. */
 
 import type { Awaitable } from '../flow/flow.ts'
 import type { Judgement } from '../machine/call.ts'

@@ -1,3 +1,5 @@
+/** Flows: async generators that yield events while they work and return a result. */
+
 import { turnIfDue } from './event-loop.ts'
 
 /** A flow does one piece of work: it yields events while it works and returns the outcome. */

@@ -1,4 +1,4 @@
-/** Many in, one out, in order of happening: where the events of everything at work in a run come together. */
+/** Joins the events of everything at work in a run into one stream, in the order in which they happen. */
 
 import { wrapLeft } from './follow.ts'
 

@@ -1,3 +1,5 @@
+/** Waits that end: by a time, or by a signal. */
+
 import { follow } from './follow.ts'
 import { unheard } from './unheard.ts'
 

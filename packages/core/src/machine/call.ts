@@ -10,7 +10,7 @@ import type { Invocation } from '../vocabulary/saved-run.ts'
 import { isSameExecution, type KnownOutcome, keptFor } from './invocation.ts'
 
 /**
- * How far a call has come. `asleep`: it comes from a checkpoint, and nobody has asked for it since. `begun`: its wraps and its tool are
+ * How far a call has come. `asleep`: it comes from a checkpoint, and nobody has requested it since. `begun`: its wraps and its tool are
  * at work. With an {@link End} it has settled.
  */
 export type Course = 'asleep' | 'begun' | End
@@ -40,7 +40,7 @@ export type Told = 'hidden' | 'open' | 'ended' | 'shown'
 /**
  * How far an execution has come:
  *
- * - `wanted`: a wrap asks for it. It waits for a slot of its run, or has stopped waiting.
+ * - `wanted`: a wrap wants it. It waits for a slot of its run, or has stopped waiting.
  * - `checking`: it has that slot, and its input is checked.
  * - `judged`: its effect and its keys are known. It has given the slot back, and waits until it can take its keys, a slot of its tool and
  *   a slot of its run together.
@@ -89,16 +89,16 @@ export interface HasExecutions {
   readonly effectBefore?: Effect | undefined
   /** An execution in an earlier process had an outcome. */
   readonly hadOutcome?: boolean
-  /** Those that had one, as far as no wrap of this process has asked for them yet. `place`: of the outcome in the checkpoint. */
+  /** Those that had one, as far as no wrap of this process has wanted them yet. `place`: the index of the outcome in the checkpoint. */
   readonly knownOutcomes?: readonly KnownOutcome[]
 }
 
 /** What is known of a call's fate. */
 export interface HasFate {
   readonly fate: Fate
-  /** When it was asked for; if it was provisional then, from its commit on: when it was committed. In `performance.now()`. */
+  /** When it was requested; from its commit on, if it was provisional: when it was committed. In `performance.now()`. */
   readonly requestedAt: number
-  /** When the stream of the attempt that asked for it and stood ended, in `performance.now()`. */
+  /** When the stream of the attempt that requested it and stood ended, in `performance.now()`. */
   readonly modelEnded?: number | undefined
   /** Why it was discarded. */
   readonly cause?: DiscardCause
@@ -127,7 +127,7 @@ export interface CallState extends HasExecutions, HasFate {
   readonly number: number
   /** An attempt that joins the call gives it its own id for it (O4). */
   readonly id: string
-  /** Absent if no tool has the name that the call asks for. */
+  /** Absent if no tool has the name that the call has. */
   readonly tool?: ToolFacts | undefined
   /** The number of the call whose tool or wrap makes this one. This call shares the fate of that call. */
   readonly maker?: number | undefined
@@ -143,11 +143,11 @@ export interface CallState extends HasExecutions, HasFate {
   readonly ceiling?: Effect | undefined
   /** Whether it was made before its model call had stood. */
   readonly startedEarly: boolean
-  /** Whether a response asks for it, or did in an earlier process. */
+  /** Whether a response requests it, or did in an earlier process. */
   readonly isRequested: boolean
-  /** The attempts of its model call that ask for it, in order of arrival. */
+  /** The attempts of its model call that request it, in order of arrival. */
   readonly requestedBy: readonly number[]
-  /** Equal for all calls of a step that ask for the same. Absent if no response asks for it, or its input is not whole yet. */
+  /** Equal for all calls of a step with the same tool and input. Absent if no response requests it, or its input is not whole yet. */
   readonly content?: number | undefined
   readonly course: Course
   /** How its run stopped while the call was provisional. The checkpoint holds the call, and a resume decides its fate. */
@@ -211,7 +211,7 @@ export function isFinal({ course, fate }: CallState): boolean {
 }
 
 /**
- * Whether it does not start now, and no other call waits for it: it sleeps, it was discarded, or only failed attempts ask for it.
+ * Whether it does not start now, and no other call waits for it: it sleeps, it was discarded, or only failed attempts request it.
  *
  * @param isHeld - Whether a provisional call waits for the next attempt.
  */
@@ -240,7 +240,7 @@ export function hasKeys({ stage, judgement }: Pick<ExecutionState, 'stage' | 'ju
 }
 
 export function executionOf({ executions }: HasExecutions, which: Invocation): ExecutionState | undefined {
-  // Asked several times for each execution: no function is made for that.
+  // Called several times for each execution: no function is made for that.
   for (let place = executions.length - 1; place >= 0; place--) {
     const one = executions[place]
     if (one && isSameExecution(one.invocation, which)) return one

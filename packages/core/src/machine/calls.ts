@@ -1,10 +1,10 @@
 /**
  * The state of all calls of a run as plain data, and what can be read off it. Read this file first, then call.ts.
  *
- * A call has four things that change apart from each other: its *course* (how far it has come), its *fate* (whether the response that stands
- * requests it), its *executions* (a wrap may ask for several), and what the reader was *told*. decide-calls.ts and decide-call.ts change them,
- * one function for each thing that may happen; due.ts lets executions that wait have their turn. The other files about calls only read; `steps.ts` and
- * `halt.ts` are states of their own.
+ * Four things of a call change independently of each other: its *course* (how far it has come), its *fate* (whether the response that stands
+ * requests it), its *executions* (a wrap may want several), and what the reader was *told*. decide-calls.ts and decide-call.ts change them,
+ * with one function for each thing that may happen; due.ts decides when an execution that waits may go on. The other files about calls only read.
+ * steps.ts and halt.ts have states of their own.
  */
 
 import { NO_KEYS, type ResourceKeys } from '../vocabulary/resource-keys.ts'
@@ -15,7 +15,7 @@ import { type CallState, isFinal, keysOf } from './call.ts'
 export interface Attempt {
   /** When its stream ended, in `performance.now()`; absent while it goes on. */
   readonly ended?: number
-  /** It failed, or a wrap left it: no call that it asks for starts any more. */
+  /** It failed, or a wrap left it: no call that it requests starts any more. */
   readonly hasFailed?: boolean
 }
 
@@ -47,7 +47,7 @@ export interface Calls {
   made: number
   readonly response: ResponseState
   /**
-   * The calls that may hold others back, in call order: as the response that stands asks for them; before it stands, as they were made
+   * The calls that may hold others back, in call order: as the response that stands requests them; before it stands, as they were made
    * or joined. A call that another one makes is not here: it works in the place of its maker.
    */
   readonly order: number[]
@@ -103,12 +103,12 @@ export function needsSlot({ maker, isWork }: Pick<CallState, 'maker' | 'isWork'>
   return maker === undefined && !isWork
 }
 
-/** Whether calls that this attempt asks for may start early. */
+/** Whether calls that this attempt requests may start early. */
 export function mayStartFor({ response }: Calls, attempt: number): boolean {
   return response.isOpen && !response.attempts.get(attempt)?.hasFailed
 }
 
-/** Whether only failed attempts ask for a call: it waits for a later attempt that asks for the same (G11, H22). */
+/** Whether only failed attempts request a call: it waits for a later attempt that requests the same (G11, H22). */
 export function awaitsNextAttempt({ response }: Calls, { requestedBy, fate }: CallState): boolean {
   return (
     fate === 'provisional' &&

@@ -21,7 +21,7 @@ import {
   undoOf,
 } from './call.ts'
 
-/** It was asleep, and somebody asks for it. */
+/** It was asleep, and somebody requests it. */
 export function begun(call: CallState): CallState {
   return call.course === 'asleep' ? { ...call, course: 'begun' } : call
 }
@@ -62,12 +62,12 @@ export function renamed(call: CallState, id: string): CallState {
   return { ...call, id }
 }
 
-/** A further attempt asks for it. */
+/** A further attempt requests it. */
 export function alsoRequestedBy(call: CallState, attempt: number): CallState {
   return { ...call, requestedBy: [...call.requestedBy, attempt] }
 }
 
-/** Its input is whole: it asks for the same as all calls with this content. */
+/** Its input is whole: it has the same tool and input as all calls with this content. */
 export function withContent(call: CallState, content: number): CallState {
   return { ...call, content }
 }
@@ -76,12 +76,12 @@ export function withChild(call: CallState, child: number): CallState {
   return { ...call, children: [...call.children, child] }
 }
 
-/** Its model call stood and asks for it. Both times are in `performance.now()`. */
+/** Its model call stood and requests it. Both times are in `performance.now()`. */
 export function committed<Call extends HasFate>(call: Call, requestedAt: number, modelEnded?: number): Call {
   return call.fate === 'provisional' ? { ...call, fate: 'committed', requestedAt, modelEnded } : call
 }
 
-/** Nobody asks for it any more. */
+/** Nobody requests it any more. */
 export function discarded<Call extends HasFate>(call: Call, cause: DiscardCause): Call {
   return call.fate === 'provisional' ? { ...call, fate: 'discarded', cause } : call
 }
@@ -156,7 +156,7 @@ const ORDER: readonly Stage[] = [
   'abandoned',
 ]
 
-/** A wrap asks for one more execution. */
+/** A wrap wants one more execution. */
 export function executionWanted<Call extends HasExecutions>(call: Call, invocation: Invocation): Call {
   return { ...call, executions: [...call.executions, { invocation, stage: 'wanted' }] }
 }

@@ -1,4 +1,4 @@
-/** What may happen to the calls of a run. Each function takes a fact, and changes the state of all calls that it concerns in one go. */
+/** What may happen to the calls of a run. Each function takes a fact, and at once changes the state of all calls that the fact concerns. */
 
 import type { DiscardCause } from '../vocabulary/events.ts'
 import { type CallState, hasSettled, hasSlot } from './call.ts'
@@ -75,7 +75,7 @@ export function idAnnounced({ response }: Calls, id: string, attempt: number): b
   return true
 }
 
-/** The stream of an attempt ended at this time. `hasFailed`: it broke off, so no call that it asks for starts any more. */
+/** The stream of an attempt ended at this time. `hasFailed`: it broke off, so no call that it requests starts any more. */
 export function attemptEnded(calls: Calls, attempt: number, ended: number, hasFailed: boolean): void {
   calls.response.attempts.set(attempt, { ended, hasFailed })
   if (hasFailed)
@@ -102,8 +102,8 @@ export function callMade(calls: Calls, call: Omit<CallState, 'number' | 'childre
 }
 
 /**
- * A call begins. `isAnnounced`: the reader was told that the response asks for it. If not, or if another call makes it whose events
- * wait, its own events wait.
+ * A call begins. `isAnnounced`: the reader was told that the response requests it. If not, its events wait. The events of a call that
+ * another one makes wait if those of its maker do.
  */
 export function callHidden(calls: Calls, number: number, isAnnounced: boolean): void {
   const { maker } = callOf(calls, number)
@@ -118,7 +118,7 @@ export function callShown(calls: Calls, number: number): readonly number[] {
   return [...own, ...inner.flatMap((child) => callShown(calls, child))]
 }
 
-/** A further attempt asks for a call. The call takes the id that this attempt gives it, and moves to the end of call order. */
+/** A further attempt requests a call. The call takes the id that this attempt gives it, and moves to the end of call order. */
 export function callJoined(calls: Calls, number: number, id: string, attempt: number): void {
   decideCall(calls, renamed(callOf(calls, number), id))
   decideCall(calls, alsoRequestedBy(callOf(calls, number), attempt))
@@ -149,7 +149,7 @@ export function callClosed(calls: Calls, number: number): void {
   if (course === 'open') for (const { call } of calls.waiting) callChanged(calls, call)
 }
 
-/** The model call stood and asks for a call. This commits the call and those that it makes. Returns which became committed. */
+/** The model call stood and requests a call. This commits the call and those that it makes. Returns which became committed. */
 export function callCommitted(
   calls: Calls,
   number: number,
@@ -168,7 +168,7 @@ export function callCommitted(
   return all
 }
 
-/** Nobody asks for a call any more. This discards the call and those that it makes. Returns which became discarded, innermost first. */
+/** Nobody requests a call any more. This discards the call and those that it makes. Returns which became discarded, innermost first. */
 export function callDiscarded(calls: Calls, number: number, cause: DiscardCause): readonly number[] {
   if (!decideCall(calls, discarded(callOf(calls, number), cause))) return []
   callChanged(calls, number)

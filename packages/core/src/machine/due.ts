@@ -1,4 +1,4 @@
-/** Executions wait here for their turn at the two gates of obstacle.ts, and go on when it has come. */
+/** Decides when an execution may go on that waits at one of the two gates of obstacle.ts, or why it never will. */
 
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import { type CallState, executionOf } from './call.ts'
@@ -87,7 +87,7 @@ function waitsForMaker(calls: Calls, other: number, call: number, seen: Set<numb
   return false
 }
 
-/** Whether a call that this one makes, directly or not, may wait: so that not everybody who waits is asked in vain. */
+/** Whether a call that this one makes, directly or not, may wait: so that not every execution that waits is looked at in vain. */
 function makesOneThatWaits(calls: Calls, maker: number): boolean {
   return (calls.all.get(maker)?.children ?? []).some(
     (child) =>

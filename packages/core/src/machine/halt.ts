@@ -8,7 +8,7 @@
  *     cancel           no            no                    no             yes
  *     abort, failure   no            no                    no             no
  *
- *     * unless a cancel of `after-model` was asked for
+ *     * unless somebody has cancelled `after-model`
  */
 
 import { CANCEL_MODES, type CancelMode } from '../vocabulary/cancel.ts'
@@ -18,9 +18,9 @@ export interface Halt {
   /** `loading`: the run has nothing to save yet, so a cancel waits. `over`: nothing is at work, except perhaps its last save. */
   readonly phase: 'loading' | 'at work' | 'over'
   readonly stop?: 'pause' | 'cancel' | 'abort' | 'failure'
-  /** The mode of the strongest cancel that was asked for. */
+  /** The mode of the strongest cancel so far. */
   readonly mode?: CancelMode
-  /** A cancel's `escalateAfter` asked for that mode. */
+  /** That mode comes from a cancel's `escalateAfter`. */
   readonly escalated?: true | undefined
   /** An attempt of the model call has failed, and the next one has not begun. */
   readonly betweenAttempts?: boolean
@@ -59,7 +59,7 @@ function withCancel(halt: Halt): Halt {
   return halt.mode === 'now' && halt.phase === 'at work' && runsOn(halt) ? { ...halt, stop: 'cancel' } : halt
 }
 
-/** Whether a cancel was asked for that stops the run at a safe point of this kind. */
+/** Whether a cancel stops the run at a safe point of this kind. */
 export function reaches({ mode }: Halt, point: CancelMode): boolean {
   return mode !== undefined && CANCEL_MODES.indexOf(mode) >= CANCEL_MODES.indexOf(point)
 }

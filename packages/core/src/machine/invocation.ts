@@ -11,7 +11,7 @@ export interface KnownOutcome extends Kept {
   readonly place: number
 }
 
-/** What of `kept` belongs to this invocation. What has no invocation belongs to whoever asks first. */
+/** What of `kept` belongs to this invocation. What has no invocation belongs to the first invocation that looks. */
 export function keptFor<Some extends Kept>(which: Invocation, kept: readonly Some[]): Some | undefined {
   return kept.find(({ invocation }) => invocation && isSame(invocation, which)) ?? kept.find((one) => !one.invocation)
 }

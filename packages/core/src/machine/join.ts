@@ -1,4 +1,4 @@
-/** Which call of an earlier attempt a later attempt joins, because it asks for the same. */
+/** Which call of an earlier attempt a later attempt joins, because it requests the same. */
 
 import { exceeds } from '../vocabulary/effect.ts'
 import { keysMeet, namesNone } from '../vocabulary/resource-keys.ts'
@@ -6,9 +6,9 @@ import { type CallState, effectOf, hasKeys, hasSettled, type ToolFacts, wasEnter
 import { type Calls, callOf, keysIn } from './calls.ts'
 
 /**
- * The first provisional call with this content that the attempt does not ask for yet (H22), and that has read nothing stale (H26).
+ * The first provisional call with this content that the attempt does not request yet (H22), and that has read nothing stale (H26).
  *
- * @param coming - The tools of the calls that the response asks for in front of it, and that are not made yet.
+ * @param coming - The tools of the calls that the response requests in front of it, and that are not made yet.
  */
 export function joinableCall(
   calls: Calls,
@@ -42,7 +42,7 @@ function isStale(calls: Calls, one: CallState, attempt: number, coming: readonly
     const keys = made && keysIn(made)
     return keys && seen ? keysMeet(keys, seen) : tool.namesKeys
   }
-  // Calls that were made later, and that the attempt has made or joined before it asks for this one.
+  // Calls that were made later, and that the attempt has made or joined before it requests this one.
   const requested = [...all.values()].filter((call) => call.number > one.number && call.requestedBy.includes(attempt))
   return coming.some((tool) => overtakes(tool)) || requested.some((call) => overtakes(call.tool, call))
 }

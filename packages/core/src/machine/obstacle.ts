@@ -1,5 +1,5 @@
 /**
- * What holds an execution back, read off the present state of the calls of its run. Nothing here changes that state.
+ * What holds an execution back, read off the present state of the calls of its run. It only reads that state.
  *
  * An execution passes two gates. At the first it takes a slot of its run, and its input is checked: after that its resource keys are
  * known. It gives the slot back. At the second gate it takes its keys and a slot together, or nothing. An execution that waits holds
@@ -25,7 +25,7 @@ export interface Obstacle {
 }
 
 /**
- * The call that holds an execution of this call back, if one does. Whether a slot is free is not asked here.
+ * The call that holds an execution of this call back, if one does. It does not look whether a slot is free.
  *
  * @param judgement - What the execution does. Known at the second gate only.
  */

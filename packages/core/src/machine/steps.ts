@@ -89,7 +89,7 @@ export function answerRejected(steps: Steps): void {
   change(steps, { isOffered: false })
 }
 
-/** The gate has accepted the answer. It is not asked again, whatever happens on the way up through the wraps (L11). */
+/** The gate has accepted the answer. It does not judge it again, whatever happens on the way up through the wraps (L11). */
 export function answerAccepted(steps: Steps): void {
   enter(steps, 'over')
 }
@@ -129,7 +129,7 @@ export function takesMessages({ isClosed, current }: Steps, halt: Halt): boolean
   return !isClosed && current?.phase !== 'over' && runsOn(halt) && halt.phase !== 'over'
 }
 
-/** Whose hook of the present phase is due next: hooks after the model call are asked last to first. */
+/** Whose hook of the present phase is due next: hooks after the model call run last to first. */
 export function dueHook<Named extends { readonly name: string }>(
   { current }: Steps,
   all: readonly Named[],

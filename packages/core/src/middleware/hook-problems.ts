@@ -1,4 +1,4 @@
-/** What is wrong with what a hook gave back, or a wrap hands on, if anything is: types do not hold everybody. */
+/** Says what is wrong with what a hook returns or a wrap hands on, if anything is: JavaScript callers have no types. */
 
 import { isMessage } from '../vocabulary/history.ts'
 import { isRecord } from '../vocabulary/json.ts'
@@ -78,7 +78,7 @@ export function isHistory(value: unknown): boolean {
   return Array.isArray(value) && !value.includes(undefined) && value.every((one) => isMessage(one) && hasParts(one))
 }
 
-/** The request that a wrap hands on, as a frozen copy. Throws `TypeError` if no model could be asked with it. */
+/** The request that a wrap hands on, as a frozen copy. Throws `TypeError` if no model could be called with it. */
 export function checkedRequest(request: ModelRequest): ModelRequest {
   const given: unknown = request
   if (!isRecord(given)) throw new TypeError('it is no request')

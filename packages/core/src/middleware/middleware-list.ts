@@ -1,4 +1,4 @@
-/** The list of an agent's middlewares, checked: what stands in it, under which names, in which order. */
+/** Checks the list of an agent's middlewares: what it holds, under which names, in which order. */
 
 import { ConfigError } from '../vocabulary/errors.ts'
 import { isRecord } from '../vocabulary/json.ts'

@@ -1,4 +1,4 @@
-/** One attempt of a model call: a request inside its `chat` span. */
+/** Makes one attempt of a model call: a request inside its `chat` span. */
 
 import type { Context } from '@opentelemetry/api'
 import type { Flow } from '../flow/flow.ts'
@@ -23,11 +23,11 @@ export type WrapModelEvent = ModelFlow extends Flow<infer Event, AssistantMessag
 export interface AttemptObserver {
   /** An attempt begins; gives its number. */
   started(request: ModelRequest): number
-  /** It is at work, in this context. */
+  /** Its span is open: it works in this context. */
   opened?(attempt: number, context: Context): void
   answered?(message: AssistantMessage, attempt: number): void
   failed?(error: unknown, attempt: number, request: ModelRequest): void
-  /** The wrap that asked has left it before its end. */
+  /** A wrap has left it before its end. */
   left?(attempt: number): void
   /** It has begun a call. */
   announced?(callId: string, attempt: number, context: Context): void
@@ -35,7 +35,7 @@ export interface AttemptObserver {
   ended?(attempt: number, brokeOff: DiscardCause | undefined): number
 }
 
-/** The innermost of `wrapModel`: asks the request's model, and gives its events the stamp of run, step and attempt. */
+/** The innermost of `wrapModel`: calls the request's model, and gives its events the stamp of run, step and attempt. */
 export function attemptFlow(
   run: RunState,
   request: ModelRequest,

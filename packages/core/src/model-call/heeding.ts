@@ -1,4 +1,4 @@
-/** A stream that ends when a signal aborts, even if whoever makes it does not heed that. */
+/** Ends a stream when a signal aborts, even if the code that makes the stream does not heed the signal. */
 
 import { turnIfDue } from '../flow/event-loop.ts'
 import { byHand, close, type Flow, finished } from '../flow/flow.ts'

@@ -1,4 +1,4 @@
-/** One model call of a step: the wraps round it, and what the reader sees of its attempts. */
+/** Makes one model call of a step: with the wraps round it, and what the reader sees of its attempts. */
 
 import type { Context } from '@opentelemetry/api'
 import { drive } from '../flow/flow.ts'
@@ -25,7 +25,7 @@ export interface ModelAnswer {
   readonly attempt?: number
 }
 
-/** Asks the model, through all `wrapModel`s. Its next event is asked for when the one before is taken: nothing piles up. */
+/** Calls the model, through all `wrapModel`s. Its next event is pulled when the one before is taken: nothing piles up. */
 export async function callModel(run: RunState, request: ModelRequest): Promise<ModelAnswer> {
   const attempts = new Attempts(run)
   const onion = compose(run, wrapModel(attempts), (request, parent) => attemptFlow(run, request, parent, attempts))

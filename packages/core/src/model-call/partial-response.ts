@@ -24,7 +24,7 @@ export class PartialResponse {
   }
 }
 
-/** The message that a model has not come to the end of. Providers refuse a text of white space. */
+/** The message of a response that was cut off. Providers refuse a text of white space. */
 export function partialMessage(parts: readonly AssistantPart[]): AssistantMessage | undefined {
   const content = parts.filter((part) => part.type !== 'text' || part.text.trim() !== '')
   return content.length > 0 ? { role: 'assistant', content, finishReason: 'other', cutOff: true } : undefined

@@ -1,4 +1,4 @@
-/** One run of an agent, from its input to its result: what its caller holds. It goes on by itself, whether its events are read or not. */
+/** The object that the caller of a run holds. The run goes on by itself, whether its events are read or not. */
 
 import { unheard } from '../flow/unheard.ts'
 import { inboxClosed } from '../machine/steps.ts'

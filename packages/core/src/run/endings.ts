@@ -1,4 +1,4 @@
-/** What a run comes to: a result, a checkpoint to go on from, or an error that says how far it was. */
+/** Ends a run: with a result, with a checkpoint to go on from, or with an error that says how far it came. */
 
 import { within } from '../flow/grace.ts'
 import { inboxClosed, stepEnded } from '../machine/steps.ts'

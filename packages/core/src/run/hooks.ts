@@ -1,4 +1,4 @@
-/** Before… and after… hooks: data in, changed data out. Each has its own span. */
+/** Calls the before… and after… hooks: each takes data, returns changed data, and has its own span. */
 
 import type { Awaitable } from '../flow/flow.ts'
 import { dueHook, hookDone } from '../machine/steps.ts'

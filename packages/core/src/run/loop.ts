@@ -1,4 +1,4 @@
-/** The ReAct loop: ask the model, make the calls it asks for, until an answer stands. */
+/** The ReAct loop: it calls the model, makes the calls that the response requests, and goes on until an answer stands. */
 
 import type { Context } from '@opentelemetry/api'
 import { LazyController } from '../flow/follow.ts'

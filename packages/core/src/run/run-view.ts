@@ -1,4 +1,4 @@
-/** The run as hooks, wraps and tools see it. What each does carries its name, and nests under its span. */
+/** The run as hooks, wraps and tools see it. What they do with it carries their name, and its spans nest under theirs. */
 
 import { unheard } from '../flow/unheard.ts'
 import { hasAbandoned } from '../machine/call.ts'

@@ -1,4 +1,4 @@
-/** The set-up of a run: its agent's, as hooks and wraps leave it, checked (A3). */
+/** Makes the set-up of a run from its agent's, as hooks and wraps leave it, and checks it (A3). */
 
 import type { RunState } from '../state/run.ts'
 import type { Output } from '../vocabulary/agent-config.ts'

@@ -1,4 +1,4 @@
-/** The events that wait for a run's reader, in order: beyond a limit some give way (B12, I3). Each costs the same, however many wait. */
+/** Holds the events that wait for a run's reader, in order. Beyond a limit, some make room for others (B12, I3). An event costs the same, however many wait. */
 
 import type { AgentEvent } from '../vocabulary/events.ts'
 

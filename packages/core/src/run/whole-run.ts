@@ -1,4 +1,4 @@
-/** A whole run: from what it begins with to what it comes to. */
+/** Runs a whole run, from its input or checkpoint to its result. */
 
 import { follow } from '../flow/follow.ts'
 import type { RunState } from '../state/run.ts'

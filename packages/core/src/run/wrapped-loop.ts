@@ -1,4 +1,4 @@
-/** The loop inside all `wrapAgent`s. */
+/** Runs the loop inside all `wrapAgent`s. */
 
 import { drive } from '../flow/flow.ts'
 import { wrapLeft } from '../flow/follow.ts'

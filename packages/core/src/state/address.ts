@@ -1,4 +1,4 @@
-/** The path from an agent to who asks in one of its runs (L4). */
+/** The path from an agent to the tool, hook or wrap that asks a question in one of its runs (L4). */
 
 import type { MiddlewareHook } from '../machine/call.ts'
 import { canonical } from '../vocabulary/canonical.ts'
@@ -21,7 +21,7 @@ export function isInside(address: Address, whole: Address): boolean {
   return whole.every((part, index) => canonical(part) === canonical(address[index]))
 }
 
-/** Whether who asks is in the run of an agent that a call makes. */
+/** Whether the asker is in the run of an agent that a call makes. */
 export function isNested(address: Address): boolean {
   return address.slice(1).some((part) => 'agent' in part)
 }

@@ -1,4 +1,4 @@
-/** What a call does to the world, and to what: judged by its checked input. */
+/** Says what a call does to the world, and to what, from its checked input. */
 
 import { unheard } from '../flow/unheard.ts'
 import type { ToolFacts } from '../machine/call.ts'

@@ -1,4 +1,4 @@
-/** The handle of a call: its place in the table, and what is no JSON of it, such as its values, its signal and its promise. */
+/** The handle of a call: it leads to the state of the call, and has what is no JSON, such as its values, its signal and its promise. */
 
 import type { Context } from '@opentelemetry/api'
 import { timer } from '../flow/grace.ts'
@@ -29,7 +29,7 @@ export interface NewCall
   extends Pick<CallEntry, 'key' | 'call' | 'tool' | 'parent'>,
     Partial<Pick<CallEntry, 'attributes' | 'maker' | 'caller' | 'most' | 'rest' | 'warmUp' | 'requestedIn'>> {
   readonly step: number
-  /** The attempt that asks for it, if one does. */
+  /** The attempt that requests it, if one does. */
   readonly attempt?: number | undefined
   /** Default `false`. */
   readonly provisional?: boolean
@@ -68,13 +68,13 @@ export class CallEntry {
   readonly table: CallHome
   /** The key that stands for it in checkpoints, and the tool's `idempotencyKey` (H25). */
   key: string
-  /** As it was asked for; of one that started with the members it needs, these alone until its input is whole. */
+  /** As it was requested; of one that started with the members it needs, only with these until its input is whole. */
   call: ToolCall
   readonly tool: Tool | undefined
   /** What the call's spans nest under. */
   parent: Context
   readonly attributes: CallFacts['attributes']
-  /** The contexts of the model attempts that ask for it. */
+  /** The contexts of the model attempts that request it. */
   readonly requestedIn: Context[]
   /** Absent unless a tool or wrap makes this call: then it shares that call's fate, and works inside its slot. */
   readonly maker: CallEntry | undefined

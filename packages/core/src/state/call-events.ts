@@ -1,4 +1,4 @@
-/** What the reader sees of calls: nothing before the model event that announced them, nothing after they are over (B7, B8). */
+/** Tells the reader of calls: nothing before the model event that announces a call, and nothing after the call is over (B7, B8). */
 
 import { eventOf } from '../machine/call.ts'
 import { told } from '../machine/decide-call.ts'

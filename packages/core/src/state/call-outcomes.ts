@@ -1,4 +1,4 @@
-/** What the executions of a call came to, and the runs of agents in those that have no outcome yet, as they can be saved. */
+/** Keeps what the executions of a call came to, and the runs of agents in executions that have no outcome yet, so that a checkpoint can hold them. */
 
 import { isSame, isSameExecution, type KnownOutcome, keptFor } from '../machine/invocation.ts'
 import type { RunStop } from '../vocabulary/errors.ts'

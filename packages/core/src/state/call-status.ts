@@ -1,4 +1,4 @@
-/** How a call is doing: what `run.toolStatus` tells of it (I6). */
+/** Keeps how a call is doing: `run.toolStatus` returns it (I6). */
 
 import { type CallState, hasAbandoned } from '../machine/call.ts'
 import { freeze } from '../vocabulary/history.ts'
@@ -16,7 +16,7 @@ interface Ended {
   readonly ending: { readonly error?: unknown } | undefined
 }
 
-/** How a call that has settled ended; to be asked before its spans do. */
+/** How a call that has settled ended; to be called before its spans end. */
 export function endState({ signal, executions, state, ending }: Ended, ok: boolean): ToolState {
   if (ok) return 'ok'
   if (state.isAbandoned || hasAbandoned(state)) return 'abandoned'

@@ -1,4 +1,4 @@
-/** The calls of a run: their state, and their handles by number and by id. */
+/** Keeps the calls of a run: their state, and their handles by number and by id. */
 
 import { type Calls, isPast, noCalls } from '../machine/calls.ts'
 import { withContent } from '../machine/decide-call.ts'
@@ -15,7 +15,7 @@ import { Turns } from './turns.ts'
 /** What is kept of a call whose step is over: the history has the rest. */
 export interface PastCall {
   readonly id: string
-  /** As it was asked for first. */
+  /** The id that it was requested with first. */
   readonly requestedAs: string
   readonly content: string
   readonly status: CallStatus
@@ -25,7 +25,7 @@ export interface PastCall {
   readonly promise: Promise<ToolMessage> | undefined
 }
 
-/** Calls of one step, tool and hash of the input: those that ask for the same have the same content. */
+/** Calls of one step, tool and hash of the input: those with equal inputs have the same content. */
 interface Alike {
   /** The number that the key of the next one ends with. */
   next: number
@@ -64,7 +64,7 @@ export class CallTable implements CallHome {
 
   /**
    * The key of a call about to be made: run, step, tool, a hash of the input, and the how-manieth such call of its step it is
-   * (H25). Never the provider's id, which changes on a retry; but a call that no response asked for has nothing else. The key of a call
+   * (H25). Never the provider's id, which changes on a retry; but a call that no response requested has nothing else. The key of a call
    * that another one makes is its maker's key with its id.
    */
   keyOf(call: ToolCall, step: number, isRequested: boolean, maker?: CallEntry): string {
@@ -93,13 +93,13 @@ export class CallTable implements CallHome {
     entry.decide(withContent(entry.state, this.contentFor(entry.state.step, call, entry.key)))
   }
 
-  /** What a call of this step asks for, if any call asks for the same. */
+  /** The content of a call of this step, if any call has the same. */
   contentOf(step: number, call: ToolCall): number | undefined {
     if (this.#alike.size === 0) return undefined
     return this.#alike.get(alikeOf(step, call))?.contents.find((one) => sameCall(one.call, call))?.content
   }
 
-  /** The same of a call that has this key now: it asks for something new if no call asks for the same. */
+  /** The content of a call that has this key now: a new one if no call has the same. */
   contentFor(step: number, call: ToolCall, key: string): number {
     const stem = alikeOf(step, call)
     const alike = this.#alike.get(stem) ?? { next: 0, contents: [] }
@@ -129,7 +129,7 @@ export class CallTable implements CallHome {
     return this.#entries.get(number)
   }
 
-  /** The call of this id that this call made; or, without one, that a response asked for, or a hook or a `wrapModel` made. */
+  /** The call of this id that this call made; or, without one, that a response requested, or a hook or a `wrapModel` made. */
   get(id: string, maker?: CallEntry): CallEntry | undefined {
     return this.#byScopedId.get(scopedId(id, maker?.key))
   }
@@ -164,7 +164,7 @@ export class CallTable implements CallHome {
   }
 
   /**
-   * The steps before this one are over: little is kept of their calls. Gives which those are. A call that no response asked for stays,
+   * The steps before this one are over: little is kept of their calls. Gives which those are. A call that no response requested stays,
    * with those it made: a checkpoint has it, so that it is never made again.
    */
   letGo(step: number): readonly CallEntry[] {
@@ -209,12 +209,12 @@ function pastCall({ id, call, status, discarded, promise }: CallEntry): PastCall
   }
 }
 
-/** Whether a past call has asked for the same as this one. */
+/** Whether a past call has the same tool and input as this one. */
 export function isSameCall({ content }: PastCall, call: ToolCall): boolean {
   return content === contentOf(call)
 }
 
-/** Tells what a call asks for from what others do, without its input. */
+/** A short text that is equal only for calls with the same tool and input. */
 function contentOf(call: ToolCall): string {
   return JSON.stringify([call.name, call.inputError, inputHash(call)])
 }
@@ -224,7 +224,7 @@ function scopedId(id: string, ownerKey: string | undefined): string {
   return ownerKey === undefined ? id : `${ownerKey}/${JSON.stringify(id)}`
 }
 
-/** What a response asks for is the response's, whoever makes it. */
+/** The key of the call that makes this one. A call that a response requests belongs to the response, whoever makes it. */
 function ownerOf({ state, makerKey }: CallEntry): string | undefined {
   return state.isRequested ? undefined : makerKey
 }

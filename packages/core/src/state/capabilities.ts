@@ -1,4 +1,4 @@
-/** What stands beside the centre of an agent, as far as the centre knows it. `agent.ts` registers it all, and every run has it. */
+/** The shapes of the capabilities of an agent, as the centre knows them. `agent.ts` registers the capabilities, and every run has them. */
 
 import type { Awaitable } from '../flow/flow.ts'
 import type { AgentConfig, Output } from '../vocabulary/agent-config.ts'
@@ -28,7 +28,7 @@ export interface BackgroundCapability<Run, Call> {
 
 /** The background work of a run. Each work is that of a call, and has a call of its own with the same id. */
 export interface BackgroundWorks<Call> {
-  /** The innermost of `wrapToolCall`: it begins the work, and answers with where to ask for the result. */
+  /** The innermost of `wrapToolCall`: it begins the work, and its result says how to get the real one. */
   start(entry: Call, tool: Tool, call: ToolCall): ToolFlow
   /** The work of a call of this id: of several the latest. */
   get(callId: string): Call | undefined
@@ -193,7 +193,7 @@ export interface WarmUp {
 
 /** The `output` schema of an agent. */
 export interface OutputCapability {
-  /** The request as its model is asked. */
+  /** The request as it goes to its model. */
   forModel(request: ModelRequest): ModelRequest
   /** The results of a step in call order: of the calls that were `made`, and of those that give the output. */
   results(calls: readonly ToolCall[], made: readonly ToolMessage[]): ToolMessage[]

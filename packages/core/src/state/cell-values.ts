@@ -1,4 +1,4 @@
-/** The run-local values of a run that its checkpoint has. */
+/** The values of run-local cells that a checkpoint of their run holds. */
 
 import { ConfigError } from '../vocabulary/errors.ts'
 import type { Json } from '../vocabulary/message.ts'

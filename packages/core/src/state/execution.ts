@@ -1,4 +1,4 @@
-/** One execution of a tool's function, as it is known until its span ends. */
+/** The handle of an execution of a tool's function: it is kept until the span of the execution ends. */
 
 import type { ExecutionFacts } from '../telemetry/around.ts'
 import type { AwaitedRest } from './capabilities.ts'

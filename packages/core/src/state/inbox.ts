@@ -1,4 +1,4 @@
-/** What is said to a run at work: user messages that wait for their safe point (K18). Whether they are taken says `machine/steps.ts`. */
+/** Keeps the user messages that were sent to a run at work, until their safe point (K18). `machine/steps.ts` decides whether a message is taken. */
 
 import type { Halt } from '../machine/halt.ts'
 import { inboxClosed, messagesWait, type Steps, takesMessages } from '../machine/steps.ts'

@@ -1,4 +1,4 @@
-/** The runs inside the calls of a run: saved with it, and cancelled with it (K16). */
+/** Keeps the runs inside the calls of a run: they are saved and cancelled with it (K16). */
 
 import type { CancelMode, CancelOptions } from '../vocabulary/cancel.ts'
 

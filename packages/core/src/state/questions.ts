@@ -1,4 +1,4 @@
-/** What each asker of a run has been answered so far. */
+/** The answers that each asker of a run has had so far. An asker is a tool, a hook or a wrap that asks questions. */
 
 import { canonical } from '../vocabulary/canonical.ts'
 import { hash } from '../vocabulary/hash.ts'

@@ -37,7 +37,7 @@ export class RunCalls {
   /** The contexts of the attempts at work. */
   readonly contexts: Map<number, Context> = new Map()
   readonly counts: Counts = { early: 0, committed: 0, discarded: 0, reused: 0 }
-  /** How many the responses that stood have asked for; over all resumes each counts once. */
+  /** How many calls the responses that stood have requested; over all resumes each counts once. */
   wanted = 0
   /** Those that the loop waits for: one of these that fails ends the run. */
   awaited: readonly CallEntry[] = []
@@ -62,7 +62,7 @@ export class RunCalls {
 
   /**
    * What is told of a call, as long as it is remembered (I6): until the time for that is over, or many more have ended. Without timers:
-   * a call is forgotten when it is asked for.
+   * a call is forgotten when somebody looks for it.
    */
   remembered(status: CallStatus): ToolStatus | undefined {
     const { ended } = status

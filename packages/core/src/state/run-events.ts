@@ -1,4 +1,4 @@
-/** What a run tells its reader: its events, in order of happening, and its warnings. */
+/** Tells the reader of a run its events, in the order in which they happen, and keeps its warnings. */
 
 import { Funnel } from '../flow/funnel.ts'
 import type { CallState } from '../machine/call.ts'

@@ -1,4 +1,4 @@
-/** How a run is stopped: whom that is told, and what it throws. What is due is read off the state of `machine/halt.ts`. */
+/** Stops a run: tells all that are concerned, and has the errors that a stop throws. `machine/halt.ts` decides what is due. */
 
 import { LazyController } from '../flow/follow.ts'
 import { timer } from '../flow/grace.ts'

@@ -1,4 +1,4 @@
-/** The history of a run: only the loop appends to it, and hooks change it. */
+/** Keeps the history of a run: only the loop appends to it, and hooks may replace it. */
 
 import { HistoryError } from '../vocabulary/errors.ts'
 import { ReadOnlySet } from '../vocabulary/frozen.ts'

@@ -1,4 +1,4 @@
-/** The values that belong to the steps of a run. How far the steps have come says `machine/steps.ts`. */
+/** Keeps the values that belong to the steps of a run. `machine/steps.ts` knows how far the steps have come. */
 
 import { LazyController } from '../flow/follow.ts'
 import { noSteps, type Step, type Steps } from '../machine/steps.ts'
@@ -15,7 +15,7 @@ export class RunSteps {
   offer: Answer | undefined
   /** What the gate said when it rejected the last answer; why that did not fit the output schema, if that was wrong with it. */
   rejection: { readonly feedback: string; readonly misfit?: OutputError | undefined } | undefined
-  /** What the model had said when the run was cancelled, until it is asked again. */
+  /** What the model had said when the run was cancelled, until the next model call. */
   partial: AssistantMessage | undefined
   /** Aborts when a wrap leaves the steps that are at work. */
   left: LazyController = new LazyController()
@@ -40,7 +40,7 @@ export class RunSteps {
     return this.state.current?.isOffered ? this.offer : undefined
   }
 
-  /** The model is asked: `soFar` gives what it has said by then. Without `soFar`: it is not asked any more. */
+  /** A model call begins: `soFar` gives what the model has said by then. Without `soFar`: no model call is at work any more. */
   modelCalled(soFar?: () => AssistantMessage | undefined): void {
     this.partial = undefined
     this.#soFar = soFar

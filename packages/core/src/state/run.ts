@@ -1,4 +1,4 @@
-/** The state of one run: everything that changes lives here, the agent itself never does (A4). */
+/** The state of one run. Everything that changes is here: the agent itself never changes (A4). */
 
 import type { Context } from '@opentelemetry/api'
 import type { MiddlewareHook } from '../machine/call.ts'

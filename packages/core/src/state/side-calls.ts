@@ -1,4 +1,4 @@
-/** The model calls on the side that are at work: none outlives its run. */
+/** Keeps the model calls on the side that are at work: none outlives its run. */
 
 import { within } from '../flow/grace.ts'
 import { RunAbortedError } from '../vocabulary/errors.ts'
@@ -37,12 +37,12 @@ export class SideCalls {
     this.#open = [...this.#open, one]
   }
 
-  /** Why nothing is asked for this actor any more, if so. */
+  /** Why the model makes no call for this actor any more, if it does not. */
   endFor(actor: Actor): RunAbortedError | undefined {
     return this.#end && !this.#isDetached(actor) ? new RunAbortedError(this.#end.reasonOf()) : undefined
   }
 
-  /** The run is over, and with it what nobody waits for; but work that was handed over may still ask. */
+  /** The run is over, and with it what nobody waits for; but work that was handed over may still call the model. */
   abort(reasonOf: () => unknown): void {
     this.#end ??= { reasonOf }
     for (const { controller } of this.#mine()) controller.abort(new RunAbortedError(reasonOf()))

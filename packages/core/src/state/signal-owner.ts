@@ -4,7 +4,7 @@ import type { CallEntry } from './call-entry.ts'
 
 const calls = new WeakMap<AbortSignal, CallEntry>()
 
-/** The signal that an execution of this call hands to its tool. Of most calls nobody asks: they hold no slot that others wait for. */
+/** The signal that an execution of this call hands to its tool. Most calls are not noted: they hold no slot that others wait for. */
 export function setSignalOwner(entry: CallEntry, signal: AbortSignal): void {
   if (entry.seat || entry.maker || entry.caller) calls.set(signal, entry)
 }

@@ -1,4 +1,4 @@
-/** Lets the executions of a run go when it is their turn, as machine/due.ts says, and asks their tools for slots. */
+/** Lets the executions of a run go on when machine/due.ts says that it is their turn, and their tool has a slot for them. */
 
 import { follow, throwIfAborted } from '../flow/follow.ts'
 import { executionOf, hasSettled, type Stage } from '../machine/call.ts'
@@ -169,7 +169,7 @@ export class Turns {
     return is === 'stop' ? other?.stopped : new ToolCircleError(call.call.name, other?.id ?? '')
   }
 
-  /** A slot of its tool, where that has a limit. It comes last: to ask for it is to take it. */
+  /** A slot of its tool, where that has a limit. It comes last: to look for one is to take it. */
   #seat(slot: Slot): boolean {
     const { call, invocation } = slot
     if (!call.seat || slot.unseat || !isJudged(this.#calls, { call: call.number, invocation })) return true

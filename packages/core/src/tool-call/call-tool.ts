@@ -1,4 +1,4 @@
-/** `run.callTool`: finds the call if it is made already (by its id, or an equal one of an earlier attempt), else makes it. */
+/** `run.callTool`: finds the call if it is made already, by its id or as an equal call of an earlier attempt; else makes it. */
 
 import { rejectInTurn } from '../flow/event-loop.ts'
 import { unheard } from '../flow/unheard.ts'
@@ -33,7 +33,7 @@ export function callTool(
   const { call } = actor
   const { halt, config } = run
   const graceAt = (stop: RunStop) => (stop === halt.halted.reason ? config.grace : undefined)
-  // Before whoever asks for it hears of it.
+  // Before the caller hears of it.
   if (call) result.catch((error) => error instanceof RunStop && call.meet(error, graceAt(error)))
   return result
 }
@@ -58,7 +58,7 @@ function checkCall(call: ToolCall): void {
   )
 }
 
-/** What a response asks for is frozen. What somebody makes up is copied: nothing that is done to it later reaches the call. */
+/** A call of a response is frozen. One that somebody makes up is copied, so that later changes to it do not reach the call. */
 function ownOf({ calls, config }: RunState, call: ToolCall): ToolCall {
   const bounded = boundedCall(call, config.inputLimits)
   if (calls.attemptOf(call.id) !== undefined && Object.isFrozen(bounded)) return bounded
@@ -98,7 +98,7 @@ function called(run: RunState, call: ToolCall, actor: Actor, options: CallOption
   return startCall(run, call, { actor, attempt, options }).promise
 }
 
-/** What this call asks for, if it is made: under an id of its own, or of the response, of which it changes nothing. */
+/** The call that its maker wants, if it is made already: under an id of the maker's own, or as a call of the response, equal to that. */
 function madeFor({ calls }: RunState, maker: CallEntry, call: ToolCall): CallEntry | undefined {
   const made = calls.table.get(call.id, maker) ?? calls.get(call.id)
   if (made?.discarded || (made && !sameCall(made.call, call))) throw new ToolDiscardedError(call.id, 'call_withdrawn')

@@ -1,4 +1,4 @@
-/** What a run is asked about a call by its id, whatever step made it: `run.stood`, `run.cancelTool`, `run.toolStatus`. */
+/** Finds a call by its id, whatever step made it, for `run.stood`, `run.cancelTool` and `run.toolStatus`. */
 
 import { rejectInTurn } from '../flow/event-loop.ts'
 import { CallEntry } from '../state/call-entry.ts'

@@ -1,4 +1,4 @@
-/** A response has stood, and the loop asks for all its calls: it waits for their results. */
+/** Commits or makes all calls of a response that has stood, and waits for their results. */
 
 import { within } from '../flow/grace.ts'
 import { putAtEnd, responseEnded } from '../machine/decide-calls.ts'

@@ -75,7 +75,7 @@ export function discard(run: RunState, entry: CallEntry, cause: DiscardCause): v
 function tellAll(run: RunState, discarded: readonly number[], cause: DiscardCause): void {
   const entries = discarded.flatMap((number) => run.calls.table.of(number) ?? [])
   for (const entry of entries) entry.decided.resolve()
-  // The others are as a checkpoint has them, and nobody has asked for them since.
+  // The others are as a checkpoint has them, and nobody has requested them since.
   const made = entries.filter(({ state }) => state.course !== 'asleep')
   for (const entry of made) run.calls.events.discarded(entry)
   for (const entry of made) stopDiscarded(run, entry, cause)
@@ -120,7 +120,7 @@ export function callEnded(run: RunState, entry: CallEntry, ok: boolean): void {
 export function closeCall(run: RunState, entry: CallEntry): void {
   run.calls.events.ended(entry)
   run.telemetry.ended(entry)
-  // Only `returnDirect` still asks for it.
+  // Only `returnDirect` still needs it.
   if (!entry.tool?.returnDirect) entry.done = undefined
 }
 

@@ -1,4 +1,4 @@
-/** The undoing of a call that was discarded. */
+/** Undoes a call that was discarded. */
 
 import { within } from '../flow/grace.ts'
 import { undoOf } from '../machine/call.ts'

@@ -24,8 +24,8 @@ export function findAllMade(run: RunState, calls: readonly ToolCall[]): Readonly
 }
 
 /**
- * The entry of a call that is made already. One of an earlier attempt goes on as this call; one that has turned out to ask for
- * something else is discarded. `coming`: what is made before it; without it the call is asked for while its response streams. Then nothing
+ * The entry of a call that is made already. One of an earlier attempt goes on as this call; one that has turned out to be
+ * something else is discarded. `coming`: what is made before it; without it the call is requested while its response streams. Then nothing
  * joins once the run halts: what stands in front of it may have been refused, so that nobody knows what the call has overtaken.
  */
 export function findMade(run: RunState, call: ToolCall, coming?: readonly ToolCall[]): CallEntry | undefined {
@@ -47,7 +47,7 @@ export function findMade(run: RunState, call: ToolCall, coming?: readonly ToolCa
   return entry
 }
 
-/** A further attempt asks for it. */
+/** A further attempt requests it. */
 function join(run: RunState, entry: CallEntry, id: string, attempt: number): void {
   const { calls, telemetry } = run
   rename(run, entry, id)

@@ -40,7 +40,7 @@ export function refuse(run: RunState, call: ToolCall, text: string): ToolMessage
   return inWordsOf(call, message)
 }
 
-/** What comes of a call that was aborted: alone, that it was is its result. */
+/** The result of a call that was aborted. If it was cancelled by itself, the message is its result; else its run has cut it off. */
 export function cutOffResult({ call, state, cancelled }: CallEntry): Result {
   if (cancelled) return { message: cancelledMessage(call, wasEntered(state)) }
   return { message: cutOffMessage(call, wasEntered(state)), isCutOff: true }

@@ -1,4 +1,4 @@
-/** One call from its input to its message: `prepareInput`, all `wrapToolCall`s, the execution inside them. What is thrown becomes an error result. */
+/** Takes a call from its input to its message, through `prepareInput`, all `wrapToolCall`s and the execution inside them. A throw becomes an error result. */
 
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'

@@ -1,4 +1,4 @@
-/** Calls of a response that was cut off, or of the last permitted step, do not run. The model reads why in the place of their results. */
+/** Refuses the calls of a response that was cut off, or of the last permitted step: the model reads why in the place of their results. */
 
 import { mayGoOn } from '../machine/steps.ts'
 import type { RunState } from '../state/run.ts'

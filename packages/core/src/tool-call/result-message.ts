@@ -11,7 +11,7 @@ import type { Tool } from '../vocabulary/tool.ts'
 import { ToolOutputError } from '../vocabulary/tool-errors.ts'
 
 /**
- * The message of a call that went well; whether it is too large is asked again when its wraps are out. Throws {@link ToolOutputError}
+ * The message of a call that went well; whether it is too large is checked again when its wraps are out. Throws {@link ToolOutputError}
  * when the model could not read its output (M12).
  */
 export function resultMessage(call: ToolCall, tool: Tool, output: unknown, limits: OutputLimits): ToolMessage {

@@ -1,4 +1,4 @@
-/** Tools whose result is the answer (M6). */
+/** Decides whether the result of a call is the answer of the run (M6). */
 
 import { unheard } from '../flow/unheard.ts'
 import type { RunState } from '../state/run.ts'

@@ -1,4 +1,4 @@
-/** What a run gives to the executions of a tool: known outcomes, answers, saves, and what becomes of a call of an unknown tool. */
+/** Connects the executions of a call with their run: known outcomes, answers, saves, and what becomes of a call of an unknown tool. */
 
 import type { Host } from '../execution/tool-host.ts'
 import { type Judgement, knownFor } from '../machine/call.ts'

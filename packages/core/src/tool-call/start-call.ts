@@ -1,4 +1,4 @@
-/** A call from its start until it has settled. */
+/** Starts a call, and settles it when its wraps are out. */
 
 import { follow, type LazyController } from '../flow/follow.ts'
 import { begun, endOf } from '../machine/decide-call.ts'
@@ -18,9 +18,9 @@ import { cutOffResult } from './history-results.ts'
 import { performCall } from './perform-call.ts'
 
 interface Start {
-  /** The tool or wrap that makes the call, or asks for it early. */
+  /** The tool or wrap that makes the call, or starts it early. */
   readonly actor?: Actor
-  /** The attempt that asks for it, if one does. */
+  /** The attempt that requests it, if one does. */
   readonly attempt?: number | undefined
   readonly options?: CallOptions
   /** Of a call that starts with the members its tool needs. */
@@ -61,8 +61,8 @@ export function startCall(run: RunState, call: ToolCall, { actor, attempt, optio
 }
 
 /**
- * One that a checkpoint holds, and that is to be made, is begun when it is asked for. If its result is there, what it had called by then
- * and what never started is begun instead: nobody asks for that again.
+ * One that a checkpoint holds, and that is to be made, is begun when it is requested. If its result is there, what it had called by then
+ * and what never started is begun instead: nobody requests that again.
  */
 export function beginCall(run: RunState, entry: CallEntry, actor?: Actor): CallEntry {
   if (entry.reused) for (const child of entry.children) if (child.state.attempts === 0) beginCall(run, child)

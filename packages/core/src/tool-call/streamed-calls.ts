@@ -1,4 +1,4 @@
-/** What becomes known of calls while their model call streams: who asks for them, what the reader has seen, and whether they still come. */
+/** Notes what becomes known of calls while their response streams: which attempt requests them, what the reader has seen, and whether they still come. */
 
 import type { Context } from '@opentelemetry/api'
 import { earlyFor, mayStartFor } from '../machine/calls.ts'
@@ -25,7 +25,7 @@ export function responseBegins({ calls, steps, telemetry }: RunState): void {
   for (const { call } of calls.table.letGo(steps.begun)) telemetry.forget(call.id)
 }
 
-/** A resumed step has its response already: the calls it asks for, and those a run before this one has made for it. */
+/** A resumed step has its response already: the calls that it requests, and those that a run before this one has made for it. */
 export function responseIsThere(run: RunState, answer: AssistantMessage, attempt: number | undefined): void {
   responseBegins(run)
   const { calls } = run
@@ -84,7 +84,7 @@ export function attemptOver(run: RunState, attempt: number, brokeOff: DiscardCau
     const ids = [...announcedBy].flatMap(([id, by]) => (by === attempt ? [id] : []))
     warmUps.drop('the response broke off', ids)
   }
-  // What it had asked for and has not begun makes room.
+  // Calls that it had requested and that have not begun make room.
   table.turns.advance()
   return early.length
 }

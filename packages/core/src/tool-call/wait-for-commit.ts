@@ -8,7 +8,7 @@ import type { RunState } from '../state/run.ts'
 import { type Effect, exceeds } from '../vocabulary/effect.ts'
 import { ToolDiscardedError } from '../vocabulary/tool-errors.ts'
 
-/** Who waits: the call it works for, if any, and what aborts it alone. */
+/** Whoever waits: the call it works for, if any, and the signals that end only its wait. */
 export interface Waiter {
   readonly call?: CallEntry | undefined
   readonly signals?: readonly AbortSignal[]

@@ -1,4 +1,4 @@
-/** An agent's options with their defaults: what a run reads. */
+/** An agent's options with their defaults, as a run reads them. */
 
 import type { Awaitable } from '../flow/flow.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'

@@ -1,4 +1,4 @@
-/** What whoever asks a run for a call may say. */
+/** The options of `run.callTool`. */
 
 import type { Effect } from './effect.ts'
 import type { ToolCall } from './message.ts'

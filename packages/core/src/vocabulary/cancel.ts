@@ -1,4 +1,4 @@
-/** What a caller says when it cancels a run. */
+/** The options of a cancel. */
 
 import { ConfigError } from './errors.ts'
 import { checkOptions, checkTime } from './option-checks.ts'

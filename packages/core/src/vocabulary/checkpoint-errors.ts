@@ -1,4 +1,4 @@
-/** What goes wrong with checkpoints and their stores. */
+/** The errors of checkpoints and their stores. */
 
 import { AgentError, type Cause } from './errors.ts'
 

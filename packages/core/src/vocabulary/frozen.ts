@@ -1,4 +1,4 @@
-/** What users are handed of a run: frozen, or a copy, so that no write of theirs reaches it (P15). */
+/** Freezes or copies what a run hands to users, so that no write of theirs reaches the run (P15). */
 
 import { asJson, isPlain } from './json.ts'
 

@@ -1,4 +1,4 @@
-/** What makes a list of messages a history: messages indeed, frozen to their leaves. */
+/** Makes a history of a list of messages: it checks them, and freezes them to their leaves. */
 
 import { InputError } from './errors.ts'
 import { DEEPEST, extentOf } from './json-text.ts'

@@ -1,4 +1,4 @@
-/** Whether a value from outside is a message that a model can be sent, to its parts, and what to say of one that is not. */
+/** Says whether a value from outside is a message that a model can read, down to its parts, and if not, what is wrong. */
 
 import { isRecord } from './json.ts'
 import type { ContentPart, Message } from './message.ts'

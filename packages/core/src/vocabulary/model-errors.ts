@@ -1,4 +1,4 @@
-/** What a model call fails with. Each ends the run, unless a wrap makes the call again. */
+/** The errors of a model call. Each ends the run, unless a wrap makes the call again. */
 
 import { AgentError, type Cause, messageOf } from './errors.ts'
 import type { AssistantMessage, Json } from './message.ts'

@@ -1,4 +1,4 @@
-/** What an option must be: for what types cannot say, and for those whom they do not hold. */
+/** Checks options: for what types cannot say, and for callers without types. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { ConfigError } from './errors.ts'

@@ -1,4 +1,4 @@
-/** What a run is given, checked. */
+/** The input and the options of a run, and their checks. */
 
 import { AGENT_OPTIONS } from './agent-options.ts'
 import { type Effect, isEffect } from './effect.ts'

@@ -1,4 +1,4 @@
-/** What users say of telemetry: where spans and metrics go, and what they may hold. */
+/** The options of telemetry: where spans and metrics go, and what they may hold. */
 
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
 

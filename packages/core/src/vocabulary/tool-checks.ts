@@ -1,4 +1,4 @@
-/** What is wrong with a tool, if anything is: types do not hold everybody. */
+/** Says what is wrong with a tool, if anything is: JavaScript callers have no types. */
 
 import { checkToolOptions, definitionOf, lacksNearest } from './define-tool.ts'
 import { isEffect } from './effect.ts'

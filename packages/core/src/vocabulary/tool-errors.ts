@@ -1,4 +1,4 @@
-/** What goes wrong with one call: it concerns that call alone, and ends no run. */
+/** The errors of one call: they concern only that call, and end no run. */
 
 import { type Issue, inWords } from './errors.ts'
 
