@@ -136,6 +136,25 @@ module.exports = {
       to: { path: `${telemetry}semconv\\.ts$`, dependencyTypesNot: ['type-only'] },
     },
     {
+      name: 'drop-ins-stand-beside-each-other',
+      comment: 'What they share is in host/, which knows none of the libraries that they are for.',
+      severity: 'error',
+      from: { path: '^packages/eager-tools/src/(host|ai-sdk|langchain|openai-agents)/', pathNot: tests },
+      to: { path: '^packages/eager-tools/src/(ai-sdk|langchain|openai-agents)/', pathNot: '^packages/eager-tools/src/$1/' },
+    },
+    {
+      name: 'the-host-engine-needs-no-library',
+      severity: 'error',
+      from: { path: '^packages/eager-tools/src/host/', pathNot: tests },
+      to: { pathNot: '^packages/(core|eager-tools)/' },
+    },
+    {
+      name: 'eager-tools-needs-no-drop-in',
+      severity: 'error',
+      from: { path: '^packages/eager-tools/src/[^/]+[.]ts$', pathNot: tests },
+      to: { path: '^packages/eager-tools/src/(host|ai-sdk|langchain|openai-agents)/' },
+    },
+    {
       name: 'no-undeclared-dependencies',
       severity: 'error',
       from: {},

@@ -1,7 +1,8 @@
 /** Ends starts on soft evidence where they have gone wrong: for a tool and its model, then for the model (H35). */
 
-import type { Model, Run, ToolCall } from '@meanwhile/core'
+import type { Run, ToolCall } from '@meanwhile/core'
 import { sameCall } from '@meanwhile/core/calls'
+import type { NamedModel } from './call-maker.ts'
 import type { Evidence } from './policy.ts'
 
 /** Of one run. */
@@ -10,13 +11,13 @@ export class Breaker {
   readonly #off: Set<string> = new Set()
 
   /** Whether calls of this tool wait for their seal. */
-  isOpen(model: Model, tool: string): boolean {
+  isOpen(model: NamedModel, tool: string): boolean {
     const name = nameOf(model)
     return this.#off.has(name) || this.#off.has(`${name} ${tool}`)
   }
 
   /** A call of this tool that had started on soft evidence was sealed with something else. Each step down is reported once. */
-  diverged(model: Model, tool: string, run: Run): void {
+  diverged(model: NamedModel, tool: string, to: Pick<Run, 'warn'>): void {
     const name = nameOf(model)
     const divergences = (this.#divergences.get(name) ?? 0) + 1
     this.#divergences.set(name, divergences)
@@ -24,7 +25,7 @@ export class Breaker {
     this.#off.add(divergences === 1 ? `${name} ${tool}` : name)
     const what = divergences === 1 ? `calls of ${tool}` : 'all calls'
     const message = `${name} changed the arguments of ${tool} after they had closed: from now on ${what} wait until they are sealed`
-    run.warn({ code: 'breaker', message })
+    to.warn({ code: 'breaker', message })
   }
 }
 
@@ -38,6 +39,6 @@ export function diverges(sealed: ToolCall, started: ToolCall, evidence: Evidence
   return !sameCall({ ...sealed, input: Object.fromEntries(members) }, started)
 }
 
-function nameOf({ provider, id }: Model): string {
+function nameOf({ provider, id }: NamedModel): string {
   return `${provider}/${id}`
 }

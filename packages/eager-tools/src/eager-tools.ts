@@ -6,6 +6,7 @@ import { Budget, type EagerBudget } from './budget.ts'
 import { checkList } from './check-list.ts'
 import type { Policy } from './policy.ts'
 import { StreamedResponse } from './response.ts'
+import { RunCalls } from './run-calls.ts'
 import { SavingsLedger } from './savings-ledger.ts'
 import { watched } from './watched-flow.ts'
 
@@ -67,18 +68,12 @@ export function eagerTools(options: EagerToolsOptions = {}): Middleware {
       const ledger = ledgerOf(run)
       const breaker = breakerOf(run)
       ledger.asked(run)
+      const maker = new RunCalls(run, request.model, options.policy, ledger)
       const responses = new Map<number | undefined, StreamedResponse>()
       const responseOf = (attempt: number | undefined) => {
         let response = responses.get(attempt)
         if (!response) {
-          response = new StreamedResponse({
-            run,
-            model: request.model,
-            policy: options.policy,
-            independent,
-            ledger,
-            breaker,
-          })
+          response = new StreamedResponse({ maker, independent, breaker })
           responses.set(attempt, response)
         }
         return response

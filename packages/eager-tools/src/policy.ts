@@ -32,22 +32,21 @@ const EARLIEST: Record<Effect, Evidence | undefined> = {
   calls: 'closed',
 }
 
-/** Why a call does not start now; `undefined`: it may. */
+/** Why a call does not start now; `undefined`: it may. `ask`: what the policy says of it. */
 export function deferral(
-  call: ToolCall,
-  context: PolicyContext,
-  policy: Policy | undefined,
+  { effect, evidence, tool }: Pick<PolicyContext, 'tool' | 'effect' | 'evidence'>,
+  ask: () => unknown,
+  to: Pick<Run, 'warn'>,
 ): 'effect' | 'policy' | 'background' | undefined {
-  const { effect, evidence, tool, run } = context
   if (tool.background) return 'background'
   // Its caller executes it (M15).
   if (!tool.execute) return 'effect'
   // From JavaScript it may be anything, a promise of a word too.
   let word: unknown
   try {
-    word = policy?.(call, context)
+    word = ask()
   } catch (error) {
-    run.warn({ code: 'policy-failed', message: `the policy threw for ${tool.name}: ${messageOf(error)}` })
+    to.warn({ code: 'policy-failed', message: `the policy threw for ${tool.name}: ${messageOf(error)}` })
     return 'policy'
   }
   if (word === 'wait') return 'policy'
@@ -56,7 +55,7 @@ export function deferral(
     // A promise of a word may be one that rejects.
     Promise.resolve(word).catch(() => undefined)
     const given = typeof word === 'string' ? `'${word}'` : `a value of type ${typeof word}`
-    run.warn({
+    to.warn({
       code: 'policy-failed',
       message: `the policy gave ${given} for ${tool.name}, not 'start', 'wait' or nothing`,
     })

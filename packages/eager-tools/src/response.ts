@@ -1,18 +1,16 @@
 /** The calls of one response while it streams, in the order in which they began: which may start now, and why the others wait. */
 
-import type { CallOptions, Model, Run, SemanticAttributes, Tool, ToolCall } from '@meanwhile/core'
+import type { Tool, ToolCall } from '@meanwhile/core'
 import { findTool, judgeCall, resolveAliases } from '@meanwhile/core/calls'
 import { type Breaker, diverges } from './breaker.ts'
-import { deferral, type Evidence, type Policy } from './policy.ts'
-import type { SavingsLedger } from './savings-ledger.ts'
+import type { CallMaker } from './call-maker.ts'
+import type { Evidence } from './policy.ts'
 import { declared, isBarrier, mayMeet, type StreamedCall, usable } from './streamed-call.ts'
 
 export interface ResponseOptions {
-  readonly run: Run
-  readonly model: Model
-  readonly policy: Policy | undefined
+  readonly maker: CallMaker
+  /** Names of tools that are no barrier. */
   readonly independent: ReadonlySet<string>
-  readonly ledger: SavingsLedger
   readonly breaker: Breaker
 }
 
@@ -27,7 +25,8 @@ export class StreamedResponse {
   /** A call has begun: its tool may warm up, unless nothing could come of it. */
   named(id: string, name: string): void {
     const { tool } = this.#call(id, name)
-    if (tool && !this.#isLastStep) this.#options.run.warm(id, tool.name)
+    const { maker } = this.#options
+    if (tool && !maker.isLastStep) maker.warm(id, tool.name)
   }
 
   /** The members that the tool of a call needs are there: it may start with these. */
@@ -52,23 +51,21 @@ export class StreamedResponse {
   /** The stream is over: what did not start early starts when the loop asks, and its span says why. */
   ended(): void {
     for (const { id, state, reason } of this.#calls.values()) {
-      if (state === 'started') continue
-      const why: SemanticAttributes = { 'meanwhile.dispatch.deferral_reason': reason }
-      this.#options.run.annotate(why, id)
+      if (state !== 'started') this.#options.maker.waited(id, reason)
     }
   }
 
   /** What has started on less is what it was, or the breaker is told. */
   #sealed({ tool, soft }: StreamedCall, call: ToolCall): void {
-    const { run, model, breaker } = this.#options
-    if (!tool || !soft || !diverges(resolveAliases(call, run.setup.tools), soft.call, soft.evidence)) return
-    breaker.diverged(model, tool.name, run)
+    const { maker, breaker } = this.#options
+    if (!tool || !soft || !diverges(resolveAliases(call, maker.tools), soft.call, soft.evidence)) return
+    breaker.diverged(maker.model, tool.name, maker)
   }
 
   #call(id: string, name: string): StreamedCall {
     let streamed = this.#calls.get(id)
     if (!streamed) {
-      const tool = findTool(this.#options.run.setup.tools, name)
+      const tool = findTool(this.#options.maker.tools, name)
       streamed = { id, tool, ...declared(tool), state: 'streaming', reason: 'off' }
       this.#calls.set(id, streamed)
     }
@@ -76,17 +73,13 @@ export class StreamedResponse {
   }
 
   #heard(streamed: StreamedCall, call: ToolCall, evidence: Evidence): void {
+    const { maker } = this.#options
     streamed.written = call.input
-    this.#options.ledger.certain(call.id, evidence !== 'prefix')
-    streamed.call = resolveAliases(call, this.#options.run.setup.tools)
+    maker.certain(call.id, evidence !== 'prefix')
+    streamed.call = resolveAliases(call, maker.tools)
     streamed.evidence = evidence
     streamed.state = 'streaming'
     void this.#check(streamed, streamed.call, evidence)
-  }
-
-  get #isLastStep(): boolean {
-    const { step, setup } = this.#options.run
-    return step >= setup.maxSteps
   }
 
   /**
@@ -102,6 +95,7 @@ export class StreamedResponse {
     if (streamed.written !== written) return
     if (tool && checked) {
       Object.assign(streamed, judgeCall(tool, checked.input))
+      streamed.input = checked.input
       streamed.state = 'due'
     } else {
       streamed.state = 'deferred'
@@ -112,13 +106,13 @@ export class StreamedResponse {
 
   /** Starts what may start, in call order. */
   #advance(): void {
-    const { run, independent } = this.#options
+    const { maker, independent } = this.#options
     const earlier: StreamedCall[] = []
     let waits = false
     let barrier = false
     for (const streamed of this.#calls.values()) {
       if (streamed.state === 'due') {
-        if (waits && run.setup.toolConcurrency === 1) streamed.reason = 'order'
+        if (waits && maker.toolConcurrency === 1) streamed.reason = 'order'
         else if (barrier || earlier.some((call) => mayMeet(call, streamed))) streamed.reason = 'conflict'
         else this.#consider(streamed)
       }
@@ -130,40 +124,30 @@ export class StreamedResponse {
 
   /** What experience says against a start. */
   #restraint({ complete }: StreamedCall, tool: Tool, evidence: Evidence): 'breaker' | 'budget' | undefined {
-    const { run, model, breaker, ledger } = this.#options
+    const { maker, breaker } = this.#options
     if (complete) return undefined
-    if (evidence !== 'sealed' && breaker.isOpen(model, tool.name)) return 'breaker'
-    return ledger.isSpent(tool.name, run) ? 'budget' : undefined
+    if (evidence !== 'sealed' && breaker.isOpen(maker.model, tool.name)) return 'breaker'
+    return maker.isSpent(tool.name) ? 'budget' : undefined
   }
 
   #consider(streamed: StreamedCall): void {
-    const { run, model, policy, ledger } = this.#options
-    const { tool, call, evidence, effect, keys } = streamed
+    const { maker } = this.#options
+    const { tool, call, evidence, effect, keys, input } = streamed
     if (!tool || !call || !evidence || !effect || !keys) return
-    const reason = this.#isLastStep
+    const reason = maker.isLastStep
       ? 'last_step'
-      : (deferral(call, { tool, effect, evidence, model, run }, policy) ?? this.#restraint(streamed, tool, evidence))
+      : (maker.deferral(call, { tool, effect, evidence }) ?? this.#restraint(streamed, tool, evidence))
     if (reason) {
       streamed.state = 'deferred'
       streamed.reason = reason
       return
     }
+    const isLate = streamed.reason === 'breaker'
     streamed.state = 'started'
     streamed.complete?.(call)
     streamed.complete = undefined
     if (evidence !== 'sealed') streamed.soft ??= { call, evidence }
-    const options: CallOptions = {
-      ceiling: effect,
-      keys,
-      attributes: {
-        'meanwhile.dispatch.evidence': evidence,
-        // It would have started sooner.
-        ...(streamed.reason === 'breaker' && { 'meanwhile.dispatch.deferral_reason': 'breaker' }),
-      } satisfies SemanticAttributes,
-      started: (status) => ledger.started(call.id, tool.name, evidence, status),
-    }
     const rest = evidence === 'prefix' && new Promise<ToolCall>((resolve) => (streamed.complete = resolve))
-    // The loop asks for the call again and gets this very promise, failures included.
-    run.callTool(call, rest ? { ...options, rest } : options).catch(() => undefined)
+    maker.start(call, { tool, effect, keys, evidence, input, ...(isLate && { isLate }), ...(rest && { rest }) })
   }
 }

@@ -15,6 +15,8 @@ export interface StreamedCall {
    */
   call?: ToolCall
   evidence?: Evidence
+  /** As its tool's schema gives it back. */
+  input?: unknown
   /** Known at once if the tool declares it, else when its input is checked. */
   effect: Effect | undefined
   /** Known at once if its tool names none, else when its input is checked. */

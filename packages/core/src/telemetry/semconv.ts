@@ -28,7 +28,7 @@ export const INVOKE_AGENT = 'invoke_agent'
 export const CHAT = 'chat'
 /**
  * span · INTERNAL · the innermost `wrapToolCall`, else the innermost `wrapAgent`, else the run; of a call that a tool makes, that tool's span; of a tool
- * outside of a run, what is active · One execution of a call; `{tool}` is behind it if there is such a tool. It has its slot →
+ * outside of a run, what is active; of an early call in the loop of another library, what is active when its model is asked · One execution of a call; `{tool}` is behind it if there is such a tool. It has its slot →
  * its function has settled. Links to the `chat` spans that asked for it. It is exported when the fate of its call is known.
  */
 export const EXECUTE_TOOL = 'execute_tool'

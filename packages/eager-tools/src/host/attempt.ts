@@ -1,0 +1,102 @@
+/** One response of the host's model while it streams: what is heard of it goes in, and what is certain of its calls goes to the rules. */
+
+import { argumentsText, DEFAULT_INPUT_LIMITS, type ToolCall } from '@meanwhile/core'
+import { StreamedResponse as StreamedMessage } from '@meanwhile/core/calls'
+import type { StreamedResponse as Rules } from '../response.ts'
+import type { CallLabel } from './host-calls.ts'
+import { sameValue } from './same-value.ts'
+
+/** A call as it was heard of. */
+interface HeardCall {
+  readonly hostId: string | undefined
+  text: string
+}
+
+const NO_IDS: ReadonlySet<string> = new Set()
+
+export class Attempt {
+  readonly #rules: Rules
+  readonly #message = new StreamedMessage({ takenIds: NO_IDS, inputLimits: DEFAULT_INPUT_LIMITS })
+  readonly #heard: Map<CallLabel, HeardCall> = new Map()
+  /** By the id that tells calls apart here: the host's may come twice. */
+  readonly #byId: Map<string, HeardCall> = new Map()
+  readonly #sealed: ToolCall[] = []
+
+  constructor(rules: Rules) {
+    this.#rules = rules
+  }
+
+  begin(label: CallLabel, hostId: string | undefined, name: string): void {
+    const heard = { hostId, text: '' }
+    this.#heard.set(label, heard)
+    this.#message.call(label, { id: hostId, name })
+    this.#drain(heard)
+  }
+
+  delta(label: CallLabel, text: string): void {
+    const heard = this.#heard.get(label)
+    if (!heard || text === '') return
+    heard.text += text
+    this.#message.call(label, { delta: text })
+    this.#drain(heard)
+  }
+
+  seal(label: CallLabel, text?: string): void {
+    const heard = this.#heard.get(label)
+    if (!heard) return
+    if (text) heard.text = text
+    this.#message.seal(label, text)
+    this.#drain(heard)
+  }
+
+  /** There is nothing more: what was not sealed is sealed now. */
+  end(): void {
+    this.#message.finish('tool-calls')
+    this.#message.end()
+    this.#drain()
+  }
+
+  /** The id with which the host will ask for a call. */
+  hostIdOf(callId: string): string | undefined {
+    return this.#byId.get(callId)?.hostId
+  }
+
+  /** The arguments as the model wrote them. */
+  textOf({ id, input }: ToolCall): string {
+    const { text } = this.#byId.get(id) ?? {}
+    return text !== undefined && means(text, input) ? text : argumentsText(input)
+  }
+
+  /** How many calls have this id of the host's. */
+  countOf(hostId: string | undefined): number {
+    let count = 0
+    for (const heard of this.#heard.values()) if (heard.hostId === hostId) count++
+    return count
+  }
+
+  /** Those that are sealed, in the order of their seals. */
+  get calls(): readonly ToolCall[] {
+    return this.#sealed
+  }
+
+  #drain(begun?: HeardCall): void {
+    for (let event = this.#message.next(); event; event = this.#message.next()) {
+      if (event.type === 'tool-input-start') {
+        if (begun) this.#byId.set(event.id, begun)
+        this.#rules.named(event.id, event.name)
+      } else if (event.type === 'tool-input-closed') this.#rules.evidence(event.call, 'closed')
+      else if (event.type === 'tool-call') {
+        this.#sealed.push(event.call)
+        this.#rules.evidence(event.call, 'sealed')
+      }
+    }
+  }
+}
+
+function means(text: string, input: unknown): boolean {
+  try {
+    return sameValue(JSON.parse(text), input)
+  } catch {
+    return false
+  }
+}

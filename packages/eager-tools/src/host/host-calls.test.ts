@@ -1,0 +1,631 @@
+import { getEventListeners } from 'node:events'
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { asked, Host, told } from '../../test/host.ts'
+import type { StepSavings } from '../savings.ts'
+import type { HostTool } from './host-tool.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const after = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+
+test('a read starts when its arguments have closed, and the host gets what it gave (R2)', async () => {
+  const host = new Host()
+  const calls = host.step()
+  await after(10)
+  told(calls, 'a', 'look', { n: 1, ms: 100 })
+  await after(90)
+  calls.stood()
+  const result = asked(calls, 'a', 'look', { n: 1, ms: 100 })
+  await after(10)
+  await calls.release()
+  expect(await result).toBe('look 1')
+  expect(host.log).toEqual(['10 look 1'])
+})
+
+test('each call is joined once, and two equal calls are two (R2)', async () => {
+  const host = new Host()
+  const calls = host.step()
+  for (const id of ['a', 'b']) told(calls, id, 'look', { n: 1 })
+  await after(10)
+  calls.stood()
+  const input = { n: 1 }
+  expect([await asked(calls, 'a', 'look', input), await asked(calls, 'b', 'look', input)]).toEqual(['look 1', 'look 1'])
+  expect(await asked(calls, 'a', 'look', input)).toBe('by the host')
+  expect(host.log).toEqual(['0 look 1', '0 look 1'])
+})
+
+test('one id twice in a response: each joins what began with its own input (R2)', async () => {
+  const host = new Host()
+  const calls = host.step()
+  told(calls, 'a', 'look', { n: 1 })
+  told(calls, 'a', 'look', { n: 2 })
+  await after(10)
+  calls.stood()
+  expect(await asked(calls, 'a', 'look', { n: 2 })).toBe('look 2')
+  expect(await asked(calls, 'a', 'look', { n: 1 })).toBe('look 1')
+  expect(host.log).toEqual(['0 look 1', '0 look 2'])
+})
+
+test('a call without an id is joined by its input (R2)', async () => {
+  const host = new Host()
+  const calls = host.step()
+  told(calls, undefined, 'look', { n: 1 })
+  await after(10)
+  calls.stood()
+  expect(await asked(calls, undefined, 'look', { n: 1 })).toBe('look 1')
+})
+
+test('what the effect allows starts when the provider has sealed it, the rest is the host’s (R1, H2)', async () => {
+  const host = new Host({ independent: ['put', 'move'] })
+  const calls = host.step()
+  for (const name of ['look', 'put', 'move', 'send']) {
+    const label = told(calls, name, name, { n: 1, ms: 50 })
+    await after(10)
+    calls.seal(label, '{"n":1,"ms":50}')
+    await after(10)
+  }
+  calls.stood()
+  const results = ['look', 'put', 'move', 'send'].map((name) => asked(calls, name, name, { n: 1, ms: 50 }))
+  await after(50)
+  await calls.release()
+  expect(host.log).toEqual(['0 look 1', '30 put 1', '50 move 1'])
+  expect(await Promise.all(results)).toEqual(['look 1', 'put 1', 'move 1', 'by the host'])
+})
+
+test('a tool that nobody has declared is a barrier, unless it is said to be independent (R1, H14)', async () => {
+  for (const independent of [[], ['send']]) {
+    const host = new Host({ independent })
+    const calls = host.step()
+    told(calls, 'a', 'send', { n: 1 })
+    told(calls, 'b', 'look', { n: 2 })
+    await after(10)
+    calls.stood()
+    expect(await asked(calls, 'b', 'look', { n: 2 })).toBe(independent.length > 0 ? 'look 2' : 'by the host')
+    await calls.release()
+  }
+})
+
+test('nothing starts once the response has stood: neither what is sealed then nor what waits for a slot (R5)', async () => {
+  const host = new Host({ toolConcurrency: 1 })
+  const calls = host.step()
+  told(calls, 'a', 'look', { n: 1, ms: 100 })
+  told(calls, 'b', 'look', { n: 2 })
+  told(calls, 'c', 'put', { n: 3 })
+  await after(10)
+  calls.stood()
+  await after(200)
+  expect(host.log).toEqual(['0 look 1'])
+  expect(await asked(calls, 'b', 'look', { n: 2 })).toBe('by the host')
+  expect(await asked(calls, 'c', 'put', { n: 3 })).toBe('by the host')
+})
+
+test('slots and keys let calls begin in call order, each as soon as it may (R2, H14)', async () => {
+  const host = new Host({ toolConcurrency: 2 })
+  const keyed = host.early('edit', 'read', { writes: ({ n }) => [`file:${n % 2}`] })
+  const calls = host.step({ tools: [keyed] })
+  for (const n of [1, 3, 2, 4]) calls.seal(told(calls, `${n}`, 'edit', { n, ms: 100 }))
+  await after(400)
+  calls.stood()
+  expect(host.log).toEqual(['0 edit 1', '0 edit 2', '100 edit 3', '100 edit 4'])
+})
+
+test('changed arguments are not joined: the host makes the call, and what had begun is aborted (R3, H8)', async () => {
+  const host = new Host()
+  const calls = host.step()
+  const label = told(calls, 'a', 'look', { n: 1, ms: 100 })
+  await after(10)
+  calls.seal(label, '{"n":2,"ms":100}')
+  calls.stood()
+  await after(10)
+  expect(await asked(calls, 'a', 'look', { n: 2, ms: 100 })).toBe('by the host')
+  expect(host.log).toEqual(['0 look 1', '20 look 1 aborted'])
+})
+
+test('arguments that change while the response streams on are started anew (R3, H8)', async () => {
+  const host = new Host()
+  const calls = host.step()
+  const label = told(calls, 'a', 'look', { n: 1, ms: 100 })
+  await after(10)
+  calls.seal(label, '{"n":2,"ms":100}')
+  await after(100)
+  calls.stood()
+  expect(await asked(calls, 'a', 'look', { n: 2, ms: 100 })).toBe('look 2')
+  expect(host.log).toEqual(['0 look 1', '10 look 1 aborted', '10 look 2'])
+})
+
+test('white space and the order of keys are no change; an input that the function has changed is the same call (R2)', async () => {
+  const host = new Host()
+  const seen: unknown[] = []
+  const changing: HostTool = {
+    name: 'look',
+    early: {
+      effect: 'read',
+      start(input) {
+        seen.push(structuredClone(input))
+        Object.assign(Object(input), { n: 99, list: [] })
+        return 'ok'
+      },
+    },
+  }
+  const calls = host.step({ tools: [changing] })
+  const label = calls.begin('a', 'look')
+  calls.delta(label, '{ "ms": 5,  "list": [1, {"b": 2}], "n": 1 }')
+  await after(10)
+  calls.stood()
+  expect(await asked(calls, 'a', 'look', { n: 1, ms: 5, list: [1, { b: 2 }] })).toBe('ok')
+  expect(seen).toHaveLength(1)
+})
+
+test('a response that failed: the next one joins an equal call under another id, and lets go of another (R4, H22)', async () => {
+  for (const n of [1, 2]) {
+    const host = new Host()
+    const calls = host.step()
+    told(calls, 'a', 'look', { n: 1, ms: 100 })
+    await after(10)
+    calls.failed()
+    await after(10)
+    expect(calls.again()).toBe(true)
+    told(calls, 'b', 'look', { n, ms: 100 })
+    await after(20)
+    calls.stood()
+    const result = asked(calls, 'b', 'look', { n, ms: 100 })
+    await after(100)
+    expect(await result).toBe(`look ${n}`)
+    expect(host.log).toEqual(n === 1 ? ['0 look 1'] : ['0 look 1', '20 look 2', '40 look 1 aborted'])
+  }
+})
+
+test('a call of a failed response is joined also where the next one gives it no time to start (R4)', async () => {
+  const host = new Host()
+  const calls = host.step()
+  told(calls, 'a', 'look', { n: 1, ms: 100 })
+  await after(10)
+  calls.failed()
+  calls.again()
+  told(calls, 'b', 'look', { n: 1, ms: 100 })
+  calls.stood()
+  const result = asked(calls, 'b', 'look', { n: 1, ms: 100 })
+  await after(100)
+  expect(await result).toBe('look 1')
+  expect(host.log).toEqual(['0 look 1'])
+})
+
+test('a response that stood and is asked for again is another step: nothing of it is joined (R4)', async () => {
+  const host = new Host()
+  const calls = host.step()
+  told(calls, 'a', 'look', { n: 1, ms: 100 })
+  await after(10)
+  calls.stood()
+  expect(calls.again()).toBe(false)
+  await after(0)
+  expect([calls.isOver, await asked(calls, 'a', 'look', { n: 1, ms: 100 })]).toEqual([true, 'by the host'])
+  expect(host.log).toEqual(['0 look 1', '10 look 1 aborted'])
+})
+
+test('what the host does not ask for is aborted when it is released, and undone if it can be (R7)', async () => {
+  const host = new Host({ independent: ['move'] })
+  const calls = host.step()
+  told(calls, 'a', 'look', { n: 1, ms: 100 })
+  for (const [n, ms] of [
+    [2, 5],
+    [3, 100],
+  ] as const)
+    calls.seal(told(calls, `${n}`, 'move', { n, ms }))
+  await after(10)
+  calls.stood()
+  await calls.release()
+  expect(host.log).toEqual([
+    '0 look 1',
+    '0 move 2',
+    '0 move 3',
+    '10 look 1 aborted',
+    '10 move 3 aborted',
+    '10 move 2 undone',
+  ])
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('an undo that fails is a warning (R7)', async () => {
+  const host = new Host()
+  const compensate = () => {
+    throw new Error('no way back')
+  }
+  const calls = host.step({ tools: [host.early('move', 'reversible', { compensate })] })
+  calls.seal(told(calls, 'a', 'move', { n: 1 }))
+  await after(10)
+  calls.stood()
+  await calls.release()
+  expect(host.warnings).toEqual(['compensation-failed'])
+})
+
+test('a host that leaves without a word is waited for as long as `hold` says, from what was heard last (R7)', async () => {
+  for (const isStood of [false, true]) {
+    const host = new Host({ hold: 1_000 })
+    const calls = host.step()
+    told(calls, 'a', 'look', { n: 1, ms: 60_000 })
+    await after(500)
+    calls.begin('b', 'send')
+    if (isStood) calls.stood()
+    await after(999)
+    expect(host.log).toEqual(['0 look 1'])
+    await after(1)
+    expect(host.log).toEqual(['0 look 1', '1500 look 1 aborted'])
+    expect([calls.isOver, vi.getTimerCount()]).toEqual([true, 0])
+  }
+})
+
+test('the host’s signal aborts all, and no listener stays (R7, P20)', async () => {
+  const host = new Host()
+  const { signal, abort } = abortable()
+  const calls = host.step({ signal })
+  told(calls, 'a', 'look', { n: 1, ms: 100 })
+  told(calls, 'b', 'look', { n: 2, ms: 100 })
+  await after(10)
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+  calls.stood()
+  const result = asked(calls, 'a', 'look', { n: 1, ms: 100 }, signal)
+  abort()
+  expect(await result).toBe('threw stop')
+  await calls.release()
+  expect(host.log).toEqual(['0 look 1', '0 look 2', '10 look 1 aborted', '10 look 2 aborted'])
+  expect([getEventListeners(signal, 'abort'), vi.getTimerCount()]).toEqual([[], 0])
+})
+
+test('the signal of the host’s own call ends the early one that it has joined, and only that (R12)', async () => {
+  const host = new Host()
+  const { signal, abort } = abortable()
+  const calls = host.step()
+  for (const n of [1, 2]) told(calls, `${n}`, 'look', { n, ms: 100 })
+  await after(10)
+  calls.stood()
+  const results = [asked(calls, '1', 'look', { n: 1, ms: 100 }, signal), asked(calls, '2', 'look', { n: 2, ms: 100 })]
+  abort()
+  await after(100)
+  expect(await Promise.all(results)).toEqual(['threw stop', 'look 2'])
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+})
+
+test('an error is thrown to the host, once, and is nowhere an unhandled rejection (R12)', async () => {
+  const host = new Host()
+  const calls = host.step()
+  told(calls, 'a', 'look', { n: 1, fails: true })
+  told(calls, 'b', 'look', { n: 2, fails: true })
+  await after(10)
+  calls.stood()
+  expect(await asked(calls, 'a', 'look', { n: 1, fails: true })).toBe('threw look 1 failed')
+  await calls.release()
+  expect(host.log).toEqual(['0 look 1', '0 look 2'])
+})
+
+test('a function that yields is heard from its beginning (R12)', async () => {
+  const host = new Host()
+  const yielding: HostTool = {
+    name: 'pour',
+    early: {
+      effect: 'read',
+      async *start() {
+        for (const drop of [1, 2, 3]) {
+          yield drop
+          await new Promise((resolve) => setTimeout(resolve, 10))
+        }
+      },
+    },
+  }
+  const calls = host.step({ tools: [yielding] })
+  told(calls, 'a', 'pour', { n: 1 })
+  await after(15)
+  calls.stood()
+  const result = asked(calls, 'a', 'pour', { n: 1 })
+  await after(100)
+  expect(await result).toEqual([1, 2, 3])
+})
+
+test('a function that yields without end waits for its reader, and ends when there will be none (R7, R12)', async () => {
+  const host = new Host()
+  let yielded = 0
+  let closed = 0
+  const endless: HostTool = {
+    name: 'pour',
+    early: {
+      effect: 'read',
+      async *start() {
+        try {
+          for (;;) yield ++yielded
+        } finally {
+          closed++
+        }
+      },
+    },
+  }
+  const calls = host.step({ tools: [endless] })
+  told(calls, 'a', 'pour', { n: 1 })
+  await after(10)
+  expect(yielded).toBe(1_000)
+  await calls.release()
+  expect([yielded, closed]).toEqual([1_000, 1])
+})
+
+test('a start that declines is not joined, and the host makes the call (R3)', async () => {
+  const host = new Host()
+  const tool: HostTool = {
+    name: 'look',
+    early: {
+      effect: 'read',
+      start: (_, { decline }) => {
+        decline()
+        throw new Error('there is no state')
+      },
+    },
+  }
+  const calls = host.step({ tools: [tool] })
+  told(calls, 'a', 'look', { n: 1 })
+  await after(10)
+  calls.stood()
+  expect(await asked(calls, 'a', 'look', { n: 1 })).toBe('by the host')
+})
+
+test('the function is told the host’s id, the input as it was written, and its text (R2)', async () => {
+  const host = new Host()
+  const calls = host.step()
+  const label = calls.begin('a', 'look')
+  calls.delta(label, '{ "n": 1 }')
+  await after(10)
+  calls.stood()
+  expect(host.started.map(({ id, written, text }) => ({ id, written, text }))).toEqual([
+    { id: 'a', written: { n: 1 }, text: '{ "n": 1 }' },
+  ])
+})
+
+test('input that the host’s check refuses starts nothing; a wrong effect counts as external (R6, H4)', async () => {
+  const host = new Host()
+  const odd = host.early('odd', () => {
+    throw new Error('who knows')
+  })
+  const calls = host.step({ tools: [...host.tools, odd] })
+  told(calls, 'a', 'look', { n: 'one' })
+  told(calls, 'b', 'odd', { n: 1 })
+  calls.seal(told(calls, 'c', 'put', { n: 2 }))
+  await after(10)
+  calls.stood()
+  expect(host.log).toEqual([])
+})
+
+test('the policy keeps calls back; a throw or another word is a warning, and keeps them back, too (R6, H4)', async () => {
+  const words: readonly unknown[] = ['wait', 'start', 'yes', undefined]
+  const heard: string[] = []
+  const host = new Host({
+    policy({ id, input }, { effect, evidence, model }) {
+      heard.push(`${id} ${effect} ${evidence} ${model.id}`)
+      const { n } = { n: 0, ...Object(input) }
+      if (n === 9) throw new Error('no idea')
+      return words[n] as 'wait' | undefined
+    },
+  })
+  const calls = host.step({ model: { provider: 'mock', id: 'm' } })
+  for (const n of [0, 1, 2, 3, 9]) told(calls, `${n}`, 'look', { n })
+  await after(10)
+  expect(host.log).toEqual(['0 look 1', '0 look 3'])
+  expect(host.warnings).toEqual(['policy-failed', 'policy-failed'])
+  expect(heard.slice(0, 1)).toEqual(['0 read closed m'])
+})
+
+test('no external call starts early, whatever the policy says (R1)', async () => {
+  const host = new Host({ policy: () => 'start' as 'wait' })
+  const calls = host.step({ tools: [host.early('mail', ({ n }) => (n > 1 ? 'external' : 'read'))] })
+  for (const n of [1, 2]) calls.seal(told(calls, `${n}`, 'mail', { n }))
+  await after(10)
+  expect(host.log).toEqual(['0 mail 1'])
+})
+
+test('a provider that changes arguments loses closed evidence for the rest of the host’s run (R9, H35)', async () => {
+  const host = new Host()
+  const changed = async (run = host.run) => {
+    const calls = host.loop.step(run, { tools: host.tools })
+    if (!calls) throw new Error('none')
+    const label = told(calls, 'a', 'look', { n: 1 })
+    await after(10)
+    calls.seal(label, '{"n":2}')
+    calls.stood()
+    calls.take('a', 'look', { n: 2 })
+    await calls.release()
+  }
+  await changed()
+  expect([host.log, host.warnings]).toEqual([['0 look 1'], ['breaker']])
+  await changed()
+  expect(host.log).toEqual(['0 look 1'])
+  await changed(host.loop.run())
+  expect(host.log).toEqual(['0 look 1', '20 look 1'])
+})
+
+test('the budget of one eager() counts over its steps and runs (R9, H36)', async () => {
+  const host = new Host({ budget: { toleranceMs: 50 } })
+  for (let n = 0; n < 3; n++) {
+    const calls = host.loop.step(host.loop.run(), { tools: host.tools })
+    if (!calls) throw new Error('none')
+    told(calls, 'a', 'look', { n, ms: 1_000 })
+    await after(40)
+    calls.failed()
+    await calls.release()
+  }
+  // 40 ms, then 80 ms were wasted.
+  expect(host.log.filter((line) => !line.endsWith('aborted'))).toEqual(['0 look 0', '40 look 1'])
+})
+
+test('three steps in a row whose early calls nobody asks for switch it off, with one warning (R10)', async () => {
+  const host = new Host()
+  const step = async (asks: boolean) => {
+    const calls = host.loop.step(host.run, { tools: host.tools })
+    if (!calls) return 'off'
+    told(calls, 'a', 'look', { n: 1 })
+    await after(10)
+    calls.stood()
+    if (asks) calls.take('a', 'look', { n: 1 })
+    await calls.release()
+    return 'early'
+  }
+  const steps: string[] = []
+  for (const asks of [false, false, true, false, false, false, false, false]) steps.push(await step(asks))
+  expect(steps).toEqual(['early', 'early', 'early', 'early', 'early', 'early', 'off', 'off'])
+  expect(host.warnings).toEqual(['switched-off'])
+})
+
+test('a step that fails, is aborted, or has no early call is none of those (R10)', async () => {
+  const host = new Host()
+  for (let n = 0; n < 5; n++) {
+    const { signal, abort } = abortable()
+    const [failing, aborted, plain] = [host.step(), host.step({ signal }), host.step()]
+    for (const calls of [failing, aborted]) told(calls, 'a', 'look', { n: 1 })
+    told(plain, 'a', 'send', { n: 1 })
+    await after(10)
+    failing.failed()
+    aborted.stood()
+    plain.stood()
+    abort()
+    for (const calls of [failing, aborted, plain]) await calls.release()
+  }
+  expect([host.loop.isOff, host.warnings]).toEqual([false, []])
+})
+
+const exporter = new InMemorySpanExporter()
+const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+
+test('each early call has one execute_tool span, and no other span is ours (R8, H28)', async () => {
+  exporter.reset()
+  const host = new Host({ telemetry: { tracerProvider, captureContent: true } })
+  const calls = host.step()
+  told(calls, 'a', 'look', { n: 1, ms: 20 })
+  told(calls, 'b', 'look', { n: 2, fails: true })
+  told(calls, 'c', 'look', { n: 3, ms: 100 })
+  told(calls, 'd', 'send', { n: 4 })
+  await after(50)
+  calls.stood()
+  const results = ['a', 'b', 'd'].map((id, n) =>
+    asked(calls, id, id === 'd' ? 'send' : 'look', [{ n: 1, ms: 20 }, { n: 2, fails: true }, { n: 4 }][n] ?? {}),
+  )
+  await Promise.all(results)
+  await calls.release()
+  const spans = exporter.getFinishedSpans().map(({ name, attributes }) => {
+    const { 'meanwhile.dispatch.lag': lag, 'meanwhile.dispatch.queued': queued, ...told } = attributes
+    return [name, told]
+  })
+  const of = (id: string, more: object) => [
+    'execute_tool look',
+    {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': 'look',
+      'gen_ai.tool.type': 'function',
+      'gen_ai.tool.call.id': id,
+      'meanwhile.attempt': 1,
+      'meanwhile.step.index': 1,
+      'meanwhile.dispatch.mode': 'early',
+      'meanwhile.dispatch.evidence': 'closed',
+      'meanwhile.tool.effect': 'read',
+      'meanwhile.head_start': 0.05,
+      ...more,
+    },
+  ]
+  expect(spans).toEqual([
+    of('a', {
+      'gen_ai.tool.call.arguments': '{"n":1,"ms":20}',
+      'gen_ai.tool.call.result': '"look 1"',
+      'meanwhile.outcome': 'committed',
+      'meanwhile.overlap': 0.02,
+    }),
+    of('b', {
+      'gen_ai.tool.call.arguments': '{"n":2,"fails":true}',
+      'meanwhile.outcome': 'failed',
+      'meanwhile.overlap': 0,
+      'error.type': 'Error',
+    }),
+    of('c', {
+      'gen_ai.tool.call.arguments': '{"n":3,"ms":100}',
+      'meanwhile.outcome': 'discarded',
+      'meanwhile.discard.reason': 'call_withdrawn',
+      'meanwhile.overlap': 0.05,
+    }),
+  ])
+})
+
+test('a function that ignores its abort gives its slot back after the grace time, and its span says so (R8)', async () => {
+  exporter.reset()
+  const host = new Host({ telemetry: { tracerProvider } })
+  const calls = host.step()
+  told(calls, 'a', 'look', { n: 1, ms: 5_000, deaf: true })
+  await after(10)
+  calls.failed()
+  void calls.release()
+  await after(1_000)
+  const [span] = exporter.getFinishedSpans()
+  expect(span?.attributes).toMatchObject({
+    'meanwhile.outcome': 'abandoned',
+    'meanwhile.settled': false,
+    'meanwhile.discard.reason': 'stream_error',
+  })
+  await after(5_000)
+  expect(exporter.getFinishedSpans()).toHaveLength(1)
+})
+
+test('without an early call there is no span and no timer (R8)', async () => {
+  exporter.reset()
+  const host = new Host({ telemetry: { tracerProvider } })
+  const calls = host.step()
+  told(calls, 'a', 'send', { n: 1 })
+  await after(10)
+  expect(vi.getTimerCount()).toBe(0)
+  calls.stood()
+  await calls.release()
+  expect(exporter.getFinishedSpans()).toEqual([])
+})
+
+test('onStep is told what a step has brought, the calls of the host reckoned as one (R13, H34)', async () => {
+  const steps: StepSavings[] = []
+  const host = new Host({ onStep: (savings) => void steps.push(savings) })
+  const calls = host.step()
+  told(calls, 'a', 'look', { n: 1, ms: 100 })
+  told(calls, 'b', 'look', { n: 2, ms: 200 })
+  told(calls, 'c', 'send', { n: 3 })
+  await after(50)
+  calls.stood()
+  const results = ['a', 'b'].map((id, n) => asked(calls, id, 'look', { n: n + 1, ms: 100 * (n + 1) }))
+  // The host takes 30 ms for the third.
+  await after(150)
+  await Promise.all(results)
+  await calls.release()
+  const call = { tool: 'look', certainMs: 0, startedMs: 0, evidence: 'closed', outcome: 'committed' }
+  expect(steps).toEqual([
+    {
+      step: 1,
+      streamMs: 50,
+      stoodMs: 50,
+      actualMs: 200,
+      sequentialMs: 500,
+      parallelMs: 250,
+      savedMs: 50,
+      wastedMs: 0,
+      calls: [
+        { ...call, callId: 'a', durationMs: 100 },
+        { ...call, callId: 'b', durationMs: 200 },
+      ],
+    },
+  ])
+})
+
+test('an onStep that throws is a warning (R13)', async () => {
+  const host = new Host({
+    onStep() {
+      throw new Error('no')
+    },
+  })
+  const calls = host.step()
+  told(calls, 'a', 'look', { n: 1 })
+  await after(10)
+  await calls.release()
+  expect(host.warnings).toEqual(['observer-failed'])
+})
+
+function abortable(): { readonly signal: AbortSignal; abort(): void } {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: () => controller.abort(new Error('stop')) }
+}

@@ -1,0 +1,85 @@
+/** What the function of a tool gives, kept until the host asks for it: a value, or one after the other. */
+
+import { unheard } from '@meanwhile/core/calls'
+
+/** So many values of a function that goes on yielding are kept; then it waits until the host reads them. */
+const MOST_UNREAD = 1_000
+
+export class KeptResult {
+  /** The value, or the last one that was yielded. Nobody need await it. */
+  readonly done: Promise<unknown>
+  readonly #yields: KeptYields | undefined
+
+  constructor(given: unknown) {
+    if (isAsyncIterable(given)) {
+      this.#yields = new KeptYields()
+      this.done = unheard(this.#yields.keep(given))
+    } else {
+      this.done = unheard(Promise.resolve(given))
+    }
+  }
+
+  /** As the function gave it: a promise, or an async iterable. For one reader. */
+  read(): Promise<unknown> | AsyncIterable<unknown> {
+    return this.#yields?.read(this.done) ?? this.done
+  }
+
+  /** Nobody will read it: a function that waits for a reader goes on, and ends. */
+  drop(): void {
+    this.#yields?.drop()
+  }
+}
+
+class KeptYields {
+  #unread: unknown[] = []
+  #isOver = false
+  #isDropped = false
+  #wake: () => void = () => undefined
+
+  async keep(given: AsyncIterable<unknown>): Promise<unknown> {
+    let last: unknown
+    try {
+      for await (const value of given) {
+        last = value
+        this.#unread.push(value)
+        this.#wake()
+        while (this.#unread.length >= MOST_UNREAD && !this.#isDropped) await this.#change()
+        if (this.#isDropped) break
+      }
+      return last
+    } finally {
+      this.#isOver = true
+      this.#wake()
+    }
+  }
+
+  async *read(done: Promise<unknown>): AsyncGenerator<unknown, void, undefined> {
+    for (;;) {
+      const values = this.#unread
+      this.#unread = []
+      this.#wake()
+      yield* values
+      if (this.#unread.length > 0) continue
+      if (this.#isOver) break
+      await this.#change()
+    }
+    await done
+  }
+
+  drop(): void {
+    this.#isDropped = true
+    this.#unread = []
+    this.#wake()
+  }
+
+  /** Whoever waits, reader or writer, the other one has done something: they never wait both. */
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}

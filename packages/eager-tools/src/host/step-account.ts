@@ -1,0 +1,67 @@
+/** Works out what starting early has brought in one step of a loop that is not ours. */
+
+import type { ToolCall } from '@meanwhile/core'
+import { makespan } from '../makespan.ts'
+import type { CallSavings, StepSavings } from '../savings.ts'
+import { micro } from '../step-savings.ts'
+import type { EarlyCall } from './early-call.ts'
+
+/** What is known of a step. Times: `performance.now()`. */
+export interface StepAccount {
+  readonly step: number
+  readonly slots: number
+  readonly began: number
+  /** The response had ended, and the host ran its calls. */
+  readonly stood: number | undefined
+  /** The host asks for nothing more. */
+  readonly over: number
+  /** When the arguments of calls were complete, by call id. */
+  readonly certain: ReadonlyMap<string, number>
+  readonly early: readonly EarlyCall[]
+  /** The calls of the last response, in call order. */
+  readonly asked: readonly ToolCall[]
+}
+
+/**
+ * How long the host took for the calls it made itself is not known here. Together they count as one call from the end of the response to
+ * the end of the step, so that no more is said to be saved than was.
+ */
+export function stepSavings({ step, slots, began, stood, over, certain, early, asked }: StepAccount): StepSavings {
+  const stoodMs = micro((stood ?? over) - began)
+  const accountOf = (one: EarlyCall): CallSavings => {
+    const { started = over, ended = over } = one
+    const at = certain.get(one.call.id)
+    return {
+      callId: one.id,
+      tool: one.tool.name,
+      ...(at !== undefined && { certainMs: micro(at - began) }),
+      startedMs: micro(started - began),
+      durationMs: micro(ended - started),
+      evidence: one.evidence,
+      outcome: one.isTaken ? (one.error === undefined ? 'committed' : 'failed') : 'discarded',
+      ...(one.state.cause && { cause: one.state.cause }),
+    }
+  }
+  const taken = early.filter(({ isTaken }) => isTaken)
+  const lateMs = stood !== undefined && asked.length > taken.length ? micro(over - stood) : 0
+  const joined = taken.map(accountOf)
+  const discarded = early.filter(({ isTaken }) => !isTaken).map(accountOf)
+  const works = [...joined.map(({ durationMs }) => ({ ms: durationMs })), { ms: lateMs }]
+  const actualMs = joined.reduce(
+    (end, { startedMs = 0, durationMs }) => Math.max(end, micro(startedMs + durationMs)),
+    micro(stoodMs + lateMs),
+  )
+  const parallelMs = micro(stoodMs + makespan(works, slots))
+  return {
+    step,
+    ...(Number.isFinite(slots) && { slots }),
+    streamMs: stoodMs,
+    stoodMs,
+    actualMs,
+    sequentialMs: micro(stoodMs + makespan(works, 1)),
+    parallelMs,
+    savedMs: micro(parallelMs - actualMs),
+    wastedMs: micro(discarded.reduce((sum, { durationMs }) => sum + durationMs, 0)),
+    calls: [...joined, ...discarded],
+  }
+}

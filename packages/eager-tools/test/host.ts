@@ -1,0 +1,117 @@
+/** A step of a loop that is not ours: tools that write down what they are made to do, and a response that streams in pieces. */
+
+import type { DeclaredCall } from '../src/host/declared.ts'
+import { EagerLoop, type HostRun } from '../src/host/eager-loop.ts'
+import type { HostCalls } from '../src/host/host-calls.ts'
+import type { HostTool, StartedCall } from '../src/host/host-tool.ts'
+import type { EagerSettings } from '../src/host/settings.ts'
+
+export interface Work {
+  readonly n: number
+  readonly ms?: number
+  /** Works on to its end when it is aborted. */
+  readonly deaf?: boolean
+  readonly fails?: boolean
+}
+
+export class Host {
+  /** `{time} {tool} {n}` of each start; `… aborted`, `… undone`. */
+  readonly log: string[] = []
+  readonly warnings: string[] = []
+  readonly loop: EagerLoop
+  readonly run: HostRun
+  readonly started: StartedCall[] = []
+  readonly #begin = performance.now()
+
+  constructor(settings: EagerSettings = {}) {
+    const onWarning: EagerSettings['onWarning'] = ({ code }) => void this.warnings.push(code)
+    this.loop = new EagerLoop({ onWarning, ...settings })
+    this.run = this.loop.run()
+  }
+
+  note(text: string): void {
+    this.log.push(`${Math.round(performance.now() - this.#begin)} ${text}`)
+  }
+
+  async work(name: string, { n, ms = 0, deaf, fails }: Work, signal?: AbortSignal): Promise<string> {
+    this.note(`${name} ${n}`)
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(resolve, ms)
+      if (deaf) return
+      signal?.addEventListener('abort', () => {
+        clearTimeout(timer)
+        this.note(`${name} ${n} aborted`)
+        reject(signal.reason)
+      })
+    })
+    if (fails) throw new Error(`${name} ${n} failed`)
+    return `${name} ${n}`
+  }
+
+  early(name: string, effect: DeclaredCall<Work>['effect'], more: Partial<DeclaredCall<Work>> = {}): HostTool {
+    const { reads, writes, compensate } = more
+    return {
+      name,
+      early: {
+        effect: typeof effect === 'function' ? (input) => effect(workOf(input)) : effect,
+        ...(reads && { reads: (input: unknown) => reads(workOf(input)) }),
+        ...(writes && { writes: (input: unknown) => writes(workOf(input)) }),
+        ...(compensate && { compensate: (input: unknown, output: unknown) => compensate(workOf(input), output) }),
+        check: workOf,
+        start: (input, call) => {
+          this.started.push(call)
+          return this.work(name, workOf(input), call.signal)
+        },
+      },
+    }
+  }
+
+  /** One of each effect, and one that nobody has declared. */
+  get tools(): readonly HostTool[] {
+    const compensate = ({ n }: Work) => this.note(`move ${n} undone`)
+    return [
+      this.early('look', 'read'),
+      this.early('put', 'idempotent'),
+      this.early('move', 'reversible', { compensate }),
+      { name: 'send' },
+    ]
+  }
+
+  step(more: Partial<Parameters<EagerLoop['step']>[1]> = {}): HostCalls {
+    const calls = this.loop.step(this.run, { tools: this.tools, ...more })
+    if (!calls) throw new Error('nothing may start early')
+    return calls
+  }
+}
+
+function workOf(input: unknown): Work {
+  const work: Partial<Work> = { ...Object(input) }
+  if (typeof work.n !== 'number') throw new TypeError('n must be a number')
+  return { ...work, n: work.n }
+}
+
+/** A whole call, said in pieces of its text. */
+export function told(calls: HostCalls, id: string | undefined, name: string, input: object, pieces = 3): number {
+  const label = calls.begin(id, name)
+  const text = JSON.stringify(input)
+  const size = Math.ceil(text.length / pieces)
+  for (let at = 0; at < text.length; at += size) calls.delta(label, text.slice(at, at + size))
+  return label
+}
+
+/** What the host gets for a call: what had started early, or its own words. */
+export async function asked(
+  calls: HostCalls,
+  id: string | undefined,
+  name: string,
+  input: object,
+  signal?: AbortSignal,
+): Promise<unknown> {
+  const taken = calls.take(id, name, input, signal)
+  if (!taken) return 'by the host'
+  const { result } = taken
+  if (result instanceof Promise) return result.catch((error: Error) => `threw ${error.message}`)
+  const values: unknown[] = []
+  for await (const value of result) values.push(value)
+  return values
+}
