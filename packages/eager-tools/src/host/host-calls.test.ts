@@ -287,6 +287,36 @@ test('the signal of the host’s own call ends the early one that it has joined,
   expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
+test('signals that never abort keep no listener (R7, P20)', async () => {
+  const host = new Host()
+  const [ofStep, ofCall] = [abortable().signal, abortable().signal]
+  const calls = host.step({ signal: ofStep })
+  for (const n of [1, 2]) told(calls, `${n}`, 'look', { n, ms: 20 * n })
+  await after(10)
+  calls.stood()
+  const result = asked(calls, '1', 'look', { n: 1, ms: 20 }, ofCall)
+  expect([ofStep, ofCall].map((signal) => getEventListeners(signal, 'abort').length)).toEqual([1, 1])
+  await after(100)
+  await calls.release()
+  expect(await result).toBe('look 1')
+  expect([ofStep, ofCall].map((signal) => getEventListeners(signal, 'abort').length)).toEqual([0, 0])
+})
+
+test('a call is undone once, whenever it settles and is let go of (R7)', async () => {
+  const undone: number[] = []
+  for (let turns = 0; turns < 40; turns++) {
+    const host = new Host()
+    const compensate = () => void undone.push(turns)
+    const move: HostTool = { name: 'move', early: { effect: 'reversible', compensate, start: () => 'moved' } }
+    const calls = host.step({ tools: [move] })
+    calls.seal(told(calls, 'a', 'move', { n: 1 }))
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve()
+    await calls.release()
+  }
+  expect(undone).toEqual([...new Set(undone)])
+  expect(undone).toContain(39)
+})
+
 test('an error is thrown to the host, once, and is nowhere an unhandled rejection (R12)', async () => {
   const host = new Host()
   const calls = host.step()
