@@ -140,7 +140,10 @@ module.exports = {
       comment: 'What they share is in host/, which knows none of the libraries that they are for.',
       severity: 'error',
       from: { path: '^packages/eager-tools/src/(host|ai-sdk|langchain|openai-agents)/', pathNot: tests },
-      to: { path: '^packages/eager-tools/src/(ai-sdk|langchain|openai-agents)/', pathNot: '^packages/eager-tools/src/$1/' },
+      to: {
+        path: '^packages/eager-tools/src/(ai-sdk|langchain|openai-agents)/',
+        pathNot: '^packages/eager-tools/src/$1/',
+      },
     },
     {
       name: 'the-host-engine-needs-no-library',

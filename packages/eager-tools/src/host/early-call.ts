@@ -43,7 +43,7 @@ export class EarlyCall implements CallFacts {
   readonly tool: { readonly name: string }
   readonly attributes: CallFacts['attributes']
   readonly maker = undefined
-  readonly askedIn: CallFacts['askedIn'] = []
+  readonly requestedIn: CallFacts['requestedIn'] = []
   readonly stopped = undefined
   readonly executions: ExecutionFacts[] = []
   readonly keys: ResourceKeys
