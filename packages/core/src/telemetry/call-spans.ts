@@ -30,7 +30,10 @@ export interface CallFacts {
   readonly message: { readonly isError?: boolean | undefined } | undefined
   readonly stopped: RunStop | undefined
   readonly signal: AbortSignal
-  readonly state: Pick<CallState, 'step' | 'startedEarly' | 'modelEnded' | 'fate' | 'cause' | 'kept' | 'executions' | 'attempts'>
+  readonly state: Pick<
+    CallState,
+    'step' | 'startedEarly' | 'modelEnded' | 'fate' | 'cause' | 'kept' | 'executions' | 'attempts'
+  >
   /** Those whose spans have not ended. */
   readonly executions: ExecutionFacts[]
 }
