@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { barsOf, barText } from './bars.ts'
+import { barsOf, barText, worstOf } from './bars.ts'
 import { cellsOf } from './cells.ts'
 import type { Entry } from './results.ts'
 import { SCENARIOS } from './scenarios.ts'
@@ -48,6 +48,17 @@ test('a bar that is just missed is shown with the digits that say so', () => {
   const textOf = (ratioToBound: number) => barsOf([entry({ scenario: 'f', ratioToBound })]).map(barText)
   expect(textOf(1.00502)).toEqual(['✗ eager at most 1.005 × the bound: at worst 1.00502 in f anthropic'])
   expect(textOf(1.00498)).toEqual(['✓ eager at most 1.005 × the bound: at worst 1.005 in f anthropic'])
+})
+
+test('of what has to reach a limit the least counts, also where it is just missed', () => {
+  const textOf = (...values: readonly number[]) =>
+    worstOf(
+      { title: 'at least 0.9 won back', limit: 0.9, atLeast: true },
+      values.map((value) => ({ value, where: 'f' })),
+    ).map(barText)
+  expect(textOf(0.95, 0.91)).toEqual(['✓ at least 0.9 won back: at worst 0.910 in f'])
+  expect(textOf(0.95, 0.89996)).toEqual(['✗ at least 0.9 won back: at worst 0.89996 in f'])
+  expect(textOf()).toEqual([])
 })
 
 test('a call that may not start early waits by right: its lag is not judged', () => {

@@ -8,6 +8,8 @@ import { ALL_SCENARIOS } from './scenarios.ts'
 export interface Bar {
   readonly title: string
   readonly limit: number
+  /** Whether the limit is the least there may be. Default: it is the most. */
+  readonly atLeast?: true
   readonly worst: number
   readonly where: string
   readonly met: boolean
@@ -21,11 +23,23 @@ export function barsOf(entries: readonly Entry[]): readonly Bar[] {
   return BARS.flatMap(({ title, limit, of }) => {
     const values = rows.flatMap(({ row, where }) => {
       const value = of(row)
-      return value === null || value === undefined ? [] : [{ worst: value, where }]
+      return value === null || value === undefined ? [] : [{ value, where }]
     })
-    const [worst] = values.toSorted((a, b) => b.worst - a.worst)
-    return worst ? [{ title, limit, ...worst, met: worst.worst <= limit }] : []
+    return worstOf({ title, limit }, values)
   })
+}
+
+/** The bar for the worst of the values; nothing, if there are none. */
+export function worstOf(
+  bar: Pick<Bar, 'title' | 'limit' | 'atLeast'>,
+  values: readonly { readonly value: number; readonly where: string }[],
+): readonly Bar[] {
+  const [worst] = values.toSorted((a, b) => (bar.atLeast ? a.value - b.value : b.value - a.value))
+  return worst ? [{ ...bar, worst: worst.value, where: worst.where, met: meets(bar, worst.value) }] : []
+}
+
+function meets({ limit, atLeast }: Pick<Bar, 'limit' | 'atLeast'>, value: number): boolean {
+  return atLeast ? value >= limit : value <= limit
 }
 
 /** `✓ dispatch lag p99 at most 5 ms: at worst 1.204 in f anthropic` */
@@ -34,9 +48,10 @@ export function barText(bar: Bar): string {
 }
 
 /** In thousandths, or as fine as it takes to see on which side of its limit it is. */
-function figureOf({ worst, limit, met }: Bar): string {
+function figureOf(bar: Bar): string {
+  const { worst, met } = bar
   let digits = 3
-  while (Number(worst.toFixed(digits)) <= limit !== met) digits++
+  while (meets(bar, Number(worst.toFixed(digits))) !== met) digits++
   return worst.toFixed(digits)
 }
 

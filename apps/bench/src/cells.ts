@@ -1,7 +1,7 @@
 /** From runs to figures: medians of those that count. */
 
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
-import { BASELINE, WAYS, type Way } from './modes.ts'
+import { baselineOf, WAYS, type Way } from './modes.ts'
 import { NOISE } from './report/noise.ts'
 import type { Cell, Entry } from './results.ts'
 import { isLate, type Made } from './runner.ts'
@@ -31,7 +31,7 @@ function cellOf(scenario: Scenario, wire: WireName, mode: Way, made: readonly Ma
   if (group.length === 0) return []
   const figures = figuresOf(
     group,
-    here.filter((run) => run.mode === BASELINE),
+    here.filter((run) => run.mode === baselineOf(mode)),
   )
   const typical = typicalOf(group, figures.wallMs)
   const { id, title, shape, timing } = scenario

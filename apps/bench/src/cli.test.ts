@@ -173,11 +173,36 @@ test.each([
     '--base-url asks agents: the --mode floor is none',
   ],
   [['--model', 'gpt'], '--model and --key-env go with --base-url'],
-  [['--peers', '--transport', 'msw'], '--peers need the --transport server'],
+  [['--peers', '--transport', 'msw'], '--peers and --drop-ins need the --transport server'],
+  [['--drop-ins', '--transport', 'msw'], '--peers and --drop-ins need the --transport server'],
+  [['--drop-ins', '--scenario', 'd50,f'], '--drop-ins measures scenarios that keep to a pace: not d or e'],
+  [['--drop-ins', '--peers'], "option '--drop-ins' cannot be used with option '--peers [folder]'"],
+  [['--drop-ins', '--mode', 'eager'], "option '--drop-ins' cannot be used with option '--mode <names>'"],
 ])('%j is an error that says what there is', (args, message) => {
   const { error, written } = failureOf(args)
   expect(error.exitCode).not.toBe(0)
   expect(written).toContain(message)
+})
+
+test('--drop-ins measures b and f seven times, with nothing of ours, and writes the usual files', () => {
+  expect(parseOptions(['--drop-ins'])).toEqual({
+    scenarios: ['b', 'f'],
+    workloads: [],
+    wires: ['openai-chat', 'openai-responses', 'anthropic'],
+    modes: [],
+    runs: { sequential: 7, parallel: 7, eager: 7, floor: 7 },
+    transport: 'server',
+    faults: false,
+    dropIns: true,
+    json: 'results.json',
+    report: 'report.html',
+  })
+  const short = '--drop-ins --runs 1 --scenario f --wire openai-chat'
+  expect(parseOptions(short.split(' '))).toMatchObject({
+    scenarios: ['f'],
+    wires: ['openai-chat'],
+    runs: { parallel: 1 },
+  })
 })
 
 test('--help names every option and scenario', () => {
@@ -201,6 +226,7 @@ test('--help names every option and scenario', () => {
     'replay',
     'tool',
     'peers',
+    'drop-ins',
     'base-url',
     'model',
     'key-env',

@@ -6,7 +6,7 @@ import { commandOf, contradictionIn, DEFAULT_COLLECTOR, FILES, type Given, RECOR
 import { MODES, type Mode } from './modes.ts'
 import type { ToolFacts } from './replay/tool-facts.ts'
 import { DEFAULT_RUNS, FULL_RUNS, mayShare, runsOf } from './run-plan.ts'
-import { ALL_SCENARIOS, DEFAULT_SCENARIOS, SCENARIOS, type ScenarioId } from './scenarios.ts'
+import { ALL_SCENARIOS, DEFAULT_SCENARIOS, DROP_IN_SCENARIOS, SCENARIOS, type ScenarioId } from './scenarios.ts'
 import type { TransportName } from './transport.ts'
 
 export interface BenchOptions {
@@ -24,6 +24,8 @@ export interface BenchOptions {
   readonly faults: boolean
   /** Where the libraries of others are looked for; absent: they are not measured. */
   readonly peers?: string
+  /** Loops of other libraries are measured with and without their drop-ins, and nothing else. */
+  readonly dropIns?: true
   /** A real endpoint is measured, and nothing else. */
   readonly live?: LiveOptions
   /** Files that are written. Absent, unless they are named, if the fault matrix is run alone: it leaves those of a measured run. */
@@ -58,7 +60,7 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
   const wrong = contradictionIn(given)
   if (wrong !== undefined) command.error(`error: ${wrong}`)
   const ownFiles = given.workload !== undefined || given.replay !== undefined
-  const elsewhere = ownFiles || given.baseUrl !== undefined || given.record !== undefined
+  const elsewhere = ownFiles || given.baseUrl !== undefined || given.record !== undefined || given.dropIns === true
   const scenarios = given.scenario ?? usualScenarios(given, elsewhere)
   const measures = scenarios.length > 0 || ownFiles || given.baseUrl !== undefined
   return {
@@ -66,11 +68,12 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     workloads: given.workload ?? [],
     ...(given.replay !== undefined && { replay: { file: given.replay, tools: given.tool ?? [] } }),
     wires: given.wire ?? WIRE_NAMES,
-    modes: given.mode ?? modesFor(scenarios),
-    runs: given.runs !== undefined ? runsOf(given.runs) : given.full ? runsOf(FULL_RUNS) : DEFAULT_RUNS,
+    modes: given.dropIns ? [] : (given.mode ?? modesFor(scenarios)),
+    runs: runsFor(given),
     transport: given.transport,
     faults: given.faults ?? !(given.scenario || elsewhere || given.peers),
     ...(given.peers && { peers: given.peers === true ? '.' : given.peers }),
+    ...(given.dropIns && { dropIns: true as const }),
     ...liveOf(given),
     ...(measures && FILES),
     ...(given.json !== undefined && { json: given.json }),
@@ -83,8 +86,14 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
   }
 }
 
-function usualScenarios({ full, faults, peers }: Given, elsewhere: boolean): readonly ScenarioId[] {
+function runsFor({ runs, full, dropIns }: Given): BenchOptions['runs'] {
+  if (runs !== undefined) return runsOf(runs)
+  return full || dropIns ? runsOf(FULL_RUNS) : DEFAULT_RUNS
+}
+
+function usualScenarios({ full, faults, peers, dropIns }: Given, elsewhere: boolean): readonly ScenarioId[] {
   if (full) return ALL_SCENARIOS
+  if (dropIns) return DROP_IN_SCENARIOS
   return (faults && !peers) || elsewhere ? [] : DEFAULT_SCENARIOS
 }
 

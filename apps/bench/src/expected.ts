@@ -3,6 +3,7 @@
 import { beats } from '@meanwhile/core/testing'
 import type { ScriptedReply } from '@meanwhile/harness/server'
 import type { Subject } from './contestant.ts'
+import { startsEarly } from './modes.ts'
 import { mayStartEarly, type Scenario, type ScenarioCall } from './scenario.ts'
 
 /** In milliseconds. */
@@ -21,7 +22,7 @@ function turnMs(reply: ScriptedReply, scenario: Scenario, index: number, mode: S
   const calls = scenario.turns[index] ?? []
   const durations = calls.map(({ toolMs }) => toolMs)
   if (mode === 'sequential') return end + durations.reduce((sum, ms) => sum + ms, 0)
-  if (mode !== 'eager' && mode !== 'floor') return end + Math.max(0, ...durations)
+  if (!startsEarly(mode)) return end + Math.max(0, ...durations)
   const early = mayStartEarly(scenario, calls)
   return Math.max(end, ...calls.map((call, at) => (early[at] ? ready(call, at) : end) + call.toolMs))
 }

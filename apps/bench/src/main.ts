@@ -4,6 +4,9 @@ import { writeFile } from 'node:fs/promises'
 import { CommanderError } from 'commander'
 import { barsOf } from './bars.ts'
 import { type BenchOptions, parseOptions } from './cli.ts'
+import { dropInBars } from './drop-ins/bars.ts'
+import { problemsOf } from './drop-ins/notes.ts'
+import { dropInsTable } from './drop-ins/table.ts'
 import { environment, loadNow } from './environment.ts'
 import { forbiddenOf } from './faults/judge.ts'
 import { faultMatrix, sumOfCells } from './faults/matrix.ts'
@@ -79,8 +82,9 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
   const { spans, ...results } = await measured(options, signal)
   const { environment, cells, ...rest } = results
   const entries = cells.map(({ entry }) => entry)
-  const bars = barsOf(entries)
-  if (entries.length > 0) console.log(tableOf(entries, results))
+  const bars = results.dropIns ? dropInBars(results.dropIns) : barsOf(entries)
+  if (results.dropIns) console.log(dropInsTable(results.dropIns, entries, results))
+  else if (entries.length > 0) console.log(tableOf(entries, results))
   if (results.peers) console.log(peersTable(entries, results.peers))
   if (results.faults) console.log(faultTable(results.faults))
   const { json, report } = options
@@ -94,7 +98,8 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
   const written = [json, report, ...traces.map(({ path }) => path)].filter((file) => file !== undefined)
   if (written.length > 0) console.log(`Written: ${new Intl.ListFormat('en').format(written)}`)
   const forbidden = results.faults !== undefined && forbiddenOf(sumOfCells(results.faults).rules.ours) > 0
-  return forbidden || entries.some(({ failed }) => failed.length > 0) ? 1 : 0
+  const unmeasured = results.dropIns !== undefined && problemsOf(results.dropIns).length > 0
+  return forbidden || unmeasured || entries.some(({ failed }) => failed.length > 0) ? 1 : 0
 }
 
 /** What draws is not there before all is measured: it takes memory, and time to load. */

@@ -1,7 +1,8 @@
-/** The ways to do a scenario's tasks: three of ours, the least one can write, and the libraries one would take instead. */
+/** The ways to do a scenario's tasks: three of ours, the least one can write, the libraries one would take instead, and their loops with drop-ins of ours. */
 
 import type { Middleware } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
+import { LOOP_WAYS, type LoopWay, loopRun } from './drop-ins/loops.ts'
 
 export type Mode = 'sequential' | 'parallel' | 'eager' | 'floor'
 
@@ -12,16 +13,31 @@ export type PeerName = 'ai' | '@openai/agents' | 'langchain' | '@mastra/core'
 
 export const PEERS: readonly PeerName[] = ['ai', '@openai/agents', 'langchain', '@mastra/core']
 
-export type Way = Mode | PeerName
+/** Ours and the libraries of others, which are compared with one another. */
+export type Contender = Mode | PeerName
 
-export const WAYS: readonly Way[] = [...MODES, ...PEERS]
+export const CONTENDERS: readonly Contender[] = [...MODES, ...PEERS]
+
+export type Way = Contender | LoopWay
+
+export const WAYS: readonly Way[] = [...CONTENDERS, ...LOOP_WAYS]
 
 export function isMode(way: Way): way is Mode {
   return MODES.some((mode) => mode === way)
 }
 
-/** What everything is compared with. */
+/** What ours and other libraries are compared with. */
 export const BASELINE: Mode = 'parallel'
+
+/** What a way is compared with. */
+export function baselineOf(way: Way): Way {
+  return loopRun(way)?.loop.name ?? BASELINE
+}
+
+/** Whether a way starts tools before the response has ended, where they may. */
+export function startsEarly(way: Way): boolean {
+  return way === 'eager' || way === 'floor' || loopRun(way)?.isEager === true
+}
 
 export const MODE_TITLES: Readonly<Record<Mode, string>> = {
   sequential: 'one by one',

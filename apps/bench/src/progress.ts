@@ -3,11 +3,22 @@
 import { SingleBar } from 'cli-progress'
 import type { Subject } from './contestant.ts'
 import { expectedMs } from './expected.ts'
-import { LANES } from './runner.ts'
+import type { Job } from './run-plan.ts'
+import { LANES, type Made, type RunnerOptions, runPlan } from './runner.ts'
 
 export interface Progress {
   made(subject: Subject): void
   stop(): void
+}
+
+/** Makes the runs of a plan, and shows how far they are. */
+export async function shownRuns(plan: readonly Job[], options: RunnerOptions): Promise<readonly Made[]> {
+  const progress = progressOf(plan)
+  try {
+    return await runPlan(plan, { ...options, onMade: (run) => progress.made(run) })
+  } finally {
+    progress.stop()
+  }
 }
 
 export function progressOf(plan: readonly Subject[], stream: NodeJS.WriteStream = process.stderr): Progress {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { cellsOf } from './cells.ts'
 import { checkText } from './comparison.ts'
-import type { Mode } from './modes.ts'
+import type { Mode, Way } from './modes.ts'
 import type { Made } from './runner.ts'
 import type { Sample } from './sample.ts'
 import { SCENARIOS } from './scenarios.ts'
@@ -62,6 +62,24 @@ test('where nothing starts early it is the overhead that counts', () => {
   expect(overheadOf(1_031)).toMatchObject({ overhead: 0.031, holds: { prediction: null, overhead: false } })
   expect(checkText(overheadOf(990))).toBe('-1.0 % ✓')
   expect(checkText(undefined)).toBe('–')
+})
+
+test('a loop with its drop-in is compared with the same loop without it', () => {
+  const at = (mode: Way, wallMs: number) => ({ ...made('eager', 0, sample({ wallMs })), mode })
+  const entries = entriesOf([
+    at('parallel', 2_000),
+    at('streamText', 2_900),
+    at('streamText, eager', 1_950),
+    at('ToolLoopAgent', 2_910),
+    at('ToolLoopAgent, eager', 1_970),
+  ])
+  expect(entries.map(({ mode, savedMs }) => [mode, savedMs])).toEqual([
+    ['parallel', 0],
+    ['streamText', 0],
+    ['streamText, eager', 950],
+    ['ToolLoopAgent', 0],
+    ['ToolLoopAgent, eager', 940],
+  ])
 })
 
 test('failed runs are told and are in no median', () => {

@@ -3,6 +3,7 @@
 import type { StepSavings } from '@meanwhile/eager-tools'
 import type { WireName } from '@meanwhile/harness/server'
 import type { BenchOptions } from './cli.ts'
+import type { DropIns } from './drop-ins/measure-drop-ins.ts'
 import type { Environment } from './environment.ts'
 import type { FaultCell } from './faults/matrix.ts'
 import type { Way } from './modes.ts'
@@ -77,6 +78,7 @@ export interface Results {
   /** What is to be known of these scenarios in particular: where they come from, what was assumed. */
   readonly remarks?: readonly string[]
   readonly peers?: readonly PeerState[]
+  readonly dropIns?: DropIns
 }
 
 /** An entry, and a run to draw it by. */
@@ -93,7 +95,8 @@ export const UNITS = {
   wallMs: 'milliseconds from the call of agent.run to its result; median',
   boundMs: 'the shortest that run could have been, by what its server really sent; median',
   ratioToBound: 'wallMs over boundMs of each run; median',
-  savedMs: 'milliseconds less than parallel tools in the same round, negative if more; median of the differences',
+  savedMs:
+    'milliseconds less than parallel tools in the same round, or than the same loop without its drop-in, negative if more; median of the differences',
   predictedSavedMs: 'what the eager runs say themselves that they have saved (result.savings); median',
   predictionError:
     'predictedSavedMs less savedMs of the same round, over the time of the steps with calls; median, without its sign',
@@ -102,6 +105,7 @@ export const UNITS = {
   holds:
     'prediction: off by 5 % at the most; overhead: 3 % at the most; null where there is nothing to save, something started early, or the model speaks as fast as it can',
   dispatchLagMs: 'milliseconds from the last argument byte of a call written by the server to its tool entered',
+  wonBack: 'of the time that a loop takes beyond its bound, the part that it does not take with its drop-in',
   faults:
     'executions that the run without eager tools would not have, or would have; `early`: all begun while the model was speaking',
 } as const

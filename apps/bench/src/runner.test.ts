@@ -57,6 +57,28 @@ function over(transport: Transport): Pick<RunnerOptions, 'measure'> {
   return { measure: (subject, stop) => measure(subject, ourselves, transport, stop) }
 }
 
+test('runs that keep to a pace are made two at a time, those of a loop that finds its endpoint in the environment one at a time', async () => {
+  const most = async (mode: Job['mode']): Promise<number> => {
+    const at = { now: 0, most: 0 }
+    await runPlan(
+      [job, job, job].map((one) => ({ ...one, mode })),
+      {
+        warmUp: [],
+        signal: signal(),
+        async measure() {
+          at.most = Math.max(at.most, ++at.now)
+          await new Promise((resolve) => setImmediate(resolve))
+          at.now--
+          throw new Error('no')
+        },
+      },
+    )
+    return at.most
+  }
+  expect(await most('agent.stream, eager')).toBe(2)
+  expect(await most('agent.stream, model by name, eager')).toBe(1)
+})
+
 function signal(): AbortSignal {
   return new AbortController().signal
 }

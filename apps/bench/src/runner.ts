@@ -4,6 +4,7 @@ import { messageOf } from '@meanwhile/core'
 import { context } from '@opentelemetry/api'
 import { suppressTracing } from '@opentelemetry/core'
 import type { Subject } from './contestant.ts'
+import { loopRun } from './drop-ins/loops.ts'
 import { MODES } from './modes.ts'
 import { type Job, mayShare } from './run-plan.ts'
 import type { Sample } from './sample.ts'
@@ -41,10 +42,14 @@ const REPEAT_SHARE = 0.05
 export async function runPlan(plan: readonly Job[], options: RunnerOptions): Promise<readonly Made[]> {
   await warmUp(options.warmUp ?? warmUpOf(plan), options)
   const repeats = { left: Math.ceil(plan.length * REPEAT_SHARE) }
-  const shared = plan.filter(({ scenario }) => mayShare(scenario))
-  const alone = plan.filter(({ scenario }) => !mayShare(scenario))
+  const shared = plan.filter(isShared)
+  const alone = plan.filter((job) => !isShared(job))
   const made = await inLanes(shared, LANES, (job) => make(job, repeats, options))
   return [...made, ...(await inLanes(alone, 1, (job) => make(job, repeats, options)))]
+}
+
+function isShared({ scenario, mode }: Job): boolean {
+  return mayShare(scenario) && !loopRun(mode)?.loop.alone
 }
 
 /** Every wire once in every mode, and in every other way of the plan: connections open, code compiled. */

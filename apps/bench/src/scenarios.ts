@@ -70,6 +70,9 @@ export const SCENARIOS: Readonly<Record<ScenarioId, Scenario>> = {
 /** What a run without options measures. */
 export const DEFAULT_SCENARIOS: readonly ScenarioId[] = ['a', 'b', 'c', 'f']
 
+/** What drop-ins are measured with. */
+export const DROP_IN_SCENARIOS: readonly ScenarioId[] = ['b', 'f']
+
 /** As results are shown: first where there is something to see. */
 export const SHOWN_ORDER: readonly ScenarioId[] = ['f', 'b', 'a', 'c', 'g', 'd50', 'd100', 'd200', 'e']
 

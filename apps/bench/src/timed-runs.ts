@@ -3,20 +3,20 @@
 import { ourselves } from './agents.ts'
 import { cellsOf } from './cells.ts'
 import type { BenchOptions, LiveOptions } from './cli.ts'
+import { measureDropIns } from './drop-ins/measure-drop-ins.ts'
 import { announcement, liveOf } from './live/live.ts'
 import { measure } from './measure.ts'
 import { startPeers } from './peers/peers.ts'
-import { progressOf } from './progress.ts'
+import { shownRuns } from './progress.ts'
 import type { Results } from './results.ts'
-import { type Job, planOf } from './run-plan.ts'
-import { type Made, type RunnerOptions, runPlan } from './runner.ts'
+import { planOf } from './run-plan.ts'
 import { type Sources, sourcesOf } from './sources.ts'
 import { startTraces } from './traces.ts'
 import { openTransport } from './transport.ts'
 import { transportLag } from './transport-lag.ts'
 import { UsageError } from './usage-error.ts'
 
-export interface Timed extends Pick<Results, 'transportLagMs' | 'cells' | 'remarks' | 'peers'> {
+export interface Timed extends Pick<Results, 'transportLagMs' | 'cells' | 'remarks' | 'peers' | 'dropIns'> {
   /** As OTLP/JSON, if a file of them is asked for. */
   readonly spans?: string
 }
@@ -26,6 +26,7 @@ const NOTHING: Timed = { transportLagMs: null, cells: [] }
 /** Throws a `UsageError` if a file or a key is not what it should be: before anything is run. */
 export async function timedRuns(options: BenchOptions, signal: AbortSignal): Promise<Timed> {
   if (options.live) return await traced(options, liveRuns(options.live, options, signal))
+  if (options.dropIns) return { transportLagMs: null, ...(await measureDropIns(options, signal)) }
   const sources = await sourcesOf(options)
   if (sources.scenarios.length === 0) return NOTHING
   checkWires(sources, options)
@@ -39,7 +40,7 @@ function liveRuns(live: LiveOptions, options: BenchOptions, signal: AbortSignal)
   const { plan, warmUp, measure, remarks } = liveOf(live, options)
   return async () => {
     console.error(announcement(plan.length + warmUp.length, live))
-    const made = await shown(plan, { measure, warmUp, signal })
+    const made = await shownRuns(plan, { measure, warmUp, signal })
     return { transportLagMs: null, cells: cellsOf(made), remarks: remarks() }
   }
 }
@@ -50,7 +51,7 @@ function scriptedRuns({ scenarios, remarks }: Sources, options: BenchOptions, si
     await using transport = await openTransport(options.transport, signal)
     const ways = [...options.modes, ...(peers?.running.keys() ?? [])]
     const plan = planOf({ ...options, scenarios, ways, ...(peers && { can: peers.can }) })
-    const made = await shown(plan, {
+    const made = await shownRuns(plan, {
       measure: (subject, stop) => measure(subject, peers?.running.get(subject.mode)?.run ?? ourselves, transport, stop),
       signal,
     })
@@ -69,15 +70,6 @@ function checkWires({ scenarios }: Sources, { wires }: BenchOptions): void {
     if (spoken && !spoken.some((wire) => wires.includes(wire))) {
       throw new UsageError(`--wire: ${id} was recorded on ${spoken.join(', ')}, and is played there alone`)
     }
-  }
-}
-
-async function shown(plan: readonly Job[], options: RunnerOptions): Promise<readonly Made[]> {
-  const progress = progressOf(plan)
-  try {
-    return await runPlan(plan, { ...options, onMade: (run) => progress.made(run) })
-  } finally {
-    progress.stop()
   }
 }
 

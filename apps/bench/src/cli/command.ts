@@ -6,8 +6,8 @@ import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
 import { Command, Option, type OutputConfiguration } from 'commander'
 import { MODES, type Mode } from '../modes.ts'
 import type { ToolFacts } from '../replay/tool-facts.ts'
-import { DEFAULT_RUNS, FULL_RUNS } from '../run-plan.ts'
-import { ALL_SCENARIOS, DEFAULT_SCENARIOS, type ScenarioId } from '../scenarios.ts'
+import { DEFAULT_RUNS, FULL_RUNS, mayShare } from '../run-plan.ts'
+import { ALL_SCENARIOS, DEFAULT_SCENARIOS, DROP_IN_SCENARIOS, SCENARIOS, type ScenarioId } from '../scenarios.ts'
 import { otlpPathOf } from '../trace-files.ts'
 import { TRANSPORTS, type TransportName } from '../transport.ts'
 import { helpText } from './help.ts'
@@ -31,6 +31,7 @@ export interface Given {
   readonly runs?: number
   readonly transport: TransportName
   readonly peers?: string | true
+  readonly dropIns?: true
   readonly baseUrl?: string
   readonly model?: string
   readonly keyEnv?: string
@@ -78,6 +79,12 @@ export function commandOf(output: OutputConfiguration): Command {
       readable,
     )
     .addOption(
+      new Option(
+        '--drop-ins',
+        `instead: loops of the AI SDK, LangChain and OpenAI Agents, with and without eager(), ${FULL_RUNS} runs of each (default scenarios: ${DROP_IN_SCENARIOS.join(',')})`,
+      ).conflicts(WITHOUT_LOOPS),
+    )
+    .addOption(
       new Option('--base-url <url>', 'instead: ask a real model, with prompts and tools of ours')
         .argParser(url(API))
         .conflicts(MOCKED),
@@ -123,7 +130,10 @@ export function commandOf(output: OutputConfiguration): Command {
 const API = 'https://api.openai.com'
 
 /** What only makes sense with an endpoint of ours. */
-const MOCKED = ['scenario', 'workload', 'replay', 'peers', 'full', 'faults', 'overhead']
+const MOCKED = ['scenario', 'workload', 'replay', 'peers', 'dropIns', 'full', 'faults', 'overhead']
+
+/** What is not of loops of other libraries. */
+const WITHOUT_LOOPS = ['workload', 'replay', 'peers', 'mode', 'full', 'faults', 'overhead', 'otlp', 'traces']
 
 const MEASURED = ['baseUrl', 'mode', 'runs', 'wire', 'json', 'report', 'otlp', 'traces']
 
@@ -139,8 +149,10 @@ export function contradictionIn(given: Given): string | undefined {
   if (given.against !== undefined && !given.overhead) return '--against goes with --overhead'
   if (given.tool && given.replay === undefined) return '--tool goes with --replay'
   if (given.recording !== undefined && given.record === undefined) return '--recording goes with --record'
-  if (given.peers !== undefined && given.transport === 'msw')
-    return '--peers need the --transport server: they run in processes of their own'
+  if ((given.peers !== undefined || given.dropIns) && given.transport === 'msw')
+    return '--peers and --drop-ins need the --transport server: they run in processes of their own'
+  if (given.dropIns && scenario?.some((id) => !mayShare(SCENARIOS[id])))
+    return '--drop-ins measures scenarios that keep to a pace: not d or e'
   const alone = faults && !scenario && !full && !given.workload && !given.replay && !given.peers
   if (alone && (given.otlp !== undefined || given.traces !== undefined)) {
     return 'spans are those of measured runs, and the fault matrix alone has none: name a --scenario'

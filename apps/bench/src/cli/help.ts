@@ -22,6 +22,8 @@ Examples
   npm run bench -- --replay recording.json --tool search=400:read --tool refund=800:external
   npm run bench -- --base-url https://api.openai.com --model gpt-5.1 --key-env OPENAI_API_KEY --wire openai-chat
   npm run bench -- --peers ../my-app --scenario b,f
+  npm run bench -- --drop-ins
+  npm run bench -- --drop-ins --runs 1 --scenario f
 
 docs/bench.md says how files are written and results are read.`
 }

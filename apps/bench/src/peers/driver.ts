@@ -1,6 +1,7 @@
 /** What drives a library of others: the seam inside its process. */
 
 import type { WireName } from '@meanwhile/harness/server'
+import type { LoopName } from '../drop-ins/loops.ts'
 import type { PeerName } from '../modes.ts'
 import type { Work } from '../tools.ts'
 
@@ -13,6 +14,10 @@ export interface PeerTask {
   readonly tools: readonly PeerTool[]
   readonly work: Work
   readonly signal: AbortSignal
+  /** Which of the library's loops. Default: the first, which streams. */
+  readonly loop?: LoopName
+  /** Wraps what the library's drop-in wraps; gives it back as it is where no drop-in is measured. */
+  dropIn<Wrapped extends object>(wrapped: Wrapped): Wrapped
 }
 
 export interface PeerTool {

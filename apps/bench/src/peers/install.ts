@@ -32,9 +32,9 @@ export interface Found {
   readonly problem?: string
 }
 
-export async function findPeers(folder: string): Promise<readonly Found[]> {
+export async function findPeers(folder: string, names = PEERS): Promise<readonly Found[]> {
   return await Promise.all(
-    PEERS.map(async (name) => {
+    names.map(async (name) => {
       const version = await versionOf(name, folder)
       const versions = await Promise.all(PACKAGES[name].map((one) => versionOf(one, folder)))
       const missing = PACKAGES[name].filter((_, index) => versions[index] === undefined)

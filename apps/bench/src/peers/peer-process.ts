@@ -1,29 +1,39 @@
 /** The program of a library's own process: it makes the runs that the parent asks for over IPC, and ends with it. */
 
-import { messageOf } from '@meanwhile/core'
+import { type Effect, messageOf } from '@meanwhile/core'
 import { clock } from '@meanwhile/harness/server'
 import type { Ran } from '../contestant.ts'
+import type { Library } from '../drop-ins/loops.ts'
 import type { PeerName } from '../modes.ts'
 import { measuredWork, type ToolRun } from '../tools.ts'
-import type { Driver, Load, PeerRun, PeerTask } from './driver.ts'
+import { type Driver, exportsOf, type Load, type PeerRun, type PeerTask } from './driver.ts'
 import { ai } from './drivers/ai.ts'
 import { langchain } from './drivers/langchain.ts'
 import { mastra } from './drivers/mastra.ts'
 import { openaiAgents } from './drivers/openai-agents.ts'
 
 /** A run, as data. */
-export interface PeerJob extends Omit<PeerTask, 'work' | 'signal'> {
+export interface PeerJob extends Omit<PeerTask, 'work' | 'signal' | 'dropIn'> {
   readonly id: number
   /** By call id, in milliseconds. */
   readonly durations: ReadonlyMap<string, number>
+  /** What the drop-in is told; absent: the loop runs as it is. */
+  readonly eager?: EagerTerms
+}
+
+interface EagerTerms {
+  readonly effects: Readonly<Record<string, Effect>>
+  readonly alwaysStream: boolean
 }
 
 export type ToPeer = PeerJob | { readonly cancel: number }
 
+/** Whether the library has loaded. `cpuUserMs` is the user time of the process up to then. */
+export type Loading = { readonly ready: true; readonly cpuUserMs: number } | { readonly problem: string }
+
+/** What became of a run. */
 export type FromPeer =
-  | { readonly ready: true }
-  | { readonly problem: string }
-  | { readonly id: number; readonly ran: Ran }
+  | { readonly id: number; readonly ran: Ran; readonly cpuUserMs: number }
   | { readonly id: number; readonly error: string }
 
 const DRIVERS: Readonly<Record<PeerName, Driver>> = {
@@ -33,40 +43,75 @@ const DRIVERS: Readonly<Record<PeerName, Driver>> = {
   '@mastra/core': mastra,
 }
 
-/** `load` imports from where the process was started. */
-export async function serve(name: PeerName, load: Load): Promise<void> {
+type DropIn = <Wrapped extends object>(
+  wrapped: Wrapped,
+  effects: EagerTerms['effects'],
+  settings: { readonly alwaysStream: boolean },
+) => Wrapped
+
+/** Where the drop-in of each library is. */
+const DROP_INS: Readonly<Record<Library, string>> = {
+  ai: '@meanwhile/eager-tools/ai-sdk',
+  langchain: '@meanwhile/eager-tools/langchain',
+  '@openai/agents': '@meanwhile/eager-tools/openai-agents',
+}
+
+interface Loaded {
+  readonly run: PeerRun
+  readonly eager?: DropIn
+}
+
+/** `load` imports from where the process was started; `dropIn` is the library whose drop-in is measured, too. */
+export async function serve(name: PeerName, load: Load, dropIn?: Library): Promise<void> {
   const going = new Map<number, AbortController>()
-  const run = DRIVERS[name](load)
+  const loaded = loadedWith(name, load, dropIn)
   process.on('disconnect', () => process.exit())
   process.on('message', (message: ToPeer) => {
     if ('cancel' in message) return going.get(message.cancel)?.abort()
     const stop = new AbortController()
     going.set(message.id, stop)
-    run
+    loaded
       .then((made) => ranOf(message, made, stop.signal))
       .then(
-        (ran) => send({ id: message.id, ran }),
+        (ran) => send({ id: message.id, ran, cpuUserMs: cpuUserMs() }),
         (error: unknown) => send({ id: message.id, error: messageOf(error) }),
       )
       .finally(() => going.delete(message.id))
       .catch(() => process.exit(1))
   })
-  await run.then(
-    () => send({ ready: true }),
+  await loaded.then(
+    () => send({ ready: true, cpuUserMs: cpuUserMs() }),
     (error: unknown) => send({ problem: messageOf(error) }),
   )
 }
 
-async function ranOf({ durations, ...task }: PeerJob, run: PeerRun, signal: AbortSignal): Promise<Ran> {
+/** All that is loaded is loaded before the first run, whose time it must not take. */
+async function loadedWith(name: PeerName, load: Load, dropIn: Library | undefined): Promise<Loaded> {
+  const run = await DRIVERS[name](load)
+  if (dropIn === undefined) return { run }
+  return { run, ...(await exportsOf<{ eager: DropIn }>(load, DROP_INS[dropIn], ['eager'])) }
+}
+
+async function ranOf(
+  { durations, eager: terms, ...task }: PeerJob,
+  { run, eager }: Loaded,
+  signal: AbortSignal,
+): Promise<Ran> {
   const tools: ToolRun[] = []
   const work = measuredWork(({ callId }) => durations.get(callId) ?? 0, tools)
+  const dropIn = <Wrapped extends object>(wrapped: Wrapped): Wrapped =>
+    terms && eager ? eager(wrapped, terms.effects, { alwaysStream: terms.alwaysStream }) : wrapped
   const cpu = process.cpuUsage()
   const began = clock()
-  const text = await run({ ...task, work, signal })
+  const text = await run({ ...task, work, signal, dropIn })
   const ended = clock()
   return { text, tools, began, ended, cpuUserMs: process.cpuUsage(cpu).user / 1000 }
 }
 
-function send(message: FromPeer): void {
+function cpuUserMs(): number {
+  return process.cpuUsage().user / 1000
+}
+
+function send(message: Loading | FromPeer): void {
   process.send?.(message)
 }

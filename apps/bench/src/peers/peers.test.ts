@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -17,8 +17,19 @@ import { peerNotes } from './notes.ts'
 import { startPeers } from './peers.ts'
 import { spawnPeer } from './spawn-peer.ts'
 
-/** Here the AI SDK is installed, for tests of other packages; none of the others is. */
+/** The libraries that have a drop-in are installed here. */
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
+
+/** A folder in which the AI SDK is installed, and none of the others. */
+async function folderWithAiSdk(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await mkdir(join(folder, 'node_modules', '@ai-sdk'), { recursive: true })
+  for (const name of ['ai', '@ai-sdk/openai', '@ai-sdk/anthropic']) {
+    await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
+  }
+  return folder
+}
 
 const input = { key: 'task-1', content: 'say "go"' }
 
@@ -35,7 +46,7 @@ const scenario: Scenario = {
 
 test('a library that is installed makes the runs in a process of its own, on every wire it speaks; others say how to install them; a run that fails says why', async () => {
   const { signal } = new AbortController()
-  await using peers = await startPeers(ROOT, signal)
+  await using peers = await startPeers(await folderWithAiSdk(), signal)
   expect([...peers.running.keys()]).toEqual(['ai'])
   expect(peers.states.map(({ name, problem }) => [name, problem === undefined])).toEqual([
     ['ai', true],
@@ -59,7 +70,7 @@ test('a library that is installed makes the runs in a process of its own, on eve
 }, 30_000)
 
 test('a run that is stopped rejects with the reason, and its request is left', async () => {
-  await using peer = await spawnPeer('ai', ROOT, new AbortController().signal)
+  await using peer = await spawnPeer('ai', { folder: ROOT }, new AbortController().signal)
   const server = createServer().listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
   await once(server, 'listening')
@@ -90,7 +101,9 @@ test('where nothing is installed each library is named with what to install, and
 
 test('a library that cannot be imported is a problem with its reason', async () => {
   const { signal } = new AbortController()
-  await expect(spawnPeer('langchain', ROOT, signal)).rejects.toThrow("Cannot find package 'langchain'")
+  await expect(spawnPeer('langchain', { folder: await folderWithAiSdk() }, signal)).rejects.toThrow(
+    "Cannot find package 'langchain'",
+  )
 }, 30_000)
 
 test('a version that lacks what is needed of it is named', async () => {

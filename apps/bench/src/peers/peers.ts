@@ -20,7 +20,7 @@ export async function startPeers(folder: string, signal: AbortSignal): Promise<P
     const notOn = WIRE_NAMES.filter((wire) => WIRES_OF[name]?.includes(wire) === false)
     const state = { name, ...(version !== undefined && { version }), notOn }
     try {
-      if (problem === undefined) running.set(name, await spawnPeer(name, folder, signal))
+      if (problem === undefined) running.set(name, await spawnPeer(name, { folder }, signal))
       states.push({ ...state, ...(problem !== undefined && { problem }) })
     } catch (error) {
       signal.throwIfAborted()

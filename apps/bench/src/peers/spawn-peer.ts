@@ -4,13 +4,16 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { z } from 'zod'
 import { type Contestant, PROMPT, type Ran, type Subject } from '../contestant.ts'
+import { type Library, loopRun } from '../drop-ins/loops.ts'
 import type { PeerName } from '../modes.ts'
 import { callsOf } from '../scenario.ts'
 import { DESCRIPTION } from '../tools.ts'
-import type { FromPeer, PeerJob, ToPeer } from './peer-process.ts'
+import type { FromPeer, Loading, PeerJob, ToPeer } from './peer-process.ts'
 
 export interface Peer extends AsyncDisposable {
   readonly run: Contestant
+  /** User time of its process when its last run ended, or before the first; in milliseconds. */
+  cpuUserMs(): number
 }
 
 /** The library does not load, a run of it failed, or its process has ended. */
@@ -18,9 +21,16 @@ export class PeerError extends Error {
   override readonly name = 'PeerError'
 }
 
+export interface PeerPlace {
+  /** Where the library is installed. */
+  readonly folder: string
+  /** The library whose drop-in is loaded, too. Default: none. */
+  readonly dropIn?: Library
+}
+
 /** Rejects with a {@link PeerError} that says why the library cannot be driven. */
-export async function spawnPeer(name: PeerName, folder: string, signal: AbortSignal): Promise<Peer> {
-  const child = spawn(process.execPath, [...process.execArgv, ...FLAGS, '--eval', programOf(name)], {
+export async function spawnPeer(name: PeerName, { folder, dropIn }: PeerPlace, signal: AbortSignal): Promise<Peer> {
+  const child = spawn(process.execPath, [...FLAGS, '--eval', programOf(name, dropIn)], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...QUIET },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -35,13 +45,16 @@ export async function spawnPeer(name: PeerName, folder: string, signal: AbortSig
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
 
   const first = await firstMessage(child)
-  if (first && 'problem' in first) child.kill()
   if (!first) throw gone()
-  if ('problem' in first) throw new PeerError(first.problem)
+  if ('problem' in first) {
+    child.kill()
+    throw new PeerError(first.problem)
+  }
   child.on('message', take)
   child.on('error', fail)
   child.once('close', () => fail(gone()))
-  return { run, [Symbol.asyncDispose]: close }
+  let { cpuUserMs } = first
+  return { run, cpuUserMs: () => cpuUserMs, [Symbol.asyncDispose]: close }
 
   async function run(subject: Subject, { url }: Parameters<Contestant>[1], stop: AbortSignal): Promise<Ran> {
     stop.throwIfAborted()
@@ -62,6 +75,7 @@ export async function spawnPeer(name: PeerName, folder: string, signal: AbortSig
   }
 
   function take(message: FromPeer): void {
+    if ('cpuUserMs' in message) cpuUserMs = message.cpuUserMs
     if ('ran' in message) waiting.get(message.id)?.resolve(message.ran)
     else if ('error' in message) waiting.get(message.id)?.reject(new PeerError(message.error))
   }
@@ -81,27 +95,40 @@ export async function spawnPeer(name: PeerName, folder: string, signal: AbortSig
   }
 }
 
+/** Node strips the types itself: what loads TypeScript for the bench names every function anew, which takes CPU time. */
 const FLAGS = ['--conditions=@meanwhile/source', '--no-warnings', '--input-type=module']
 
 /** Code that is given on the command line imports from the folder in which it runs; modules of ours import from where they are. */
-function programOf(name: PeerName): string {
+function programOf(name: PeerName, dropIn: Library | undefined): string {
   const program = JSON.stringify(new URL('./peer-process.ts', import.meta.url).href)
-  return `const { serve } = await import(${program}); await serve(${JSON.stringify(name)}, (name) => import(name))`
+  const [peer, its] = [JSON.stringify(name), JSON.stringify(dropIn)]
+  return `const { serve } = await import(${program}); await serve(${peer}, (name) => import(name), ${its})`
 }
 
 /** Nothing, if the process ends before it says anything. */
-async function firstMessage(child: ChildProcess): Promise<FromPeer | undefined> {
-  const message = once(child, 'message').then(([message]) => message as FromPeer)
+async function firstMessage(child: ChildProcess): Promise<Loading | undefined> {
+  const message = once(child, 'message').then(([message]) => message as Loading)
   return await Promise.race([message, once(child, 'close').then(() => undefined)])
 }
 
-function jobOf(id: number, { scenario, wire }: Subject, url: string): PeerJob {
+function jobOf(id: number, { scenario, wire, mode }: Subject, url: string): PeerJob {
   const tools = scenario.tools.map(({ name, description = DESCRIPTION, input }) => {
     const { $schema: _, ...schema } = z.toJSONSchema(input)
     return { name, description, schema }
   })
   const durations = new Map(callsOf(scenario).map((call) => [call.id, call.toolMs]))
-  return { id, wire, url, prompt: PROMPT, tools, durations }
+  const { loop, isEager = false } = loopRun(mode) ?? {}
+  const effects = Object.fromEntries(scenario.tools.map(({ name, effect }) => [name, effect]))
+  return {
+    id,
+    wire,
+    url,
+    prompt: PROMPT,
+    tools,
+    durations,
+    ...(loop && { loop: loop.name }),
+    ...(loop && isEager && { eager: { effects, alwaysStream: !loop.streams } }),
+  }
 }
 
 /** No key, no traces to anybody, no news of use. */

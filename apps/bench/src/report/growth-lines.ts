@@ -1,7 +1,7 @@
 /** What the line of each way looks like, in the growth chart and in its key. */
 
 import { dot, line, type Markish, type SymbolType } from '@observablehq/plot'
-import type { Way } from '../modes.ts'
+import type { Contender } from '../modes.ts'
 import { swatchOf } from './chart.ts'
 import { type Html, html } from './html.ts'
 import { wayTitle } from './names.ts'
@@ -17,7 +17,7 @@ interface Line<Point> {
   readonly fy?: () => string
 }
 
-export function lineOf<Point>(way: Way, { points, marked = points, ...where }: Line<Point>): Markish[] {
+export function lineOf<Point>(way: Contender, { points, marked = points, ...where }: Line<Point>): Markish[] {
   const { color, symbol, dashes } = LOOKS[way]
   const pen = { ...where, stroke: color, strokeWidth: 2 }
   return [
@@ -26,7 +26,7 @@ export function lineOf<Point>(way: Way, { points, marked = points, ...where }: L
   ]
 }
 
-export function key(ways: readonly Way[]): Html {
+export function key(ways: readonly Contender[]): Html {
   return html`<ul class="legend">${ways.map((way) => html`<li>${swatchOf(lineOf(way, SWATCH))} ${wayTitle(way)}</li>\n`)}</ul>`
 }
 
@@ -47,7 +47,7 @@ interface Look {
 }
 
 /** Told apart by their symbols: those of ours have colours besides. */
-const LOOKS: Readonly<Record<Way, Look>> = {
+const LOOKS: Readonly<Record<Contender, Look>> = {
   sequential: { color: 'var(--wait)', symbol: 'triangle' },
   parallel: { color: 'var(--token)', symbol: 'square' },
   eager: { color: 'var(--saved)', symbol: 'circle' },

@@ -1,7 +1,7 @@
 /** How the CPU time of a run grows with the size of its arguments: what is drawn, and told in words and figures. */
 
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
-import { WAYS, type Way } from '../modes.ts'
+import { CONTENDERS, type Contender, type Way } from '../modes.ts'
 import type { Entry } from '../results.ts'
 import { ARGUMENT_KB } from '../scenarios.ts'
 
@@ -15,7 +15,7 @@ export interface GrowthPoint {
 /** Whatever was measured at two sizes or more, on one wire in one way. */
 export interface Growth {
   readonly wire: WireName
-  readonly way: Way
+  readonly way: Contender
   /** From the smallest size on. */
   readonly points: readonly GrowthPoint[]
 }
@@ -23,7 +23,11 @@ export interface Growth {
 export function growthOf(entries: readonly Entry[]): readonly Growth[] {
   const points = pointsOf(entries)
   return WIRE_NAMES.flatMap((wire) =>
-    WAYS.map((way) => ({ wire, way, points: points.filter((point) => point.wire === wire && point.way === way) })),
+    CONTENDERS.map((way) => ({
+      wire,
+      way,
+      points: points.filter((point) => point.wire === wire && point.way === way),
+    })),
   ).filter((growth) => growth.points.length > 1)
 }
 

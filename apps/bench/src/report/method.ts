@@ -27,11 +27,11 @@ function facts(
   { environment, options, peakRssMb }: Results,
 ): readonly (readonly [string, string])[] {
   const { node, clients, platform, cpu, memoryMb, loadAverage, loadAverageAfter, date } = environment
-  const { transport, runs, modes, live } = options
+  const { transport, runs, modes, live, dropIns } = options
   const timed: readonly (readonly [string, string])[] =
     entries.length > 0
       ? [
-          ['Runs', modes.map((mode) => `${mode} ${runs[mode]}`).join(', ')],
+          ['Runs', dropIns ? `${runs.parallel} of each` : modes.map((mode) => `${mode} ${runs[mode]}`).join(', ')],
           ['Endpoint', live ? `${live.model} at ${live.url}` : ENDPOINTS[transport]],
         ]
       : []

@@ -1,7 +1,7 @@
 /** What things are called on the page. */
 
 import type { WireName } from '@meanwhile/harness/server'
-import { isMode, type Mode, type Way } from '../modes.ts'
+import { type Contender, isMode, type Mode } from '../modes.ts'
 
 export const WIRE_TITLES: Readonly<Record<WireName, string>> = {
   'openai-chat': 'OpenAI Chat',
@@ -17,6 +17,6 @@ export const MODE_HEADINGS: Readonly<Record<Mode, string>> = {
 }
 
 /** Libraries of others are called what their packages are. */
-export function wayTitle(way: Way): string {
+export function wayTitle(way: Contender): string {
   return isMode(way) ? MODE_HEADINGS[way] : way
 }

@@ -1,5 +1,7 @@
 import type { StepSavings } from '@meanwhile/eager-tools'
 import { expect, test } from 'vitest'
+import { compared } from '../drop-ins/cpu.ts'
+import type { DropIns } from '../drop-ins/measure-drop-ins.ts'
 import type { Mode } from '../modes.ts'
 import type { Cell, Entry, Results } from '../results.ts'
 import type { Timeline } from '../sample.ts'
@@ -107,6 +109,37 @@ test('libraries of others stand beside ours, with what is to be said of them', (
   expect(page).toContain('<td>2,900 <small>1.519× · 0.40</small></td>')
   expect(page).toContain('<li>langchain: not measured: not there</li>')
   expect(reportOf(all)).not.toContain('other libraries')
+})
+
+test('loops of other libraries stand in a section of their own, with their bars and what was not measured', () => {
+  const all = results()
+  const cells: readonly Cell[] = (['streamText', 'streamText, eager'] as const).map((mode) => ({
+    entry: { ...entry('parallel', 2_900), mode },
+  }))
+  const figures = { runs: 7, wallMs: 2_900, ratioToBound: 1.526, firstToolMs: 1_310 }
+  const row = { scenario: 'f', loop: 'streamText', wire: 'anthropic' } as const
+  const dropIns: DropIns = {
+    libraries: [
+      { name: 'ai', version: '7.0.173' },
+      { name: 'langchain', problem: 'it does not load' },
+    ],
+    rows: [{ ...row, plain: figures, eager: { ...figures, wallMs: 1_950, firstToolMs: 2 }, wonBack: 0.89 }],
+    ownTimes: [{ ...row, ratioToBound: 1.04, isSlow: true }],
+    cpu: [{ ...row, ...compared([{ plain: 1_000, again: 1_000, eager: 1_200 }]) }],
+    cpuFailed: [],
+  }
+  const page = reportOf({ ...all, options: { ...all.options, modes: [], dropIns: true }, cells, dropIns })
+  expect(page).toContain('<h2 id="drop-ins">')
+  expect(page).toContain(
+    '<th scope="row">AI SDK streamText *</th><td>Anthropic Messages</td><td>2,900 <small>1.526×</small></td>',
+  )
+  expect(page).toContain('<td class="gain">89 %</td><td>1,310 → 2.00</td>')
+  expect(page).toContain('<td>1,000</td><td>1,200</td><td>1.000</td><td>1.200</td><td class="failed">≤ 1.150</td>')
+  expect(page).toContain('<li class="failed">✗ of the time lost in f at least 0.9 won back: at worst 0.890')
+  expect(page).toContain('<li class="failed">LangChain: not measured: it does not load</li>')
+  expect(page).toContain('<dd>1 of each</dd>')
+  expect(page).not.toContain('<h2 id="figures">')
+  expect(reportOf(all)).not.toContain('drop-ins')
 })
 
 test('of a real model no bound is drawn, and the saving claimed is the one its own runs account for', () => {

@@ -1,8 +1,10 @@
 /** The results as one page that needs nothing but itself. */
 
 import { readFileSync } from 'node:fs'
+import { modesOf } from '../comparison.ts'
 import { failuresOf } from '../notes.ts'
 import type { Entry, Results } from '../results.ts'
+import { dropInsSection } from './drop-ins.ts'
 import { faults } from './faults.ts'
 import { figures } from './figures.ts'
 import { growthSection } from './growth.ts'
@@ -32,9 +34,10 @@ ${patterns()}
 ${headline(entries)}
 ${failures(entries)}
 ${timelines(cells)}
-${entries.length > 0 ? figures(entries) : undefined}
+${modesOf(entries).length > 0 ? figures(entries) : undefined}
 ${ledgerSection(cells)}
 ${results.peers && peersSection(entries, results.peers)}
+${results.dropIns && dropInsSection(results.dropIns, entries)}
 ${growthSection(entries)}
 ${results.faults && faults(results.faults)}
 ${method(entries, results)}

@@ -1,10 +1,15 @@
-/** LangChain: an agent of `createAgent`, streamed message by message. */
+/** LangChain: an agent of `createAgent`, streamed message by message or invoked. */
 
 import { type Driver, exportsOf, type Load, type PeerTask } from '../driver.ts'
 
 interface LangChainModule {
-  createAgent(settings: object): { stream(input: object, options: object): Promise<AsyncIterable<Piece>> }
+  createAgent(settings: object): Agent
   tool(execute: (input: unknown, config: Config) => Promise<string>, settings: object): object
+}
+
+interface Agent {
+  stream(input: object, options: object): Promise<AsyncIterable<Piece>>
+  invoke(input: object, options: object): Promise<State>
 }
 
 type Piece = readonly ['values', State] | readonly ['messages', object]
@@ -28,23 +33,33 @@ export const langchain: Driver = async (load) => {
         schema,
       }),
     )
-    const agent = createAgent({ model: modelOf(task), tools })
+    const agent = createAgent(task.dropIn({ model: modelOf(task), tools }))
     const messages = [{ role: 'user', content: task.prompt }]
     // The mode `messages` is what makes the model stream. Its own `streaming` would count tokens, for which it goes to the network.
-    const options = { streamMode: ['values', 'messages'], recursionLimit: 100, signal: task.signal }
+    const streamMode = ['values', 'messages']
+    const options = { recursionLimit: 100, signal: task.signal }
+    if (task.loop === 'agent.invoke') return textOf(await agent.invoke({ messages }, options))
     let text = ''
-    for await (const [mode, state] of await agent.stream({ messages }, options)) {
-      if (mode === 'values') text = state.messages?.at(-1)?.text ?? ''
+    for await (const [mode, state] of await agent.stream({ messages }, { ...options, streamMode })) {
+      if (mode === 'values') text = textOf(state)
     }
     return text
   }
 }
 
-async function models(load: Load): Promise<(task: PeerTask) => object> {
+function textOf({ messages }: State): string {
+  return messages?.at(-1)?.text ?? ''
+}
+
+async function models(load: Load): Promise<(task: PeerTask) => object | string> {
   type Model = new (settings: object) => object
   const { ChatOpenAI } = await exportsOf<{ ChatOpenAI: Model }>(load, '@langchain/openai', ['ChatOpenAI'])
   const { ChatAnthropic } = await exportsOf<{ ChatAnthropic: Model }>(load, '@langchain/anthropic', ['ChatAnthropic'])
-  return ({ wire, url }) => {
+  return ({ wire, url, loop }) => {
+    if (loop === 'agent.stream, model by name') {
+      process.env.OPENAI_BASE_URL = `${url}/v1`
+      return 'openai:scripted'
+    }
     const settings = { model: 'scripted', apiKey: 'none', maxRetries: 0 }
     return wire === 'anthropic'
       ? new ChatAnthropic({ ...settings, anthropicApiUrl: url, maxTokens: 4_096 })

@@ -1,4 +1,4 @@
-/** OpenAI Agents: a streamed run of an agent. */
+/** OpenAI Agents: a run of an agent, streamed or not. */
 
 import { type Driver, exportsOf } from '../driver.ts'
 
@@ -25,7 +25,7 @@ interface Details {
 export const openaiAgents: Driver = async (load) => {
   const names = ['Agent', 'OpenAIProvider', 'Runner', 'tool'] as const
   const { Agent, OpenAIProvider, Runner, tool } = await exportsOf<AgentsModule>(load, '@openai/agents', names)
-  return async ({ wire, url, prompt, tools, work, signal }) => {
+  return async ({ wire, url, prompt, tools, work, signal, loop, dropIn }) => {
     const modelProvider = new OpenAIProvider({
       apiKey: 'none',
       baseURL: `${url}/v1`,
@@ -45,10 +45,13 @@ export const openaiAgents: Driver = async (load) => {
         }),
       ),
     })
-    const runner = new Runner({ modelProvider, tracingDisabled: true })
-    const run = await runner.run(agent, prompt, { stream: true, maxTurns: 100, signal })
-    for await (const _ of run);
-    await run.completed
+    const runner = dropIn(new Runner({ modelProvider, tracingDisabled: true }))
+    const isStreamed = loop !== 'run'
+    const run = await runner.run(agent, prompt, { stream: isStreamed, maxTurns: 100, signal })
+    if (isStreamed) {
+      for await (const _ of run);
+      await run.completed
+    }
     return typeof run.finalOutput === 'string' ? run.finalOutput : ''
   }
 }

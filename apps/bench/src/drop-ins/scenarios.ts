@@ -1,0 +1,27 @@
+/** What is measured besides the scenarios: the same scripts with tools that take no time. */
+
+import type { Scenario } from '../scenario.ts'
+import { SCENARIOS } from '../scenarios.ts'
+
+/** Shows what a loop itself takes: there is nothing to win back. */
+export const OWN_TIME: Scenario = {
+  ...withInstantTools(SCENARIOS.f),
+  id: 'f-0ms',
+  title: 'The calls of f, with tools of 0 ms',
+  shape: '6 calls of 0 ms',
+}
+
+const { pace: _, ...unpaced } = withInstantTools(SCENARIOS.f)
+
+/** The same as fast as it goes: what counts is CPU time. */
+export const OWN_CPU: Scenario = {
+  ...unpaced,
+  id: 'f-cpu',
+  title: 'The calls of f, with tools of 0 ms, as fast as it goes',
+  shape: '6 calls of 0 ms, as fast as it goes',
+  timing: 'at-once',
+}
+
+function withInstantTools(scenario: Scenario): Scenario {
+  return { ...scenario, turns: scenario.turns.map((calls) => calls.map((call) => ({ ...call, toolMs: 0 }))) }
+}
