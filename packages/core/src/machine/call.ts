@@ -7,7 +7,7 @@ import { type Effect, exceeds } from '../vocabulary/effect.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
 import { NO_KEYS, type ResourceKeys, unionOf } from '../vocabulary/resource-keys.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
-import { isSameExecution, type KnownOutcome, keptFor } from './invocation.ts'
+import { isSameExecution, type KnownOutcome } from './invocation.ts'
 
 /**
  * How far a call has come. `asleep`: it comes from a checkpoint, and nobody has requested it since. `begun`: its wraps and its tool are
@@ -253,11 +253,6 @@ export function hasAbandoned({ executions }: HasExecutions, which?: Invocation):
   return executions.some(
     ({ stage, invocation }) => stage === 'abandoned' && (!which || isSameExecution(invocation, which)),
   )
-}
-
-/** What an execution came to in an earlier process, if that is known: it has that outcome again, and is not made (L8). */
-export function knownFor({ knownOutcomes = [] }: HasExecutions, which: Invocation): KnownOutcome | undefined {
-  return keptFor(which, knownOutcomes)
 }
 
 export function isEntered(call: HasExecutions, which: Invocation): boolean {

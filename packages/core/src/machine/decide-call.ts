@@ -14,12 +14,12 @@ import {
   type HasFate,
   hasSettled,
   type Judgement,
-  knownFor,
   type MiddlewareHook,
   type Stage,
   type Told,
   undoOf,
 } from './call.ts'
+import { knownFor } from './invocation.ts'
 
 /** It was asleep, and somebody requests it. */
 export function begun(call: CallState): CallState {

@@ -11,9 +11,18 @@ export interface KnownOutcome extends Kept {
   readonly place: number
 }
 
+interface HasOutcomes {
+  readonly knownOutcomes?: readonly KnownOutcome[]
+}
+
 /** What of `kept` belongs to this invocation. What has no invocation belongs to the first invocation that looks. */
 export function keptFor<Some extends Kept>(which: Invocation, kept: readonly Some[]): Some | undefined {
   return kept.find(({ invocation }) => invocation && isSame(invocation, which)) ?? kept.find((one) => !one.invocation)
+}
+
+/** What an execution of a call came to in an earlier process, if that is known: it has that outcome again, and is not made (L8). */
+export function knownFor({ knownOutcomes = [] }: HasOutcomes, which: Invocation): KnownOutcome | undefined {
+  return keptFor(which, knownOutcomes)
 }
 
 /** Whether they are the same execution, and the same run of an agent in it. */

@@ -53,7 +53,7 @@ function worker(name: string, effect?: Effect, more: Partial<Tool<{ n: number }>
 const workers = [
   worker('look', 'read'),
   worker('put', 'idempotent'),
-  worker('move', 'reversible', { compensate: () => void note('moved back') }),
+  worker('move', 'reversible', { compensate: () => note('moved back') }),
   worker('send'),
 ]
 

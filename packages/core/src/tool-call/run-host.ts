@@ -1,8 +1,9 @@
 /** Connects the executions of a call with their run: known outcomes, answers, saves, and what becomes of a call of an unknown tool. */
 
 import type { Host } from '../execution/tool-host.ts'
-import { type Judgement, knownFor } from '../machine/call.ts'
+import type { Judgement } from '../machine/call.ts'
 import { marked, movedTo, recalled } from '../machine/decide-call.ts'
+import { knownFor } from '../machine/invocation.ts'
 import type { Actor } from '../state/actor.ts'
 import { addressOf } from '../state/address.ts'
 import type { CallEntry } from '../state/call-entry.ts'

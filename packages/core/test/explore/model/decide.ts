@@ -3,14 +3,7 @@
  * order in which the interpreter tells it.
  */
 
-import {
-  type CallState,
-  executionOf,
-  hasAbandoned,
-  hasSettled,
-  knownFor,
-  nextInvocation,
-} from '../../../src/machine/call.ts'
+import { type CallState, executionOf, hasAbandoned, hasSettled, nextInvocation } from '../../../src/machine/call.ts'
 import { callOf, mayStartFor } from '../../../src/machine/calls.ts'
 import {
   addsQuestion,
@@ -45,7 +38,7 @@ import {
 } from '../../../src/machine/decide-calls.ts'
 import { arrived, beginsToWait, dueOf, stopsWaiting, takesOverSlot, takesTurn } from '../../../src/machine/due.ts'
 import { decideHalt, isLost, mayStart } from '../../../src/machine/halt.ts'
-import { isSameExecution } from '../../../src/machine/invocation.ts'
+import { isSameExecution, knownFor } from '../../../src/machine/invocation.ts'
 import {
   answerOffered,
   answerRejected,
