@@ -55,12 +55,8 @@ export async function performCall(run: RunState, entry: CallEntry): Promise<Resu
 function wrapThrew(run: RunState, entry: CallEntry, middleware: string, error: unknown): void {
   const { id, name } = entry.call
   const place = `middleware ${middleware} threw in wrapToolCall`
-  warnOnceCommitted(
-    entry,
-    run,
-    'wrap-threw',
-    `${place}, so call ${id} of ${name} failed: ${messageOf(error).slice(0, 500)}`,
-  )
+  const message = `${place}, so call ${id} of ${name} failed: ${messageOf(error).slice(0, 500)}`
+  warnOnceCommitted(run, entry, 'wrap-threw', message)
 }
 
 async function prepared(call: ToolCall, prepareInput: NonNullable<AgentConfig['prepareInput']>): Promise<ToolCall> {

@@ -57,7 +57,7 @@ export class RunHost implements Host<ToolMessage> {
   }
 
   warn(message: string): void {
-    warnOnceCommitted(this.#entry, this.#run, 'effect-failed', message)
+    warnOnceCommitted(this.#run, this.#entry, 'effect-failed', message)
   }
 
   get save(): (() => Promise<void>) | undefined {

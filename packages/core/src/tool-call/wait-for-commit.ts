@@ -18,16 +18,12 @@ export interface Waiter {
  * Resolves when a call is committed. Throws when it is discarded, when it or whoever waits is aborted, and when the run pauses: no
  * commit follows then, and the call that has waited meets the run's stop.
  */
-export async function untilCommitted(
-  { halt, config }: RunState,
-  entry: CallEntry,
-  waiting: Waiter = {},
-): Promise<void> {
+export async function untilCommitted({ halt, config }: RunState, entry: CallEntry, by: Waiter = {}): Promise<void> {
   const { paused } = halt
   try {
-    await unlessAborted(entry.decided.promise, [entry.signal, ...(waiting.signals ?? []), paused])
+    await unlessAborted(entry.decided.promise, [entry.signal, ...(by.signals ?? []), paused])
   } catch (error) {
-    if (error === paused.reason) waiting.call?.meet(paused.reason, config.grace)
+    if (error === paused.reason) by.call?.meet(paused.reason, config.grace)
     throw error
   }
   if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
@@ -83,7 +79,7 @@ async function untilCallerCommitted(
 }
 
 /** A warning about a call: only if it is committed, as the run that is not eager makes no other (H16). */
-export function warnOnceCommitted(entry: CallEntry, run: RunState, code: string, message: string): void {
+export function warnOnceCommitted(run: RunState, entry: CallEntry, code: string, message: string): void {
   void entry.decided.promise.then(() => {
     if (entry.state.fate === 'committed') run.events.warn({ code, message, source: 'core' })
   })
