@@ -187,3 +187,37 @@ test('an agent in the background that is cancelled asks nothing (P19)', async ()
   expect(result).toMatchObject({ status: 'completed', text: 'Done.' })
   expect(news(result.messages)).toEqual([expect.stringContaining('was cancelled')])
 })
+
+test('an agent in the background that asks while the answer of its run is judged has failed, and its handle says why (P19, MA18)', async () => {
+  const says = [respond(wait(50), call('asks', {}, { id: 'q' }))]
+  const slowGate: Middleware = {
+    name: 'slow',
+    beforeFinalAnswer: () => new Promise((resolve) => setTimeout(() => resolve({ accept: true }), 500)),
+  }
+  const detached = child(says, [asks], { atEnd: 'detach' })
+  const agent = caller([CALL, respond(say('Later.'))], [detached], { middleware: [slowGate] })
+  const result = await settled(agent.run('Go'))
+  if (result.status !== 'completed') throw new Error(result.status)
+  const message = await result.background?.[0]?.result
+  expect(message).toMatchObject({ isError: true })
+  expect(JSON.stringify(message?.content)).toContain('work in the background can have no answer')
+})
+
+test('a cancel that comes when the answer stands and its work is handed over does not stop the run, so that no resume makes the work again (MA6, MA18)', async () => {
+  const did: string[] = []
+  const step = plain('step', () => `step ${did.push('step')}`)
+  const stubborn = plain('stubborn', () => new Promise((resolve) => setTimeout(() => resolve('late'), 900)), {
+    background: { atEnd: 'cancel' },
+  })
+  const says = [respond(wait(400), call('step', {}, { id: 's' })), DONE]
+  const both = respond(call('child', { request: 'Work.' }, { id: 'c' }), call('stubborn', {}, { id: 'u' }))
+  const tools = [child(says, [step], { atEnd: 'detach' }), stubborn]
+  const run = caller([both, respond(say('Later.'))], tools).stream('Go')
+  await vi.advanceTimersByTimeAsync(200)
+  const cancelled = run.cancel()
+  const result = await settled(run.result)
+  expect([await cancelled, result.status]).toEqual([{ status: 'ended' }, 'completed'])
+  if (result.status !== 'completed') return
+  const handles = await Promise.all((result.background ?? []).map(({ result }) => result))
+  expect([handles, did]).toMatchObject([[{ callId: 'c', content: [{ text: NEWS }] }], ['step']])
+})

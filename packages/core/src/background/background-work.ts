@@ -2,7 +2,7 @@
 
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'
-import { attemptsToSave } from '../machine/call.ts'
+import { attemptsToSave, type WorkState } from '../machine/call.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Result } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
@@ -24,15 +24,6 @@ import type { Tool } from '../vocabulary/tool.ts'
 
 /** The origin of the messages that bring results of background calls (B19). */
 const BACKGROUND_ORIGIN = 'background'
-
-export interface Work {
-  /** Its promise gives its message; it rejects only where the work stays open for a resume. */
-  readonly entry: CallEntry
-  /** The model has read its result. */
-  delivered: boolean
-  /** Its run no longer stops it. */
-  handedOver: boolean
-}
 
 /** The innermost of `wrapToolCall`: it begins the work, and answers with where to ask for the result. */
 export async function* startWork(
@@ -82,33 +73,23 @@ async function workOf(run: RunState, entry: CallEntry): Promise<Result> {
     // Its run has stopped before its turn came: it stays to be begun after a resume.
     if (entry.signal.aborted || error === run.halt.halted.reason) return cutOffResult(entry)
     // Nobody hears what work asks that its run no longer waits for.
-    if (error instanceof RunStop && entry.outcomes.hasRuns && !run.background.hasHandedOver(entry)) throw error
-    if (error instanceof Interrupt) return { message: textMessage(entry.call, NO_ANSWER, true) }
+    if (error instanceof RunStop && entry.outcomes.hasRuns && !entry.state.work?.isHandedOver) throw error
+    if (error instanceof Interrupt) return { message: unanswered(entry.call) }
     return { message: errorMessage(entry.call, error) }
   }
 }
 
-/** Throws what stops the run if an agent that does one of these works asks. */
-export function stopIfAsked(works: readonly Work[]): void {
-  for (const { entry } of works) if (entry.stopped) throw entry.stopped
-}
-
 /** Not what only says that the end of its run cut it off: a resume goes on with it. */
-export function resultOf({ entry: { state, message } }: Work): ToolMessage | undefined {
+export function resultOf({ state, message }: CallEntry): ToolMessage | undefined {
   return state.course === 'cut off' ? undefined : message
 }
 
 /** Its turn had not come when its run was told to stop: a resume begins it, if the run does stop. */
-export function isKept({ entry: { state } }: Work): boolean {
+export function isKept({ state }: CallEntry): boolean {
   return state.course === 'cut off' && !state.aborted
 }
 
-/** It has a result that the model has not read. */
-export function isNews(work: Work): boolean {
-  return resultOf(work) !== undefined && !work.delivered
-}
-
-export function atEndOf(tool: Tool | undefined): 'wait' | 'cancel' | 'detach' {
+export function atEndOf(tool: Tool | undefined): WorkState['atEnd'] {
   return (typeof tool?.background === 'object' && tool.background.atEnd) || 'wait'
 }
 
@@ -119,15 +100,22 @@ export function told({ callId, name, content, isError }: ToolMessage): UserMessa
 }
 
 /** JSON without its promise (B2). */
-export function handleOf(callId: string, name: string, result: Promise<ToolMessage>): BackgroundHandle {
-  return Object.defineProperty({ callId, name, result }, 'toJSON', { value: () => ({ callId, name }) })
+export function handleOf({ id, call, promise, stopped }: CallEntry): BackgroundHandle {
+  const handle = { callId: id, name: call.name }
+  // It has asked in the time between the last safe point and the hand-over.
+  const result = stopped ? Promise.resolve(unanswered(call)) : promise
+  return Object.defineProperty({ ...handle, result }, 'toJSON', { value: () => handle })
 }
 
-export function savedWork(work: Work, isLast: boolean): SavedWork {
-  const { key, call, state, outcomes } = work.entry
+function unanswered(call: ToolCall): ToolMessage {
+  return freeze(textMessage(call, NO_ANSWER, true))
+}
+
+export function savedWork(entry: CallEntry, isLast: boolean): SavedWork {
+  const { key, call, state, outcomes } = entry
   const { attempts, ...entered } = attemptsToSave(state, isLast)
-  const message = resultOf(work)
-  const saved = { key, call, step: state.step, attempts, delivered: work.delivered }
+  const message = resultOf(entry)
+  const saved = { key, call, step: state.step, attempts, delivered: state.work?.isRead === true }
   // What an agent has done is in its own checkpoint.
   if (!message && outcomes.hasRuns) return { ...saved, ...outcomes.saveRuns() }
   return { ...saved, ...entered, ...(message ? { message } : outcomes.save(state.knownOutcomes)) }

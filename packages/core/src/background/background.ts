@@ -1,6 +1,17 @@
 /** Adds tools that work in the background: such a call is answered at once, and its work goes on beside the run (I15). */
 
 import { unheard } from '../flow/unheard.ts'
+import {
+  beforeEnd,
+  openWorks,
+  ownWorks,
+  resultRead,
+  stoppedWork,
+  unreadWorks,
+  type Work,
+  worksHandedOver,
+} from '../machine/background.ts'
+import type { Calls } from '../machine/calls.ts'
 import { CallEntry, type NewCall } from '../state/call-entry.ts'
 import type { BackgroundCapability, BackgroundWorks } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
@@ -12,19 +23,7 @@ import type { ToolFlow } from '../vocabulary/middleware.ts'
 import type { BackgroundHandle } from '../vocabulary/result.ts'
 import type { SavedWork } from '../vocabulary/saved-run.ts'
 import type { Tool } from '../vocabulary/tool.ts'
-import {
-  atEndOf,
-  handleOf,
-  isKept,
-  isNews,
-  makeWork,
-  resultOf,
-  savedWork,
-  startWork,
-  stopIfAsked,
-  told,
-  type Work,
-} from './background-work.ts'
+import { atEndOf, handleOf, isKept, makeWork, resultOf, savedWork, startWork, told } from './background-work.ts'
 import { withStatusTool } from './status-tool.ts'
 
 export const background: BackgroundCapability<RunState, CallEntry> = {
@@ -34,8 +33,8 @@ export const background: BackgroundCapability<RunState, CallEntry> = {
 
 class Works implements BackgroundWorks<CallEntry> {
   readonly #run: RunState
-  /** By the keys of their calls. */
-  readonly #works: Map<string, Work> = new Map()
+  /** By the keys of the calls that have begun them. */
+  readonly #works: Map<string, CallEntry> = new Map()
   #wake: () => void = () => undefined
 
   constructor(run: RunState) {
@@ -46,59 +45,49 @@ class Works implements BackgroundWorks<CallEntry> {
     return startWork(this.#run, entry, tool, call, () => this.#begin(entry, call))
   }
 
+  /** Of several of this id the latest. */
   get(callId: string): CallEntry | undefined {
-    return this.#latest(callId)?.entry
+    return [...this.#works.values()].findLast(({ id }) => id === callId)
   }
 
   of({ key }: CallEntry): CallEntry | undefined {
-    return this.#works.get(key)?.entry
+    return this.#works.get(key)
   }
 
   read(callId: string): ToolMessage | undefined {
-    const work = this.#latest(callId)
-    const message = work && resultOf(work)
-    if (message) work.delivered = true
+    const entry = this.get(callId)
+    const message = entry && resultOf(entry)
+    if (message) resultRead(this.#calls, entry.number)
     return message
   }
 
-  get hasNews(): boolean {
-    return this.#all().some(isNews)
-  }
-
   deliver(): UserMessage[] {
-    return this.#all().flatMap((work) => {
-      const message = resultOf(work)
-      if (!message || work.delivered) return []
-      work.delivered = true
-      return [told(message)]
-    })
+    const unread = unreadWorks(this.#calls)
+    for (const { number } of unread) resultRead(this.#calls, number)
+    return this.#entriesOf(unread).flatMap(({ message }) => (message ? [told(message)] : []))
   }
 
   stopIfAsked(): void {
-    stopIfAsked(this.#open())
-  }
-
-  get isOpen(): boolean {
-    return this.#works.size > 0 && this.#open().some(({ handedOver }) => !handedOver)
+    this.#throwStop(stoppedWork(this.#calls))
   }
 
   openEntries(): readonly CallEntry[] {
-    return this.#open().map(({ entry }) => entry)
+    return this.#entriesOf(openWorks(this.#calls))
   }
 
   async beforeEnd(): Promise<void> {
     const { halt, signal } = this.#run
-    const awaited = () => this.#open().filter(({ entry }) => atEndOf(entry.tool) === 'wait')
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve
     })
-    while (awaited().length > 0 && !halt.state.mode && !signal.aborted) {
-      await Promise.race([woken, ...awaited().map(({ entry }) => entry.promise)])
-    }
+    let due = beforeEnd(this.#calls, halt.state)
+    for (; due.is === 'wait'; due = beforeEnd(this.#calls, halt.state))
+      await Promise.race([woken, ...this.#entriesOf(due.for).map(({ promise }) => promise)])
     signal.throwIfAborted()
-    stopIfAsked(this.#open().filter(({ entry }) => atEndOf(entry.tool) !== 'cancel'))
+    if (due.is === 'judge') return
+    this.#throwStop(due.by)
     // Nobody has accepted the answer: the run stops with the work at work, and its resume offers it again.
-    if (awaited().length > 0) halt.stopAt('after-tools')
+    throw halt.halted.reason ?? halt.error
   }
 
   wake(): void {
@@ -106,30 +95,21 @@ class Works implements BackgroundWorks<CallEntry> {
   }
 
   handOver(): BackgroundHandle[] {
-    for (const work of this.#open()) {
-      if (atEndOf(work.entry.tool) === 'detach') work.handedOver = true
-      else if (isKept(work)) this.#run.calls.events.workEnded(work.entry)
-    }
-    const kept = this.#all().filter((work) => work.handedOver || isNews(work))
-    return kept.map(({ entry }) => handleOf(entry.id, entry.call.name, entry.promise))
-  }
-
-  hasHandedOver(entry: CallEntry): boolean {
-    const work = this.#works.get(entry.key)
-    return work?.entry === entry && work.handedOver
+    const handed = this.#entriesOf(worksHandedOver(this.#calls))
+    for (const entry of this.#own()) if (isKept(entry)) this.#run.calls.events.workEnded(entry)
+    return handed.map(handleOf)
   }
 
   abort(reason: unknown): void {
-    const { grace } = this.#run.config
-    for (const { entry, handedOver } of this.#open()) if (!handedOver) entry.abort(reason, grace)
+    for (const entry of this.#own()) entry.abort(reason, this.#run.config.grace)
   }
 
   async idle(): Promise<void> {
-    await Promise.allSettled(this.#open().flatMap(({ entry, handedOver }) => (handedOver ? [] : [entry.promise])))
+    await Promise.allSettled(this.#own().map(({ promise }) => promise))
   }
 
   save(isLast: boolean): SavedWork[] {
-    return this.#all().map((work) => savedWork(work, isLast))
+    return [...this.#works.values()].map((entry) => savedWork(entry, isLast))
   }
 
   restore(saved: readonly SavedWork[]): readonly CallEntry[] {
@@ -137,58 +117,54 @@ class Works implements BackgroundWorks<CallEntry> {
     for (const executed of saved) {
       const { key, call, step, message, delivered } = executed
       const tool = findTool(setup.tools, call.name)
-      const { entry } = this.#add(freeze(call), { key, tool, step, parent: context, executed }, delivered)
+      const entry = this.#add(freeze(call), { key, tool, step, parent: context, executed })
       if (message) settleAs(entry, message)
+      if (delivered) resultRead(this.#calls, entry.number)
     }
-    return this.#all().flatMap(({ entry }) => (entry.settled ? [] : [entry]))
+    return this.openEntries()
   }
 
   goOn(entry: CallEntry): void {
-    const work = this.#works.get(entry.key)
-    if (work && !entry.settled) this.#perform(work)
+    if (!entry.settled) this.#perform(entry)
     else if (entry.message) this.#run.calls.events.workEnded(entry)
+  }
+
+  get #calls(): Calls {
+    return this.#run.calls.table.state
+  }
+
+  #entriesOf(works: readonly Work[]): CallEntry[] {
+    return works.flatMap(({ number }) => this.#run.calls.table.of(number) ?? [])
+  }
+
+  #own(): CallEntry[] {
+    return this.#entriesOf(ownWorks(this.#calls))
+  }
+
+  #throwStop(work: Work | undefined): void {
+    const stopped = work && this.#run.calls.table.of(work.number)?.stopped
+    if (stopped) throw stopped
   }
 
   /** Starts the work of a call whose input was checked; once, however often its wraps ask for it, before a resume, too (H26). */
   #begin({ key, id, tool, state, parent, requestedIn }: CallEntry, call: ToolCall): void {
     if (this.#works.has(key)) return
-    this.#perform(this.#add(freeze({ ...call, id }), { key, tool, step: state.step, parent, requestedIn: requestedIn }))
+    this.#perform(this.#add(freeze({ ...call, id }), { key, tool, step: state.step, parent, requestedIn }))
   }
 
-  #add(
-    call: ToolCall,
-    of: Pick<NewCall, 'key' | 'tool' | 'step' | 'parent' | 'executed' | 'requestedIn'>,
-    delivered = false,
-  ): Work {
+  #add(call: ToolCall, of: Pick<NewCall, 'key' | 'tool' | 'step' | 'parent' | 'executed' | 'requestedIn'>): CallEntry {
     const { calls, caller } = this.#run
-    const entry = new CallEntry(calls.table, { ...of, call, caller, isWork: true })
-    const work: Work = { entry, delivered, handedOver: false }
-    this.#works.set(of.key, work)
-    return work
+    const entry = new CallEntry(calls.table, { ...of, call, caller, work: { atEnd: atEndOf(of.tool) } })
+    this.#works.set(of.key, entry)
+    return entry
   }
 
-  #perform(work: Work): void {
-    const { entry } = work
+  #perform(entry: CallEntry): void {
     const { calls, saver } = this.#run
     const made = makeWork(this.#run, entry).then((message) => {
-      if (!isKept(work)) calls.events.workEnded(entry)
+      if (!isKept(entry)) calls.events.workEnded(entry)
       return message
     })
     entry.promise = unheard(made.finally(() => saver.soon()))
-  }
-
-  /** Of several of this id the latest. */
-  #latest(callId: string): Work | undefined {
-    return this.#all().findLast(({ entry }) => entry.id === callId)
-  }
-
-  /** In the order in which it was begun. */
-  #all(): Work[] {
-    return [...this.#works.values()]
-  }
-
-  /** Work without a result. */
-  #open(): Work[] {
-    return this.#all().filter((work) => !resultOf(work))
   }
 }

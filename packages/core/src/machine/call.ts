@@ -116,6 +116,16 @@ export interface ToolFacts {
   readonly runsAgent?: true
 }
 
+/** What is known of the work behind a background call. */
+export interface WorkState {
+  /** What becomes of it if it is at work when the run has its answer. */
+  readonly atEnd: 'wait' | 'cancel' | 'detach'
+  /** The model has read its result. */
+  readonly isRead?: true
+  /** It goes on beyond its run, which does not stop it any more. */
+  readonly isHandedOver?: true
+}
+
 /** A hook or a wrap of a middleware. */
 export interface MiddlewareHook {
   readonly middleware: string
@@ -134,7 +144,7 @@ export interface CallState extends HasExecutions, HasFate {
   /** The numbers of the calls that it makes. */
   readonly children: readonly number[]
   /** It is the work of a background call. It has no place in call order, and needs no slot of its run. */
-  readonly isWork?: true
+  readonly work?: WorkState
   readonly step: number
   /**
    * The gravest effect that it and the calls it makes may have before its model call has stood. Absent: any effect, or the call comes

@@ -99,8 +99,8 @@ export function isMakerOf(calls: Calls, number: number, other: number): boolean 
 }
 
 /** Whether a call has a place in call order, and needs slots of its run. An inner call works in the place of its maker. */
-export function needsSlot({ maker, isWork }: Pick<CallState, 'maker' | 'isWork'>): boolean {
-  return maker === undefined && !isWork
+export function needsSlot({ maker, work }: Pick<CallState, 'maker' | 'work'>): boolean {
+  return maker === undefined && !work
 }
 
 /** Whether calls that this attempt requests may start early. */

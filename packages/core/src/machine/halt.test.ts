@@ -9,6 +9,7 @@ const fact: fc.Arbitrary<HaltFact> = fc.oneof(
     { is: 'abort' },
     { is: 'failure' },
     { is: 'grace over' },
+    { is: 'ending' },
     { is: 'over' },
     { is: 'attempts', between: true },
     { is: 'cancel', at: 'now', escalated: true },
@@ -43,6 +44,17 @@ it('a cancel that comes while the run is loading stops it when there is somethin
   expect([mayStart(asked), runsOn(asked)]).toEqual([false, true])
   expect(decideHalt(asked, { is: 'at work' })).toEqual({ phase: 'at work', mode: 'now', stop: 'cancel' })
   expect(decideHalt(decideHalt(asked, { is: 'abort' }), { is: 'at work' }).stop).toBe('abort')
+})
+
+it('a run that has its answer is not cancelled any more, and an abort still wins; one that stops may be cancelled more strongly (MA6, K8)', () => {
+  const now: HaltFact = { is: 'cancel', at: 'now' }
+  const ending = after({ is: 'ending' })
+  expect(decideHalt(ending, now)).toBe(ending)
+  expect(decideHalt(decideHalt(ending, now), { is: 'abort' })).toEqual({ phase: 'ending', stop: 'abort' })
+  const stopping = after({ is: 'cancel', at: 'after-tools' }, { is: 'pause' }, { is: 'ending' })
+  expect(decideHalt(stopping, now)).toEqual({ phase: 'ending', stop: 'pause', mode: 'now' })
+  expect(after({ is: 'ending' }, { is: 'over' }, { is: 'ending' }).phase).toBe('ending')
+  expect(decideHalt(LOADING, { is: 'ending' })).toBe(LOADING)
 })
 
 it('what starts, goes on and can be resumed follows from what stops the run (K1, K4, K5)', () => {

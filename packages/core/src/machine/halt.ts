@@ -15,8 +15,11 @@ import { CANCEL_MODES, type CancelMode } from '../vocabulary/cancel.ts'
 
 /** Plain JSON that never changes: `decideHalt` makes a new object. */
 export interface Halt {
-  /** `loading`: the run has nothing to save yet, so a cancel waits. `over`: nothing is at work, except perhaps its last save. */
-  readonly phase: 'loading' | 'at work' | 'over'
+  /**
+   * `loading`: the run has nothing to save yet, so a cancel waits. `ending`: it has its answer, or has stopped. Nobody makes anything more
+   * in it, and what is still at work is told to stop. `over`: nothing is at work, except perhaps its last save.
+   */
+  readonly phase: 'loading' | 'at work' | 'ending' | 'over'
   readonly stop?: 'pause' | 'cancel' | 'abort' | 'failure'
   /** The mode of the strongest cancel so far. */
   readonly mode?: CancelMode
@@ -29,19 +32,24 @@ export interface Halt {
 }
 
 export type HaltFact =
-  | { readonly is: 'at work' | 'over' | 'pause' | 'abort' | 'failure' | 'grace over' }
+  | { readonly is: 'at work' | 'ending' | 'over' | 'pause' | 'abort' | 'failure' | 'grace over' }
   | { readonly is: 'cancel'; readonly at: CancelMode; readonly escalated?: true }
   | { readonly is: 'attempts'; readonly between: boolean }
 
 /** The state after a fact. */
 export function decideHalt(halt: Halt, fact: HaltFact): Halt {
   switch (fact.is) {
+    case 'ending':
+      // A cancel still waits for a run that has nothing to save.
+      return halt.phase === 'loading' || halt.phase === 'ending' ? halt : { ...halt, phase: 'ending' }
     case 'at work':
     case 'over':
       return withCancel({ ...halt, phase: fact.is })
     case 'cancel':
-      // A cancel does not replace a stronger one.
-      return reaches(halt, fact.at) ? halt : withCancel({ ...halt, mode: fact.at, escalated: fact.escalated })
+      // A run that has its answer is not cancelled any more, and a cancel does not replace a stronger one.
+      return (isEnding(halt) && !halt.stop) || reaches(halt, fact.at)
+        ? halt
+        : withCancel({ ...halt, mode: fact.at, escalated: fact.escalated })
     case 'pause':
       return halt.stop ? halt : { ...halt, stop: 'pause' }
     case 'abort':
@@ -54,7 +62,7 @@ export function decideHalt(halt: Halt, fact: HaltFact): Halt {
   }
 }
 
-/** A cancel of `now` stops a run that is at work. */
+/** A cancel of `now` stops a run that is at work. One that is ending has stopped what is at work already. */
 function withCancel(halt: Halt): Halt {
   return halt.mode === 'now' && halt.phase === 'at work' && runsOn(halt) ? { ...halt, stop: 'cancel' } : halt
 }
@@ -67,6 +75,11 @@ export function reaches({ mode }: Halt, point: CancelMode): boolean {
 /** Whether a call may start that has not started. */
 export function mayStart(halt: Halt): boolean {
   return !halt.stop && !reaches(halt, 'after-model')
+}
+
+/** Whether nobody makes anything more in the run. */
+export function isEnding({ phase }: Halt): boolean {
+  return phase === 'ending' || phase === 'over'
 }
 
 /** Whether what is at work goes on. */

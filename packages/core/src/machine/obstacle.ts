@@ -37,7 +37,7 @@ export function obstacleOf(calls: Calls, call: CallState, judgement: Judgement |
     if (!judgement) return undefined
     if (isTooEarly) return itself
     // Work in the background goes on under no key.
-    return call.isWork || namesNone(judgement.keys) ? undefined : keyHolderFor(calls, call, judgement)
+    return call.work || namesNone(judgement.keys) ? undefined : keyHolderFor(calls, call, judgement)
   }
   const keys = calls.limit === 1 ? 'all' : judgement && !namesNone(judgement.keys) ? judgement.keys : undefined
   if (!keys) return isTooEarly ? itself : undefined

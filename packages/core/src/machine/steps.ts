@@ -4,6 +4,8 @@
  */
 
 import type { Phase, SavedStep } from '../vocabulary/saved-run.ts'
+import { unreadWorks } from './background.ts'
+import type { Calls } from './calls.ts'
 import { type Halt, runsOn } from './halt.ts'
 
 /** The step at work. */
@@ -114,14 +116,14 @@ export function mayGoOn({ begun, limit }: Steps): boolean {
   return begun < limit
 }
 
-/** Whether there is something that the model has not read, and a step in which it can. `hasResults`: of background calls. */
-export function hasNews(steps: Steps, hasResults: boolean): boolean {
-  return steps.waiting > 0 || (hasResults && mayGoOn(steps))
+/** Whether there is something that the model has not read: a message, or the result of a background call and a step in which it can. */
+function hasNews(steps: Steps, calls: Calls): boolean {
+  return steps.waiting > 0 || (mayGoOn(steps) && unreadWorks(calls).length > 0)
 }
 
 /** Whether the answer that is offered may stand: the model must answer first what it has not read (K19, I17). */
-export function mayStand(steps: Steps, hasResults: boolean): boolean {
-  return steps.current?.isOffered === true && !hasNews(steps, hasResults)
+export function mayStand(steps: Steps, calls: Calls): boolean {
+  return steps.current?.isOffered === true && !hasNews(steps, calls)
 }
 
 /** Whether what is sent now is taken: a step may still read it, or a resume. */

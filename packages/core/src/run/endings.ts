@@ -1,6 +1,7 @@
 /** Ends a run: with a result, with a checkpoint to go on from, or with an error that says how far it came. */
 
 import { within } from '../flow/grace.ts'
+import { ownWorks } from '../machine/background.ts'
 import { inboxClosed, stepEnded } from '../machine/steps.ts'
 import type { RunState } from '../state/run.ts'
 import { abortCalls, callsOver } from '../tool-call/commit-or-discard.ts'
@@ -112,10 +113,10 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
 
 /** Nothing of the run is at work any more, and what became of its calls is known: also of one that had not come to them yet. */
 async function quiet(run: RunState, reasonOf: () => unknown): Promise<void> {
-  run.isEnding = true
+  run.halt.post({ is: 'ending' })
   const { calls, background, sideCalls } = run
   // Mostly nothing is at work, and an error notes its stack.
-  if (calls.isOpen || background.isOpen) {
+  if (calls.isOpen || ownWorks(calls.table.state).length > 0) {
     const reason = reasonOf()
     abortCalls(run, reason)
     background.abort(reason)
@@ -155,7 +156,7 @@ async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<
     const { failure } = run.halt
     if (failure) {
       // This was not its end after all.
-      run.halt.post({ is: 'at work' })
+      run.halt.post({ is: 'ending' })
       return await failed(run, failure)
     }
     if (error instanceof AgentError) return { checkpointError: error }

@@ -3,7 +3,7 @@
 import type { Context } from '@opentelemetry/api'
 import { timer } from '../flow/grace.ts'
 import { type Coming, coming } from '../flow/unheard.ts'
-import { type CallState, hasSettled, type MiddlewareHook, wasEntered } from '../machine/call.ts'
+import { type CallState, hasSettled, type MiddlewareHook, type WorkState, wasEntered } from '../machine/call.ts'
 import { type Calls, callOf, hasQuestion, waitsForResume } from '../machine/calls.ts'
 import { addsQuestion, asksQuestion, marked, meetsStop, parked, renamed, settled } from '../machine/decide-call.ts'
 import { callMade, decideCall } from '../machine/decide-calls.ts'
@@ -37,7 +37,7 @@ export interface NewCall
   readonly saved?: SavedCall
   readonly executed?: Partial<SavedCall>
   /** It is the work behind a call. */
-  readonly isWork?: true
+  readonly work?: WorkState
 }
 
 /** The table that a call stands in, as far as the call knows it. */
@@ -123,7 +123,7 @@ export class CallEntry {
       id: saved?.id ?? call.id,
       tool: factsOf(tool),
       maker: maker?.number,
-      ...(beginning.isWork && { isWork: true }),
+      ...(beginning.work && { work: beginning.work }),
       step: beginning.step,
       isRequested,
       content: isWhole ? table.contentFor(beginning.step, call, beginning.key) : undefined,

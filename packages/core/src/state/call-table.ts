@@ -148,7 +148,7 @@ export class CallTable implements CallHome {
 
   /** In the order in which they were made, without the work behind calls. */
   entries(): CallEntry[] {
-    return [...this.#entries.values()].filter(({ state }) => !state.isWork)
+    return [...this.#entries.values()].filter(({ state }) => !state.work)
   }
 
   childrenOf({ state }: CallEntry): CallEntry[] {

@@ -36,14 +36,10 @@ export interface BackgroundWorks<Call> {
   of(entry: Call): Call | undefined
   /** The result of a call, if there is one; the model has read it then. */
   read(callId: string): ToolMessage | undefined
-  /** Whether there are results the model has not read. */
-  readonly hasNews: boolean
   /** The results the model has not read, as messages of their own: their calls were answered when they began. */
   deliver(): UserMessage[]
   /** Throws what stops the run if an agent that works in the background asks: the run stops at its next safe point. */
   stopIfAsked(): void
-  /** Whether its run has to stop some of it. */
-  readonly isOpen: boolean
   /** Those whose result is not there yet. */
   openEntries(): readonly Call[]
   /** An answer is offered: resolves when nothing it has to wait for is at work. Throws if the run is to stop before that. */
@@ -52,8 +48,6 @@ export interface BackgroundWorks<Call> {
   wake(): void
   /** The run has its answer: open work that its tool detaches goes on, and what the model has not read is the caller's. */
   handOver(): BackgroundHandle[]
-  /** Whether this is work of a call that goes on beyond its run. */
-  hasHandedOver(entry: Call): boolean
   abort(reason: unknown): void
   /** Resolves when nothing that the run has to do with is at work. */
   idle(): Promise<void>

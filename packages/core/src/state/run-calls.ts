@@ -85,7 +85,7 @@ export class RunCalls {
   get isOpen(): boolean {
     const { response, all } = this.table.state
     if (response.isOpen) return true
-    for (const call of all.values()) if (!call.isWork && (call.kept || !isFinal(call))) return true
+    for (const call of all.values()) if (!call.work && (call.kept || !isFinal(call))) return true
     return false
   }
 

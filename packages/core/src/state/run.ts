@@ -77,8 +77,6 @@ export class RunState {
   readonly saver: Saver<CallEntry>
   readonly innerRuns: InnerRuns<RunState, CallEntry> = new InnerRuns()
   readonly halt: RunHalt = new RunHalt(this)
-  /** Its end is decided: nobody makes anything more in it. */
-  isEnding = false
   readonly questions: Questions = new Questions()
   setup: AgentSetup
   /** What the loop works in: the context of the run's span, or of the innermost `wrapAgent`'s. */

@@ -3,7 +3,6 @@
 import { within } from '../flow/grace.ts'
 import { RunAbortedError } from '../vocabulary/errors.ts'
 import type { Actor } from './actor.ts'
-import type { CallEntry } from './call-entry.ts'
 
 interface SideCall {
   readonly actor: Actor
@@ -15,7 +14,6 @@ interface SideCall {
 /** Their run, as far as their end concerns it. */
 interface Ended {
   readonly config: { readonly grace: number }
-  readonly background: { hasHandedOver(entry: CallEntry): boolean }
 }
 
 export class SideCalls {
@@ -59,6 +57,6 @@ export class SideCalls {
   }
 
   #isDetached({ call }: Actor): boolean {
-    return call !== undefined && this.#run.background.hasHandedOver(call)
+    return call?.state.work?.isHandedOver === true
   }
 }

@@ -3,6 +3,7 @@
 import { rejectInTurn } from '../flow/event-loop.ts'
 import { unheard } from '../flow/unheard.ts'
 import { mayStartFor } from '../machine/calls.ts'
+import { isEnding } from '../machine/halt.ts'
 import { type Actor, checkNotLeft } from '../state/actor.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import { isSameCall } from '../state/call-table.ts'
@@ -68,11 +69,11 @@ function ownOf({ calls, config }: RunState, call: ToolCall): ToolCall {
   return own
 }
 
-function checkOpen({ signal, isEnding }: RunState, actor: Actor): void {
+function checkOpen({ signal, halt }: RunState, actor: Actor): void {
   const { execution, call } = actor
   signal.throwIfAborted()
   checkNotLeft(actor, 'callTool')
-  if (isEnding) throw new TypeError('the run is over')
+  if (isEnding(halt.state)) throw new TypeError('the run is over')
   const stop = execution?.signal ?? call?.signal
   stop?.throwIfAborted()
   // One that had settled was not aborted (K13).

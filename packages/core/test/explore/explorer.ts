@@ -1,7 +1,7 @@
 /** Every order in which things can happen in one small world. What must hold is checked in each state. */
 
 import { executionOf, type Stage } from '../../src/machine/call.ts'
-import { ALWAYS, AT_END, ON_ABORT, ON_ASK, ON_CHANGE, ON_START } from './invariants.ts'
+import { ALWAYS, AT_END, ON_ABORT, ON_ACCEPT, ON_ASK, ON_CHANGE, ON_START } from './invariants.ts'
 import { keyOf } from './key.ts'
 import { type Known, known, knownOf, type State } from './model/state.ts'
 import { copyOfWorld, type Move, movesOf, type Scenario, start, type World } from './world.ts'
@@ -116,6 +116,7 @@ function isOf(scenario: Scenario, path: Path): Is {
 
 function checkMove({ world, move, to }: Change, is: Is): void {
   if (move.name === 'ask model') for (const [rule, holds] of Object.entries(ON_ASK)) is(rule, holds(world.s, to.s))
+  if (move.name === 'accept') for (const [rule, holds] of Object.entries(ON_ACCEPT)) is(rule, holds(to.s))
   if (move.name.startsWith('abort ') && move.number !== undefined) {
     const told = known(world.s, move.number)
     for (const [rule, holds] of Object.entries(ON_ABORT)) is(rule, holds(world.s, told))
@@ -151,7 +152,8 @@ function startedIn(before: Known | undefined, { call }: Known): Stage[] {
 }
 
 function mustBeOver(scenario: Scenario, { s, left }: World, path: Path): void {
-  const isOver = s.phase === 'over' && (!(s.ending && 'checkpoint' in s.ending) || left.resumes === 0)
+  const goesOn = knownOf(s).some(({ call: { work, course } }) => work?.isHandedOver && course === 'begun')
+  const isOver = s.phase === 'over' && !goesOn && (!(s.ending && 'checkpoint' in s.ending) || left.resumes === 0)
   if (isOver) return
   const calls = knownOf(s).map(({ call: { course, fate, executions }, about: { key, name } }) => [
     key,

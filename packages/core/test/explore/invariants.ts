@@ -1,11 +1,13 @@
 /** What must hold, in each state and at each end. Each is a sentence, and gives what is wrong where it does not hold. */
 
-import { type CallState, hasSettled, type Stage } from '../../src/machine/call.ts'
-import { isMakerOf } from '../../src/machine/calls.ts'
+import { type CallState, hasSettled, type Stage, type WorkState } from '../../src/machine/call.ts'
+import { isMakerOf, needsSlot } from '../../src/machine/calls.ts'
 import { slotsOf } from '../../src/machine/decide-calls.ts'
 import { dueOf, mustLook } from '../../src/machine/due.ts'
 import { isSame } from '../../src/machine/invocation.ts'
+import { mayGoOn } from '../../src/machine/steps.ts'
 import { changesNothing } from '../../src/vocabulary/effect.ts'
+import { take } from './model/due.ts'
 import { copyOf, type Known, knownOf, type State } from './model/state.ts'
 import { isKnown } from './reader.ts'
 import { type Entry, effectOf, hookOf, type Scenario, type World } from './world.ts'
@@ -15,6 +17,20 @@ type Rule = (w: World, scenario: Scenario) => string | undefined
 const keyOf = (one: Known | undefined) => one?.about.key
 
 const HOLDS_SLOT: ReadonlySet<Stage> = new Set<Stage>(['checking', 'storing', 'entered'])
+
+interface KnownWork extends Known {
+  readonly call: CallState & { readonly work: WorkState }
+}
+
+/** The work behind background calls. */
+function worksIn(s: State): KnownWork[] {
+  return knownOf(s).flatMap((one) => {
+    const { work } = one.call
+    return work ? [{ ...one, call: { ...one.call, work } }] : []
+  })
+}
+
+const hasUnread = (s: State) => worksIn(s).find(({ call }) => call.course === 'result' && !call.work.isRead)
 
 /** In each state. */
 export const ALWAYS: Readonly<Record<string, Rule>> = {
@@ -34,15 +50,30 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
       ? undefined
       : `${all.join(', ')} of ${taken.join(', ')}`
   },
+  'the model reads the result of a work once': ({ s: { history } }) => {
+    const read = history.flatMap((turn) => (turn.role === 'work' ? [turn.key] : []))
+    return read.find((key, index) => read.indexOf(key) !== index)
+  },
+  'what its tool does not detach does not go on beyond its run': ({ s }) =>
+    keyOf(worksIn(s).find(({ call: { work } }) => work.isHandedOver && work.atEnd !== 'detach')),
+  'a run that is told to stop does not wait for work behind its calls': ({ s, model, hook, saving, undoing }) => {
+    if (s.phase === 'over' || s.halt.mode === undefined || model || hook || saving || undoing.length > 0)
+      return undefined
+    const begun = knownOf(s).filter(({ call }) => call.course === 'begun')
+    const isLeft = ({ call: { work, aborted } }: Known) => work !== undefined && !aborted && !work.isHandedOver
+    return begun.some(isLeft) && begun.every(({ call }) => call.work) && !take(copyOf(s))
+      ? keyOf(begun.find(isLeft))
+      : undefined
+  },
   'no more executions hold a slot than there are slots': ({ s }) => {
-    const outer = knownOf(s).filter(({ call }) => call.maker === undefined && !call.isAbandoned)
+    const outer = knownOf(s).filter(({ call }) => needsSlot(call) && !call.isAbandoned)
     const holds = ({ executions, course }: CallState) =>
       executions.filter(({ stage }) => HOLDS_SLOT.has(stage) || (stage === 'threw' && course === 'begun'))
     const slots = outer.flatMap(({ call }) => holds(call)).length
     return slots > s.calls.limit ? `${slots} of ${s.calls.limit}` : undefined
   },
   'nothing starts in the slot of a call that threw what ends its run': ({ s, thrown }) => {
-    const outer = knownOf(s).filter(({ call }) => call.maker === undefined && call.course === 'begun')
+    const outer = knownOf(s).filter(({ call }) => needsSlot(call) && call.course === 'begun')
     const slots = outer.flatMap(({ call }) => call.executions).filter(({ stage }) => HOLDS_SLOT.has(stage)).length
     const kept = outer.filter(({ number }) => thrown.includes(number)).length
     return slots + kept > s.calls.limit ? `${slots} and ${kept} of ${s.calls.limit}` : undefined
@@ -237,6 +268,8 @@ export const ON_ABORT: Readonly<Record<string, (before: State, one: Known) => st
 export const ON_ASK: Readonly<Record<string, (before: State, after: State) => string | undefined>> = {
   'a cancelled run begins no further step': ({ halt, steps }, after) =>
     halt.mode !== undefined && after.steps.begun > steps.begun ? String(after.steps.begun) : undefined,
+  'a run whose work asks begins no further step': ({ calls }) =>
+    [...calls.all.values()].find(({ work, course }) => work && course === 'open')?.id,
   'of a step that is over no call is left, unless something may still come of it': (_, s) => {
     const isDone = ({ number, call }: Known): boolean =>
       hasSettled(call) &&
@@ -251,14 +284,24 @@ export const ON_ASK: Readonly<Record<string, (before: State, after: State) => st
   },
 }
 
+/** When an answer is accepted: what holds then. */
+export const ON_ACCEPT: Readonly<Record<string, (s: State) => string | undefined>> = {
+  'an answer waits for the work that it must wait for': (s) =>
+    keyOf(worksIn(s).find(({ call }) => call.work.atEnd === 'wait' && call.course !== 'result')),
+  'an answer does not stand while a step is left to read the result of a work': (s) =>
+    mayGoOn(s.steps) ? keyOf(hasUnread(s)) : undefined,
+}
+
 /** At each end of a run. */
 export const AT_END: Readonly<Record<string, Rule>> = {
   'nothing is at work when a run ends': ({ s, tools, model, hook, undoing }) => {
-    const one = knownOf(s).find(({ call }) => call.course === 'begun')
+    const goesOn = (number: number) => s.calls.all.get(number)?.work?.isHandedOver === true
+    const one = knownOf(s).find(({ call, number }) => call.course === 'begun' && !goesOn(number))
     if (one) return keyOf(one)
     // What was abandoned goes on, and nobody waits for it.
     if (model || hook || undoing.length > 0) return 'the model, a hook or an undo'
-    return tools.length > 0 ? `the function of call ${tools[0]?.number}` : undefined
+    const left = tools.find(({ number }) => !goesOn(number))
+    return left && `the function of call ${left.number}`
   },
   'an abort wins': ({ s, left }, { abort }) =>
     abort && left.abort === 0 && s.ending?.is !== 'aborted' && s.ending?.is !== 'failed'
@@ -274,6 +317,42 @@ export const AT_END: Readonly<Record<string, Rule>> = {
     if (!s.ending || !('checkpoint' in s.ending)) return undefined
     const { history, inbox } = s.ending.checkpoint
     return taken.find((text) => !inbox.includes(text) && !history.some((turn) => 'text' in turn && turn.text === text))
+  },
+  'the caller is given the work whose result the model has not read': ({ s }) => {
+    // What comes of it when its run has stopped it, nobody has waited for.
+    const isStopped = ({ call }: KnownWork) => call.work.atEnd === 'cancel' && call.aborted
+    const unread = worksIn(s).find(
+      (one) =>
+        one.call.course === 'result' && !one.call.work.isRead && !isStopped(one) && !s.handles.includes(one.about.key),
+    )
+    return s.ending?.is === 'completed' ? keyOf(unread) : undefined
+  },
+  'what its tool detaches is not told to stop when the run has its answer': ({ s }) =>
+    s.ending?.is === 'completed'
+      ? keyOf(worksIn(s).find(({ call }) => call.work.atEnd === 'detach' && call.aborted === 'stopped'))
+      : undefined,
+  'the caller is given what goes on beyond the run': ({ s }) =>
+    keyOf(worksIn(s).find(({ call, about }) => call.work.isHandedOver && !s.handles.includes(about.key))),
+  'a run is interrupted only if somebody asks': ({ s }) => {
+    if (s.ending?.is !== 'interrupted') return undefined
+    const { checkpoint } = s.ending
+    return checkpoint.hook === 'asks' || knownOf(checkpoint).some(({ call }) => call.ownQuestion)
+      ? undefined
+      : 'nobody asks'
+  },
+  'a run that has its answer is not cancelled any more': ({ s }) =>
+    s.handles.length > 0 && !s.halt.stop ? s.halt.mode : undefined,
+  'no checkpoint goes on with what goes on beyond its run': ({ s }) =>
+    s.ending && 'checkpoint' in s.ending ? keyOf(worksIn(s).find(({ call }) => call.work.isHandedOver)) : undefined,
+  'an answer of the last step stands, though nobody can read the result of a work': (
+    { s },
+    { sends, rejects, saveFails },
+  ) => {
+    const last = s.history.findLast(({ role }) => role !== 'work')
+    const isAnswer = last?.role === 'assistant' && last.calls.length === 0
+    return s.ending?.is === 'failed' && isAnswer && !sends && !rejects && !saveFails
+      ? `step ${s.steps.begun}`
+      : undefined
   },
   'each next of a wrap has steps of its own': ({ s, before }, { again }) =>
     again && s.ending?.is === 'completed' && s.steps.begun <= before ? `${s.steps.begun} of ${before}` : undefined,

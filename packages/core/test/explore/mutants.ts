@@ -9,7 +9,7 @@ export interface Mutant {
   readonly name: string
   /** Of the machine itself, or of the model. */
   readonly file:
-    | `machine/${'call' | 'calls' | 'decide-calls' | 'decide-call' | 'halt' | 'invocation' | 'join' | 'obstacle' | 'steps' | 'due'}.ts`
+    | `machine/${'background' | 'call' | 'calls' | 'decide-calls' | 'decide-call' | 'halt' | 'invocation' | 'join' | 'obstacle' | 'steps' | 'due'}.ts`
     | `model/${'checkpoint' | 'decide' | 'due' | 'find' | 'loop' | 'resume'}.ts`
   readonly replace: string
   readonly by: string
@@ -135,8 +135,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a call that another one makes needs no keys',
     file: 'machine/obstacle.ts',
-    replace: 'return call.isWork || namesNone(judgement.keys) ? undefined',
-    by: 'return call.isWork || judgement ? undefined',
+    replace: 'return call.work || namesNone(judgement.keys) ? undefined',
+    by: 'return call.work || judgement ? undefined',
     breaks: 'of those who write one key one executes at a time',
     scenario: { steps: [[{ calls: ['c1', 'p2'] }]], eager: false, limit: 2 },
   },
@@ -403,8 +403,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a run ends while a call is at work',
     file: 'model/due.ts',
-    replace: "call.course === 'begun' || call.undo",
-    by: 'call.undo',
+    replace: 'isBegun(one) || one.call.undo',
+    by: 'one.call.undo',
     breaks: 'nothing is at work when a run ends',
     scenario: { steps: [[{ calls: ['r1'] }]], eager: true, limit: 1, hookAsks: true },
   },
@@ -539,8 +539,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the checkpoint of a cancel is taken at the end',
     file: 'model/due.ts',
-    replace: 'return s.aside ? { is: ',
-    by: "return s.aside ? { is: 'cancelled', checkpoint: checkpointOf(s) } : undefined\n  if (s.steps.begun < 0) return s.aside ? { is: ",
+    replace: "if (stop === 'cancel') return s.aside ? { is: ",
+    by: "if (stop === 'cancel') return s.aside ? { is: 'cancelled', checkpoint: checkpointOf(s) } : undefined\n  if (s.steps.begun < 0) return s.aside ? { is: ",
     breaks: 'the checkpoint of a cancel is the state as it was when that was decided',
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1, cancel: 'now' },
   },
@@ -605,7 +605,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an answer stands though something else was said meanwhile',
     file: 'machine/steps.ts',
-    replace: 'steps.current?.isOffered === true && !hasNews(steps, hasResults)',
+    replace: 'steps.current?.isOffered === true && !hasNews(steps, calls)',
     by: 'steps.current?.isOffered === true',
     breaks: UNREAD,
     scenario: { steps: [], eager: false, limit: 1, gate: true, sends: 1 },
@@ -653,9 +653,130 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the first cancel counts',
     file: 'machine/halt.ts',
-    replace: 'return reaches(halt, fact.at) ? halt',
-    by: 'return halt.mode ? halt',
+    replace: '|| reaches(halt, fact.at)',
+    by: '|| halt.mode',
     breaks: 'of several cancels the strongest counts',
     scenario: { steps: [[{ calls: ['r1'] }]], eager: false, limit: 1, cancel: 'all' },
+  },
+  // Work behind background calls.
+  {
+    name: 'work begins whenever a wrap asks for it',
+    file: 'model/decide.ts',
+    replace: 'if (!isBegun && kind.atEnd) {',
+    by: 'if (kind.atEnd) {',
+    breaks: TWICE,
+    scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1, wrap: 'both' },
+  },
+  {
+    name: 'a result is read whenever a step begins',
+    file: 'machine/background.ts',
+    replace: "return course === 'result' && !work.isRead",
+    by: "return course === 'result' && work !== undefined",
+    breaks: END,
+    scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1 },
+  },
+  {
+    name: 'a result that was read is read again after a resume',
+    file: 'model/resume.ts',
+    replace: '...(work && { work })',
+    by: '...(work && { work: { atEnd: work.atEnd } })',
+    breaks: 'the model reads the result of a work once',
+    scenario: { steps: [[{ calls: ['k1'] }], [{ calls: ['q2'] }]], eager: false, limit: 1 },
+  },
+  {
+    name: 'an answer stands though the model has not read the result of a work',
+    file: 'machine/steps.ts',
+    replace: ' || (mayGoOn(steps) && unreadWorks(calls).length > 0)',
+    by: '',
+    breaks: 'an answer does not stand while a step is left to read the result of a work',
+    scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1 },
+  },
+  {
+    name: 'an answer of the last step waits for a step that reads what nobody has read',
+    file: 'machine/steps.ts',
+    replace: '(mayGoOn(steps) && unreadWorks(calls).length > 0)',
+    by: 'unreadWorks(calls).length > 0',
+    breaks: 'an answer of the last step stands, though nobody can read the result of a work',
+    scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1, maxSteps: 2 },
+  },
+  {
+    name: 'a run stops in place of waiting for work',
+    file: 'machine/background.ts',
+    replace: 'if (awaited.length > 0 && !stop',
+    by: 'if (awaited.length > 9 && !stop',
+    breaks: 'a run is interrupted only if somebody asks',
+    scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1 },
+  },
+  {
+    name: 'an answer waits for the work that goes on beyond the run, and not for the other',
+    file: 'machine/background.ts',
+    replace: "work.atEnd === 'wait'",
+    by: "work.atEnd === 'detach'",
+    breaks: 'an answer waits for the work that it must wait for',
+    scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1 },
+  },
+  {
+    name: 'a cancel waits for work',
+    file: 'machine/background.ts',
+    replace: '!stop && !mode && ',
+    by: '!stop && ',
+    breaks: 'a run that is told to stop does not wait for work behind its calls',
+    scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1, cancel: 'after-tools' },
+  },
+  {
+    name: 'an answer stands though an agent that works for it asks',
+    file: 'machine/background.ts',
+    replace: "return { is: awaited.length > 0 ? 'stop' : 'judge' }",
+    by: "return { is: 'judge' }",
+    breaks: 'an answer waits for the work that it must wait for',
+    scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1, cancel: 'after-tools' },
+  },
+  {
+    name: 'a question of an agent in the background is no reason to stop',
+    file: 'machine/background.ts',
+    replace: "return course === 'open'\n",
+    by: "return course === 'none'\n",
+    breaks: 'a run whose work asks begins no further step',
+    scenario: { steps: [[{ calls: ['j1'] }]], eager: false, limit: 1 },
+  },
+  {
+    name: 'all work goes on beyond its run',
+    file: 'machine/background.ts',
+    replace: "    if (work.atEnd === 'detach') change(",
+    by: "    if (work.atEnd !== 'wait') change(",
+    breaks: 'what its tool does not detach does not go on beyond its run',
+    scenario: { steps: [[{ calls: ['l1'] }]], eager: false, limit: 1 },
+  },
+  {
+    name: 'work that goes on beyond its run is told to stop with it',
+    file: 'machine/background.ts',
+    replace: 'filter(({ work }) => !work.isHandedOver)',
+    by: 'filter(({ work }) => work.isHandedOver || !work.isHandedOver)',
+    breaks: 'what its tool detaches is not told to stop when the run has its answer',
+    scenario: { steps: [[{ calls: ['t1'] }]], eager: false, limit: 1 },
+  },
+  {
+    name: 'the caller is not given what the model has not read',
+    file: 'machine/background.ts',
+    replace: 'call.work.isHandedOver || isUnread(call)',
+    by: 'call.work.isHandedOver',
+    breaks: 'the caller is given the work whose result the model has not read',
+    scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1, maxSteps: 2 },
+  },
+  {
+    name: 'a cancel counts though the work is handed over',
+    file: 'machine/halt.ts',
+    replace: '(isEnding(halt) && !halt.stop) || ',
+    by: '',
+    breaks: 'a run that has its answer is not cancelled any more',
+    scenario: { steps: [[{ calls: ['l1', 't2'] }]], eager: false, limit: 1, cancel: 'now' },
+  },
+  {
+    name: 'work that a run has stopped is not waited for',
+    file: 'model/due.ts',
+    replace: 'withWork && isOwn(s, call))',
+    by: 'withWork && isOwn(s, call) && !call.aborted)',
+    breaks: 'nothing is at work when a run ends',
+    scenario: { steps: [[{ calls: ['l1'] }]], eager: false, limit: 1 },
   },
 ]

@@ -37,9 +37,32 @@ import { begins, NEW_READER, type Reader, resumed, tell } from './reader.ts'
  * What a tool does, by its letter. r: reads. i: idempotent. v: can be undone. x: acts on the world. f: acts, and fails at first. p: acts,
  * and writes a key. q: asks before it acts. w: reads, once its response stands. m: reads, and makes a call of x. n: acts, and makes a
  * call of q. d: reads, and does not heed its signal. e: acts, and at first throws what ends the run.
+ * In the background, beside their run: k acts, and an answer waits for it; l reads, and the end of its run stops it; t acts, and goes on
+ * beyond its run; j and y read, as k and t, and are agents that ask first.
  * g: reads the key that b writes, and gives how often b has. c: calls p, and does nothing else. a: writes a key, and calls b, which writes its key, or that of another a.
  */
-export type Letter = 'r' | 'i' | 'v' | 'x' | 'f' | 'p' | 'q' | 'w' | 'm' | 'n' | 'd' | 'e' | 'c' | 'a' | 'b' | 'g'
+export type Letter =
+  | 'r'
+  | 'i'
+  | 'v'
+  | 'x'
+  | 'f'
+  | 'p'
+  | 'q'
+  | 'w'
+  | 'm'
+  | 'n'
+  | 'd'
+  | 'e'
+  | 'c'
+  | 'a'
+  | 'b'
+  | 'g'
+  | 'k'
+  | 'l'
+  | 't'
+  | 'j'
+  | 'y'
 
 export interface Attempt {
   /** A letter and the input: two equal words are two equal calls. */
@@ -98,6 +121,20 @@ const EFFECTS: Readonly<Record<Letter, Effect>> = {
   a: 'idempotent',
   b: 'idempotent',
   g: 'read',
+  k: 'external',
+  l: 'read',
+  t: 'external',
+  j: 'read',
+  y: 'read',
+}
+
+/** The tools that work in the background. */
+const AT_END: Readonly<Record<string, NonNullable<Kind['atEnd']>>> = {
+  k: 'wait',
+  l: 'cancel',
+  t: 'detach',
+  j: 'wait',
+  y: 'detach',
 }
 
 /** Two calls that write each other's keys. */
@@ -223,6 +260,7 @@ function keysOf(name: string, input: string): readonly string[] {
 
 const kindOf = (name: string): Kind => ({
   tool: { effect: effectOf(name), namesKeys: keysOf(name, '').length > 0, isReversible: name === 'v' },
+  ...(AT_END[name] && { atEnd: AT_END[name] }),
 })
 
 function asked(word: string, id: string): Asked {
@@ -293,6 +331,8 @@ export function movesOf(scenario: Scenario, w: World): Move[] {
       then?.(w)
     })
   if (s.phase === 'over') {
+    // What goes on beyond its run.
+    for (const work of w.tools) toolMoves(scenario, w, work, add)
     resumes(scenario, w, add)
     return moves
   }
@@ -345,7 +385,7 @@ export function movesOf(scenario: Scenario, w: World): Move[] {
     })
   }
   if (w.hook) hookMoves(scenario, w, fact)
-  if (left.again > 0 && !isPaused(s)) {
+  if (left.again > 0 && !isPaused(s) && s.halt.phase !== 'ending') {
     add('next', (w) => {
       w.left.again--
       const { begun } = w.s.steps
@@ -418,7 +458,7 @@ function modelMoves(
   const { calls, fails } = attemptOf(scenario, s.steps.begun, attempt)
   const now = calls.map((word, index) => asked(word, `s${s.steps.begun}a${attempt}c${index}`))
   const early = scenario.eager
-    ? now.filter(({ name }) => scenario.eager === 'bold' || effectOf(name) !== 'external')
+    ? now.filter(({ name }) => !AT_END[name] && (scenario.eager === 'bold' || effectOf(name) !== 'external'))
     : []
   if (s.model === 'stopping')
     fact('the model stops', { is: 'model threw' }, (w) => {
@@ -482,10 +522,12 @@ function toolMoves(scenario: Scenario, w: World, work: Work, add: Add): void {
       }
       ends(`d ${input}`)
       return
+    case 'j':
+    case 'y':
     case 'q':
       if (isAborted) ends('aborted', false)
       if (answers.length === 0) asks(true)
-      else ends(`q ${input} ${answers.at(-1)}`)
+      else ends(`${name} ${input} ${answers.at(-1)}`)
       return
     case 'w':
       if (at === 'begins') {
@@ -585,14 +627,15 @@ function comesTo(scenario: Scenario, w: World, number: number, outcome: Outcome)
   if (!wraps) return
   wraps.open--
   if (!wraps.came) {
-    const { about } = known(w.s, number)
+    const { about, call } = known(w.s, number)
+    const wrap = call.work ? undefined : scenario.wrap
     if (outcome.is === 'stop') leave(w, wraps, 'stop')
     else if (outcome.is === 'aborted') leave(w, wraps, 'error', 'aborted')
-    else if (scenario.wrap === 'retry' && !wraps.hasRepeated && (outcome.is === 'throws' || !outcome.ok)) {
+    else if (wrap === 'retry' && !wraps.hasRepeated && (outcome.is === 'throws' || !outcome.ok)) {
       wraps.hasRepeated = true
       wants(scenario, w, number, about.input)
     } else if (outcome.is === 'throws') leave(w, wraps, 'throw')
-    else if (scenario.wrap !== 'both') leave(w, wraps, outcome.ok ? 'result' : 'error', outcome.text)
+    else if (wrap !== 'both') leave(w, wraps, outcome.ok ? 'result' : 'error', outcome.text)
     else {
       wraps.got.push(outcome)
       if (wraps.got.length === 2 && about.answers.length === 0) {
@@ -629,8 +672,10 @@ function wants(scenario: Scenario, w: World, number: number, input: string): voi
   // It has left, or is about to.
   if (!wraps || wraps.came) return
   wraps.open++
-  const { known, invocation, goes } = decide(w.s, { is: 'wanted', number, input })
-  if (known) comesTo(scenario, w, number, { is: 'gives', ...known })
+  const { call, about } = known(w.s, number)
+  const is = about.kind.atEnd && !call.work ? 'works' : 'wanted'
+  const { known: before, invocation, goes } = decide(w.s, { is, number, input })
+  if (before) comesTo(scenario, w, number, { is: 'gives', ...before })
   else if (invocation) arrived(scenario, w, number, invocation, goes, 'check')
 }
 
@@ -669,10 +714,12 @@ function beginAll(scenario: Scenario, w: World): void {
     about.hasBegun = true
     if (w.reader) w.reader = begins(w.s, w.reader, { number, call, about })
     w.wraps.push({ number, got: [], open: 0 })
-    if (scenario.wrap === 'both') {
+    if (scenario.wrap === 'both' && !call.work) {
       wants(scenario, w, number, `${about.input}a`)
       wants(scenario, w, number, `${about.input}b`)
     } else wants(scenario, w, number, about.input)
+    // The work behind it begins in the same turn.
+    if (about.kind.atEnd && !call.work) beginAll(scenario, w)
   }
 }
 

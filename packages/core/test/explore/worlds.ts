@@ -241,6 +241,47 @@ export const WORLDS: readonly ListedWorld[] = [
     shows: 'a cancel, or an abort, stops a wrap that calls next again',
     scenario: { steps: one('v1'), eager: true, limit: 1, again: true, maxSteps: 3, abort: true, cancel: 'now' },
   },
+  {
+    shows: 'a background call is answered at once, and an answer waits for its work, whatever stops the run meanwhile',
+    scenario: { steps: one('k1'), eager: 'bold', limit: 1, cancel: 'all' },
+  },
+  {
+    shows: 'work behind a call is begun once and read once, whenever the process is killed',
+    scenario: { steps: one('k1', 'x2'), eager: 'bold', limit: 1, store: true, kill: true },
+  },
+  {
+    shows: 'work begins once, however often the wraps of its call ask for it, before and after a question',
+    scenario: { steps: one('k1'), eager: false, limit: 1, wrap: 'both', cancel: 'after-tools' },
+  },
+  {
+    shows: 'the end of a run stops the work that nobody waits for, and what is detached goes on beyond it',
+    scenario: { steps: one('l1', 't2'), eager: true, limit: 2, cancel: 'now', abort: true },
+  },
+  {
+    shows: 'work that is detached goes on, though the gate takes its time, and a wrap calls next again',
+    scenario: { steps: one('t1'), eager: true, limit: 1, gate: true, rejects: 1, again: true, abort: true },
+  },
+  {
+    shows: 'with no step left an answer waits for work all the same, and the caller is given what nobody has read',
+    scenario: { steps: one('k1', 'l2'), eager: true, limit: 1, maxSteps: 2, cancelCall: true },
+  },
+  {
+    shows: 'an agent in the background that asks pauses its run, and goes on with its answer',
+    scenario: { steps: one('j1', 'k2'), eager: true, limit: 1, partial: true, cancel: 'after-tools' },
+  },
+  {
+    shows:
+      'an agent in the background that is cancelled asks nothing, and one that is detached has its question unanswered',
+    scenario: { steps: one('j1', 'y2'), eager: true, limit: 1, cancelCall: true, gate: true },
+  },
+  {
+    shows: 'what is sent, and what work comes to, is read before an answer stands',
+    scenario: { steps: one('k1'), eager: true, limit: 1, sends: 1, gate: 'asks', cancel: 'after-tools' },
+  },
+  {
+    shows: 'work that cannot be stored does not begin, and has failed',
+    scenario: { steps: one('k1', 'l2'), eager: true, limit: 1, store: true, saveFails: true },
+  },
 ]
 
 /** Every combination of these, for a long run. */
@@ -264,6 +305,8 @@ export function* allWorlds(): Generator<Scenario> {
     one('a1', 'a2'),
     one('e1', 'r2'),
     [[{ calls: ['x1'] }], [{ calls: ['x1', 'r2'] }]],
+    one('k1', 't2'),
+    one('l1', 'j2'),
   ]
   const happenings: readonly Partial<Scenario>[] = [
     {},

@@ -20,6 +20,7 @@ import {
   recalled,
   settled,
   undoing,
+  type WrapsOutcome,
   withContent,
 } from '../../../src/machine/decide-call.ts'
 import {
@@ -83,7 +84,7 @@ export interface Decision {
 }
 
 export function decide(s: State, fact: Fact): Decision {
-  if (s.phase === 'over') return {}
+  if (s.phase === 'over' && !isBeyond(s, fact)) return {}
   switch (fact.is) {
     case 'attempt':
       attemptBegun(s.steps)
@@ -118,6 +119,8 @@ export function decide(s: State, fact: Fact): Decision {
       return {}
     case 'wanted':
       return asksForOne(s, fact.number, fact.input)
+    case 'works':
+      return beginsWork(s, fact.number, fact.input)
     case 'judged':
       return { goes: judged(s, fact) }
     case 'ended':
@@ -172,7 +175,7 @@ export function decide(s: State, fact: Fact): Decision {
       const { stop } = s.halt
       s.halt = decideHalt(s.halt, { is: 'cancel', at: fact.at })
       if (s.halt.stop === stop) return {}
-      s.aside = checkpointOf(s)
+      s.aside ??= checkpointOf(s)
       stopCalls(s, 'cancelled', false)
       return {}
     }
@@ -209,6 +212,47 @@ function madeInside(s: State, { maker, call, kind }: Extract<Fact, { is: 'made' 
   return made.call.fate === 'discarded' || made.about.input !== call.input ? undefined : begunAgain(s, same)
 }
 
+/** Whether a fact is about work that goes on beyond its run. */
+function isBeyond(s: State, fact: Fact): boolean {
+  return 'number' in fact && callOf(s.calls, fact.number).work?.isHandedOver === true
+}
+
+/** The innermost of the wraps of a background call. Its work begins once, however often they ask for it. */
+function beginsWork(s: State, number: number, input: string): Decision {
+  const { call, about } = known(s, number)
+  const { key, name, kind } = about
+  const invocation = { ...(input !== about.input && { input }), n: 0 }
+  const stop = stopOf(s, number, invocation)
+  if (stop) return { invocation, goes: stop }
+  const isBegun = [...s.about.values()].some((one) => one.key === workKey(key))
+  if (!isBegun && kind.atEnd) {
+    const work = callMade(s.calls, {
+      ...NEW_CALL,
+      id: workKey(call.id),
+      tool: kind.tool,
+      work: { atEnd: kind.atEnd },
+      step: call.step,
+    })
+    s.about.set(work, newAbout(workKey(key), { id: workKey(call.id), name, input: about.input }, kind, null))
+  }
+  return { invocation, known: { invocation, text: 'running', ok: true } }
+}
+
+const workKey = (key: string) => `${key} work`
+
+const NEW_CALL = {
+  startedEarly: false,
+  isRequested: false,
+  requestedBy: [],
+  course: 'begun',
+  fate: 'committed',
+  requestedAt: 0,
+  executions: [],
+  questions: [],
+  attempts: 0,
+  told: 'open',
+} as const
+
 interface Begins {
   readonly attempt?: number
   readonly maker?: number
@@ -220,6 +264,7 @@ function added(s: State, call: Asked, kind: Kind, { attempt, maker, ceiling = nu
   const isProvisional =
     maker === undefined ? isRequested && s.calls.response.isOpen : callOf(s.calls, maker).fate === 'provisional'
   const number = callMade(s.calls, {
+    ...NEW_CALL,
     id: call.id,
     tool: kind.tool,
     ...(maker !== undefined && { maker }),
@@ -227,14 +272,8 @@ function added(s: State, call: Asked, kind: Kind, { attempt, maker, ceiling = nu
     isRequested,
     startedEarly: isProvisional,
     requestedBy: isRequested ? [attempt] : [],
-    course: 'begun',
     fate: isProvisional ? 'provisional' : 'committed',
-    requestedAt: 0,
     ...(ceiling && { ceiling }),
-    executions: [],
-    questions: [],
-    attempts: 0,
-    told: 'open',
   })
   s.about.set(number, newAbout(`${call.name}${call.input}.${++s.keys}`, call, kind, ceiling))
   if (isRequested) decideCall(s.calls, withContent(callOf(s.calls, number), contentOf(s, s.steps.begun, call)))
@@ -488,10 +527,7 @@ function abandonedAs(s: State, number: number): Came {
 function came(s: State, number: number, to: Came, result: { readonly text: string; readonly ok: boolean }): void {
   const { call, about } = known(s, number)
   const isCancelled = call.aborted === 'cancelled'
-  const isCutOff = to === 'error' && call.aborted && !isCancelled
-  // A call that was cancelled asks nothing any more, and stops no run.
-  const isOver = to === 'stop' && isCancelled
-  const end = endOf(call, isOver || to === 'error' ? (isCutOff ? 'cut off' : 'result') : to)
+  const end = endOf(call, call.work ? workCame(call, to) : wrapsCame(call, to))
   if (end === 'none' && s.wanted.some((one) => one.number === number) && to === 'throw') lose(s, 'failure')
   about.waits = false
   if (end === 'result')
@@ -501,6 +537,23 @@ function came(s: State, number: number, to: Came, result: { readonly text: strin
   // Who has made it hears of the stop of the run.
   if (end === 'open' && call.isParked && call.maker !== undefined)
     decideCall(s.calls, parked(callOf(s.calls, call.maker)))
+}
+
+function wrapsCame({ aborted }: CallState, to: Came): WrapsOutcome {
+  // A call that was cancelled asks nothing any more, and stops no run.
+  const isOver = to === 'stop' && aborted === 'cancelled'
+  if (!isOver && to !== 'error') return to
+  return aborted && aborted !== 'cancelled' ? 'cut off' : 'result'
+}
+
+/** Nobody wraps the work behind a call: what it throws is its result, except that a question for which its run waits stops the run. */
+function workCame({ work, aborted, ownQuestion }: CallState, to: Came): WrapsOutcome {
+  if (to === 'result') return to
+  if (aborted) return aborted === 'cancelled' ? 'result' : 'cut off'
+  if (to !== 'stop') return 'result'
+  // It had not begun when its run was told to stop.
+  if (!ownQuestion) return 'cut off'
+  return work?.isHandedOver ? 'result' : 'stop'
 }
 
 /** It is aborted, or fails: no resume goes on from there. */

@@ -1,17 +1,29 @@
 /** What is to be done, read off the state as it is at this moment. What is taken counts as begun. */
 
-import { undoOf } from '../../../src/machine/call.ts'
+import { ownWorks, worksHandedOver } from '../../../src/machine/background.ts'
+import { type CallState, undoOf } from '../../../src/machine/call.ts'
 import { callOf, type WaitingExecution } from '../../../src/machine/calls.ts'
 import { movedTo, parked, undoing } from '../../../src/machine/decide-call.ts'
 import { callCommitted, callStopped, decideCall } from '../../../src/machine/decide-calls.ts'
 import { dueOf, isJudged, mustLook, takesTurn } from '../../../src/machine/due.ts'
+import { decideHalt } from '../../../src/machine/halt.ts'
 import { isSameExecution } from '../../../src/machine/invocation.ts'
 import { inboxClosed } from '../../../src/machine/steps.ts'
 import { checkpointOf } from './checkpoint.ts'
 import { begins, begunAgain, circles, dropped, madeNow, passed, stopCalls, stopOf, UNSTORED } from './decide.ts'
 import { goesOnAs } from './find.ts'
 import { ofStep } from './loop.ts'
-import { type Due, type Ending, isLeft, isPaused, isStopping, type Known, knownOf, type State } from './state.ts'
+import {
+  aboutOf,
+  type Due,
+  type Ending,
+  isLeft,
+  isPaused,
+  isStopping,
+  type Known,
+  knownOf,
+  type State,
+} from './state.ts'
 
 /** The next thing that is due, if anything is. */
 export function take(s: State): Due | undefined {
@@ -37,7 +49,7 @@ export function take(s: State): Due | undefined {
 }
 
 function ofCall(s: State, { number, call, about }: Known): Due | undefined {
-  const mustStop = call.isParked || call.fate === 'discarded' || isStopping(s)
+  const mustStop = call.isParked || call.fate === 'discarded' || (isStopping(s) && isOwn(s, call))
   if (call.course === 'begun' && !call.aborted && mustStop) {
     callStopped(s.calls, number, 'stopped')
     return { do: 'abort', number }
@@ -62,6 +74,11 @@ function ofCall(s: State, { number, call, about }: Known): Due | undefined {
     return { do: isStop ? 'stop' : 'drop', number, invocation }
   }
   return mustUndo(s, { number, call, about }) ? { do: 'undo', number } : undefined
+}
+
+/** Whether its run stops it when the run ends. */
+function isOwn({ calls }: State, { number, work }: CallState): boolean {
+  return !work || ownWorks(calls).some((one) => one.number === number)
 }
 
 /** What is due to be undone is, once, when that is stored. */
@@ -156,23 +173,49 @@ function ofCommit(s: State): Due | undefined {
 }
 
 function ofEnd(s: State): Due | undefined {
+  const { halt } = s
+  const hasEnd = halt.stop === 'pause' || (!halt.stop && s.hasAnswer && s.isWrapOut)
+  if (halt.phase !== 'ending' && hasEnd && !isAtWork(s, waitsForWork(s))) {
+    endDecided(s)
+    if (isAtWork(s, true)) return { do: 'wait for work' }
+  }
   const ending = endingOf(s)
   if (!ending) return undefined
-  if (isPaused(s) && 'checkpoint' in ending && s.halt.stop === 'pause') stopCalls(s, 'interrupted', true)
   inboxClosed(s.steps)
   s.ending = ending
   s.phase = 'over'
   return { do: 'end', ending }
 }
 
+/** A run that pauses lets its work come to its end. One that was cancelled, or has its answer, stops it. */
+function waitsForWork({ halt }: State): boolean {
+  return halt.stop === 'pause' && !halt.mode
+}
+
+/** The run has its answer, or pauses, and nothing that it waits for is at work. */
+function endDecided(s: State): void {
+  inboxClosed(s.steps)
+  if (isPaused(s)) {
+    s.aside = checkpointOf(s)
+    stopCalls(s, 'interrupted', true)
+  } else s.handles = worksHandedOver(s.calls).map(({ number }) => aboutOf(s, number).key)
+  s.halt = decideHalt(s.halt, { is: 'ending' })
+  for (const { number } of ownWorks(s.calls)) callStopped(s.calls, number, 'stopped')
+}
+
+function isAtWork(s: State, withWork: boolean): boolean {
+  if (s.model === 'at work' || s.model === 'stopping' || s.hook === 'at work' || s.saving !== null) return true
+  const isBegun = ({ call }: Known) => call.course === 'begun' && (!call.work || (withWork && isOwn(s, call)))
+  return knownOf(s).some((one) => isBegun(one) || one.call.undo === 'begun')
+}
+
 function endingOf(s: State): Ending | undefined {
-  if (s.model === 'at work' || s.model === 'stopping' || s.hook === 'at work' || s.saving !== null) return undefined
-  const isAtWork = ({ call }: Known) => call.course === 'begun' || call.undo === 'begun'
-  if (knownOf(s).some(isAtWork)) return undefined
-  const { stop, mode } = s.halt
+  if (isAtWork(s, true)) return undefined
+  const { stop, mode, phase } = s.halt
   if (stop === 'abort') return { is: 'aborted' }
   if (stop === 'failure') return { is: 'failed' }
   if (stop === 'cancel') return s.aside ? { is: 'cancelled', checkpoint: s.aside } : undefined
-  if (s.hasAnswer && s.isWrapOut) return { is: 'completed' }
-  return isPaused(s) ? { is: mode ? 'cancelled' : 'interrupted', checkpoint: checkpointOf(s) } : undefined
+  if (phase !== 'ending') return undefined
+  if (!stop) return { is: 'completed' }
+  return s.aside ? { is: mode ? 'cancelled' : 'interrupted', checkpoint: s.aside } : undefined
 }

@@ -1,5 +1,6 @@
 /** The loop of steps, as run/loop.ts has it: it asks the machine what is due. */
 
+import { beforeEnd, resultRead, stoppedWork, unreadWorks } from '../../../src/machine/background.ts'
 import { hasSettled, undoOf } from '../../../src/machine/call.ts'
 import { callOf, isPast } from '../../../src/machine/calls.ts'
 import { callForgotten, modelCalled } from '../../../src/machine/decide-calls.ts'
@@ -63,6 +64,7 @@ export function sends(s: State, text: string): boolean {
 
 function nextStep(s: State): Due | undefined {
   stopAt(s, 'after-tools')
+  if (stoppedWork(s.calls)) pause(s)
   if (isPaused(s)) return undefined
   if (!mayGoOn(s.steps)) {
     takeSent(s)
@@ -76,13 +78,17 @@ function nextStep(s: State): Due | undefined {
 }
 
 function takeSent(s: State): void {
+  for (const { number } of unreadWorks(s.calls)) {
+    resultRead(s.calls, number)
+    s.history.push({ role: 'work', key: aboutOf(s, number).key })
+  }
   for (const text of s.inbox) s.history.push({ role: 'user', text })
   s.inbox = []
   messagesWait(s.steps, 0)
 }
 
 function askModel(s: State): Due | undefined {
-  takeSent(s)
+  if (s.inbox.length > 0) takeSent(s)
   stopAt(s, 'after-model')
   if (isPaused(s)) return undefined
   s.model = 'at work'
@@ -119,11 +125,16 @@ function toGate(s: State): void {
 
 /** The answer stands, or a further step follows. */
 function judge(s: State): Due | undefined {
-  if (!s.isJudging && !mayStand(s.steps, false)) return closes(s)
+  if (!s.isJudging) {
+    const { is } = s.steps.current?.isOffered ? beforeEnd(s.calls, s.halt) : { is: 'judge' as const }
+    if (is === 'stop') pause(s)
+    if (is !== 'judge') return undefined
+    if (!mayStand(s.steps, s.calls)) return closes(s)
+  }
   s.isJudging = true
   const hook = s.steps.current?.isOffered ? hookIn(s) : undefined
   if (hook) return hook
-  if (!mayStand(s.steps, false)) return closes(s)
+  if (!mayStand(s.steps, s.calls)) return closes(s)
   answerAccepted(s.steps)
   answers(s)
   return { do: 'accept' }

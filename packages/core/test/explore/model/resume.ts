@@ -32,6 +32,7 @@ export function resume(from: State, answers: Readonly<Record<string, string>>, i
     isWrapOut: !copy.hasWrap,
     halt: AT_WORK,
     aside: null,
+    handles: [],
     wanted: [],
     committed: 0,
     most: 0,
@@ -63,7 +64,7 @@ export function resume(from: State, answers: Readonly<Record<string, string>>, i
 }
 
 function restored(calls: Calls, call: CallState, about: About, maker: number | undefined, isLast: boolean): number {
-  const { id, tool, step, isRequested, fate, undo, isDone = false } = call
+  const { id, tool, work, step, isRequested, fate, undo, isDone = false } = call
   const { attempts, effect } = about.result ? { ...call, effect: effectOf(call) } : attemptsToSave(call, isLast)
   // What asks starts from its top when it is answered.
   const mayHaveHappened = call.isCutOff || (call.course !== 'open' && !call.ownQuestion)
@@ -76,7 +77,9 @@ function restored(calls: Calls, call: CallState, about: About, maker: number | u
     isRequested: isRequested,
     startedEarly: isProvisional,
     requestedBy: [],
-    course: 'asleep',
+    ...(work && { work }),
+    // Nobody asks for it: it goes on by itself.
+    course: work ? 'begun' : 'asleep',
     fate: isProvisional ? 'provisional' : 'committed',
     requestedAt: 0,
     executions: [],

@@ -1,7 +1,7 @@
 /** The state of a run: its calls, which are the machine's own table, and round them what the machine does not have yet. */
 
 import type { CancelMode, Effect } from '../../../src/index.ts'
-import type { CallState, ToolFacts } from '../../../src/machine/call.ts'
+import type { CallState, ToolFacts, WorkState } from '../../../src/machine/call.ts'
 import { type Calls, callOf, noCalls } from '../../../src/machine/calls.ts'
 import { decideHalt, type Halt, reaches, runsOn } from '../../../src/machine/halt.ts'
 import { isSameExecution } from '../../../src/machine/invocation.ts'
@@ -19,6 +19,8 @@ export interface Asked {
 /** What is known of a tool before its input is checked. */
 export interface Kind {
   readonly tool: ToolFacts
+  /** Of a tool that works in the background. */
+  readonly atEnd?: WorkState['atEnd']
 }
 
 export interface Outcome {
@@ -63,6 +65,8 @@ export type Turn =
   | { readonly role: 'assistant'; readonly calls: readonly Asked[]; readonly kinds: readonly Kind[] }
   | { readonly role: 'tool'; readonly id: string; readonly text: string }
   | { readonly role: 'user'; readonly text: string }
+  /** The result of work behind a background call. */
+  | { readonly role: 'work'; readonly key: string }
 
 export type Ending =
   | { readonly is: 'completed' | 'aborted' | 'failed' }
@@ -90,6 +94,8 @@ export interface State {
   isJudging: boolean
   /** What was sent, and no step has read. */
   inbox: string[]
+  /** Keys of the work that the caller is given when the run has its answer. */
+  handles: readonly string[]
   /** A wrap round the steps calls `next` again; it has returned. */
   readonly hasWrap: boolean
   isWrapOut: boolean
@@ -144,7 +150,7 @@ export type Fact =
   | { readonly is: 'shown'; readonly id: string; readonly isSame: boolean }
   | { readonly is: 'stood'; readonly calls: readonly Asked[]; readonly kinds: readonly Kind[] }
   | { readonly is: 'model threw' | 'hook done' | 'hook rejects' | 'hook asks' }
-  | (OfCall & { readonly is: 'wanted'; readonly input: string })
+  | (OfCall & { readonly is: 'wanted' | 'works'; readonly input: string })
   | (OfExecution & { readonly is: 'judged'; readonly effect: Effect; readonly keys: ResourceKeys })
   | (OfExecution & { readonly is: 'ended'; readonly text: string; readonly ok: boolean })
   | (OfExecution & { readonly is: 'stopped'; readonly asks: boolean })
@@ -160,7 +166,7 @@ export type Fact =
 export type Came = 'result' | 'error' | 'stop' | 'throw'
 
 export type Due =
-  | { readonly do: 'ask model' | 'stop model' | 'hook' | 'accept' | 'save' | 'commit' }
+  | { readonly do: 'ask model' | 'stop model' | 'hook' | 'accept' | 'save' | 'commit' | 'wait for work' }
   | (OfCall & { readonly do: 'abort' | 'undo' | 'turn' })
   | (OfCall & { readonly do: 'release'; readonly stood: boolean })
   | (OfExecution & { readonly do: 'check' | 'enter' | 'stop' | 'drop' | 'fail' | 'throw' })
@@ -181,6 +187,7 @@ export function begin(limit: number, innerLimit: number, hasStore: boolean, more
     gate: [],
     isJudging: false,
     inbox: [],
+    handles: [],
     hasWrap: false,
     isWrapOut: true,
     loops: 0,
