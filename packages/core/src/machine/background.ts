@@ -11,10 +11,10 @@ import type { Halt } from './halt.ts'
 /** A call that is the work behind another one. */
 export type Work = CallState & { readonly work: WorkState }
 
-/** In the order in which it began. */
-function worksOf({ all }: Calls): Work[] {
+/** Those for which this holds, in the order in which they began. */
+function worksOf({ all }: Calls, holds: (work: Work) => boolean): Work[] {
   const works: Work[] = []
-  for (const call of all.values()) if (isWork(call)) works.push(call)
+  for (const call of all.values()) if (isWork(call) && holds(call)) works.push(call)
   return works
 }
 
@@ -24,7 +24,7 @@ function isWork(call: CallState): call is Work {
 
 /** Work without a result. */
 export function openWorks(calls: Calls): Work[] {
-  return worksOf(calls).filter(({ course }) => course !== 'result')
+  return worksOf(calls, ({ course }) => course !== 'result')
 }
 
 /** Those that the run stops when it ends, and waits for then. */
@@ -34,7 +34,7 @@ export function ownWorks(calls: Calls): Work[] {
 
 /** Those with a result that the model has not read. */
 export function unreadWorks(calls: Calls): Work[] {
-  return worksOf(calls).filter(isUnread)
+  return worksOf(calls, isUnread)
 }
 
 function isUnread({ course, work }: Work): boolean {
@@ -61,7 +61,7 @@ function hasStopped({ course }: Work): boolean {
  */
 export type BeforeEnd =
   | { readonly is: 'wait'; readonly for: readonly Work[] }
-  | { readonly is: 'stop'; readonly by?: Work }
+  | { readonly is: 'stop'; readonly by: Work | undefined }
   | { readonly is: 'judge' }
 
 export function beforeEnd(calls: Calls, { stop, mode }: Halt): BeforeEnd {
@@ -69,8 +69,7 @@ export function beforeEnd(calls: Calls, { stop, mode }: Halt): BeforeEnd {
   const awaited = open.filter(({ work }) => work.atEnd === 'wait')
   if (awaited.length > 0 && !stop && !mode && !awaited.some(hasStopped)) return { is: 'wait', for: awaited }
   const by = open.find(hasStopped)
-  if (by) return { is: 'stop', by }
-  return { is: awaited.length > 0 ? 'stop' : 'judge' }
+  return by || awaited.length > 0 ? { is: 'stop', by } : { is: 'judge' }
 }
 
 /**
@@ -80,7 +79,7 @@ export function beforeEnd(calls: Calls, { stop, mode }: Halt): BeforeEnd {
 export function worksHandedOver(calls: Calls): Work[] {
   for (const { number, work } of openWorks(calls))
     if (work.atEnd === 'detach') change(calls, number, { isHandedOver: true })
-  return worksOf(calls).filter((call) => call.work.isHandedOver || isUnread(call))
+  return worksOf(calls, (call) => call.work.isHandedOver === true || isUnread(call))
 }
 
 function change(calls: Calls, number: number, to: Partial<WorkState>): void {

@@ -45,7 +45,9 @@ export function take(s: State): Due | undefined {
     s.saving = s.version
     return { do: 'save' }
   }
-  return ofStep(s) ?? ofEnd(s)
+  const { stop } = s.halt
+  // A step may come to a pause, while something is still at work.
+  return ofStep(s) ?? ofEnd(s) ?? (s.halt.stop === stop ? undefined : { do: 'pause' })
 }
 
 function ofCall(s: State, { number, call, about }: Known): Due | undefined {

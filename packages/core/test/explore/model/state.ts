@@ -166,7 +166,7 @@ export type Fact =
 export type Came = 'result' | 'error' | 'stop' | 'throw'
 
 export type Due =
-  | { readonly do: 'ask model' | 'stop model' | 'hook' | 'accept' | 'save' | 'commit' | 'wait for work' }
+  | { readonly do: 'ask model' | 'stop model' | 'hook' | 'accept' | 'save' | 'commit' | 'pause' | 'wait for work' }
   | (OfCall & { readonly do: 'abort' | 'undo' | 'turn' })
   | (OfCall & { readonly do: 'release'; readonly stood: boolean })
   | (OfExecution & { readonly do: 'check' | 'enter' | 'stop' | 'drop' | 'fail' | 'throw' })
