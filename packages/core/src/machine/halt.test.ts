@@ -53,7 +53,11 @@ it('a run that has its answer is not cancelled any more, and an abort still wins
   expect(decideHalt(decideHalt(ending, now), { is: 'abort' })).toEqual({ phase: 'ending', stop: 'abort' })
   const stopping = after({ is: 'cancel', at: 'after-tools' }, { is: 'pause' }, { is: 'ending' })
   expect(decideHalt(stopping, now)).toEqual({ phase: 'ending', stop: 'pause', mode: 'now' })
-  expect(after({ is: 'ending' }, { is: 'over' }, { is: 'ending' }).phase).toBe('ending')
+})
+
+it('only a run that is at work begins to end: not one that is loading, and not one that is over (MA6)', () => {
+  expect(after({ is: 'ending' }).phase).toBe('ending')
+  expect(after({ is: 'ending' }, { is: 'over' }, { is: 'ending' }).phase).toBe('over')
   expect(decideHalt(LOADING, { is: 'ending' })).toBe(LOADING)
 })
 

@@ -40,8 +40,8 @@ export type HaltFact =
 export function decideHalt(halt: Halt, fact: HaltFact): Halt {
   switch (fact.is) {
     case 'ending':
-      // A cancel still waits for a run that has nothing to save.
-      return halt.phase === 'loading' || halt.phase === 'ending' ? halt : { ...halt, phase: 'ending' }
+      // A run that has nothing to save stays so, and one that is over does not end again.
+      return halt.phase === 'at work' ? { ...halt, phase: 'ending' } : halt
     case 'at work':
     case 'over':
       return withCancel({ ...halt, phase: fact.is })

@@ -156,7 +156,7 @@ async function saved(run: RunState, checkpoint: () => Checkpoint): Promise<Pick<
     const { failure } = run.halt
     if (failure) {
       // This was not its end after all.
-      run.halt.post({ is: 'ending' })
+      run.halt.post({ is: 'at work' })
       return await failed(run, failure)
     }
     if (error instanceof AgentError) return { checkpointError: error }
