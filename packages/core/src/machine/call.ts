@@ -5,8 +5,8 @@
 
 import { type Effect, exceeds } from '../vocabulary/effect.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
-import { NO_KEYS, type ResourceKeys, unionOf } from '../vocabulary/resource-keys.ts'
-import type { Invocation } from '../vocabulary/saved-run.ts'
+import type { ResourceKeys } from '../vocabulary/resource-keys.ts'
+import type { Invocation, SavedCall } from '../vocabulary/saved-run.ts'
 import { isSameExecution, type KnownOutcome } from './invocation.ts'
 
 /**
@@ -275,24 +275,14 @@ export function nextInvocation({ executions }: HasExecutions, input: string | un
   return { ...(input !== undefined && { input }), n }
 }
 
-/** The keys of all its executions; `undefined` until one is judged. A discarded call has no reads: nobody sees what it has read. */
-export function keysOf({ executions }: HasExecutions, fate: Fate): ResourceKeys | undefined {
-  let keys: ResourceKeys | undefined
-  for (const { judgement } of executions) if (judgement) keys = keys ? unionOf(keys, judgement.keys) : judgement.keys
-  return keys && fate === 'discarded' ? { ...keys, reads: NO_KEYS.reads } : keys
-}
-
-/** How often a call was executed, and the gravest effect that may have happened without a known outcome. */
-export interface SavedAttempts {
-  readonly attempts: number
-  readonly effect?: Effect
-}
-
 /**
- * What a checkpoint holds of a call that has no result. `isLast`: it is the checkpoint of a run that has stopped, so no function of an
- * execution that waits is called any more.
+ * What a checkpoint holds of a call that has no result: how often it was executed, and the gravest effect that may have happened.
+ * `isLast`: it is the checkpoint of a run that has stopped, so no function of an execution that waits is called any more.
  */
-export function attemptsToSave({ executions, attempts, effectBefore }: HasExecutions, isLast: boolean): SavedAttempts {
+export function attemptsToSave(
+  { executions, attempts, effectBefore }: HasExecutions,
+  isLast: boolean,
+): Pick<SavedCall, 'attempts' | 'effect'> {
   const waiting = executions.filter(({ stage }) => stage === 'judged' || stage === 'storing').length
   const isFromBefore = effectBefore && executions.every(({ isEntered }) => !isEntered)
   let effect = isFromBefore ? effectBefore : undefined

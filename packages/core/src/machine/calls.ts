@@ -7,9 +7,9 @@
  * steps.ts and halt.ts have states of their own.
  */
 
-import { NO_KEYS, type ResourceKeys } from '../vocabulary/resource-keys.ts'
+import { NO_KEYS, type ResourceKeys, unionOf } from '../vocabulary/resource-keys.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
-import { type CallState, isFinal, keysOf } from './call.ts'
+import { type CallState, type Fate, type HasExecutions, isFinal } from './call.ts'
 
 /** An attempt of the current model call. Number 0 is a wrap that answers itself. */
 export interface Attempt {
@@ -151,4 +151,11 @@ export function isPast(calls: Calls, call: CallState): boolean {
 /** The keys that a call touches. If its tool may name keys: `undefined` until its input is checked. */
 export function keysIn(call: CallState): ResourceKeys | undefined {
   return call.tool?.namesKeys ? keysOf(call, call.fate) : NO_KEYS
+}
+
+/** The keys of all its executions; `undefined` until one is judged. A discarded call has no reads: nobody sees what it has read. */
+export function keysOf({ executions }: HasExecutions, fate: Fate): ResourceKeys | undefined {
+  let keys: ResourceKeys | undefined
+  for (const { judgement } of executions) if (judgement) keys = keys ? unionOf(keys, judgement.keys) : judgement.keys
+  return keys && fate === 'discarded' ? { ...keys, reads: NO_KEYS.reads } : keys
 }

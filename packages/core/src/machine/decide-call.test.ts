@@ -10,11 +10,11 @@ import {
   hasSettled,
   hasSlot,
   isSetAside,
-  keysOf,
   nextInvocation,
   type Stage,
   wasEntered,
 } from './call.ts'
+import { keysOf } from './calls.ts'
 
 import * as facts from './decide-call.ts'
 
