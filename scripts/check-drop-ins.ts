@@ -1,0 +1,38 @@
+// Runs the tests of a library that we have a drop-in for, as they are and with the drop-in spliced in, in a checkout of that library.
+// Fails if a test fails only with the drop-in and is not on the list of those that may.
+import { allowedFailures } from './drop-ins/allowed.ts'
+import { CheckoutError, checkoutAt } from './drop-ins/checkout.ts'
+import { compared } from './drop-ins/compare.ts'
+import { type DropInsOptions, dropInsOptions, helpText, OptionError } from './drop-ins/options.ts'
+import { reportOf } from './drop-ins/report.ts'
+import { runTests } from './drop-ins/run-tests.ts'
+
+async function check({ path, paced }: DropInsOptions, signal: AbortSignal): Promise<number> {
+  const checkout = checkoutAt(path)
+  if (paced && !checkout.library.canPace) throw new OptionError(`--paced is not for ${checkout.library.repository}`)
+  const plain = await runTests(checkout, { isEager: false, paced, signal })
+  const eager = await runTests(checkout, { isEager: true, paced, signal })
+  const comparison = compared(plain, eager, allowedFailures(checkout.library.name))
+  console.log(reportOf(checkout, comparison))
+  return comparison.forbidden.length > 0 ? 1 : 0
+}
+
+const stop = new AbortController()
+process.once('SIGINT', () => stop.abort())
+try {
+  const options = dropInsOptions(process.argv.slice(2))
+  if (options === 'help') console.log(helpText())
+  else process.exitCode = await check(options, stop.signal)
+} catch (error) {
+  if (stop.signal.aborted) {
+    process.exitCode = 130
+  } else if (error instanceof OptionError) {
+    console.error(`error: ${error.message} (--help says what there is)`)
+    process.exitCode = 2
+  } else if (error instanceof CheckoutError) {
+    console.error(`error: ${error.message}`)
+    process.exitCode = 2
+  } else {
+    throw error
+  }
+}

@@ -1,0 +1,54 @@
+/** Which tests fail with the drop-in, and not without it. */
+
+import type { Allowed } from './allowed.ts'
+
+/** What became of the tests of one run, by their file and full name. A test that did not run at all is not among them. */
+export interface Outcomes {
+  readonly tests: ReadonlyMap<string, Outcome>
+  /** Calls that started early; 0 without the drop-in. */
+  readonly earlyCalls: number
+}
+
+export interface Outcome {
+  readonly passed: boolean
+  /** The first line of why it failed. */
+  readonly reason?: string
+}
+
+export interface Failure {
+  readonly test: string
+  readonly reason: string
+}
+
+export interface Comparison {
+  /** How many tests ran as they are, and how many of them passed. */
+  readonly ran: number
+  readonly passed: number
+  /** How many of those pass with the drop-in, too. */
+  readonly stillPass: number
+  readonly earlyCalls: number
+  /** Tests that fail only with the drop-in: those that may, each with the reason why it may, and the others, each with its error. */
+  readonly allowed: readonly Failure[]
+  readonly forbidden: readonly Failure[]
+}
+
+export function compared(plain: Outcomes, eager: Outcomes, list: readonly Allowed[]): Comparison {
+  const passing = [...plain.tests].filter(([, { passed }]) => passed).map(([test]) => test)
+  const allowed: Failure[] = []
+  const forbidden: Failure[] = []
+  for (const test of passing) {
+    const outcome = eager.tests.get(test)
+    if (outcome?.passed) continue
+    const entry = list.find((one) => test.endsWith(one.test))
+    if (entry) allowed.push({ test, reason: entry.reason })
+    else forbidden.push({ test, reason: outcome?.reason ?? 'it did not run' })
+  }
+  return {
+    ran: plain.tests.size,
+    passed: passing.length,
+    stillPass: passing.length - allowed.length - forbidden.length,
+    earlyCalls: eager.earlyCalls,
+    allowed,
+    forbidden,
+  }
+}

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { LIBRARIES } from './libraries.ts'
+import { dropInsOptions, helpText, OptionError } from './options.ts'
+
+test('a path is checked, with models that speak at a pace if that is asked for', () => {
+  expect(dropInsOptions(['../ai'])).toEqual({ path: '../ai', paced: false })
+  expect(dropInsOptions(['--paced', '../ai'])).toEqual({ path: '../ai', paced: true })
+  expect(dropInsOptions(['--help'])).toBe('help')
+})
+
+test.each([
+  [[], 'name the path of a checkout'],
+  [['a', 'b'], 'one path is checked at a time, not a and b'],
+  [['a', '--fast'], "Unknown option '--fast'"],
+])('%j is an error that says what is wrong', (args, message) => {
+  expect(() => dropInsOptions(args)).toThrow(OptionError)
+  expect(() => dropInsOptions(args)).toThrow(message)
+})
+
+test('--help names every library and option', () => {
+  for (const { repository } of LIBRARIES) expect(helpText()).toContain(repository)
+  for (const option of ['--paced', '--help']) expect(helpText()).toContain(option)
+})

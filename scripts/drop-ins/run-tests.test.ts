@@ -1,0 +1,104 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { CheckoutError, checkoutAt } from './checkout.ts'
+import { compared } from './compare.ts'
+import { runTests } from './run-tests.ts'
+
+const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
+const { signal } = new AbortController()
+
+/** Where our packages would be. This drop-in says which tools it was told of, and that one call was early. */
+const OURS = {
+  'packages/core/package.json': JSON.stringify({ name: '@meanwhile/core', exports: {} }),
+  'packages/eager-tools/package.json': JSON.stringify({
+    name: '@meanwhile/eager-tools',
+    exports: { './ai-sdk': { '@meanwhile/source': './src/ai-sdk.mjs' } },
+    devDependencies: { ai: '7.0.173' },
+  }),
+  'packages/eager-tools/src/ai-sdk.mjs': `import { version } from 'ai'
+export function eager(options, effects, { onStep }) {
+  onStep({ calls: [{ evidence: 'closed' }, {}] })
+  return { ...options, effects, version }
+}`,
+}
+
+const LIBRARY = {
+  'packages/ai/package.json': JSON.stringify({ name: 'ai', version: '7.0.1', type: 'module' }),
+  'packages/ai/vitest.node.config.js': 'export default {}',
+  'packages/ai/src/index.ts': "export const version = 'of the checkout'",
+  'packages/ai/src/generate-text/stream-text.ts': `export const streamText = (options: object) => options
+export const other = 'as it is'`,
+  'packages/ai/src/generate-text/inside.ts': `import { streamText } from './stream-text'
+export const inside = () => streamText({ tools: { look: {} } })`,
+  'packages/ai/src/generate-text/stream-text.test.ts': `import { expect, test } from 'vitest'
+import { inside } from './inside'
+import { other, streamText } from './stream-text'
+test('others go on', () => expect(other).toBe('as it is'))
+test('the library itself asks its own function', () => expect(inside()).toEqual({ tools: { look: {} } }))
+test('without tools nothing is added', () => expect(streamText({})).toEqual({}))
+test('with tools nothing is added', () => expect(streamText({ tools: { look: {} } })).toEqual({ tools: { look: {} } }))
+test('every tool is a read', () => {
+  const effects = { effects: { look: 'read', find: 'read' }, version: 'of the checkout' }
+  expect(streamText({ tools: { look: {}, find: {} } })).toMatchObject(effects)
+})`,
+}
+
+test('the tests of a library run as they are, and with the drop-in in place of what they import', async () => {
+  const [path, root] = [await folderWith(LIBRARY), await folderWith(OURS)]
+  await symlink(MODULES, join(path, 'node_modules'))
+  const checkout = checkoutAt(path, root)
+  expect(checkout).toMatchObject({ version: '7.0.1', pinned: '7.0.173' })
+  expect(checkout.files).toEqual(['src/generate-text/stream-text.test.ts'])
+  const plain = await runTests(checkout, { isEager: false, paced: false, signal })
+  const eager = await runTests(checkout, { isEager: true, paced: false, signal })
+  const namesOf = (passed: boolean, tests: typeof plain.tests) =>
+    [...tests].filter(([, outcome]) => outcome.passed === passed).map(([test]) => test.replace(/.*: /, ''))
+  expect(namesOf(false, plain.tests)).toEqual(['every tool is a read'])
+  expect(namesOf(false, eager.tests)).toEqual(['with tools nothing is added'])
+  expect(plain.earlyCalls).toBe(0)
+  expect(eager.earlyCalls).toBeGreaterThan(0)
+  const { passed, forbidden } = compared(plain, eager, [])
+  expect([passed, forbidden.length]).toEqual([4, 1])
+}, 60_000)
+
+test('a path that is no checkout with all that is needed is an error that says what is missing', async () => {
+  const root = await folderWith(OURS)
+  const failure = (path: string, ours = root) => {
+    try {
+      return checkoutAt(path, ours)
+    } catch (error) {
+      if (error instanceof CheckoutError) return error.message
+      throw error
+    }
+  }
+  const [path, other] = [await folderWith(LIBRARY), await folderWith({ 'package.json': '{}' })]
+  expect(failure(join(path, 'no-such'))).toBe(`there is no ${join(path, 'no-such')}`)
+  expect(failure(other)).toBe(`${other} is no checkout of vercel/ai, langchain-ai/langchainjs, openai/openai-agents-js`)
+  expect(failure(path)).toBe(`there is no vitest in ${path}: install its dependencies first, such as with pnpm install`)
+  await symlink(MODULES, join(path, 'node_modules'))
+  expect(failure(path, other)).toBe('@meanwhile/eager-tools has no ai-sdk')
+  await rm(join(path, 'packages/ai/src/generate-text/stream-text.test.ts'))
+  expect(failure(path)).toBe(`${join(path, 'packages/ai')} has none of the test files that are run`)
+})
+
+test('a checkout in which no test passes is an error with what Vitest said', async () => {
+  const broken = { ...LIBRARY, 'packages/ai/src/generate-text/stream-text.ts': "import 'no-such-package'" }
+  const [path, root] = [await folderWith(broken), await folderWith(OURS)]
+  await symlink(MODULES, join(path, 'node_modules'))
+  const failed = runTests(checkoutAt(path, root), { isEager: false, paced: false, signal })
+  await expect(failed).rejects.toThrow(CheckoutError)
+  await expect(failed).rejects.toThrow('is all built that its tests need?')
+}, 60_000)
+
+async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'check-drop-ins-test-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await writeFile(join(folder, path), text)
+  }
+  return folder
+}

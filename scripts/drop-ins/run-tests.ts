@@ -1,0 +1,125 @@
+/** Runs the tests of a checkout with its own Vitest and configuration. */
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { type Checkout, CheckoutError } from './checkout.ts'
+import type { Outcome, Outcomes } from './compare.ts'
+import type { Splice } from './splice/config.ts'
+
+export interface TestRun {
+  readonly isEager: boolean
+  readonly paced: boolean
+  readonly signal: AbortSignal
+}
+
+/** @throws {CheckoutError} No test passed, or Vitest did not get as far as to run one. */
+export async function runTests(checkout: Checkout, { isEager, paced, signal }: TestRun): Promise<Outcomes> {
+  const folder = await mkdtemp(join(tmpdir(), 'check-drop-ins-'))
+  try {
+    const [config, json, early] = ['vitest.config.mjs', 'results.json', 'early-calls'].map((name) => join(folder, name))
+    if (!config || !json || !early) throw new TypeError('three names are three files')
+    const base = resolve(checkout.folder, checkout.library.config)
+    await writeFile(config, configText(base, spliceOf(checkout, { isEager, paced, early })))
+    const said = await vitest(
+      checkout,
+      ['--config', config, '--retry=2', '--reporter=json', `--outputFile=${json}`],
+      signal,
+    )
+    const outcomes = existsSync(json) ? outcomesIn(await readFile(json, 'utf8'), checkout.folder) : new Map()
+    if (![...outcomes.values()].some(({ passed }) => passed)) {
+      throw new CheckoutError(`no test passed in ${checkout.folder}; is all built that its tests need?\n${said}`)
+    }
+    const counted = existsSync(early) ? await readFile(early, 'utf8') : ''
+    return { tests: outcomes, earlyCalls: counted.length }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+const HELPERS = fileURLToPath(new URL('./splice/config.ts', import.meta.url))
+const WRAPS: Readonly<Record<Checkout['library']['name'], string>> = {
+  'ai-sdk': fileURLToPath(new URL('./splice/ai-sdk.ts', import.meta.url)),
+  langchain: fileURLToPath(new URL('./splice/langchain.ts', import.meta.url)),
+  'openai-agents': fileURLToPath(new URL('./splice/openai-agents.ts', import.meta.url)),
+}
+
+function spliceOf(
+  { library, folder, dropIn, ours }: Checkout,
+  { isEager, paced, early }: { readonly isEager: boolean; readonly paced: boolean; readonly early: string },
+): Splice {
+  const absolute = (path: string): string => join(folder, path)
+  return {
+    folder,
+    modules: Object.fromEntries(Object.entries(library.splices).map(([path, names]) => [absolute(path), names])),
+    imports: {
+      ...ours,
+      ...Object.fromEntries(Object.entries(library.imports).map(([name, path]) => [name, absolute(path)])),
+    },
+    wraps: WRAPS[library.name],
+    ...(isEager && { dropIn }),
+    settings: { paced, earlyFile: early },
+  }
+}
+
+/** Everything that Vitest needs is in this one file. */
+function configText(base: string, splice: Splice): string {
+  return `import base from ${JSON.stringify(base)}
+import { splicedConfig } from ${JSON.stringify(HELPERS)}
+export default splicedConfig(base, ${JSON.stringify(splice, null, 2)})
+`
+}
+
+/** Gives the end of what it said. */
+async function vitest(
+  { vitest, folder, files }: Checkout,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<string> {
+  const env = { ...process.env, CI: 'true', NO_COLOR: '1' }
+  const child = spawn(process.execPath, [vitest, 'run', ...args, ...files], {
+    cwd: folder,
+    env,
+    signal,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return `${out}${errors}`.trim().slice(-LAST_WORDS)
+}
+
+const LAST_WORDS = 2_000
+
+interface Report {
+  readonly testResults: readonly {
+    readonly name: string
+    readonly assertionResults: readonly {
+      readonly fullName: string
+      readonly status: string
+      readonly failureMessages?: readonly string[]
+    }[]
+  }[]
+}
+
+/** By file and full name; a name that comes again gets a number. Skipped tests are left out. */
+export function outcomesIn(json: string, folder: string): ReadonlyMap<string, Outcome> {
+  const { testResults } = JSON.parse(json) as Report
+  const outcomes = new Map<string, Outcome>()
+  for (const { name, assertionResults } of testResults) {
+    const file = name.startsWith(`${folder}/`) ? name.slice(folder.length + 1) : name
+    const seen = new Map<string, number>()
+    for (const { fullName, status, failureMessages } of assertionResults) {
+      if (status !== 'passed' && status !== 'failed') continue
+      const times = (seen.get(fullName) ?? 0) + 1
+      seen.set(fullName, times)
+      const reason = failureMessages?.[0]?.split('\n')[0]
+      const key = `${file}: ${fullName}${times > 1 ? ` (${times})` : ''}`
+      outcomes.set(key, { passed: status === 'passed', ...(reason !== undefined && { reason }) })
+    }
+  }
+  return outcomes
+}

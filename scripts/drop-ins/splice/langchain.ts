@@ -1,0 +1,31 @@
+/** What replaces the functions of LangChain in its tests. */
+
+import { counting, type Eager, reads, type SpliceSettings } from './wraps.ts'
+
+interface Options {
+  readonly tools?: readonly unknown[]
+}
+
+type CreateAgent = (options: Options) => unknown
+
+export function wraps(eager: Eager | undefined, settings: SpliceSettings) {
+  function spliced(options: Options): Options {
+    const names = namesOf(options)
+    if (!eager || names.length === 0) return options
+    return eager(options, reads(names), { onStep: counting(settings) })
+  }
+  return {
+    createAgent:
+      (plain: CreateAgent): CreateAgent =>
+      (options) =>
+        plain(spliced(options)),
+  }
+}
+
+/** Of tools that have a function; those of a provider have none. */
+function namesOf({ tools }: Options): readonly string[] {
+  if (!Array.isArray(tools)) return []
+  return tools.flatMap((tool: unknown) =>
+    typeof tool === 'object' && tool !== null && 'invoke' in tool && 'name' in tool ? [String(tool.name)] : [],
+  )
+}
