@@ -78,7 +78,7 @@ export class EagerLoop {
 
   /** The host has made a request that could not be linked to its step. */
   unlinked(): void {
-    this.#warnOnce(
+    this.warnOnce(
       'host-unknown',
       'no tool starts early: a request to the model could not be linked to its step. Is this a version of the host that eager() supports?',
     )
@@ -94,13 +94,14 @@ export class EagerLoop {
   }
 
   #switchedOff(): void {
-    this.#warnOnce(
+    this.warnOnce(
       'switched-off',
       `no tool starts early any more: in ${MOST_UNASKED} steps in a row the host asked for none of the calls that had started early. Is this a version of the host that eager() supports?`,
     )
   }
 
-  #warnOnce(code: string, message: string): void {
+  /** However often it is said. */
+  warnOnce(code: string, message: string): void {
     if (this.#told.has(code)) return
     this.#told.add(code)
     this.warn({ code, message })

@@ -1,0 +1,87 @@
+/** Reads the calls of a response in the raw events of OpenAI's two wires, which the SDK's models hand on as they are. */
+
+import type { StreamEvent } from '@openai/agents'
+import type { CallLabel, HostCalls } from '../host/host-calls.ts'
+
+/** What is read of an event of the Responses wire, or of a chunk of Chat Completions. */
+interface RawEvent {
+  readonly type?: string
+  readonly output_index?: number
+  readonly delta?: string
+  readonly item?: {
+    readonly type: string
+    readonly call_id: string
+    readonly name: string
+    readonly namespace?: string
+    readonly arguments?: string
+  }
+  readonly choices?: readonly {
+    readonly index: number
+    readonly delta?: { readonly tool_calls?: readonly RawCall[] }
+  }[]
+}
+
+interface RawCall {
+  readonly index: number
+  readonly id?: string
+  readonly function?: { readonly name?: string; readonly arguments?: string }
+}
+
+export class CallReader {
+  readonly #calls: HostCalls
+  readonly #seen: Set<string>
+  /** Of this response. */
+  readonly #ids: Set<string> = new Set()
+  /** By its index in the response. */
+  readonly #open: Map<number, CallLabel> = new Map()
+
+  /** `seen`: ids of calls that earlier responses have requested. Those of this one join them when it stands. */
+  constructor(calls: HostCalls, seen: Set<string>) {
+    this.#calls = calls
+    this.#seen = seen
+  }
+
+  hear(event: StreamEvent): void {
+    if (event.type === 'response_done') {
+      for (const id of this.#ids) this.#seen.add(id)
+      this.#calls.stood()
+    } else if (event.type === 'model') {
+      const raw: RawEvent | undefined = event.event
+      if (raw?.choices) this.#chunk(raw)
+      else if (raw?.type?.startsWith('response.')) this.#responsesEvent(raw)
+    }
+  }
+
+  #responsesEvent({ type, output_index: index = -1, delta, item }: RawEvent): void {
+    const isCall = item?.type === 'function_call'
+    if (type === 'response.output_item.added' && isCall)
+      this.#begin(index, item.call_id, item.namespace ? `${item.namespace}.${item.name}` : item.name)
+    else if (type === 'response.function_call_arguments.delta') this.#add(index, delta)
+    else if (type === 'response.output_item.done' && isCall) this.#seal(index, item.arguments)
+  }
+
+  #chunk({ choices = [] }: RawEvent): void {
+    const choice = choices.find(({ index }) => index === 0)
+    for (const { index, id, function: of } of choice?.delta?.tool_calls ?? []) {
+      if (id && of?.name && !this.#ids.has(id)) this.#begin(index, id, of.name)
+      this.#add(index, of?.arguments)
+    }
+  }
+
+  #begin(index: number, id: string, name: string): void {
+    this.#open.delete(index)
+    if (this.#seen.has(id)) return
+    this.#ids.add(id)
+    this.#open.set(index, this.#calls.begin(id, name))
+  }
+
+  #add(index: number, text: string | undefined): void {
+    const label = this.#open.get(index)
+    if (label !== undefined && text) this.#calls.delta(label, text)
+  }
+
+  #seal(index: number, text: string | undefined): void {
+    const label = this.#open.get(index)
+    if (label !== undefined) this.#calls.seal(label, text)
+  }
+}

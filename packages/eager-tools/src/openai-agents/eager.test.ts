@@ -1,0 +1,365 @@
+import { getEventListeners } from 'node:events'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { Agent, type MCPServer, type Model, RunContext, Runner, RunState, tool } from '@openai/agents'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import {
+  answer,
+  type Case,
+  compared,
+  consumed,
+  done,
+  one,
+  played,
+  Q,
+  requested,
+  Script,
+  sealed,
+  sleep,
+  text,
+} from '../../test/agents.ts'
+import { unhandledRejections } from '../../test/rejections.ts'
+import { eager, type StepSavings } from './index.ts'
+
+unhandledRejections()
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const executed = async (scenario: Case) => {
+  const { plain, early, warnings } = await compared(scenario)
+  expect(warnings).toEqual([])
+  return [plain, early]
+}
+const look = tool({ name: 'look', description: 'l', parameters: z.object({ q: z.string() }), execute: () => 'ok' })
+const guarded = tool({
+  name: 'guarded',
+  description: 'g',
+  parameters: z.object({ q: z.string() }),
+  needsApproval: true,
+  execute: async () => 'guarded',
+})
+
+test('what is wrong with the arguments is said at once (R11)', () => {
+  const runner = new Runner()
+  const wrong = (effects: object, settings?: object) => () => eager(runner, { ...effects }, settings)
+  expect(wrong({ look: 'write' })).toThrow('write is no effect')
+  expect(wrong({ look: { effect: 'reversible' } })).toThrow('compensate')
+  expect(wrong({ look: 'read' }, { independent: 'look' })).toThrow('independent')
+  expect(wrong({ look: 'read' }, { stream: true })).toThrow('alwaysStream')
+  expect(() => eager(Object({ run: () => undefined }), { look: 'read' })).toThrow('must be a Runner')
+})
+
+test('a runner without a declared tool is the same object (R11)', () => {
+  const runner = new Runner()
+  expect(eager(runner, {})).toBe(runner)
+  expect(eager(runner, { send: 'external' })).toBe(runner)
+})
+
+test('an eager runner is a runner: its events, its settings, and the plain one beside it (R11)', async () => {
+  const model = new Script([answer])
+  const plain = new Runner({ modelProvider: { getModel: () => model }, tracingDisabled: true })
+  const runner = eager(plain, { look: 'read' })
+  const ended: unknown[] = []
+  runner.on('agent_end', (_, agent, output) => ended.push([agent.name, output]))
+  const { finalOutput } = await runner.run(new Agent({ name: 'a', tools: [look] }), 'go')
+  expect([finalOutput, ended]).toEqual(['done', [['a', 'done']]])
+  expect(runner).toBeInstanceOf(Runner)
+  expect(runner.config).toBe(plain.config)
+})
+
+test('a run of the plain runner with the same agent and model is plain (R1)', async () => {
+  const go: Case['go'] = async (runner, agent, model) => {
+    await consumed(await runner.run(agent, 'go', { stream: true }))
+    const plain = new Runner({ modelProvider: { getModel: () => model }, tracingDisabled: true })
+    return consumed(await plain.run(agent, 'go', { stream: true }))
+  }
+  const { early } = await compared({ responses: [one('1'), answer, one('2'), answer], go })
+  expect(early).toEqual(['0 look 1 a', '200 look 2 a'])
+})
+
+test('each eager() round one runner has its own effects (R1)', async () => {
+  const log: string[] = []
+  const begin = performance.now()
+  const tools = ['look', 'send'].map((name) =>
+    tool({
+      name,
+      description: name,
+      parameters: z.object({ q: z.string() }),
+      execute: () => log.push(`${performance.now() - begin} ${name}`),
+    }),
+  )
+  const response = [...sealed('1'), ...sealed('2', 'send', Q, 1), 100, done(requested('1'), requested('2', 'send'))]
+  const model = new Script([response, answer, response, answer])
+  const plain = new Runner({ modelProvider: { getModel: () => model }, tracingDisabled: true })
+  const agent = new Agent({ name: 'a', model: 's', tools })
+  const settings = { independent: ['look', 'send'] }
+  const runners = [eager(plain, { look: 'read' }, settings), eager(plain, { send: 'read' }, settings)]
+  const going = (async () => {
+    for (const runner of runners) await consumed(await runner.run(agent, 'go', { stream: true }))
+  })()
+  await vi.advanceTimersByTimeAsync(1_000)
+  await going
+  expect(log).toEqual(['0 look', '100 send', '100 send', '200 look'])
+})
+
+test('a name that is no tool is a warning at the first turn, once (R11)', async () => {
+  const said: string[] = []
+  const onWarning = ({ code, message }: { code: string; message: string }) => void said.push(`${code}: ${message}`)
+  const go: Case['go'] = async (runner, agent) => {
+    for (const _ of [1, 2]) await consumed(await runner.run(agent, 'go', { stream: true }))
+  }
+  await played({ responses: [answer], effects: { look: 'read', lok: 'read' }, settings: { onWarning }, go }, true)
+  expect(said).toEqual(['unknown-tool: effects.lok is the name of no tool; did you mean look?'])
+})
+
+test('a tool of an agent that comes later is known (R11)', async () => {
+  const other = new Agent({
+    name: 'b',
+    tools: [tool({ name: 'other', description: 'o', parameters: z.object({}), execute: () => 'x' })],
+  })
+  const { warnings } = await played(
+    { responses: [answer], effects: { look: 'read', other: 'read' }, agent: { handoffs: [other] } },
+    true,
+  )
+  expect(warnings).toEqual([])
+})
+
+test('models that are objects, of an agent or of the runner, are heard, and stay the objects that they are (R2)', async () => {
+  for (const where of ['agent', 'runner']) {
+    const responses = [one(), answer]
+    let model: Model | undefined
+    const go: Case['go'] = async (runner, agent) => {
+      model = new Script(responses)
+      if (where === 'agent') agent.model = model
+      else {
+        agent.model = ''
+        runner.config.model = model
+      }
+      const result = await consumed(await runner.run(agent, 'go', { stream: true }))
+      expect(where === 'agent' ? agent.model : runner.config.model).toBe(model)
+      expect(Object.keys({ ...model })).toEqual(['requests'])
+      return result
+    }
+    const { early, plain } = await compared({ responses, go })
+    expect([plain, early]).toEqual([['100 look 1 a'], ['0 look 1 a']])
+  }
+})
+
+test('an agent as a tool is never early, and the run inside it is plain (R6)', async () => {
+  const go: Case['go'] = async (runner, agent) => {
+    const outer = new Agent({
+      name: 'o',
+      model: 'scripted',
+      tools: [agent.asTool({ toolName: 'ask', toolDescription: 'a' })],
+    })
+    return consumed(await runner.run(outer, 'go', { stream: true }))
+  }
+  const responses = [one('1', '{"input":"x"}', 50, 'ask'), one('2'), answer]
+  expect(
+    await executed({ responses, go, effects: { ask: 'read', look: 'read' }, settings: { onWarning: () => undefined } }),
+  ).toEqual([['150 look 2 a'], ['150 look 2 a']])
+})
+
+const mcp = (log: string[]): MCPServer => ({
+  name: 'm',
+  cacheToolsList: false,
+  connect: async () => undefined,
+  close: async () => undefined,
+  invalidateToolsCache: async () => undefined,
+  listTools: async () => [
+    {
+      name: 'fetch',
+      description: 'f',
+      inputSchema: {
+        type: 'object',
+        properties: { q: { type: 'string' } },
+        required: ['q'],
+        additionalProperties: false,
+      },
+    },
+  ],
+  async callTool(name, args) {
+    log.push(`${name} ${JSON.stringify(args)}`)
+    await sleep(50)
+    return [{ type: 'text', text: 'page' }]
+  },
+})
+
+test('a tool of an MCP server starts early, and a run that pauses beside it goes on from its state (R2)', async () => {
+  const logs: string[][] = []
+  const go: Case['go'] = async (runner, agent) => {
+    const log: string[] = []
+    logs.push(log)
+    agent.tools = [guarded]
+    agent.mcpServers = [mcp(log)]
+    const begin = performance.now()
+    const first = await runner.run(agent, 'go', { stream: true })
+    const paused = await consumed(first)
+    log.push(`${performance.now() - begin}`)
+    const state = await RunState.fromString(agent, first.state.toString())
+    for (const interruption of state.getInterruptions()) state.approve(interruption)
+    return [paused, await consumed(await runner.run(agent, state, { stream: true }))]
+  }
+  const responses = [[...sealed('1', 'fetch'), 50, done(requested('1', 'fetch'), requested('2', 'guarded'))], answer]
+  expect(await executed({ responses, go, effects: { fetch: 'read' } })).toEqual([[], []])
+  expect(logs).toEqual([
+    ['fetch {"q":"a"}', '100'],
+    ['fetch {"q":"a"}', '50'],
+  ])
+})
+
+test('a run that goes on from its state makes the approved call itself, without a warning (R10)', async () => {
+  const go: Case['go'] = async (runner, agent) => {
+    const first = await runner.run(agent, 'go', { stream: true })
+    await consumed(first)
+    const state = await RunState.fromString(agent, first.state.toString())
+    for (const interruption of state.getInterruptions()) state.approve(interruption)
+    return consumed(await runner.run(agent, state, { stream: true }))
+  }
+  const [plain, early] = await executed({
+    responses: [one(), one('2'), answer],
+    look: { needsApproval: true },
+    effects: { send: 'read' },
+    go,
+  })
+  expect(early).toEqual(plain)
+})
+
+test('no more calls execute early than the SDK executes at once (R9)', async () => {
+  const responses = [[...sealed('1'), ...sealed('2', 'look', Q, 1), 100, done(requested('1'), requested('2'))], answer]
+  const toolExecution = { maxFunctionToolConcurrency: 1 }
+  const oneByOne = [
+    ['100 look 1 a', '120 look 2 a'],
+    ['0 look 1 a', '20 look 2 a'],
+  ]
+  expect(await executed({ responses, runner: { toolExecution } })).toEqual(oneByOne)
+  expect(await executed({ responses, run: () => ({ toolExecution }) })).toEqual(oneByOne)
+})
+
+test('what is reversible is undone when nobody asks for it (R4)', async () => {
+  const undone: unknown[] = []
+  const look = {
+    effect: 'reversible' as const,
+    compensate: (input: { q: string }, output: unknown) => void undone.push([input, output]),
+  }
+  const { early } = await compared({ responses: [[...sealed('1'), 50, new Error('cut')], answer], effects: { look } })
+  expect([early, undone]).toEqual([['0 look 1 a'], [[{ q: 'a' }, 'ok a']]])
+})
+
+test('a request that is not linked to its turn: nothing is early, and one warning says so (R10)', async () => {
+  const go: Case['go'] = async (runner, agent, model) => {
+    // A model round the one that is known, which copies the request.
+    agent.model = {
+      getResponse: (request) => model.getResponse(request),
+      getStreamedResponse: (request) =>
+        model.getStreamedResponse({ ...request, tools: structuredClone(request.tools) }),
+    }
+    const copying = agent.model
+    const asked = copying.getStreamedResponse
+    await runner.run(agent, 'x', { stream: true }).then(consumed)
+    Object.assign(copying, { getStreamedResponse: asked })
+    for (const input of ['a', 'b']) await runner.run(agent, input, { stream: true }).then(consumed)
+  }
+  const { log, warnings } = await played({ go, responses: [answer, one('1'), answer, one('2'), answer] }, true)
+  expect([log, warnings]).toEqual([['100 look 1 a', '220 look 2 a'], ['host-unknown']])
+})
+
+test('calls that are not linked to their turn: reads are made twice in three steps, then eager() is off (R10)', async () => {
+  const go: Case['go'] = async (runner, agent) => {
+    await runner.run(agent, 'x', { stream: true }).then(consumed)
+    // The tools come to the SDK with what they had before.
+    const { getAllTools } = agent
+    const [look] = agent.tools
+    agent.getAllTools = async (...args) => {
+      const tools = await getAllTools.apply(agent, args)
+      return tools.map((one) =>
+        one.type === 'function' && look?.type === 'function' && one.name === 'look'
+          ? { ...one, invoke: look.invoke }
+          : one,
+      )
+    }
+    return runner.run(agent, 'go', { stream: true }).then(consumed)
+  }
+  const responses = [answer, ...['1', '2', '3', '4', '5'].map((id) => one(id, Q, 50)), answer]
+  const { log, warnings } = await played({ go, responses }, true)
+  expect(warnings).toEqual(['switched-off'])
+  expect(log).toEqual([
+    '0 look 1 a',
+    '50 look 1 a',
+    '70 look 2 a',
+    '120 look 2 a',
+    '140 look 3 a',
+    '190 look 3 a',
+    '260 look 4 a',
+    '330 look 5 a',
+  ])
+})
+
+test('without the SDK’s own word on approvals nothing is early, unless the user names the tools that need one (R6)', async () => {
+  vi.resetModules()
+  vi.doMock('@openai/agents-core/utils/internal', () => ({ hasDynamicFunctionToolApprovalPolicy: undefined }))
+  const { eager: without } = await import('./index.ts')
+  const times = async (approval?: string[]) => {
+    without(new Runner(), { look: 'read' })
+    await vi.dynamicImportSettled()
+    const said: string[] = []
+    const begin = performance.now()
+    const log: number[] = []
+    const look = tool({
+      name: 'look',
+      description: 'l',
+      parameters: z.object({ q: z.string() }),
+      execute: () => log.push(performance.now() - begin),
+    })
+    const model = new Script([one('1'), one('2'), answer])
+    const runner = new Runner({ modelProvider: { getModel: () => model }, tracingDisabled: true })
+    const going = without(
+      runner,
+      { look: 'read' },
+      { ...(approval && { approval }), onWarning: ({ code }) => void said.push(code) },
+    )
+      .run(new Agent({ name: 'a', model: 's', tools: [look] }), 'go', { stream: true })
+      .then(consumed)
+    await vi.advanceTimersByTimeAsync(1000)
+    await going
+    return [log, said]
+  }
+  expect(await times()).toEqual([[100, 200], ['approval-unknown']])
+  expect(await times([])).toEqual([[0, 100], []])
+  expect(await times(['look'])).toEqual([[100, 200], []])
+  vi.doUnmock('@openai/agents-core/utils/internal')
+  vi.resetModules()
+})
+
+const whole = [...sealed('1'), done(requested('1'))].filter((part) => typeof part === 'object' && 'type' in part)
+
+test('10,000 steps leave no record, no listener and no timer (R7)', { timeout: 60_000 }, async () => {
+  vi.useRealTimers()
+  setFlagsFromString('--expose-gc')
+  const gc: () => void = runInNewContext('gc')
+  const model: Model = {
+    getResponse: () => Promise.reject(new Error('only streams')),
+    async *getStreamedResponse({ input }) {
+      if (input.length > 1) yield done(text)
+      else yield* whole
+    },
+  }
+  const agent = new Agent({ name: 'a', model, tools: [look] })
+  const { signal } = new AbortController()
+  let joined = 0
+  const onStep = ({ calls }: StepSavings) => void (joined += calls.length)
+  const runner = eager(new Runner({ tracingDisabled: true }), { look: 'read' }, { onStep })
+  const contexts: WeakRef<object>[] = []
+  for (let run = 0; run < 5_000; run++) {
+    const context = new RunContext()
+    contexts.push(new WeakRef(context))
+    await (await runner.run(agent, 'go', { stream: true, context, signal })).completed
+  }
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  gc()
+  expect(joined).toBe(5_000)
+  expect(contexts.filter((context) => context.deref()).length).toBeLessThan(10)
+  expect(getEventListeners(signal, 'abort').length).toBeLessThan(10)
+  expect(process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout')).toEqual([])
+})

@@ -1,0 +1,74 @@
+/** A runner of `@openai/agents` whose runs start declared calls early. */
+
+import { ConfigError } from '@meanwhile/core'
+import { RunContext, Runner, RunState, StreamedRunResult } from '@openai/agents'
+import { type DeclaredEffect, declaredEffects } from '../host/declared.ts'
+import { EagerLoop } from '../host/eager-loop.ts'
+import type { EagerSettings } from '../host/settings.ts'
+import { AgentRun } from './agent-run.ts'
+import { loadInternals } from './early-tools.ts'
+import { watchAgent, watchModel, watchProvider } from './seams.ts'
+
+type RunArguments = Parameters<Runner['run']>
+
+/**
+ * Returns a runner that does the same as the one it is given, and starts calls of the declared tools while the model still streams. A tool
+ * that is not named is untouched.
+ *
+ * `effects`: by the name of the tool. The functions in it get the input as the model wrote it, parsed.
+ *
+ * A run that is not streamed gains nothing unless `alwaysStream` is set.
+ *
+ * @throws {ConfigError} The runner is none, there is no such effect, a `reversible` tool has no `compensate`, or a setting cannot work.
+ */
+export function eager<R extends Runner>(
+  runner: R,
+  effects: Readonly<Record<string, DeclaredEffect<never>>>,
+  settings: EagerSettings = {},
+): R {
+  if (!(runner instanceof Runner))
+    throw new ConfigError('runner', 'must be a Runner of the @openai/agents that is imported as an ES module')
+  const declared = declaredEffects(effects)
+  const loop = new EagerLoop(settings)
+  if (declared.size === 0) return runner
+  void loadInternals()
+
+  async function run(...[agent, input, options]: RunArguments): Promise<unknown> {
+    const state = input instanceof RunState ? input : undefined
+    const given: unknown = options?.context
+    const context = state?._context ?? (given instanceof RunContext ? given : new RunContext(given))
+    const { config } = runner
+    const { toolExecution = config.toolExecution } = options ?? {}
+    const agentRun = new AgentRun({
+      loop,
+      declared,
+      config,
+      context,
+      state,
+      isStreamed: options?.stream === true,
+      toolConcurrency: toolExecution?.maxFunctionToolConcurrency ?? undefined,
+    })
+    watchProvider(config.modelProvider)
+    watchModel(config.model)
+    watchAgent(agent)
+    watchAgent(state?._currentAgent)
+    try {
+      const result: unknown = await runner.run(agent, input, state ? options : Object.assign({}, options, { context }))
+      if (result instanceof StreamedRunResult) void agentRun.streams(result)
+      else agentRun.over()
+      return result
+    } catch (error) {
+      agentRun.over()
+      throw error
+    }
+  }
+
+  return new Proxy(runner, {
+    get(target, key) {
+      if (key === 'run') return run
+      const member: unknown = Reflect.get(target, key, target)
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+    set: (target, key, value) => Reflect.set(target, key, value, target),
+  })
+}

@@ -1,0 +1,6 @@
+/** Early calls in the runs of `@openai/agents`. */
+
+export type { DeclaredCall, DeclaredEffect, HostEffect } from '../host/declared.ts'
+export type { EagerSettings, HostPolicy, HostPolicyContext } from '../host/settings.ts'
+export type { StepSavings } from '../savings.ts'
+export { eager } from './eager.ts'

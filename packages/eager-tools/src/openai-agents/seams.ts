@@ -1,0 +1,73 @@
+/**
+ * What is watched of the SDK's objects. Others refer to them, so they stay the objects that they are: each gets a hidden method round
+ * the one it has, which does nothing more in a run that is not eager.
+ */
+
+import { Agent, type Model, type ModelProvider, type ModelRequest } from '@openai/agents'
+import { runOf } from './agent-run.ts'
+import { turnOf } from './turn.ts'
+
+const watched: WeakSet<object> = new WeakSet()
+
+/** The turns of an agent, and of those to which it hands over. */
+export function watchAgent(agent: unknown): void {
+  if (!(agent instanceof Agent)) return
+  watchModel(agent.model)
+  if (!isNew(agent)) return
+  const { getAllTools, getEnabledHandoffs }: Pick<Agent, 'getAllTools' | 'getEnabledHandoffs'> = agent
+  const all: Agent['getAllTools'] = async (context, ...rest) => {
+    const tools = await getAllTools.call(agent, context, ...rest)
+    return (await runOf(context)?.turn(agent, tools)) ?? tools
+  }
+  const enabled: Agent['getEnabledHandoffs'] = async (context) => {
+    const handoffs = await getEnabledHandoffs.call(agent, context)
+    if (runOf(context)) for (const handoff of handoffs) watchAgent(handoff.agent)
+    return handoffs
+  }
+  hide(agent, 'getAllTools', all)
+  hide(agent, 'getEnabledHandoffs', enabled)
+}
+
+/** The models that a provider gives. */
+export function watchProvider(provider: ModelProvider): void {
+  if (!isNew(provider)) return
+  const { getModel } = provider
+  const given: ModelProvider['getModel'] = (name) => {
+    const model = getModel.call(provider, name)
+    return 'then' in model ? model.then(watchModel) : watchModel(model)
+  }
+  hide(provider, 'getModel', given)
+}
+
+/** The requests to a model. */
+export function watchModel<M extends Model | string | undefined>(model: M): M {
+  if (typeof model === 'object' && isNew(model)) watchRequests(model)
+  return model
+}
+
+function watchRequests(model: Model): void {
+  const { getResponse, getStreamedResponse } = model
+  const whole: Model['getResponse'] = (request) => getResponse.call(model, request)
+  const streamed: Model['getStreamedResponse'] = (request) => getStreamedResponse.call(model, request)
+  hide(
+    model,
+    'getResponse',
+    (request: ModelRequest) => turnOf(request)?.whole(whole, streamed, request) ?? whole(request),
+  )
+  hide(
+    model,
+    'getStreamedResponse',
+    (request: ModelRequest) => turnOf(request)?.streamed(streamed, request) ?? streamed(request),
+  )
+}
+
+function isNew(object: object): boolean {
+  if (watched.has(object)) return false
+  watched.add(object)
+  return true
+}
+
+/** Not copied by `clone()`. What is frozen stays as it is. */
+function hide<Name extends string, Method>(object: { readonly [N in Name]: Method }, name: Name, value: Method): void {
+  Reflect.defineProperty(object, name, { value, configurable: true, writable: true, enumerable: false })
+}

@@ -1,0 +1,204 @@
+/** One turn of a run: its tools as the SDK gets them, its requests to the model, and the calls that it asks for. */
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import {
+  type FunctionTool,
+  type getCurrentSpan,
+  getCurrentTraceContext,
+  ModelBehaviorError,
+  type ModelRequest,
+  type ModelResponse,
+  NoopSpan,
+  type StreamEvent,
+  type Tool,
+  Usage,
+  withTraceContext,
+} from '@openai/agents'
+import type { HostCalls } from '../host/host-calls.ts'
+import type { EarlyTool, HostTool } from '../host/host-tool.ts'
+import type { AgentRun, AnyAgent } from './agent-run.ts'
+import { CallReader } from './call-reader.ts'
+
+type CurrentSpan = NonNullable<ReturnType<typeof getCurrentSpan>>
+type Ask<Answer> = (request: ModelRequest) => Answer
+
+export interface TurnOptions {
+  readonly run: AgentRun
+  readonly agent: AnyAgent
+  readonly tools: readonly Tool[]
+  /** Those that may start early. */
+  readonly early: ReadonlySet<Tool>
+  /** The first one of a run that is resumed: it makes the calls of a response of the run before. */
+  readonly isResumed: boolean
+}
+
+/** The parameters of a tool are an object of their own in each turn, and the SDK puts this very object into each request of the turn. */
+const turns: WeakMap<object, Turn> = new WeakMap()
+
+/** The turn to which a request belongs. */
+export function turnOf({ tools }: ModelRequest): Turn | undefined {
+  for (const tool of tools) {
+    const turn = tool.type === 'function' ? turns.get(tool.parameters) : undefined
+    if (turn) return turn
+  }
+  return undefined
+}
+
+export class Turn {
+  /** What the SDK is to call. */
+  readonly tools: Tool[]
+  readonly #options: TurnOptions
+  /** By the parameters in the request. */
+  readonly #early: Map<object, FunctionTool> = new Map()
+  readonly #enter: <Result>(work: () => Result) => Result
+  #calls: HostCalls | undefined
+  #isRequested = false
+  #isHeard = false
+
+  constructor(options: TurnOptions) {
+    this.#options = options
+    this.#enter = surroundings()
+    this.tools = options.tools.map((tool) =>
+      tool.type === 'function' && options.early.has(tool) ? this.#joining(tool) : tool,
+    )
+  }
+
+  /** Answers as the model does, and starts calls on the way. */
+  async *streamed(ask: Ask<AsyncIterable<StreamEvent>>, request: ModelRequest): AsyncGenerator<StreamEvent, void> {
+    const calls = this.#callsFor(request)
+    if (calls) yield* this.#heard(calls, ask, request)
+    else yield* ask(request)
+  }
+
+  /** The whole answer, of a stream if that is what the user wants. */
+  async whole(
+    ask: Ask<Promise<ModelResponse>>,
+    askForStream: Ask<AsyncIterable<StreamEvent>>,
+    request: ModelRequest,
+  ): Promise<ModelResponse> {
+    const { loop, isStreamed } = this.#options.run.options
+    this.#isRequested = true
+    // A run that streams asks for a whole answer only to tell the provider that it was aborted.
+    const calls = loop.settings.alwaysStream && !isStreamed ? this.#callsFor(request) : undefined
+    if (!calls) return await ask(request)
+    for await (const event of this.#heard(calls, askForStream, request)) {
+      if (event.type !== 'response_done') continue
+      const { id, usage, output, requestId, providerData, rawUsage } = event.response
+      return {
+        // The SDK's two types of one thing differ in whether a member may be `undefined`.
+        usage: new Usage(usage as ConstructorParameters<typeof Usage>[0]),
+        output,
+        responseId: id,
+        ...(requestId !== undefined && { requestId }),
+        ...(providerData && { providerData }),
+        ...(rawUsage !== undefined && { rawUsage }),
+      }
+    }
+    throw new ModelBehaviorError('Model did not produce a final response!')
+  }
+
+  /** The SDK asks for nothing more in this turn. */
+  async release(): Promise<void> {
+    await this.#calls?.release()
+  }
+
+  /** `undefined`: none of them may start early, or another model round this one is heard already. */
+  #callsFor(request: ModelRequest): HostCalls | undefined {
+    this.#isRequested = true
+    if (this.#isHeard) return undefined
+    if (this.#calls?.again()) return this.#calls
+    const { run, agent } = this.#options
+    const { loop, config, toolConcurrency } = run.options
+    const model = agent.model || config.model
+    this.#calls = loop.step(run.host, {
+      tools: [
+        ...request.tools.map((tool) => this.#hostTool(tool)),
+        ...request.handoffs.map(({ toolName }) => ({ name: toolName })),
+      ],
+      ...(typeof model === 'string' && { model: { provider: 'openai-agents', id: model } }),
+      signal: request.signal,
+      toolConcurrency,
+      enter: this.#enter,
+    })
+    return this.#calls
+  }
+
+  async *#heard(
+    calls: HostCalls,
+    ask: Ask<AsyncIterable<StreamEvent>>,
+    request: ModelRequest,
+  ): AsyncGenerator<StreamEvent, void> {
+    const reader = new CallReader(calls, this.#options.run.seen)
+    this.#isHeard = true
+    try {
+      for await (const event of ask(request)) {
+        reader.hear(event)
+        yield event
+      }
+    } finally {
+      this.#isHeard = false
+      // Unless it has stood.
+      calls.failed()
+    }
+  }
+
+  /** As the engine knows a tool of the request. */
+  #hostTool(requested: ModelRequest['tools'][number]): HostTool {
+    const { name } = requested
+    if (requested.type !== 'function' || requested.namespace !== undefined) return { name }
+    const tool = this.#early.get(requested.parameters)
+    return tool ? { name, early: this.#earlyTool(tool) } : { name }
+  }
+
+  #earlyTool(tool: FunctionTool): EarlyTool {
+    const { declared, context } = this.#options.run.options
+    const { name } = tool
+    return {
+      ...(declared.get(name) ?? { effect: 'external' }),
+      start: (_, { id = '', signal, text }) =>
+        tool.invoke(context, text, {
+          toolCall: { type: 'function_call', callId: id, name, arguments: text, status: 'completed' },
+          signal,
+        }),
+    }
+  }
+
+  /** The same tool, with parameters of this turn. A call that has started early is joined. */
+  #joining(tool: FunctionTool): FunctionTool {
+    const parameters = { ...tool.parameters }
+    turns.set(parameters, this)
+    this.#early.set(parameters, tool)
+    const invoke: FunctionTool['invoke'] = async (context, text, details) =>
+      this.#taken(tool.name, text, details)?.result ?? tool.invoke(context, text, details)
+    return { ...tool, parameters, invoke }
+  }
+
+  #taken(name: string, text: string, details: Parameters<FunctionTool['invoke']>[2]): ReturnType<HostCalls['take']> {
+    if (!this.#isRequested && !this.#options.isResumed) this.#options.run.options.loop.unlinked()
+    const input = parsed(text)
+    return input && this.#calls?.take(details?.toolCall?.callId, name, input.value, details?.signal)
+  }
+}
+
+/** Enters what a tool of this turn is called in: spans of the SDK that a tool opens nest under the agent's. */
+function surroundings(): <Result>(work: () => Result) => Result {
+  const inContext = AsyncLocalStorage.snapshot()
+  const current = getCurrentTraceContext()
+  if (!current) return inContext
+  const { trace, span } = current
+  return (work) => inContext(() => withTraceContext({ trace, ...(span && { span: standIn(span) }) }, work))
+}
+
+/** What a tool says of its span is about its own call, and not about the agent: a clone has the same id, and is never exported. */
+function standIn(span: CurrentSpan): CurrentSpan {
+  if (span instanceof NoopSpan) return span
+  return Object.defineProperty(span.clone(), 'spanData', { value: { ...span.spanData } })
+}
+
+function parsed(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}
