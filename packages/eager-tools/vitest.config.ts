@@ -7,6 +7,8 @@ export default defineProject({
     name: 'eager-tools',
     include: ['src/**/*.test.ts'],
     environment: 'node',
+    // Its OpenTelemetry has modules that Node itself does not find.
+    server: { deps: { inline: [/@ai-sdk\/otel/] } },
     // A file leaves nothing behind, so the next one need not load everything anew.
     isolate: false,
     // On a busy machine a test may take long, and is no worse for it.

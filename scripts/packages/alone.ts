@@ -18,21 +18,47 @@ export interface Bench {
   readonly compilers: Readonly<Record<string, string>>
 }
 
-export async function checkAlone({ manifest, entries, tarball }: Packed, bench: Bench): Promise<void> {
-  const { name, peerDependencies } = manifest
-  const ours = bench.packages.filter((other) => other.manifest.name in peerDependencies).map((other) => other.tarball)
-  const theirs = Object.entries(peerDependencies)
-    .filter(([peer]) => !peer.startsWith('@meanwhile/'))
-    .map(([peer, range]) => `${peer}@${range}`)
-  const folder = join(bench.folder, name.replace('@meanwhile/', 'alone-'))
-  const dependencies = [tarball, ...ours, ...theirs, '@types/node']
-  if (!(await step(`${name}: install it alone`, () => project(folder, dependencies)))) return
+/** Entries for one other library: what the package's other entries do not need. */
+const NEEDS: Readonly<Record<string, { readonly peer: string; readonly node: string }>> = {
+  '@meanwhile/eager-tools/ai-sdk': { peer: 'ai', node: '>=22' },
+}
 
-  const nodes = nodesFor(bench.nodes, manifest)
+export async function checkAlone(packed: Packed, bench: Bench): Promise<void> {
+  const { manifest, entries } = packed
+  const apart = entries.filter((entry) => NEEDS[entry])
+  const theirs = new Set(apart.map((entry) => NEEDS[entry]?.peer))
+  const others = Object.keys(manifest.peerDependencies).filter((peer) => !theirs.has(peer))
+  const rest = entries.filter((entry) => !apart.includes(entry))
+  await checkEntries(packed, rest, others, nodesFor(bench.nodes, manifest), bench)
+  for (const entry of apart) {
+    const { peer, node } = NEEDS[entry] ?? { peer: '', node: '*' }
+    const nodes = nodesFor(bench.nodes, { ...manifest, engines: { node } })
+    await checkEntries(packed, [entry], [...others, peer], nodes, bench)
+  }
+}
+
+/** Those entries, with these peers and nothing else. */
+async function checkEntries(
+  { manifest, tarball }: Packed,
+  entries: readonly string[],
+  peers: readonly string[],
+  nodes: readonly Node[],
+  bench: Bench,
+): Promise<void> {
+  const { name, peerDependencies } = manifest
+  const ours = bench.packages.filter((other) => peers.includes(other.manifest.name)).map((other) => other.tarball)
+  const theirs = peers
+    .filter((peer) => !peer.startsWith('@meanwhile/'))
+    .map((peer) => `${peer}@${peerDependencies[peer]}`)
+  const [first = name] = entries
+  const folder = join(bench.folder, `alone-${first.replace('@meanwhile/', '').replaceAll('/', '-')}`)
+  const dependencies = [tarball, ...ours, ...theirs, '@types/node']
+  if (!(await step(`${entries.join(', ')}: install it alone`, () => project(folder, dependencies)))) return
+
   for (const node of nodes) await importAll(entries, node, folder)
   await checkEffects(entries, nodes.at(-1), folder)
   for (const [version, tsc] of Object.entries(bench.compilers)) {
-    await step(`${name}: types with TypeScript ${version}`, () => checkTypes(name, entries, tsc, folder))
+    await step(`${first}: types with TypeScript ${version}`, () => checkTypes(name, entries, tsc, folder))
   }
   await checkBundles(manifest, entries, folder)
 }

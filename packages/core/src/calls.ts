@@ -6,6 +6,7 @@
  * Not for applications: what is here may change in a minor version.
  */
 
+export { sealsCalls } from './assemble/sealing.ts'
 export { StreamedResponse } from './assemble/streamed-response.ts'
 export { follow } from './flow/follow.ts'
 export { unheard } from './flow/unheard.ts'

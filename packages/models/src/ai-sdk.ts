@@ -2,6 +2,7 @@
 
 import type { Model, ModelRequest } from '@meanwhile/core'
 import { assemble, ConfigError, checkOptions } from '@meanwhile/core'
+import { sealsCalls } from '@meanwhile/core/calls'
 import { checkIdleTimeout } from './adapter-checks.ts'
 import { withChatCalls } from './ai-sdk-chat-calls.ts'
 import { v2, v3, v4 } from './ai-sdk-content.ts'
@@ -33,12 +34,6 @@ export interface AiSdkOptions {
   readonly structuredOutput?: boolean
 }
 
-/**
- * The providers whose `tool-call` part says that the call is finished: their wires do. Of others, OpenRouter's among them, it may say no
- * more than that the input parses.
- */
-const SEALING = /\.(responses|messages)$|^(amazon-bedrock|gateway|google\.generative-ai)$/
-
 /** The providers that send `response-metadata` only when a response begins. Others may send it for any chunk (qC40). */
 const BEGINNING = /\.(responses|messages)$/
 
@@ -62,7 +57,7 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
   const onChat = model.provider.endsWith('.chat')
   // A wrapper makes a plain object, and may change the calls: then the chunks do not count.
   const hasChunks = onChat && Object.getPrototypeOf(model) !== Object.prototype
-  const stated = { seals: SEALING.test(model.provider), begins: BEGINNING.test(model.provider) }
+  const stated = { seals: sealsCalls(model.provider), begins: BEGINNING.test(model.provider) }
   return {
     provider: providerName(model.provider),
     id: model.modelId,

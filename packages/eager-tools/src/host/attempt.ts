@@ -10,6 +10,8 @@ import { sameValue } from './same-value.ts'
 interface HeardCall {
   readonly hostId: string | undefined
   text: string
+  /** All of it, as the provider has repeated it. */
+  restated?: string
 }
 
 const NO_IDS: ReadonlySet<string> = new Set()
@@ -27,7 +29,7 @@ export class Attempt {
   }
 
   begin(label: CallLabel, hostId: string | undefined, name: string): void {
-    const heard = { hostId, text: '' }
+    const heard: HeardCall = { hostId, text: '' }
     this.#heard.set(label, heard)
     this.#message.call(label, { id: hostId, name })
     this.#drain(heard)
@@ -49,8 +51,14 @@ export class Attempt {
     this.#drain(heard)
   }
 
+  restate(label: CallLabel, text: string): void {
+    const heard = this.#heard.get(label)
+    if (heard) heard.restated = text
+  }
+
   /** There is nothing more: what was not sealed is sealed now. */
   end(): void {
+    for (const [label, { restated }] of this.#heard) if (restated) this.seal(label, restated)
     this.#message.finish('tool-calls')
     this.#message.end()
     this.#drain()

@@ -1,6 +1,6 @@
 /** What the steps of one `eager()` have in common: its settings, what it has learned, and whether it still does anything. */
 
-import { messageOf, type Run, type Warning } from '@meanwhile/core'
+import { messageOf, type Run } from '@meanwhile/core'
 import { Breaker } from '../breaker.ts'
 import { Budget } from '../budget.ts'
 import type { NamedModel } from '../call-maker.ts'
@@ -85,12 +85,9 @@ export class EagerLoop {
   }
 
   warn({ code, message }: Parameters<Run['warn']>[0]): void {
-    const warning: Warning = { code, message, source: 'eager' }
     const { onWarning } = this.settings
-    if (onWarning) onWarning(warning)
-    else if (typeof globalThis.process?.emitWarning === 'function')
-      globalThis.process.emitWarning(message, { type: 'MeanwhileWarning', code })
-    else console.warn(`eager: ${message}`)
+    if (onWarning) onWarning({ code, message, source: 'eager' })
+    else emitWarning(code, message)
   }
 
   #switchedOff(): void {
@@ -107,3 +104,17 @@ export class EagerLoop {
     this.warn({ code, message })
   }
 }
+
+/** Of these once in a process: an `eager()` may be made for each request. */
+const emitted = new Set<string>()
+
+function emitWarning(code: string, message: string): void {
+  if (emitted.has(`${code} ${message}`) || emitted.size > MOST_WARNINGS) return
+  emitted.add(`${code} ${message}`)
+  if (typeof globalThis.process?.emitWarning === 'function')
+    globalThis.process.emitWarning(message, { type: 'MeanwhileWarning', code })
+  else console.warn(`eager: ${message}`)
+}
+
+/** Then no more are written. */
+const MOST_WARNINGS = 100

@@ -123,6 +123,19 @@ test('changed arguments are not joined: the host makes the call, and what had be
   expect(host.log).toEqual(['0 look 1', '20 look 1 aborted'])
 })
 
+test('what the provider repeats counts when the response has ended, and starts nothing (R3, R5)', async () => {
+  const host = new Host()
+  const calls = host.step()
+  const [put, look] = [told(calls, 'a', 'look', { n: 1 }), told(calls, 'b', 'put', { n: 2 })]
+  await after(10)
+  calls.restate(put, '{"n":3}')
+  calls.restate(look, '{"n":2}')
+  await after(10)
+  calls.stood()
+  expect(await asked(calls, 'a', 'look', { n: 3 })).toBe('by the host')
+  expect([host.log, host.warnings]).toEqual([['0 look 1'], ['breaker']])
+})
+
 test('arguments that change while the response streams on are started anew (R3, H8)', async () => {
   const host = new Host()
   const calls = host.step()
@@ -200,7 +213,7 @@ test('a response that stood and is asked for again is another step: nothing of i
   calls.stood()
   expect(calls.again()).toBe(false)
   await after(0)
-  expect([calls.isOver, await asked(calls, 'a', 'look', { n: 1, ms: 100 })]).toEqual([true, 'by the host'])
+  expect([calls.stage, await asked(calls, 'a', 'look', { n: 1, ms: 100 })]).toEqual(['over', 'by the host'])
   expect(host.log).toEqual(['0 look 1', '10 look 1 aborted'])
 })
 
@@ -252,7 +265,7 @@ test('a host that leaves without a word is waited for as long as `hold` says, fr
     expect(host.log).toEqual(['0 look 1'])
     await after(1)
     expect(host.log).toEqual(['0 look 1', '1500 look 1 aborted'])
-    expect([calls.isOver, vi.getTimerCount()]).toEqual([true, 0])
+    expect([calls.stage, vi.getTimerCount()]).toEqual(['over', 0])
   }
 })
 

@@ -21,7 +21,7 @@ export type CallLabel = number
  * `streaming`: a response comes. `failed`: it has failed, and the host may ask for another one. `stood`: the host runs the calls
  * of this response. `over`: it will ask for nothing more.
  */
-type Stage = 'streaming' | 'failed' | 'stood' | 'over'
+export type Stage = 'streaming' | 'failed' | 'stood' | 'over'
 
 const UNKNOWN: NamedModel = { provider: 'unknown', id: 'unknown' }
 const HOLD = 30_000
@@ -60,12 +60,8 @@ export class HostCalls {
     this.#response = this.#nextAttempt()
   }
 
-  get hasFailed(): boolean {
-    return this.#stage === 'failed'
-  }
-
-  get isOver(): boolean {
-    return this.#stage === 'over'
+  get stage(): Stage {
+    return this.#stage
   }
 
   // What streams. None of these waits or throws.
@@ -85,6 +81,11 @@ export class HostCalls {
   /** The provider states that not one byte of this call will change. `text`: the whole arguments, if it repeats them. */
   seal(label: CallLabel, text?: string): void {
     this.#tell(() => this.#response.seal(label, text))
+  }
+
+  /** The provider repeats the whole arguments, and may yet change them: they count when the response has ended. */
+  restate(label: CallLabel, text: string): void {
+    this.#tell(() => this.#response.restate(label, text))
   }
 
   /** The response has ended so that the host, by its own rule, runs its calls now. Nothing starts any more. */
@@ -160,7 +161,7 @@ export class HostCalls {
    * The host will ask for nothing more in this step: what it has not asked for is discarded. Resolves when nothing is at work any more,
    * and never rejects.
    */
-  async release(cause?: DiscardCause, reason: unknown = new Error('nobody asks for this call')): Promise<void> {
+  async release(cause?: DiscardCause, reason?: unknown): Promise<void> {
     const stage = this.#stage
     if (stage !== 'over') this.#end(stage, cause ?? this.#causeOf(stage), reason)
     await Promise.all(this.#early.map((early) => early.over()))
@@ -171,13 +172,16 @@ export class HostCalls {
     return stage === 'stood' ? 'call_withdrawn' : 'stream_error'
   }
 
-  #end(stage: Stage, cause: DiscardCause, reason: unknown): void {
+  #end(stage: Stage, cause: DiscardCause, given: unknown): void {
     this.#stage = 'over'
     this.#waiting.length = 0
     clearTimeout(this.#hold)
     const isAsked = stage === 'stood' && !this.#options.signal?.aborted ? this.#isAsked : undefined
-    for (const early of this.#early) early.discard(cause, reason)
     if (this.#early.length === 0) return
+    const left = this.#early.filter((early) => !early.isTaken)
+    // An error takes its time to be made.
+    const reason = given ?? (left.length > 0 ? new Error('nobody asks for this call') : undefined)
+    for (const early of left) early.discard(cause, reason)
     const savings = () =>
       stepSavings({
         step: this.#step,

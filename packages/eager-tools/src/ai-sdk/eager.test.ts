@@ -1,0 +1,307 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { ConfigError } from '@meanwhile/core'
+import { isStepCount, ToolLoopAgent, type ToolSet, tool, wrapLanguageModel } from 'ai'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { unhandledRejections } from '../../test/rejections.ts'
+import {
+  answer,
+  bench,
+  breaks,
+  call,
+  finish,
+  type Given,
+  model,
+  type Part,
+  plainAndEager,
+  play,
+  streamed,
+  wait,
+  whole,
+} from '../../test/sdk.ts'
+import type { StepSavings } from '../savings.ts'
+import { type EagerSettings, eager } from './index.ts'
+
+unhandledRejections()
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
+afterEach(() => {
+  vi.useRealTimers()
+  globalThis.AI_SDK_DEFAULT_PROVIDER = undefined
+})
+
+const once: Part[][] = [[...whole('1'), wait(50), call('1'), finish()], answer]
+const a = '{"q":"a","n":1}'
+
+test('a tool that nobody has declared is the same object, and without a declared one so are the options (R1)', () => {
+  const { tools } = bench()
+  const options = { model: model(once), tools, prompt: 'go' }
+  const made = eager(options, { look: 'read' })
+  expect([made.tools.send === tools.send, made.tools.look === tools.look]).toEqual([true, false])
+  expect(Object.keys(made.tools)).toEqual(['look', 'send'])
+  expect(eager(options, {})).toBe(options)
+  expect(eager(options, { look: 'external' })).toBe(options)
+  const bare: { readonly tools?: ToolSet } = {}
+  expect(eager(bare, {})).toBe(bare)
+})
+
+const refused: readonly (readonly [option: string, options: unknown, effects: unknown, settings?: unknown])[] = [
+  ['options', undefined, {}],
+  ['effects', { tools: {} }, undefined],
+  ['effects.lok', { tools: { look: {} } }, { lok: 'read' }],
+  ['effects.look', { tools: { look: {} } }, { look: 'reversible' }],
+  ['effects.look', {}, { look: 'read' }],
+  ['independent', { tools: { look: {} } }, { look: 'read' }, { independent: 'look' }],
+  ['alwaysstream', { tools: { look: {} } }, { look: 'read' }, { alwaysstream: true }],
+]
+
+test.for(refused)(
+  'a wrong %s is refused by a ConfigError that names it (R11, A2)',
+  ([option, options, effects, settings]) => {
+    const make = () => eager(options as { tools: ToolSet }, effects as object, settings as EagerSettings)
+    expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option } satisfies Partial<ConfigError>))
+  },
+)
+
+test('tools of a class, and members that a copy would lose, stay as they are (R2)', async () => {
+  class Look {
+    readonly inputSchema = z.object({ q: z.string() })
+    readonly #word = 'found'
+    execute(input: { readonly q: string }) {
+      return `${this.#word} ${input.q}`
+    }
+    toModelOutput({ output }: { readonly output: unknown }) {
+      return { type: 'text', value: `${this.#word}: ${String(output)}` }
+    }
+  }
+  const made = bench()
+  const look = Object.defineProperty(new Look(), 'hidden', { value: 7, enumerable: false })
+  const options = { model: model(once), tools: { ...made.tools, look }, stopWhen: isStepCount(2) }
+  const eagerly = eager(options, { look: 'read' })
+  expect(Reflect.get(eagerly.tools.look, 'hidden')).toBe(7)
+  const going = streamed(eagerly as Given)
+  await vi.runAllTimersAsync()
+  expect(await going).toMatchObject({ told: expect.arrayContaining([['result', '1', 'found a', false]]), text: 'done' })
+})
+
+test('the callbacks of the user are all called, with what they were called with before (R12)', async () => {
+  const heard: Record<string, string[]> = { plain: [], eager: [] }
+  for (const way of ['plain', 'eager']) {
+    const note = (name: string) => (event: object) => {
+      heard[way]?.push(`${name} ${'stepNumber' in event ? String(event.stepNumber) : ''}`)
+    }
+    const callbacks = {
+      onStepStart: note('onStepStart'),
+      onLanguageModelCallStart: note('onLanguageModelCallStart'),
+      onStepFinish: note('onStepFinish'),
+      onFinish: note('onFinish'),
+      onToolExecutionStart: note('onToolExecutionStart'),
+      onToolExecutionEnd: note('onToolExecutionEnd'),
+      prepareStep: ({ model, stepNumber }: { readonly model: object; readonly stepNumber: number }) =>
+        void heard[way]?.push(`prepareStep ${stepNumber} ${model === given}`),
+    }
+    let given: object | undefined
+    await play(
+      {
+        responses: once,
+        options: () => callbacks,
+        go: (options) => {
+          given ??= way === 'plain' ? Object(options.model) : given
+          return streamed(options)
+        },
+      },
+      way === 'eager',
+    )
+  }
+  expect(heard.plain).toHaveLength(11)
+  expect(heard.eager?.map((line) => line.replace('false', 'true'))).toEqual(heard.plain)
+})
+
+test('prepareStep is given the model of the options, and may give another one, whose calls start early, too (R2)', async () => {
+  const seen: unknown[] = []
+  const { eager: came } = await plainAndEager({
+    responses: once,
+    options: () => {
+      const [first, second] = [model([[breaks()]]), model(once)]
+      return {
+        model: first,
+        prepareStep: (step: { readonly model: object }) => {
+          seen.push(step.model === first)
+          return { model: second }
+        },
+      }
+    },
+  })
+  expect(seen).toEqual([true, true, true, true])
+  expect(came.log).toEqual([`0 1 ${a}`])
+})
+
+test('a model by its name is looked up when its step begins (R2)', async () => {
+  const { eager: came, plain } = await plainAndEager({
+    responses: once,
+    options: () => ({ model: 'some/model' }),
+    go: (options) => {
+      const made = model(once)
+      Object.assign(globalThis, { AI_SDK_DEFAULT_PROVIDER: { languageModel: () => made, specificationVersion: 'v4' } })
+      return streamed(options)
+    },
+  })
+  expect(came.result).toEqual(plain.result)
+  expect([plain.log, came.log]).toEqual([[`50 1 ${a}`], [`0 1 ${a}`]])
+})
+
+test('a model behind middleware is watched from outside (R2)', async () => {
+  const { eager: came } = await plainAndEager({
+    responses: once,
+    options: () => ({ model: wrapLanguageModel({ model: model(once), middleware: { specificationVersion: 'v4' } }) }),
+  })
+  expect(came.log).toEqual([`0 1 ${a}`])
+})
+
+test('a call of an agent that is prepared with other tools gets those (R3)', async () => {
+  const other: string[] = []
+  const look = tool({ inputSchema: z.object({ q: z.string() }), execute: ({ q }) => void other.push(q) })
+  const { eager: came, plain } = await plainAndEager({
+    responses: once,
+    options: () => ({
+      prepareCall: (given: { readonly tools: ToolSet }) => ({ ...given, tools: { ...given.tools, look } }),
+    }),
+    go: agentText,
+  })
+  expect([came.result, came.log]).toEqual([plain.result, []])
+  expect(other).toEqual(['a', 'a'])
+})
+
+test('a call of an agent that is prepared with an approval keeps its tools from an early start (R6)', async () => {
+  const { eager: came, plain } = await plainAndEager({
+    responses: once,
+    options: () => ({ prepareCall: (given: object) => ({ ...given, toolApproval: { look: 'approved' } }) }),
+    go: agentText,
+  })
+  expect([came.result, came.log]).toEqual([plain.result, plain.log])
+})
+
+test('the sandbox of one call of an agent reaches a tool that starts early (R2)', async () => {
+  const sandbox = { id: 'own' }
+  const { eager: came, plain } = await plainAndEager({
+    responses: once,
+    look: ({ log, now }) =>
+      tool({
+        inputSchema: z.object({ q: z.string() }),
+        execute: (_, { experimental_sandbox }) => void log.push(`${now()} ${experimental_sandbox === Object(sandbox)}`),
+      }),
+    go: (options) => agentText(options, { experimental_sandbox: sandbox }),
+  })
+  expect([plain.log, came.log]).toEqual([['50 true'], ['0 true']])
+})
+
+async function agentText(options: Given, call: object = {}): Promise<unknown> {
+  const agent = new ToolLoopAgent(options as ConstructorParameters<typeof ToolLoopAgent>[0])
+  const { text } = await agent.stream({ prompt: 'go', options: undefined, ...call })
+  return text
+}
+
+test('the time limit of a tool counts from its early start, and the loop gets the same error (R12)', async () => {
+  vi.useRealTimers()
+  const outcomes: unknown[] = []
+  for (const isEager of [false, true]) {
+    const made = bench(500)
+    const given = {
+      model: model(once),
+      tools: made.tools,
+      timeout: { toolMs: 60 },
+      stopWhen: isStepCount(2),
+    }
+    outcomes.push(await streamed((isEager ? eager(given, { look: 'read' }) : given) as Given))
+    expect(made.log).toHaveLength(2)
+  }
+  expect(outcomes[1]).toEqual(outcomes[0])
+  expect(JSON.stringify(outcomes[0])).toContain('timeout')
+})
+
+// What links a request to its step, and the execution of a tool to it, are identities that no document promises.
+
+const steps: Part[][] = Array.from({ length: 6 }, (_, n) => [...whole(`${n}`), wait(50), call(`${n}`), finish()])
+
+test('if no request can be linked to its step, nothing is early, and one warning says so (R10)', async () => {
+  const without = ['onLanguageModelCallStart', 'onStepStart', 'prepareStep'] as const
+  for (const seam of without) {
+    const { eager: came, plain } = await plainAndEager({
+      responses: steps,
+      go: (options) => streamed({ ...options, [seam]: undefined }),
+    })
+    expect([came.result, came.log, came.warnings]).toEqual([plain.result, plain.log, ['host-unknown']])
+  }
+})
+
+test('if no execution can be linked to its step, reads are made twice in three steps, then no more (R10)', async () => {
+  /** The same tools, which are executed with a copy of the messages of their step. */
+  const cut = (options: Given): Given => {
+    const look = new Proxy(Object(options.tools?.look), {
+      get: (target, key) =>
+        key !== 'execute'
+          ? Reflect.get(target, key)
+          : (input: unknown, asked: { readonly messages: readonly object[] }) =>
+              target.execute(input, { ...asked, messages: [...asked.messages] }),
+    })
+    const onStepStart = (event: object) => Object(options).onStepStart({ ...event, tools: options.tools })
+    return { ...options, tools: { ...options.tools, look }, onStepStart } as Given
+  }
+  const { eager: came, plain } = await plainAndEager({
+    responses: [...steps, answer],
+    options: () => ({ stopWhen: isStepCount(6) }),
+    go: (options) => streamed(Object(options).onStepStart ? cut(options) : options),
+  })
+  expect(came.result).toEqual(plain.result)
+  const twice = [0, 1, 2].flatMap((n) => [`${n * 70} ${n} ${a}`, `${n * 70 + 50} ${n} ${a}`])
+  expect(came.log).toEqual([...twice, ...[3, 4, 5].map((n) => `${n * 70 + 50} ${n} ${a}`)])
+  expect(came.warnings).toEqual(['switched-off'])
+})
+
+test('steps in which the user denies calls that had started do not count, as nobody is told of an approval early (R6, R10)', async () => {
+  const { eager: came, plain } = await plainAndEager({
+    responses: [...steps, answer],
+    options: () => ({ stopWhen: isStepCount(6), toolApproval: { look: () => ({ type: 'denied' }) } }),
+  })
+  expect([came.result, came.log, came.warnings]).toEqual([plain.result, plain.log, []])
+})
+
+test('onStep is told what a step has brought (R13, H34)', async () => {
+  const told: StepSavings[] = []
+  await play({ responses: once, ms: 30, settings: { onStep: (savings) => void told.push(savings) } }, true)
+  expect(told).toMatchObject([
+    {
+      step: 1,
+      streamMs: 50,
+      savedMs: 30,
+      wastedMs: 0,
+      calls: [{ callId: '1', tool: 'look', outcome: 'committed', durationMs: 30 }],
+    },
+  ])
+})
+
+test('an agent keeps nothing of runs that are over, whole or aborted (R7)', async () => {
+  vi.useRealTimers()
+  const look = tool({ inputSchema: z.object({ q: z.string() }), execute: () => 'ok' })
+  const histories: WeakRef<object>[] = []
+  const prepareStep = ({ messages }: { readonly messages: object }) => void histories.push(new WeakRef(messages))
+  const asking = model([[...whole('1'), wait(1), call('1'), finish()]])
+  const options = { model: asking, tools: { look }, prepareStep, stopWhen: isStepCount(2) }
+  const agent = new ToolLoopAgent(eager(options, { look: 'read' }))
+  for (let n = 0; n < 100; n++) {
+    const controller = new AbortController()
+    const { fullStream } = await agent.stream({ prompt: `go ${n}`, abortSignal: controller.signal })
+    for await (const part of fullStream) if (part.type === 'start-step' && n % 2 === 0) controller.abort()
+  }
+  // The mock keeps all requests.
+  asking.doStreamCalls.length = 0
+  setFlagsFromString('--expose-gc')
+  const collectGarbage: unknown = runInNewContext('gc')
+  if (typeof collectGarbage !== 'function') throw new TypeError('no gc')
+  for (let turn = 0; turn < 5; turn++) {
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    collectGarbage()
+  }
+  expect(histories.length).toBeGreaterThan(100)
+  expect(histories.filter((one) => one.deref()).length).toBeLessThan(5)
+})

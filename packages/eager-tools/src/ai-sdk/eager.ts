@@ -1,0 +1,221 @@
+/** Early tools in the loop of the AI SDK, for `streamText`, `generateText` and `ToolLoopAgent`. */
+
+import { ConfigError } from '@meanwhile/core'
+import { sealsCalls } from '@meanwhile/core/calls'
+import { gateway, type InferToolInput, type Tool } from 'ai'
+import { type DeclaredEffect, declaredEffects } from '../host/declared.ts'
+import { EagerLoop } from '../host/eager-loop.ts'
+import type { HostCalls } from '../host/host-calls.ts'
+import type { HostTool } from '../host/host-tool.ts'
+import type { EagerSettings } from '../host/settings.ts'
+import { collected } from './collected.ts'
+import { earlyTool, joining, Restraints } from './early-tools.ts'
+import type {
+  Callback,
+  ModelRequest,
+  Prepared,
+  SdkModel,
+  SdkOptions,
+  SdkTool,
+  StepToPrepare,
+  StreamedAnswer,
+} from './sdk.ts'
+import { type Step, Steps } from './steps.ts'
+import { watchedStream } from './watched-stream.ts'
+
+/** By the name of a tool: what a call of it does to the world. A tool that is not named passes through as it is. */
+export type Effects<Options extends { readonly tools?: object }> = {
+  readonly [Name in keyof NonNullable<Options['tools']>]?: DeclaredEffect<InputOf<NonNullable<Options['tools']>[Name]>>
+}
+
+type InputOf<One> = [One] extends [Tool] ? InferToolInput<One> : unknown
+
+/**
+ * The same options, whose declared tools start while the model is still streaming:
+ *
+ * ```ts
+ * const result = streamText(eager({ model, tools: { weather, book }, prompt }, { weather: 'read' }))
+ * ```
+ *
+ * What the caller gets, and how often a tool that is not declared executes, is the same as without. A `read` is executed at most
+ * once more, where a response does not stand; its result is then seen by nobody. Never early: tools with an approval, a refinement of
+ * their input or `onInputAvailable`, and input that the tool's schema does not accept.
+ *
+ * @throws {ConfigError} There is no such tool, effect or setting.
+ */
+export function eager<Options extends { readonly tools?: object }>(
+  options: Options,
+  effects: Effects<Options>,
+  settings: EagerSettings = {},
+): Options {
+  if (typeof options !== 'object' || options === null) throw new ConfigError('options', 'must be an object')
+  const given = options as SdkOptions
+  const { tools = {} } = given
+  const loop = new EagerLoop(settings)
+  const declared = declaredEffects(effects, Object.keys(tools))
+  if (declared.size === 0) return options
+  return { ...options, ...new EagerOptions(given, tools, declared, loop).changes() }
+}
+
+type Declared = ReturnType<typeof declaredEffects>
+
+class EagerOptions {
+  readonly #options: SdkOptions
+  readonly #declared: Declared
+  readonly #loop: EagerLoop
+  readonly #steps: Steps
+  readonly #restraints: Restraints
+  /** Those given, and those with which the loop joins. */
+  readonly #given: Readonly<Record<string, SdkTool>>
+  readonly #tools: Readonly<Record<string, SdkTool>>
+  readonly #models: WeakMap<SdkModel, SdkModel> = new WeakMap()
+  readonly #originals: WeakMap<object, SdkModel> = new WeakMap()
+  /** A request with declared tools came that belongs to no step. */
+  #hasLost = false
+
+  constructor(options: SdkOptions, tools: Readonly<Record<string, SdkTool>>, declared: Declared, loop: EagerLoop) {
+    this.#options = options
+    this.#given = tools
+    this.#declared = declared
+    this.#loop = loop
+    this.#steps = new Steps(loop)
+    this.#restraints = new Restraints(loop.settings.approval)
+    this.#restraints.heed(options)
+    this.#tools = Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, this.#joining(name, tool)]))
+  }
+
+  changes(): SdkOptions {
+    const { model, prepareCall } = this.#options
+    const steps = this.#steps
+    const of = this.#options
+    return {
+      tools: this.#tools,
+      // One that is only named is known when a step is prepared.
+      ...(typeof model === 'object' && { model: this.#watched(model) }),
+      onStepStart: both((event) => steps.began(event), of.onStepStart ?? of.experimental_onStepStart),
+      onLanguageModelCallStart: both(
+        (event) => steps.requests(event),
+        of.onLanguageModelCallStart ?? of.experimental_onLanguageModelCallStart,
+      ),
+      onStepEnd: both((event) => steps.ended(event), of.onStepEnd ?? of.onStepFinish),
+      onEnd: both((event) => steps.over(event), of.onEnd ?? of.onFinish),
+      onAbort: both((event) => steps.over(event), of.onAbort),
+      onStepError: both((event) => steps.over(event), of.onStepError),
+      prepareStep: (step) => this.#prepareStep(step),
+      ...(prepareCall && { prepareCall: (call) => this.#prepareCall(call, prepareCall) }),
+    }
+  }
+
+  async #prepareStep(step: StepToPrepare): Promise<Prepared | undefined> {
+    const prepared = await this.#options.prepareStep?.({ ...step, model: this.#original(step.model) })
+    const sandbox = prepared?.experimental_sandbox ?? step.experimental_sandbox
+    this.#steps.prepared(prepared?.messages ?? step.messages, sandbox)
+    const model = prepared?.model ?? (typeof this.#options.model === 'object' ? undefined : step.model)
+    return model === undefined ? prepared : { ...prepared, model: this.#watched(model) }
+  }
+
+  async #prepareCall(
+    call: SdkOptions,
+    prepare: NonNullable<SdkOptions['prepareCall']>,
+  ): Promise<SdkOptions | undefined> {
+    const prepared = await prepare(call)
+    if (prepared) this.#restraints.heed(prepared)
+    return typeof prepared?.model === 'object' ? { ...prepared, model: this.#watched(prepared.model) } : prepared
+  }
+
+  // The tools.
+
+  #joining(name: string, tool: SdkTool): SdkTool {
+    if (!this.#declared.has(name) || typeof tool.execute !== 'function') return tool
+    return joining(tool, (input, { toolCallId, messages, abortSignal }) => {
+      const calls = this.#steps.ofMessages(messages)?.calls
+      if (!calls && this.#hasLost && !this.#loop.isOff) this.#loop.unlinked()
+      return calls?.take(toolCallId, name, input, abortSignal)
+    })
+  }
+
+  /** The tools of a request, as far as they are those of the options: a prepared call may have others. */
+  #hostTools(step: Step, { tools = [] }: ModelRequest): readonly HostTool[] {
+    const { timeout } = this.#options
+    return tools.map(({ name }) => {
+      const tool = this.#given[name]
+      const mayBe = tool && step.tools[name] === this.#tools[name] && this.#restraints.allow(name, tool)
+      const early = mayBe ? earlyTool(name, tool, this.#declared, step, timeout) : undefined
+      return { name, ...(early && { early }) }
+    })
+  }
+
+  // The model.
+
+  #original(model: SdkModel | string): SdkModel | string {
+    return typeof model === 'string' ? model : (this.#originals.get(model) ?? model)
+  }
+
+  /** The same model, whose streams are watched. */
+  #watched(given: SdkModel | string): SdkModel {
+    const model = typeof given === 'string' ? modelOf(given) : given
+    if (this.#originals.has(model)) return model
+    const known = this.#models.get(model)
+    if (known) return known
+    const { alwaysStream } = this.#loop.settings
+    const watched = new Proxy(model, {
+      get: (target, key) => {
+        if (key === 'doStream') return (request: ModelRequest) => this.#streamed(target, request)
+        if (key === 'doGenerate' && alwaysStream) return (request: ModelRequest) => this.#generated(target, request)
+        const value: unknown = Reflect.get(target, key, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    this.#models.set(model, watched)
+    this.#originals.set(watched, model)
+    return watched
+  }
+
+  async #streamed(model: SdkModel, request: ModelRequest): Promise<StreamedAnswer> {
+    const calls = this.#callsFor(model, request)
+    if (!calls) return model.doStream(request)
+    try {
+      const answer = await model.doStream(request)
+      const seals = this.#loop.settings.seals ?? sealsCalls(model.provider)
+      return { ...answer, stream: watchedStream(answer.stream, calls, seals) }
+    } catch (error) {
+      calls.failed()
+      throw error
+    }
+  }
+
+  async #generated(model: SdkModel, request: ModelRequest): Promise<unknown> {
+    return this.#steps.ofRequest(request.tools)
+      ? collected(await this.#streamed(model, request))
+      : model.doGenerate(request)
+  }
+
+  /** The calls of the step that makes this request: for the first time, or once more. */
+  #callsFor({ provider, modelId: id }: SdkModel, request: ModelRequest): HostCalls | undefined {
+    const step = this.#steps.ofRequest(request.tools)
+    if (!step) {
+      this.#hasLost ||= request.tools?.some(({ name }) => this.#declared.has(name)) ?? false
+      return undefined
+    }
+    if (step.calls?.again()) return step.calls
+    step.calls = this.#loop.step(step.run, {
+      tools: this.#hostTools(step, request),
+      model: { provider, id },
+      signal: request.abortSignal,
+      toolConcurrency: this.#options.toolCallConcurrency,
+    })
+    return step.calls
+  }
+}
+
+function modelOf(name: string): SdkModel {
+  return (globalThis.AI_SDK_DEFAULT_PROVIDER ?? gateway).languageModel(name) as SdkModel
+}
+
+/** Ours, then theirs. */
+function both<Event>(ours: (event: Event) => void, theirs: Callback<Event> | undefined): Callback<Event> {
+  return (event) => {
+    ours(event)
+    return theirs?.(event)
+  }
+}

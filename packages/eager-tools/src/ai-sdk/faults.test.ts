@@ -1,0 +1,427 @@
+import { APICallError, generateText, streamText, ToolLoopAgent, tool } from 'ai'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { unhandledRejections } from '../../test/rejections.ts'
+import {
+  A,
+  answer,
+  B,
+  breaks,
+  call,
+  delta,
+  end,
+  failing,
+  finish,
+  type Given,
+  type Part,
+  type Played,
+  plainAndEager,
+  said,
+  sleep,
+  start,
+  wait,
+  whole,
+} from '../../test/sdk.ts'
+
+unhandledRejections()
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
+afterEach(() => void vi.useRealTimers())
+
+/** A step with one call and 50 ms behind it, then the answer. */
+const once = [[...whole('1'), wait(50), call('1'), finish()], answer]
+
+/** Stops a run at this time. */
+const aborting = (ms: number) => () => {
+  const controller = new AbortController()
+  setTimeout(() => controller.abort(new Error('stop')), ms)
+  return { abortSignal: controller.signal }
+}
+
+interface Case extends Played {
+  readonly plain: readonly string[]
+  /** As many executions, sooner; if it is not the same as `plain`. */
+  readonly eager?: readonly string[]
+}
+
+const a = '{"q":"a","n":1}'
+const b = '{"q":"b","n":1}'
+
+const cases: Readonly<Record<string, Case>> = {
+  'a read starts when its arguments have closed (R2)': {
+    responses: [[...whole('1'), wait(100), ...said('x'), call('1'), finish()], answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'an idempotent tool starts with the part that seals its call, where a provider has one (R2)': {
+    provider: 'openai.responses',
+    effects: { look: 'idempotent' },
+    responses: [[...whole('1'), wait(50), call('1'), wait(100), finish()], answer],
+    plain: [`150 1 ${a}`],
+    eager: [`50 1 ${a}`],
+  },
+  'an idempotent tool of a provider that seals nothing is made by the loop (R5)': {
+    effects: { look: 'idempotent' },
+    responses: [[...whole('1'), call('1'), wait(100), finish()], answer],
+    plain: [`100 1 ${a}`],
+  },
+  'a tool that is declared external executes when the loop executes it (R1)': {
+    effects: { look: 'external' },
+    provider: 'openai.responses',
+    responses: [[...whole('1'), call('1'), wait(100), finish()], answer],
+    plain: [`100 1 ${a}`],
+  },
+  'a read behind a tool that nobody has declared does not start early (R1)': {
+    responses: [
+      [
+        ...whole('1', '{"to":"x"}', 'send'),
+        ...whole('2'),
+        wait(100),
+        call('1', '{"to":"x"}', 'send'),
+        call('2'),
+        finish(),
+      ],
+      answer,
+    ],
+    plain: ['100 1 {"to":"x"}', `100 2 ${a}`],
+  },
+  'a stream that breaks off after the call: what had started is aborted (R4)': {
+    ms: 200,
+    responses: [[...whole('1'), wait(50), breaks()], answer],
+    plain: [],
+    eager: [`0 1 ${a}`, `50 1 ${a} aborted`],
+  },
+  'a stream that ends without a finish: what had started is aborted (R4)': {
+    ms: 200,
+    responses: [[...whole('1'), wait(50)], answer],
+    plain: [],
+    eager: [`0 1 ${a}`, `50 1 ${a} aborted`],
+  },
+  'a response that ends with `length` after the call: what had started is aborted (R4)': {
+    ms: 200,
+    responses: [[...whole('1'), wait(50), call('1'), finish('length')], answer],
+    plain: [],
+    eager: [`0 1 ${a}`, `50 1 ${a} aborted`],
+  },
+  'a response that ends with a content filter after the call: what had started is aborted (R4)': {
+    ms: 200,
+    responses: [[...whole('1'), wait(50), call('1'), finish('content-filter')], answer],
+    plain: [],
+    eager: [`0 1 ${a}`, `50 1 ${a} aborted`],
+  },
+  'a response that is tried again and asks for the same under another id is joined (R4)': {
+    ms: 150,
+    options: () => ({ streamRetries: 1 }),
+    responses: [[...whole('1'), wait(50), failing()], [...whole('9'), wait(50), call('9'), finish()], answer],
+    plain: [`100 9 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'a response that is tried again and asks for something else lets go of the first (R4)': {
+    ms: 150,
+    options: () => ({ streamRetries: 1 }),
+    responses: [[...whole('1'), wait(50), failing()], [...whole('1', B), wait(50), call('1', B), finish()], answer],
+    plain: [`100 1 ${b}`],
+    eager: [`0 1 ${a}`, `50 1 ${b}`, `100 1 ${a} aborted`],
+  },
+  'a response that onError has tried again is joined (R4)': {
+    ms: 150,
+    options: () => ({
+      streamRetries: 0,
+      onError: ({ error }: { readonly error: Error }) => ({ retry: error.message === 'overloaded' }),
+    }),
+    responses: [[...whole('1'), wait(50), failing()], [...whole('9'), wait(50), call('9'), finish()], answer],
+    plain: [`100 9 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'arguments that change in the last part are executed as they are in the end (R3)': {
+    ms: 150,
+    responses: [[...whole('1'), wait(50), call('1', B), finish()], answer],
+    plain: [`50 1 ${b}`],
+    eager: [`0 1 ${a}`, `50 1 ${b}`, `50 1 ${a} aborted`],
+  },
+  'arguments that go on after they have closed are executed as they are in the end (R3)': {
+    ms: 150,
+    responses: [
+      [start('1'), delta('1', A), wait(50), delta('1', `,${B}`), end('1'), call('1', '{"q":"a","n":2}'), finish()],
+      answer,
+    ],
+    plain: ['50 1 {"q":"a","n":2}'],
+    eager: [`0 1 ${a}`, '50 1 {"q":"a","n":2}', `50 1 ${a} aborted`],
+  },
+  'white space and the order of keys are no change (R2)': {
+    ms: 100,
+    responses: [
+      [start('1'), delta('1', '{ "n": 2, "q":"a" }'), end('1'), wait(50), call('1', '{"q":"a","n":2}'), finish()],
+      answer,
+    ],
+    plain: ['50 1 {"q":"a","n":2}'],
+    eager: ['0 1 {"q":"a","n":2}'],
+  },
+  'a call that comes in one part starts with it (R2)': {
+    responses: [[call('1'), wait(50), finish()], answer],
+    plain: [`50 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'a tool with needsApproval never starts early (R6)': {
+    look: ({ work }) => tool({ inputSchema: z.object({ q: z.string() }), needsApproval: true, execute: work }),
+    responses: once,
+    plain: [],
+  },
+  'a tool with an approval in the options never starts early (R6)': {
+    options: () => ({ toolApproval: { look: 'user-approval' } }),
+    responses: once,
+    plain: [],
+  },
+  'a tool that the options approve never starts early (R6)': {
+    options: () => ({ toolApproval: { look: () => 'approved' } }),
+    responses: once,
+    plain: [`50 1 ${a}`],
+  },
+  'a tool whose approval is said not to apply starts early (R6)': {
+    options: () => ({ toolApproval: { look: 'not-applicable' } }),
+    responses: once,
+    plain: [`50 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'with an approval of all tools none starts early (R6)': {
+    options: () => ({ toolApproval: () => 'user-approval' }),
+    responses: once,
+    plain: [],
+  },
+  'a tool that `approval` names never starts early (R6)': {
+    settings: { approval: ['look'] },
+    responses: once,
+    plain: [`50 1 ${a}`],
+  },
+  'a tool with onInputAvailable never starts early (R6)': {
+    look: ({ work, log, now }) =>
+      tool({
+        inputSchema: z.object({ q: z.string(), n: z.number().default(1) }),
+        onInputAvailable: () => void log.push(`${now()} available`),
+        execute: work,
+      }),
+    responses: once,
+    plain: ['50 available', `50 1 ${a}`],
+  },
+  'an abort in the middle of the stream aborts what has started (R12)': {
+    ms: 300,
+    options: aborting(80),
+    responses: [[...whole('1'), wait(200), call('1'), finish()], answer],
+    plain: [],
+    eager: [`0 1 ${a}`, `80 1 ${a} aborted`],
+  },
+  'an abort while the loop waits for the call aborts it (R12)': {
+    ms: 400,
+    options: aborting(150),
+    responses: once,
+    plain: [`50 1 ${a}`, `150 1 ${a} aborted`],
+    eager: [`0 1 ${a}`, `150 1 ${a} aborted`],
+  },
+  'two equal calls are two executions (R2)': {
+    responses: [[...whole('1'), ...whole('2'), wait(50), call('1'), call('2'), finish()], answer],
+    plain: [`50 1 ${a}`, `50 2 ${a}`],
+    eager: [`0 1 ${a}`, `0 2 ${a}`],
+  },
+  'one id twice in a response: each call has its own input (R2)': {
+    responses: [[...whole('1'), ...whole('1', B), wait(50), call('1'), call('1', B), finish()], answer],
+    plain: [`50 1 ${a}`, `50 1 ${b}`],
+    eager: [`0 1 ${a}`, `0 1 ${b}`],
+  },
+  'the same id and arguments in the next step are another call (R2)': {
+    responses: [[...whole('1'), wait(50), call('1'), finish()], [...whole('1'), wait(50), call('1'), finish()], answer],
+    plain: [`50 1 ${a}`, `120 1 ${a}`],
+    eager: [`0 1 ${a}`, `50 1 ${a}`],
+  },
+  'input that the schema does not accept is never executed (R6)': {
+    responses: [[...whole('1', '{"q":1}'), wait(50), call('1', '{"q":1}'), finish()], answer],
+    plain: [],
+  },
+  'a call that is repaired is executed by the loop (R6)': {
+    options: () => ({
+      repairToolCall: async ({ toolCall }: { readonly toolCall: object }) => ({ ...toolCall, input: A }),
+    }),
+    responses: [[...whole('1', '{"q":1}'), wait(50), call('1', '{"q":1}'), finish()], answer],
+    plain: [`50 1 ${a}`],
+  },
+  'a tool whose input is refined never starts early (R6)': {
+    options: () => ({ experimental_refineToolInput: { look: (input: object) => ({ ...input, q: 'refined' }) } }),
+    responses: once,
+    plain: ['50 1 {"q":"refined","n":1}'],
+  },
+  'what a schema makes of the input is the same call: defaults, dates (R2)': {
+    look: ({ work }) =>
+      tool({
+        inputSchema: z.object({ q: z.string(), when: z.string().transform((text) => new Date(text)) }),
+        execute: work,
+      }),
+    responses: [
+      [...whole('1', '{"q":"a","when":"2026-01-01"}'), wait(50), call('1', '{"q":"a","when":"2026-01-01"}'), finish()],
+      answer,
+    ],
+    plain: ['50 1 {"q":"a","when":"2026-01-01T00:00:00.000Z"}'],
+    eager: ['0 1 {"q":"a","when":"2026-01-01T00:00:00.000Z"}'],
+  },
+  'with the tool choice `none` nothing starts (R6)': {
+    options: () => ({ toolChoice: 'none' }),
+    responses: once,
+    plain: [],
+  },
+  'a tool that is not active in the step is not started (R6)': {
+    options: () => ({ activeTools: ['send'] }),
+    responses: once,
+    plain: [],
+  },
+  'a tool that throws: the loop gets its error (R12)': {
+    look: ({ work }) =>
+      tool({
+        inputSchema: z.object({ q: z.string() }),
+        execute: async (input, options): Promise<string> => {
+          await work(input, options)
+          throw new Error('broken')
+        },
+      }),
+    responses: once,
+    plain: ['50 1 {"q":"a"}'],
+    eager: ['0 1 {"q":"a"}'],
+  },
+  'a tool that yields: the loop gets its preliminary results from the beginning (R12)': {
+    look: ({ log, now }) =>
+      tool({
+        inputSchema: z.object({ q: z.string() }),
+        async *execute() {
+          for (const word of ['one', 'two', 'three']) {
+            log.push(`${now()} ${word}`)
+            yield word
+            await sleep(40)
+          }
+        },
+      }),
+    responses: [[...whole('1'), wait(80), call('1'), finish()], answer],
+    plain: ['80 one', '120 two', '160 three'],
+    eager: ['0 one', '40 two', '80 three'],
+  },
+  'a tool gets its context and the messages of its step (R2)': {
+    options: () => ({ toolsContext: { look: { key: 'secret' } } }),
+    look: ({ log, now }) =>
+      tool({
+        inputSchema: z.object({ q: z.string() }),
+        contextSchema: z.object({ key: z.string() }),
+        execute: async (_, { context, messages }) => {
+          log.push(`${now()} ${context.key} ${messages.length}`)
+          return 'ok'
+        },
+      }),
+    responses: once,
+    plain: ['50 secret 1'],
+    eager: ['0 secret 1'],
+  },
+  'a context that its schema does not accept is the loop’s to refuse (R6)': {
+    options: () => ({ toolsContext: { look: { key: 5 } } }),
+    look: ({ work }) =>
+      tool({ inputSchema: z.object({ q: z.string() }), contextSchema: z.object({ key: z.string() }), execute: work }),
+    responses: once,
+    plain: [],
+  },
+  'empty arguments are `{}`, which is not certain before the end (R5)': {
+    look: ({ work }) => tool({ inputSchema: z.object({}), execute: work }),
+    responses: [[start('1'), delta('1', ''), end('1'), wait(50), call('1', ''), finish()], answer],
+    plain: ['50 1 {}'],
+  },
+  'a call that the provider executes is none of ours (R6)': {
+    responses: [
+      [
+        { ...start('1'), providerExecuted: true } as Part,
+        delta('1', A),
+        end('1'),
+        wait(50),
+        { ...call('1'), providerExecuted: true } as Part,
+        { type: 'tool-result', toolCallId: '1', toolName: 'look', result: 'theirs' },
+        finish('stop'),
+      ],
+      answer,
+    ],
+    plain: [],
+  },
+  'as many early calls execute at once as the loop would execute (R2)': {
+    ms: 60,
+    options: () => ({ toolCallConcurrency: 1 }),
+    responses: [[...whole('1'), ...whole('2', B), wait(100), call('1'), call('2', B), finish()], answer],
+    plain: [`100 1 ${a}`, `160 2 ${b}`],
+    eager: [`0 1 ${a}`, `60 2 ${b}`],
+  },
+  'one agent in two runs at once keeps their calls apart (R2)': {
+    ms: 60,
+    responses: [[...whole('1'), wait(50), call('1'), finish()], [...whole('1'), wait(90), call('1'), finish()], answer],
+    async go(options: Given) {
+      const agent = new ToolLoopAgent(options as ConstructorParameters<typeof ToolLoopAgent>[0])
+      const stream = async (prompt: string) => (await agent.stream({ prompt, options: undefined })).text
+      return Promise.all([stream('a'), stream('b')])
+    },
+    plain: [`50 1 ${a}`, `90 1 ${a}`],
+    eager: [`0 1 ${a}`, `0 1 ${a}`],
+  },
+  'a reader that leaves does not end the loop: the call is executed once (R2)': {
+    ms: 300,
+    responses: [[...whole('1'), wait(50), ...said('x'), wait(200), call('1'), finish()], answer],
+    async go(options: Given) {
+      const { fullStream } = streamText({ ...options, prompt: 'go' } as Parameters<typeof streamText>[0])
+      for await (const part of fullStream) if (part.type === 'text-delta') break
+      return 'left'
+    },
+    plain: [`250 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'generateText with alwaysStream starts reads early, and its steps are the same (R2)': {
+    settings: { alwaysStream: true },
+    go: generated,
+    responses: [[...said('look'), ...whole('1'), wait(100), call('1'), finish()], answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'generateText that ends with `length` lets go of what had started (R4)': {
+    settings: { alwaysStream: true },
+    ms: 200,
+    go: generated,
+    responses: [[...whole('1'), wait(100), call('1'), finish('length')], answer],
+    plain: [],
+    eager: [`0 1 ${a}`, `100 1 ${a} aborted`],
+  },
+  'generateText that is tried again joins the same call under another id (R4)': {
+    settings: { alwaysStream: true },
+    ms: 150,
+    options: () => ({ maxRetries: 1 }),
+    go: generated,
+    responses: [[...whole('1'), wait(50), breaks(retryable())], [...whole('9'), wait(50), call('9'), finish()], answer],
+    plain: [`101 9 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'generateText without alwaysStream is as it was (R1)': {
+    go: generated,
+    responses: once,
+    plain: [`50 1 ${a}`],
+  },
+}
+
+function retryable(): APICallError {
+  const responseHeaders = { 'retry-after-ms': '1' }
+  return new APICallError({
+    message: 'cut',
+    url: '',
+    requestBodyValues: {},
+    isRetryable: true,
+    statusCode: 500,
+    responseHeaders,
+  })
+}
+
+async function generated(options: Given): Promise<unknown> {
+  const { text, steps } = await generateText({ ...options, prompt: 'go' } as Parameters<typeof generateText>[0])
+  return { text, steps: steps.map(({ content, finishReason, usage }) => ({ content, finishReason, usage })) }
+}
+
+test.for(Object.entries(cases))('%s', async ([, { plain, eager = plain, ...played }]) => {
+  const came = await plainAndEager(played)
+  expect(came.eager.result).toEqual(came.plain.result)
+  expect({ plain: came.plain.log, eager: came.eager.log }).toEqual({ plain, eager })
+  expect(came.eager.warnings.filter((code) => code !== 'breaker')).toEqual([])
+  expect(vi.getTimerCount()).toBe(0)
+})

@@ -1,0 +1,3 @@
+export type { DeclaredCall, DeclaredEffect, HostEffect } from '../host/declared.ts'
+export type { EagerSettings, HostPolicy, HostPolicyContext } from '../host/settings.ts'
+export { type Effects, eager } from './eager.ts'
