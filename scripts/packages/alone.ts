@@ -19,21 +19,22 @@ export interface Bench {
 }
 
 /** Entries for one other library: what the package's other entries do not need. */
-const NEEDS: Readonly<Record<string, { readonly peer: string; readonly node: string }>> = {
-  '@meanwhile/eager-tools/ai-sdk': { peer: 'ai', node: '>=22' },
+const NEEDS: Readonly<Record<string, { readonly peers: readonly string[]; readonly node: string }>> = {
+  '@meanwhile/eager-tools/ai-sdk': { peers: ['ai'], node: '>=22' },
+  '@meanwhile/eager-tools/openai-agents': { peers: ['@openai/agents', '@openai/agents-core'], node: '>=22' },
 }
 
 export async function checkAlone(packed: Packed, bench: Bench): Promise<void> {
   const { manifest, entries } = packed
   const apart = entries.filter((entry) => NEEDS[entry])
-  const theirs = new Set(apart.map((entry) => NEEDS[entry]?.peer))
+  const theirs = new Set(apart.flatMap((entry) => NEEDS[entry]?.peers ?? []))
   const others = Object.keys(manifest.peerDependencies).filter((peer) => !theirs.has(peer))
   const rest = entries.filter((entry) => !apart.includes(entry))
   await checkEntries(packed, rest, others, nodesFor(bench.nodes, manifest), bench)
   for (const entry of apart) {
-    const { peer, node } = NEEDS[entry] ?? { peer: '', node: '*' }
+    const { peers, node } = NEEDS[entry] ?? { peers: [], node: '*' }
     const nodes = nodesFor(bench.nodes, { ...manifest, engines: { node } })
-    await checkEntries(packed, [entry], [...others, peer], nodes, bench)
+    await checkEntries(packed, [entry], [...others, ...peers], nodes, bench)
   }
 }
 
