@@ -9,6 +9,7 @@ import {
   Runner,
   type RunStreamEvent,
   type StreamEvent,
+  setTraceProcessors,
   tool,
   Usage,
 } from '@openai/agents'
@@ -17,6 +18,9 @@ import { z } from 'zod'
 import type { DeclaredEffect } from '../src/host/declared.ts'
 import type { EagerSettings } from '../src/host/settings.ts'
 import { eager } from '../src/openai-agents/index.ts'
+
+// The exporter of the SDK wakes every five seconds, by whichever clock there is then: that of a later test, too.
+setTraceProcessors([])
 
 type Item = Extract<StreamEvent, { type: 'response_done' }>['response']['output'][number]
 /** An event, a pause in milliseconds, or what the stream fails with. */
