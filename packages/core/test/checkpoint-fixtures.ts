@@ -97,6 +97,9 @@ async function checkpointAfter(
   return checkpoint ?? store.get(run.id)
 }
 
+/** Of the checkpoints that are written now. */
+const FORMAT = 2
+
 async function write(): Promise<void> {
   const folder = new URL('../test-data/checkpoints/', import.meta.url)
   mkdirSync(folder, { recursive: true })
@@ -118,7 +121,7 @@ async function write(): Promise<void> {
     'early-calls': await checkpointAfter(respond(...calls, wait(1_000), say('late')), 400, [early]),
   }
   for (const [name, checkpoint] of Object.entries(made)) {
-    const file = new URL(`format-1-${name}.json`, folder)
+    const file = new URL(`format-${FORMAT}-${name}.json`, folder)
     if (!existsSync(file)) writeFileSync(file, `${JSON.stringify(checkpoint, undefined, 2)}\n`)
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Runs that stop with one optional member of a checkpoint each, and how each goes on: `node --conditions=@meanwhile/source
- * test/optional-members.ts` writes those that are missing in `test-data/checkpoints/format-1-optional`. What is there stays as it is.
+ * test/optional-members.ts` writes those that are missing in the folder of today's format in `test-data/checkpoints`. What is there stays as it is.
  */
 
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -203,8 +203,11 @@ export async function resumed(fixture: Fixture, checkpoint: Checkpoint): Promise
   return { status: result.status, steps: result.steps, unknown: result.unknown ?? [], did, said }
 }
 
+/** Of the checkpoints that are written now. */
+const FORMAT = 2
+
 async function write(): Promise<void> {
-  const folder = new URL('../test-data/checkpoints/format-1-optional/', import.meta.url)
+  const folder = new URL(`../test-data/checkpoints/format-${FORMAT}-optional/`, import.meta.url)
   mkdirSync(folder, { recursive: true })
   for (const [name, fixture] of Object.entries(FIXTURES)) {
     const file = new URL(`${name}.json`, folder)

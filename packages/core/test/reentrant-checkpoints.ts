@@ -16,8 +16,16 @@ import { Play } from './reentrant-play.ts'
 import { type Scenario, scenarios } from './reentrant-scenario.ts'
 import { StandingClock } from './standing-clock.ts'
 
-const FILE = new URL('../test-data/checkpoints/format-1-reentrancy.json.gz', import.meta.url)
+/** Those of which checkpoints are pinned. */
+export const FORMATS = [1, 2] as const
+export type Format = (typeof FORMATS)[number]
+
+const NEWEST: Format = 2
 const COUNT = 500
+
+function fileOf(format: Format): URL {
+  return new URL(`../test-data/checkpoints/format-${format}-reentrancy.json.gz`, import.meta.url)
+}
 
 export interface Pinned {
   /** Who does what to the run that goes on: the works and turns of the one before it, and acts of its own. */
@@ -27,8 +35,8 @@ export interface Pinned {
 }
 
 /** Without limit is `null` in JSON. */
-export function pinnedCheckpoints(): readonly Pinned[] {
-  const pinned = JSON.parse(gunzipSync(readFileSync(FILE)).toString()) as Pinned[]
+export function pinnedCheckpoints(format: Format): readonly Pinned[] {
+  const pinned = JSON.parse(gunzipSync(readFileSync(fileOf(format))).toString()) as Pinned[]
   return pinned.map(({ scenario, ...rest }) => ({
     ...rest,
     scenario: { ...scenario, toolConcurrency: scenario.toolConcurrency ?? Number.POSITIVE_INFINITY },
@@ -94,24 +102,26 @@ async function write(): Promise<void> {
     pinned.push({ scenario, checkpoint, trace: await resumedTrace({ scenario, checkpoint }, clock) })
   }
   if (pinned.length < COUNT) throw new Error(`only ${pinned.length} runs were stopped`)
-  writeFileSync(FILE, gzipSync(JSON.stringify(pinned), { level: 9 }))
+  writeFileSync(fileOf(NEWEST), gzipSync(JSON.stringify(pinned), { level: 9 }))
 }
 
 /** What comes of a resume now, where that differs from what is written down. The checkpoints stay. */
-async function trace(): Promise<void> {
-  const clock = new StandingClock()
-  clock.install()
-  const stored = JSON.parse(gunzipSync(readFileSync(FILE)).toString()) as Pinned[]
+async function trace(format: Format, clock: StandingClock): Promise<void> {
+  const stored = JSON.parse(gunzipSync(readFileSync(fileOf(format))).toString()) as Pinned[]
   const now: Pinned[] = []
-  for (const [index, one] of pinnedCheckpoints().entries()) {
+  for (const [index, one] of pinnedCheckpoints(format).entries()) {
     const trace = await resumedTrace(one, clock)
     const before = stored[index]
     if (before) now.push(difference(one.trace, trace) ? { ...before, trace } : before)
   }
   const changed = now.filter((one, index) => one !== stored[index]).length
-  writeFileSync(FILE, gzipSync(JSON.stringify(now), { level: 9 }))
-  process.stdout.write(`${changed} of ${now.length} traces were written anew\n`)
+  writeFileSync(fileOf(format), gzipSync(JSON.stringify(now), { level: 9 }))
+  process.stdout.write(`format ${format}: ${changed} of ${now.length} traces were written anew\n`)
 }
 
-if (process.argv.includes('--write') && !existsSync(FILE)) await write()
-if (process.argv.includes('--trace')) await trace()
+if (process.argv.includes('--write') && !existsSync(fileOf(NEWEST))) await write()
+if (process.argv.includes('--trace')) {
+  const clock = new StandingClock()
+  clock.install()
+  for (const format of FORMATS) await trace(format, clock)
+}

@@ -300,7 +300,7 @@ test.each([
     const first = await settled(run.result)
     expect(await cancelled).toEqual({ status: 'cancelled' })
     expect(first.messages.at(-1)).toMatchObject({ role: 'tool', isError: true })
-    expect(first.checkpoint?.calls[0]?.nested).toMatchObject({ agent: 'expert' })
+    expect(first.checkpoint?.calls[0]?.runs[0]?.checkpoint).toMatchObject({ agent: 'expert' })
 
     const { result } = await settled(collect(boss.resume(first.checkpoint ?? '')))
     expect(result?.text).toBe('It is sunny.')

@@ -42,7 +42,7 @@ export async function runWithin(
   if (!actor.execution) entry.decide(executionWanted(entry.state, invocation))
   const nested = entry.outcomes.runIn(invocation)
   const beginning: Beginning = nested
-    ? { resume: { from: nested.saved, answers: nested.answers ?? {}, rerun: run.rerun } }
+    ? { resume: { from: nested.checkpoint, answers: nested.answers ?? {}, rerun: run.rerun } }
     : { input: request }
   const show = (event: AgentEvent) => {
     const path = [{ agent: tool.name, callId: entry.provisional ? entry.call.id : entry.id }, ...(event.path ?? [])]

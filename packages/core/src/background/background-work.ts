@@ -2,7 +2,6 @@
 
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'
-import { attemptsToSave, type WorkState } from '../machine/call.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Result } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
@@ -19,7 +18,6 @@ import type { ContentPart, ToolCall, ToolMessage, UserMessage } from '../vocabul
 import type { ToolFlow } from '../vocabulary/middleware.ts'
 import { boundedResult } from '../vocabulary/output-limits.ts'
 import type { BackgroundHandle } from '../vocabulary/result.ts'
-import type { SavedWork } from '../vocabulary/saved-run.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 
 /** The origin of the messages that bring results of background calls (B19). */
@@ -89,10 +87,6 @@ export function isKept({ state }: CallEntry): boolean {
   return state.course === 'cut off' && !state.aborted
 }
 
-export function atEndOf(tool: Tool | undefined): WorkState['atEnd'] {
-  return (typeof tool?.background === 'object' && tool.background.atEnd) || 'wait'
-}
-
 export function told({ callId, name, content, isError }: ToolMessage): UserMessage {
   const what = isError ? 'failed' : 'has come to its result'
   const header: ContentPart = { type: 'text', text: `The background call ${callId} of ${name} ${what}:` }
@@ -109,14 +103,4 @@ export function handleOf({ id, call, promise, stopped }: CallEntry): BackgroundH
 
 function unanswered(call: ToolCall): ToolMessage {
   return freeze(textMessage(call, NO_ANSWER, true))
-}
-
-export function savedWork(entry: CallEntry, isLast: boolean): SavedWork {
-  const { key, call, state, outcomes } = entry
-  const { attempts, ...entered } = attemptsToSave(state, isLast)
-  const message = resultOf(entry)
-  const saved = { key, call, step: state.step, attempts, delivered: state.work?.isRead === true }
-  // What an agent has done is in its own checkpoint.
-  if (!message && outcomes.hasRuns) return { ...saved, ...outcomes.saveRuns() }
-  return { ...saved, ...entered, ...(message ? { message } : outcomes.save(state.knownOutcomes)) }
 }

@@ -3,7 +3,6 @@
 import { unheard } from '../flow/unheard.ts'
 import {
   beforeEnd,
-  openWorks,
   ownWorks,
   resultRead,
   stoppedWork,
@@ -12,18 +11,16 @@ import {
   worksHandedOver,
 } from '../machine/background.ts'
 import type { Calls } from '../machine/calls.ts'
-import { CallEntry, type NewCall } from '../state/call-entry.ts'
+import { atEndOf } from '../state/call-effect.ts'
+import { CallEntry } from '../state/call-entry.ts'
 import type { BackgroundCapability, BackgroundWorks } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
-import { settleAs } from '../tool-call/history-results.ts'
-import { findTool } from '../vocabulary/aliases.ts'
 import { freeze } from '../vocabulary/history.ts'
 import type { ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.ts'
 import type { ToolFlow } from '../vocabulary/middleware.ts'
 import type { BackgroundHandle } from '../vocabulary/result.ts'
-import type { SavedWork } from '../vocabulary/saved-run.ts'
 import type { Tool } from '../vocabulary/tool.ts'
-import { atEndOf, handleOf, isKept, makeWork, resultOf, savedWork, startWork, told } from './background-work.ts'
+import { handleOf, isKept, makeWork, resultOf, startWork, told } from './background-work.ts'
 import { withStatusTool } from './status-tool.ts'
 
 export const background: BackgroundCapability<RunState, CallEntry> = {
@@ -71,8 +68,8 @@ class Works implements BackgroundWorks<CallEntry> {
     this.#throwStop(stoppedWork(this.#calls))
   }
 
-  openEntries(): readonly CallEntry[] {
-    return this.#entriesOf(openWorks(this.#calls))
+  entries(): readonly CallEntry[] {
+    return [...this.#works.values()]
   }
 
   async beforeEnd(): Promise<void> {
@@ -108,20 +105,8 @@ class Works implements BackgroundWorks<CallEntry> {
     await Promise.allSettled(this.#own().map(({ promise }) => promise))
   }
 
-  save(isLast: boolean): SavedWork[] {
-    return [...this.#works.values()].map((entry) => savedWork(entry, isLast))
-  }
-
-  restore(saved: readonly SavedWork[]): readonly CallEntry[] {
-    const { setup, context } = this.#run
-    for (const executed of saved) {
-      const { key, call, step, message, delivered } = executed
-      const tool = findTool(setup.tools, call.name)
-      const entry = this.#add(freeze(call), { key, tool, step, parent: context, executed })
-      if (message) settleAs(entry, message)
-      if (delivered) resultRead(this.#calls, entry.number)
-    }
-    return this.openEntries()
+  load(entry: CallEntry): void {
+    this.#works.set(entry.key, entry)
   }
 
   goOn(entry: CallEntry): void {
@@ -149,14 +134,11 @@ class Works implements BackgroundWorks<CallEntry> {
   /** Starts the work of a call whose input was checked; once, however often its wraps ask for it, before a resume, too (H26). */
   #begin({ key, id, tool, state, parent, requestedIn }: CallEntry, call: ToolCall): void {
     if (this.#works.has(key)) return
-    this.#perform(this.#add(freeze({ ...call, id }), { key, tool, step: state.step, parent, requestedIn }))
-  }
-
-  #add(call: ToolCall, of: Pick<NewCall, 'key' | 'tool' | 'step' | 'parent' | 'executed' | 'requestedIn'>): CallEntry {
     const { calls, caller } = this.#run
-    const entry = new CallEntry(calls.table, { ...of, call, caller, work: { atEnd: atEndOf(of.tool) } })
-    this.#works.set(of.key, entry)
-    return entry
+    const made = { key, call: freeze({ ...call, id }), tool, step: state.step, parent, requestedIn, caller }
+    const entry = new CallEntry(calls.table, { ...made, work: { atEnd: atEndOf(tool) } })
+    this.load(entry)
+    this.#perform(entry)
   }
 
   #perform(entry: CallEntry): void {

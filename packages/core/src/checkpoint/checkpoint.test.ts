@@ -1,16 +1,27 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { answersTo, tools } from '../../test/checkpoint-fixtures.ts'
 import { FIXTURES, resumed } from '../../test/optional-members.ts'
-import { type AgentOptions, type AgentRun, type Checkpoint, createAgent, memoryStore } from '../index.ts'
+import {
+  type AgentOptions,
+  type AgentRun,
+  type Checkpoint,
+  CheckpointCorruptError,
+  createAgent,
+  memoryStore,
+} from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
+import { checksumOf } from './checkpoint.ts'
 
-// Checkpoints as earlier versions wrote them: pinned, and never to be written anew.
+// Checkpoints of each format, as a version wrote them: pinned, and never to be written anew.
 
 const FOLDER = new URL('../../test-data/checkpoints/', import.meta.url)
 
-async function pinned(name: string): Promise<{ readonly text: string; readonly checkpoint: Checkpoint }> {
-  const text = await readFile(new URL(`${name}.json`, FOLDER), 'utf8')
+async function pinned(
+  format: number,
+  name: string,
+): Promise<{ readonly text: string; readonly checkpoint: Checkpoint }> {
+  const text = await readFile(new URL(`format-${format}-${name}.json`, FOLDER), 'utf8')
   return { text, checkpoint: JSON.parse(text) as Checkpoint }
 }
 
@@ -31,82 +42,91 @@ test('there is a fixture of each kind (L18)', async () => {
     'format-1-optional',
     'format-1-reentrancy.json.gz',
     'format-1-undone-calls.json',
+    'format-2-cancelled.json',
+    'format-2-completed.json',
+    'format-2-early-calls.json',
+    'format-2-interrupted.json',
+    'format-2-optional',
+    'format-2-reentrancy.json.gz',
+    'format-2-undone-calls.json',
   ])
 })
 
-test('a pinned interrupted run goes on: the questions are answered, the siblings not made again (L18)', async () => {
-  const { checkpoint } = await pinned('format-1-interrupted')
-  const did: string[] = []
-  const { agent, model } = agentOf(did)
-  const run = agent.resume(checkpoint, answersTo(checkpoint))
-  expect(await run.result).toMatchObject({ status: 'completed', text: 'Done', steps: 2, usage: { inputTokens: 12 } })
-  expect(await outputs(run)).toEqual(['look', 'book yes'])
-  expect(did).toEqual(['book 2'])
-  expect(model.requests).toHaveLength(1)
-})
+describe.each([1, 2])('of format %i', (format) => {
+  test('a pinned interrupted run goes on: the questions are answered, the siblings not made again (L18)', async () => {
+    const { checkpoint } = await pinned(format, 'interrupted')
+    const did: string[] = []
+    const { agent, model } = agentOf(did)
+    const run = agent.resume(checkpoint, answersTo(checkpoint))
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'Done', steps: 2, usage: { inputTokens: 12 } })
+    expect(await outputs(run)).toEqual(['look', 'book yes'])
+    expect(did).toEqual(['book 2'])
+    expect(model.requests).toHaveLength(1)
+  })
 
-test('a pinned cancelled run goes on: the read is made again, the rest may have happened (L18, L20, L21)', async () => {
-  const { checkpoint } = await pinned('format-1-cancelled')
-  const did: string[] = []
-  const run = agentOf(did).agent.resume(checkpoint)
-  expect(await outputs(run)).toEqual(['look', 'unknown'])
-  expect((await run.result).unknown).toEqual(['b'])
-  expect(did).toEqual(['look 2'])
-})
+  test('a pinned cancelled run goes on: the read is made again, the rest may have happened (L18, L20, L21)', async () => {
+    const { checkpoint } = await pinned(format, 'cancelled')
+    const did: string[] = []
+    const run = agentOf(did).agent.resume(checkpoint)
+    expect(await outputs(run)).toEqual(['look', 'unknown'])
+    expect((await run.result).unknown).toEqual(['b'])
+    expect(did).toEqual(['look 2'])
+  })
 
-test('a pinned completed run gives its result (L18, L19)', async () => {
-  const { checkpoint } = await pinned('format-1-completed')
-  const { agent, model } = agentOf([])
-  expect(await agent.resume(checkpoint).result).toMatchObject({ status: 'completed', text: 'Hello.', steps: 1 })
-  expect(model.requests).toEqual([])
-})
+  test('a pinned completed run gives its result (L18, L19)', async () => {
+    const { checkpoint } = await pinned(format, 'completed')
+    const { agent, model } = agentOf([])
+    expect(await agent.resume(checkpoint).result).toMatchObject({ status: 'completed', text: 'Hello.', steps: 1 })
+    expect(model.requests).toEqual([])
+  })
 
-test('the early calls of a pinned run are joined (L18, H27)', async () => {
-  const { checkpoint } = await pinned('format-1-early-calls')
-  const did: string[] = []
-  const model = scriptedModel([
-    respond(call('look', {}, { id: 'x' }), call('hold', {}, { id: 'y' })),
-    respond(say('Done')),
-  ])
-  const run = createAgent({ name: 'fixture', model, tools: tools(did) }).resume(checkpoint)
-  expect(await outputs(run)).toEqual(['look', 'hold'])
-  expect(did).toEqual([])
-})
+  test('the early calls of a pinned run are joined (L18, H27)', async () => {
+    const { checkpoint } = await pinned(format, 'early-calls')
+    const did: string[] = []
+    const model = scriptedModel([
+      respond(call('look', {}, { id: 'x' }), call('hold', {}, { id: 'y' })),
+      respond(say('Done')),
+    ])
+    const run = createAgent({ name: 'fixture', model, tools: tools(did) }).resume(checkpoint)
+    expect(await outputs(run)).toEqual(['look', 'hold'])
+    expect(did).toEqual([])
+  })
 
-test('what was being undone in a pinned run is neither joined nor undone, and the rest is joined (L18, P22)', async () => {
-  const { checkpoint } = await pinned('format-1-undone-calls')
-  const did: string[] = []
-  const model = scriptedModel([
-    respond(call('look', {}, { id: 'x' }), call('hold', { ms: 200 }, { id: 'y' })),
-    respond(say('Done')),
-  ])
-  const run = createAgent({ name: 'fixture', model, tools: tools(did) }).resume(checkpoint)
-  expect(await outputs(run)).toEqual(['look', 'hold'])
-  expect(did).toEqual(['hold 1'])
-  const { unknown, warnings } = await run.result
-  expect([unknown, warnings.map(({ code }) => code)]).toEqual([['b'], ['compensation-failed']])
-})
+  test('what was being undone in a pinned run is neither joined nor undone, and the rest is joined (L18, P22)', async () => {
+    const { checkpoint } = await pinned(format, 'undone-calls')
+    const did: string[] = []
+    const model = scriptedModel([
+      respond(call('look', {}, { id: 'x' }), call('hold', { ms: 200 }, { id: 'y' })),
+      respond(say('Done')),
+    ])
+    const run = createAgent({ name: 'fixture', model, tools: tools(did) }).resume(checkpoint)
+    expect(await outputs(run)).toEqual(['look', 'hold'])
+    expect(did).toEqual(['hold 1'])
+    const { unknown, warnings } = await run.result
+    expect([unknown, warnings.map(({ code }) => code)]).toEqual([['b'], ['compensation-failed']])
+  })
 
-test('a pinned checkpoint resumes from a store, whose bytes a refusal leaves as they are (L18)', async () => {
-  const { checkpoint } = await pinned('format-1-interrupted')
-  const checkpoints = memoryStore()
-  await checkpoints.save(checkpoint.runId, { ...checkpoint, revision: 1 }, 0)
-  const before = await checkpoints.load(checkpoint.runId)
-  const other = agentOf([], { checkpoints, name: 'other' })
-  await expect(other.agent.resume(checkpoint.runId).result).rejects.toMatchObject({ name: 'CheckpointMismatchError' })
-  expect(await checkpoints.load(checkpoint.runId)).toEqual(before)
-  const { agent } = agentOf([], { checkpoints })
-  expect((await agent.resume(checkpoint.runId, answersTo(checkpoint)).result).text).toBe('Done')
-})
+  test('a pinned checkpoint resumes from a store, whose bytes a refusal leaves as they are (L18)', async () => {
+    const { checkpoint } = await pinned(format, 'interrupted')
+    const checkpoints = memoryStore()
+    await checkpoints.save(checkpoint.runId, { ...checkpoint, revision: 1 }, 0)
+    const before = await checkpoints.load(checkpoint.runId)
+    const other = agentOf([], { checkpoints, name: 'other' })
+    await expect(other.agent.resume(checkpoint.runId).result).rejects.toMatchObject({ name: 'CheckpointMismatchError' })
+    expect(await checkpoints.load(checkpoint.runId)).toEqual(before)
+    const { agent } = agentOf([], { checkpoints })
+    expect((await agent.resume(checkpoint.runId, answersTo(checkpoint)).result).text).toBe('Done')
+  })
 
-test.for(Object.entries(FIXTURES))(
-  'a pinned run goes on with what only some checkpoints hold: %s (L18)',
-  async ([name, fixture]) => {
-    const text = await readFile(new URL(`format-1-optional/${name}.json`, FOLDER), 'utf8')
-    const pinned = JSON.parse(text) as { readonly checkpoint: Checkpoint; readonly resumed: unknown }
-    expect(await resumed(fixture, pinned.checkpoint)).toEqual(pinned.resumed)
-  },
-)
+  test.for(Object.entries(FIXTURES))(
+    'a pinned run goes on with what only some checkpoints hold: %s (L18)',
+    async ([name, fixture]) => {
+      const text = await readFile(new URL(`format-${format}-optional/${name}.json`, FOLDER), 'utf8')
+      const pinned = JSON.parse(text) as { readonly checkpoint: Checkpoint; readonly resumed: unknown }
+      expect(await resumed(fixture, pinned.checkpoint)).toEqual(pinned.resumed)
+    },
+  )
+})
 
 test.each([
   [undefined, 'undefined'],
@@ -116,4 +136,16 @@ test.each([
   const agent = createAgent({ model: scriptedModel([]) })
   const message = `checkpoint: resume takes a checkpoint or the id of a stored one; this is ${what}`
   await expect(agent.resume(from as never).result).rejects.toMatchObject({ name: 'CheckpointCorruptError', message })
+})
+
+test.each([
+  ['revision', -1],
+  ['revision', 'x'],
+  ['revision', undefined],
+  ['format', 0],
+])('a checkpoint whose %s is %s is damaged (L18)', async (member, value) => {
+  const { checkpoint } = await pinned(2, 'interrupted')
+  const { checksum: _, ...damaged } = { ...checkpoint, [member]: value }
+  const from = { ...damaged, checksum: checksumOf(damaged) } as Checkpoint
+  await expect(agentOf([]).agent.resume(from, answersTo(from)).result).rejects.toBeInstanceOf(CheckpointCorruptError)
 })

@@ -1,23 +1,27 @@
 import { beforeEach, expect, test } from 'vitest'
 import { difference } from '../../test/compare/difference.ts'
-import { pinnedCheckpoints, resumedTrace } from '../../test/reentrant-checkpoints.ts'
+import { FORMATS, pinnedCheckpoints, resumedTrace } from '../../test/reentrant-checkpoints.ts'
 import { StandingClock } from '../../test/standing-clock.ts'
 
-// Checkpoints of runs that were called back in the midst of what they did, as an earlier version wrote them: pinned, and never to be
-// written anew. What comes of their resumes is pinned, too; where inner calls wait for their keys (decision 47), a stop
+// Checkpoints of runs that were called back in the midst of what they did, of each format: pinned, and never to be written anew. What comes of their resumes is pinned, too; where inner calls wait for their keys (decision 47), a stop
 // ends the wait for a save, and nothing joins once a run halts, it was written anew.
 
 const clock = new StandingClock()
 
 beforeEach(() => clock.install())
 
-test('a resume of each of 500 pinned checkpoints comes to the same result, with the same executions and events (L18, L8, L20, L21, K15)', async () => {
-  const pinned = pinnedCheckpoints()
-  expect(pinned).toHaveLength(500)
-  const differences: string[] = []
-  for (const [index, one] of pinned.entries()) {
-    const found = difference(one.trace, await resumedTrace(one, clock))
-    if (found) differences.push(`checkpoint ${index}, ${found.text}`)
-  }
-  expect(differences).toEqual([])
-}, 60_000)
+test.each(FORMATS)(
+  'a resume of each of 500 pinned checkpoints of format %i comes to the same result, with the same executions and events (L18, L8, L20, L21, K15)',
+  async (format) => {
+    const pinned = pinnedCheckpoints(format)
+    expect(pinned).toHaveLength(500)
+    const differences: string[] = []
+    for (const [index, one] of pinned.entries()) {
+      expect(one.checkpoint.format).toBe(format)
+      const found = difference(one.trace, await resumedTrace(one, clock))
+      if (found) differences.push(`checkpoint ${index}, ${found.text}`)
+    }
+    expect(differences).toEqual([])
+  },
+  60_000,
+)

@@ -143,7 +143,7 @@ test('a checkpoint equals its JSON, and names format, agent and run (L13)', asyn
   const { checkpoint } = result
   expect(JSON.parse(JSON.stringify(checkpoint))).toEqual(checkpoint)
   expect(JSON.parse(JSON.stringify(checkpoint))).toStrictEqual(checkpoint)
-  expect(checkpoint).toMatchObject({ format: 1, agent: 'travel', runId: expect.any(String), status: 'interrupted' })
+  expect(checkpoint).toMatchObject({ format: 2, agent: 'travel', runId: expect.any(String), status: 'interrupted' })
   expect(Object.isFrozen(checkpoint?.messages[0])).toBe(true)
 })
 
@@ -377,11 +377,11 @@ test.each<[string, unknown]>([
 test('a newer format, another agent and a missing tool are refused each with its own error (L18)', async () => {
   const { result, checkpoint } = await interrupted()
   const { agent } = agentOf([])
-  const newer = { ...checkpoint, format: 2, whatever: true }
+  const newer = { ...checkpoint, format: 3, whatever: true }
   const { runId: id } = checkpoint
   const later = await Reflect.apply(agent.resume, agent, [newer]).result.catch((error: unknown) => error)
   expect(later).toBeInstanceOf(CheckpointVersionError)
-  expect(later).toMatchObject({ id, found: 2, supported: 1 })
+  expect(later).toMatchObject({ id, found: 3, supported: 2 })
   const named = agentOf([], { name: 'other' }).agent
   const others = await named.resume(checkpoint).result.catch((error: unknown) => error)
   expect(others).toBeInstanceOf(CheckpointMismatchError)
@@ -843,7 +843,7 @@ test.each(['a', 'b'])(
     void run.cancel({ at: 'after-model' })
     await vi.runAllTimersAsync()
     const { result } = await reading
-    expect(result?.checkpoint?.calls).toMatchObject([{ id: made, provisional: true, message: { callId: made } }])
+    expect(result?.checkpoint?.calls).toMatchObject([{ id: made, fate: 'provisional', message: { callId: made } }])
     const { agent } = agentOf([respond(say('Done'))])
     const { result: resumed } = await played(agent.resume(result?.checkpoint as Checkpoint))
     expect(did).toEqual(['hold 1', 'hold 1'])

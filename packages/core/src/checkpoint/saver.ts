@@ -7,7 +7,7 @@ import { CheckpointConflictError, CheckpointStoreError } from '../vocabulary/che
 import { loaded } from '../vocabulary/checkpoint-store.ts'
 import type { Checkpoint } from '../vocabulary/saved-run.ts'
 import { checkedCheckpoint, checksumOf } from './checkpoint.ts'
-import { checkpointOf } from './snapshot.ts'
+import { checkpointOf } from './save.ts'
 import { RunUndos } from './undos.ts'
 
 export class RunSaver implements Saver<CallEntry> {

@@ -53,11 +53,11 @@ const tools = [
 ]
 
 /** What each save held, in short: status, phase, and of each call whether it had started or settled. */
-function inShort({ status, step, calls }: Checkpoint): string {
+function inShort({ status, steps: { current }, calls }: Checkpoint): string {
   const ofCalls = calls.map(({ call: { name }, effect, message }) =>
     message ? `${name} settled` : effect ? `${name} started` : `${name} open`,
   )
-  return [status, step ? `${step.number} ${step.phase}` : 'between', ...ofCalls].join(', ')
+  return [status, current ? `${current.number} ${current.phase}` : 'between', ...ofCalls].join(', ')
 }
 
 /** A store that notes what it is given, and may do something before it does its own. */

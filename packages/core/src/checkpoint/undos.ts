@@ -42,7 +42,7 @@ export class RunUndos implements Undos<CallEntry> {
     }
     // It is over. If that cannot be stored, the resume tells of it as of one that may not be.
     await this.#amend((stored) => {
-      const isThere = stored.undos?.some((one) => one.key === key)
+      const isThere = stored.undos.some((one) => one.key === key)
       return isThere ? [...othersIn(stored, key), { ...saved, hasEnded: true }] : undefined
     }).catch(() => undefined)
   }
@@ -51,7 +51,7 @@ export class RunUndos implements Undos<CallEntry> {
     return [...this.#atWork.values()]
   }
 
-  restore(saved: readonly SavedUndo[]): void {
+  load(saved: readonly SavedUndo[]): void {
     for (const { key, id, tool, hasEnded } of saved) {
       this.#before.add(key)
       if (hasEnded) continue
@@ -73,17 +73,13 @@ export class RunUndos implements Undos<CallEntry> {
   }
 }
 
-function othersIn({ undos = [] }: Checkpoint, key: string): readonly SavedUndo[] {
+function othersIn({ undos }: Checkpoint, key: string): readonly SavedUndo[] {
   return undos.filter((one) => one.key !== key)
 }
 
 /** Whether a resume from there may undo the call. */
-function mayUndo({ calls, background = [] }: Checkpoint, key: string): boolean {
-  const isIn = (nested: Checkpoint | undefined) => nested !== undefined && mayUndo(nested, key)
-  return (
-    calls.some((call) => call.key === key && call.done) ||
-    [...calls, ...background].some(
-      ({ nested, alsoNested = [] }) => isIn(nested) || alsoNested.some((also) => isIn(also.nested)),
-    )
+function mayUndo({ calls }: Checkpoint, key: string): boolean {
+  return calls.some(
+    ({ done, runs, ...call }) => (call.key === key && done) || runs.some(({ checkpoint }) => mayUndo(checkpoint, key)),
   )
 }

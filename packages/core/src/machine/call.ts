@@ -3,10 +3,10 @@
  * and errors, are not here: `CallEntry` has them. decide-call.ts makes each new state, and decide-calls.ts the first.
  */
 
-import { type Effect, exceeds } from '../vocabulary/effect.ts'
+import type { Effect } from '../vocabulary/effect.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
 import type { ResourceKeys } from '../vocabulary/resource-keys.ts'
-import type { Invocation, SavedCall } from '../vocabulary/saved-run.ts'
+import type { Invocation } from '../vocabulary/saved-run.ts'
 import { isSameExecution, type KnownOutcome } from './invocation.ts'
 
 /**
@@ -273,28 +273,4 @@ export function isEntered(call: HasExecutions, which: Invocation): boolean {
 export function nextInvocation({ executions }: HasExecutions, input: string | undefined): Invocation {
   const n = executions.filter(({ invocation }) => invocation.input === input).length
   return { ...(input !== undefined && { input }), n }
-}
-
-/**
- * What a checkpoint holds of a call that has no result: how often it was executed, and the gravest effect that may have happened.
- * `isLast`: it is the checkpoint of a run that has stopped, so no function of an execution that waits is called any more.
- */
-export function attemptsToSave(
-  { executions, attempts, effectBefore }: HasExecutions,
-  isLast: boolean,
-): Pick<SavedCall, 'attempts' | 'effect'> {
-  const waiting = executions.filter(({ stage }) => stage === 'judged' || stage === 'storing').length
-  const isFromBefore = effectBefore && executions.every(({ isEntered }) => !isEntered)
-  let effect = isFromBefore ? effectBefore : undefined
-  for (const one of executions) {
-    if (one.judgement && mayHaveHappened(one, isLast) && !(effect && exceeds(effect, one.judgement.effect)))
-      effect = one.judgement.effect
-  }
-  return { attempts: isLast ? attempts - waiting : attempts, ...(effect && { effect }) }
-}
-
-/** Whether an execution may have had its effect, and has no known outcome. That begins with the save that comes before its function. */
-function mayHaveHappened({ stage, judgement, isEntered }: ExecutionState, isLast: boolean): boolean {
-  if (stage === 'storing') return !isLast && judgement?.effect !== 'read'
-  return isEntered === true && stage !== 'ended' && stage !== 'abandoned'
 }

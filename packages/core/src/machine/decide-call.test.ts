@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { NEW } from '../../test/new-call.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import {
-  attemptsToSave,
   type CallState,
   executionOf,
   hasKeys,
@@ -12,7 +11,6 @@ import {
   isSetAside,
   nextInvocation,
   type Stage,
-  wasEntered,
 } from './call.ts'
 import { keysOf } from './calls.ts'
 
@@ -191,45 +189,21 @@ describe('an execution', () => {
     const ended = facts.movedTo(call, { input: 'x', n: 1 }, 'ended')
     expect(ended.executions.map(({ stage }) => stage)).toEqual(['wanted', 'wanted', 'ended', 'wanted', 'wanted'])
   })
-
-  test('may have happened from the moment in which that is to be stored, unless nothing is entered any more (MA4)', () => {
-    const counted = (call: CallState) => facts.attemptCounted(call, 1)
-    const storing = counted(at('checking', 'judged', 'storing'))
-    expect([attemptsToSave(storing, false), attemptsToSave(storing, true)]).toEqual([
-      { attempts: 1, effect: 'external' },
-      { attempts: 0 },
-    ])
-    const entered = facts.movedTo(storing, { n: 0 }, 'entered')
-    expect([wasEntered(storing), wasEntered(entered)]).toEqual([false, true])
-    const happened = { attempts: 1, effect: 'external' }
-    expect([attemptsToSave(entered, true), attemptsToSave(facts.executionOver(entered, { n: 0 }), true)]).toEqual([
-      happened,
-      happened,
-    ])
-    expect(attemptsToSave(facts.movedTo(entered, { n: 0 }, 'ended'), true)).toEqual({ attempts: 1 })
-  })
-
-  test('that a process before this one had entered may have happened until it is made again (MA4, L20)', () => {
-    const before: CallState = { ...NEW, effectBefore: 'idempotent', attempts: 1 }
-    expect(attemptsToSave(before, true)).toEqual({ attempts: 1, effect: 'idempotent' })
-    const again = ['checking', 'judged', 'storing', 'entered', 'ended'] as const
-    const made = again.reduce<CallState>(
-      (call, stage) => facts.movedTo(call, { n: 0 }, stage, stage === 'judged' ? WRITES : undefined),
-      facts.executionWanted(before, { n: 0 }),
-    )
-    expect(attemptsToSave(made, true)).toEqual({ attempts: 1 })
-  })
 })
 
 test('the outcome that an execution had in an earlier process is given once (MA11, L8)', () => {
-  const invocation = { n: 0 }
-  const saved = { ...NEW, knownOutcomes: [{ place: 0, invocation }, { place: 1 }] }
-  const asked = facts.executionWanted(saved, invocation)
-  const again = facts.recalled(asked, invocation)
-  expect(again.knownOutcomes).toEqual([{ place: 1 }])
-  expect(again.executions).toEqual([{ invocation, stage: 'ended' }])
-  // One without an invocation, as earlier versions saved it, belongs to whoever asks first.
-  const further = facts.recalled(facts.executionWanted(again, { n: 1 }), { n: 1 })
-  expect(further.knownOutcomes).toEqual([])
-  expect(facts.recalled(further, { n: 2 })).toBe(further)
+  const [own, other] = [{ n: 0 }, { input: 'x', n: 0 }]
+  const saved: CallState = {
+    ...NEW,
+    knownOutcomes: [
+      { place: 0, invocation: own },
+      { place: 1, invocation: other },
+    ],
+  }
+  const again = facts.recalled(facts.executionWanted(saved, own), own)
+  expect(again.knownOutcomes).toEqual([{ place: 1, invocation: other }])
+  expect(again.executions).toEqual([{ invocation: own, stage: 'ended' }])
+  const further = facts.executionWanted(again, { n: 1 })
+  expect(facts.recalled(further, { n: 1 })).toBe(further)
+  expect(facts.recalled(facts.executionWanted(further, other), other).knownOutcomes).toEqual([])
 })

@@ -2,9 +2,9 @@
 
 import type { Invocation } from '../vocabulary/saved-run.ts'
 
-/** Something that a checkpoint keeps of an execution. Checkpoints of earlier versions have no invocation. */
+/** Something that a checkpoint keeps of an execution. */
 interface Kept {
-  readonly invocation?: Invocation
+  readonly invocation: Invocation
 }
 
 export interface KnownOutcome extends Kept {
@@ -15,9 +15,9 @@ interface HasOutcomes {
   readonly knownOutcomes?: readonly KnownOutcome[]
 }
 
-/** What of `kept` belongs to this invocation. What has no invocation belongs to the first invocation that looks. */
+/** What of `kept` belongs to this invocation. */
 export function keptFor<Some extends Kept>(which: Invocation, kept: readonly Some[]): Some | undefined {
-  return kept.find(({ invocation }) => invocation && isSame(invocation, which)) ?? kept.find((one) => !one.invocation)
+  return kept.find(({ invocation }) => isSame(invocation, which))
 }
 
 /** What an execution of a call came to in an earlier process, if that is known: it has that outcome again, and is not made (L8). */

@@ -1,13 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { workMade } from '../../test/work.ts'
-import { PHASES } from '../vocabulary/saved-run.ts'
+import type { Phase } from '../vocabulary/saved-run.ts'
 import { callOf, noCalls } from './calls.ts'
 import { settled } from './decide-call.ts'
 import { decideCall } from './decide-calls.ts'
 import type { Halt } from './halt.ts'
 import type { Steps } from './steps.ts'
 import * as machine from './steps.ts'
+
+const PHASES: readonly Phase[] = ['before-model', 'model', 'after-model', 'calls', 'gate', 'over']
 
 // All facts about steps, in any order: also in orders in which nobody tells them.
 

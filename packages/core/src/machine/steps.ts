@@ -3,16 +3,10 @@
  * from it. The messages, errors and middlewares that belong to it are in state/run-steps.ts and state/inbox.ts.
  */
 
-import type { Phase, SavedStep } from '../vocabulary/saved-run.ts'
+import type { Phase, Step } from '../vocabulary/saved-run.ts'
 import { unreadWorks } from './background.ts'
 import type { Calls } from './calls.ts'
 import { type Halt, runsOn } from './halt.ts'
-
-/** The step at work. */
-export interface Step extends Omit<SavedStep, 'added' | 'candidate' | 'cutOff'> {
-  /** Whether it has an answer that may end the run: the gate has not rejected it. */
-  readonly isOffered: boolean
-}
 
 export interface Steps {
   /** How many steps have begun, in all processes. */

@@ -104,7 +104,7 @@ test('a cancelled run ends with the text so far; a resume asks the model anew wi
     }
     expect(first.result.messages).toEqual([{ role: 'user', content: 'Go' }, text])
     expect(first.checkpoint.messages).toEqual([{ role: 'user', content: 'Go' }])
-    expect(first.checkpoint.step).toMatchObject({ phase: 'model', cutOff: 'Once upon a' })
+    expect(first.checkpoint.steps).toMatchObject({ current: { phase: 'model' }, cutOff: 'Once upon a' })
 
     const plain = await ended(agent.resume(first.checkpoint))
     expect(said(plain.result?.messages)).toEqual(['user Go', 'assistant Something else.'])
@@ -180,7 +180,7 @@ test('of what was cut off text and complete calls are kept, each call with what 
     { callId: 'cut', isError: true, content: [{ text: expect.stringContaining('cut off') }] },
     { callId: 'waits', isError: true, content: [{ text: expect.stringContaining('Not run') }] },
   ])
-  expect(checkpoint.step?.cutOff).toBe('Look:so')
+  expect(checkpoint.steps.cutOff).toBe('Look:so')
 })
 
 test.each([
@@ -193,7 +193,7 @@ test.each([
   const agent = createAgent({ model, tools: [toolOf('look', 'read', () => 'seen')] })
   const { result, checkpoint } = await cancelledAt(ms, agent)
   expect(result.messages).toEqual([{ role: 'user', content: 'Go' }])
-  expect(checkpoint.step).not.toHaveProperty('cutOff')
+  expect(checkpoint.steps).not.toHaveProperty('cutOff')
   const resumed = agent.resume(checkpoint)
   resumed.send('Short, please')
   expect(said((await ended(resumed)).result?.messages)).toEqual([
@@ -270,7 +270,7 @@ test('cancelled again before the model is asked, it keeps the text; once it is a
     await at(1_000)
     const { result } = await reading
     expect(said(result?.messages)).toEqual(kept)
-    expect(result?.checkpoint?.step?.cutOff).toBe(kept.length > 1 ? 'Once upon a' : undefined)
+    expect(result?.checkpoint?.steps.cutOff).toBe(kept.length > 1 ? 'Once upon a' : undefined)
   }
 })
 
@@ -437,7 +437,7 @@ test('of a nested agent that is cancelled with its run the reader is told the sa
     'expert',
   ])
   expect(events.filter(({ type }) => type === 'attempt-failed')).toEqual([])
-  expect(checkpoint.calls[0]?.nested?.step?.cutOff).toMatch(/^Once/)
+  expect(checkpoint.calls[0]?.runs[0]?.checkpoint.steps.cutOff).toMatch(/^Once/)
   const { result } = await ended(agent.resume(checkpoint))
   expect(said(result?.messages)).toEqual(['user Go', 'assistant', 'tool Something else.', 'assistant Done.'])
 })

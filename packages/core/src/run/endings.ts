@@ -38,7 +38,7 @@ function completedAs(
 
 /** The result that the checkpoint of a completed run holds (L19). */
 export function resultIn({ result, messages, usage, warnings, steps }: Checkpoint): CompletedResult | undefined {
-  return result && Object.freeze({ ...result, messages, usage, warnings, steps })
+  return result && Object.freeze({ ...result, messages, usage, warnings, steps: steps.begun })
 }
 
 /**

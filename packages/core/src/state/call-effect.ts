@@ -1,7 +1,7 @@
 /** Says what a call does to the world, and to what, from its checked input. */
 
 import { unheard } from '../flow/unheard.ts'
-import type { ToolFacts } from '../machine/call.ts'
+import type { ToolFacts, WorkState } from '../machine/call.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { effectOf } from '../vocabulary/define-tool.ts'
 import { type Effect, exceeds } from '../vocabulary/effect.ts'
@@ -70,6 +70,11 @@ export function factsOf(tool: Tool | undefined): ToolFacts | undefined {
     isReversible: tool.compensate !== undefined,
     ...(agentRunBy(tool) && { runsAgent: true }),
   }
+}
+
+/** What becomes of the work of a background call that is at work when its run has its answer. */
+export function atEndOf(tool: Tool | undefined): WorkState['atEnd'] {
+  return (typeof tool?.background === 'object' && tool.background.atEnd) || 'wait'
 }
 
 type Execute = NonNullable<Tool['execute']>

@@ -7,6 +7,7 @@ import { type CallState, hasSettled, type MiddlewareHook, type WorkState, wasEnt
 import { type Calls, callOf, hasQuestion, waitsForResume } from '../machine/calls.ts'
 import { addsQuestion, asksQuestion, marked, meetsStop, parked, renamed, settled } from '../machine/decide-call.ts'
 import { callMade, decideCall } from '../machine/decide-calls.ts'
+import { type CallBegun, loadedCall } from '../machine/save.ts'
 import type { CallFacts } from '../telemetry/around.ts'
 import type { RunStop } from '../vocabulary/errors.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
@@ -16,7 +17,7 @@ import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { SavedCall } from '../vocabulary/saved-run.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 import { NotCancelableError, ToolCancelledError } from '../vocabulary/tool-errors.ts'
-import { type Bounds, factsOf } from './call-effect.ts'
+import { atEndOf, type Bounds, factsOf } from './call-effect.ts'
 import { CallOutcomes, type Ending } from './call-outcomes.ts'
 import { CallStatus } from './call-status.ts'
 import type { Rest, WarmUp } from './capabilities.ts'
@@ -33,9 +34,8 @@ export interface NewCall
   readonly attempt?: number | undefined
   /** Default `false`. */
   readonly provisional?: boolean
-  /** What a checkpoint holds of it; of its executions, where that is all. */
+  /** What a checkpoint holds of it. */
   readonly saved?: SavedCall
-  readonly executed?: Partial<SavedCall>
   /** It is the work behind a call. */
   readonly work?: WorkState
 }
@@ -111,42 +111,22 @@ export class CallEntry {
   #timer: ReturnType<typeof timer>
 
   constructor(table: CallHome, beginning: NewCall) {
-    const { call, tool, maker, attempt, provisional = false, saved, requestedIn = [] } = beginning
-    const executed = saved ?? beginning.executed ?? {}
-    const { attempts = 0, effect, outcomes } = executed
-    const isRequested = saved?.asked ?? attempt !== undefined
-    const isWhole = isRequested && !beginning.rest
-    this.key = beginning.key
+    const { key, call, tool, maker, rest, saved, requestedIn = [] } = beginning
+    const begun = saved ? loadedCall(saved, atEndOf(tool)) : stateOf(beginning)
+    const isWhole = begun.isRequested && !rest
+    this.key = key
     this.call = call
     this.table = table
     this.number = callMade(table.state, {
-      id: saved?.id ?? call.id,
+      ...begun,
       tool: factsOf(tool),
       maker: maker?.number,
-      ...(beginning.work && { work: beginning.work }),
-      step: beginning.step,
-      isRequested,
-      content: isWhole ? table.contentFor(beginning.step, call, beginning.key) : undefined,
-      startedEarly: provisional,
-      ceiling: beginning.most?.effect,
-      requestedBy: attempt === undefined ? [] : [attempt],
-      course: saved ? 'asleep' : 'begun',
-      fate: provisional ? 'provisional' : 'committed',
+      content: isWhole ? table.contentFor(begun.step, call, key) : undefined,
       requestedAt: performance.now(),
-      told: saved?.told ? 'shown' : 'open',
-      ...(saved?.done && { isDone: true }),
-      ...(table.isSpent(beginning.key) && { undo: 'before' }),
-      executions: [],
-      questions: [],
-      attempts,
-      effectBefore: effect,
-      ...(outcomes && {
-        hadOutcome: outcomes.length > 0,
-        knownOutcomes: outcomes.map(({ invocation }, place) => ({ ...(invocation && { invocation }), place })),
-      }),
+      ...(table.isSpent(key) && { undo: 'before' }),
     })
     table.put(this)
-    this.decided = provisional ? coming() : DECIDED
+    this.decided = begun.fate === 'provisional' ? coming() : DECIDED
     this.tool = tool
     this.parent = beginning.parent
     this.attributes = beginning.attributes ?? {}
@@ -155,12 +135,12 @@ export class CallEntry {
     this.caller = beginning.caller
     this.#makerKey = saved?.maker
     this.most = beginning.most ?? {}
-    this.rest = beginning.rest
+    this.rest = rest
     this.warmUp = beginning.warmUp
     this.reused = saved?.message !== undefined
     this.done = saved?.done
     this.status = new CallStatus(tool?.cancelable !== false, wasEntered(this.state))
-    this.outcomes = new CallOutcomes(executed)
+    this.outcomes = new CallOutcomes(saved)
     this.seat = seatFor(this)
   }
 
@@ -314,6 +294,24 @@ export class CallEntry {
     this.warmUp?.end()
     clearTimeout(this.#timer)
     this.table.turns.close(this)
+  }
+}
+
+function stateOf({ call, step, attempt, provisional = false, most, work }: NewCall): CallBegun {
+  return {
+    id: call.id,
+    step,
+    isRequested: attempt !== undefined,
+    fate: provisional ? 'provisional' : 'committed',
+    startedEarly: provisional,
+    ceiling: most?.effect,
+    requestedBy: attempt === undefined ? [] : [attempt],
+    course: 'begun',
+    attempts: 0,
+    executions: [],
+    questions: [],
+    told: 'open',
+    ...(work && { work }),
   }
 }
 

@@ -4,39 +4,31 @@ import { isSame, isSameExecution, type KnownOutcome, keptFor } from '../machine/
 import type { RunStop } from '../vocabulary/errors.ts'
 import type { Answers, PendingInterrupt } from '../vocabulary/interrupt.ts'
 import type { ToolMessage } from '../vocabulary/message.ts'
-import type { Checkpoint, Invocation, Outcome, SavedCall, SavedNested, SavedOutcome } from '../vocabulary/saved-run.ts'
+import type { Checkpoint, Invocation, Outcome, SavedCall, SavedOutcome, SavedRun } from '../vocabulary/saved-run.ts'
 
-interface NestedRun {
-  /** Absent of one that an earlier version has saved. */
-  readonly invocation?: Invocation
-  readonly saved: Checkpoint
+interface NestedRun extends SavedRun {
   /** To what it asks, when it is resumed. */
   readonly answers?: Answers
 }
 
-type SavedRuns = Pick<SavedCall, 'nested' | 'nestedIn' | 'alsoNested'>
-
 export class CallOutcomes {
-  #runs: NestedRun[]
+  #runs: readonly NestedRun[]
   readonly #outcomes: SavedOutcome[] = []
   /** Those of a run before this one. */
   readonly #before: readonly SavedOutcome[]
 
-  constructor({ nested, nestedIn, alsoNested = [], outcomes = [] }: SavedRuns & Pick<SavedCall, 'outcomes'> = {}) {
+  constructor({ outcomes, runs }: Pick<SavedCall, 'outcomes' | 'runs'> = { outcomes: [], runs: [] }) {
     this.#before = outcomes
-    const further = alsoNested.map((one) => ({ invocation: one.nestedIn, saved: one.nested }))
-    const first = nested && { saved: nested, ...(nestedIn && { invocation: nestedIn }) }
-    this.#runs = first ? [first, ...further] : further
+    this.#runs = runs
   }
 
   /** All except of executions that asked or were cut off. */
-  save(known: readonly KnownOutcome[] = []): Pick<SavedCall, 'outcomes'> {
-    const outcomes = [...this.#outcomes, ...known.flatMap(({ place }) => this.#before[place] ?? [])]
-    return outcomes.length > 0 ? { outcomes } : {}
+  save(known: readonly KnownOutcome[] = []): readonly SavedOutcome[] {
+    return [...this.#outcomes, ...known.flatMap(({ place }) => this.#before[place] ?? [])]
   }
 
   add(invocation: Invocation, outcome: Outcome): void {
-    this.#runs = this.#runs.filter((run) => !run.invocation || !isSameExecution(run.invocation, invocation))
+    this.#runs = this.#runs.filter((run) => !isSameExecution(run.invocation, invocation))
     this.#outcomes.push({ ...outcome, invocation })
   }
 
@@ -52,46 +44,37 @@ export class CallOutcomes {
 
   /** What these runs ask. */
   get interrupts(): readonly PendingInterrupt[] {
-    return this.#runs.flatMap(({ saved }) => saved.interrupts)
+    return this.#runs.flatMap(({ checkpoint }) => checkpoint.interrupts)
   }
 
   /** Of a checkpoint: each gets the answers to what it asks. */
   answer(given: Answers): void {
     this.#runs = this.#runs.map((run) => {
-      const own = run.saved.interrupts.flatMap(({ id }) => (id in given ? [[id, given[id]]] : []))
+      const own = run.checkpoint.interrupts.flatMap(({ id }) => (id in given ? [[id, given[id]]] : []))
       return { ...run, answers: Object.fromEntries(own) as Answers }
     })
   }
 
   /** Of a checkpoint: the one that goes on in this invocation, if there is one. */
   runIn(invocation: Invocation): NestedRun | undefined {
-    const run = keptFor(invocation, this.#runs)
-    if (run) this.#runs = [...this.#runs.filter((one) => one !== run), { ...run, invocation }]
-    return run
+    return keptFor(invocation, this.#runs)
   }
 
   /** One begins. `saved`: as it is by then. */
   begin(invocation: Invocation, saved: () => Checkpoint): void {
-    this.#runs = this.#runs.filter((run) => !run.invocation || !isSame(run.invocation, invocation))
-    this.#runs.push({
-      invocation,
-      get saved() {
-        return saved()
+    this.#runs = [
+      ...this.#runs.filter((run) => !isSame(run.invocation, invocation)),
+      {
+        invocation,
+        get checkpoint() {
+          return saved()
+        },
       },
-    })
+    ]
   }
 
-  saveRuns(): SavedRuns {
-    const [first, ...further] = this.#runs
-    if (!first) return {}
-    const also = further.flatMap(({ invocation, saved }): SavedNested[] =>
-      invocation ? [{ nested: saved, nestedIn: invocation }] : [],
-    )
-    return {
-      nested: first.saved,
-      ...(first.invocation && { nestedIn: first.invocation }),
-      ...(also.length > 0 && { alsoNested: also }),
-    }
+  saveRuns(): readonly SavedRun[] {
+    return this.#runs.map(({ invocation, checkpoint }) => ({ invocation, checkpoint }))
   }
 }
 

@@ -8,7 +8,7 @@ import type { ToolFlow } from '../vocabulary/middleware.ts'
 import type { Model, ModelRequest, ToolDefinition } from '../vocabulary/model.ts'
 import type { BackgroundHandle } from '../vocabulary/result.ts'
 import type { Resumption } from '../vocabulary/run-options.ts'
-import type { Checkpoint, Resumed, SavedUndo, SavedWork } from '../vocabulary/saved-run.ts'
+import type { Checkpoint, Resumed, SavedUndo } from '../vocabulary/saved-run.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 
 export interface Capabilities<Run, Call> {
@@ -40,8 +40,8 @@ export interface BackgroundWorks<Call> {
   deliver(): UserMessage[]
   /** Throws what stops the run if an agent that works in the background asks: the run stops at its next safe point. */
   stopIfAsked(): void
-  /** Those whose result is not there yet. */
-  openEntries(): readonly Call[]
+  /** All of it, in the order in which it began. */
+  entries(): readonly Call[]
   /** An answer is offered: resolves when nothing it has to wait for is at work. Throws if the run is to stop before that. */
   beforeEnd(): Promise<void>
   /** The run is to stop: nobody waits for work any more. */
@@ -51,10 +51,8 @@ export interface BackgroundWorks<Call> {
   abort(reason: unknown): void
   /** Resolves when nothing that the run has to do with is at work. */
   idle(): Promise<void>
-  /** `isLast`: what has not begun will not begin any more. */
-  save(isLast: boolean): SavedWork[]
-  /** As a checkpoint has it: nothing is at work yet. Gives the work that is not over. */
-  restore(saved: readonly SavedWork[]): readonly Call[]
+  /** Work of a checkpoint: it is not at work yet. */
+  load(entry: Call): void
   /** Work of a checkpoint goes on, unless it has come to an end since. */
   goOn(entry: Call): void
 }
@@ -72,7 +70,7 @@ export interface CheckpointCapability<Run, Call> {
   /** Whether it is a checkpoint of a run whose answer was accepted: no further step takes what is sent to it. */
   hasEnded(value: unknown): boolean
   /** Puts a run into the state of a checkpoint, as far as it does not depend on the set-up; {@link claim} does the rest. */
-  restore(run: Run, resumption: Resumption): Promise<Checkpoint>
+  load(run: Run, resumption: Resumption): Promise<Checkpoint>
   /** The set-up stands: the calls of the checkpoint find their tools, and of several who resume it one goes on (L19). */
   claim(run: Run, resumed: Resumed): Promise<void>
   /** The run ends before that: the calls of the checkpoint are what they were. */
@@ -113,7 +111,7 @@ export interface Undos<Call> {
   during(entry: Call, id: string, undo: () => Awaitable<void>): Promise<void>
   save(): readonly SavedUndo[]
   /** Those that had begun by the end of the process are not repeated, and the run tells of those that had not ended. */
-  restore(saved: readonly SavedUndo[]): void
+  load(saved: readonly SavedUndo[]): void
 }
 
 /** Starts that are earlier than eager. */

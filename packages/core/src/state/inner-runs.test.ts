@@ -94,7 +94,7 @@ async function cancelled(modes: readonly Mode[], ms: number) {
 }
 
 function nestedIn(checkpoint: Checkpoint | undefined): Checkpoint | undefined {
-  return checkpoint?.calls[0]?.nested
+  return checkpoint?.calls[0]?.runs[0]?.checkpoint
 }
 
 test.each<[string, readonly Mode[], number, object]>([

@@ -1,9 +1,10 @@
 /** Keeps the values that belong to the steps of a run. `machine/steps.ts` knows how far the steps have come. */
 
 import { LazyController } from '../flow/follow.ts'
-import { noSteps, type Step, type Steps } from '../machine/steps.ts'
+import { noSteps, type Steps } from '../machine/steps.ts'
 import type { OutputError } from '../vocabulary/errors.ts'
 import type { AssistantMessage, Message, ToolMessage } from '../vocabulary/message.ts'
+import type { Step } from '../vocabulary/saved-run.ts'
 
 export type Answer = AssistantMessage | ToolMessage
 

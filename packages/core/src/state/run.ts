@@ -93,7 +93,7 @@ export class RunState {
   /** What it goes on from, if it does. */
   resumed: Resumed | undefined
   /** What of that is not among its calls yet. */
-  unclaimed: Pick<Checkpoint, 'calls' | 'background' | 'undos' | 'tools' | 'interrupts'> | undefined
+  unclaimed: Pick<Checkpoint, 'calls' | 'undos' | 'tools' | 'interrupts'> | undefined
   /** What run-local values hang on. A run that is over gets another, so that they go though somebody keeps the run (D5). */
   scope: object = {}
   /** The call of another run that it works for, if it does. */

@@ -23,8 +23,8 @@ const STEPS = 60
 const SAID = 'x'.repeat(100)
 
 /** Without what a step adds to the history. */
-function sizeOfCalls({ calls, background, questions, values, unknown, abandoned }: Checkpoint): number {
-  return JSON.stringify({ calls, background, questions, values, unknown, abandoned }).length
+function sizeOfCalls({ calls, questions, values, unknown, abandoned }: Checkpoint): number {
+  return JSON.stringify({ calls, questions, values, unknown, abandoned }).length
 }
 
 /** Each asks for calls that stay, and for others that are taken back; of each for one that has settled by then, and for one that has not. */
@@ -83,10 +83,10 @@ test('over 60 steps what is stored of calls stays as large as in the first ones,
   vi.useRealTimers()
   expect(result).toMatchObject({ status: 'completed', steps: STEPS + 1 })
   const largest = (some: readonly Checkpoint[]) => Math.max(...some.map(sizeOfCalls))
-  const steps10 = (from: number) => saved.filter(({ steps }) => steps > from && steps <= from + 10)
+  const steps10 = (from: number) => saved.filter(({ steps: { begun } }) => begun > from && begun <= from + 10)
   // What is more are digits.
   expect(largest(steps10(STEPS - 10))).toBeLessThan(largest(steps10(0)) * 1.1)
-  const late = saved.filter(({ step }) => step?.phase === 'calls')
+  const late = saved.filter(({ steps }) => steps.current?.phase === 'calls')
   const ids = late.flatMap(({ calls }) => calls.map(({ id }) => id))
   expect(ids.filter((id) => id.includes('goes'))).toEqual([])
   expect(ids.filter((id) => id.includes('part of stays later')).length).toBeGreaterThan(STEPS / 2)

@@ -105,7 +105,7 @@ test('an interrupt ends the run with its question and a checkpoint, without a st
     usage: {},
     warnings: [],
     interrupts: [{ id, address, payload: { book: 'a room' } }],
-    checkpoint: expect.objectContaining({ format: 1, runId, agent: 'travel', status: 'interrupted' }),
+    checkpoint: expect.objectContaining({ format: 2, runId, agent: 'travel', status: 'interrupted' }),
   })
   expect(events.map(({ type }) => type)).toEqual([
     'run-start',

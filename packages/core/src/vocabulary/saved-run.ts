@@ -14,56 +14,51 @@ import type {
 } from './message.ts'
 import type { Warning } from './warning.ts'
 
-/** The format this version writes. Older ones are read, newer ones refused (L18). */
-export const CHECKPOINT_FORMAT = 1
+/** The format this version writes. Format 1 is read, newer ones are refused. */
+export const CHECKPOINT_FORMAT = 2
 
 /** What a step does, one after another. `over`: its answer was accepted. */
-export const PHASES = ['before-model', 'model', 'after-model', 'calls', 'gate', 'over'] as const
-export type Phase = (typeof PHASES)[number]
+export type Phase = 'before-model' | 'model' | 'after-model' | 'calls' | 'gate' | 'over'
 
 /**
- * A run at a point from which it can go on. It equals `JSON.parse(JSON.stringify(checkpoint))`, and holds no signal, function,
- * client or key (L13). Give it to `agent.resume`; everything but `runId`, `revision`, `status` and `interrupts` is core's own.
+ * A run at a point from which it can go on: its state, and the values that belong to it. It equals `JSON.parse(JSON.stringify(checkpoint))`,
+ * and holds no signal, function, client or key. Give it to `agent.resume`. The members up to `result` are for you to read; the others are
+ * core's own, and a later version may write them in another way.
  */
 export interface Checkpoint {
   readonly format: typeof CHECKPOINT_FORMAT
   readonly runId: string
   /** The agent's name: another one's checkpoint is refused. */
   readonly agent: string | null
-  /** How often the run has been saved: what a store compares (L14). */
+  /** How often the run has been saved: what a store compares. */
   readonly revision: number
   readonly status: 'running' | 'interrupted' | 'cancelled' | 'completed'
+  readonly interrupts: readonly PendingInterrupt[]
   readonly messages: readonly Message[]
   readonly usage: Usage
   readonly warnings: readonly Warning[]
-  /** Steps begun. */
-  readonly steps: number
-  /** The step in whose middle the run is; absent between two. */
-  readonly step?: SavedStep
+  /** The run's span, for the link of the resumed one. */
+  readonly trace?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
+  /** Of a completed run: its result without the members above. */
+  readonly result?: SavedResult
+  /** Of all members except the revision: tells damage, not malice. */
+  readonly checksum: string
+  readonly steps: SavedSteps
+  /** In the order in which they were made, and behind them the work of background calls. */
   readonly calls: readonly SavedCall[]
-  /** Absent in checkpoints of versions that knew no background calls. */
-  readonly background?: readonly SavedWork[]
-  /** Undos that had begun and were not over. Absent where there are none. */
-  readonly undos?: readonly SavedUndo[]
+  /** Undos that had begun and were not over. */
+  readonly undos: readonly SavedUndo[]
   /** Names of the tools there were. */
   readonly tools: readonly string[]
-  readonly interrupts: readonly PendingInterrupt[]
   readonly questions: SavedQuestions
   /** Run-local values, by key. */
   readonly values: { readonly [key: string]: Json }
   /** Messages of `run.send` that wait for their safe point. */
   readonly sent: readonly UserMessage[]
-  /** What the gate said last, if the next step follows a rejected answer. */
-  readonly feedback?: string
   /** Ids of calls that may have happened. */
   readonly unknown: readonly string[]
+  /** Ids of calls that went on beyond their grace time. */
   readonly abandoned: readonly string[]
-  /** The run's span, for the link of the resumed one (L12). */
-  readonly trace?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
-  /** Of a completed run: its result without the members above. */
-  readonly result?: SavedResult
-  /** Of all members but the revision: tells damage, not malice. */
-  readonly checksum: string
 }
 
 /** The result of a completed run, without the members that the checkpoint has itself. */
@@ -78,71 +73,86 @@ export interface SavedResult {
   readonly finishReason: FinishReason
 }
 
-/** The step at work, and what a resume needs to go on in its middle. */
-export interface SavedStep {
+/** The step at work. */
+export interface Step {
   readonly number: number
   readonly phase: Phase
-  /** Middlewares whose hook of this phase is done: a resume does not repeat it (L8). */
+  /** Middlewares whose hook of this phase is done: a resume does not repeat it. */
   readonly done: readonly string[]
-  /** Attempts of its model call so far (J10). */
+  /** Attempts of its model call so far. */
   readonly attempts: number
   /** The attempt that stood; absent if a wrap answered itself. */
   readonly attempt?: number
   /** How its response ended. */
   readonly finishReason?: FinishReason
-  /** Places in the history of the messages the step has added. */
-  readonly added: readonly number[]
-  /** Place in the history of the candidate for the final answer. */
-  readonly candidate?: number
-  /** Whether that began as the result of a `returnDirect` tool. */
+  /** Whether it has an answer that may end the run: the gate has not rejected it. */
+  readonly isOffered: boolean
+  /** Whether that answer began as the result of a `returnDirect` tool. */
   readonly direct: boolean
+}
+
+/** How far the steps have come, and the values that belong to them. */
+export interface SavedSteps {
+  /** How many steps have begun. */
+  readonly begun: number
+  /** The step in whose middle the run is; absent between two. */
+  readonly current?: Step
+  /** Places in the history of the messages that this step has added. */
+  readonly added: readonly number[]
+  /** Place in the history of the answer that it offers. */
+  readonly candidate?: number
   /** The text that the model had given when the run was cancelled: it is not in the history unless a message follows it. */
   readonly cutOff?: string
+  /** What the gate said last, if the next step follows a rejected answer. */
+  readonly feedback?: string
 }
 
-export interface SavedCall {
-  readonly key: string
+/** What is kept of the state of a call. */
+export interface SavedCallState {
   /** The id it has by now; `call.id` is the one it was made under. */
   readonly id: string
-  readonly call: ToolCall
   readonly step: number
-  /** Whether a response asked for it. */
-  readonly asked: boolean
-  readonly provisional: boolean
+  /** Whether a response requested it. */
+  readonly isRequested: boolean
+  readonly fate: 'provisional' | 'committed'
+  /** How often it was executed. */
+  readonly attempts: number
+  /**
+   * Of a call without a result: the gravest effect that may have happened, and of which no outcome is known. Of one with a result: the
+   * effect that it had. Absent if its function was never called.
+   */
+  readonly effect?: Effect
+  /** `shown`: the reader was told of its end. */
+  readonly told: 'open' | 'shown'
+  /** It has a result, and nobody knows whether it has happened, or goes on. */
+  readonly isUnknown?: true
+  /** It is the work of a background call. */
+  readonly isWork?: true
+  /** The model has read the result of that work. */
+  readonly isRead?: true
+}
+
+/** A call: its state, and the values that belong to it. */
+export interface SavedCall extends SavedCallState {
+  /** Stands for it in all processes. The work of a background call has the key of that call. */
+  readonly key: string
+  readonly call: ToolCall
   /** Key of the call whose tool or wrap made it. */
   readonly maker?: string
-  readonly attempts: number
-  /** Set when its tool's function was entered, or about to be: from then on it may have happened. */
-  readonly effect?: Effect
   /** Its result, once it has settled. */
   readonly message?: ToolMessage
-  /** Whether a reader was given that. */
-  readonly told?: boolean
-  /** Of one that stays open: what its tool's executions came to. Its wraps, entered again, get that again (L8). */
-  readonly outcomes?: readonly SavedOutcome[]
   /** What it was given and gave, for a tool that can be undone. */
   readonly done?: { readonly input: Json; readonly output: Json }
-  /** The run of the agent in an execution that has no outcome. */
-  readonly nested?: Checkpoint
-  /** Which execution that is. Absent in checkpoints of versions that kept one run for a call. */
-  readonly nestedIn?: Invocation
-  /** Those of further executions that were at work at once. */
-  readonly alsoNested?: readonly SavedNested[]
+  /** Of one without a result: what its tool's executions came to. Its wraps, entered again, get that again. */
+  readonly outcomes: readonly SavedOutcome[]
+  /** The runs of agents in its executions that have no outcome. */
+  readonly runs: readonly SavedRun[]
 }
 
-export interface SavedNested {
-  readonly nested: Checkpoint
-  readonly nestedIn: Invocation
-}
-
-/** The work of a background call. */
-export interface SavedWork
-  extends Pick<
-    SavedCall,
-    'key' | 'call' | 'step' | 'attempts' | 'effect' | 'message' | 'outcomes' | 'nested' | 'nestedIn' | 'alsoNested'
-  > {
-  /** Whether the model has read its result. */
-  readonly delivered: boolean
+/** The run of an agent in an execution of a call. */
+export interface SavedRun {
+  readonly invocation: Invocation
+  readonly checkpoint: Checkpoint
 }
 
 /** The undo of a discarded call, which a resume does not repeat. */
@@ -159,8 +169,8 @@ export interface SavedUndo {
 /** What an execution gave, or what it threw: the message of the error, and of its time limit how long that was. */
 export type Outcome = { readonly message: ToolMessage } | { readonly error: string; readonly timeout?: number }
 
-/** With the execution it is of. Those of earlier versions stand in the order in which they had come, and do not say that. */
-export type SavedOutcome = Outcome & { readonly invocation?: Invocation }
+/** With the execution it is of. */
+export type SavedOutcome = Outcome & { readonly invocation: Invocation }
 
 /** What a resumed run goes on from. */
 export interface Resumed {

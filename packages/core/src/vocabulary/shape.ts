@@ -24,8 +24,6 @@ export const isText = (value: unknown): value is string => typeof value === 'str
 
 export const isNumber = (value: unknown): value is number => typeof value === 'number'
 
-export const isFlag = (value: unknown): value is boolean => typeof value === 'boolean'
-
 export const isCount = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 0
 
 /** One that has an id and a name, as the calls of a response have. */
@@ -35,15 +33,6 @@ export function optional(is: Is): Is {
   return (value) => value === undefined || is(value)
 }
 
-export function oneOf(words: readonly unknown[]): Is {
-  return (value) => words.includes(value)
-}
-
 export function listOf(is: Is): Is {
   return (value) => Array.isArray(value) && value.every(is)
-}
-
-/** An object whose members, whatever their names, are these. */
-export function membersOf(is: Is): Is {
-  return (value) => isRecord(value) && Object.values(value).every(is)
 }

@@ -1,6 +1,8 @@
 /** What can be seen of a run and all that resume it, as JSON, with names in the place of ids that are new each time. */
 
-import type { AgentEvent, AgentResult } from '../../src/index.ts'
+import type { Format1 } from '../../src/checkpoint/format-1.ts'
+import type { AgentEvent, AgentResult, Checkpoint } from '../../src/index.ts'
+import { toFormat1 } from '../format-1.ts'
 
 /** Something at a time of the clock: an event, or what a tool's function did. */
 export type Timed<What> = readonly [at: number, what: What]
@@ -76,13 +78,18 @@ function tracedLife({ events, times, result, error }: Life): TracedLife {
   const timed = events.map((event, index): Timed<TracedEvent> => [times[index] ?? 0, withoutResult(event)])
   if (!result) return { events: timed, end: { error } }
   const { checkpoint, ...end } = result
-  return { events: timed, end, ...(checkpoint && { checkpoint: comparable(checkpoint) }) }
+  return { events: timed, end, ...(checkpoint && { checkpoint: comparable(inFormat1(checkpoint)) }) }
 }
 
 function withoutResult(event: AgentEvent): TracedEvent {
   if (event.type !== 'run-end') return event
   const { result: _, ...rest } = event
   return rest
+}
+
+/** Another core may write format 1 only. */
+function inFormat1(checkpoint: Checkpoint | Format1): Format1 {
+  return checkpoint.format === 1 ? checkpoint : toFormat1(checkpoint)
 }
 
 /**
@@ -93,7 +100,10 @@ function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return byKey(value.map(comparable))
   if (typeof value !== 'object' || value === null) return value
   const isCheckpoint = 'checksum' in value
-  const kept = Object.entries(value).filter(([name]) => !isCheckpoint || !ASIDE.has(name))
+  // Format 2 says what effect it had.
+  const isFinishedWork = 'delivered' in value && 'message' in value
+  const isAside = (name: string) => (isCheckpoint && ASIDE.has(name)) || (isFinishedWork && name === 'effect')
+  const kept = Object.entries(value).filter(([name]) => !isAside(name))
   return Object.fromEntries(
     kept.map(([name, member]) => [name, comparable(member)] as const).sort(([a], [b]) => (a < b ? -1 : 1)),
   )

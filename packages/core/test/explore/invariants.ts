@@ -1,12 +1,14 @@
 /** What must hold, in each state and at each end. Each is a sentence, and gives what is wrong where it does not hold. */
 
-import { type CallState, hasSettled, type Stage, type WorkState } from '../../src/machine/call.ts'
+import { type CallState, type ExecutionState, hasSettled, type Stage, type WorkState } from '../../src/machine/call.ts'
 import { isMakerOf, needsSlot } from '../../src/machine/calls.ts'
 import { slotsOf } from '../../src/machine/decide-calls.ts'
 import { dueOf, mustLook } from '../../src/machine/due.ts'
 import { isSame } from '../../src/machine/invocation.ts'
 import { mayGoOn } from '../../src/machine/steps.ts'
 import { changesNothing } from '../../src/vocabulary/effect.ts'
+import { changedByFormat1 } from './format-1.ts'
+import { discardedIn } from './model/checkpoint.ts'
 import { take } from './model/due.ts'
 import { copyOf, type Known, knownOf, type State } from './model/state.ts'
 import { isKnown } from './reader.ts'
@@ -130,17 +132,13 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
       ),
     )
   },
-  'what cannot be repeated is stored before it is entered': ({ s, stored, process, entries }, { store }) => {
-    if (!store) return undefined
-    for (const one of entries) {
-      if (one.process !== process || changesNothing(one.effect)) continue
-      const before = knownOf(stored).find((known) => keyOf(known) === one.key)
-      const isGone = !knownOf(s).some((known) => keyOf(known) === one.key)
-      const stage = before?.call.executions.find(({ invocation }) => isSame(invocation, one.invocation))?.stage
-      const isStored = stage && stage !== 'wanted' && stage !== 'checking' && stage !== 'judged'
-      if (!isGone && !isStored) return `${one.name}${one.input} (${one.key})`
-    }
-    return undefined
+  'what cannot be repeated is stored before it is entered': ({ s, stored }, { store }) => {
+    const isAtWork = ({ stage, judgement }: ExecutionState) =>
+      stage === 'entered' && judgement !== undefined && !changesNothing(judgement.effect)
+    const isStored = ({ about: { key } }: Known) => stored.calls.some((saved) => saved.key === key && saved.effect)
+    // What asks begins anew with its answer, and a checkpoint holds nothing that was discarded.
+    const counts = ({ call }: Known) => !call.ownQuestion && call.fate !== 'discarded' && call.executions.some(isAtWork)
+    return store ? keyOf(knownOf(s).find((one) => counts(one) && !isStored(one))) : undefined
   },
   'what is undone was discarded, and is undone once': ({ s, undone }) => {
     const twice = undone.find((key, index) => undone.indexOf(key) !== index)
@@ -161,6 +159,11 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
       if (wrong) return `${key}: ${wrong.invocation.input ?? input} gave ${wrong.text}`
     }
     return undefined
+  },
+  'a checkpoint is the same if it was written in format 1': ({ s, stored }) => {
+    const { ending, aside } = s
+    const last = ending && 'checkpoint' in ending ? ending.checkpoint : aside
+    return changedByFormat1(stored) ?? (last ? changedByFormat1(last) : undefined)
   },
   'no store holds a later state than the run has': ({ s }) =>
     s.stored > s.version ? `${s.stored} of ${s.version}` : undefined,
@@ -315,7 +318,7 @@ export const AT_END: Readonly<Record<string, Rule>> = {
     s.ending?.is === 'completed' && s.inbox.length > 0 ? s.inbox.join(', ') : undefined,
   'what was sent is in the checkpoint, in its history or to be read': ({ s, taken }) => {
     if (!s.ending || !('checkpoint' in s.ending)) return undefined
-    const { history, inbox } = s.ending.checkpoint
+    const { history, inbox } = s.ending.checkpoint.values
     return taken.find((text) => !inbox.includes(text) && !history.some((turn) => 'text' in turn && turn.text === text))
   },
   'the caller is given the work whose result the model has not read': ({ s }) => {
@@ -336,9 +339,7 @@ export const AT_END: Readonly<Record<string, Rule>> = {
   'a run is interrupted only if somebody asks': ({ s }) => {
     if (s.ending?.is !== 'interrupted') return undefined
     const { checkpoint } = s.ending
-    return checkpoint.hook === 'asks' || knownOf(checkpoint).some(({ call }) => call.ownQuestion)
-      ? undefined
-      : 'nobody asks'
+    return checkpoint.interrupts.length > 0 ? undefined : 'nobody asks'
   },
   'a run that has its answer is not cancelled any more': ({ s }) =>
     s.handles.length > 0 && !s.halt.stop ? s.halt.mode : undefined,
@@ -396,8 +397,6 @@ export const AT_END: Readonly<Record<string, Rule>> = {
         ),
   'a checkpoint holds nothing that was discarded, unless its undo has begun': ({ s }) => {
     const checkpoint = s.ending && 'checkpoint' in s.ending ? s.ending.checkpoint : undefined
-    return (
-      checkpoint && keyOf(knownOf(checkpoint).find(({ call }) => call.fate === 'discarded' && call.undo !== 'begun'))
-    )
+    return checkpoint && discardedIn(s, checkpoint)[0]
   },
 }

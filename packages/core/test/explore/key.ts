@@ -2,20 +2,20 @@
 
 import type { CallState } from '../../src/machine/call.ts'
 import type { Calls, WaitingExecution } from '../../src/machine/calls.ts'
-import type { State } from './model/state.ts'
+import type { Checkpoint, State } from './model/state.ts'
 import type { World } from './world.ts'
 
 /** What is stored, or put aside, does not change. */
-const KEYS = new WeakMap<State, string>()
+const KEYS = new WeakMap<Checkpoint, string>()
 
 export function keyOf(w: World): string {
   return JSON.stringify([{ ...w, s: 0, saving: 0, stored: 0 }, stateOf(w.s), fixed(w.saving), fixed(w.stored)])
 }
 
-function fixed(s: State | null): string {
-  if (!s) return ''
-  const key = KEYS.get(s) ?? JSON.stringify(stateOf(s))
-  KEYS.set(s, key)
+function fixed(checkpoint: Checkpoint | null): string {
+  if (!checkpoint) return ''
+  const key = KEYS.get(checkpoint) ?? JSON.stringify(checkpoint)
+  KEYS.set(checkpoint, key)
   return key
 }
 

@@ -9,8 +9,8 @@ export interface Mutant {
   readonly name: string
   /** Of the machine itself, or of the model. */
   readonly file:
-    | `machine/${'background' | 'call' | 'calls' | 'decide-calls' | 'decide-call' | 'halt' | 'invocation' | 'join' | 'obstacle' | 'steps' | 'due'}.ts`
-    | `model/${'checkpoint' | 'decide' | 'due' | 'find' | 'loop' | 'resume'}.ts`
+    | `machine/${'background' | 'call' | 'calls' | 'decide-calls' | 'decide-call' | 'halt' | 'invocation' | 'join' | 'obstacle' | 'save' | 'steps' | 'due'}.ts`
+    | `model/${'decide' | 'due' | 'find' | 'loop'}.ts`
   readonly replace: string
   readonly by: string
   /** The rule that it breaks. */
@@ -482,7 +482,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what was at work when its process ended has not happened',
-    file: 'machine/call.ts',
+    file: 'machine/save.ts',
     replace: "return isEntered === true && stage !== 'ended' && stage !== 'abandoned'",
     by: "return isEntered === true && stage === 'cut off'",
     breaks: TWICE,
@@ -490,17 +490,17 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what was to be stored when its process ended has not happened',
-    file: 'machine/call.ts',
+    file: 'machine/save.ts',
     replace: "if (stage === 'storing') return !isLast && judgement?.effect !== 'read'",
     by: "if (stage === 'storing') return isLast && judgement?.effect !== 'read'",
-    breaks: TWICE,
+    breaks: 'what cannot be repeated is stored before it is entered',
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1, store: true, kill: true },
   },
   {
     name: 'a call that is cut off by a kill is made again, whatever it does',
-    file: 'model/resume.ts',
-    replace: 'if (changesNothing(effect)) decide',
-    by: 'if (effect) decide',
+    file: 'machine/save.ts',
+    replace: "return effect === 'calls' || rerun.includes(effect) ?",
+    by: 'return effect ?',
     breaks: TWICE,
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1, store: true, kill: true },
   },
@@ -515,8 +515,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an outcome goes to whoever asks first',
     file: 'machine/invocation.ts',
-    replace: 'invocation && isSame(invocation, which)) ??',
-    by: 'invocation && !isSame(invocation, which)) ??',
+    replace: 'kept.find(({ invocation }) => isSame(invocation, which))',
+    by: 'kept[0]',
     breaks: 'an outcome is that of the input it was executed with',
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 2, wrap: 'both' },
   },
@@ -530,9 +530,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'outcomes are not kept',
-    file: 'model/resume.ts',
-    replace: 'before: outcomesOf(about, call)',
-    by: 'before: []',
+    file: 'machine/save.ts',
+    replace: 'knownOutcomes: outcomes.map(({ invocation }, place) => ({ invocation, place })),',
+    by: 'knownOutcomes: [],',
     breaks: TWICE,
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 2, wrap: 'both' },
   },
@@ -540,15 +540,15 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'the checkpoint of a cancel is taken at the end',
     file: 'model/due.ts',
     replace: "if (stop === 'cancel') return s.aside ? { is: ",
-    by: "if (stop === 'cancel') return s.aside ? { is: 'cancelled', checkpoint: checkpointOf(s) } : undefined\n  if (s.steps.begun < 0) return s.aside ? { is: ",
+    by: "if (stop === 'cancel') return s.aside ? { is: 'cancelled', checkpoint: checkpointOf(s, true) } : undefined\n  if (s.steps.begun < 0) return s.aside ? { is: ",
     breaks: 'the checkpoint of a cancel is the state as it was when that was decided',
     scenario: { steps: [[{ calls: ['x1'] }]], eager: false, limit: 1, cancel: 'now' },
   },
   {
     name: 'a discarded call stays in the checkpoint',
-    file: 'model/checkpoint.ts',
-    replace: "return fate !== 'discarded' && (!isRequested || step === s.steps.current?.number)",
-    by: "return fate === 'discarded' || !isRequested || step === s.steps.current?.number",
+    file: 'machine/save.ts',
+    replace: "if (call.fate === 'discarded' || isInputOpen(calls, call)) return false",
+    by: 'if (isInputOpen(calls, call)) return false',
     breaks: 'a checkpoint holds nothing that was discarded, unless its undo has begun',
     scenario: { steps: [[{ calls: ['r1'], fails: true }, { calls: ['q2'] }]], eager: true, limit: 1 },
   },
@@ -677,9 +677,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a result that was read is read again after a resume',
-    file: 'model/resume.ts',
-    replace: '...(work && { work })',
-    by: '...(work && { work: { atEnd: work.atEnd } })',
+    file: 'machine/save.ts',
+    replace: '...(isWork && { work: { atEnd, ...(isRead && { isRead }) } })',
+    by: '...(isWork && { work: { atEnd } })',
     breaks: 'the model reads the result of a work once',
     scenario: { steps: [[{ calls: ['k1'] }], [{ calls: ['q2'] }]], eager: false, limit: 1 },
   },

@@ -5,11 +5,11 @@
 
 import type { Effect } from '../../src/index.ts'
 import { hasSettled } from '../../src/machine/call.ts'
-import { waitsForResume } from '../../src/machine/calls.ts'
 import { isSameExecution } from '../../src/machine/invocation.ts'
 import { noSteps } from '../../src/machine/steps.ts'
 import { CANCEL_MODES, type CancelMode } from '../../src/vocabulary/cancel.ts'
 import type { Invocation } from '../../src/vocabulary/saved-run.ts'
+import { checkpointOf } from './model/checkpoint.ts'
 import { CIRCLE, decide, type Goes } from './model/decide.ts'
 import { take } from './model/due.ts'
 import { enters, sends } from './model/loop.ts'
@@ -20,6 +20,7 @@ import {
   attemptsOf,
   begin,
   type Came,
+  type Checkpoint,
   copyOf,
   type Due,
   type Fact,
@@ -204,8 +205,8 @@ export interface World {
   /** Calls of which an execution threw what ends the run, until their wraps have it. */
   thrown: number[]
   /** What is being stored, and what is. */
-  saving: State | null
-  stored: State
+  saving: Checkpoint | null
+  stored: Checkpoint
   entries: Entry[]
   /** Keys of calls whose undo began, in whatever process; numbers of those at work in this one. */
   undone: string[]
@@ -291,7 +292,7 @@ export function start(scenario: Scenario): World {
     wraps: [],
     thrown: [],
     saving: null,
-    stored: copyOf(s),
+    stored: checkpointOf(s, false),
     entries: [],
     undone: [],
     undoing: [],
@@ -360,7 +361,7 @@ export function movesOf(scenario: Scenario, w: World): Move[] {
   if (left.kill > 0) {
     add('kill', (w) => {
       w.left.kill--
-      goOn(w, w.stored, {}, false)
+      goOn(w, w.stored, {})
       if (w.reader) w.reader = NEW_READER
     })
   }
@@ -735,7 +736,7 @@ function perform(scenario: Scenario, w: World, due: Due | undefined): void {
       return
     case 'save':
       // Of the state as it is now.
-      w.saving = copyOf(s)
+      w.saving = checkpointOf(s, false)
       return
     case 'check':
       check(scenario, w, due.number, due.invocation)
@@ -778,20 +779,19 @@ function enter(w: World, number: number, invocation: Invocation): void {
 function resumes({ partial }: Scenario, { s, left }: World, add: Add): void {
   if (!s.ending || !('checkpoint' in s.ending) || left.resumes === 0) return
   const { checkpoint } = s.ending
-  const asking = knownOf(checkpoint).filter(({ call }) => call.ownQuestion && waitsForResume(checkpoint.calls, call))
-  const ids = [...asking.map(({ about }) => about.key), ...(checkpoint.hook === 'asks' ? ['hook'] : [])]
+  const ids = checkpoint.interrupts.map((path) => path.at(-1) ?? '')
   const choices = partial && left.resumes > 3 && ids.length > 1 ? [ids.slice(0, 1), ids] : [ids]
   for (const chosen of choices) {
     add(`resume ${chosen.join(' ')}`, (w) => {
       w.left.resumes--
-      goOn(w, checkpoint, Object.fromEntries(chosen.map((id) => [id, 'yes'])), true)
+      goOn(w, checkpoint, Object.fromEntries(chosen.map((id) => [id, 'yes'])))
     })
   }
 }
 
-function goOn(w: World, from: State, answers: Readonly<Record<string, string>>, isLast: boolean): void {
-  const s = resume(from, answers, isLast)
+function goOn(w: World, from: Checkpoint, answers: Readonly<Record<string, string>>): void {
+  const s = resume(from, w.s, answers)
   const none = { model: null, hook: false, checks: [], tools: [], wraps: [], thrown: [], undoing: [], saving: null }
   if (w.reader) w.reader = resumed(w.reader)
-  Object.assign(w, { ...none, s, stored: copyOf(s), process: w.process + 1 })
+  Object.assign(w, { ...none, s, stored: checkpointOf(s, false), process: w.process + 1 })
 }

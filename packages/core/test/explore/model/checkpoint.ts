@@ -1,22 +1,69 @@
-/** From a run to what a resume goes on from. */
+/** From a run to what a resume goes on from: what the machine keeps of it, with the values that the interpreter has. */
 
 import type { CallState } from '../../../src/machine/call.ts'
-import { callOf } from '../../../src/machine/calls.ts'
-import { callForgotten } from '../../../src/machine/decide-calls.ts'
-import { AT_WORK, copyOf, type State } from './state.ts'
+import { callOf, waitsForResume } from '../../../src/machine/calls.ts'
+import { isSaved, savedCall } from '../../../src/machine/save.ts'
+import { type About, aboutOf, type Checkpoint, knownOf, type Outcome, type SavedCall, type State } from './state.ts'
 
-/** A copy to go on from: without what concerns this process only, what was discarded, unless its undo has begun, and what is over. */
-export function checkpointOf(s: State): State {
-  const copy = { ...copyOf(s), aside: null, halt: AT_WORK, ending: null, saving: null }
-  const stays = ({ undo, maker, fate, isRequested, step }: CallState): boolean => {
-    if (undo === 'begun') return true
-    if (maker !== undefined) return stays(callOf(s.calls, maker))
-    return fate !== 'discarded' && (!isRequested || step === s.steps.current?.number)
+/** `isLast`: its process ends by itself. */
+export function checkpointOf(s: State, isLast: boolean): Checkpoint {
+  const { steps, hookName, hookAnswers, inbox, keys, questions, history, unknown } = s
+  const { begun, current } = steps
+  const all = [...s.calls.all.values()]
+  const asking = all.filter((call) => call.ownQuestion && waitsForResume(s.calls, call))
+  return {
+    steps: { begun, ...(current && { current }) },
+    calls: [...all.filter(({ work }) => !work), ...all.filter(({ work }) => work)]
+      .filter((call) => isKept(s, call))
+      .map((call) => callIn(s, call, isLast)),
+    interrupts: [...asking.map((call) => pathOf(s, call)), ...(s.hook === 'asks' ? [['hook']] : [])],
+    values: {
+      hookName,
+      hookAnswers: [...hookAnswers],
+      inbox: [...inbox],
+      keys,
+      questions,
+      history: [...history],
+      unknown: [...unknown],
+    },
   }
-  const gone = [...s.calls.all.values()].filter((call) => !stays(call)).map(({ number }) => number)
-  for (const number of gone) {
-    callForgotten(copy.calls, number)
-    copy.about.delete(number)
+}
+
+/** What is being undone stays as it was stored. */
+function isKept(s: State, call: CallState): boolean {
+  const isUndone = ({ undo, children }: CallState): boolean =>
+    undo === 'begun' || children.some((child) => isUndone(callOf(s.calls, child)))
+  return isSaved(s.calls, call, s.steps.current?.number) || isUndone(call)
+}
+
+function callIn(s: State, call: CallState, isLast: boolean): SavedCall {
+  const about = aboutOf(s, call.number)
+  const { key, name, input, kind, ids, ceiling, answers, result } = about
+  return {
+    ...savedCall(call, isLast, false),
+    key,
+    ...(call.maker !== undefined && { maker: aboutOf(s, call.maker).key }),
+    isBeingUndone: call.undo === 'begun',
+    ...(call.isDone && { done: true }),
+    outcomes: result ? [] : outcomesOf(about, call),
+    about: { key, name, input, kind, ids: [...ids], ceiling, answers: [...answers], result },
   }
-  return copy
+}
+
+/** What its executions have come to, in all processes. */
+function outcomesOf({ outcomes, before }: About, { knownOutcomes = [] }: CallState): readonly Outcome[] {
+  return [...outcomes, ...knownOutcomes.flatMap(({ place }) => before[place] ?? [])]
+}
+
+function pathOf(s: State, { number, maker }: CallState): readonly string[] {
+  const { key } = aboutOf(s, number)
+  return maker === undefined ? [key] : [...pathOf(s, callOf(s.calls, maker)), key]
+}
+
+/** Keys of the calls that a checkpoint holds, and that were discarded by then. */
+export function discardedIn(s: State, { calls }: Checkpoint): readonly string[] {
+  const keys = calls.flatMap(({ key, isBeingUndone }) => (isBeingUndone ? [] : [key]))
+  // What a run discards as it stops, its resume decides on.
+  const gone = knownOf(s).filter(({ call }) => call.fate === 'discarded' && call.cause !== 'run_aborted')
+  return gone.flatMap(({ about: { key } }) => (keys.includes(key) ? [key] : []))
 }

@@ -175,7 +175,7 @@ export function decide(s: State, fact: Fact): Decision {
       const { stop } = s.halt
       s.halt = decideHalt(s.halt, { is: 'cancel', at: fact.at })
       if (s.halt.stop === stop) return {}
-      s.aside ??= checkpointOf(s)
+      s.aside ??= checkpointOf(s, true)
       stopCalls(s, 'cancelled', false)
       return {}
     }

@@ -198,7 +198,7 @@ function waitsForWork({ halt }: State): boolean {
 function endDecided(s: State): void {
   inboxClosed(s.steps)
   if (isPaused(s)) {
-    s.aside = checkpointOf(s)
+    s.aside = checkpointOf(s, true)
     stopCalls(s, 'interrupted', true)
   } else s.handles = worksHandedOver(s.calls).map(({ number }) => aboutOf(s, number).key)
   s.halt = decideHalt(s.halt, { is: 'ending' })

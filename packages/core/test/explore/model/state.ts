@@ -7,7 +7,7 @@ import { decideHalt, type Halt, reaches, runsOn } from '../../../src/machine/hal
 import { isSameExecution } from '../../../src/machine/invocation.ts'
 import { noSteps, type Steps } from '../../../src/machine/steps.ts'
 import type { ResourceKeys } from '../../../src/vocabulary/resource-keys.ts'
-import type { Invocation } from '../../../src/vocabulary/saved-run.ts'
+import type { Invocation, SavedCallState, SavedSteps } from '../../../src/vocabulary/saved-run.ts'
 
 /** A call as a response, or a tool, asks for it. */
 export interface Asked {
@@ -70,7 +70,27 @@ export type Turn =
 
 export type Ending =
   | { readonly is: 'completed' | 'aborted' | 'failed' }
-  | { readonly is: 'interrupted' | 'cancelled'; readonly checkpoint: State }
+  | { readonly is: 'interrupted' | 'cancelled'; readonly checkpoint: Checkpoint }
+
+/** What a resume goes on from. */
+export interface Checkpoint {
+  readonly steps: Pick<SavedSteps, 'begun' | 'current'>
+  readonly calls: readonly SavedCall[]
+  /** Who asks: the keys of the call and, in front of it, of those that make it; or the hook. */
+  readonly interrupts: readonly (readonly string[])[]
+  readonly values: Pick<State, 'hookName' | 'hookAnswers' | 'inbox' | 'keys' | 'questions' | 'history' | 'unknown'>
+}
+
+/** What the machine keeps of a call, and the values that belong to it. */
+export interface SavedCall extends SavedCallState {
+  readonly key: string
+  readonly maker?: string
+  readonly isBeingUndone: boolean
+  /** What an undo needs is there. */
+  readonly done?: true
+  readonly outcomes: readonly Outcome[]
+  readonly about: Pick<About, 'key' | 'name' | 'input' | 'kind' | 'ids' | 'ceiling' | 'answers' | 'result'>
+}
 
 /** A call of the response that stands; `number`: if it is made. */
 export interface Wanted {
@@ -117,7 +137,7 @@ export interface State {
   hasAnswer: boolean
   halt: Halt
   /** The state as it was when `cancel now` was decided: the checkpoint of the run, unless an abort wins. */
-  aside: State | null
+  aside: Checkpoint | null
   /** Ids of calls and undos that may have happened in a process that was killed. */
   unknown: string[]
   /** Counts what is to be stored; the newest version that is stored, and the one that is being stored. */

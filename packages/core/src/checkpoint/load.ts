@@ -1,9 +1,17 @@
-/** From a checkpoint to a run that goes on from it. */
+/** From a checkpoint to the state of a run that goes on from it. */
 
+import { unheard } from '../flow/unheard.ts'
+import { marked } from '../machine/decide-call.ts'
+import { goesOn, stepsLoaded } from '../machine/save.ts'
 import { partialMessage } from '../model-call/partial-response.ts'
 import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
+import { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import type { Answer } from '../state/run-steps.ts'
+import { discard } from '../tool-call/commit-or-discard.ts'
+import { settleAs } from '../tool-call/history-results.ts'
+import { mayHaveHappenedText, textMessage } from '../tool-call/no-result-message.ts'
+import { findTool } from '../vocabulary/aliases.ts'
 import {
   CheckpointCorruptError,
   CheckpointMismatchError,
@@ -17,10 +25,9 @@ import { asJson, isRecord } from '../vocabulary/json.ts'
 import type { Json } from '../vocabulary/message.ts'
 import { kindOf } from '../vocabulary/message-shape.ts'
 import type { Resumption } from '../vocabulary/run-options.ts'
-import type { Checkpoint, Resumed } from '../vocabulary/saved-run.ts'
+import type { Checkpoint, Resumed, SavedCall } from '../vocabulary/saved-run.ts'
 import { checkAnswers } from './answer-check.ts'
 import { checkedCheckpoint, hasEnded } from './checkpoint.ts'
-import { restoreWork, resumeCalls } from './restore-calls.ts'
 
 /**
  * Puts a run into the state of a checkpoint, as far as it does not depend on the set-up; {@link claim} does the rest.
@@ -29,14 +36,14 @@ import { restoreWork, resumeCalls } from './restore-calls.ts'
  * @throws {CheckpointVersionError} It is of a later format.
  * @throws {CheckpointMismatchError} It is another agent's, or a middleware that asks is not there: nobody would heed the answer.
  * @throws {ConfigError} The answers are no object, or there is no store to find an id in.
- * @throws {UnknownInterruptError} One of the answers is to no question of it (L5).
+ * @throws {UnknownInterruptError} One of the answers is to no question of it.
  * @throws {AnswerError} The middleware that asked does not take an answer.
  * @throws {InputError} Its answer had been accepted, and something was sent before that was known.
  */
-export async function restore(run: RunState, { from, answers, rerun }: Resumption): Promise<Checkpoint> {
+export async function load(run: RunState, { from, answers, rerun }: Resumption): Promise<Checkpoint> {
   if (typeof from !== 'string' && !isRecord(from))
     throw new CheckpointCorruptError('', `resume takes a checkpoint or the id of a stored one; this is ${kindOf(from)}`)
-  const checkpoint = checkedCheckpoint(typeof from === 'string' ? await load(run, from) : from)
+  const checkpoint = checkedCheckpoint(typeof from === 'string' ? await stored(run, from) : from)
   const { agent, runId } = checkpoint
   const { name = null } = run.config
   if (runId !== run.id) throw new CheckpointMismatchError(run.id, `it is of run ${runId}`)
@@ -44,22 +51,17 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
   const given = checkedAnswers(answers)
   const unknown = Object.keys(given).filter((id) => checkpoint.interrupts.every((pending) => pending.id !== id))
   if (unknown.length > 0) throw new UnknownInterruptError(unknown)
-  const { calls, background = [], undos = [], tools, interrupts } = checkpoint
+  const { calls, undos, tools, interrupts } = checkpoint
   for (const { address } of interrupts) checkAsker(run, address)
   await checkAnswers(interrupts, given, { middleware: run.middleware })
   run.resumed = { checkpoint, answers: given }
-  run.unclaimed = {
-    calls,
-    background,
-    undos,
-    tools,
-    interrupts: interrupts.filter((one) => !(one.id in given) || isNested(one.address)),
-  }
+  const open = interrupts.filter((one) => !(one.id in given) || isNested(one.address))
+  run.unclaimed = { calls, undos, tools, interrupts: open }
   if (run.isOutermost) run.saver.revision = checkpoint.revision
   run.history.remember(checkpoint)
   run.usage = checkpoint.usage
   run.events.warnings.push(...checkpoint.warnings)
-  restoreSteps(run, checkpoint)
+  loadSteps(run, checkpoint)
   if (hasEnded(checkpoint)) run.inbox.end()
   else run.inbox.restore(checkpoint.sent)
   run.unknown = checkpoint.unknown
@@ -74,7 +76,7 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
 }
 
 /**
- * The set-up stands: the calls of the checkpoint find their tools, and of several who resume it one goes on (L19).
+ * The set-up stands: the calls of the checkpoint find their tools, and of several who resume it one goes on.
  *
  * @throws {CheckpointMismatchError} An open call lacks its tool.
  * @throws {AnswerError} The tool that asked, or who asked in its agent, does not take an answer.
@@ -83,16 +85,20 @@ export async function restore(run: RunState, { from, answers, rerun }: Resumptio
 export async function claim(run: RunState, { checkpoint, answers }: Resumed): Promise<void> {
   const tools = new Set(run.setup.tools.map(({ name }) => name))
   const isLost = (name: string) => checkpoint.tools.includes(name) && !tools.has(name)
-  const unsettled = checkpoint.calls.filter(({ message, provisional }) => !message && !provisional)
+  const unsettled = checkpoint.calls.filter(({ message, fate }) => !message && fate === 'committed')
   const settled = new Set(checkpoint.calls.flatMap(({ id, message }) => (message ? [id] : [])))
   const unanswered = openCalls(run.history.messages).filter(({ id }) => !settled.has(id))
   const lost = [...unanswered, ...unsettled.map(({ call }) => call)].find(({ name }) => isLost(name))
   if (lost) throw new CheckpointMismatchError(run.id, `call ${lost.id} lacks its tool ${lost.name}`)
   await checkAnswers(checkpoint.interrupts, answers, { tools: run.setup.tools })
-  if (run.isOutermost) run.saver.undos.restore(checkpoint.undos ?? [])
-  const entries = resumeCalls(run, { checkpoint, answers })
-  const open = [...entries, ...restoreWork(run, { checkpoint, answers })]
-  const isOfCall = ({ address }: PendingInterrupt) => open.some((entry) => isInside(address, addressOf(run, entry)))
+  if (run.isOutermost) run.saver.undos.load(checkpoint.undos)
+  const entries = loadCalls(run, checkpoint.calls)
+  const open = entries.filter(({ settled }) => !settled)
+  for (const entry of open) resumeCall(run, entry, { checkpoint, answers })
+  // Nobody joins a call whose undo had begun, nor the call that made it: what that gave stands on this one.
+  for (const entry of entries) if (entry.state.undo === 'before') discard(run, outermost(entry), 'run_aborted')
+  for (const entry of open) if (entry.state.work) run.background.goOn(entry)
+  const isOfCall = ({ address }: PendingInterrupt) => entries.some((entry) => isInside(address, addressOf(run, entry)))
   const unasked = checkpoint.interrupts.find((one) => !(one.id in answers) && !isOfCall(one))
   if (unasked) run.asking = { interrupt: new Interrupt(unasked.payload), ...askerOf(unasked.address.slice(1)) }
   run.unclaimed = undefined
@@ -120,24 +126,86 @@ function checkedAnswers(answers: Answers): Answers {
   return freeze(Object.assign(Object.create(null), structuredClone(Object.fromEntries(given))) as Answers)
 }
 
-async function load(run: RunState, id: string): Promise<unknown> {
+async function stored(run: RunState, id: string): Promise<unknown> {
   const { checkpoints } = run.config
   if (!checkpoints) throw new ConfigError('checkpoints', 'without a store there is nothing to resume by its id')
-  const stored = await loaded(checkpoints, id)
-  if (stored === undefined) throw new CheckpointMissingError(id)
-  return stored
+  const checkpoint = await loaded(checkpoints, id)
+  if (checkpoint === undefined) throw new CheckpointMissingError(id)
+  return checkpoint
 }
 
-function restoreSteps({ steps, history }: RunState, { steps: begun, step, feedback }: Checkpoint): void {
-  const { state } = steps
-  state.begun = begun
-  if (feedback !== undefined) steps.rejection = { feedback }
-  if (!step) return
+function loadSteps({ steps, history }: RunState, { steps: saved }: Checkpoint): void {
+  const { added, candidate, cutOff: text, feedback } = saved
   const { messages } = history
-  const { added, candidate, cutOff: text, ...current } = step
   const places = new Set(added)
+  stepsLoaded(steps.state, saved)
   steps.before = messages.filter((_, index) => !places.has(index))
   if (candidate !== undefined) steps.offer = messages[candidate] as Answer
   if (text !== undefined) steps.partial = partialMessage([{ type: 'text', text }])
-  state.current = { ...current, isOffered: steps.offer !== undefined }
+  if (feedback !== undefined) steps.rejection = { feedback }
+}
+
+/** As they are there: none is made. */
+export function loadCalls(run: RunState, calls: readonly SavedCall[]): readonly CallEntry[] {
+  const { table } = run.calls
+  const entries: CallEntry[] = []
+  const byKey = new Map<string, CallEntry>()
+  for (const saved of calls) {
+    const { id, key, call, message } = saved
+    run.history.takenIds.add(id).add(call.id)
+    const entry = new CallEntry(table, {
+      key,
+      call: freeze(call),
+      tool: findTool(run.setup.tools, call.name),
+      step: saved.step,
+      parent: run.context,
+      maker: byKey.get(saved.maker ?? ''),
+      caller: run.caller,
+      saved,
+    })
+    entries.push(entry)
+    if (saved.isWork) run.background.load(entry)
+    else {
+      byKey.set(key, entry)
+      table.add(entry)
+    }
+    if (message) settleAs(entry, message)
+  }
+  return entries
+}
+
+function outermost(entry: CallEntry): CallEntry {
+  return entry.maker ? outermost(entry.maker) : entry
+}
+
+/** One that had not settled is made when it is requested, stays open for an answer, or may have happened. */
+function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Resumed): void {
+  const address = addressOf(run, entry)
+  const pending = checkpoint.interrupts.filter((one) => isInside(one.address, address))
+  const answered = pending.filter(({ id }) => id in answers)
+  const [first] = answered.length === 0 ? pending : []
+  const given = answered.filter((one) => isNested(one.address)).map(({ id }) => [id, answers[id] as Json])
+  entry.outcomes.answer(Object.fromEntries(given) as Answers)
+  switch (goesOn(entry.state, first !== undefined, run.rerun)) {
+    case 'open':
+      if (first) stayOpen(entry, first, first.address.slice(address.length))
+      break
+    case 'again':
+      entry.decide(marked(entry.state, 'isRerun'))
+      break
+    case 'unknown': {
+      const text = mayHaveHappenedText(checkpoint.status === 'cancelled')
+      settleAs(entry, textMessage({ ...entry.call, id: entry.id }, text, true))
+      entry.decide(marked(entry.state, 'isUnknown'))
+      run.mayHaveHappened(entry.id)
+    }
+  }
+}
+
+/** Its question has no answer yet. `asker`: where in the call that was asked. */
+function stayOpen(entry: CallEntry, { payload }: PendingInterrupt, asker: Address): void {
+  const stopped = new Interrupt(payload)
+  if (asker.every((part) => 'middleware' in part)) entry.ask(stopped, askerOf(asker).by)
+  entry.settle({ stopped })
+  entry.promise = unheard(Promise.reject(stopped))
 }

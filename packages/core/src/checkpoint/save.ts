@@ -1,7 +1,6 @@
-/** From a run at work to its checkpoint: what it has, and the questions that wait for an answer. */
+/** From the state of a run to its checkpoint: the state, the values that belong to it, and the questions that wait for an answer. */
 
-import { attemptsToSave, effectOf } from '../machine/call.ts'
-import type { Step } from '../machine/steps.ts'
+import { isSaved, savedCall } from '../machine/save.ts'
 import { addressOf } from '../state/address.ts'
 import { type CallEntry, isOpen } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
@@ -10,12 +9,11 @@ import { freeze } from '../vocabulary/history.ts'
 import type { Address, Interrupt, PendingInterrupt } from '../vocabulary/interrupt.ts'
 import { asJson } from '../vocabulary/json.ts'
 import { callsOf, textOf } from '../vocabulary/message.ts'
-import { CHECKPOINT_FORMAT, type Checkpoint, type SavedCall, type SavedStep } from '../vocabulary/saved-run.ts'
-import { checksumOf } from './checkpoint.ts'
+import { CHECKPOINT_FORMAT, type Checkpoint, type SavedCall, type SavedSteps } from '../vocabulary/saved-run.ts'
+import { signed } from './checkpoint.ts'
 
 /**
- * The run as it stands: what it has, not what it waits for; `end`: as its result has it. A copy that equals what is stored of it
- * (L13).
+ * The run as it stands: what it has, not what it waits for; `end`: as its result has it. A copy that equals what is stored of it.
  *
  * @throws {CheckpointStoreError} The run holds what JSON cannot.
  */
@@ -25,8 +23,7 @@ export function checkpointOf(
   end?: Pick<Checkpoint, 'messages' | 'result'>,
 ): Checkpoint {
   try {
-    const state = JSON.parse(JSON.stringify({ ...stateOf(run, status), ...end })) as Omit<Checkpoint, 'checksum'>
-    const checkpoint = { ...state, checksum: checksumOf(state) }
+    const checkpoint = signed(JSON.parse(JSON.stringify({ ...stateOf(run, status), ...end })) as Checkpoint)
     // The run keeps its last, which a store is handed, and its caller.
     return status === 'running' ? checkpoint : freeze(checkpoint)
   } catch (cause) {
@@ -37,15 +34,13 @@ export function checkpointOf(
 /** As it is before it is written: JSON leaves out what is undefined. */
 type Unwritten<Saved> = { readonly [Name in keyof Saved]: Saved[Name] | undefined }
 
-interface State extends Omit<Unwritten<Checkpoint>, 'checksum' | 'step' | 'calls'> {
-  readonly step: Unwritten<SavedStep> | undefined
+interface State extends Omit<Unwritten<Checkpoint>, 'checksum' | 'steps' | 'calls'> {
+  readonly steps: Unwritten<SavedSteps>
   readonly calls: readonly Unwritten<SavedCall>[]
 }
 
 function stateOf(run: RunState, status: Checkpoint['status']): State {
   const { saver, telemetry, unclaimed } = run
-  const { rejection } = run.steps
-  const { current } = run.steps.state
   const isLast = status !== 'running'
   return {
     format: CHECKPOINT_FORMAT,
@@ -53,30 +48,22 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
     agent: run.config.name ?? null,
     revision: saver.revision,
     status,
+    interrupts: interruptsOf(run),
     messages: run.history.messages,
     usage: run.usage,
     warnings: run.events.warnings,
-    steps: run.steps.begun,
-    step: current && savedStep(run, current, status),
-    calls: unclaimed?.calls ?? savedCalls(run, isLast),
-    background: unclaimed?.background ?? run.background.save(isLast),
-    undos: undosOf(run, isLast),
+    trace: telemetry.trace,
+    steps: stepsOf(run, status),
+    calls: unclaimed?.calls ?? entriesOf(run).map((entry) => callOf(entry, isLast)),
+    // The outermost run has those of all. One that comes to its end, or stops, waits for them first.
+    undos: unclaimed?.undos ?? (isLast || !run.isOutermost ? [] : saver.undos.save()),
     tools: unclaimed?.tools ?? run.setup.tools.map(({ name }) => name),
-    interrupts: interruptsOf(run),
     questions: run.questions.save(),
     values: run.values.save(),
     sent: run.inbox.messages,
-    feedback: rejection?.feedback,
     unknown: run.unknown,
     abandoned: run.calls.abandoned,
-    trace: telemetry.trace,
   }
-}
-
-/** The outermost run has those of all. One that comes to its end, or stops, waits for them first. */
-function undosOf({ isOutermost, unclaimed, saver }: RunState, isLast: boolean): Checkpoint['undos'] {
-  const saved = unclaimed?.undos ?? (isLast || !isOutermost ? [] : saver.undos.save())
-  return saved.length > 0 ? saved : undefined
 }
 
 /** What waits for an answer: of calls in call order, then of a hook or wrap. */
@@ -88,7 +75,7 @@ function interruptsOf(run: RunState): PendingInterrupt[] {
 }
 
 function interruptsOfCalls(run: RunState): PendingInterrupt[] {
-  const entries = [...run.calls.entries(), ...run.background.openEntries()]
+  const entries = [...run.calls.entries(), ...run.background.entries()]
   return inCallOrder(run, entries.filter(isOpen)).flatMap((entry): PendingInterrupt[] => {
     const address = addressOf(run, entry)
     const own = entry.asking ? [pending(run, addressOf(run, entry, entry.asking.by), entry.asking.interrupt)] : []
@@ -99,7 +86,7 @@ function interruptsOfCalls(run: RunState): PendingInterrupt[] {
   })
 }
 
-/** In the order in which the response asks for them; behind those what was called on the side. */
+/** In the order in which the response requests them; behind those what was called on the side. */
 function inCallOrder(run: RunState, entries: readonly CallEntry[]): CallEntry[] {
   const last = run.history.messages.findLast((message) => message.role === 'assistant')
   const ids = last?.role === 'assistant' ? callsOf(last).map(({ id }) => id) : []
@@ -112,53 +99,40 @@ function pending(run: RunState, address: Address, { payload }: Interrupt): Pendi
   return { id: run.questions.nextId(run.id, address), address, payload }
 }
 
-function savedCalls(run: RunState, isLast: boolean): State['calls'] {
-  const needed = run.calls.entries().filter((entry) => isNeeded(run, entry))
-  return needed.map((entry) => savedCall(entry, isLast))
-}
-
-/** Of steps that are over the history has it all; but a call that no response asked for is never made again. */
-function isNeeded(run: RunState, entry: CallEntry): boolean {
-  if (entry.discarded || entry.rest?.isOpen) return false
-  if (entry.maker) return isNeeded(run, entry.maker)
-  return !entry.state.isRequested || entry.state.step === run.steps.state.current?.number
-}
-
-function savedStep({ history, steps }: RunState, step: Step, status: Checkpoint['status']): Unwritten<SavedStep> {
-  const { isOffered: _, ...saved } = step
-  const { candidate } = steps
+function stepsOf({ history, steps }: RunState, status: Checkpoint['status']): State['steps'] {
+  const { candidate, rejection, state } = steps
+  const { begun, current } = state
   const said = status === 'cancelled' ? steps.saidSoFar : steps.partial
-  const cutOff = said && step.phase === 'model' ? textOf(said) : ''
+  const cutOff = said && current?.phase === 'model' ? textOf(said) : ''
   return {
-    ...saved,
-    added: history.placesSince(steps.before),
+    begun,
+    current,
+    added: current ? history.placesSince(steps.before) : [],
     candidate: candidate && history.messages.indexOf(candidate),
     cutOff: cutOff || undefined,
+    feedback: rejection?.feedback,
   }
 }
 
-function savedCall(entry: CallEntry, isLast: boolean): Unwritten<SavedCall> {
-  const { key, id, call, provisional, makerKey, state, stopped, asking, outcomes } = entry
-  const message = state.course === 'cut off' ? undefined : entry.message
-  const { attempts, effect } = message
-    ? { attempts: state.attempts, effect: effectOf(state) }
-    : attemptsToSave(state, isLast)
-  const done = entry.tool?.compensate && entry.done
+function entriesOf({ calls, steps, background }: RunState): CallEntry[] {
+  const step = steps.state.current?.number
+  const saved = calls.entries().filter(({ state }) => isSaved(calls.table.state, state, step))
+  return [...saved, ...background.entries()]
+}
+
+function callOf(entry: CallEntry, isLast: boolean): Unwritten<SavedCall> {
+  const { key, call, makerKey, state, outcomes } = entry
+  const message = state.course === 'result' ? entry.message : undefined
+  const done = !state.work && entry.tool?.compensate ? entry.done : undefined
   return {
+    ...savedCall(state, isLast, outcomes.hasRuns),
     key,
-    id,
     call,
-    step: state.step,
-    asked: state.isRequested,
-    provisional,
     maker: makerKey,
-    attempts,
-    // What asks starts from its top when it is answered (L7). What it has made may ask, and be caught: that says nothing of it.
-    effect: !outcomes.hasRuns && (state.isCutOff || (!stopped && !asking)) ? effect : undefined,
     message,
-    told: message && (state.told === 'ended' || state.told === 'shown'),
     done: done && doneAsJson(done),
-    ...(!message && { ...outcomes.save(state.knownOutcomes), ...outcomes.saveRuns() }),
+    outcomes: message ? [] : outcomes.save(state.knownOutcomes),
+    runs: message ? [] : outcomes.saveRuns(),
   }
 }
 

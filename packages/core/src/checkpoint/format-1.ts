@@ -1,0 +1,96 @@
+/** Reads checkpoints of format 1, which versions before this one wrote. */
+
+import type { Effect } from '../vocabulary/effect.ts'
+import type { Json, ToolCall, ToolMessage } from '../vocabulary/message.ts'
+import type { Checkpoint, Invocation, Outcome, SavedCall, SavedUndo, Step } from '../vocabulary/saved-run.ts'
+
+/** Members that are optional here are absent where there is nothing to say, or where a version did not know them. */
+export interface Format1 extends Omit<Checkpoint, 'format' | 'steps' | 'calls' | 'undos'> {
+  readonly format: 1
+  readonly steps: number
+  readonly step?: Step1
+  readonly feedback?: string
+  readonly calls: readonly Call1[]
+  readonly background?: readonly Call1[]
+  readonly undos?: readonly SavedUndo[]
+}
+
+interface Step1 extends Omit<Step, 'isOffered'> {
+  readonly added: readonly number[]
+  readonly candidate?: number
+  readonly cutOff?: string
+}
+
+export interface Call1 {
+  readonly key: string
+  readonly call: ToolCall
+  readonly step: number
+  readonly attempts: number
+  readonly effect?: Effect
+  readonly message?: ToolMessage
+  /** In the order in which they had come. */
+  readonly outcomes?: readonly (Outcome & { readonly invocation?: Invocation })[]
+  /** The run of the agent in an execution that has no outcome, and which execution that is. */
+  readonly nested?: Format1
+  readonly nestedIn?: Invocation
+  /** Those of further executions that were at work at once. */
+  readonly alsoNested?: readonly { readonly nested: Format1; readonly nestedIn: Invocation }[]
+  /** Of work in the background: the model has read its result. Such work has none of the members below. */
+  readonly delivered?: boolean
+  readonly id?: string
+  readonly asked?: boolean
+  readonly provisional?: boolean
+  readonly maker?: string
+  readonly told?: boolean
+  readonly done?: { readonly input: Json; readonly output: Json }
+}
+
+type Sign = (checkpoint: Omit<Checkpoint, 'checksum'>) => Checkpoint
+
+/** The same state as this version writes it. `sign` gives it the checksum of what it holds then. */
+export function fromFormat1(old: Format1, sign: Sign): Checkpoint {
+  const { steps, step, feedback, calls, background = [], undos = [], ...rest } = old
+  const { added = [], candidate, cutOff } = step ?? {}
+  const lost = [...old.unknown, ...old.abandoned]
+  return sign({
+    ...rest,
+    format: 2,
+    steps: {
+      begun: steps,
+      ...(step && { current: stepOf(step) }),
+      added,
+      ...(candidate !== undefined && { candidate }),
+      ...(cutOff !== undefined && { cutOff }),
+      ...(feedback !== undefined && { feedback }),
+    },
+    calls: [...calls, ...background].map((call) => callOf(call, lost, sign)),
+    undos,
+  })
+}
+
+function stepOf({ added: _, candidate, cutOff: __, ...step }: Step1): Step {
+  return { ...step, isOffered: candidate !== undefined }
+}
+
+/** `lost`: ids of calls that may have happened, or go on. */
+function callOf(old: Call1, lost: readonly string[], sign: Sign): SavedCall {
+  const { asked = false, provisional, told, outcomes = [], nested, nestedIn, alsoNested = [], delivered, ...rest } = old
+  const { message, id = rest.call.id } = rest
+  const first = nested ? [{ nested, nestedIn: nestedIn ?? { n: outcomes.length } }] : []
+  return {
+    ...rest,
+    id,
+    isRequested: asked,
+    fate: provisional ? 'provisional' : 'committed',
+    told: told ? 'shown' : 'open',
+    // Without an invocation: each is of the call's own input.
+    outcomes: outcomes.map((outcome, n) => ({ ...outcome, invocation: outcome.invocation ?? { n } })),
+    runs: [...first, ...alsoNested].map((run) => ({
+      invocation: run.nestedIn,
+      checkpoint: fromFormat1(run.nested, sign),
+    })),
+    ...(message && lost.includes(id) && { isUnknown: true }),
+    ...(delivered !== undefined && { isWork: true }),
+    ...(delivered && { isRead: true }),
+  }
+}

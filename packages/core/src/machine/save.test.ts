@@ -1,0 +1,115 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { NEW } from '../../test/new-call.ts'
+import type { SavedCallState } from '../vocabulary/saved-run.ts'
+import { type CallState, wasEntered } from './call.ts'
+import { noCalls } from './calls.ts'
+import { attemptCounted, executionOver, executionWanted, movedTo, settled } from './decide-call.ts'
+import { callDiscarded, callMade } from './decide-calls.ts'
+import { goesOn, isSaved, loadedCall, savedCall } from './save.ts'
+
+const WRITES = { effect: 'external', keys: { reads: ['r'], writes: ['w'] }, mayBeEarly: false } as const
+
+/** With an execution that has come so far. */
+function at(...stages: ('checking' | 'judged' | 'storing' | 'entered' | 'ended')[]) {
+  return (call: CallState) =>
+    stages.reduce<CallState>(
+      (now, stage) => movedTo(now, { n: 0 }, stage, stage === 'judged' ? WRITES : undefined),
+      executionWanted(call, { n: 0 }),
+    )
+}
+
+/** What a checkpoint keeps of how often a call was executed, and of what may have happened. */
+function kept(call: CallState, isLast: boolean) {
+  const { attempts, effect } = savedCall(call, isLast, false)
+  return { attempts, ...(effect && { effect }) }
+}
+
+test('a call may have happened from the moment in which that is to be stored, unless nothing is entered any more (MA4)', () => {
+  const storing = attemptCounted(at('checking', 'judged', 'storing')(NEW), 1)
+  expect([kept(storing, false), kept(storing, true)]).toEqual([{ attempts: 1, effect: 'external' }, { attempts: 0 }])
+  const entered = movedTo(storing, { n: 0 }, 'entered')
+  expect([wasEntered(storing), wasEntered(entered)]).toEqual([false, true])
+  const happened = { attempts: 1, effect: 'external' }
+  expect([kept(entered, true), kept(executionOver(entered, { n: 0 }), true)]).toEqual([happened, happened])
+  expect(kept(movedTo(entered, { n: 0 }, 'ended'), true)).toEqual({ attempts: 1 })
+})
+
+test('what a process before this one had entered may have happened until it is made again (MA4, L20)', () => {
+  const before: CallState = { ...NEW, effectBefore: 'idempotent', attempts: 1 }
+  expect(kept(before, true)).toEqual({ attempts: 1, effect: 'idempotent' })
+  expect(kept(at('checking', 'judged', 'storing', 'entered', 'ended')(before), true)).toEqual({ attempts: 1 })
+})
+
+test('what asks, and what an agent does in it, has not happened for a checkpoint (L7, L8)', () => {
+  const entered = at('checking', 'judged', 'storing', 'entered')({ ...NEW, fate: 'committed' })
+  const asking: CallState = { ...entered, ownQuestion: { question: 1 } }
+  expect(kept(asking, true)).toEqual({ attempts: 0 })
+  expect(kept(settled(entered, 'open'), true)).toEqual({ attempts: 0 })
+  expect(kept({ ...asking, isCutOff: true }, true)).toEqual({ attempts: 0, effect: 'external' })
+  expect(savedCall(entered, true, true)).not.toHaveProperty('effect')
+})
+
+const effects = fc.constantFrom('read', 'idempotent', 'reversible', 'calls', 'external')
+
+const savedCalls: fc.Arbitrary<SavedCallState> = fc
+  .record({
+    id: fc.string(),
+    step: fc.nat(),
+    isRequested: fc.boolean(),
+    fate: fc.constantFrom('provisional', 'committed'),
+    attempts: fc.nat(),
+    told: fc.constantFrom('open', 'shown'),
+    effect: fc.option(effects),
+    isUnknown: fc.option(fc.constant(true as const)),
+    isWork: fc.option(fc.constant(true as const)),
+    isRead: fc.option(fc.constant(true as const)),
+  })
+  .map(({ effect, isUnknown, isWork, isRead, ...rest }) => ({
+    ...rest,
+    ...(effect && { effect }),
+    ...(isUnknown && { isUnknown }),
+    ...(isWork && { isWork }),
+    ...(isWork && isRead && { isRead }),
+  }))
+
+test('a call of a checkpoint to which nothing has happened since is saved as it was (MA19)', () => {
+  fc.assert(
+    fc.property(savedCalls, fc.boolean(), (saved, isLast) => {
+      const call: CallState = { ...NEW, ...loadedCall({ ...saved, outcomes: [] }, 'wait') }
+      expect(savedCall(settled(call, 'result'), isLast, false)).toEqual(saved)
+      const { isUnknown: _, ...open } = { ...saved, told: 'open' }
+      expect(savedCall(call, isLast, false)).toEqual(open)
+    }),
+  )
+})
+
+test('a call without a result goes on by its effect, and stays open while its question has no answer (L20, L21)', () => {
+  const ways = (rerun: readonly ('read' | 'idempotent')[]) =>
+    ([undefined, 'read', 'idempotent', 'external', 'calls'] as const).map((effectBefore) =>
+      goesOn({ ...NEW, effectBefore }, false, rerun),
+    )
+  expect(ways(['read'])).toEqual(['asleep', 'again', 'unknown', 'unknown', 'again'])
+  expect(ways(['read', 'idempotent'])).toEqual(['asleep', 'again', 'again', 'unknown', 'again'])
+  expect(goesOn({ ...NEW, effectBefore: 'external' }, true, [])).toBe('open')
+})
+
+test('a checkpoint holds the calls of the step at work, those that no response requested, and what they make (MA13)', () => {
+  const calls = noCalls()
+  const made = (more: Partial<CallState>) => callMade(calls, { ...NEW, content: 1, ...more })
+  const now = made({ step: 2 })
+  const onTheSide = made({ step: 1, isRequested: false, content: undefined })
+  const before = made({ step: 1 })
+  const numbers = [
+    now,
+    onTheSide,
+    before,
+    made({ step: 2, maker: now, isRequested: false }),
+    made({ step: 1, maker: before, isRequested: false }),
+    made({ step: 2, content: undefined }),
+    made({ step: 2 }),
+  ]
+  callDiscarded(calls, numbers[6] ?? 0, 'call_withdrawn')
+  const held = [...calls.all.values()].filter((call) => isSaved(calls, call, 2)).map(({ number }) => number)
+  expect(held).toEqual([now, onTheSide, numbers[3]])
+})

@@ -1,0 +1,130 @@
+/**
+ * What a checkpoint keeps of the calls and steps of a run, and how these go on in the process that resumes it. The values that belong to
+ * them are added in `checkpoint/`.
+ */
+
+import { type Effect, exceeds } from '../vocabulary/effect.ts'
+import type { Invocation, SavedCallState, SavedSteps } from '../vocabulary/saved-run.ts'
+import { type CallState, type ExecutionState, effectOf, hasAbandoned, type WorkState } from './call.ts'
+import { type Calls, isInputOpen } from './calls.ts'
+import type { Steps } from './steps.ts'
+
+/**
+ * Whether a checkpoint holds a call. Of the steps that are over the history has all; but a call that no response requested is never made
+ * again.
+ *
+ * @param step - The number of the step at work, if there is one.
+ */
+export function isSaved(calls: Calls, call: CallState, step: number | undefined): boolean {
+  if (call.fate === 'discarded' || isInputOpen(calls, call)) return false
+  if (call.maker === undefined) return !call.isRequested || call.step === step
+  const maker = calls.all.get(call.maker)
+  return maker !== undefined && isSaved(calls, maker, step)
+}
+
+/**
+ * What a checkpoint keeps of the state of a call.
+ *
+ * @param isLast - It is the checkpoint of a run that has stopped, so no function of an execution that waits is called any more.
+ * @param runsAgents - Agents run in it. What these have done is in their own checkpoints.
+ */
+export function savedCall(call: CallState, isLast: boolean, runsAgents: boolean): SavedCallState {
+  const { id, step, isRequested, course, told, work } = call
+  const hasResult = course === 'result'
+  // What asks starts from its top when it is answered (L7). What it has made may ask, and be caught: that says nothing of it.
+  const hasEffect = !runsAgents && (call.isCutOff || (course !== 'open' && !call.ownQuestion))
+  const effect = hasResult ? effectOf(call) : effectWithoutOutcome(call, isLast)
+  const isUnknown = hasResult && (call.isUnknown || call.isAbandoned || hasAbandoned(call))
+  return {
+    id,
+    step,
+    isRequested,
+    fate: call.fate === 'committed' ? 'committed' : 'provisional',
+    attempts: attemptsMade(call, isLast),
+    ...(hasEffect && effect && { effect }),
+    told: hasResult && (told === 'ended' || told === 'shown') ? 'shown' : 'open',
+    ...(isUnknown && { isUnknown }),
+    ...(work && { isWork: true }),
+    ...(work?.isRead && { isRead: true }),
+  }
+}
+
+/** Of a run that has stopped, an execution that waits for its turn does not count: its function is not called. */
+function attemptsMade({ attempts, executions }: CallState, isLast: boolean): number {
+  const isWaiting = ({ stage }: ExecutionState) => stage === 'judged' || stage === 'storing'
+  return isLast ? attempts - executions.filter(isWaiting).length : attempts
+}
+
+/** The gravest effect that may have happened, and of which no outcome is known. */
+function effectWithoutOutcome({ executions, effectBefore }: CallState, isLast: boolean): Effect | undefined {
+  let gravest = executions.some(({ isEntered }) => isEntered) ? undefined : effectBefore
+  for (const one of executions) {
+    const effect = mayHaveHappened(one, isLast) ? one.judgement?.effect : undefined
+    if (effect && !(gravest && exceeds(gravest, effect))) gravest = effect
+  }
+  return gravest
+}
+
+/** Whether an execution may have had its effect, and has no known outcome. That begins with the save that comes before its function. */
+function mayHaveHappened({ stage, judgement, isEntered }: ExecutionState, isLast: boolean): boolean {
+  if (stage === 'storing') return !isLast && judgement?.effect !== 'read'
+  return isEntered === true && stage !== 'ended' && stage !== 'abandoned'
+}
+
+/** What a checkpoint keeps of a call, as far as its state depends on it. */
+interface Kept extends SavedCallState {
+  readonly outcomes: readonly { readonly invocation: Invocation }[]
+  readonly done?: unknown
+}
+
+/** The state of a call before its run knows its tool, its maker and its content. */
+export type CallBegun = Omit<CallState, 'number' | 'children' | 'tool' | 'maker' | 'content' | 'requestedAt' | 'undo'>
+
+/**
+ * The state with which a call of a checkpoint goes on. If it has a result, it settles with that.
+ *
+ * @param atEnd - Of work in the background, as its tool says now.
+ */
+export function loadedCall({ effect, outcomes, done, ...saved }: Kept, atEnd: WorkState['atEnd']): CallBegun {
+  const { id, step, isRequested, fate, attempts, told, isUnknown, isWork, isRead } = saved
+  return {
+    id,
+    step,
+    isRequested,
+    fate,
+    startedEarly: fate === 'provisional',
+    requestedBy: [],
+    course: isWork ? 'begun' : 'asleep',
+    attempts,
+    executions: [],
+    effectBefore: effect,
+    hadOutcome: outcomes.length > 0,
+    knownOutcomes: outcomes.map(({ invocation }, place) => ({ invocation, place })),
+    questions: [],
+    told,
+    isDone: done !== undefined,
+    ...(isUnknown && { isUnknown }),
+    ...(isWork && { work: { atEnd, ...(isRead && { isRead }) } }),
+  }
+}
+
+type GoesOn = 'open' | 'asleep' | 'again' | 'unknown'
+
+/**
+ * How a call of a checkpoint goes on that has no result. `open`: it has asked, and has no answer yet. `asleep`: it is made when it is
+ * requested. `again`: it is made then, too, though an earlier process had begun it. `unknown`: it may have happened, and is not made.
+ *
+ * @param rerun - The effects that may happen twice. A call that only makes calls finds those that it had made.
+ */
+export function goesOn(call: CallState, asks: boolean, rerun: readonly Effect[]): GoesOn {
+  const effect = effectOf(call)
+  if (asks) return 'open'
+  if (!effect) return 'asleep'
+  return effect === 'calls' || rerun.includes(effect) ? 'again' : 'unknown'
+}
+
+/** The steps go on as a checkpoint has them. */
+export function stepsLoaded(steps: Steps, { begun, current }: Pick<SavedSteps, 'begun' | 'current'>): void {
+  steps.begun = begun
+  steps.current = current
+}
