@@ -40,8 +40,8 @@ export function runOf(context: object): AgentRun | undefined {
 export class AgentRun {
   readonly options: AgentRunOptions
   readonly host: HostRun
-  /** Ids of calls that earlier responses of this context have requested: the SDK makes no call with such an id. */
-  readonly seen: Set<string>
+  /** Ids of calls that earlier responses have requested: the SDK makes no call with such an id again. */
+  readonly seen: Set<string> = new Set()
   #state: AnyState | undefined
   #turns = 0
   #turn: Turn | undefined
@@ -50,7 +50,6 @@ export class AgentRun {
     const { context, state, loop } = options
     this.options = options
     this.host = loop.run()
-    this.seen = runs.get(context)?.seen ?? new Set()
     this.#state = state
     runs.set(context, this)
   }
@@ -64,7 +63,7 @@ export class AgentRun {
     if (this.#mayBeRefused(agent, isFirst)) return [...tools]
     const { declared, context, loop } = this.options
     const early = await earlyTools(tools, { declared, own: agent.tools, context, loop })
-    this.#turn = new Turn({ run: this, agent, tools, early, isResumed: isFirst && this.options.state !== undefined })
+    this.#turn = new Turn({ run: this, agent, tools, early })
     return this.#turn.tools
   }
 

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { Agent, type MCPServer, type Model, RunContext, Runner, RunState, tool } from '@openai/agents'
+import { Agent, type MCPServer, type Model, RunContext, Runner, RunState, tool, toolNamespace } from '@openai/agents'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -245,6 +245,105 @@ test('what is reversible is undone when nobody asks for it (R4)', async () => {
   }
   const { early } = await compared({ responses: [[...sealed('1'), 50, new Error('cut')], answer], effects: { look } })
   expect([early, undone]).toEqual([['0 look 1 a'], [[{ q: 'a' }, 'ok a']]])
+})
+
+test('a turn is not early beside guardrails that are asked again, as input was added to the run (R6)', async () => {
+  const inputGuardrails = [{ name: 'g', execute: async () => ({ tripwireTriggered: false, outputInfo: {} }) }]
+  const go: Case['go'] = async (runner, agent) => {
+    agent.tools.push(guarded)
+    const first = await runner.run(agent, 'go', { stream: true })
+    const paused = await consumed(first)
+    const { state } = first
+    for (const interruption of state.getInterruptions()) state.approve(interruption)
+    state.addInput('and more')
+    return [paused, await consumed(await runner.run(agent, state, { stream: true }))]
+  }
+  const responses = [[done(requested('0', 'guarded'))], one('1'), one('2'), answer]
+  expect(await executed({ responses, go, agent: { inputGuardrails } })).toEqual([
+    ['100 look 1 a', '220 look 2 a'],
+    ['100 look 1 a', '120 look 2 a'],
+  ])
+})
+
+test('runs with one context do not share the ids of their calls (R2)', async () => {
+  const go: Case['go'] = async (runner, agent) => {
+    const context = new RunContext()
+    const results: object[] = []
+    for (const input of ['a', 'b'])
+      results.push(await runner.run(agent, input, { stream: true, context }).then(consumed))
+    return results
+  }
+  expect(await executed({ responses: [one(), answer, one(), answer], go })).toEqual([
+    ['100 look 1 a', '220 look 1 a'],
+    ['0 look 1 a', '100 look 1 a'],
+  ])
+})
+
+test('a model round another one that is known: the response is heard once (R2)', async () => {
+  const go: Case['go'] = async (runner, agent, model) => {
+    const inner = new Agent({ name: 'b', model, tools: agent.tools })
+    await runner.run(inner, 'x', { stream: true }).then(consumed)
+    agent.model = {
+      getResponse: (request) => model.getResponse(request),
+      getStreamedResponse: (request) => model.getStreamedResponse(request),
+    }
+    return runner.run(agent, 'go', { stream: true }).then(consumed)
+  }
+  expect(await executed({ go, responses: [answer, one(), answer] })).toEqual([['100 look 1 a'], ['0 look 1 a']])
+})
+
+test('a whole answer whose stream was cut is asked for again: an equal call under another id executes once (R4)', async () => {
+  const retry = { maxRetries: 2, policy: () => true, backoff: { initialDelayMs: 10, jitter: false } }
+  const go: Case['go'] = async (runner, agent) => {
+    const { finalOutput, history } = await runner.run(agent, 'go')
+    return { finalOutput, history }
+  }
+  const responses = [[...sealed('1'), 50, new Error('cut')], one('2'), answer]
+  const agent = { modelSettings: { retry } }
+  expect(await executed({ responses, go, agent, ms: 30, settings: { alwaysStream: true } })).toEqual([
+    ['160 look 2 a'],
+    ['0 look 1 a'],
+  ])
+})
+
+test('a tool in a namespace is never early (R6)', async () => {
+  const go: Case['go'] = async (runner, agent) => {
+    const [look] = agent.tools
+    if (look?.type === 'function') agent.tools = toolNamespace({ name: 'n', description: 'd', tools: [look] })
+    return runner.run(agent, 'go', { stream: true }).then(consumed)
+  }
+  const namespace = { namespace: 'n' }
+  const responses = [[...sealed('1', 'look', Q, 0, namespace), 100, done({ ...requested('1'), ...namespace })], answer]
+  expect(await executed({ responses, go })).toEqual([['100 look 1 a'], ['100 look 1 a']])
+})
+
+test('a policy is told of the model, and keeps calls waiting (R9)', async () => {
+  const told: unknown[] = []
+  const settings: Case['settings'] = {
+    policy: ({ name }, context) => {
+      told.push(name, context)
+      return 'wait'
+    },
+  }
+  expect(await executed({ responses: [one(), answer], settings })).toEqual([['100 look 1 a'], ['100 look 1 a']])
+  expect(told.slice(0, 2)).toEqual([
+    'look',
+    { effect: 'read', evidence: 'closed', model: { provider: 'openai-agents', id: 'scripted' } },
+  ])
+})
+
+test('a run that streams and was aborted tells the provider of it with the SDK’s own request (R1)', async () => {
+  const settings = { alwaysStream: true }
+  const run = () => {
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(), 80)
+    return { signal: controller.signal, conversationId: 'c' }
+  }
+  const response = [...sealed('1'), { ...done(), type: 'response_started' as const }, 100, done(requested('1'))]
+  expect(await executed({ responses: [response, one('2'), answer], run, settings, ms: 300 })).toEqual([
+    [],
+    ['0 look 1 a aborted'],
+  ])
 })
 
 test('a request that is not linked to its turn: nothing is early, and one warning says so (R10)', async () => {

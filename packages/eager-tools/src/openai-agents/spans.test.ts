@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   Agent,
+  getCurrentSpan,
   Runner,
   type Span,
   type SpanData,
@@ -109,7 +110,7 @@ interface SdkSpan {
 }
 
 /** The SDK's own spans of a run in which the one tool opens a span and throws. */
-async function sdkSpans(isEager: boolean): Promise<SdkSpan[]> {
+async function sdkSpans(isEager: boolean, tracingDisabled = false): Promise<SdkSpan[]> {
   const spans: SdkSpan[] = []
   setTracingDisabled(false)
   setTraceProcessors([
@@ -124,14 +125,16 @@ async function sdkSpans(isEager: boolean): Promise<SdkSpan[]> {
     },
   ])
   const model = new Script([one(), answer])
-  const plain = new Runner({ modelProvider: { getModel: () => model } })
+  const plain = new Runner({ modelProvider: { getModel: () => model }, tracingDisabled })
   const runner = isEager ? eager(plain, { look: 'read' }) : plain
   await vi.dynamicImportSettled()
-  const opens = look(() =>
-    withCustomSpan(async () => undefined, { data: { name: 'of the tool', data: {} } }).then(() => {
+  const opens = look(() => {
+    // As the SDK's own tools of MCP servers do.
+    Object.assign(getCurrentSpan()?.spanData ?? {}, { mcp_data: { server: 'm' } })
+    return withCustomSpan(async () => undefined, { data: { name: 'of the tool', data: {} } }).then(() => {
       throw new Error('broken')
-    }),
-  )
+    })
+  })
   const going = runner.run(new Agent({ name: 'a', model: 's', tools: [opens] }), 'go', { stream: true }).then(consumed)
   await vi.advanceTimersByTimeAsync(1_000)
   await going
@@ -141,6 +144,7 @@ async function sdkSpans(isEager: boolean): Promise<SdkSpan[]> {
 test('spans of the SDK that a tool opens nest under its turn’s, and neither turn nor agent is said to have failed (R8)', async () => {
   const plain = await sdkSpans(false)
   const early = await sdkSpans(true)
+  expect([await sdkSpans(false, true), await sdkSpans(true, true)]).toEqual([[], []])
   const told = (spans: SdkSpan[]) => spans.map(({ data }) => data.type).toSorted()
   expect(told(early)).toEqual(told(plain))
   const agent = early.find(({ data }) => data.type === 'agent')

@@ -28,8 +28,6 @@ export interface TurnOptions {
   readonly tools: readonly Tool[]
   /** Those that may start early. */
   readonly early: ReadonlySet<Tool>
-  /** The first one of a run that is resumed: it makes the calls of a response of the run before. */
-  readonly isResumed: boolean
 }
 
 /** The parameters of a tool are an object of their own in each turn, and the SDK puts this very object into each request of the turn. */
@@ -174,7 +172,7 @@ export class Turn {
   }
 
   #taken(name: string, text: string, details: Parameters<FunctionTool['invoke']>[2]): ReturnType<HostCalls['take']> {
-    if (!this.#isRequested && !this.#options.isResumed) this.#options.run.options.loop.unlinked()
+    if (!this.#isRequested) this.#options.run.options.loop.unlinked()
     const input = parsed(text)
     return input && this.#calls?.take(details?.toolCall?.callId, name, input.value, details?.signal)
   }
