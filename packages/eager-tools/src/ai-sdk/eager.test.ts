@@ -280,6 +280,29 @@ test('onStep is told what a step has brought (R13, H34)', async () => {
   ])
 })
 
+test('onStep says why a call was let go of, and none of this switches anything off (R10, R13)', async () => {
+  const causes: unknown[] = []
+  const onStep = ({ calls }: StepSavings) => void causes.push(...calls.map(({ cause }) => cause))
+  const aborting = () => {
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(new Error('stop')), 20)
+    return { abortSignal: controller.signal }
+  }
+  const begun = [...whole('1'), wait(50)]
+  const warnings: string[] = []
+  for (const [parts, options] of [
+    [[...begun, call('1'), finish('length')], () => ({})],
+    [[...begun, breaks()], () => ({})],
+    [[...begun, call('1', '{"q":"b"}'), finish()], () => ({})],
+    [[...begun, call('1'), finish()], aborting],
+  ] as const) {
+    const came = await play({ responses: [parts, answer], ms: 200, options, settings: { onStep } }, true)
+    warnings.push(...came.warnings)
+  }
+  expect(causes).toEqual(['stream_truncated', 'stream_error', 'arguments_changed', 'run_aborted'])
+  expect(warnings).toEqual(['breaker'])
+})
+
 test('an agent keeps nothing of runs that are over, whole or aborted (R7)', async () => {
   vi.useRealTimers()
   const look = tool({ inputSchema: z.object({ q: z.string() }), execute: () => 'ok' })
