@@ -117,6 +117,11 @@ export class EarlyCall implements CallFacts {
     return this.state.fate === 'committed'
   }
 
+  /** What comes of it must not be used. */
+  get isDeclined(): boolean {
+    return this.#isDeclined
+  }
+
   /** Whether the host may get what comes of it, if it asks for the same. */
   get isOpen(): boolean {
     return this.started !== undefined && this.state.fate === 'provisional' && !this.#isDeclined

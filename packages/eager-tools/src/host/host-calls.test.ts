@@ -409,6 +409,29 @@ test('a start that declines is not joined, and the host makes the call (R3)', as
   expect(await asked(calls, 'a', 'look', { n: 1 })).toBe('by the host')
 })
 
+test('a start may decline when it was joined already: whoever has joined it is told (R3)', async () => {
+  const host = new Host()
+  const tool: HostTool = {
+    name: 'look',
+    early: {
+      effect: 'read',
+      async start(_, { decline }) {
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        decline()
+        return 'half'
+      },
+    },
+  }
+  const calls = host.step({ tools: [tool] })
+  told(calls, 'a', 'look', { n: 1 })
+  await after(10)
+  calls.stood()
+  const taken = calls.take('a', 'look', { n: 1 })
+  expect(taken?.isDeclined).toBe(false)
+  await after(90)
+  expect([await taken?.result, taken?.isDeclined]).toEqual(['half', true])
+})
+
 test('the function is told the host’s id, the input as it was written, and its text (R2)', async () => {
   const host = new Host()
   const calls = host.step()

@@ -17,6 +17,14 @@ import { stepSavings } from './step-account.ts'
 /** Stands for a call of the response: ids come twice, or not at all. */
 export type CallLabel = number
 
+/** An early call that the host has joined. */
+export interface TakenCall {
+  /** What its function gave: a promise, or an async iterable. */
+  readonly result: Promise<unknown> | AsyncIterable<unknown>
+  /** It has declined after all: what comes of it must not be used, and the host is to make the call itself. */
+  readonly isDeclined: boolean
+}
+
 /**
  * `streaming`: a response comes. `failed`: it has failed, and the host may ask for another one. `stood`: the host runs the calls
  * of this response. `over`: it will ask for nothing more.
@@ -133,15 +141,9 @@ export class HostCalls {
 
   /**
    * The host executes a call: with this id and with this input, as its own check gave it back. Returns the early call that has begun
-   * with the same, each once: what its function gave, a promise or an async iterable. From then on `signal` aborts it.
-   * `undefined`: the host is to make the call itself.
+   * with the same, each once. From then on `signal` aborts it. `undefined`: the host is to make the call itself.
    */
-  take(
-    id: string | undefined,
-    name: string,
-    input: unknown,
-    signal?: AbortSignal,
-  ): { readonly result: Promise<unknown> | AsyncIterable<unknown> } | undefined {
+  take(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): TakenCall | undefined {
     if (this.#stage !== 'stood') return undefined
     const open = this.#early.filter((early) => early.isOpen && early.tool.name === name)
     const mine = open.filter((early) => early.attempt === this.#attempt && early.hostId === id)
@@ -149,7 +151,15 @@ export class HostCalls {
       mine.find((early) => early.isWith(input)) ??
       // Of an attempt that failed, whose ids were others.
       open.find((early) => early.attempt < this.#attempt && early.isWith(input))
-    if (found) return { result: found.take(signal) }
+    if (found) {
+      const result = found.take(signal)
+      return {
+        result,
+        get isDeclined() {
+          return found.isDeclined
+        },
+      }
+    }
     // Another call of this id may yet ask for it.
     if (this.#response.countOf(id) <= 1) {
       for (const early of mine) early.discard('arguments_changed', new Error('the arguments have changed'))

@@ -1,0 +1,52 @@
+import { createAgent, tool } from 'langchain'
+import { expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import { type EagerSettings, eager } from './index.ts'
+
+const weather = tool(({ city }) => `sunny in ${city}`, {
+  name: 'weather',
+  description: 'tells the weather',
+  schema: z.object({ city: z.string() }),
+})
+const book = tool(() => 'booked', { name: 'book', description: 'books', schema: z.object({ seat: z.number() }) })
+
+test('what an agent infers from its options it infers from these, too (R11)', async () => {
+  const responseFormat = z.object({ answer: z.string() })
+  const agent = createAgent(
+    eager({ model: 'openai:gpt-5', tools: [weather, book], responseFormat }, { weather: 'read', book: 'external' }),
+  )
+  const { structuredResponse } = await agent.invoke({ messages: 'Go' })
+  expectTypeOf(structuredResponse.answer).toEqualTypeOf<string>()
+})
+
+test('the options keep their type (R11)', () => {
+  const options = { model: 'openai:gpt-5', tools: [weather, book] }
+  expectTypeOf(eager(options, { weather: 'read' })).toEqualTypeOf<typeof options>()
+})
+
+test('effects are for the tools there are, and know their input (R11)', () => {
+  const options = { model: 'openai:gpt-5', tools: [weather, book] }
+  // @ts-expect-error A tool of this name is not there.
+  eager(options, { wether: 'read' })
+  // @ts-expect-error This is no effect.
+  eager(options, { weather: 'write' })
+  eager(options, {
+    weather: {
+      effect: (input) => {
+        expectTypeOf(input).toEqualTypeOf<{ city: string }>()
+        return 'read'
+      },
+    },
+  })
+})
+
+test('tools whose names the types do not know may be declared by any name (R11)', () => {
+  const tools: readonly { readonly name: string }[] = [weather, book]
+  const options = { model: 'openai:gpt-5', tools }
+  const effects = { anything: { effect: (_input: { city: string }) => 'read' as const } }
+  expectTypeOf(eager(options, effects)).toEqualTypeOf<typeof options>()
+})
+
+test('settings (R11)', () => {
+  expectTypeOf(eager).parameter(2).toEqualTypeOf<EagerSettings | undefined>()
+})

@@ -1,0 +1,255 @@
+/** Early tools in the loop of LangChain, for `createAgent`. */
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons'
+import { ConfigError } from '@meanwhile/core'
+import type { NamedModel } from '../call-maker.ts'
+import { type Declared, type DeclaredEffect, declaredEffects, unknownTool } from '../host/declared.ts'
+import { EagerLoop, type HostRun } from '../host/eager-loop.ts'
+import type { HostCalls, TakenCall } from '../host/host-calls.ts'
+import type { HostTool } from '../host/host-tool.ts'
+import type { EagerSettings } from '../host/settings.ts'
+import { checkedInput, startOf, withId } from './early-tool.ts'
+import { HeardCalls } from './heard-calls.ts'
+import {
+  type AgentMiddleware,
+  type AgentOptions,
+  type AgentTool,
+  type AskedCall,
+  type ChatModel,
+  isAgentTool,
+  isAskedCall,
+  isObject,
+  type ModelRequest,
+  type NodeConfig,
+  toolName,
+} from './library.ts'
+import { over } from './over.ts'
+import { callsOf, lastAnswer, Steps } from './steps.ts'
+import { type Request, type WatchedRequest, watchedModel } from './watched-model.ts'
+
+/** By the name of a tool: what a call of it does to the world. A tool that is not named passes through as it is. */
+export type Effects<Options> = Options extends { readonly tools: readonly (infer Tool)[] }
+  ? {
+      readonly [Name in Extract<Tool, Named>['name']]?: DeclaredEffect<InputOf<Extract<Tool, { readonly name: Name }>>>
+    }
+  : object
+
+interface Named {
+  readonly name: string
+}
+
+/** As the function of a tool gets it. */
+type InputOf<Tool> = Tool extends { func(input: infer Input, ...rest: never): unknown } ? Input : never
+
+/**
+ * The same options, whose declared tools start while the model is still streaming:
+ *
+ * ```ts
+ * const agent = createAgent(eager({ model, tools: [weather, book] }, { weather: 'read' }))
+ * ```
+ *
+ * What the caller gets, and how often a tool that is not declared executes, is the same as without. A `read` is executed at most
+ * once more, where nobody asks for its result. Declare only tools whose result depends on their input, `context` and `store`: one
+ * that uses `state`, `writer` or `interrupt` is executed by the agent, when its turn comes. With `humanInTheLoopMiddleware`
+ * nothing starts early unless `approval` names the tools that it guards.
+ *
+ * The model streams if the agent streams, if the model is made to, or with `alwaysStream`. A model that is given as a string needs
+ * a middleware to be watched, which wraps the errors of the model: give a model.
+ *
+ * @throws {ConfigError} There is no such tool, effect or setting.
+ */
+export function eager<Options extends object>(
+  options: Options,
+  effects: Effects<Options>,
+  settings: EagerSettings = {},
+): Options {
+  if (!isObject(options)) throw new ConfigError('options', 'must be an object')
+  const given: AgentOptions = options
+  const loop = new EagerLoop(settings)
+  const declared = mayStartEarly(given, effects, loop)
+  if (declared.size === 0) return options
+  return { ...options, ...new EagerAgent(given, declared, loop).changes() }
+}
+
+/** The declared tools, without those that an approval guards. */
+function mayStartEarly({ tools = [], middleware = [] }: AgentOptions, effects: object, loop: EagerLoop): Declared {
+  const own = namesOf(tools.filter(isAgentTool))
+  const all = [...own, ...namesOf(middleware.flatMap((one) => one.tools ?? []))]
+  const declared = declaredEffects(effects, own)
+  const { approval } = loop.settings
+  for (const name of approval ?? []) {
+    if (!all.includes(name)) throw new ConfigError('approval', `${name} ${unknownTool(name, all)}`)
+  }
+  if (approval) return new Map([...declared].filter(([name]) => !approval.includes(name)))
+  if (declared.size === 0 || !middleware.some(({ name }) => name === 'HumanInTheLoopMiddleware')) return declared
+  loop.warn({
+    code: 'approval-unknown',
+    message:
+      'no tool starts early: humanInTheLoopMiddleware does not say which tools it guards. Name them in `approval`, which may be empty.',
+  })
+  return new Map()
+}
+
+/** Providers of which a block that has finished says that the call in it is finished: their wires do. */
+const SEALING: ReadonlySet<unknown> = new Set(['anthropic', 'openai'])
+
+class EagerAgent {
+  readonly #options: AgentOptions
+  readonly #declared: Declared
+  readonly #loop: EagerLoop
+  readonly #steps: Steps
+  /** The first of a name is the one that the agent executes. */
+  readonly #tools: Map<string, AgentTool> = new Map()
+  /** A request with declared tools was linked to its step, or could not be. */
+  #hasLinked = false
+  #hasLost = false
+  /** The message that has asked for a declared tool before any request was seen. */
+  #unseen: object | undefined
+
+  constructor(options: AgentOptions, declared: Declared, loop: EagerLoop) {
+    this.#options = options
+    this.#declared = declared
+    this.#loop = loop
+    this.#steps = new Steps(loop)
+    for (const tool of options.tools ?? [])
+      if (isAgentTool(tool) && !this.#tools.has(tool.name)) this.#tools.set(tool.name, tool)
+  }
+
+  changes(): AgentOptions {
+    const { model, middleware = [] } = this.#options
+    const tools = this.#options.tools?.map((tool) =>
+      isAgentTool(tool) && this.#declared.has(tool.name) ? this.#joining(tool) : tool,
+    )
+    const watched = (one: ChatModel) => watchedModel(one, (request) => this.#watch(request))
+    if (isObject(model)) return { ...(tools && { tools }), model: watched(model) }
+    // The agent makes the model of a string by itself: only a middleware sees it.
+    const watching: WatchingMiddleware = {
+      name: 'eager-tools',
+      wrapModelCall: (request, ask) => ask({ ...request, model: watched(request.model) }),
+    }
+    return { ...(tools && { tools }), middleware: [...middleware, watching] }
+  }
+
+  #watch(request: Request): WatchedRequest | undefined {
+    const { tools, messages, config } = request
+    if (!tools.some((tool) => this.#declared.has(toolName(tool) ?? ''))) return undefined
+    const node = nodeOf(config)
+    if (!node) {
+      this.#hasLost = true
+      return undefined
+    }
+    this.#hasLinked = true
+    const step = this.#steps.requested(node, messages, (run) => this.#begin(run, request, node))
+    if (!step) return undefined
+    const { alwaysStream = false, seals = SEALING.has(named(request.model).provider) } = this.#loop.settings
+    return {
+      handler: new HeardCalls(step.calls, { streams: alwaysStream, seals }),
+      answered: (message) => {
+        this.#steps.answered(step, message)
+        if (this.#isAsked(message, tools)) step.calls.stood()
+        else void step.calls.release('call_withdrawn', new Error('the agent executes none of these calls now'))
+      },
+      failed: () => this.#steps.failed(step, node),
+    }
+  }
+
+  #begin(run: HostRun, { model, tools, config: { signal } }: Request, node: NodeConfig): HostCalls | undefined {
+    const config = { ...node, ...(signal && { signal }) }
+    const enter = AsyncLocalStorage.snapshot()
+    return this.#loop.step(run, {
+      tools: namesOf(tools).map((name) => this.#hostTool(name, config)),
+      model: named(model),
+      signal: config.signal,
+      toolConcurrency: config.maxConcurrency,
+      enter: (work) => enter(work),
+    })
+  }
+
+  #hostTool(name: string, config: NodeConfig): HostTool {
+    const [declared, tool] = [this.#declared.get(name), this.#tools.get(name)]
+    if (!declared || !tool) return { name }
+    const check = (written: unknown) => checkedInput(tool, written)
+    return { name, early: { ...declared, check, start: startOf(tool, config) } }
+  }
+
+  /** Whether the agent executes the calls of a message now: not if somebody is asked first, or if one is an answer of a given shape. */
+  #isAsked(message: unknown, tools: readonly unknown[]): boolean {
+    const { approval = [] } = this.#loop.settings
+    const shapes = namesOf(tools.filter((tool) => !isAgentTool(tool)))
+    const calls = callsOf(message)
+    return calls.length > 0 && !calls.some(({ name }) => approval.includes(name) || shapes.includes(name))
+  }
+
+  /** The tool, which joins what has started early. */
+  #joining(tool: AgentTool): AgentTool {
+    return over(tool, {
+      invoke: (input, config) => {
+        const calls = isAskedCall(input) && config?.state && this.#askedOf(config.state.messages)
+        return calls ? joined(calls, tool, input, config) : tool.invoke(input, config)
+      },
+    })
+  }
+
+  /** The calls of the response that the last message came of, if they may be joined. */
+  #askedOf(messages: unknown): HostCalls | undefined {
+    const step = this.#steps.of(messages)
+    if (!step) this.#unlinked(lastAnswer(messages))
+    return step?.calls.stage === 'over' ? undefined : step?.calls
+  }
+
+  /** A message asks for a declared tool, and belongs to no step. It may be older than this process. */
+  #unlinked(answer: object | undefined): void {
+    if (this.#hasLost) this.#loop.unlinked()
+    if (this.#hasLinked || !answer) return
+    if (this.#unseen && this.#unseen !== answer) this.#loop.unlinked()
+    this.#unseen = answer
+  }
+}
+
+/** What comes of a call: of one that has started early and is equal, or of the tool. */
+async function joined(calls: HostCalls, tool: AgentTool, asked: AskedCall, config: NodeConfig): Promise<unknown> {
+  const taken = await takenOf(calls, tool, asked, config)
+  try {
+    const output: unknown = await taken?.result
+    const own = taken && !taken.isDeclined && withId(output, asked.id)
+    if (own) return own.output
+  } catch (error) {
+    if (!taken?.isDeclined) throw error
+  }
+  return tool.invoke(asked, config)
+}
+
+async function takenOf(
+  calls: HostCalls,
+  tool: AgentTool,
+  { id, args }: AskedCall,
+  { signal }: NodeConfig,
+): Promise<TakenCall | undefined> {
+  try {
+    return calls.take(id, tool.name, await checkedInput(tool, args), signal)
+  } catch {
+    // The tool refuses the input again, in its own words.
+    return undefined
+  }
+}
+
+interface WatchingMiddleware extends AgentMiddleware {
+  wrapModelCall<Asked extends ModelRequest, Answer>(request: Asked, ask: (request: Asked) => Answer): Answer
+}
+
+/** The config of the node that asks its model. That of the request has the options of the model in it, too. */
+function nodeOf({ metadata }: NodeConfig): NodeConfig | undefined {
+  const node: NodeConfig | undefined = AsyncLocalStorageProviderSingleton.getRunnableConfig()
+  const task: unknown = node?.metadata?.langgraph_checkpoint_ns
+  return task !== undefined && task === metadata?.langgraph_checkpoint_ns ? node : undefined
+}
+
+function named(model: ChatModel): NamedModel {
+  const { ls_provider: provider = 'unknown', ls_model_name: id = 'unknown' } = model.getLsParams?.({}) ?? {}
+  return { provider, id }
+}
+
+function namesOf(tools: readonly unknown[]): readonly string[] {
+  return tools.map(toolName).filter((name) => name !== undefined)
+}

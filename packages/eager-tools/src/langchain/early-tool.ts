@@ -1,0 +1,75 @@
+/** Executes a tool before its node does, with all that is known by then. */
+
+import { ToolMessage } from '@langchain/core/messages'
+import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons'
+import { interopParseAsync, isInteropZodSchema } from '@langchain/core/utils/types'
+import type { EarlyTool, StartedCall } from '../host/host-tool.ts'
+import { type AgentTool, isObject, type NodeConfig } from './library.ts'
+
+/** A tool asked for what there is only in the tools node. */
+class NotYetKnownError extends Error {
+  override readonly name = 'NotYetKnownError'
+  readonly what: string
+
+  constructor(what: string) {
+    super(`${what} is not known before the model has answered`)
+    this.what = what
+  }
+}
+
+/** The input as the function of the tool gets it. LangChain gives a schema that is no Zod schema its own check, which changes nothing. */
+export async function checkedInput({ schema }: AgentTool, args: unknown): Promise<unknown> {
+  return isInteropZodSchema(schema) ? interopParseAsync(schema, args) : args
+}
+
+/** The id of the call that a result was made for. */
+const madeFor = new WeakMap<object, string | undefined>()
+
+/** `config`: that of the node that asks the model. */
+export function startOf(tool: AgentTool, config: NodeConfig): EarlyTool['start'] {
+  return async (_, { id, written, signal, decline }) => {
+    const early = toolConfig(config, { id, signal, decline })
+    const call = { name: tool.name, args: written, id, type: 'tool_call' }
+    const output = await AsyncLocalStorageProviderSingleton.runWithConfig(early, () => tool.invoke(call, early), true)
+    if (isObject(output)) madeFor.set(output, id)
+    return output
+  }
+}
+
+/**
+ * What a call gets that joins one which was made under another id, in an attempt that failed. `undefined`: it is not known where
+ * the id is in it.
+ */
+export function withId(output: unknown, id: string | undefined): { readonly output: unknown } | undefined {
+  if (!isObject(output) || madeFor.get(output) === id) return { output }
+  if (!ToolMessage.isInstance(output)) return undefined
+  return { output: new ToolMessage({ ...output.lc_kwargs, content: output.content, tool_call_id: id ?? '' }) }
+}
+
+/** As the tools node has it, except for what belongs to that node. */
+function toolConfig(
+  config: NodeConfig,
+  { id, signal, decline }: Pick<StartedCall, 'id' | 'signal' | 'decline'>,
+): object {
+  const missing = (what: string) =>
+    trap(() => {
+      decline()
+      throw new NotYetKnownError(what)
+    })
+  const configurable = Object.entries(config.configurable ?? {}).map(([key, value]) => [
+    key,
+    key.startsWith('__pregel') && typeof value !== 'string' ? missing(key) : value,
+  ])
+  const early = {
+    ...config,
+    configurable: Object.fromEntries(configurable),
+    signal,
+    ...Object.fromEntries(['writer', 'interrupt', 'executionInfo'].map((key) => [key, missing(key)])),
+  }
+  return { ...early, config: early, toolCallId: id, state: missing('state') }
+}
+
+/** Whatever is done with it calls `caught`. It may be passed on. */
+function trap(caught: () => never): unknown {
+  return new Proxy(() => undefined, new Proxy({}, { get: () => caught }))
+}

@@ -1,0 +1,458 @@
+import { AIMessage, ToolMessage } from '@langchain/core/messages'
+import { Command, interrupt, MemorySaver } from '@langchain/langgraph'
+import { createMiddleware, humanInTheLoopMiddleware, modelRetryMiddleware, toolRetryMiddleware } from 'langchain'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import {
+  answer,
+  begin,
+  breaks,
+  type Config,
+  human,
+  looks,
+  more,
+  type Played,
+  plainAndEager,
+  shown,
+  text,
+  wait,
+} from '../../test/langchain.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+interface Case extends Played {
+  readonly plain: readonly string[]
+  readonly eager?: readonly string[]
+}
+
+const a = '{"q":"a"}'
+
+const b = '{"q":"b"}'
+
+const retrying = () => ({
+  middleware: [modelRetryMiddleware({ maxRetries: 1, initialDelayMs: 1, jitter: false })],
+})
+
+/** Stops the run after so many milliseconds. */
+const stopping =
+  (ms: number): (() => Config) =>
+  () => {
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(new Error('stop')), ms)
+    return { signal: controller.signal }
+  }
+
+const broken = () => () => {
+  throw new Error('broken')
+}
+
+// With `exactOptionalPropertyTypes` its parameter is `never`.
+const guard = (options: object) => humanInTheLoopMiddleware(options as never)
+
+const guarding =
+  (...names: readonly string[]): (() => object) =>
+  () => ({
+    checkpointer: new MemorySaver(),
+    middleware: [guard({ interruptOn: Object.fromEntries(names.map((name) => [name, true])) })],
+  })
+
+const resumed =
+  (resume: unknown): NonNullable<Played['go']> =>
+  async (agent) => {
+    const config = { configurable: { thread_id: 't' } }
+    const first: object = await agent.invoke(human(), config)
+    const asked = '__interrupt__' in first ? first.__interrupt__ : 'nothing'
+    const values = Array.isArray(asked) ? asked.map(({ value }) => value) : asked
+    const second = await agent.invoke(new Command({ resume }), config)
+    return { values, messages: shown(second) }
+  }
+
+const decided = (decision: object): NonNullable<Played['go']> => resumed({ decisions: [decision] })
+
+const cases: Readonly<Record<string, Case>> = {
+  'a read starts while the model is still streaming, and is executed once (R2)': {
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'a tool that throws: the model is told the same (R12)': {
+    look: broken,
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'a tool that throws under a wrapToolCall middleware: the run throws the same (R12)': {
+    look: broken,
+    options: () => ({
+      middleware: [createMiddleware({ name: 'pass', wrapToolCall: (request, ask) => ask(request) })],
+    }),
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'a tool that is not declared is a barrier: what comes after it does not start early (R1)': {
+    responses: [
+      [begin(0, '1', 'send'), more(0, '{"q":"x"}'), begin(1, '2', 'look'), more(1, a), wait(100), text('x')],
+      answer,
+    ],
+    plain: ['100 1 {"q":"x"}', `100 2 ${a}`],
+  },
+  'unless it is said to be independent (R1)': {
+    settings: { independent: ['send'] },
+    responses: [
+      [begin(0, '1', 'send'), more(0, '{"q":"x"}'), begin(1, '2', 'look'), more(1, a), wait(100), text('x')],
+      answer,
+    ],
+    plain: ['100 1 {"q":"x"}', `100 2 ${a}`],
+    eager: [`0 2 ${a}`, '100 1 {"q":"x"}'],
+  },
+  'an external tool is as if it were not declared (R1)': {
+    effects: { look: 'external' },
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+  },
+  'an idempotent tool waits for the end, as chunks never say that a call is whole (R1)': {
+    effects: { look: 'idempotent' },
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+  },
+  'a stream that breaks after the call: the run throws the same, and the read is aborted (R4)': {
+    ms: 200,
+    responses: [[...looks('1', 'a', 50), breaks()], answer],
+    plain: [],
+    eager: [`0 1 ${a}`, `50 1 ${a} aborted`],
+  },
+  'modelRetryMiddleware asks again: the same call under another id joins what has begun (R4)': {
+    ms: 150,
+    options: retrying,
+    responses: [[...looks('1', 'a', 50), breaks()], looks('9'), answer],
+    plain: [`151 9 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'modelRetryMiddleware asks again: another call is another execution, and the first one is aborted (R4)': {
+    ms: 250,
+    options: retrying,
+    responses: [[...looks('1', 'a', 50), breaks()], looks('9', 'b'), answer],
+    plain: [`151 9 ${b}`],
+    eager: [`0 1 ${a}`, `51 9 ${b}`, `151 1 ${a} aborted`],
+  },
+  'arguments that go on after they have closed: nothing is executed, and the read is aborted (R3)': {
+    ms: 150,
+    responses: [[begin(0, '1', 'look'), more(0, a), wait(50), more(0, ',"n":1}'), wait(20)], answer],
+    plain: [],
+    eager: [`0 1 ${a}`, `70 1 ${a} aborted`],
+  },
+  'two equal calls are two executions (R2)': {
+    responses: [[begin(0, '1', 'look'), more(0, a), begin(1, '2', 'look'), more(1, a), wait(50), text('x')], answer],
+    plain: [`50 1 ${a}`, `50 2 ${a}`],
+    eager: [`0 1 ${a}`, `0 2 ${a}`],
+  },
+  'one id twice in a response: each call gets what came of its own input (R2)': {
+    responses: [[begin(0, '1', 'look'), more(0, a), begin(1, '1', 'look'), more(1, b), wait(50), text('x')], answer],
+    plain: [`50 1 ${a}`, `50 1 ${b}`],
+    eager: [`0 1 ${a}`, `0 1 ${b}`],
+  },
+  'the same id in the next step is another call (R2)': {
+    responses: [looks(), looks(), answer],
+    plain: [`100 1 ${a}`, `220 1 ${a}`],
+    eager: [`0 1 ${a}`, `100 1 ${a}`],
+  },
+  'input that the schema refuses: the model is told the same, and nothing is executed (R6)': {
+    responses: [[begin(0, '1', 'look'), more(0, '{"q":1}'), wait(50), text('x')], answer],
+    plain: [],
+  },
+  'a run that is aborted while the model streams (R12)': {
+    ms: 300,
+    config: stopping(80),
+    responses: [looks('1', 'a', 200), answer],
+    plain: [],
+    eager: [`0 1 ${a}`, `80 1 ${a} aborted`],
+  },
+  'a run that is aborted while it waits for an early call (R12)': {
+    ms: 400,
+    config: stopping(150),
+    responses: [looks('1', 'a', 50), answer],
+    plain: [`50 1 ${a}`, `150 1 ${a} aborted`],
+    eager: [`0 1 ${a}`, `150 1 ${a} aborted`],
+  },
+  'a tool that reads the state is executed by the agent (R3)': {
+    look:
+      () =>
+      (_, { state }) =>
+        `messages: ${String(Reflect.get(Object(state), 'messages').length)}`,
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`, `100 1 ${a}`],
+  },
+  'a tool that finds out only after the response has stood is executed by the agent, too (R3)': {
+    ms: 150,
+    look:
+      () =>
+      (_, { state }) =>
+        `messages: ${String(Reflect.get(Object(state), 'messages').length)}`,
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`, `150 1 ${a}`],
+  },
+  'a tool that catches what the trap throws is executed by the agent, too (R3)': {
+    ms: 150,
+    look:
+      () =>
+      (_, { state }) => {
+        try {
+          return `messages: ${String(Reflect.get(Object(state), 'messages').length)}`
+        } catch {
+          return 'no messages'
+        }
+      },
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`, `150 1 ${a}`],
+  },
+  'a tool that writes to the stream is executed by the agent (R3)': {
+    look:
+      () =>
+      (_, { writer }) => {
+        writer?.({ a: 1 })
+        return 'wrote'
+      },
+    async go(agent) {
+      const chunks: unknown[] = []
+      for await (const [mode, chunk] of await agent.stream(human(), { streamMode: ['custom', 'values'] }))
+        chunks.push(mode === 'custom' ? chunk : shown(chunk))
+      return chunks
+    },
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`, `100 1 ${a}`],
+  },
+  'a tool reads the context of the run (R2)': {
+    options: () => ({ contextSchema: z.object({ user: z.string() }) }),
+    config: () => ({ context: { user: 'ann' } }),
+    look:
+      () =>
+      (_, { context }) =>
+        `user ${String(Reflect.get(Object(context), 'user'))}`,
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'a tool that returns a Command (R2)': {
+    look:
+      () =>
+      (_, { toolCallId: tool_call_id }) =>
+        new Command({ update: { messages: [new ToolMessage({ content: 'by command', tool_call_id })] } }),
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'a Command that was made for another id is not joined: nobody knows where the id is in it (R3)': {
+    ms: 10,
+    options: retrying,
+    look:
+      () =>
+      (_, { toolCallId: tool_call_id }) =>
+        new Command({ update: { messages: [new ToolMessage({ content: 'by command', tool_call_id })] } }),
+    responses: [[...looks('1', 'a', 50), breaks()], looks('9'), answer],
+    plain: [`151 9 ${a}`],
+    eager: [`0 1 ${a}`, `151 9 ${a}`],
+  },
+  'a tool that interrupts is executed by the agent, and resumed (R3)': {
+    options: () => ({ checkpointer: new MemorySaver() }),
+    look: () => () => `human said ${interrupt('sure?')}`,
+    go: resumed('yes'),
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`, `120 1 ${a}`],
+    eager: [`0 1 ${a}`, `100 1 ${a}`, `120 1 ${a}`],
+  },
+  'an approval: approved (R6)': {
+    options: guarding('look'),
+    settings: { approval: ['look'] },
+    go: decided({ type: 'approve' }),
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+  },
+  'an approval: rejected (R6)': {
+    options: guarding('look'),
+    settings: { approval: ['look'] },
+    go: decided({ type: 'reject' }),
+    responses: [looks(), answer],
+    plain: [],
+  },
+  'an approval: edited (R6)': {
+    options: guarding('look'),
+    settings: { approval: ['look'] },
+    go: decided({ type: 'edit', editedAction: { name: 'look', args: { q: 'b' } } }),
+    responses: [looks(), answer],
+    plain: [`100 1 ${b}`],
+  },
+  'a read of a response for which another tool needs an approval is aborted, and made when it is given (R6)': {
+    ms: 150,
+    options: guarding('send'),
+    settings: { approval: ['send'] },
+    go: decided({ type: 'approve' }),
+    responses: [[begin(0, '1', 'look'), more(0, a), begin(1, '2', 'send'), more(1, a), wait(80), text('x')], answer],
+    plain: [`80 1 ${a}`, `80 2 ${a}`],
+    eager: [`0 1 ${a}`, `80 1 ${a} aborted`, `80 1 ${a}`, `80 2 ${a}`],
+  },
+  'a read of a response without the guarded tool is joined (R6)': {
+    options: guarding('send'),
+    settings: { approval: ['send'] },
+    responses: [looks(), answer],
+    config: () => ({ configurable: { thread_id: 't' } }),
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'a middleware changes the arguments: that call is not joined (R3)': {
+    ms: 200,
+    options: () => ({
+      middleware: [
+        createMiddleware({
+          name: 'change',
+          wrapToolCall: (request, ask) => ask({ ...request, toolCall: { ...request.toolCall, args: { q: 'b' } } }),
+        }),
+      ],
+    }),
+    responses: [looks(), answer],
+    plain: [`100 1 ${b}`],
+    eager: [`0 1 ${a}`, `100 1 ${a} aborted`, `100 1 ${b}`],
+  },
+  'a middleware answers instead of the tool: the read is let go of with the next step (R7)': {
+    ms: 200,
+    options: () => ({
+      middleware: [
+        createMiddleware({
+          name: 'deny',
+          wrapToolCall: ({ toolCall: { id = '' } }) => new ToolMessage({ content: 'denied', tool_call_id: id }),
+        }),
+      ],
+    }),
+    responses: [looks('1', 'a', 30), answer],
+    plain: [],
+    eager: [`0 1 ${a}`, `30 1 ${a} aborted`],
+  },
+  'toolRetryMiddleware tries a tool again that has failed once (R12)': {
+    options: () => ({ middleware: [toolRetryMiddleware({ maxRetries: 2, initialDelayMs: 1, jitter: false })] }),
+    look() {
+      let count = 0
+      return () => {
+        if (++count === 1) throw new Error('once')
+        return 'second'
+      }
+    },
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`, `121 1 ${a}`],
+    eager: [`0 1 ${a}`, `101 1 ${a}`],
+  },
+  'a middleware puts another message with the same calls in the place of the answer (R2)': {
+    options: () => ({
+      middleware: [
+        createMiddleware({
+          name: 'copy',
+          async wrapModelCall(request, ask) {
+            const { content, tool_calls = [], id } = await ask(request)
+            return new AIMessage({ content, tool_calls, ...(id && { id }) })
+          },
+        }),
+      ],
+    }),
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'a middleware puts copies of the calls there: they are executed by the agent (R3)': {
+    options: () => ({
+      middleware: [
+        createMiddleware({
+          name: 'copy',
+          async wrapModelCall(request, ask) {
+            const { content, tool_calls = [], id } = await ask(request)
+            return new AIMessage({ content, tool_calls: structuredClone(tool_calls), ...(id && { id }) })
+          },
+        }),
+      ],
+    }),
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`, `100 1 ${a}`],
+  },
+  'the agent executes calls also after `length`, so they are joined there, too (R4)': {
+    responses: [
+      [begin(0, '1', 'look'), more(0, a), wait(60), { text: 'x', metadata: { finish_reason: 'length' } }],
+      answer,
+    ],
+    plain: [`60 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'one agent in two runs at once keeps equal ids apart (R2)': {
+    ms: 60,
+    go: (agent) => Promise.all(['a', 'b'].map(async (said) => shown(await agent.invoke(human(said))))),
+    responses: [looks('1', 'a', 50), looks('1', 'b', 90), answer],
+    plain: [`50 1 ${a}`, `90 1 ${b}`],
+    eager: [`0 1 ${a}`, `0 1 ${b}`],
+  },
+  'as many early calls execute at once as tasks of the graph may (R2)': {
+    ms: 60,
+    // In version v2 LangGraph forgets tasks that wait for a place.
+    options: () => ({ version: 'v1' }),
+    config: () => ({ maxConcurrency: 1 }),
+    responses: [[begin(0, '1', 'look'), more(0, a), begin(1, '2', 'look'), more(1, b), wait(150), text('x')], answer],
+    plain: [`150 1 ${a}`, `150 2 ${b}`],
+    eager: [`0 1 ${a}`, `60 2 ${b}`],
+  },
+  'without alwaysStream a model that is not asked for a stream is as it was (R1)': {
+    settings: { alwaysStream: false },
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+  },
+  'without alwaysStream a model that is made to stream starts reads early (R2)': {
+    settings: { alwaysStream: false },
+    streaming: true,
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'without alwaysStream a run that streams its messages starts reads early (R2)': {
+    settings: { alwaysStream: false },
+    async go(agent) {
+      const chunks: unknown[] = []
+      for await (const [message] of await agent.stream(human(), { streamMode: 'messages' }))
+        chunks.push(shown({ messages: [message] }))
+      return chunks
+    },
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'a model that streams blocks is heard, too (R2)': {
+    settings: { alwaysStream: false },
+    async go(agent) {
+      const run = await agent.streamEvents(human(), { version: 'v3' })
+      return shown(await run.output)
+    },
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+  'version v1 of the agent executes all calls in one node (R2)': {
+    options: () => ({ version: 'v1' }),
+    responses: [[begin(0, '1', 'look'), more(0, a), begin(1, '2', 'send'), more(1, a), wait(50), text('x')], answer],
+    plain: [`50 1 ${a}`, `50 2 ${a}`],
+    eager: [`0 1 ${a}`, `50 2 ${a}`],
+  },
+  'names of agents in the messages make other messages of the answers (R2)': {
+    options: () => ({ name: 'agent', includeAgentName: 'inline' }),
+    responses: [looks(), answer],
+    plain: [`100 1 ${a}`],
+    eager: [`0 1 ${a}`],
+  },
+}
+
+test.for(Object.entries(cases))('%s', async ([, { plain, eager = plain, ...played }]) => {
+  const came = await plainAndEager(played)
+  expect(came.eager.result).toEqual(came.plain.result)
+  expect({ plain: came.plain.log, eager: came.eager.log }).toEqual({ plain, eager })
+  expect(came.eager.warnings).toEqual([])
+  expect(vi.getTimerCount()).toBe(0)
+})

@@ -1,0 +1,6 @@
+/** Early calls in the loop of LangChain's `createAgent`. */
+
+export type { DeclaredCall, DeclaredEffect, HostEffect } from '../host/declared.ts'
+export type { EagerSettings, HostPolicy, HostPolicyContext } from '../host/settings.ts'
+export type { StepSavings } from '../savings.ts'
+export { type Effects, eager } from './eager.ts'

@@ -1,0 +1,66 @@
+/** Finds the step of the agent's loop that a request, or a call of a tool, belongs to. Nothing says it: identities do. */
+
+import { AIMessage } from '@langchain/core/messages'
+import type { EagerLoop, HostRun } from '../host/eager-loop.ts'
+import type { HostCalls } from '../host/host-calls.ts'
+import { isObject } from './library.ts'
+
+export interface Step {
+  readonly run: HostRun
+  readonly calls: HostCalls
+}
+
+export class Steps {
+  readonly #loop: EagerLoop
+  /**
+   * By the message that the model has answered with, and by each of its calls: the agent passes both on, and what puts another
+   * message in the place of that one mostly keeps its calls. Ids would not do: some providers repeat them.
+   */
+  readonly #answered: WeakMap<object, Step> = new WeakMap()
+  /** By the config of the node: while that is at work, the model may be asked again. */
+  readonly #failed: WeakMap<object, Step> = new WeakMap()
+
+  constructor(loop: EagerLoop) {
+    this.#loop = loop
+  }
+
+  /** The step in which a node asks its model with these messages: a new one, or that of a request which has failed. */
+  requested(node: object, messages: unknown, begin: (run: HostRun) => HostCalls | undefined): Step | undefined {
+    const before = this.of(messages)
+    // Its tools have been executed.
+    void before?.calls.release()
+    const failed = this.#failed.get(node)
+    if (failed?.calls.again()) return failed
+    const run = failed?.run ?? before?.run ?? this.#loop.run()
+    const calls = begin(run)
+    return calls && { run, calls }
+  }
+
+  answered(step: Step, message: unknown): void {
+    if (!isObject(message)) return
+    this.#answered.set(message, step)
+    for (const call of callsOf(message)) this.#answered.set(call, step)
+  }
+
+  failed(step: Step, node: object): void {
+    step.calls.failed()
+    this.#failed.set(node, step)
+  }
+
+  /** The step that the last of these messages which a model has written came of. */
+  of(messages: unknown): Step | undefined {
+    const answer = lastAnswer(messages)
+    if (!answer) return undefined
+    const [call] = callsOf(answer)
+    return this.#answered.get(answer) ?? (call && this.#answered.get(call))
+  }
+}
+
+export function callsOf(message: unknown): NonNullable<AIMessage['tool_calls']> {
+  return AIMessage.isInstance(message) ? (message.tool_calls ?? []) : []
+}
+
+export function lastAnswer(messages: unknown): AIMessage | undefined {
+  if (!Array.isArray(messages)) return undefined
+  return messages.findLast((message) => AIMessage.isInstance(message))
+}

@@ -1,0 +1,72 @@
+/** A model that tells of the requests in which it has tools. It learns of those as an agent tells it: by `bindTools`. */
+
+import type { BaseCallbackHandler } from '@langchain/core/callbacks/base'
+import { mergeConfigs, RunnableBinding } from '@langchain/core/runnables'
+import type { ChatModel, NodeConfig } from './library.ts'
+import { over } from './over.ts'
+
+export interface Request {
+  readonly model: ChatModel
+  readonly tools: readonly unknown[]
+  readonly messages: unknown
+  readonly config: NodeConfig
+}
+
+export interface WatchedRequest {
+  /** Hears what streams. */
+  readonly handler: BaseCallbackHandler
+  /** With the message that the agent is given. */
+  answered(message: unknown): void
+  failed(): void
+}
+
+/** Returns `undefined` for a request that need not be watched. */
+export type Watch = (request: Request) => WatchedRequest | undefined
+
+export function watchedModel(model: ChatModel, watch: Watch): ChatModel {
+  if (isBinding(model)) return withBound(model, watchedModel(model.bound, watch))
+  const { bindTools, withConfig } = model
+  return over(model, {
+    ...(bindTools && {
+      bindTools: (tools, ...options) =>
+        watchedRequests(bindTools.call(model, tools, ...options), (request) => watch({ ...request, tools })),
+    }),
+    ...(withConfig && { withConfig: (config) => watchedModel(withConfig.call(model, config), watch) }),
+  })
+}
+
+/** Of a binding the model within asks: an agent may make another binding of it. */
+function watchedRequests(
+  model: ChatModel,
+  watch: (request: Omit<Request, 'tools'>) => WatchedRequest | undefined,
+): ChatModel {
+  if (isBinding(model)) return withBound(model, watchedRequests(model.bound, watch))
+  return over(model, {
+    async invoke(messages, config) {
+      const request = config && watch({ model, messages, config })
+      if (!request) return model.invoke(messages, config)
+      try {
+        const message = await model.invoke(messages, mergeConfigs(config, { callbacks: [request.handler] }))
+        request.answered(message)
+        return message
+      } catch (error) {
+        request.failed()
+        throw error
+      }
+    },
+  })
+}
+
+/** A model with a config of its own. */
+interface Binding extends ChatModel {
+  readonly bound: ChatModel
+}
+
+function isBinding(model: ChatModel): model is Binding {
+  return RunnableBinding.isRunnableBinding(model)
+}
+
+/** Its own methods are called on this one: they are to find the other model in it. */
+function withBound(binding: Binding, bound: ChatModel): Binding {
+  return new Proxy(binding, { get: (of, key) => (key === 'bound' ? bound : Reflect.get(of, key)) })
+}

@@ -1,0 +1,117 @@
+import { ChatAnthropic } from '@langchain/anthropic'
+import { ChatOpenAI } from '@langchain/openai'
+import { call, respond, say, wait } from '@meanwhile/core/testing'
+import { mockModels } from '@meanwhile/harness'
+import { createAgent, initChatModel, tool } from 'langchain'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { type Agent, human, settled, shown } from '../../test/langchain.ts'
+import { eager } from './index.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  vi.stubEnv('OPENAI_API_KEY', 'none')
+})
+afterEach(() => {
+  vi.useRealTimers()
+  vi.unstubAllEnvs()
+})
+
+const script = () => [
+  respond(
+    call('look', { q: 'a' }, { id: 'call_1' }),
+    wait(100),
+    call('put', { q: 'b' }, { id: 'call_2' }),
+    wait(100),
+    say('x'),
+  ),
+  respond(say('done')),
+]
+
+const baseURL = 'http://models.test/v1'
+type Models = ReturnType<typeof mockModels>
+
+const openai = ({ fetch }: Models, useResponsesApi: boolean) =>
+  new ChatOpenAI({ apiKey: 'none', model: 'gpt', useResponsesApi, configuration: { baseURL, fetch } })
+
+const models: Readonly<Record<string, (models: Models) => object | string | Promise<object>>> = {
+  chat: (mock) => openai(mock, false),
+  responses: (mock) => openai(mock, true),
+  anthropic: ({ fetch }) =>
+    new ChatAnthropic({
+      apiKey: 'none',
+      model: 'claude',
+      maxTokens: 100,
+      clientOptions: { baseURL: 'http://models.test', fetch },
+    }),
+  'responses, with a config': (mock) => openai(mock, true).withConfig({ tags: ['mine'] }),
+  'responses, by a name': () => 'openai:gpt',
+  'responses, by initChatModel': () => initChatModel('openai:gpt', { useResponsesApi: true }),
+}
+
+type Go = (agent: Agent) => Promise<unknown>
+
+const streamed: Go = async (agent) => {
+  let messages: unknown
+  for await (const [mode, chunk] of await agent.stream(human(), { streamMode: ['messages', 'values'] }))
+    if (mode === 'values') messages = shown(chunk)
+  return messages
+}
+
+const blocks: Go = async (agent) => {
+  const run = await agent.streamEvents(human(), { version: 'v3' })
+  return shown(await run.output)
+}
+
+async function came(name: string, go: Go, isEager: boolean, alwaysStream: boolean) {
+  using mock = mockModels({ script: script() })
+  mock.listen()
+  const log: string[] = []
+  const began = performance.now()
+  const working = (name: string) =>
+    tool(
+      ({ q }) => {
+        log.push(`${Math.round(performance.now() - began)} ${name} ${q}`)
+        return `${name} ${q}`
+      },
+      { name, description: name, schema: z.object({ q: z.string() }) },
+    )
+  const given: object = { model: await models[name]?.(mock), tools: [working('look'), working('put')] }
+  const effects = { look: 'read', put: 'idempotent' }
+  const options = isEager ? eager<object>(given, effects, { alwaysStream }) : given
+  const result = await settled(go(createAgent(options as Parameters<typeof createAgent>[0])))
+  return { log, result }
+}
+
+test.for(Object.keys(models))(
+  '%s: a read starts when its arguments have closed, an idempotent call at the end (R2)',
+  async (name) => {
+    const plain = await came(name, streamed, false, false)
+    const early = await came(name, streamed, true, false)
+    expect(early.result).toEqual(plain.result)
+    expect(plain.log).toEqual(['200 look a', '200 put b'])
+    expect(early.log).toEqual(['0 look a', '200 put b'])
+  },
+)
+
+test.for([
+  ['chat', 200],
+  ['responses', 100],
+  ['anthropic', 100],
+] as const)('%s, streamed in blocks: a block that has finished seals the call in it (R2)', async ([name, sealed]) => {
+  const plain = await came(name, blocks, false, false)
+  const early = await came(name, blocks, true, false)
+  expect(early.result).toEqual(plain.result)
+  expect(plain.log).toEqual(['200 look a', '200 put b'])
+  expect(early.log).toEqual(['0 look a', `${sealed} put b`])
+})
+
+test.for(Object.keys(models))(
+  '%s: with alwaysStream a run that does not stream starts reads early, too (R2)',
+  async (name) => {
+    const invoked: Go = async (agent) => shown(await agent.invoke(human()))
+    const early = await came(name, invoked, true, true)
+    expect(early.result).toEqual(['human: go', 'ai: x', 'tool call_1: look a', 'tool call_2: put b', 'ai: done'])
+    expect(early.log).toEqual(['0 look a', '200 put b'])
+  },
+)
