@@ -13,6 +13,7 @@ const outcomes = (tests: Readonly<Record<string, string | true>>, earlyCalls = 0
     ]),
   ),
   earlyCalls,
+  warnings: earlyCalls > 0 ? ['nobody asked'] : [],
 })
 
 const comparison = compared(
@@ -27,6 +28,7 @@ test('a test that passes without the drop-in and not with it is forbidden, unles
     passed: 4,
     stillPass: 1,
     earlyCalls: 5,
+    warnings: ['nobody asked'],
     allowed: [{ test: 'a: is late', reason: 'It asks for the order.' }],
     forbidden: [
       { test: 'a: breaks', reason: 'expected 1' },
@@ -53,6 +55,8 @@ test('the report says what was run, what passed, and which tests fail only with 
   2 of 3 test files; not in this checkout: c
   as they are: 4 of 5 tests pass
   with the drop-in: 1 of these 4 pass; 5 calls started early
+  1 warnings of the drop-in:
+    nobody asked
   1 fail only with the drop-in, and may:
     a: is late
       It asks for the order.

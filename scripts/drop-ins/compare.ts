@@ -7,6 +7,8 @@ export interface Outcomes {
   readonly tests: ReadonlyMap<string, Outcome>
   /** Calls that started early; 0 without the drop-in. */
   readonly earlyCalls: number
+  /** What the drop-in warned of, each once. */
+  readonly warnings: readonly string[]
 }
 
 export interface Outcome {
@@ -27,6 +29,7 @@ export interface Comparison {
   /** How many of those pass with the drop-in, too. */
   readonly stillPass: number
   readonly earlyCalls: number
+  readonly warnings: readonly string[]
   /** Tests that fail only with the drop-in: those that may, each with the reason why it may, and the others, each with its error. */
   readonly allowed: readonly Failure[]
   readonly forbidden: readonly Failure[]
@@ -48,6 +51,7 @@ export function compared(plain: Outcomes, eager: Outcomes, list: readonly Allowe
     passed: passing.length,
     stillPass: passing.length - allowed.length - forbidden.length,
     earlyCalls: eager.earlyCalls,
+    warnings: eager.warnings,
     allowed,
     forbidden,
   }

@@ -19,7 +19,8 @@ const OURS = {
     devDependencies: { ai: '7.0.173' },
   }),
   'packages/eager-tools/src/ai-sdk.mjs': `import { version } from 'ai'
-export function eager(options, effects, { onStep }) {
+export function eager(options, effects, { onStep, onWarning }) {
+  onWarning({ message: 'one\\nline' })
   onStep({ calls: [{ evidence: 'closed' }, {}] })
   return { ...options, effects, version }
 }`,
@@ -59,6 +60,7 @@ test('the tests of a library run as they are, and with the drop-in in place of w
   expect(namesOf(false, plain.tests)).toEqual(['every tool is a read'])
   expect(namesOf(false, eager.tests)).toEqual(['with tools nothing is added'])
   expect(plain.earlyCalls).toBe(0)
+  expect([plain.warnings, eager.warnings]).toEqual([[], ['one line']])
   expect(eager.earlyCalls).toBeGreaterThan(0)
   const { passed, forbidden } = compared(plain, eager, [])
   expect([passed, forbidden.length]).toEqual([4, 1])

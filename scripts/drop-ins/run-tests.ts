@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { type Checkout, CheckoutError } from './checkout.ts'
 import type { Outcome, Outcomes } from './compare.ts'
 import type { Splice } from './splice/config.ts'
+import type { SpliceSettings } from './splice/wraps.ts'
 
 export interface TestRun {
   readonly isEager: boolean
@@ -22,24 +23,30 @@ export interface TestRun {
 export async function runTests(checkout: Checkout, { isEager, paced, signal }: TestRun): Promise<Outcomes> {
   const folder = await mkdtemp(join(tmpdir(), 'check-drop-ins-'))
   try {
-    const [config, json, early] = ['vitest.config.mjs', 'results.json', 'early-calls'].map((name) => join(folder, name))
-    if (!config || !json || !early) throw new TypeError('three names are three files')
+    const [config, json] = [join(folder, 'vitest.config.mjs'), join(folder, 'results.json')]
+    const settings = { paced, earlyFile: join(folder, 'early'), warningsFile: join(folder, 'warnings') }
     const base = resolve(checkout.folder, checkout.library.config)
-    await writeFile(config, configText(base, spliceOf(checkout, { isEager, paced, early })))
+    await writeFile(config, configText(base, spliceOf(checkout, isEager, settings)))
     const said = await vitest(
       checkout,
       ['--config', config, '--retry=2', '--reporter=json', `--outputFile=${json}`],
       signal,
     )
-    const outcomes = existsSync(json) ? outcomesIn(await readFile(json, 'utf8'), checkout.folder) : new Map()
+    const report = await textOf(json)
+    const outcomes = report === '' ? new Map<string, Outcome>() : outcomesIn(report, checkout.folder)
     if (![...outcomes.values()].some(({ passed }) => passed)) {
       throw new CheckoutError(`no test passed in ${checkout.folder}; is all built that its tests need?\n${said}`)
     }
-    const counted = existsSync(early) ? await readFile(early, 'utf8') : ''
-    return { tests: outcomes, earlyCalls: counted.length }
+    const [early, warnings] = [await textOf(settings.earlyFile), await textOf(settings.warningsFile)]
+    return { tests: outcomes, earlyCalls: early.length, warnings: [...new Set(warnings.split('\n').filter(Boolean))] }
   } finally {
     await rm(folder, { recursive: true })
   }
+}
+
+/** Empty if nobody has written the file. */
+async function textOf(file: string): Promise<string> {
+  return existsSync(file) ? await readFile(file, 'utf8') : ''
 }
 
 const HELPERS = fileURLToPath(new URL('./splice/config.ts', import.meta.url))
@@ -49,10 +56,7 @@ const WRAPS: Readonly<Record<Checkout['library']['name'], string>> = {
   'openai-agents': fileURLToPath(new URL('./splice/openai-agents.ts', import.meta.url)),
 }
 
-function spliceOf(
-  { library, folder, dropIn, ours }: Checkout,
-  { isEager, paced, early }: { readonly isEager: boolean; readonly paced: boolean; readonly early: string },
-): Splice {
+function spliceOf({ library, folder, dropIn, ours }: Checkout, isEager: boolean, settings: SpliceSettings): Splice {
   const absolute = (path: string): string => join(folder, path)
   return {
     folder,
@@ -63,7 +67,7 @@ function spliceOf(
     },
     wraps: WRAPS[library.name],
     ...(isEager && { dropIn }),
-    settings: { paced, earlyFile: early },
+    settings,
   }
 }
 

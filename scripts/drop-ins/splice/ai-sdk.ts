@@ -1,6 +1,6 @@
 /** What replaces the functions of the AI SDK in its tests. */
 
-import { counting, type Eager, pause, reads, type SpliceSettings, withMethod } from './wraps.ts'
+import { type Eager, listeners, pause, reads, type SpliceSettings, withMethod } from './wraps.ts'
 
 interface Options {
   readonly tools?: Readonly<Record<string, unknown>>
@@ -14,8 +14,10 @@ export function wraps(eager: Eager | undefined, settings: SpliceSettings) {
   function spliced(options: Options): Options {
     const paced = settings.paced ? withPace(options) : options
     if (!eager || !paced.tools) return paced
-    const onStep = counting(settings)
-    return eager(paced, reads(Object.keys(paced.tools)), settings.paced ? { seals: true, onStep } : { onStep })
+    return eager(paced, reads(Object.keys(paced.tools)), {
+      ...listeners(settings),
+      ...(settings.paced && { seals: true }),
+    })
   }
   return {
     streamText:

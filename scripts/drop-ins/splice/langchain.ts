@@ -1,6 +1,6 @@
 /** What replaces the functions of LangChain in its tests. */
 
-import { counting, type Eager, reads, type SpliceSettings } from './wraps.ts'
+import { type Eager, listeners, reads, type SpliceSettings } from './wraps.ts'
 
 interface Options {
   readonly tools?: readonly unknown[]
@@ -12,7 +12,7 @@ export function wraps(eager: Eager | undefined, settings: SpliceSettings) {
   function spliced(options: Options): Options {
     const names = namesOf(options)
     if (!eager || names.length === 0) return options
-    return eager(options, reads(names), { onStep: counting(settings) })
+    return eager(options, reads(names), listeners(settings))
   }
   return {
     createAgent:

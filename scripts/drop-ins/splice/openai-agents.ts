@@ -1,6 +1,6 @@
 /** What replaces the functions of OpenAI Agents in its tests. */
 
-import { counting, type Eager, reads, type SpliceSettings, withMethod } from './wraps.ts'
+import { type Eager, listeners, reads, type SpliceSettings, withMethod } from './wraps.ts'
 
 interface Agent {
   readonly tools?: readonly { readonly name?: string; readonly type?: string }[]
@@ -22,7 +22,7 @@ export function wraps(eager: Eager | undefined, settings: SpliceSettings) {
     return withMethod(runner, 'run', () => (agent, ...rest) => {
       const names = namesOf(agent as Agent)
       const key = names.join()
-      const eagerRunner = eagerRunners.get(key) ?? eager(runner, reads(names), { onStep: counting(settings) })
+      const eagerRunner = eagerRunners.get(key) ?? eager(runner, reads(names), listeners(settings))
       eagerRunners.set(key, eagerRunner)
       return eagerRunner.run(agent as Agent, ...rest)
     })

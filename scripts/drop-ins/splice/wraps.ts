@@ -7,6 +7,8 @@ export interface SpliceSettings {
   readonly paced: boolean
   /** Gets one byte for each call that started early. */
   readonly earlyFile: string
+  /** Gets one line for each warning. */
+  readonly warningsFile: string
 }
 
 /** As far as all drop-ins have it. */
@@ -19,6 +21,7 @@ export type Eager = <Wrapped extends object>(
 export interface EagerSettings {
   readonly seals?: boolean
   readonly onStep: (savings: StepSavings) => void
+  readonly onWarning: (warning: { readonly message: string }) => void
 }
 
 interface StepSavings {
@@ -30,9 +33,13 @@ export function reads(names: readonly string[]): Readonly<Record<string, 'read'>
   return Object.fromEntries(names.map((name) => [name, 'read']))
 }
 
-export function counting({ earlyFile }: SpliceSettings): EagerSettings['onStep'] {
-  return ({ calls }) =>
-    appendFileSync(earlyFile, '.'.repeat(calls.filter(({ evidence }) => evidence !== undefined).length))
+/** Notes what is told. Warnings are not printed: there are tests that fail when anything is. */
+export function listeners({ earlyFile, warningsFile }: SpliceSettings): Pick<EagerSettings, 'onStep' | 'onWarning'> {
+  return {
+    onStep: ({ calls }) =>
+      appendFileSync(earlyFile, '.'.repeat(calls.filter(({ evidence }) => evidence !== undefined).length)),
+    onWarning: ({ message }) => appendFileSync(warningsFile, `${message.replaceAll('\n', ' ')}\n`),
+  }
 }
 
 // Kept from before any test puts a clock of its own in their place.
