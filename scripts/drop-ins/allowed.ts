@@ -9,7 +9,20 @@ export interface Allowed {
 }
 
 const ALLOWED: Readonly<Record<LibraryName, readonly Allowed[]>> = {
-  'ai-sdk': [],
+  'ai-sdk': [
+    {
+      test: 'options.onToolExecutionStart should be called before tool execution',
+      reason: 'An early call executes before the SDK says that it does: the SDK says so when it asks for the result.',
+    },
+    {
+      test: 'options.abortSignal should forward abort signal to tool execution during streaming',
+      reason: 'It asks for the very signal object. The tool gets one that also ends when the call is discarded.',
+    },
+    {
+      test: 'abort during tool execution should end full stream with abort part',
+      reason: 'The tool aborts the run that it is called in. It starts earlier, so the run ends earlier.',
+    },
+  ],
   langchain: [],
   'openai-agents': [],
 }

@@ -17,7 +17,7 @@ export interface TestedLibrary {
   readonly files: readonly string[]
   /** Modules that tests import, and what is replaced in them; from the package's folder. */
   readonly splices: Readonly<Record<string, readonly string[]>>
-  /** What the drop-in imports of the library, and where that is; from the package's folder. */
+  /** What the drop-in imports of the library, by specifier or file, and where that is; from the package's folder. */
   readonly imports: Readonly<Record<string, string>>
 }
 
@@ -116,6 +116,8 @@ const openaiAgents: TestedLibrary = {
   splices: { 'src/run.ts': ['Runner', 'run'], 'src/index.ts': ['Runner', 'run'] },
   imports: {
     '@openai/agents': 'src/index.ts',
+    // Where the workspace's own alias leads: a module that also sends traces to OpenAI.
+    '../agents/src/index.ts': 'src/index.ts',
     '@openai/agents-core': 'src/index.ts',
     '@openai/agents-core/utils/internal': 'src/utils/internal.ts',
   },

@@ -63,7 +63,12 @@ function spliceOf({ library, folder, dropIn, ours }: Checkout, isEager: boolean,
     modules: Object.fromEntries(Object.entries(library.splices).map(([path, names]) => [absolute(path), names])),
     imports: {
       ...ours,
-      ...Object.fromEntries(Object.entries(library.imports).map(([name, path]) => [name, absolute(path)])),
+      ...Object.fromEntries(
+        Object.entries(library.imports).map(([name, path]) => [
+          name.startsWith('.') ? absolute(name) : name,
+          absolute(path),
+        ]),
+      ),
     },
     wraps: WRAPS[library.name],
     ...(isEager && { dropIn }),
