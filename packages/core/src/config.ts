@@ -13,6 +13,7 @@ import { ConfigError, messageOf } from './vocabulary/errors.ts'
 import { freeze } from './vocabulary/history.ts'
 import { isRecord } from './vocabulary/json.ts'
 import { DEEPEST, LONGEST } from './vocabulary/json-text.ts'
+import type { Middleware } from './vocabulary/middleware.ts'
 import { DEFAULT_INPUT_LIMITS, type InputLimits, type ModelSettings } from './vocabulary/model.ts'
 import { checkLimit, checkOptions, checkTime, checkTypes, type OptionNames } from './vocabulary/option-checks.ts'
 import { DEFAULT_OUTPUT_LIMITS, type OutputLimits } from './vocabulary/output-limits.ts'
@@ -44,9 +45,11 @@ export function configOf(options: AgentOptions): AgentConfig {
   checkOptions('settings', options.settings, SETTINGS, 'settings.')
   checkOptions('inputLimits', options.inputLimits, INPUT_LIMITS, 'inputLimits.')
   checkOptions('outputLimits', options.outputLimits, OUTPUT_LIMITS, 'outputLimits.')
+  const { instructions } = options
+  const isAsked = typeof instructions === 'function'
   const setup: AgentSetup = {
     model: options.model,
-    instructions: options.instructions ?? '',
+    instructions: isAsked ? '' : (instructions ?? ''),
     tools: Object.freeze([...toolList(options.tools ?? [])]),
     maxSteps: options.maxSteps ?? 20,
     toolConcurrency: options.toolConcurrency ?? Number.POSITIVE_INFINITY,
@@ -56,7 +59,7 @@ export function configOf(options: AgentOptions): AgentConfig {
   const output = options.output && outputOf(options.output)
   const tools = withStatusTool(setup.tools)
   checkSetup({ ...setup, tools }, output)
-  const middleware = middlewareList(options.middleware ?? [])
+  const middleware = middlewareList(options.middleware ?? [], isAsked ? [asking(instructions)] : [])
   checkIgnoresInput(middleware, tools)
   const toolChoice = options.toolChoice ?? 'auto'
   checkToolChoice({ toolChoice, output, middleware }, tools)
@@ -84,6 +87,14 @@ export function configOf(options: AgentOptions): AgentConfig {
     telemetry: options.telemetry,
     prepareInput,
     unknownTool,
+  }
+}
+
+/** What asks for the instructions of a run, before all other hooks. */
+function asking(instructions: Exclude<AgentOptions['instructions'], string | undefined>): Middleware {
+  return {
+    name: 'instructions',
+    beforeAgent: async (setup, run) => ({ ...setup, instructions: (await instructions(run)) ?? '' }),
   }
 }
 

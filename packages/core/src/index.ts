@@ -1,4 +1,4 @@
-export { type Agent, createAgent } from './agent.ts'
+export { type Agent, type AgentChanges, createAgent } from './agent.ts'
 export { type AgentRequest, type AgentToolOptions, agentTool } from './agent-tool/agent-tool.ts'
 export { argumentsText } from './assemble/arguments-text.ts'
 export { assemble, type Explain, type ReadChunk } from './assemble/assemble.ts'
@@ -7,6 +7,7 @@ export type { Wire } from './assemble/wire.ts'
 export { memoryStore } from './checkpoint/memory-store.ts'
 export { type Awaitable, close, type Flow, map, settle } from './flow/flow.ts'
 export type { AgentRun } from './run/agent-run.ts'
+export { type ContextReader, contextOf } from './run/context-of.ts'
 export { DEFAULT_FEEDBACK } from './run/gate.ts'
 export { type Cell, type CellOptions, runLocal } from './run/run-local.ts'
 export { type RunToolOptions, runTool, type ToolRun } from './run-tool.ts'
@@ -24,6 +25,7 @@ export {
   CheckpointVersionError,
 } from './vocabulary/checkpoint-errors.ts'
 export type { CheckpointStore, StoredCheckpoint } from './vocabulary/checkpoint-store.ts'
+export { ContextError } from './vocabulary/context-error.ts'
 export { type ExecutedTool, type ToolOptions, tool } from './vocabulary/define-tool.ts'
 export type { Effect } from './vocabulary/effect.ts'
 export {
@@ -119,9 +121,11 @@ export type {
 } from './vocabulary/result.ts'
 export type { ResumeOptions, RunInput, RunOptions } from './vocabulary/run-options.ts'
 export type { Checkpoint } from './vocabulary/saved-run.ts'
-export type { CaptureContent, TelemetryOptions } from './vocabulary/telemetry-options.ts'
+export type { CaptureContent } from './vocabulary/span-content.ts'
+export type { TelemetryOptions } from './vocabulary/telemetry-options.ts'
 export type {
   AgentSetup,
+  HasContext,
   NeedsContext,
   Run,
   Tool,

@@ -38,6 +38,7 @@ import { checkedCheckpoint, hasEnded } from './checkpoint.ts'
  * @throws {ConfigError} The answers are no object, or there is no store to find an id in.
  * @throws {UnknownInterruptError} One of the answers is to no question of it.
  * @throws {AnswerError} The middleware that asked does not take an answer.
+ * @throws {ContextError} Its run goes on, and the context that is given does not fit.
  * @throws {InputError} Its answer had been accepted, and something was sent before that was known.
  */
 export async function load(run: RunState, { from, answers, rerun }: Resumption): Promise<Checkpoint> {
@@ -54,6 +55,7 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
   const { calls, undos, tools, interrupts } = checkpoint
   for (const { address } of interrupts) checkAsker(run, address)
   await checkAnswers(interrupts, given, { middleware: run.middleware })
+  if (!checkpoint.result) await run.userContext.checkFor(run.config)
   run.resumed = { checkpoint, answers: given }
   const open = interrupts.filter((one) => !(one.id in given) || isNested(one.address))
   run.unclaimed = { calls, undos, tools, interrupts: open }

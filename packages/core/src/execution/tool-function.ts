@@ -137,7 +137,9 @@ function contextOf<Result>(
     idempotencyKey: entry.key,
     attempt: execution.attempt,
     answers: host.answers?.() ?? [],
+    messages: host.messages,
     signal,
+    ...(tool.context && { context: host.userContext.checked.get(tool.context)?.value }),
     ...(run && { run }),
     ...(entry.warmUp && { warmed: entry.warmUp.use() }),
   }

@@ -58,10 +58,11 @@ export function startRun(
   const buffer = events === 'kept' ? new EventBuffer(options.eventBuffer ?? 1_024) : undefined
   const nesting = typeof events === 'string' ? undefined : events
   const show = nesting?.show ?? ((event: AgentEvent) => buffer?.push(event))
-  const { conversationId, signal } = options
+  const { conversationId, signal, context } = options
   const id = 'resume' in beginning ? resumedId(beginning.resume) : crypto.randomUUID()
-  const run = new RunState(config, { work, id, conversationId, nesting, signal, show })
+  const run = new RunState(config, { work, id, conversationId, nesting, signal, context, show })
   if ('resume' in beginning && work.checkpoints.hasEnded(beginning.resume.from)) inboxClosed(run.steps.state)
+  const attributes = config.telemetry?.attributes
   let ended = false
   const result = unheard(
     run.telemetry.around<'run', AgentResult>('run', run.context, {
@@ -70,6 +71,9 @@ export function startRun(
         model: config.setup.model,
         conversationId,
         resumed: 'resume' in beginning,
+        ...(typeof attributes === 'function' && {
+          own: () => attributes(work.view(run, { context: run.context, source: 'telemetry.attributes' })),
+        }),
         middleware: config.middleware.map(({ name }) => name),
       }),
       // What the run does beside its hooks, models and tools, as to save itself, nests under its span, too.

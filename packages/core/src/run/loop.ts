@@ -38,6 +38,7 @@ export async function loop(run: RunState, setup: AgentSetup, context: Context): 
   const { steps } = run
   enter(run, setup, context)
   try {
+    await run.userContext.check(setup.tools)
     for (;;) {
       nextStep(run)
       if (steps.step.phase === 'over' && steps.candidate) return await resultAgain(run, steps.candidate)
@@ -93,7 +94,10 @@ async function think(run: RunState): Promise<AssistantMessage> {
     hooksDone(steps.state)
   }
   if (steps.step.phase === 'model') await askModel(run)
-  else responseIsThere(run, lastAnswer(run), steps.step.attempt)
+  else {
+    steps.asked = Object.freeze(run.history.messages.slice(0, -1))
+    responseIsThere(run, lastAnswer(run), steps.step.attempt)
+  }
   if (steps.step.phase === 'after-model') {
     try {
       await runStateHooks(run, 'afterModel', (state) => answerProblem(state, run.history.messages))
@@ -127,7 +131,9 @@ async function askModel(run: RunState): Promise<void> {
   run.history.checkPairs()
   responseBegins(run)
   try {
-    const { message, attempt } = await callModel(run, requestOf(run))
+    const request = requestOf(run)
+    run.steps.asked = request.messages
+    const { message, attempt } = await callModel(run, request)
     run.history.append(message)
     run.steps.modelCalled()
     modelStood(run.steps.state, attempt)

@@ -26,6 +26,7 @@ import { RunHistory } from './run-history.ts'
 import { RunSteps } from './run-steps.ts'
 import { SideCalls } from './side-calls.ts'
 import { signalOwner } from './signal-owner.ts'
+import { UserContext } from './user-context.ts'
 
 /** Of a run inside a call of another: which one, where its spans nest, and how its events are shown. */
 export interface Nesting {
@@ -34,6 +35,8 @@ export interface Nesting {
   /** Where in the executions of that call. */
   readonly invocation: Invocation
   readonly context: Context
+  /** What the agent of the inner run is given of the outer one's, or in its place. */
+  readonly userContext?: UserContext
   readonly show: (event: AgentEvent) => void
 }
 
@@ -52,6 +55,8 @@ export interface RunStateOptions {
   readonly nesting: Nesting | undefined
   /** The signal that its caller gave. */
   readonly signal: AbortSignal | undefined
+  /** The context that its caller gave. */
+  readonly context: unknown
   readonly show: (event: AgentEvent) => void
 }
 
@@ -67,6 +72,7 @@ export class RunState {
   readonly work: RunWork
   readonly telemetry: Telemetry
   readonly conversationId: string | undefined
+  readonly userContext: UserContext
   readonly events: RunEvents
   readonly history: RunHistory = new RunHistory()
   readonly steps: RunSteps = new RunSteps()
@@ -109,6 +115,7 @@ export class RunState {
     const capture = () => this.setup.captureContent
     this.telemetry = new Telemetry(config.telemetry, config.name, capture, nesting?.run.telemetry)
     this.context = nesting?.context ?? activeContext()
+    this.userContext = nesting?.userContext ?? new UserContext(options.context)
     this.conversationId = options.conversationId
     this.events = new RunEvents(this, options.show)
     // What a `beforeAgent` is to mask must not be recorded before it has said so.

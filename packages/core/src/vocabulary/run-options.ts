@@ -14,6 +14,11 @@ export interface RunOptions {
    * of a tool of which that call has one, they share that slot.
    */
   readonly signal?: AbortSignal
+  /**
+   * What belongs to this request and not to the conversation: a user, a tenant, a database handle. Each tool and middleware gets the part
+   * that its own `context` describes. It is in no history, checkpoint, event, span or log: give it again to `resume`.
+   */
+  readonly context?: unknown
   /** For spans: the conversation this run belongs to. */
   readonly conversationId?: string
   /**
@@ -46,6 +51,7 @@ export interface Resumption {
 
 const RUN_OPTIONS: OptionNames<RunOptions> = {
   signal: 'abortSignal',
+  context: 'deps',
   conversationId: '',
   eventBuffer: '',
 }
