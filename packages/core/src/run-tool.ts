@@ -117,7 +117,8 @@ async function work<Output>(
     if (signal) unfollow = follow(signal, abort)
     if (signal?.aborted) abort()
     const userContext = new UserContext(options.context)
-    await Promise.race([userContext.check([tool]), entry.abandoned.promise])
+    const checking = userContext.check([tool])
+    if (checking) await Promise.race([checking, entry.abandoned.promise])
     const flow = executeTool(hostOf<Output>(tool, options, observed, userContext), entry, entry.call, entry.parent)
     const given = await Promise.race([
       drive(flow, (progress) => {

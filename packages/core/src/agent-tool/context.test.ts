@@ -153,7 +153,7 @@ test('a resume gives the agent inside its context again, and its tools are check
     context: tenancy,
     execute: (_, { context, answers: [answer] }) => {
       if (answer === undefined) throw interrupt('Sure?')
-      return `${context.tenant} ${String(answer)}`
+      return `${context.tenant} ${JSON.stringify(answer)}`
     },
   }) as Tool
   const { model, agent } = expertOf([asking], [respond(call('ask')), respond(say('Known.'))])
@@ -167,7 +167,7 @@ test('a resume gives the agent inside its context again, and its tools are check
   })
   expect([model.requests.length, boss.model.requests.length]).toEqual([1, 1])
   await settled(boss.agent.resume(first.checkpoint ?? '', answers, { context: { tenant: 'beta' } }).result)
-  expect(readBy(model)).toEqual(['beta yes'])
+  expect(readBy(model)).toEqual(['beta "yes"'])
 })
 
 test('an agent as a tool of no run has the context that runTool is given (I11)', async () => {

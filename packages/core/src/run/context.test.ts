@@ -66,6 +66,9 @@ async function settled<Result>(work: Promise<Result>): Promise<Result> {
   return await work
 }
 
+/** All that is shown of an error. */
+const textOf = (error: unknown) => `${error instanceof Error ? error : ''} ${JSON.stringify(error)}`
+
 async function failureOf(work: Promise<unknown>): Promise<unknown> {
   return await settled(
     work.then(
@@ -141,10 +144,10 @@ test('one error names all that need what the context does not have, before any h
     ],
     messages: [{ role: 'user', content: 'Go' }],
   })
-  expect(String(error)).toMatch(
+  expect(textOf(error)).toMatch(
     /^ContextError: the context of the run does not fit: tool orders\.tenant: .+; tool orders\.db: no database; middleware audit/,
   )
-  expect(JSON.stringify(error) + String(error)).not.toContain(SECRET)
+  expect(textOf(error)).not.toContain(SECRET)
   expect([events, model.requests, ran]).toEqual([[], [], []])
 })
 
@@ -203,7 +206,7 @@ test.each(Object.entries(hostile))(
     const agent = createAgent({ model, tools: [teller('who', schema)] })
     const error = await failureOf(agent.run('Go', { context }))
     expect(error).toMatchObject({ name: 'ContextError', issues: [{ path: 'tool who' }] })
-    expect(JSON.stringify(error) + String(error)).not.toContain(SECRET)
+    expect(textOf(error)).not.toContain(SECRET)
     expect(model.requests).toEqual([])
   },
 )

@@ -38,7 +38,8 @@ export async function loop(run: RunState, setup: AgentSetup, context: Context): 
   const { steps } = run
   enter(run, setup, context)
   try {
-    await run.userContext.check(setup.tools)
+    const checking = run.userContext.check(setup.tools)
+    if (checking) await checking
     for (;;) {
       nextStep(run)
       if (steps.step.phase === 'over' && steps.candidate) return await resultAgain(run, steps.candidate)

@@ -21,9 +21,8 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
     if ('input' in beginning) run.history.remember({ messages: inputMessages(beginning.input) })
     if (signal?.aborted) abort()
     run.signal.throwIfAborted()
-    const kept = await run.halt.until<CompletedResult | undefined>(
-      'resume' in beginning ? restored(run, beginning.resume) : run.userContext.checkFor(run.config),
-    )
+    const ready = 'resume' in beginning ? restored(run, beginning.resume) : run.userContext.checkFor(run.config)
+    const kept = ready && (await run.halt.until<CompletedResult | undefined>(ready))
     run.events.push({ type: 'run-start', ...('resume' in beginning && { resumed: true }) }, true)
     if (kept) {
       end(run)
@@ -52,7 +51,8 @@ async function restored(run: RunState, resume: Resumption): Promise<CompletedRes
 /** The set-up, then step by step. */
 async function work(run: RunState): Promise<CompletedResult> {
   const setup = withOwnTools(run, await runSetupHooks(run))
-  await run.userContext.check(setup.tools)
+  const checking = run.userContext.check(setup.tools)
+  if (checking) await checking
   run.setup = setup
   if (run.resumed) await run.work.checkpoints.claim(run, run.resumed)
   // The span of a resumed one links to the span that has it.

@@ -26,16 +26,20 @@ export class UserContext {
   }
 
   /** Checks it for all tools and middlewares of an agent. Throws like {@link check}. */
-  checkFor({ setup, middleware }: Pick<AgentConfig, 'setup' | 'middleware'>): Promise<undefined> {
+  checkFor({ setup, middleware }: Pick<AgentConfig, 'setup' | 'middleware'>): Promise<undefined> | undefined {
     return this.check([...setup.tools, ...middleware])
   }
 
   /**
-   * Checks it for all of these, with each schema once.
+   * Checks it for all of these, with each schema once. Where none needs a context, a run begins in the same turn.
    *
-   * @throws {ContextError} It does not fit one of them, or several.
+   * @throws {ContextError} It does not fit one of them, or several: the promise rejects with it.
    */
-  async check(all: readonly Needing[]): Promise<undefined> {
+  check(all: readonly Needing[]): Promise<undefined> | undefined {
+    return all.some(({ context }) => context) ? this.#check(all) : undefined
+  }
+
+  async #check(all: readonly Needing[]): Promise<undefined> {
     const found: Issue[] = []
     let thrown: unknown
     for (const one of all) {

@@ -48,13 +48,13 @@ interface RunCame {
 }
 
 export function runSpan(run: RunFacts, { agent, options, own, annotations, models }: Scope): SpanTable<RunCame> {
+  const attributes = options?.attributes
   return {
     start: () => ({
       name: agent ? `${INVOKE_AGENT} ${agent}` : INVOKE_AGENT,
       attributes: {
         // Those of whoever made the agent may throw when they are read.
-        ...untroubled(() => ({ ...options?.attributes })),
-        ...untroubled(() => Object.assign(own, run.own?.())),
+        ...untroubled(() => (typeof attributes === 'function' ? Object.assign(own, run.own?.()) : { ...attributes })),
         ...present({
           'gen_ai.operation.name': INVOKE_AGENT,
           'gen_ai.provider.name': run.model.provider,

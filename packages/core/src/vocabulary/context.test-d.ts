@@ -92,6 +92,7 @@ test('a member that the schema does not have, and a context without a schema, ar
     // @ts-expect-error The schema has no such member.
     execute: (_, { context }) => context.user,
   })
+  expectTypeOf<ToolContext>().not.toHaveProperty('context')
   tool({
     name: 'x',
     description: '',
