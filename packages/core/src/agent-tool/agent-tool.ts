@@ -75,7 +75,7 @@ export function agentTool(agent: Agent, options: AgentToolOptions<unknown> = {})
     name,
     description,
     input,
-    context,
+    ...(context && { context }),
     ...(options.effect && { effect: options.effect }),
     execute: runsAgent(async (asked, calling) => {
       const request = requestOf(asked)

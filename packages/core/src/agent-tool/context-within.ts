@@ -8,7 +8,10 @@ import { ContextError } from '../vocabulary/context-error.ts'
 /** A schema whose value all runs of the agent in one calling run share: what it has checked they need not check again. */
 export type ContextWithin = StandardSchemaV1<unknown, UserContext>
 
-export function contextWithin(agent: AgentConfig, change?: (outer: unknown) => unknown): ContextWithin {
+/** Absent if nothing is to be made or checked: then the agent has the context of the calling run itself. */
+export function contextWithin(agent: AgentConfig, change?: (outer: unknown) => unknown): ContextWithin | undefined {
+  const needs = [...agent.setup.tools, ...agent.middleware].some(({ context }) => context)
+  if (!change && !needs) return undefined
   const validate = async (outer: unknown): Promise<StandardSchemaV1.Result<UserContext>> => {
     const value = new UserContext(change ? await change(outer) : outer)
     try {

@@ -6,6 +6,7 @@ import { executionWanted } from '../machine/decide-call.ts'
 import { startRun } from '../run/agent-run.ts'
 import { actorOf } from '../run/run-view.ts'
 import type { Execution } from '../state/execution.ts'
+import type { RunState } from '../state/run.ts'
 import { UserContext } from '../state/user-context.ts'
 import type { AgentEvent } from '../vocabulary/events.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
@@ -18,7 +19,7 @@ import type { ContextWithin } from './context-within.ts'
 interface CallingTool extends Pick<Tool, 'name' | 'input'> {
   readonly events: boolean
   readonly maxDepth: number
-  readonly context: ContextWithin
+  readonly context: ContextWithin | undefined
 }
 
 /**
@@ -52,11 +53,8 @@ export async function runWithin(
     const path = [{ agent: tool.name, callId: entry.provisional ? entry.call.id : entry.id }, ...(event.path ?? [])]
     if (tool.events) run.calls.events.tell(entry, { ...event, path })
   }
-  // A tool that runs an agent of its own making has not declared this.
-  await run.userContext.check([tool])
-  const userContext = run.userContext.checked.get(tool.context)?.value
-  const own = userContext instanceof UserContext && { userContext }
-  const nesting = { run, entry, invocation, context: actor.context, show, ...own }
+  const userContext = tool.context ? await contextFrom(run, tool.name, tool.input, tool.context) : run.userContext
+  const nesting = { run, entry, invocation, context: actor.context, userContext, show }
   const config = configBehind(agent)
   // It gives up before its caller does.
   const within = { ...config, grace: Math.min(config.grace, run.config.grace) }
@@ -64,6 +62,17 @@ export async function runWithin(
   if (outcome.status === 'completed') return outcome
   if (run.halt.state.mode) throw run.halt.error
   throw entry.relay(new Interrupt(outcome.interrupts?.[0]?.payload ?? null))
+}
+
+/** What was checked before the first model call; now, if a tool runs an agent of its own making. */
+async function contextFrom(
+  { userContext }: RunState,
+  name: string,
+  input: Tool['input'],
+  context: ContextWithin,
+): Promise<UserContext> {
+  await userContext.check([{ name, input, context }])
+  return userContext.checked.get(context)?.value as UserContext
 }
 
 /** One execution may run one agent after another, or the same one again. */
