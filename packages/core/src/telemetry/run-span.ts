@@ -4,7 +4,6 @@ import type { AssistantMessage, FinishReason, ToolMessage, Usage } from '../voca
 import type { Model } from '../vocabulary/model.ts'
 import { ModelError } from '../vocabulary/model-errors.ts'
 import { present } from '../vocabulary/present.ts'
-import type { Attributes } from '../vocabulary/span-content.ts'
 import { tokensOf } from './attempt-span.ts'
 import { failureOf, type Outcome, outcomeOf } from './error.ts'
 import { contentsOfAnswer } from './message-json.ts'
@@ -24,8 +23,6 @@ interface RunFacts {
   readonly model: Model
   readonly conversationId: string | undefined
   readonly resumed: boolean
-  /** Asks for attributes of this run and its calls. */
-  readonly own?: (() => Attributes) | undefined
   /** Names, the outermost first. */
   readonly middleware: readonly string[]
 }
@@ -47,14 +44,13 @@ interface RunCame {
   readonly unknown: number
 }
 
-export function runSpan(run: RunFacts, { agent, options, own, annotations, models }: Scope): SpanTable<RunCame> {
-  const attributes = options?.attributes
+export function runSpan(run: RunFacts, { agent, options, annotations, models }: Scope): SpanTable<RunCame> {
   return {
     start: () => ({
       name: agent ? `${INVOKE_AGENT} ${agent}` : INVOKE_AGENT,
       attributes: {
         // Those of whoever made the agent may throw when they are read.
-        ...untroubled(() => (typeof attributes === 'function' ? Object.assign(own, run.own?.()) : { ...attributes })),
+        ...untroubled(() => ({ ...options?.attributes })),
         ...present({
           'gen_ai.operation.name': INVOKE_AGENT,
           'gen_ai.provider.name': run.model.provider,
