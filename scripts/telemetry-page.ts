@@ -57,7 +57,7 @@ ${spans.map(({ name, said }) => row(`\`${name}\``, ...part(said, 1, 4))).join('\
 ## Attributes
 
 On: the spans; run is \`invoke_agent\`, tool is \`execute_tool\`. Start: whether the span starts with it, as samplers see no other. Yours
-go on the run by \`telemetry: { attributes }\` and \`run.annotate\`, and on whatever is active by OpenTelemetry's own API.
+go on the run by \`telemetry: { attributes }\` and \`run.annotate\`, on the run and its chat and tool spans if \`attributes\` is a function, and on whatever is active by OpenTelemetry's own API.
 
 | name | on | type | start | what it says |
 |---|---|---|---|---|

@@ -39,6 +39,7 @@ const sidebar = [
   ]),
   group('Guides', [
     page('Eager tools', '/eager-tools'),
+    page('The context of a run', '/context'),
     page('Interrupt and resume', '/interrupt-and-resume'),
     page('Writing middleware', '/writing-middleware'),
     group('The bundled middleware', pagesOf('middleware'), true),

@@ -2,7 +2,6 @@
 
 import { background } from './background/background.ts'
 import { checkpoints } from './checkpoint/checkpoints.ts'
-import { type CloseOptions, closeRun } from './checkpoint/close.ts'
 import { configOf } from './config.ts'
 import { needs } from './needs/needs.ts'
 import { output } from './output/output.ts'
@@ -14,7 +13,7 @@ import type { AgentConfig } from './vocabulary/agent-config.ts'
 import type { AgentOptions } from './vocabulary/agent-options.ts'
 import { ConfigError } from './vocabulary/errors.ts'
 import type { Answers } from './vocabulary/interrupt.ts'
-import type { AgentResult, CancelledResult } from './vocabulary/result.ts'
+import type { AgentResult } from './vocabulary/result.ts'
 import type { ResumeOptions, RunInput, RunOptions } from './vocabulary/run-options.ts'
 import type { Checkpoint } from './vocabulary/saved-run.ts'
 
@@ -24,6 +23,13 @@ export interface Agent<Output = unknown> {
   readonly description: string | undefined
   /** Runs to the end and gives the result: what `stream(input).result` gives, keeping no events (B14). */
   run(input: RunInput, options?: RunOptions): Promise<AgentResult<Output>>
+  /**
+   * An agent that differs in these options: for one request, or one user. An option that is given replaces this agent's. A tool's limit
+   * over all runs holds for the runs of both.
+   *
+   * @throws {ConfigError} An option cannot work.
+   */
+  with(options: AgentChanges<Output>): Agent<Output>
   /** Starts a run and gives it at once. */
   stream(input: RunInput, options?: RunOptions): AgentRun<Output>
   /**
@@ -32,23 +38,14 @@ export interface Agent<Output = unknown> {
    *
    * The result rejects, before anything runs, with `CheckpointCorruptError`, `CheckpointVersionError`,
    * `CheckpointMismatchError`, `CheckpointMissingError`, `UnknownInterruptError`, `AnswerError` for an
-   * answer that its asker does not accept, `InputError` for messages sent to a run that had ended, or, if somebody else has
+   * answer that its asker does not accept, `ContextError` for a context that does not fit, `InputError` for messages sent to a run that had ended, or, if somebody else has
    * resumed what is stored, with `CheckpointConflictError`. An answer that is no JSON is a `TypeError`.
    */
   resume(checkpoint: Checkpoint | string, answers?: Answers, options?: ResumeOptions): AgentRun<Output>
-  /**
-   * Closes a run that was interrupted, cancelled or cut off, and is not to go on. Each open call is answered: with its result if it had
-   * settled, else with the reason, as an error. No hook, tool or model is called, and nothing is undone. The `messages` of the result can
-   * be the beginning of a new run. `unknown` has the ids of calls that may have happened.
-   *
-   * With a store the closed run is saved, so that nobody who has an older checkpoint of it goes on. A resume of the closed run asks the
-   * model what to do next.
-   *
-   * Rejects with `CheckpointConflictError` if somebody has resumed what is stored, with `CheckpointError` if the run has ended, and like
-   * `resume` if it is no checkpoint of this agent.
-   */
-  close(checkpoint: Checkpoint | string, options?: CloseOptions): Promise<CancelledResult>
 }
+
+/** The options in which an agent may differ from the one that it is made of: all except its output and what its runs are stored under. */
+export type AgentChanges<Output = unknown> = Partial<Omit<AgentOptions<Output>, 'name' | 'output' | 'checkpoints'>>
 
 /** What runs work with: what lies above their state, and all that stands beside the centre. */
 const WORK: RunWork = { view: viewOf, abort: abortCalls, background, checkpoints, needs, output }
@@ -56,19 +53,22 @@ const WORK: RunWork = { view: viewOf, abort: abortCalls, background, checkpoints
 /** Makes an agent. Throws {@link ConfigError} naming the option that cannot work (A2). */
 export function createAgent<Output = unknown>(options: AgentOptions<Output>): Agent<Output> {
   const config = configOf(options)
+  // As they are now: the caller may write to its own lists.
+  const { tools = [], middleware = [] } = options
+  const own = { ...options, tools: [...tools], middleware: [...middleware], settings: config.settings }
   // The gate has checked the output of every result.
   const start = startRun as StartRun<Output>
   const agent: Agent<Output> = Object.freeze({
     name: config.name,
     description: config.description,
     run: (input: RunInput, options?: RunOptions) => start(WORK, config, { input }, options ?? {}, 'dropped').result,
+    with: (changes: AgentChanges<Output>) => createAgent<Output>({ ...own, ...changes }),
     stream: (input: RunInput, options?: RunOptions) => start(WORK, config, { input }, options ?? {}, 'kept'),
     resume: (from: Checkpoint | string, answers: Answers = {}, given?: ResumeOptions) => {
       const options = given ?? {}
       const { rerun } = options
       return start(WORK, config, { resume: { from, answers, ...(rerun && { rerun }) } }, options, 'kept')
     },
-    close: (from: Checkpoint | string, options?: CloseOptions) => closeRun(config, from, options),
   })
   configs.set(agent, config)
   return agent

@@ -1,13 +1,13 @@
-export { type Agent, createAgent } from './agent.ts'
+export { type Agent, type AgentChanges, createAgent } from './agent.ts'
 export { type AgentRequest, type AgentToolOptions, agentTool } from './agent-tool/agent-tool.ts'
 export { argumentsText } from './assemble/arguments-text.ts'
 export { assemble, type Explain, type ReadChunk } from './assemble/assemble.ts'
 export type { AssembledRequest, Assembler, CallPiece, Label, NestedCall, PartOptions } from './assemble/assembler.ts'
 export type { Wire } from './assemble/wire.ts'
-export type { CloseOptions } from './checkpoint/close.ts'
 export { memoryStore } from './checkpoint/memory-store.ts'
 export { type Awaitable, close, type Flow, map, settle } from './flow/flow.ts'
 export type { AgentRun } from './run/agent-run.ts'
+export { type ContextReader, contextOf } from './run/context-of.ts'
 export { DEFAULT_FEEDBACK } from './run/gate.ts'
 export { type Cell, type CellOptions, runLocal } from './run/run-local.ts'
 export { type RunToolOptions, runTool, type ToolRun } from './run-tool.ts'
@@ -25,6 +25,7 @@ export {
   CheckpointVersionError,
 } from './vocabulary/checkpoint-errors.ts'
 export type { CheckpointStore, StoredCheckpoint } from './vocabulary/checkpoint-store.ts'
+export { ContextError } from './vocabulary/context-error.ts'
 export { type ExecutedTool, type ToolOptions, tool } from './vocabulary/define-tool.ts'
 export type { Effect } from './vocabulary/effect.ts'
 export {
@@ -58,7 +59,6 @@ export {
   type AddressPart,
   type Answers,
   Interrupt,
-  type InterruptOptions,
   interrupt,
   type PendingInterrupt,
 } from './vocabulary/interrupt.ts'
@@ -121,14 +121,17 @@ export type {
 } from './vocabulary/result.ts'
 export type { ResumeOptions, RunInput, RunOptions } from './vocabulary/run-options.ts'
 export type { Checkpoint } from './vocabulary/saved-run.ts'
-export type { CaptureContent, TelemetryOptions } from './vocabulary/telemetry-options.ts'
+export type { CaptureContent } from './vocabulary/span-content.ts'
+export type { TelemetryOptions } from './vocabulary/telemetry-options.ts'
 export type {
   AgentSetup,
+  HasContext,
   NeedsContext,
   Run,
   Tool,
   ToolAliases,
   ToolContext,
+  ToolSchema,
   WarmContext,
 } from './vocabulary/tool.ts'
 export {
@@ -143,6 +146,5 @@ export {
   UnknownCallError,
   UnknownToolError,
 } from './vocabulary/tool-errors.ts'
-export type { JsonSchema, ToolSchema } from './vocabulary/tool-schema.ts'
 export type { Progress, ToolState, ToolStatus } from './vocabulary/tool-status.ts'
 export type { Warning } from './vocabulary/warning.ts'

@@ -124,6 +124,7 @@ test('the tool gets a call id, a key, its signal, and no run (I11)', async () =>
     idempotencyKey: run.callId,
     attempt: 1,
     answers: [],
+    messages: [],
     signal: expect.any(AbortSignal),
   })
   expect(runTool(waiting, {}).callId).not.toBe(run.callId)

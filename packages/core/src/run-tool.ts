@@ -10,6 +10,7 @@ import { CallEntry } from './state/call-entry.ts'
 import { endState } from './state/call-status.ts'
 import { CallTable } from './state/call-table.ts'
 import { signalOwner } from './state/signal-owner.ts'
+import { UserContext } from './state/user-context.ts'
 import { activeContext, Telemetry } from './telemetry/around.ts'
 import { ConfigError } from './vocabulary/errors.ts'
 import { isRecord } from './vocabulary/json.ts'
@@ -31,6 +32,8 @@ export interface RunToolOptions {
   readonly timeout?: number
   /** Milliseconds that a function which was aborted is waited for. Default 1000. */
   readonly grace?: number
+  /** As of a run: if the tool needs a part of it that is not there, `result` rejects with `ContextError`. */
+  readonly context?: unknown
   readonly telemetry?: Pick<TelemetryOptions, 'tracerProvider' | 'meterProvider' | 'captureContent'>
 }
 
@@ -43,7 +46,7 @@ export interface ToolRun<Output> extends PromiseLike<Output> {
    */
   readonly progress: AsyncIterable<Progress>
   /**
-   * What the tool gave, or threw, the same object. Rejects with `ToolInputError`, `ToolBusyError`,
+   * What the tool gave, or threw, the same object. Rejects with `ToolInputError`, `ContextError`, `ToolBusyError`,
    * `ToolTimeoutError`, `ToolCancelledError`, or the signal's reason; with {@link ConfigError} if the options
    * cannot work.
    */
@@ -105,7 +108,7 @@ async function work<Output>(
   let unfollow = () => {}
   let ok = false
   try {
-    checkOptions('runTool', options, { signal: '', timeout: '', grace: '', telemetry: '' })
+    checkOptions('runTool', options, { signal: '', timeout: '', grace: '', context: '', telemetry: '' })
     checkExecute('tool', tool.execute)
     checkLimits('tool', tool)
     checkLimits('options', options)
@@ -113,7 +116,10 @@ async function work<Output>(
     checkSignal('options.signal', signal)
     if (signal) unfollow = follow(signal, abort)
     if (signal?.aborted) abort()
-    const flow = executeTool(hostOf<Output>(tool, options, observed), entry, entry.call, entry.parent)
+    const userContext = new UserContext(options.context)
+    const checking = userContext.check([tool])
+    if (checking) await Promise.race([checking, entry.abandoned.promise])
+    const flow = executeTool(hostOf<Output>(tool, options, observed, userContext), entry, entry.call, entry.parent)
     const given = await Promise.race([
       drive(flow, (progress) => {
         // It would go on all the same (I14).
@@ -136,9 +142,16 @@ async function work<Output>(
 }
 
 /** What a tool gives alone is its output, as it is. */
-function hostOf<Output>(tool: Tool, { timeout, grace }: Options, telemetry: Telemetry): Host<Output> {
+function hostOf<Output>(
+  tool: Tool,
+  { timeout, grace }: Options,
+  telemetry: Telemetry,
+  userContext: UserContext,
+): Host<Output> {
   return {
     telemetry,
+    userContext,
+    messages: Object.freeze([]),
     grace,
     timeout: timeout ?? tool.timeout,
     givenOf,

@@ -5,11 +5,12 @@ import { runsAgent } from '../state/call-effect.ts'
 import { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
 import type { Effect } from '../vocabulary/effect.ts'
 import { AgentError, AnswerError, ConfigError, messageOf, RunStop } from '../vocabulary/errors.ts'
-import { checkCount, checkOptions, type OptionNames } from '../vocabulary/option-checks.ts'
+import type { UserMessage } from '../vocabulary/message.ts'
+import { checkCount, checkOptions, checkTypes, type OptionNames } from '../vocabulary/option-checks.ts'
 import type { AgentResult } from '../vocabulary/result.ts'
 import { textInput } from '../vocabulary/text-input.ts'
-import type { Tool } from '../vocabulary/tool.ts'
-import type { ToolSchema } from '../vocabulary/tool-schema.ts'
+import type { Tool, ToolSchema } from '../vocabulary/tool.ts'
+import { contextWithin } from './context-within.ts'
 import { runWithin } from './nested-run.ts'
 
 export interface AgentToolOptions<Input = AgentRequest> {
@@ -27,6 +28,16 @@ export interface AgentToolOptions<Input = AgentRequest> {
   readonly effect?: Effect
   /** Whether the reader of the calling run sees the agent's events, tagged with their `path`. Default true (M4). */
   readonly events?: boolean
+  /**
+   * The agent's context, made of the calling run's: less of it, or another one. It is asked once in each calling run, before that run's first
+   * model call. Default: the same context.
+   */
+  context?(outer: unknown): unknown
+  /**
+   * Whether the agent's input begins with the history that the calling model saw when it called the agent. Its request follows. Default
+   * false.
+   */
+  readonly history?: boolean
   /** How deep agents may call agents, from 1 on: a call beyond it is an error result, not run. Default 5 (M5). */
   readonly maxDepth?: number
 }
@@ -52,19 +63,25 @@ export function agentTool<Input>(
 export function agentTool(agent: Agent, options: AgentToolOptions<unknown> = {}): Tool {
   const config = configBehind(agent)
   checkOptions('agentTool', options, OPTIONS)
-  const { name = agent.name, description = agent.description, events = true, maxDepth = 5 } = options
+  const { name = agent.name, description = agent.description, events = true, history = false, maxDepth = 5 } = options
   if (!name) throw new ConfigError('name', 'an agent without a name needs one as a tool')
   if (!description) throw new ConfigError('description', `${name}: an agent without a description needs one as a tool`)
   checkCount('maxDepth', maxDepth)
+  checkTypes('function', { context: options.context })
+  const input = options.input ?? REQUEST
+  const context = contextWithin(config, options.context)
+  const place = { name, input, context, events, maxDepth }
   return {
     name,
     description,
-    input: options.input ?? REQUEST,
+    input,
+    ...(context && { context }),
     ...(options.effect && { effect: options.effect }),
-    execute: runsAgent(
-      async (input, context) => answerOf(await resultOf(agent, requestOf(input), context, { name, events, maxDepth })),
-      config,
-    ),
+    execute: runsAgent(async (asked, calling) => {
+      const request = requestOf(asked)
+      const input = history ? [...calling.messages, userMessage(request)] : request
+      return answerOf(await resultOf(agent, input, calling, place))
+    }, config),
   }
 }
 
@@ -86,6 +103,8 @@ const OPTIONS: OptionNames<AgentToolOptions> = {
   input: 'inputSchema parameters schema',
   effect: '',
   events: '',
+  context: '',
+  history: '',
   maxDepth: '',
 }
 
@@ -100,6 +119,10 @@ function answerOf({ text, output }: AgentResult): unknown {
 function requestOf(input: unknown): string {
   const isRequest = typeof input === 'object' && input !== null && 'request' in input && Object.keys(input).length === 1
   return isRequest && typeof input.request === 'string' ? input.request : JSON.stringify(input)
+}
+
+function userMessage(content: string): UserMessage {
+  return { role: 'user', content }
 }
 
 const REQUEST: ToolSchema<AgentRequest> = textInput('request', 'What the agent is to do, with all it needs to know.')

@@ -6,18 +6,20 @@ import { executionWanted } from '../machine/decide-call.ts'
 import { startRun } from '../run/agent-run.ts'
 import { actorOf } from '../run/run-view.ts'
 import type { Execution } from '../state/execution.ts'
+import type { RunState } from '../state/run.ts'
+import { UserContext } from '../state/user-context.ts'
 import type { AgentEvent } from '../vocabulary/events.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
 import type { AgentResult } from '../vocabulary/result.ts'
-import type { Beginning } from '../vocabulary/run-options.ts'
+import type { Beginning, RunInput } from '../vocabulary/run-options.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
-import type { ToolContext } from '../vocabulary/tool.ts'
+import type { Tool, ToolContext } from '../vocabulary/tool.ts'
+import type { ContextWithin } from './context-within.ts'
 
-interface CallingTool {
-  /** The tool's. */
-  readonly name: string
+interface CallingTool extends Pick<Tool, 'name' | 'input'> {
   readonly events: boolean
   readonly maxDepth: number
+  readonly context: ContextWithin | undefined
 }
 
 /**
@@ -27,14 +29,17 @@ interface CallingTool {
  */
 export async function runWithin(
   agent: Agent,
-  request: string,
-  context: ToolContext,
+  input: RunInput,
+  calling: ToolContext,
   tool: CallingTool,
 ): Promise<AgentResult> {
-  const { signal } = context
-  const caller = context.run && actorOf(context.run)
+  const { signal } = calling
+  const caller = calling.run && actorOf(calling.run)
   const entry = caller?.actor.call
-  if (!entry) return agent.run(request, { signal })
+  if (!entry) {
+    const alone = 'context' in calling && calling.context instanceof UserContext ? calling.context.given : undefined
+    return agent.run(input, { signal, context: alone })
+  }
   const { state: run, actor } = caller
   if (run.depth >= tool.maxDepth)
     throw new RangeError(`agents may call agents ${tool.maxDepth} deep: ${tool.name} was not run`)
@@ -43,12 +48,13 @@ export async function runWithin(
   const nested = entry.outcomes.runIn(invocation)
   const beginning: Beginning = nested
     ? { resume: { from: nested.checkpoint, answers: nested.answers ?? {}, rerun: run.rerun } }
-    : { input: request }
+    : { input }
   const show = (event: AgentEvent) => {
     const path = [{ agent: tool.name, callId: entry.provisional ? entry.call.id : entry.id }, ...(event.path ?? [])]
     if (tool.events) run.calls.events.tell(entry, { ...event, path })
   }
-  const nesting = { run, entry, invocation, context: actor.context, show }
+  const userContext = tool.context ? await contextFrom(run, tool.name, tool.input, tool.context) : run.userContext
+  const nesting = { run, entry, invocation, context: actor.context, userContext, show }
   const config = configBehind(agent)
   // It gives up before its caller does.
   const within = { ...config, grace: Math.min(config.grace, run.config.grace) }
@@ -56,6 +62,17 @@ export async function runWithin(
   if (outcome.status === 'completed') return outcome
   if (run.halt.state.mode) throw run.halt.error
   throw entry.relay(new Interrupt(outcome.interrupts?.[0]?.payload ?? null))
+}
+
+/** What was checked before the first model call; now, if a tool runs an agent of its own making. */
+async function contextFrom(
+  { userContext }: RunState,
+  name: string,
+  input: Tool['input'],
+  context: ContextWithin,
+): Promise<UserContext> {
+  await userContext.check([{ name, input, context }])
+  return userContext.checked.get(context)?.value as UserContext
 }
 
 /** One execution may run one agent after another, or the same one again. */

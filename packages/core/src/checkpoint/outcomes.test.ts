@@ -460,7 +460,15 @@ test('of the agents that a wrap runs, one after another, the same again, or when
     const running: Middleware = {
       name: 'running',
       async *wrapToolCall(one, next, run) {
-        const context = { run, signal: run.signal, callId: one.id, idempotencyKey: '', attempt: 1, answers: [] }
+        const context = {
+          run,
+          signal: run.signal,
+          callId: one.id,
+          idempotencyKey: '',
+          attempt: 1,
+          answers: [],
+          messages: [],
+        }
         const said = async (agent: Tool) => log.push(String(await agent.execute?.({ request: 'Go' }, context)))
         await said(first)
         await said(first)

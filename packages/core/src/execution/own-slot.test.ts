@@ -255,7 +255,15 @@ test('calls of an agent that wait for a tool while its caller gets a slot of it 
     name: 'around',
     async *wrapToolCall(one, next, run) {
       if (one.id !== 'w1') return yield* next(one)
-      const context = { run, signal: run.signal, callId: one.id, idempotencyKey: '', attempt: 1, answers: [] }
+      const context = {
+        run,
+        signal: run.signal,
+        callId: one.id,
+        idempotencyKey: '',
+        attempt: 1,
+        answers: [],
+        messages: [],
+      }
       const beside = agentTool(side, { name: 'side', description: 's' }).execute?.({ request: 'Go' }, context)
       const message = yield* next(one)
       await beside

@@ -70,7 +70,6 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     throw error
   }
   begins(place, execution)
-  if (tool.execute) host.entered?.(execution.attempt)
   const context = contextOf(place, execution, tool, given)
   const limit = timeLimit(place, tool)
   // What it is undone with: the function may write to its own.
@@ -138,7 +137,9 @@ function contextOf<Result>(
     idempotencyKey: entry.key,
     attempt: execution.attempt,
     answers: host.answers?.() ?? [],
+    messages: host.messages,
     signal,
+    ...(tool.context && { context: host.userContext.checked.get(tool.context)?.value }),
     ...(run && { run }),
     ...(entry.warmUp && { warmed: entry.warmUp.use() }),
   }

@@ -4,8 +4,9 @@ import type { Awaitable } from '../flow/flow.ts'
 import type { Judgement } from '../machine/call.ts'
 import type { Actor } from '../state/actor.ts'
 import type { Given } from '../state/capabilities.ts'
+import type { UserContext } from '../state/user-context.ts'
 import type { Telemetry } from '../telemetry/around.ts'
-import type { Json, ToolCall } from '../vocabulary/message.ts'
+import type { Json, Message, ToolCall } from '../vocabulary/message.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import type { Run, Tool } from '../vocabulary/tool.ts'
 
@@ -15,6 +16,10 @@ export interface Host<Result> {
   readonly grace: number
   /** In milliseconds, for this tool. */
   readonly timeout: number | undefined
+  /** Of the run, or the one that a tool alone was given. */
+  readonly userContext: UserContext
+  /** The history with which the model was asked. */
+  readonly messages: readonly Message[]
   /** Aborts when nothing new may start. */
   readonly halted?: AbortSignal | undefined
   /**
@@ -32,8 +37,6 @@ export interface Host<Result> {
   known?(invocation: Invocation): (() => Result) | undefined
   /** What it came to in this one, unless its call was aborted. */
   came?(invocation: Invocation, outcome: { readonly result: Result } | { readonly error: unknown }): void
-  /** The function is called, for the n-th time. */
-  entered?(attempt: number): void
   /** What the function threw. */
   threw?(error: unknown): void
   /** The run as the function sees it; alone there is none. */

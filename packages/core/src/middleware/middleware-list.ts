@@ -6,13 +6,16 @@ import type { Middleware } from '../vocabulary/middleware.ts'
 import { checkOptions, checkSchema, nearestName } from '../vocabulary/option-checks.ts'
 
 /**
- * The list, frozen.
+ * The list, frozen, with those of core as the outermost.
  *
  * @throws {ConfigError} One of them is no middleware, two have one name, or one stands where it must not (A2, O20).
  */
-export function middlewareList(given: readonly Middleware[]): readonly Middleware[] {
+export function middlewareList(
+  given: readonly Middleware[],
+  outermost: readonly Middleware[] = [],
+): readonly Middleware[] {
   if (!Array.isArray(given)) throw refused('must be a list')
-  const list: readonly Middleware[] = Object.freeze([...given])
+  const list: readonly Middleware[] = Object.freeze([...outermost, ...given])
   for (const one of list) checkMember(one)
   checkNames(list)
   checkOrder(list)
@@ -30,6 +33,7 @@ function checkMember(one: unknown): void {
   if (typeof one.name !== 'string' || one.name === '') throw refused('one of them has no name: a middleware needs one')
   checkSides(one.name, one.order)
   checkSchema(`middleware.${one.name}.answer`, one.answer as Middleware['answer'])
+  checkSchema(`middleware.${one.name}.context`, one.context as Middleware['context'])
   if (!['undefined', 'boolean', 'function'].includes(typeof (one.ignoresInput ?? undefined)))
     throw refused(`"${one.name}" has an ignoresInput that is neither true, false nor a function`)
   const given = METHODS.filter((method) => (one[method] ?? undefined) !== undefined)

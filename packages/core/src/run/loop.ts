@@ -38,11 +38,12 @@ export async function loop(run: RunState, setup: AgentSetup, context: Context): 
   const { steps } = run
   enter(run, setup, context)
   try {
+    const checking = run.userContext.check(setup.tools)
+    if (checking) await checking
     for (;;) {
-      const resumed = steps.state.current && { resumed: true as const }
       nextStep(run)
       if (steps.step.phase === 'over' && steps.candidate) return await resultAgain(run, steps.candidate)
-      await run.events.tell({ type: 'step-start', ...resumed })
+      await run.events.tell({ type: 'step-start' })
       if (steps.step.phase !== 'gate') await act(run, await think(run))
       const verdict = steps.candidate && (await judge(run, steps.candidate))
       await close(run, verdict)
@@ -94,7 +95,10 @@ async function think(run: RunState): Promise<AssistantMessage> {
     hooksDone(steps.state)
   }
   if (steps.step.phase === 'model') await askModel(run)
-  else responseIsThere(run, lastAnswer(run), steps.step.attempt)
+  else {
+    steps.asked = Object.freeze(run.history.messages.slice(0, -1))
+    responseIsThere(run, lastAnswer(run), steps.step.attempt)
+  }
   if (steps.step.phase === 'after-model') {
     try {
       await runStateHooks(run, 'afterModel', (state) => answerProblem(state, run.history.messages))
@@ -128,7 +132,9 @@ async function askModel(run: RunState): Promise<void> {
   run.history.checkPairs()
   responseBegins(run)
   try {
-    const { message, attempt } = await callModel(run, requestOf(run))
+    const request = requestOf(run)
+    run.steps.asked = request.messages
+    const { message, attempt } = await callModel(run, request)
     run.history.append(message)
     run.steps.modelCalled()
     modelStood(run.steps.state, attempt)
@@ -171,7 +177,7 @@ async function make(run: RunState, calls: readonly ToolCall[]): Promise<readonly
 /** The reader is told of those that were not made: the others told of themselves. */
 function told({ config, events }: RunState, messages: readonly ToolMessage[]): readonly ToolMessage[] {
   for (const message of messages) {
-    if (isOutputCall(config.output, message)) events.callEnded(message.callId, message)
+    if (isOutputCall(config.output, message)) events.push({ type: 'tool-end', callId: message.callId, message })
   }
   return messages
 }

@@ -18,10 +18,11 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
   try {
     checkRunOptions(options, 'resume' in beginning)
     if (signal) unfollow = follow(signal, abort)
-    if ('input' in beginning) run.history.begin({ messages: inputMessages(beginning.input) })
+    if ('input' in beginning) run.history.remember({ messages: inputMessages(beginning.input) })
     if (signal?.aborted) abort()
     run.signal.throwIfAborted()
-    const kept = 'resume' in beginning ? await run.halt.until(restored(run, beginning.resume)) : undefined
+    const ready = 'resume' in beginning ? restored(run, beginning.resume) : run.userContext.checkFor(run.config)
+    const kept = ready && (await run.halt.until<CompletedResult | undefined>(ready))
     run.events.push({ type: 'run-start', ...('resume' in beginning && { resumed: true }) }, true)
     if (kept) {
       end(run)
@@ -49,7 +50,10 @@ async function restored(run: RunState, resume: Resumption): Promise<CompletedRes
 
 /** The set-up, then step by step. */
 async function work(run: RunState): Promise<CompletedResult> {
-  run.setup = withOwnTools(run, await runSetupHooks(run))
+  const setup = withOwnTools(run, await runSetupHooks(run))
+  const checking = run.userContext.check(setup.tools)
+  if (checking) await checking
+  run.setup = setup
   if (run.resumed) await run.work.checkpoints.claim(run, run.resumed)
   // The span of a resumed one links to the span that has it.
   else run.telemetry.begins({ instructions: run.setup.instructions, messages: run.history.messages })

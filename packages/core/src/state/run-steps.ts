@@ -12,6 +12,8 @@ export class RunSteps {
   readonly state: Steps = noSteps()
   /** The history as it was before the step at work. */
   before: readonly Message[] = []
+  /** The history with which the model was asked last. */
+  asked: readonly Message[] | undefined
   /** What the step at work has offered as the final answer, if it has. */
   offer: Answer | undefined
   /** What the gate said when it rejected the last answer; why that did not fit the output schema, if that was wrong with it. */

@@ -4,10 +4,9 @@ import type { Context } from '@opentelemetry/api'
 import type { MiddlewareHook } from '../machine/call.ts'
 import { activeContext, Telemetry } from '../telemetry/around.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
-import type { CheckpointStore } from '../vocabulary/checkpoint-store.ts'
 import type { Effect } from '../vocabulary/effect.ts'
 import type { AgentEvent } from '../vocabulary/events.ts'
-import { Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
+import { Interrupt } from '../vocabulary/interrupt.ts'
 import { addUsage, type Usage } from '../vocabulary/message.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
 import type { Checkpoint, Invocation, Resumed } from '../vocabulary/saved-run.ts'
@@ -27,6 +26,7 @@ import { RunHistory } from './run-history.ts'
 import { RunSteps } from './run-steps.ts'
 import { SideCalls } from './side-calls.ts'
 import { signalOwner } from './signal-owner.ts'
+import { UserContext } from './user-context.ts'
 
 /** Of a run inside a call of another: which one, where its spans nest, and how its events are shown. */
 export interface Nesting {
@@ -35,6 +35,8 @@ export interface Nesting {
   /** Where in the executions of that call. */
   readonly invocation: Invocation
   readonly context: Context
+  /** What the agent of the inner run is given of the outer one's, or in its place. */
+  readonly userContext?: UserContext
   readonly show: (event: AgentEvent) => void
 }
 
@@ -50,10 +52,11 @@ export interface RunStateOptions {
   readonly work: RunWork
   readonly id: string
   readonly conversationId: string | undefined
-  readonly checkpoints: CheckpointStore | undefined
   readonly nesting: Nesting | undefined
   /** The signal that its caller gave. */
   readonly signal: AbortSignal | undefined
+  /** The context that its caller gave. */
+  readonly context: unknown
   readonly show: (event: AgentEvent) => void
 }
 
@@ -69,10 +72,9 @@ export class RunState {
   readonly work: RunWork
   readonly telemetry: Telemetry
   readonly conversationId: string | undefined
-  /** Where its checkpoints are kept. Of a run inside another: the outer one's are. */
-  readonly store: CheckpointStore | undefined
+  readonly userContext: UserContext
   readonly events: RunEvents
-  readonly history: RunHistory
+  readonly history: RunHistory = new RunHistory()
   readonly steps: RunSteps = new RunSteps()
   readonly inbox: Inbox = new Inbox(this)
   readonly calls: RunCalls
@@ -113,10 +115,9 @@ export class RunState {
     const capture = () => this.setup.captureContent
     this.telemetry = new Telemetry(config.telemetry, config.name, capture, nesting?.run.telemetry)
     this.context = nesting?.context ?? activeContext()
+    this.userContext = nesting?.userContext ?? new UserContext(options.context)
     this.conversationId = options.conversationId
-    this.store = options.checkpoints
     this.events = new RunEvents(this, options.show)
-    this.history = new RunHistory(this.events)
     // What a `beforeAgent` is to mask must not be recorded before it has said so.
     this.setup = Object.freeze({ ...config.setup, captureContent: false })
     this.calls = new RunCalls(this)
@@ -206,17 +207,6 @@ export class RunState {
     if (call?.asks(thrown) || this.calls.asks(thrown)) return
     if (call) call.ask(thrown, by)
     else if (this.asking?.interrupt !== thrown) this.asking = { interrupt: thrown, by }
-  }
-
-  /** The reader is told of these questions, of each once. Those of a run inside another are the outer one's, too. */
-  tellQuestions(questions: readonly PendingInterrupt[]): void {
-    if (!this.isOutermost) return
-    for (const question of questions) {
-      if (!this.questions.mark(question.id)) continue
-      const [, part] = question.address
-      const call = part && 'tool' in part && { callId: part.callId, toolName: part.tool }
-      this.events.push({ type: 'question', ...question, ...call })
-    }
   }
 
   /** A hook or wrap is done: what it was answered has served. */

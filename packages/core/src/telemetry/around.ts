@@ -5,7 +5,8 @@
 
 import { type Context, context, isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api'
 import type { Flow } from '../flow/flow.ts'
-import type { Attributes, CaptureContent, TelemetryOptions } from '../vocabulary/telemetry-options.ts'
+import type { Attributes, CaptureContent } from '../vocabulary/span-content.ts'
+import type { TelemetryOptions } from '../vocabulary/telemetry-options.ts'
 import { attemptSpan } from './attempt-span.ts'
 import { type CallFacts, countReused, endCallSpans, executionSpan } from './call-spans.ts'
 import { record, through } from './content.ts'
@@ -69,6 +70,7 @@ export class Telemetry {
       instruments: instrumentsOf(options),
       agent,
       options,
+      own: {},
       capture: () => through(capture(), outer === undefined ? undefined : outer.#scope.capture()),
       annotations: new Map(),
       models: new Map(),

@@ -30,7 +30,7 @@ interface AttemptCame {
 }
 
 /** Request issued → stream fully received, failed or cancelled. */
-export function attemptSpan(facts: AttemptFacts, { models }: Scope): SpanTable<AttemptCame> {
+export function attemptSpan(facts: AttemptFacts, { models, own }: Scope): SpanTable<AttemptCame> {
   const { request, step, attempt, conversationId } = facts
   const { model, settings } = request
   return {
@@ -43,6 +43,7 @@ export function attemptSpan(facts: AttemptFacts, { models }: Scope): SpanTable<A
         'gen_ai.conversation.id': conversationId,
       } satisfies SemanticAttributes,
     }),
+    annotations: () => own,
     attributes: () =>
       ({
         'gen_ai.request.max_tokens': settings.maxTokens,

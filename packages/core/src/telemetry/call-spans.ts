@@ -7,7 +7,7 @@ import { type Context, trace } from '@opentelemetry/api'
 import { type CallState, executionOf } from '../machine/call.ts'
 import { RunStop } from '../vocabulary/errors.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
-import type { Attributes } from '../vocabulary/telemetry-options.ts'
+import type { Attributes } from '../vocabulary/span-content.ts'
 import { record } from './content.ts'
 import { failureOf, type Outcome, outcomeOf, typeOf } from './error.ts'
 import { EXECUTE_TOOL, OTHER, type SemanticAttributes } from './semconv.ts'
@@ -79,7 +79,7 @@ interface ExecutionCame {
 }
 
 /** Slot taken, just before the input check → function settled. */
-export function executionSpan(facts: ExecutionBegin, { agent, annotations }: Scope): SpanTable<ExecutionCame> {
+export function executionSpan(facts: ExecutionBegin, { agent, own, annotations }: Scope): SpanTable<ExecutionCame> {
   const { call, input, attempt, early } = facts
   // 0 before the first, and for a tool alone: then there is no model call that it waits for.
   const { step } = call.state
@@ -93,6 +93,7 @@ export function executionSpan(facts: ExecutionBegin, { agent, annotations }: Sco
       links: call.requestedIn.flatMap((asking) => trace.getSpanContext(asking) ?? []).map((context) => ({ context })),
     }),
     annotations: () => ({
+      ...own,
       ...annotations.get(call.call.id),
       'meanwhile.dispatch.evidence': basisOf(call),
       ...call.attributes,

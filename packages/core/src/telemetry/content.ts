@@ -1,7 +1,7 @@
 /** Message content on spans: off, unless the user has switched it on. */
 
 import type { Span } from '@opentelemetry/api'
-import type { CaptureContent } from '../vocabulary/telemetry-options.ts'
+import type { CaptureContent } from '../vocabulary/span-content.ts'
 import { boundedJson, boundedList, boundedText } from './bounded-json.ts'
 import { type Contents, LIST_FORMS } from './message-json.ts'
 import type { SemanticAttributes } from './semconv.ts'

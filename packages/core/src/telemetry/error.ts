@@ -7,7 +7,7 @@ import { SpanStatusCode } from '@opentelemetry/api'
 import { AgentError, MaxStepsError, messageOf, RunAbortedError, RunStop, TimeoutError } from '../vocabulary/errors.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
 import { ModelError } from '../vocabulary/model-errors.ts'
-import type { CaptureContent } from '../vocabulary/telemetry-options.ts'
+import type { CaptureContent } from '../vocabulary/span-content.ts'
 import {
   ToolBusyError,
   ToolCancelledError,

@@ -3,7 +3,8 @@
 import { diag } from '@opentelemetry/api'
 import { ConfigError } from '../vocabulary/errors.ts'
 import { checkOptions, checkRecord, type OptionNames } from '../vocabulary/option-checks.ts'
-import type { CaptureContent, TelemetryOptions } from '../vocabulary/telemetry-options.ts'
+import type { CaptureContent } from '../vocabulary/span-content.ts'
+import type { TelemetryOptions } from '../vocabulary/telemetry-options.ts'
 import { untroubled } from './untroubled.ts'
 
 const NAMES: OptionNames<TelemetryOptions> = {
@@ -18,7 +19,7 @@ const NAMES: OptionNames<TelemetryOptions> = {
 export function checkTelemetry(telemetry: TelemetryOptions | undefined): void {
   checkOptions('telemetry', telemetry, NAMES, 'telemetry.')
   const { tracerProvider, meterProvider, attributes } = telemetry ?? {}
-  checkRecord('telemetry.attributes', attributes)
+  if (typeof attributes !== 'function') checkRecord('telemetry.attributes', attributes)
   if (tracerProvider && typeof tracerProvider.getTracer !== 'function')
     throw new ConfigError('telemetry.tracerProvider', 'must be a tracer provider of OpenTelemetry')
   if (meterProvider && typeof meterProvider.getMeter !== 'function')

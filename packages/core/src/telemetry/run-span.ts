@@ -4,6 +4,7 @@ import type { AssistantMessage, FinishReason, ToolMessage, Usage } from '../voca
 import type { Model } from '../vocabulary/model.ts'
 import { ModelError } from '../vocabulary/model-errors.ts'
 import { present } from '../vocabulary/present.ts'
+import type { Attributes } from '../vocabulary/span-content.ts'
 import { tokensOf } from './attempt-span.ts'
 import { failureOf, type Outcome, outcomeOf } from './error.ts'
 import { contentsOfAnswer } from './message-json.ts'
@@ -23,6 +24,8 @@ interface RunFacts {
   readonly model: Model
   readonly conversationId: string | undefined
   readonly resumed: boolean
+  /** Asks for attributes of this run and its calls. */
+  readonly own?: (() => Attributes) | undefined
   /** Names, the outermost first. */
   readonly middleware: readonly string[]
 }
@@ -44,13 +47,14 @@ interface RunCame {
   readonly unknown: number
 }
 
-export function runSpan(run: RunFacts, { agent, options, annotations, models }: Scope): SpanTable<RunCame> {
+export function runSpan(run: RunFacts, { agent, options, own, annotations, models }: Scope): SpanTable<RunCame> {
+  const attributes = options?.attributes
   return {
     start: () => ({
       name: agent ? `${INVOKE_AGENT} ${agent}` : INVOKE_AGENT,
       attributes: {
         // Those of whoever made the agent may throw when they are read.
-        ...untroubled(() => ({ ...options?.attributes })),
+        ...untroubled(() => (typeof attributes === 'function' ? Object.assign(own, run.own?.()) : { ...attributes })),
         ...present({
           'gen_ai.operation.name': INVOKE_AGENT,
           'gen_ai.provider.name': run.model.provider,

@@ -1,7 +1,7 @@
 /** A kind of span as a table: what it is called, what it has from its start, and what it gets at its end. */
 
 import { type Attributes, type Context, context, type SpanOptions } from '@opentelemetry/api'
-import type { CaptureContent } from '../vocabulary/telemetry-options.ts'
+import type { CaptureContent } from '../vocabulary/span-content.ts'
 import { record } from './content.ts'
 import { setError } from './error.ts'
 import type { Instruments } from './instruments.ts'

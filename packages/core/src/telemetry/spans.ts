@@ -12,7 +12,8 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
-import type { CaptureContent, TelemetryOptions } from '../vocabulary/telemetry-options.ts'
+import type { CaptureContent } from '../vocabulary/span-content.ts'
+import type { TelemetryOptions } from '../vocabulary/telemetry-options.ts'
 import type { Instruments } from './instruments.ts'
 import { SCOPE, VERSION } from './semconv.ts'
 import { untroubled } from './untroubled.ts'
@@ -35,6 +36,8 @@ export interface Scope {
   readonly instruments: Instruments | undefined
   readonly agent: string | undefined
   readonly options: TelemetryOptions | undefined
+  /** What `telemetry.attributes`, as a function, gave for this run. */
+  readonly own: Attributes
   /** What may be captured now. */
   readonly capture: () => CaptureContent
   /** What hooks, wraps and tools add to spans: by call id; to the run's own under `undefined`. */

@@ -9,11 +9,12 @@ import { addressOf } from '../state/address.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Given } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
+import type { UserContext } from '../state/user-context.ts'
 import type { Telemetry } from '../telemetry/around.ts'
 import { AgentError, messageOf, RunStop } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
-import type { Json, ToolCall, ToolMessage } from '../vocabulary/message.ts'
+import type { Json, Message, ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { Invocation, Outcome } from '../vocabulary/saved-run.ts'
 import type { Run, Tool } from '../vocabulary/tool.ts'
 import { ToolTimeoutError, UnknownToolError } from '../vocabulary/tool-errors.ts'
@@ -25,14 +26,21 @@ import { waitForCommit, warnOnceCommitted } from './wait-for-commit.ts'
 export class RunHost implements Host<ToolMessage> {
   readonly #run: RunState
   readonly #entry: CallEntry
+  /** Work in the background may begin in a later step. */
+  readonly messages: readonly Message[]
 
   constructor(run: RunState, entry: CallEntry) {
     this.#run = run
     this.#entry = entry
+    this.messages = run.steps.asked ?? run.history.messages
   }
 
   get telemetry(): Telemetry {
     return this.#run.telemetry
+  }
+
+  get userContext(): UserContext {
+    return this.#run.userContext
   }
 
   get grace(): number {
@@ -77,10 +85,6 @@ export class RunHost implements Host<ToolMessage> {
     const entry = this.#entry
     const outcome = 'result' in came ? { message: came.result } : thrown(came.error, entry.call.name)
     if (entry.decide(movedTo(entry.state, invocation, 'ended'))) entry.outcomes.add(invocation, outcome)
-  }
-
-  entered(attempt: number): void {
-    this.#run.calls.events.entered(this.#entry, attempt)
   }
 
   threw(error: unknown): void {

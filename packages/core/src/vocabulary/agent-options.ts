@@ -8,8 +8,7 @@ import type { InputLimits, Model, ModelSettings, ToolChoice } from './model.ts'
 import type { OptionNames } from './option-checks.ts'
 import type { OutputLimits } from './output-limits.ts'
 import type { TelemetryOptions } from './telemetry-options.ts'
-import type { Tool } from './tool.ts'
-import type { ToolSchema } from './tool-schema.ts'
+import type { Run, Tool, ToolSchema } from './tool.ts'
 
 export interface AgentOptions<Output = unknown> {
   readonly model: Model
@@ -17,8 +16,11 @@ export interface AgentOptions<Output = unknown> {
   readonly name?: string
   /** What it is for: what other agents are told of it (`agentTool`). */
   readonly description?: string
-  /** Reaches the model verbatim; empty means none (A6). */
-  readonly instructions?: string
+  /**
+   * Reaches the model verbatim; empty means none (A6). A function is asked once in each run, and once in each resume: it is the
+   * `beforeAgent` of a middleware named `instructions`, which is the outermost. Nothing returned means none.
+   */
+  readonly instructions?: string | ((run: Run) => Awaitable<string>)
   readonly tools?: readonly Tool[]
   /** The first is the outermost. */
   readonly middleware?: readonly Middleware[]

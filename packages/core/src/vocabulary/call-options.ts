@@ -4,7 +4,7 @@ import type { Effect } from './effect.ts'
 import type { ToolCall } from './message.ts'
 import type { ModelRequest } from './model.ts'
 import type { ResourceKeys } from './resource-keys.ts'
-import type { Attributes } from './telemetry-options.ts'
+import type { Attributes } from './span-content.ts'
 import type { ToolStatus } from './tool-status.ts'
 
 export type SideRequest = Pick<ModelRequest, 'messages'> &

@@ -1,12 +1,13 @@
 /** A tool as its author writes it: typed, checked, and as a model is told of it. */
 
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { unheard } from '../flow/unheard.ts'
 import { type Effect, isEffect } from './effect.ts'
-import { ConfigError } from './errors.ts'
+import { ConfigError, messageOf } from './errors.ts'
+import { freeze } from './history.ts'
 import type { ToolDefinition } from './model.ts'
 import { checkOptions, nearestName, type OptionNames } from './option-checks.ts'
-import type { Method, NeedsContext, Tool, ToolContext } from './tool.ts'
-import { jsonSchemaOf } from './tool-schema.ts'
+import type { HasContext, Method, NeedsContext, Tool, ToolContext, ToolSchema } from './tool.ts'
 import type { Progress } from './tool-status.ts'
 
 /**
@@ -26,17 +27,25 @@ export interface ToolOptions<
   Needs extends readonly (keyof Input)[] | undefined = undefined,
   Warmed = unknown,
   Does = Effect | Method<Input, Effect>,
-> extends Omit<Tool<Input, Output, Warmed>, 'effect' | 'needs' | 'execute'> {
+  Context = unknown,
+> extends Omit<Tool<Input, Output, Warmed>, 'effect' | 'needs' | 'context' | 'execute'> {
   readonly effect?: Does
   readonly needs?: Needs
+  readonly context?: StandardSchemaV1<unknown, Context>
   execute(
     input: [Needs] extends [undefined] ? Input : Pick<Input, NonNullable<Needs>[number]>,
-    context: [Needs] extends [undefined] ? ToolContext<Warmed> : NeedsContext<Input, Warmed>,
+    context: unknown extends Context
+      ? [Needs] extends [undefined]
+        ? ToolContext<Warmed>
+        : NeedsContext<Input, Warmed>
+      : ([Needs] extends [undefined] ? ToolContext<Warmed> : NeedsContext<Input, Warmed>) & HasContext<Context>,
   ): Output | Promise<Output> | AsyncGenerator<Progress, Output>
 }
 
 // No interfaces: a declaration of somebody's tool spells these out, as it cannot name what is not exported.
 type NoNeeds = { readonly needs?: undefined }
+
+type NeedsPart<Context> = { readonly context: StandardSchemaV1<unknown, Context> }
 
 /** A tool that we execute; one without `execute` its caller does (M15). */
 export type ExecutedTool<Input = unknown, Output = unknown, Warmed = unknown> = Tool<Input, Output, Warmed> &
@@ -80,11 +89,14 @@ export function tool<
     | 'external'
     | 'calls'
     | Method<Input, Effect>,
+  Context = unknown,
 >(
-  definition: ToolOptions<Input, Output, Needs, Warmed, Does> &
+  definition: ToolOptions<Input, Output, Needs, Warmed, Does, Context> &
     OtherWords &
     ([Does] extends ['reversible'] ? Reversible : unknown),
-): ExecutedTool<Input, Output, Warmed> & ([Needs] extends [undefined] ? NoNeeds : unknown)
+): ExecutedTool<Input, Output, Warmed> &
+  ([Needs] extends [undefined] ? NoNeeds : unknown) &
+  (unknown extends Context ? unknown : NeedsPart<Context>)
 
 export function tool<Definition extends object>(definition: Definition): Definition {
   checkToolOptions(definition)
@@ -99,6 +111,7 @@ const TOOL_OPTIONS: OptionNames<Tool> = {
   reads: '',
   writes: '',
   needs: '',
+  context: 'contextSchema',
   warm: '',
   compensate: 'undo',
   returnDirect: '',
@@ -131,4 +144,26 @@ export function definitionOf({ name, description, input }: Tool): ToolDefinition
   const { type = 'object' } = inputSchema
   if (type !== 'object') throw new ConfigError('tools', `the input of ${name} must be the schema of an object`)
   return { name, description, inputSchema }
+}
+
+type JsonSchema = ToolDefinition['inputSchema']
+
+/** By schema, because tools may be made anew for each request over schemas that stay. */
+const jsonSchemas = new WeakMap<ToolSchema, JsonSchema>()
+
+/** What the schema accepts, as JSON Schema: a frozen copy, made once. Throws {@link ConfigError}, naming the option, if it does not say. */
+export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): JsonSchema {
+  let jsonSchema = jsonSchemas.get(schema)
+  if (jsonSchema) return jsonSchema
+  const problem = `${what}must be a Standard Schema that gives its JSON Schema, as zod 4 schemas do`
+  if (!schema?.['~standard']?.jsonSchema) throw new ConfigError(option, problem)
+  try {
+    jsonSchema = freeze(
+      structuredClone(schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' })) as JsonSchema,
+    )
+  } catch (error) {
+    throw new ConfigError(option, `${problem}: ${messageOf(error)}`)
+  }
+  jsonSchemas.set(schema, jsonSchema)
+  return jsonSchema
 }

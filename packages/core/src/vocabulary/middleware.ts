@@ -65,6 +65,11 @@ export interface Middleware {
    * Default: any JSON.
    */
   readonly answer?: StandardSchemaV1
+  /**
+   * The part of the run's context that its hooks and wraps read, with a reader made by `contextOf`: the reader itself, or its schema. Then a
+   * context that does not fit ends the run with `ContextError` before its first model call.
+   */
+  readonly context?: StandardSchemaV1
   /** Once per run, before any model call. */
   beforeAgent?(setup: AgentSetup, run: Run): Awaitable<AgentSetup | void>
   /** Once per step, before the request is made of the state. */

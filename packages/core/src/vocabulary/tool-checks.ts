@@ -27,6 +27,7 @@ export function checkTool(tool: Tool): void {
   checkExecute(option, execute)
   checkSchema(`${option}.output`, tool.output)
   checkSchema(`${option}.answer`, tool.answer)
+  checkSchema(`${option}.context`, tool.context)
   if (effect !== undefined && typeof effect !== 'function' && !isEffect(effect))
     throw new ConfigError('tools', `${name} has an unknown effect: ${String(effect)}. ${EFFECTS}`)
   if (!isBackground(option, background))

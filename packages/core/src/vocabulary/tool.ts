@@ -4,11 +4,23 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { CallOptions, SideRequest } from './call-options.ts'
 import type { Effect } from './effect.ts'
 import type { PathPart } from './events.ts'
-import type { AssistantMessage, ContentPart, Json, ToolCall, ToolMessage, Usage } from './message.ts'
+import type { AssistantMessage, ContentPart, Json, Message, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { Model } from './model.ts'
-import type { Attributes, CaptureContent } from './telemetry-options.ts'
-import type { ToolSchema } from './tool-schema.ts'
+import type { Attributes, CaptureContent } from './span-content.ts'
 import type { Progress, ToolStatus } from './tool-status.ts'
+
+/** A Standard Schema that also gives its JSON Schema. Zod 4 schemas are both, and so is what MCP's `fromJsonSchema` gives. */
+export interface ToolSchema<Input = unknown> {
+  readonly '~standard': StandardSchemaV1.Props<unknown, Input> & GivesJsonSchema
+}
+
+/** Of the Standard JSON Schema what is asked for: some declare targets of their own. */
+interface GivesJsonSchema {
+  readonly jsonSchema: {
+    readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>
+    readonly output?: unknown
+  }
+}
 
 export interface ToolContext<Warmed = unknown> {
   readonly callId: string
@@ -21,6 +33,11 @@ export interface ToolContext<Warmed = unknown> {
   readonly attempt: number
   /** What this call has been answered, first to last: it starts from its top after each `interrupt` (L7). */
   readonly answers: readonly Json[]
+  /**
+   * The history of the run as it was when the model was asked for the response that requested this call: without that response, and without
+   * what a `wrapModel` changed in the request. Frozen. Of a stand-alone `runTool` it is empty.
+   */
+  readonly messages: readonly Message[]
   /**
    * Aborted while the function works: with the run, with this call, or for this execution alone when the wrap that asked for it
    * has left (C15). Never once that has settled.
@@ -42,6 +59,12 @@ export interface NeedsContext<Input, Warmed = unknown> extends ToolContext<Warme
    * not be awaited.
    */
   readonly rest: Promise<Input>
+}
+
+/** What `execute` of a tool with `context` gets besides. */
+export interface HasContext<Context> {
+  /** What the schema of the tool's `context` returned: the same value for all calls of a run. */
+  readonly context: Context
 }
 
 /** What `warm` gets: nothing of the call but its id. */
@@ -77,6 +100,12 @@ export interface Tool<Input = unknown, Output = unknown, Warmed = unknown> {
    * A schema is to leave them as they are: a call that started with a member which the schema changes is made anew.
    */
   readonly needs?: readonly string[]
+  /**
+   * The part of the run's context that `execute` needs, as `context.context`. The context of a run is checked before its first model call,
+   * and for a tool that a hook or wrap adds when that is added; with each schema once per run. If it does not fit, the run ends with
+   * `ContextError`. No other function of the tool gets it.
+   */
+  readonly context?: StandardSchemaV1
   /**
    * Prepares for a call whose input is not known yet: opens a connection, signs in. At most once per call, and in some runs
    * never. A throw is a warning. For tools declared `read` or `calls`.

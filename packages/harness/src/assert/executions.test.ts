@@ -99,7 +99,7 @@ test('an abort that comes when an execution is over is none of it', async () => 
   const { tools, executions } = watchTools([define('plain', ({ n }) => n), define('late', async ({ n }) => n)])
   const { signal } = controller
   for (const watched of tools) {
-    const context = { callId: 'c', idempotencyKey: 'k', attempt: 1, answers: [], signal }
+    const context = { callId: 'c', idempotencyKey: 'k', attempt: 1, answers: [], messages: [], signal }
     await watched.execute?.({ n: 1 }, context)
   }
   controller.abort()

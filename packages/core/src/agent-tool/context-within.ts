@@ -1,0 +1,26 @@
+/** The context of an agent inside a call: checked with the calling run's own tools, before that run's first model call. */
+
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { UserContext } from '../state/user-context.ts'
+import type { AgentConfig } from '../vocabulary/agent-config.ts'
+import { ContextError } from '../vocabulary/context-error.ts'
+
+/** A schema whose value all runs of the agent in one calling run share: what it has checked they need not check again. */
+export type ContextWithin = StandardSchemaV1<unknown, UserContext>
+
+/** Absent if nothing is to be made or checked: then the agent has the context of the calling run itself. */
+export function contextWithin(agent: AgentConfig, change?: (outer: unknown) => unknown): ContextWithin | undefined {
+  const needs = [...agent.setup.tools, ...agent.middleware].some(({ context }) => context)
+  if (!change && !needs) return undefined
+  const validate = async (outer: unknown): Promise<StandardSchemaV1.Result<UserContext>> => {
+    const value = new UserContext(change ? await change(outer) : outer)
+    try {
+      await value.checkFor(agent)
+      return { value }
+    } catch (error) {
+      if (!(error instanceof ContextError)) throw error
+      return { issues: error.issues.map(({ path, message }) => ({ path: [path], message })) }
+    }
+  }
+  return { '~standard': { version: 1, vendor: 'meanwhile', validate } }
+}

@@ -1,0 +1,53 @@
+/** Reads a part of the context of a run, wherever the run is at hand. */
+
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { unheard } from '../flow/unheard.ts'
+import type { Actor } from '../state/actor.ts'
+import { described } from '../vocabulary/checked-input.ts'
+import { ContextError } from '../vocabulary/context-error.ts'
+import { ConfigError } from '../vocabulary/errors.ts'
+import { checkSchema } from '../vocabulary/option-checks.ts'
+import type { Run } from '../vocabulary/tool.ts'
+import { actorOf } from './run-view.ts'
+
+/** Reads a part of the context of a run. It is a schema itself: declare it as the `context` of a tool or middleware. */
+export interface ContextReader<Context> extends StandardSchemaV1<unknown, Context> {
+  /**
+   * What the schema returned for the context of the run: the same value in the whole run.
+   *
+   * @throws {ContextError} The context does not fit; or the schema returns a promise, and no tool or middleware of the run declares it.
+   * @throws {TypeError} It is no `Run`.
+   */
+  (run: Run): Context
+}
+
+/**
+ * A reader of the part of a run's context that this schema describes: for hooks, wraps, policies, instructions and telemetry.
+ *
+ * @throws {ConfigError} It is no Standard Schema.
+ */
+export function contextOf<Context>(schema: StandardSchemaV1<unknown, Context>): ContextReader<Context> {
+  if (!schema) throw new ConfigError('schema', 'is missing')
+  checkSchema('schema', schema)
+  const read = (run: Run) => {
+    const { state, actor } = actorOf(run)
+    const { userContext } = state
+    const known = userContext.checked.get(reader)
+    if (known && !known.issues) return known.value as Context
+    const checked = unheard(schema['~standard'].validate(userContext.given))
+    if (checked instanceof Promise) throw unfit(actor, [NOT_DECLARED])
+    if (checked.issues) throw unfit(actor, checked.issues)
+    userContext.checked.set(reader, checked)
+    return checked.value
+  }
+  const reader: ContextReader<Context> = Object.assign(read, { '~standard': schema['~standard'] })
+  return reader
+}
+
+const NOT_DECLARED: StandardSchemaV1.Issue = {
+  message: 'its schema returns a promise: declare this reader as the context of a middleware',
+}
+
+function unfit({ source }: Actor, issues: readonly StandardSchemaV1.Issue[]): ContextError {
+  return new ContextError(issues.map(({ path = [], message }) => described({ path: [source, ...path], message })))
+}

@@ -1,0 +1,67 @@
+/** The context that a run was given, and the parts of it that tools and middlewares need. It is stored nowhere, and nobody is told of it. */
+
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { AgentConfig } from '../vocabulary/agent-config.ts'
+import { described } from '../vocabulary/checked-input.ts'
+import { ContextError } from '../vocabulary/context-error.ts'
+import type { Issue } from '../vocabulary/errors.ts'
+import type { Middleware } from '../vocabulary/middleware.ts'
+import type { Tool } from '../vocabulary/tool.ts'
+
+type Needing = Pick<Tool, 'name' | 'input' | 'context'> | Pick<Middleware, 'name' | 'context'>
+
+/** What a schema returned for the context: a part of it, or what does not fit. */
+interface Checked {
+  readonly value?: unknown
+  readonly issues?: readonly StandardSchemaV1.Issue[] | undefined
+  readonly cause?: unknown
+}
+
+export class UserContext {
+  readonly given: unknown
+  readonly checked: Map<StandardSchemaV1, Checked> = new Map()
+
+  constructor(given: unknown) {
+    this.given = given
+  }
+
+  /** Checks it for all tools and middlewares of an agent. Throws like {@link check}. */
+  checkFor({ setup, middleware }: Pick<AgentConfig, 'setup' | 'middleware'>): Promise<undefined> | undefined {
+    return this.check([...setup.tools, ...middleware])
+  }
+
+  /**
+   * Checks it for all of these, with each schema once. Where none needs a context, a run begins in the same turn.
+   *
+   * @throws {ContextError} It does not fit one of them, or several: the promise rejects with it.
+   */
+  check(all: readonly Needing[]): Promise<undefined> | undefined {
+    return all.some(({ context }) => context) ? this.#check(all) : undefined
+  }
+
+  async #check(all: readonly Needing[]): Promise<undefined> {
+    const found: Issue[] = []
+    let thrown: unknown
+    for (const one of all) {
+      const { name, context } = one
+      if (!context) continue
+      const checked = this.checked.get(context) ?? (await checkedBy(context, this.given))
+      this.checked.set(context, checked)
+      const { issues = [], cause } = checked
+      const by = `${'input' in one ? 'tool' : 'middleware'} ${name}`
+      for (const { path = [], message } of issues) found.push(described({ path: [by, ...path], message }))
+      thrown ??= cause
+    }
+    if (found.length > 0) throw new ContextError(found, { cause: thrown })
+    return undefined
+  }
+}
+
+/** What the schema throws may hold what the context holds: it is only the cause. */
+async function checkedBy(schema: StandardSchemaV1, context: unknown): Promise<Checked> {
+  try {
+    return await schema['~standard'].validate(context)
+  } catch (cause) {
+    return { issues: [{ message: 'its schema threw' }], cause }
+  }
+}
