@@ -39,6 +39,7 @@ const sidebar = [
   ]),
   group('Guides', [
     page('Eager tools', '/eager-tools'),
+    page('Eager tools in the loop you have', '/drop-ins'),
     page('The context of a run', '/context'),
     page('Interrupt and resume', '/interrupt-and-resume'),
     page('Writing middleware', '/writing-middleware'),
