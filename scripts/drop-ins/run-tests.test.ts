@@ -66,6 +66,19 @@ test('the tests of a library run as they are, and with the drop-in in place of w
   expect([passed, forbidden.length]).toEqual([4, 1])
 }, 60_000)
 
+test('a drop-in imports the library that is tested, also where that has an alias of the name for another file', async () => {
+  const aliases = "{ ai: new URL('./src/other.ts', import.meta.url).pathname }"
+  const aliased = {
+    ...LIBRARY,
+    'packages/ai/vitest.node.config.js': `export default { resolve: { alias: ${aliases} }, test: { alias: ${aliases} } }`,
+    'packages/ai/src/other.ts': "export const version = 'of another file'",
+  }
+  const [path, root] = [await folderWith(aliased), await folderWith(OURS)]
+  await symlink(MODULES, join(path, 'node_modules'))
+  const { tests } = await runTests(checkoutAt(path, root), { isEager: true, paced: false, signal })
+  expect(tests.get('src/generate-text/stream-text.test.ts: every tool is a read')).toEqual({ passed: true })
+}, 60_000)
+
 test('a path that is no checkout with all that is needed is an error that says what is missing', async () => {
   const root = await folderWith(OURS)
   const failure = (path: string, ours = root) => {

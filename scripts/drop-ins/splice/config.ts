@@ -22,7 +22,15 @@ export interface Splice {
 interface Config {
   readonly root?: string
   readonly plugins?: readonly object[]
-  readonly test?: { readonly projects?: readonly (Config | string)[] }
+  readonly test?: { readonly projects?: readonly (Config | string)[]; readonly alias?: Aliases }
+}
+
+/** As Vite knows them: the first that fits counts. */
+type Aliases = Readonly<Record<string, string>> | readonly Alias[]
+
+interface Alias {
+  readonly find: string | RegExp
+  readonly replacement: string
 }
 
 type ConfigExport = Config | ((env: { readonly mode: string; readonly command: string }) => Config | Promise<Config>)
@@ -34,13 +42,23 @@ interface PluginContext {
 
 export async function splicedConfig(base: ConfigExport, splice: Splice): Promise<Config> {
   const config = typeof base === 'function' ? await base({ mode: 'full', command: 'serve' }) : base
-  const { folder } = splice
+  const { folder, imports } = splice
   // A project of a workspace has a configuration of its own.
   const project = config.test?.projects?.find(
     (one) => typeof one === 'object' && one.root && resolve(one.root) === folder,
   )
   const own = typeof project === 'object' ? project : config
-  return { ...own, root: folder, plugins: [...(own.plugins ?? []), splicePlugin(splice)] }
+  const test = { ...own.test, alias: withOurs(imports, own.test?.alias) }
+  return { ...own, root: folder, plugins: [...(own.plugins ?? []), splicePlugin(splice)], test }
+}
+
+/** A library may have aliases of its own for what our sources import, and no plugin is asked before them. */
+function withOurs(imports: Splice['imports'], theirs: Aliases = []): readonly Alias[] {
+  const ours = Object.entries(imports).map(([name, replacement]) => ({ find: new RegExp(`^${name}$`), replacement }))
+  const rest = Array.isArray(theirs)
+    ? (theirs as readonly Alias[])
+    : Object.entries(theirs as Readonly<Record<string, string>>).map(([find, replacement]) => ({ find, replacement }))
+  return [...ours, ...rest]
 }
 
 const PREFIX = '\0spliced:'
@@ -58,8 +76,6 @@ function splicePlugin({ folder, modules, imports, wraps, dropIn, settings }: Spl
     async resolveId(this: PluginContext, source: string, importer: string | undefined) {
       if (source.startsWith(PREFIX)) return source
       if (isOurs(importer) || importer?.startsWith(PREFIX)) {
-        const known = imports[source]
-        if (known !== undefined) return known
         if (/^[.\0/]/.test(source)) return null
         // What our sources import of the library's dependencies are those of the checkout, if it has them.
         return (await this.resolve(source, join(folder, 'package.json'), { skipSelf: true })) ?? null
