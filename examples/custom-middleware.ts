@@ -46,7 +46,7 @@ const agent = createAgent({
 
 const run = agent.stream('Which day is it?')
 for await (const event of run) {
-  if (event.type === 'tool-progress') console.log(`${event.name}: ${event.message}`)
+  if (event.type === 'tool-progress') console.log(`${event.toolName}: ${event.message}`)
   if (event.type === 'custom') console.log(`${event.name}: ${String(event.data)} ms`)
 }
 console.log((await run.result).text)

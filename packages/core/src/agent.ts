@@ -2,6 +2,7 @@
 
 import { background } from './background/background.ts'
 import { checkpoints } from './checkpoint/checkpoints.ts'
+import { type CloseOptions, closeRun } from './checkpoint/close.ts'
 import { configOf } from './config.ts'
 import { needs } from './needs/needs.ts'
 import { output } from './output/output.ts'
@@ -13,7 +14,7 @@ import type { AgentConfig } from './vocabulary/agent-config.ts'
 import type { AgentOptions } from './vocabulary/agent-options.ts'
 import { ConfigError } from './vocabulary/errors.ts'
 import type { Answers } from './vocabulary/interrupt.ts'
-import type { AgentResult } from './vocabulary/result.ts'
+import type { AgentResult, CancelledResult } from './vocabulary/result.ts'
 import type { ResumeOptions, RunInput, RunOptions } from './vocabulary/run-options.ts'
 import type { Checkpoint } from './vocabulary/saved-run.ts'
 
@@ -42,6 +43,18 @@ export interface Agent<Output = unknown> {
    * resumed what is stored, with `CheckpointConflictError`. An answer that is no JSON is a `TypeError`.
    */
   resume(checkpoint: Checkpoint | string, answers?: Answers, options?: ResumeOptions): AgentRun<Output>
+  /**
+   * Closes a run that was interrupted, cancelled or cut off, and is not to go on. Each open call is answered: with its result if it had
+   * settled, else with the reason, as an error. No hook, tool or model is called, and nothing is undone. The `messages` of the result can
+   * be the beginning of a new run. `unknown` has the ids of calls that may have happened.
+   *
+   * With a store the closed run is saved, so that nobody who has an older checkpoint of it goes on. A resume of the closed run asks the
+   * model what to do next.
+   *
+   * Rejects with `CheckpointConflictError` if somebody has resumed what is stored, with `CheckpointError` if the run has ended, and like
+   * `resume` if it is no checkpoint of this agent.
+   */
+  close(checkpoint: Checkpoint | string, options?: CloseOptions): Promise<CancelledResult>
 }
 
 /** The options in which an agent may differ from the one that it is made of: all except its output and what its runs are stored under. */
@@ -69,6 +82,7 @@ export function createAgent<Output = unknown>(options: AgentOptions<Output>): Ag
       const { rerun } = options
       return start(WORK, config, { resume: { from, answers, ...(rerun && { rerun }) } }, options, 'kept')
     },
+    close: (from: Checkpoint | string, options?: CloseOptions) => closeRun(config, from, options),
   })
   configs.set(agent, config)
   return agent

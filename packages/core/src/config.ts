@@ -8,7 +8,7 @@ import { checkModel, checkSetup } from './run/set-up.ts'
 import { captureOf, checkTelemetry } from './telemetry/options.ts'
 import type { AgentConfig } from './vocabulary/agent-config.ts'
 import { AGENT_OPTIONS, type AgentOptions } from './vocabulary/agent-options.ts'
-import type { CheckpointStore } from './vocabulary/checkpoint-store.ts'
+import { checkStore } from './vocabulary/checkpoint-store.ts'
 import { ConfigError, messageOf } from './vocabulary/errors.ts'
 import { freeze } from './vocabulary/history.ts'
 import { isRecord } from './vocabulary/json.ts'
@@ -125,9 +125,4 @@ function checkToolChoice(
   if (name === output?.format.name || tools.some((tool) => tool.name === name)) return
   const isFixed = middleware.every(({ beforeAgent, wrapAgent, wrapModel }) => !(beforeAgent || wrapAgent || wrapModel))
   if (isFixed) throw new ConfigError('toolChoice', `there is no tool "${name}"`)
-}
-
-function checkStore(store: CheckpointStore | undefined): void {
-  if (store && (typeof store.load !== 'function' || typeof store.save !== 'function'))
-    throw new ConfigError('checkpoints', 'must be a store, such as memoryStore() gives: with load and save')
 }

@@ -4,6 +4,7 @@ export { argumentsText } from './assemble/arguments-text.ts'
 export { assemble, type Explain, type ReadChunk } from './assemble/assemble.ts'
 export type { AssembledRequest, Assembler, CallPiece, Label, NestedCall, PartOptions } from './assemble/assembler.ts'
 export type { Wire } from './assemble/wire.ts'
+export type { CloseOptions } from './checkpoint/close.ts'
 export { memoryStore } from './checkpoint/memory-store.ts'
 export { type Awaitable, close, type Flow, map, settle } from './flow/flow.ts'
 export type { AgentRun } from './run/agent-run.ts'
@@ -59,6 +60,7 @@ export {
   type AddressPart,
   type Answers,
   Interrupt,
+  type InterruptOptions,
   interrupt,
   type PendingInterrupt,
 } from './vocabulary/interrupt.ts'
@@ -131,7 +133,6 @@ export type {
   Tool,
   ToolAliases,
   ToolContext,
-  ToolSchema,
   WarmContext,
 } from './vocabulary/tool.ts'
 export {
@@ -146,5 +147,6 @@ export {
   UnknownCallError,
   UnknownToolError,
 } from './vocabulary/tool-errors.ts'
+export type { JsonSchema, ToolSchema } from './vocabulary/tool-schema.ts'
 export type { Progress, ToolState, ToolStatus } from './vocabulary/tool-status.ts'
 export type { Warning } from './vocabulary/warning.ts'

@@ -12,7 +12,7 @@ import { difference } from './compare/difference.ts'
 import { type Trace, type TracedEvent, traceOf } from './compare/trace.ts'
 import { countRuns } from './counted-runs.ts'
 import { lives } from './reentrant-lives.ts'
-import { Play } from './reentrant-play.ts'
+import { Play, TOLD_SINCE } from './reentrant-play.ts'
 import { type Scenario, scenarios } from './reentrant-scenario.ts'
 import { StandingClock } from './standing-clock.ts'
 
@@ -57,17 +57,23 @@ export async function resumedTrace({ scenario, checkpoint }: Omit<Pinned, 'trace
   }
 }
 
-/** Without pieces of responses, what is in the result anyway, and the checkpoints of later formats. */
+/** Without pieces of responses, what is in the result anyway, the checkpoints of later formats, and what versions before this one did not tell. */
 function inShort({ lives, ...rest }: Trace): Trace {
   const short = lives.map(({ events, end }) => ({
-    events: events.flatMap(([at, event]) => (PIECES.has(event.type) ? [] : [[at, bare(event)] as const])),
-    end,
+    events: events.flatMap(([at, event]) =>
+      PIECES.has(event.type) || TOLD_SINCE.has(event.type) ? [] : [[at, bare(event) as TracedEvent] as const],
+    ),
+    end: { ...Object(end), settled: undefined },
   }))
   return { ...rest, lives: short }
 }
 
-function bare(event: TracedEvent): TracedEvent {
-  return event.type === 'step-end' ? { ...event, messages: [] } : event
+function bare(event: TracedEvent): unknown {
+  if (event.type === 'step-end') return { ...event, messages: [] }
+  if (event.type === 'step-start') return { ...event, resumed: undefined }
+  if (!('toolName' in event)) return event
+  const { toolName: name, ...rest } = event
+  return event.type === 'tool-progress' ? { ...rest, name } : rest
 }
 
 const PIECES: ReadonlySet<string> = new Set([

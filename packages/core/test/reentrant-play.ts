@@ -174,7 +174,7 @@ export class Play {
       beforeFinalAnswer: (_, run) => reached('an answer is judged', run),
       wrapAgent: (setup, next, run) =>
         map(next(setup), (event) => {
-          reached('the run tells', run)
+          if (!TOLD_SINCE.has(event.type)) reached('the run tells', run)
           return event
         }),
       async *wrapModel(request, next, run) {
@@ -397,3 +397,12 @@ function startsOf({ early }: Scenario): Middleware {
   }[early]
   return startingEarly({ ceiling: 'reversible', only: ({ id }) => which(id) })
 }
+
+/** Events that a run did not tell when checkpoints of plays were pinned: nobody acts at these. */
+export const TOLD_SINCE: ReadonlySet<string> = new Set([
+  'message',
+  'history-replaced',
+  'tool-entered',
+  'tool-settled',
+  'question',
+])

@@ -123,9 +123,11 @@ test('an external call that an early call makes waits until that one is committe
   const told = events.flatMap((event) => ('callId' in event ? [`${event.type} ${event.callId}`] : []))
   expect(told).toEqual([
     'tool-start call_1_1',
+    'tool-entered call_1_1',
     'tool-start call_1_1-send',
     'tool-committed call_1_1',
     'tool-committed call_1_1-send',
+    'tool-entered call_1_1-send',
     'tool-end call_1_1-send',
     'tool-end call_1_1',
   ])

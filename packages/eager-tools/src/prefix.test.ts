@@ -135,7 +135,7 @@ test('a step is shorter by what the tool does before it needs the rest (H31, H29
   expect(await time([])).toBe(750)
 })
 
-test('the reader is told of it when its input is whole, as of any early call (H31, H16, B5, B7)', async () => {
+test('the reader is told of it when its input is whole, as of any early call (H31, H16, B5, B7, CC7)', async () => {
   const { events } = await ran()
   const call = { type: 'tool-call', id: 'c1', name: 'read', input: { path: 'a.txt', from: 7 } }
   const message = {
@@ -146,9 +146,10 @@ test('the reader is told of it when its input is whole, as of any early call (H3
     output: 'a.txt from 7',
   }
   const step = 1
+  const ofCall = { callId: 'c1', toolName: 'read' }
   const model = { step, attempt: 1 }
   const answer = { role: 'assistant', content: [call], finishReason: 'tool-calls' }
-  expect(bare(events).slice(1, -5)).toEqual([
+  expect(bare(events).slice(1, -6)).toEqual([
     { type: 'step-start', step },
     { type: 'attempt-start', ...model, model: { provider: 'telling', id: 'telling-1' } },
     { type: 'tool-input-start', ...model, id: 'c1', name: 'read' },
@@ -158,10 +159,14 @@ test('the reader is told of it when its input is whole, as of any early call (H3
     { type: 'tool-input-delta', ...model, id: 'c1', delta: ',"from":' },
     { type: 'tool-input-delta', ...model, id: 'c1', delta: '7}' },
     { type: 'tool-input-closed', ...model, call },
-    { type: 'tool-start', step, callId: 'c1', call, provisional: true },
+    { type: 'tool-start', step, ...ofCall, call, provisional: true },
+    { type: 'tool-entered', step, ...ofCall, attempt: 1, provisional: true },
+    { type: 'tool-settled', step, ...ofCall, provisional: true },
     { type: 'tool-call', ...model, call },
-    { type: 'tool-committed', step, callId: 'c1' },
-    { type: 'tool-end', step, callId: 'c1', message },
+    { type: 'message', step, message: answer },
+    { type: 'tool-committed', step, ...ofCall },
+    { type: 'tool-end', step, ...ofCall, message },
+    { type: 'message', step, message },
     { type: 'step-end', ...model, messages: [answer, message] },
   ])
   expect(told(events)).toEqual(told((await ran({ eager: false })).events))

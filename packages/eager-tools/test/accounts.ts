@@ -58,6 +58,12 @@ export function accounts(events: readonly AgentEvent[]): Accounts {
       stories.splice(stories.indexOf(story), 1)
     } else if (event.type === 'tool-start') {
       stories.push({ id: event.callId, events: [event], within: [], open: event.provisional === true })
+    } else if (event.type === 'tool-settled') {
+      // Only an early call tells of it.
+      if (!latest(event.callId)?.open) throw new Error(`${event.callId} has settled early, but is not open`)
+    } else if (event.type === 'message' && event.message.role === 'tool') {
+      // Part of what is told of its call: how far it came before something ended the run is a matter of time.
+      latest(event.message.callId)?.events.push(event)
     } else if ('callId' in event && event.callId !== undefined) {
       const story = latest(event.callId)
       if (event.type === 'tool-end' && story?.open) throw new Error(`${event.callId} ends before it is committed`)
@@ -105,7 +111,7 @@ function plain(event: AgentEvent, callId?: string): object {
   }
   if (callId === undefined) return rest
   const call = event.type === 'tool-start' ? { call: { ...event.call, id: callId } } : {}
-  const message = event.type === 'tool-end' ? { message: { ...event.message, callId } } : {}
+  const message = event.type === 'tool-end' || event.type === 'message' ? { message: { ...event.message, callId } } : {}
   return { ...rest, ...call, ...message, callId, timestamp: undefined, provisional: undefined }
 }
 

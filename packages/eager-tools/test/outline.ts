@@ -10,10 +10,12 @@ export function bare(events: readonly AgentEvent[]): object[] {
   })
 }
 
-/** `type`, the call it is about, and what of its members tells its story. */
+/** `type`, the call it is about, and what of its members tells its story. Without what follows from the other events. */
 export function outline(events: readonly AgentEvent[]): string[] {
-  return events.map((event) => [event.type, ...details(event)].join(' '))
+  return events.flatMap((event) => (IMPLIED.has(event.type) ? [] : [[event.type, ...details(event)].join(' ')]))
 }
+
+const IMPLIED: ReadonlySet<string> = new Set(['message', 'tool-entered', 'tool-settled'])
 
 /** The same of the events about calls at work. */
 export function toolOutline(events: readonly AgentEvent[]): string[] {

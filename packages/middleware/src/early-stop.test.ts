@@ -250,8 +250,8 @@ test('a closing answer that the gate rejects is the result all the same, with th
     expect(result).toMatchObject({ status: 'completed', stopReason: 'early-stop', text: 'At last.', steps: 2 })
     expect(result?.message).toBe(result?.messages.at(-1))
     expect(result?.warnings).toEqual([{ code: 'answer-rejected', message: 'No.', source: 'early-stop' }])
-    const told = ['answer-rejected', 'step-end', 'warning', 'run-end']
-    expect(events.slice(-4).map(({ type }) => type)).toEqual(told)
+    const told = ['answer-rejected', 'message', 'step-end', 'warning', 'run-end']
+    expect(events.slice(-5).map(({ type }) => type)).toEqual(told)
   }
   expect(seen).toEqual(['So much for that.', 'At last.', 'So much for that.', 'At last.'])
 })

@@ -259,6 +259,7 @@ test('each attempt opens with attempt-start, each failed one closes with one att
     'attempt-failed',
     'attempt-start',
     'text-delta',
+    'message',
     'step-end',
     'run-end',
   ])

@@ -57,6 +57,17 @@ async function worked({ failures = 2, effect = 'read', ...rest }: WorkOptions = 
 const resultOf = (events: readonly AgentEvent[]) =>
   events.flatMap((event) => (event.type === 'tool-end' ? [textOf(event.message)] : []))
 
+test('each wait before a further try is told as retry-wait (N7, CC7)', async () => {
+  const { events } = await worked({ options: { baseDelay: 100 } })
+  const ofCall = { callId: 'c1', toolName: 'work' }
+  const waits = events.filter(({ type }) => type === 'custom').map(({ runId: _, ...event }) => event)
+  const told = { type: 'custom', step: 1, ...ofCall, name: 'retry-wait', source: 'retry-tool' }
+  expect(waits).toEqual([
+    { ...told, data: { attempt: 1, waitMs: 100 } },
+    { ...told, data: { attempt: 2, waitMs: 200 } },
+  ])
+})
+
 test('a failing execution is repeated: the same id and key, the next attempt, one message (N7)', async () => {
   const { tries, events, result, read } = await worked()
   expect(tries.map(({ at, attempt, callId }) => [at, attempt, callId])).toEqual([

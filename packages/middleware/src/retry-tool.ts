@@ -39,9 +39,13 @@ export interface ToolAttempt {
   readonly isLast: boolean
 }
 
+const NAME = 'retry-tool'
+
 /**
  * Executes a tool again when it throws: the same call, with the same `idempotencyKey` and the next `attempt` (N7). After the last
  * try the model reads the last error and the number of tries (N9).
+ *
+ * Before each wait the call tells a `custom` event `retry-wait`: how many tries have failed, `attempt`, and how long it waits, `waitMs`.
  *
  * Never repeated: what a try cannot mend (input that fails the schema, an unknown tool, an output that the model cannot read), what is
  * meant to stop (an abort, a cancel, a discard, an `AgentError`), what came back as a result, and calls that may act on
@@ -55,7 +59,7 @@ export function retryTool(options: RetryToolOptions = {}): Middleware {
   if (tools !== undefined) checkToolNames('tools', tools)
   const delay = backoff(options)
   return {
-    name: 'retry-tool',
+    name: NAME,
     ignoresInput: when === undefined,
     async *wrapToolCall(call, next, run) {
       for (let attempt = 1; ; attempt++) {
@@ -69,7 +73,9 @@ export function retryTool(options: RetryToolOptions = {}): Middleware {
             (tools ? tools.includes(call.name) : await isSafe(call, run)) &&
             (when?.(error, { call, attempt, isLast }) ?? true)
           if (!repeats || isLast) throw attempt === 1 || isFinal(error) ? error : counted(error, attempt)
-          await wait(Math.ceil(delay(attempt)), run.signal)
+          const waitMs = Math.ceil(delay(attempt))
+          yield { type: 'custom', name: 'retry-wait', data: { attempt, waitMs }, source: NAME }
+          await wait(waitMs, run.signal)
         }
       }
     },

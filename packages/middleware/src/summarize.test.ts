@@ -222,6 +222,17 @@ test('an abort while it is written ends the run as ever, without a warning (N28)
   }
 })
 
+test('it tells when a summary is begun, and the history that comes of it (N29, CC2, CC7)', async () => {
+  const { events, messages } = await summed(history, always)
+  const told = events.filter(({ type }) => type === 'custom' || type === 'history-replaced')
+  expect(told.map(({ runId: _, ...event }) => event)).toEqual([
+    { type: 'custom', step: 1, name: 'summary-start', data: { messages: 6 }, source: 'summarize' },
+    { type: 'history-replaced', step: 1, messages },
+  ])
+  const failed = await summed(history, always, respond(fail()))
+  expect(failed.events.filter(({ type }) => type === 'history-replaced')).toEqual([])
+})
+
 test('without a model of its own it asks the agent’s; it is no step and no answer text, and its usage counts (N29)', async () => {
   const usage = { inputTokens: 7, outputTokens: 2 }
   const model = scriptedModel([respond(say('In short.'), end({ usage })), respond(say('Done.'), end({ usage }))])

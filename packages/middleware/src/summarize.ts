@@ -45,8 +45,10 @@ const INTRODUCTION = 'Summary of the earlier part of this conversation, which is
  * the next summary is made of in its turn. No call is parted from its result, and a call without one stays, with all after it (N27).
  * What is folded the run remembers; the calls made stay made, whatever the history says of them (O15).
  *
+ * A `custom` event `summary-start` says that a summary is being written, of how many `messages`; `history-replaced` follows when it stands.
+ *
  * An empty, cut off or failed summary leaves the history as it is, with a warning `summary-failed` (N28). Its model call is a side call:
- * a `chat` span and usage, no step and no event (N29).
+ * a `chat` span and usage, no step, and no events of its own (N29).
  */
 export function summarize(options: SummarizeOptions = {}): Middleware {
   checkOptions('summarize', options, { model: '', at: 'trigger', keep: '', prompt: '', countTokens: '' })
@@ -84,6 +86,7 @@ export function summarize(options: SummarizeOptions = {}): Middleware {
   }
 
   async function summaryOf(old: readonly Message[], run: Run): Promise<string | undefined> {
+    run.emit({ name: 'summary-start', data: { messages: old.length } })
     const record = { role: 'user', content: `<record>\n${transcript(old)}\n</record>`, origin: NAME } as const
     try {
       const answer = await run.callModel({ ...(model && { model }), instructions: prompt, messages: [record] })

@@ -129,6 +129,7 @@ test('the reader sees the agent’s events with their path, and the history does
     'step-start',
     'attempt-start',
     'text-delta',
+    'message',
     'step-end',
     'run-end',
   ])

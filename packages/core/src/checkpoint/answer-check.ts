@@ -5,6 +5,7 @@ import { agentRunBy } from '../state/call-effect.ts'
 import { described } from '../vocabulary/checked-input.ts'
 import { AnswerError, messageOf } from '../vocabulary/errors.ts'
 import type { Address, Answers, PendingInterrupt } from '../vocabulary/interrupt.ts'
+import { misfits } from '../vocabulary/json-schema.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 
@@ -24,12 +25,22 @@ export async function checkAnswers(
   answers: Answers,
   askers: Askers,
 ): Promise<void> {
-  for (const { id, address } of questions) {
-    const asker = id in answers ? askerAt(address, askers) : undefined
+  for (const { id, address, answerSchema } of questions) {
+    if (!(id in answers)) continue
+    const wrong = answerSchema ? misfits(answerSchema, answers[id]) : []
+    if (wrong.length > 0) throw new AnswerError(id, nameOf(address), wrong)
+    const asker = askerAt(address, askers)
     if (!asker?.answer) continue
     const { issues, cause } = await issuesOf(asker.answer, answers[id])
     if (issues) throw new AnswerError(id, asker.name, issues.map(described), { cause })
   }
+}
+
+/** Of the tool or middleware that has asked, whether it is there or not. */
+function nameOf(address: Address): string {
+  const last = address.at(-1)
+  if (last && 'middleware' in last) return `middleware ${last.middleware}`
+  return last && 'tool' in last ? `tool ${last.tool}` : 'the agent'
 }
 
 interface Asker {

@@ -5,12 +5,13 @@ import type { CheckpointCapability } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
 import { hasEnded } from './checkpoint.ts'
 import { claim, load, loadCalls } from './load.ts'
-import { checkpointOf } from './save.ts'
+import { checkpointOf, questionsOf } from './save.ts'
 import { RunSaver } from './saver.ts'
 
 export const checkpoints: CheckpointCapability<RunState, CallEntry> = {
   saverOf: (run) => new RunSaver(run),
   take: checkpointOf,
+  questionsOf,
   hasEnded,
   load,
   claim,

@@ -17,7 +17,7 @@ import {
   CheckpointMismatchError,
   CheckpointMissingError,
 } from '../vocabulary/checkpoint-errors.ts'
-import { loaded } from '../vocabulary/checkpoint-store.ts'
+import { type CheckpointStore, loaded } from '../vocabulary/checkpoint-store.ts'
 import { ConfigError, UnknownInterruptError } from '../vocabulary/errors.ts'
 import { freeze, openCalls } from '../vocabulary/history.ts'
 import { type Address, type Answers, Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
@@ -42,14 +42,10 @@ import { checkedCheckpoint, hasEnded } from './checkpoint.ts'
  * @throws {InputError} Its answer had been accepted, and something was sent before that was known.
  */
 export async function load(run: RunState, { from, answers, rerun }: Resumption): Promise<Checkpoint> {
-  if (typeof from !== 'string' && !isRecord(from))
-    throw new CheckpointCorruptError('', `resume takes a checkpoint or the id of a stored one; this is ${kindOf(from)}`)
-  const checkpoint = checkedCheckpoint(typeof from === 'string' ? await stored(run, from) : from)
-  const { agent, runId } = checkpoint
-  const { name = null } = run.config
-  if (runId !== run.id) throw new CheckpointMismatchError(run.id, `it is of run ${runId}`)
-  if (agent !== name) throw new CheckpointMismatchError(run.id, `it is of ${named(agent)}, and this is ${named(name)}`)
+  // In this turn: whoever gave the answers may write to them in the next.
   const given = checkedAnswers(answers)
+  const found = typeof from === 'string' ? await stored(run.store, from) : from
+  const checkpoint = checkpointFrom(from, found, run.config.name)
   const unknown = Object.keys(given).filter((id) => checkpoint.interrupts.every((pending) => pending.id !== id))
   if (unknown.length > 0) throw new UnknownInterruptError(unknown)
   const { calls, undos, tools, interrupts } = checkpoint
@@ -60,7 +56,7 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
   const open = interrupts.filter((one) => !(one.id in given) || isNested(one.address))
   run.unclaimed = { calls, undos, tools, interrupts: open }
   if (run.isOutermost) run.saver.revision = checkpoint.revision
-  run.history.remember(checkpoint)
+  run.history.begin(checkpoint)
   run.usage = checkpoint.usage
   run.events.warnings.push(...checkpoint.warnings)
   loadSteps(run, checkpoint)
@@ -69,11 +65,30 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
   run.unknown = checkpoint.unknown
   run.calls.abandoned.push(...checkpoint.abandoned)
   run.questions.restore(checkpoint.questions)
+  for (const { id } of interrupts) run.questions.mark(id)
   for (const one of interrupts) {
     if (one.id in given && !isNested(one.address)) run.questions.answer(one.address, given[one.id] as Json)
   }
   run.values.restore(checkpoint.values)
   if (rerun) run.rerun = rerun
+  return checkpoint
+}
+
+/**
+ * The checkpoint that somebody goes on `from`. `found`: the same, or what is stored under it if it is an id. `name`: of the agent.
+ *
+ * @throws {CheckpointCorruptError} It is damaged, or none.
+ * @throws {CheckpointVersionError} It is of a later format.
+ * @throws {CheckpointMismatchError} It is another agent's, or another run's.
+ */
+export function checkpointFrom(from: unknown, found: unknown, name: string | null = null): Checkpoint {
+  if (typeof from !== 'string' && !isRecord(from))
+    throw new CheckpointCorruptError('', `resume takes a checkpoint or the id of a stored one; this is ${kindOf(from)}`)
+  const checkpoint = checkedCheckpoint(found)
+  const { agent, runId } = checkpoint
+  const id = typeof from === 'string' ? from : String(isRecord(from) && from.runId)
+  if (runId !== id) throw new CheckpointMismatchError(id, `it is of run ${runId}`)
+  if (agent !== name) throw new CheckpointMismatchError(id, `it is of ${named(agent)}, and this is ${named(name)}`)
   return checkpoint
 }
 
@@ -102,7 +117,11 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   for (const entry of open) if (entry.state.work) run.background.goOn(entry)
   const isOfCall = ({ address }: PendingInterrupt) => entries.some((entry) => isInside(address, addressOf(run, entry)))
   const unasked = checkpoint.interrupts.find((one) => !(one.id in answers) && !isOfCall(one))
-  if (unasked) run.asking = { interrupt: new Interrupt(unasked.payload), ...askerOf(unasked.address.slice(1)) }
+  if (unasked)
+    run.asking = {
+      interrupt: new Interrupt(unasked.payload, unasked.answerSchema),
+      ...askerOf(unasked.address.slice(1)),
+    }
   run.unclaimed = undefined
   await run.saver.now()
   if (run.asking) throw run.asking.interrupt
@@ -128,10 +147,15 @@ function checkedAnswers(answers: Answers): Answers {
   return freeze(Object.assign(Object.create(null), structuredClone(Object.fromEntries(given))) as Answers)
 }
 
-async function stored(run: RunState, id: string): Promise<unknown> {
-  const { checkpoints } = run.config
-  if (!checkpoints) throw new ConfigError('checkpoints', 'without a store there is nothing to resume by its id')
-  const checkpoint = await loaded(checkpoints, id)
+/**
+ * What is stored under an id.
+ *
+ * @throws {CheckpointMissingError} Nothing is.
+ * @throws {ConfigError} There is no store.
+ */
+export async function stored(store: CheckpointStore | undefined, id: string): Promise<unknown> {
+  if (!store) throw new ConfigError('checkpoints', 'without a store there is nothing to resume by its id')
+  const checkpoint = await loaded(store, id)
   if (checkpoint === undefined) throw new CheckpointMissingError(id)
   return checkpoint
 }
@@ -205,8 +229,8 @@ function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Re
 }
 
 /** Its question has no answer yet. `asker`: where in the call that was asked. */
-function stayOpen(entry: CallEntry, { payload }: PendingInterrupt, asker: Address): void {
-  const stopped = new Interrupt(payload)
+function stayOpen(entry: CallEntry, { payload, answerSchema }: PendingInterrupt, asker: Address): void {
+  const stopped = new Interrupt(payload, answerSchema)
   if (asker.every((part) => 'middleware' in part)) entry.ask(stopped, askerOf(asker).by)
   entry.settle({ stopped })
   entry.promise = unheard(Promise.reject(stopped))

@@ -904,11 +904,15 @@ test('an early call that asks is heard when the loop asks for it, at its normal 
     { address: [{ agent: 'travel' }, { tool: 'book', callId: 'call_1_1' }] },
   ])
   const types = first.events.flatMap((event) => ('callId' in event ? [event.type] : []))
-  expect(types).toEqual(['tool-start', 'tool-committed'])
+  expect(types).toEqual(['tool-start', 'tool-entered', 'tool-committed', 'question'])
   const second = await played(agent.resume(first.checkpoint as Checkpoint, answersTo(first.result)))
   expect(did).toEqual(['book 1 []', 'book 2 ["yes"]'])
   expect(textsOf(second.result)).toEqual(['Go', 'wait', 'booked: yes', 'Done'])
-  expect(second.events.flatMap((event) => ('callId' in event ? [event.type] : []))).toEqual(['tool-start', 'tool-end'])
+  expect(second.events.flatMap((event) => ('callId' in event ? [event.type] : []))).toEqual([
+    'tool-start',
+    'tool-entered',
+    'tool-end',
+  ])
 
   const unheard = agentOf([respond(call('book'), end({ finishReason: 'length' })), respond(say('Done'))], {
     middleware: [early],

@@ -68,22 +68,24 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
 
 /** What waits for an answer: of calls in call order, then of a hook or wrap. */
 function interruptsOf(run: RunState): PendingInterrupt[] {
-  const { asking, unclaimed } = run
-  const own = asking ? [pending(run, addressOf(run, undefined, asking.by), asking.interrupt)] : []
+  const { unclaimed } = run
+  const own = questionsOf(run)
   const ofCalls = unclaimed?.interrupts.filter(({ id }) => own.every((one) => one.id !== id)) ?? interruptsOfCalls(run)
   return [...ofCalls, ...own]
 }
 
 function interruptsOfCalls(run: RunState): PendingInterrupt[] {
   const entries = [...run.calls.entries(), ...run.background.entries()]
-  return inCallOrder(run, entries.filter(isOpen)).flatMap((entry): PendingInterrupt[] => {
-    const address = addressOf(run, entry)
-    const own = entry.asking ? [pending(run, addressOf(run, entry, entry.asking.by), entry.asking.interrupt)] : []
-    return [
-      ...own,
-      ...entry.outcomes.interrupts.map((inner) => ({ ...inner, address: [...address, ...inner.address] })),
-    ]
-  })
+  return inCallOrder(run, entries.filter(isOpen)).flatMap((entry) => questionsOf(run, entry))
+}
+
+/** What a call asks, and an agent inside it; without a call: what a hook or wrap of the run asks. */
+export function questionsOf(run: RunState, call?: CallEntry): PendingInterrupt[] {
+  const { asking } = call ?? run
+  const own = asking ? [pending(run, addressOf(run, call, asking.by), asking.interrupt)] : []
+  const inner = call?.outcomes.interrupts ?? []
+  const address = addressOf(run, call)
+  return [...own, ...inner.map((one) => ({ ...one, address: [...address, ...one.address] }))]
 }
 
 /** In the order in which the response requests them; behind those what was called on the side. */
@@ -95,8 +97,9 @@ function inCallOrder(run: RunState, entries: readonly CallEntry[]): CallEntry[] 
   return entries.toSorted((a, b) => place(a) - place(b))
 }
 
-function pending(run: RunState, address: Address, { payload }: Interrupt): PendingInterrupt {
-  return { id: run.questions.nextId(run.id, address), address, payload }
+function pending(run: RunState, address: Address, { payload, answerSchema }: Interrupt): PendingInterrupt {
+  const id = run.questions.nextId(run.id, address)
+  return { id, address, payload, ...(answerSchema && { answerSchema }) }
 }
 
 function stepsOf({ history, steps }: RunState, status: Checkpoint['status']): State['steps'] {

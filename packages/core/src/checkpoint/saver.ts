@@ -3,7 +3,7 @@
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Saver } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
-import { CheckpointConflictError, CheckpointStoreError } from '../vocabulary/checkpoint-errors.ts'
+import { CheckpointConflictError, type CheckpointError, CheckpointStoreError } from '../vocabulary/checkpoint-errors.ts'
 import { loaded } from '../vocabulary/checkpoint-store.ts'
 import type { Checkpoint } from '../vocabulary/saved-run.ts'
 import { checkedCheckpoint, checksumOf } from './checkpoint.ts'
@@ -26,7 +26,7 @@ export class RunSaver implements Saver<CallEntry> {
   }
 
   get isOn(): boolean {
-    return this.#run.config.checkpoints !== undefined
+    return this.#run.store !== undefined
   }
 
   soon(): void {
@@ -53,7 +53,7 @@ export class RunSaver implements Saver<CallEntry> {
    * like {@link now}, and {@link CheckpointCorruptError} if what is stored is damaged.
    */
   async amend(change: (stored: Checkpoint) => Omit<Checkpoint, 'checksum'> | undefined): Promise<void> {
-    const { checkpoints: store } = this.#run.config
+    const { store } = this.#run
     if (!store) return
     await this.#queue(async () => {
       const stored = await this.#inside(() => loaded(store, this.#run.id))
@@ -74,11 +74,11 @@ export class RunSaver implements Saver<CallEntry> {
 
   async #save(checkpoint: Checkpoint | undefined): Promise<void> {
     if (!checkpoint) return
-    const { id, config, halt } = this.#run
+    const { id, store, halt } = this.#run
     if (this.#conflict) throw this.#conflict
     try {
       const next = { ...checkpoint, revision: this.revision + 1 }
-      await this.#inside(() => config.checkpoints?.save(id, next, this.revision))
+      await this.#inside(() => store?.save(id, next, this.revision))
       this.revision++
     } catch (error) {
       if (!(error instanceof CheckpointConflictError)) throw asStoreError(id, error)
@@ -96,7 +96,8 @@ export class RunSaver implements Saver<CallEntry> {
   }
 }
 
-function asStoreError(id: string, cause: unknown): CheckpointStoreError {
-  if (cause instanceof CheckpointStoreError) return cause
+/** What a store threw when it was to save, as an error of ours. */
+export function asStoreError(id: string, cause: unknown): CheckpointError {
+  if (cause instanceof CheckpointStoreError || cause instanceof CheckpointConflictError) return cause
   return new CheckpointStoreError('save', id, 'it could not be saved', { cause })
 }

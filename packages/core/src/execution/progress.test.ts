@@ -55,7 +55,7 @@ test('each yield is an event with call, name and time while the tool runs, and n
   })()
   await vi.runAllTimersAsync()
   await reading
-  const same = { runId: run.id, step: 1, type: 'tool-progress', callId: 'call_1_1', name: 'work', cancelable: true }
+  const same = { runId: run.id, step: 1, type: 'tool-progress', callId: 'call_1_1', toolName: 'work', cancelable: true }
   expect(seen).toEqual([
     [1_000_010, { ...same, timestamp: 1_000_010, progress: 0.25, message: 'reading', metadata }],
     [1_000_020, { ...same, timestamp: 1_000_020, progress: 0.5 }],

@@ -70,6 +70,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     throw error
   }
   begins(place, execution)
+  if (tool.execute) host.entered?.(execution.attempt)
   const context = contextOf(place, execution, tool, given)
   const limit = timeLimit(place, tool)
   // What it is undone with: the function may write to its own.

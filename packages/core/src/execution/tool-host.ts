@@ -37,6 +37,8 @@ export interface Host<Result> {
   known?(invocation: Invocation): (() => Result) | undefined
   /** What it came to in this one, unless its call was aborted. */
   came?(invocation: Invocation, outcome: { readonly result: Result } | { readonly error: unknown }): void
+  /** The function is called, for the n-th time. */
+  entered?(attempt: number): void
   /** What the function threw. */
   threw?(error: unknown): void
   /** The run as the function sees it; alone there is none. */

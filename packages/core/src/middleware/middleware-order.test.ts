@@ -65,7 +65,10 @@ async function recorded(make: (record: (line: string) => void) => AgentOptions):
   const record = (line: string) => void lines.push(line)
   const run = createAgent(make(record)).stream('Go')
   const read = (async () => {
-    for await (const event of run) record('callId' in event ? `${event.type} ${event.callId}` : event.type)
+    for await (const event of run)
+      record(
+        event.type === 'message' ? 'message event' : 'callId' in event ? `${event.type} ${event.callId}` : event.type,
+      )
   })()
   await vi.runAllTimersAsync()
   await read
@@ -116,6 +119,7 @@ test('of a run [A, B] the outer hooks and wraps stand round the steps (C2, C3)',
     'model',
     'text-delta',
     'message',
+    'message event',
     'step-end',
     'wrapAgent out B',
     'wrapAgent out A',
@@ -142,6 +146,7 @@ test('of a step that answers, hooks, wraps, events and gate come in their order 
     'message',
     'wrapModel out B',
     'wrapModel out A',
+    'message event',
     'afterModel B',
     'afterModel A',
     'beforeFinalAnswer A',
@@ -207,6 +212,7 @@ test('of a step with a call, everything of the call stands between afterModel an
     'message',
     'wrapModel out B',
     'wrapModel out A',
+    'message event',
     'afterModel B',
     'afterModel A',
     'tool-start c1',
@@ -214,6 +220,7 @@ test('of a step with a call, everything of the call stands between afterModel an
     'wrapToolCall in A',
     'wrapToolCall in B',
     'input check {"n":1}',
+    'tool-entered c1',
     'execute 1',
     'wrapToolCall B sees progress',
     'wrapToolCall A sees progress',
@@ -222,6 +229,7 @@ test('of a step with a call, everything of the call stands between afterModel an
     'wrapToolCall out B',
     'wrapToolCall out A',
     'tool-end c1',
+    'message event',
     'step-end',
   ])
 })
@@ -262,6 +270,7 @@ test('the slot is taken inside the wraps, before the input check (C5)', async ()
     'B in c1',
     'B in c2',
     'input check {"n":1}',
+    'tool-entered c1',
     'execute 1',
     'tool-progress c1',
     'content 1',
@@ -269,6 +278,7 @@ test('the slot is taken inside the wraps, before the input check (C5)', async ()
     'A out c1',
     'tool-end c1',
     'input check {"n":2}',
+    'tool-entered c2',
     'execute 2',
     'tool-progress c2',
     'content 2',
@@ -306,7 +316,14 @@ test('a throw of a tool comes up through the wraps as a throw, and becomes an er
       },
     })),
   }))
-  expect(ofCalls(lines)).toEqual(['tool-start c1', 'execute', 'B c1: no disk', 'A c1: no disk', 'tool-end c1'])
+  expect(ofCalls(lines)).toEqual([
+    'tool-start c1',
+    'tool-entered c1',
+    'execute',
+    'B c1: no disk',
+    'A c1: no disk',
+    'tool-end c1',
+  ])
 })
 
 test('a call started early takes the same way, once (C5, A23)', async () => {
@@ -338,11 +355,13 @@ test('a call started early takes the same way, once (C5, A23)', async () => {
     'A in c1',
     'B in c1',
     'input check {"n":1}',
+    'tool-entered c1',
     'execute 1',
     'tool-progress c1',
     'content 1',
     'B out c1',
     'A out c1',
+    'tool-settled c1',
     'tool-committed c1',
     'tool-end c1',
   ])
@@ -367,6 +386,7 @@ test('a whole run of [A, B] is the sum of these orders (C2, C3, C4, C5)', async 
   expect(first.filter((line) => line.startsWith('tool-'))).toEqual([
     'tool-call',
     'tool-start c1',
+    'tool-entered c1',
     'tool-progress c1',
     'tool-end c1',
   ])

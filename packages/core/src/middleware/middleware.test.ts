@@ -429,6 +429,9 @@ test('the reader’s model events show the output after all wrapModels and befor
     { type: 'text-delta', delta: 'said B A', step: 1, attempt: 1 },
     { type: 'reasoning-delta', delta: 'B has it', step: 1, attempt: 1 },
     { type: 'reasoning-delta', delta: 'A has it', step: 1, attempt: 1 },
+    { type: 'message', message: answer('said'), step: 1 },
+    { type: 'history-replaced', messages: result?.messages, step: 1 },
+    { type: 'history-replaced', messages: result?.messages, step: 1 },
   ])
   expect(result?.text).toBe('nothing of this')
 })
@@ -516,7 +519,7 @@ test('a flow of next that nobody pulls asks nothing, and is no attempt (C11, C12
   const { events, result } = await collect(agent.stream('Go'))
   expect(result?.text).toBe('without you')
   expect(model.requests).toHaveLength(0)
-  expect(events.map(({ type }) => type)).toEqual(['run-start', 'step-start', 'step-end', 'run-end'])
+  expect(events.map(({ type }) => type)).toEqual(['run-start', 'step-start', 'message', 'step-end', 'run-end'])
 })
 
 test('a wrap that never calls next answers itself: its message meets afterModel, calls, gate and history (C12)', async () => {
@@ -544,11 +547,15 @@ test('a wrap that never calls next answers itself: its message meets afterModel,
   expect(seen).toEqual(['afterModel 1: ', 'afterModel 2: done', 'gate: done'])
   expect(result).toMatchObject({ text: 'done', steps: 2, usage: {} })
   expect(texts(result?.messages ?? [])).toEqual(['Go', '', 'a', 'done'])
-  expect(comparable(events).slice(0, 5)).toEqual([
+  const mine = { callId: 'mine', toolName: 'echo' }
+  expect(comparable(events).slice(0, 8)).toEqual([
     { type: 'run-start' },
     { type: 'step-start', step: 1 },
-    { type: 'tool-start', callId: 'mine', call: toolCall('mine', 'echo', { text: 'a' }), step: 1 },
-    { type: 'tool-end', callId: 'mine', message: result?.messages[2], step: 1 },
+    { type: 'message', message: result?.messages[1], step: 1 },
+    { type: 'tool-start', ...mine, call: toolCall('mine', 'echo', { text: 'a' }), step: 1 },
+    { type: 'tool-entered', ...mine, attempt: 1, step: 1 },
+    { type: 'tool-end', ...mine, message: result?.messages[2], step: 1 },
+    { type: 'message', message: result?.messages[2], step: 1 },
     { type: 'step-end', messages: result?.messages.slice(1, 3), step: 1 },
   ])
 })

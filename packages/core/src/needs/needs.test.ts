@@ -303,5 +303,5 @@ test('an ignoresInput that first throws when a call is to start refuses that sta
     new MiddlewareError('wrap', 'ignoresInput', 'threw for the tool list: not now'),
   )
   const ofCalls = events.flatMap((event) => ('callId' in event ? event.type : []))
-  expect(ofCalls).toEqual(['tool-start', 'tool-end'])
+  expect(ofCalls).toEqual(['tool-start', 'tool-entered', 'tool-end'])
 })

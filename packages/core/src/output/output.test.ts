@@ -73,7 +73,7 @@ test('any other model gets a tool that gives the output: its input is the answer
   expect(result?.message).toEqual(message)
   expect(result?.messages.at(-1)).toBe(result?.message)
   expect(events.filter((event) => 'callId' in event)).toEqual([
-    { runId: expect.any(String), step: 1, type: 'tool-end', callId: 'last', message },
+    { runId: expect.any(String), step: 1, type: 'tool-end', callId: 'last', toolName: 'final_answer', message },
   ])
 })
 

@@ -3,13 +3,12 @@
 import type { CheckedOutput, OutputCapability, OutputOwner } from '../state/capabilities.ts'
 import type { Output } from '../vocabulary/agent-config.ts'
 import { checkedInput } from '../vocabulary/checked-input.ts'
-import { jsonSchemaOf } from '../vocabulary/define-tool.ts'
 import { ConfigError, messageOf, OutputError } from '../vocabulary/errors.ts'
 import { isShallow } from '../vocabulary/json.ts'
 import { type AssistantMessage, type ToolCall, type ToolMessage, textOf } from '../vocabulary/message.ts'
 import type { Model, ModelRequest } from '../vocabulary/model.ts'
-import type { ToolSchema } from '../vocabulary/tool.ts'
 import { ToolInputError } from '../vocabulary/tool-errors.ts'
+import { jsonSchemaOf, type ToolSchema } from '../vocabulary/tool-schema.ts'
 
 /** The output's name: of the tool that gives it, and on wires that want a name for the format. */
 const NAME = 'final_answer'

@@ -536,8 +536,10 @@ test('what an abandoned tool does while the run goes on reaches nothing (K13)', 
   const told = events.flatMap((event) => ('callId' in event ? [[event.type, event.callId]] : []))
   expect(told).toEqual([
     ['tool-start', 'one'],
+    ['tool-entered', 'one'],
     ['tool-progress', 'one'],
     ['tool-start', 'two'],
+    ['tool-entered', 'two'],
     ['tool-discarded', 'one'],
     ['tool-committed', 'two'],
     ['tool-end', 'two'],

@@ -10,7 +10,7 @@ import { RunAbortedError } from '../vocabulary/errors.ts'
 import type { AgentEvent, PathPart } from '../vocabulary/events.ts'
 import type { UserMessage } from '../vocabulary/message.ts'
 import type { AgentResult } from '../vocabulary/result.ts'
-import type { Beginning, ResumeOptions, Resumption } from '../vocabulary/run-options.ts'
+import type { Beginning, ResumeOptions, Resumption, RunOptions } from '../vocabulary/run-options.ts'
 import type { ToolStatus } from '../vocabulary/tool-status.ts'
 import { EventBuffer } from './event-buffer.ts'
 import { wholeRun } from './whole-run.ts'
@@ -52,15 +52,15 @@ export function startRun(
   work: RunWork,
   config: AgentConfig,
   beginning: Beginning,
-  options: ResumeOptions,
+  options: RunOptions & ResumeOptions,
   events: 'kept' | 'dropped' | Nesting,
 ): AgentRun {
   const buffer = events === 'kept' ? new EventBuffer(options.eventBuffer ?? 1_024) : undefined
   const nesting = typeof events === 'string' ? undefined : events
   const show = nesting?.show ?? ((event: AgentEvent) => buffer?.push(event))
-  const { conversationId, signal, context } = options
-  const id = 'resume' in beginning ? resumedId(beginning.resume) : crypto.randomUUID()
-  const run = new RunState(config, { work, id, conversationId, nesting, signal, context, show })
+  const { conversationId, signal, context, checkpoints = config.checkpoints } = options
+  const id = 'resume' in beginning ? resumedId(beginning.resume) : (options.id ?? crypto.randomUUID())
+  const run = new RunState(config, { work, id, conversationId, checkpoints, nesting, signal, context, show })
   if ('resume' in beginning && work.checkpoints.hasEnded(beginning.resume.from)) inboxClosed(run.steps.state)
   const attributes = config.telemetry?.attributes
   let ended = false

@@ -137,11 +137,11 @@ function brief(events: readonly AgentEvent[]): string[] {
   return events.map((event) => {
     const { type } = event
     if ('delta' in event) return `${type} ${event.attempt}`
-    if (type === 'tool-start' || type === 'tool-end' || type === 'tool-committed' || type === 'tool-discarded')
-      return `${type} ${event.callId}${'rerun' in event ? ' rerun' : ''}`
+    if (type !== 'custom' && 'callId' in event) return `${type} ${event.callId}${'rerun' in event ? ' rerun' : ''}`
     if (type === 'attempt-start') return `${type} ${event.attempt}`
     if (type === 'attempt-failed') return `${type} ${event.attempt} ${event.next}`
-    if (type === 'step-start' || type === 'step-end') return `${type} ${event.step}`
+    if (type === 'step-start' || type === 'step-end')
+      return `${type} ${event.step}${'resumed' in event ? ' resumed' : ''}`
     if (type === 'run-end') return `${type} ${event.result.status}`
     return 'resumed' in event ? `${type} resumed` : type
   })
@@ -171,6 +171,7 @@ test('cancel() stops in the middle of a stream, and the resumed step asks the mo
     'text-delta 1',
     'text-delta 1',
     'attempt-cancelled',
+    'message',
     'run-end cancelled',
   ])
   expect(events.at(-1)).toEqual({ runId: started.run.id, type: 'run-end', result })
@@ -190,11 +191,12 @@ test('cancel() stops in the middle of a stream, and the resumed step asks the mo
   const { events: later, result: final } = await resumed(started, result)
   expect(brief(later)).toEqual([
     'run-start resumed',
-    'step-start 1',
+    'step-start 1 resumed',
     'attempt-start 2',
     'text-delta 2',
     'text-delta 2',
     'text-delta 2',
+    'message',
     'step-end 1',
     'run-end completed',
   ])
@@ -247,16 +249,23 @@ test('the checkpoint of now is taken before anything is torn down; each call is 
   ])
   expect(briefly(later)).toEqual([
     'run-start resumed',
-    'step-start 1',
+    'step-start 1 resumed',
     'tool-end quick',
     'tool-start look rerun',
     'tool-end send',
     'tool-start late',
+    'tool-entered look',
+    'tool-entered late',
     'tool-end late',
     'tool-end look',
+    'message',
+    'message',
+    'message',
+    'message',
     'step-end 1',
     'step-start 2',
     'attempt-start 1',
+    'message',
     'step-end 2',
     'run-end completed',
   ])
@@ -295,6 +304,7 @@ test('after-tools stops at the next complete step, and a resume goes on with the
       'run-start resumed',
       'step-start 2',
       'attempt-start 1',
+      'message',
       'step-end 2',
       'run-end completed',
     ])
@@ -311,11 +321,15 @@ test('after-model lets the model call stand and starts no tool; the resume makes
   const { events, result } = await ended(started)
   expect(await cancelled).toEqual({ status: 'cancelled' })
   expect(log).toEqual([])
-  expect(briefly(events)).toEqual(
-    ['run-start', 'step-start 1', 'attempt-start 1', 'reasoning-delta 1', 'run-end cancelled'].filter(
-      (line) => !line.includes('delta'),
-    ),
-  )
+  expect(briefly(events)).toEqual([
+    'run-start',
+    'step-start 1',
+    'attempt-start 1',
+    'message',
+    'message',
+    'message',
+    'run-end cancelled',
+  ])
   expect(resultsIn(result?.messages)).toEqual([
     ['a', NOT_STARTED],
     ['b', NOT_STARTED],
@@ -325,14 +339,19 @@ test('after-model lets the model call stand and starts no tool; the resume makes
   expect(log).toEqual(['a 1 a', 'b 1 b'])
   expect(briefly(later)).toEqual([
     'run-start resumed',
-    'step-start 1',
+    'step-start 1 resumed',
     'tool-start a',
     'tool-start b',
+    'tool-entered a',
+    'tool-entered b',
     'tool-end a',
     'tool-end b',
+    'message',
+    'message',
     'step-end 1',
     'step-start 2',
     'attempt-start 1',
+    'message',
     'step-end 2',
     'run-end completed',
   ])
@@ -417,7 +436,7 @@ test('between a rejected answer and the next model call both modes stop; the res
     const cancelled = started.run.cancel({ at: mode })
     const { events, result } = await ended(started)
     expect(await cancelled).toEqual({ status: 'cancelled' })
-    expect(briefly(events).slice(-3)).toEqual(['answer-rejected', 'step-end 1', 'run-end cancelled'])
+    expect(briefly(events).slice(-4)).toEqual(['answer-rejected', 'message', 'step-end 1', 'run-end cancelled'])
     const { result: final } = await resumed(started, result)
     expect(judged).toBe(2)
     expect(final?.messages).toEqual(await undisturbed(responses, options))
@@ -431,7 +450,7 @@ test('a call that may not run needs no stop before it: it is answered, and the n
   await at(5)
   void started.run.cancel({ at: 'after-model' })
   const { events, result } = await ended(started)
-  expect(briefly(events).slice(-3)).toEqual(['tool-end a', 'step-end 1', 'run-end cancelled'])
+  expect(briefly(events).slice(-4)).toEqual(['tool-end a', 'message', 'step-end 1', 'run-end cancelled'])
   const { result: final } = await resumed(started, result)
   expect(final?.messages).toEqual(await undisturbed(responses, options))
   expect(log).toEqual([])
@@ -498,8 +517,9 @@ test.each([
     const { events: later, result: final } = await resumed(started, result)
     expect(briefly(later)).toEqual([
       'run-start resumed',
-      'step-start 1',
+      'step-start 1 resumed',
       'attempt-start 2',
+      'message',
       'step-end 1',
       'run-end completed',
     ])

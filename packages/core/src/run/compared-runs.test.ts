@@ -11,9 +11,16 @@ const start = (callId: string): TracedEvent => ({
   step: 1,
   type: 'tool-start',
   callId,
+  toolName: 'look',
   call: { type: 'tool-call', id: callId, name: 'look', input: {} },
 })
-const committed = (callId: string): TracedEvent => ({ runId: 'run', step: 1, type: 'tool-committed', callId })
+const committed = (callId: string): TracedEvent => ({
+  runId: 'run',
+  step: 1,
+  type: 'tool-committed',
+  callId,
+  toolName: 'look',
+})
 const asked = (id: string): TracedEvent => ({
   runId: 'run',
   step: 1,

@@ -73,6 +73,7 @@ test('emit is an event in order with all others, from hooks, wraps and tools, wi
     data: { part: [1, 2] },
     source: 'emitting',
     callId: 'call_1_1',
+    toolName: 'emitting',
   })
   expect(
     events.map((event) =>
@@ -90,12 +91,15 @@ test('emit is an event in order with all others, from hooks, wraps and tools, wi
     'tool-input-delta',
     'tool-call',
     ['wrapModel out', 'chatty'],
+    'message',
     ['afterModel', 'chatty'],
     'tool-start',
     ['wrapToolCall in', 'chatty', 'call_1_1'],
+    'tool-entered',
     ['execute', 'emitting', 'call_1_1'],
     ['wrapToolCall out', 'chatty', 'call_1_1'],
     'tool-end',
+    'message',
     'step-end',
     'step-start',
     ['beforeModel', 'chatty'],
@@ -103,6 +107,7 @@ test('emit is an event in order with all others, from hooks, wraps and tools, wi
     'attempt-start',
     'text-delta',
     ['wrapModel out', 'chatty'],
+    'message',
     ['afterModel', 'chatty'],
     ['beforeFinalAnswer', 'chatty'],
     'step-end',
@@ -232,7 +237,7 @@ test('what a wrapAgent says comes when it says it, and not up through the wrapAg
   })()
   await vi.runAllTimersAsync()
   await reading
-  expect(heard).toEqual(['step-start', 'attempt-start', 'text-delta', 'step-end'])
+  expect(heard).toEqual(['step-start', 'attempt-start', 'text-delta', 'message', 'step-end'])
   // What it says of an event, it says before it hands that on.
   expect(seen).toEqual([
     [0, 'run-start'],
@@ -339,7 +344,13 @@ test('a discarded call says nothing more (D7)', async () => {
   const model = scriptedModel([respond(call('stubborn'), wait(100))])
   const events = await eventsOf({ model, tools: [stubborn], middleware: [withdrawing, early] })
   expect(customs(events).map(({ data }) => data)).toEqual([1, 2])
-  expect(events.map(({ type }) => type).slice(-4)).toEqual(['custom', 'tool-discarded', 'step-end', 'run-end'])
+  expect(events.map(({ type }) => type).slice(-5)).toEqual([
+    'message',
+    'history-replaced',
+    'tool-discarded',
+    'step-end',
+    'run-end',
+  ])
 })
 
 test('whatever is at work at once, the reader gets its events in the order of happening (D6)', async () => {

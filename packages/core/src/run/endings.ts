@@ -5,7 +5,7 @@ import { ownWorks } from '../machine/background.ts'
 import { inboxClosed, stepEnded } from '../machine/steps.ts'
 import type { RunState } from '../state/run.ts'
 import { abortCalls, callsOver } from '../tool-call/commit-or-discard.ts'
-import { answersTo, outcomesOf } from '../tool-call/history-results.ts'
+import { answersTo, outcomesOf, settledOf } from '../tool-call/history-results.ts'
 import { AgentError, HistoryError, type RunStop } from '../vocabulary/errors.ts'
 import { freezePlain } from '../vocabulary/frozen.ts'
 import { freeze, openCalls } from '../vocabulary/history.ts'
@@ -49,17 +49,19 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
   const { halt, calls, background, config, history } = run
   if (!run.signal.aborted) {
     halt.post({ is: 'pause' }, reason)
+    run.tellQuestions(run.work.checkpoints.questionsOf(run))
     await (halt.state.mode ? within(config.grace, calls.idle()) : Promise.all([calls.idle(), background.idle()]))
   }
   inboxClosed(run.steps.state)
   const checkpoint = run.keep()
   const { interrupts, status } = checkpoint
+  run.tellQuestions(interrupts)
   const { mode, escalated } = halt.state
   const cancelled = status === 'cancelled' ? mode : undefined
   await quiet(run, () => (cancelled ? halt.error : reason))
   if (halt.failure) return failed(run, halt.failure)
   run.events.showRest()
-  const messages = cancelled ? soFar(run) : history.messages
+  const messages = cancelled ? [...history.messages, ...told(run, soFar(run))] : history.messages
   end(run)
   const notSaved = await saved(run, () => checkpoint)
   const rest = {
@@ -72,7 +74,10 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
     ...notSaved,
     ...lost(run),
   }
-  if (!cancelled) return freezePlain({ status: 'interrupted', interrupts, ...rest })
+  if (!cancelled) {
+    const settled = settledOf(run, openCalls(messages))
+    return freezePlain({ status: 'interrupted', interrupts, settled, ...rest })
+  }
   const asked = interrupts.length > 0 && { interrupts }
   return freezePlain({
     status: 'cancelled',
@@ -82,12 +87,17 @@ export async function stopped(run: RunState, reason: RunStop): Promise<Interrupt
   })
 }
 
-/** The history of a cancelled run: it ends with what the model was saying, and every call is answered (K14). */
+/** What the history of a cancelled run ends with: what the model was saying, and an answer to each call (K14). */
 function soFar(run: RunState): readonly Message[] {
   const { state, partial } = run.steps
   const said = state.current?.phase === 'model' && partial ? [freeze(partial)] : []
-  const messages = [...run.history.messages, ...said]
-  return [...messages, ...outcomesOf(run, openCalls(messages))]
+  return [...said, ...outcomesOf(run, openCalls([...run.history.messages, ...said]))]
+}
+
+/** The reader is told of messages that only the result has, and no checkpoint. */
+function told(run: RunState, messages: readonly Message[]): readonly Message[] {
+  for (const message of messages) run.events.push({ type: 'message', message: freeze(message) })
+  return messages
 }
 
 /** What a caller needs to go on after an error (A24): every call answered, unless it is the history itself that is wrong. */
@@ -102,10 +112,10 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
     const { messages } = run.history
     const open = error instanceof HistoryError ? [] : openCalls(messages)
     run.events.showRest()
-    const answers = answersTo(run, open)
+    const closing = told(run, [...answersTo(run, open), ...run.inbox.messages])
     const { abandoned } = run.calls
     const left = abandoned.length > 0 && { abandoned: [...abandoned] }
-    error.endRun(freezePlain({ messages: [...messages, ...answers, ...run.inbox.messages], usage: run.usage, ...left }))
+    error.endRun(freezePlain({ messages: [...messages, ...closing], usage: run.usage, ...left }))
   }
   end(run)
   throw error

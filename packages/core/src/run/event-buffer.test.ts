@@ -106,16 +106,22 @@ test('beyond its limit neighbouring deltas of one part are joined, and nothing e
     ['tool-input-delta', '{"to":2,"pause":2}'],
     'tool-input-closed',
     'tool-call',
+    'message',
     'tool-start',
     'tool-start',
+    'tool-entered',
+    'tool-entered',
     'tool-progress',
     'tool-end',
     'tool-progress',
     'tool-end',
+    'message',
+    'message',
     'step-end',
     'step-start',
     'attempt-start',
     ['text-delta', 'g h i'],
+    'message',
     'step-end',
     'run-end',
   ])
@@ -195,8 +201,8 @@ test('what waits is bounded while text, reasoning and progress alternate (B12)',
 
 test('beyond its limit the oldest custom events are dropped, and run-end says how many (B12)', async () => {
   const model = scriptedModel([respond(call('count', { to: 50 })), respond(say('Done', { deltas: 1 }))])
-  const events = await readLate({ model, tools: [count] }, { eventBuffer: 20 })
-  expect(events.length).toBeLessThanOrEqual(21)
+  const events = await readLate({ model, tools: [count] }, { eventBuffer: 26 })
+  expect(events.length).toBeLessThanOrEqual(27)
   const kept = customs(events)
   expect(kept.length).toBeGreaterThan(0)
   expect(kept).toEqual(Array.from(kept, (_, index) => 50 - kept.length + 1 + index))
@@ -206,7 +212,15 @@ test('beyond its limit the oldest custom events are dropped, and run-end says ho
 test('with nothing older to drop a custom event is itself dropped (B12)', async () => {
   const model = scriptedModel([respond(say('one', { deltas: 1 }))])
   const events = await readLate({ model, middleware: [counting()] }, { eventBuffer: 2 })
-  expect(types(events)).toEqual(['run-start', 'step-start', 'attempt-start', 'text-delta', 'step-end', 'run-end'])
+  expect(types(events)).toEqual([
+    'run-start',
+    'step-start',
+    'attempt-start',
+    'text-delta',
+    'message',
+    'step-end',
+    'run-end',
+  ])
   expect(events.at(-1)).toMatchObject({ dropped: 1 })
 })
 
@@ -248,6 +262,7 @@ test('by default 1,024 events may wait (B12)', async () => {
     'run-start',
     'step-start',
     'attempt-start',
+    'message',
     'step-end',
     'run-end',
   ])

@@ -80,7 +80,7 @@ function only<Type extends AgentEventBody['type']>(events: readonly AgentEvent[]
 
 const scripted = { provider: 'scripted', id: 'scripted-1' }
 
-test('a run without retry, rejection, warning and custom events gives exactly these events (B1, B2, B3, B9)', async () => {
+test('a run without retry, rejection, warning and custom events gives exactly these events (B1, B2, B3, B9, CC2, CC7)', async () => {
   const model = scriptedModel([
     respond(think('Hm', { deltas: 1 }), say('Let me see', { deltas: 2 }), call('work', { ms: 10 }, { deltas: 2 })),
     respond(say('Done', { deltas: 1 })),
@@ -91,6 +91,7 @@ test('a run without retry, rejection, warning and custom events gives exactly th
   const { events, result } = await reading
 
   const asked = toolCall('call_1_1', 'work', { ms: 10 })
+  const ofCall = { callId: 'call_1_1', toolName: 'work' }
   const first: AssistantMessage = {
     role: 'assistant',
     content: [{ type: 'reasoning', text: 'Hm' }, { type: 'text', text: 'Let me see' }, asked],
@@ -113,13 +114,17 @@ test('a run without retry, rejection, warning and custom events gives exactly th
     { type: 'tool-input-delta', step: 1, attempt: 1, id: 'call_1_1', delta: ':10}' },
     { type: 'tool-input-closed', step: 1, attempt: 1, call: asked },
     { type: 'tool-call', step: 1, attempt: 1, call: asked },
-    { type: 'tool-start', step: 1, callId: 'call_1_1', call: asked },
-    { type: 'tool-progress', step: 1, callId: 'call_1_1', name: 'work', timestamp: 0, cancelable: true, progress: 0.5 },
-    { type: 'tool-end', step: 1, callId: 'call_1_1', message: toolMessage(asked, '10 ms') },
+    { type: 'message', step: 1, message: first },
+    { type: 'tool-start', step: 1, ...ofCall, call: asked },
+    { type: 'tool-entered', step: 1, ...ofCall, attempt: 1 },
+    { type: 'tool-progress', step: 1, ...ofCall, timestamp: 0, cancelable: true, progress: 0.5 },
+    { type: 'tool-end', step: 1, ...ofCall, message: toolMessage(asked, '10 ms') },
+    { type: 'message', step: 1, message: toolMessage(asked, '10 ms') },
     { type: 'step-end', step: 1, attempt: 1, messages: [first, toolMessage(asked, '10 ms')] },
     { type: 'step-start', step: 2 },
     { type: 'attempt-start', step: 2, attempt: 1, model: scripted },
     { type: 'text-delta', step: 2, attempt: 1, delta: 'Done' },
+    { type: 'message', step: 2, message: answer },
     { type: 'step-end', step: 2, attempt: 1, messages: [answer] },
     { type: 'run-end', result },
   ])
@@ -158,7 +163,9 @@ test('every event is JSON, errors included (B2)', async () => {
       'tool-input-delta',
       'tool-input-closed',
       'tool-call',
+      'message',
       'tool-start',
+      'tool-entered',
       'tool-progress',
       'tool-end',
       'step-end',
@@ -335,7 +342,9 @@ test('a call that was not sealed has no tool-call event, and one cut off is not 
     'attempt-start',
     'tool-input-start',
     'tool-input-delta',
+    'message',
     'tool-end',
+    'message',
     'step-end',
     'run-end',
   ])
@@ -429,7 +438,7 @@ test('calls that an error kept from being started have a tool-end alone (B6)', a
   }
   const model = scriptedModel([respond(call('work', { ms: 2 }))])
   const { events, error } = await collect(createAgent({ model, tools: [work], middleware: [broken] }).stream('go'))
-  expect(types(events).slice(-2)).toEqual(['tool-call', 'tool-end'])
+  expect(types(events).slice(-4)).toEqual(['tool-call', 'message', 'tool-end', 'message'])
   expect(error).toHaveProperty('messages.2', only(events, 'tool-end')[0]?.message)
 })
 
@@ -511,6 +520,7 @@ test('step-end names the last attempt if a wrap made its message of one, and non
   expect(plain(events).slice(0, -1)).toEqual([
     { type: 'run-start' },
     { type: 'step-start', step: 1 },
+    { type: 'message', step: 1, message: answer },
     { type: 'step-end', step: 1, messages: [answer] },
   ])
 })
@@ -553,12 +563,15 @@ test('what happens in a step stands before its step-end, warnings included (B1, 
     'step-start',
     'attempt-start',
     'text-delta',
+    'message',
     'warning',
     'answer-rejected',
+    'message',
     'step-end',
     'step-start',
     'attempt-start',
     'text-delta',
+    'message',
     'step-end',
     'run-end',
   ])

@@ -399,14 +399,19 @@ test('each rejection is an answer-rejected event before its step-end (E10)', asy
   expect(own.slice(1, -1)).toEqual([
     { type: 'step-start', step: 1 },
     { type: 'attempt-start', step: 1, attempt: 1, model: model1 },
+    { type: 'message', step: 1, message: answer('first') },
     { type: 'answer-rejected', step: 1, middleware: 'gate', feedback: 'no' },
+    { type: 'message', step: 1, message: user('no', 'gate') },
     { type: 'step-end', step: 1, attempt: 1, messages: [answer('first'), user('no', 'gate')] },
     { type: 'step-start', step: 2 },
     { type: 'attempt-start', step: 2, attempt: 1, model: model1 },
+    { type: 'message', step: 2, message: answer('second') },
     { type: 'answer-rejected', step: 2, middleware: 'gate', feedback: 'no, no' },
+    { type: 'message', step: 2, message: user('no, no', 'gate') },
     { type: 'step-end', step: 2, attempt: 1, messages: [answer('second'), user('no, no', 'gate')] },
     { type: 'step-start', step: 3 },
     { type: 'attempt-start', step: 3, attempt: 1, model: model1 },
+    { type: 'message', step: 3, message: answer('third') },
     { type: 'step-end', step: 3, attempt: 1, messages: [answer('third')] },
   ])
 })

@@ -29,8 +29,7 @@ export async function askGate(run: RunState, candidate: Answer): Promise<Accepte
   let answer = candidate
   let { value, misfit } = await run.work.output.check(run, answer)
   if (misfit) {
-    const feedback = reject(run, misfit.feedback, OUTPUT_ORIGIN, misfit.error)
-    await run.events.tell({ type: 'answer-rejected', middleware: OUTPUT_ORIGIN, feedback })
+    await reject(run, misfit.feedback, OUTPUT_ORIGIN, misfit.error)
     return undefined
   }
   const { state } = steps
@@ -41,8 +40,7 @@ export async function askGate(run: RunState, candidate: Answer): Promise<Accepte
     hookDone(state, middleware.name)
     if (!verdict) continue
     if (!verdict.accept) {
-      const feedback = reject(run, verdict.feedback ?? '', middleware.name)
-      await run.events.tell({ type: 'answer-rejected', middleware: middleware.name, feedback })
+      await reject(run, verdict.feedback ?? '', middleware.name)
       return undefined
     }
     if (!verdict.message) continue
@@ -70,22 +68,23 @@ function answersLast({ history: { last, messages } }: RunState, answer: Answer):
   return last === answer ? messages : [...messages.filter((message) => message !== answer), answer]
 }
 
-/** An answer was not accepted: the model reads why. */
-function reject(
+/** An answer was not accepted: the model reads why. `origin`: who says so. */
+async function reject(
   run: RunState,
   feedback: string | readonly Message[],
   origin: string,
   misfit?: OutputError,
-): string | readonly Message[] {
+): Promise<void> {
   const empty = feedback.length === 0
   if (empty) {
     const message = `${origin} rejected an answer without feedback`
     run.events.warn({ code: 'empty-feedback', message, source: 'core' })
   }
   const said = empty ? DEFAULT_FEEDBACK : feedback
+  run.events.push({ type: 'answer-rejected', middleware: origin, feedback: said })
   const messages = typeof said === 'string' ? [{ role: 'user', content: said } as const] : said
   for (const message of messages) run.history.append(message.role === 'user' ? { origin, ...message } : message)
   run.steps.rejection = { feedback: typeof said === 'string' ? said : said.map(textOf).join('\n'), misfit }
   answerRejected(run.steps.state)
-  return said
+  await run.events.taken()
 }

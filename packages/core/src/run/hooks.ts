@@ -42,7 +42,7 @@ export async function runStateHooks(
       return fitted(run, state, messages)
     }
     const changed = call && (await runHook(run, middleware.name, hook, call, Object.freeze({ messages }), check))
-    if (changed) run.history.remember(changed)
+    if (changed) run.history.replace(changed)
     hookDone(state, middleware.name)
   }
 }

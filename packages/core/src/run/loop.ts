@@ -41,9 +41,10 @@ export async function loop(run: RunState, setup: AgentSetup, context: Context): 
     const checking = run.userContext.check(setup.tools)
     if (checking) await checking
     for (;;) {
+      const resumed = steps.state.current && { resumed: true as const }
       nextStep(run)
       if (steps.step.phase === 'over' && steps.candidate) return await resultAgain(run, steps.candidate)
-      await run.events.tell({ type: 'step-start' })
+      await run.events.tell({ type: 'step-start', ...resumed })
       if (steps.step.phase !== 'gate') await act(run, await think(run))
       const verdict = steps.candidate && (await judge(run, steps.candidate))
       await close(run, verdict)
@@ -177,7 +178,7 @@ async function make(run: RunState, calls: readonly ToolCall[]): Promise<readonly
 /** The reader is told of those that were not made: the others told of themselves. */
 function told({ config, events }: RunState, messages: readonly ToolMessage[]): readonly ToolMessage[] {
   for (const message of messages) {
-    if (isOutputCall(config.output, message)) events.push({ type: 'tool-end', callId: message.callId, message })
+    if (isOutputCall(config.output, message)) events.callEnded(message.callId, message)
   }
   return messages
 }

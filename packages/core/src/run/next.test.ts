@@ -107,6 +107,7 @@ test('next called twice at once makes two attempts at once; what the wrap return
     'step-start',
     'attempt-start 1',
     'attempt-start 2',
+    'message',
     'step-end 2',
     'run-end',
   ])

@@ -367,10 +367,11 @@ test('a call that a pause has cut off is told of as one that is made again, and 
   const first = await settled(agent.stream('Go'))
   expect(told(first.events, 'look')).toEqual([
     ['tool-start', 'provisional'],
+    ['tool-entered'],
     ['tool-discarded', 'run_aborted'],
   ])
   const second = await resumed(agent, first.result)
-  expect(told(second.events, 'look')).toEqual([['tool-start', 'rerun'], ['tool-end']])
+  expect(told(second.events, 'look')).toEqual([['tool-start', 'rerun'], ['tool-entered'], ['tool-end']])
   expect(attempts).toEqual([1, 2])
 })
 

@@ -246,6 +246,7 @@ test('events can be read once, and who asks again does not disturb the reader (B
     'text-delta',
     'text-delta',
     'text-delta',
+    'message',
     'step-end',
     'run-end',
   ])
@@ -256,7 +257,7 @@ test('events can be read once, and who asks again does not disturb the reader (B
 test('events asked for ahead come each once and in order (B12)', async () => {
   const model = scriptedModel([respond(say('One two'))], { pace: { firstToken: 5, betweenTokens: 5 } })
   const events = createAgent({ model }).stream('go')[Symbol.asyncIterator]()
-  const steps = Array.from({ length: 9 }, () => events.next())
+  const steps = Array.from({ length: 10 }, () => events.next())
   await vi.runAllTimersAsync()
   expect((await Promise.all(steps)).map((step) => (step.done ? 'done' : step.value.type))).toEqual([
     'run-start',
@@ -264,6 +265,7 @@ test('events asked for ahead come each once and in order (B12)', async () => {
     'attempt-start',
     'text-delta',
     'text-delta',
+    'message',
     'step-end',
     'run-end',
     'done',

@@ -194,8 +194,8 @@ test('calls of the last permitted step are not run and are told of the limit (A1
   ])
   const ofCalls = events.filter((event) => event.step === 2 && 'callId' in event).map(withoutRun)
   expect(ofCalls).toEqual([
-    { type: 'tool-end', step: 2, callId: 'two', message: refused('two', 'note') },
-    { type: 'tool-end', step: 2, callId: 'three', message: refused('three', 'nothing') },
+    { type: 'tool-end', step: 2, callId: 'two', toolName: 'note', message: refused('two', 'note') },
+    { type: 'tool-end', step: 2, callId: 'three', toolName: 'nothing', message: refused('three', 'nothing') },
   ])
 })
 

@@ -18,7 +18,7 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
   try {
     checkRunOptions(options, 'resume' in beginning)
     if (signal) unfollow = follow(signal, abort)
-    if ('input' in beginning) run.history.remember({ messages: inputMessages(beginning.input) })
+    if ('input' in beginning) run.history.begin({ messages: inputMessages(beginning.input) })
     if (signal?.aborted) abort()
     run.signal.throwIfAborted()
     const ready = 'resume' in beginning ? restored(run, beginning.resume) : run.userContext.checkFor(run.config)

@@ -5,7 +5,7 @@ import { told } from '../machine/decide-call.ts'
 import { callHidden, callShown } from '../machine/decide-calls.ts'
 import { sameCall } from '../vocabulary/canonical.ts'
 import type { AgentEvent, AgentEventBody, CustomEvent, ToolProgress } from '../vocabulary/events.ts'
-import type { ToolCall } from '../vocabulary/message.ts'
+import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { ToolEvent } from '../vocabulary/middleware.ts'
 import type { Progress } from '../vocabulary/tool-status.ts'
 import type { CallEntry } from './call-entry.ts'
@@ -13,12 +13,21 @@ import type { CallEntry } from './call-entry.ts'
 /** So many events of one call wait at the most: what comes beyond is dropped. */
 const MOST_WAITING = 1_024
 
-type Provisional = Extract<AgentEventBody, { type: 'tool-start' | 'tool-progress' | 'custom' }>
+type Provisional = Extract<
+  AgentEventBody,
+  { type: 'tool-start' | 'tool-entered' | 'tool-progress' | 'tool-settled' | 'custom' }
+>
+
+/** Which call an event is of. */
+type OfCall = Pick<ToolProgress, 'callId' | 'toolName'>
 
 /** Whoever is told. */
 export interface Listener {
   readonly checkpoint: unknown
-  readonly events: { push(event: AgentEvent | AgentEventBody): void }
+  readonly events: {
+    push(event: AgentEvent | AgentEventBody): void
+    callEnded(callId: string, message: ToolMessage): void
+  }
 }
 
 export class CallEvents {
@@ -53,7 +62,17 @@ export class CallEvents {
     const announced = provisional && this.#announced.get(call.id)
     if (provisional) callHidden(table.state, number, announced ? sameCall(announced, call) : false)
     const rerun = entry.state.isRerun && { rerun: true as const }
-    this.#emit(entry, { type: 'tool-start', callId: call.id, call, ...rerun })
+    this.#emit(entry, { type: 'tool-start', ...ofCall(entry), call, ...rerun })
+  }
+
+  /** Its tool's function is called. */
+  entered(entry: CallEntry, attempt: number): void {
+    this.#emit(entry, { type: 'tool-entered', ...ofCall(entry), attempt })
+  }
+
+  /** It has its result before its model call has stood. */
+  settled(entry: CallEntry): void {
+    this.#emit(entry, { type: 'tool-settled', ...ofCall(entry), provisional: true })
   }
 
   /** What its flow gives. Once the call is aborted that is closed at its next event: it would go on all the same (I14). */
@@ -64,7 +83,7 @@ export class CallEvents {
   }
 
   custom(entry: CallEntry, event: CustomEvent): void {
-    this.#emit(entry, { ...event, callId: entry.call.id })
+    this.#emit(entry, { ...event, ...ofCall(entry) })
   }
 
   /**
@@ -84,8 +103,9 @@ export class CallEvents {
 
   committed(entry: CallEntry): void {
     this.show(entry)
-    const startedAs = entry.call.id
-    this.#run.events.push({ type: 'tool-committed', callId: entry.id, ...(startedAs !== entry.id && { startedAs }) })
+    const { callId: startedAs, toolName } = ofCall(entry)
+    const callId = entry.id
+    this.#run.events.push({ type: 'tool-committed', callId, toolName, ...(startedAs !== callId && { startedAs }) })
   }
 
   /** Of a call the reader was never told of, it is told nothing. */
@@ -94,26 +114,26 @@ export class CallEvents {
     if (entry.rest && this.#ready.has(entry.call.id)) this.show(entry, entry.rest.started)
     this.#waiting.delete(entry)
     if (entry.discarded && entry.state.told !== 'hidden')
-      this.#run.events.push({ type: 'tool-discarded', callId: entry.call.id, cause: entry.discarded })
+      this.#run.events.push({ type: 'tool-discarded', ...ofCall(entry), cause: entry.discarded })
   }
 
   /** What settles when the checkpoint is taken is open in it: a resume tells of its end (K15). */
   ended(entry: CallEntry): void {
     const { id, message } = entry
     if (message && !this.#run.checkpoint && entry.decide(told(entry.state, 'ended')))
-      this.#run.events.push({ type: 'tool-end', callId: id, message })
+      this.#run.events.callEnded(id, message)
   }
 
   /** Of the work behind its call. */
   workEnded({ id, message }: CallEntry): void {
-    if (message && !this.#run.checkpoint) this.#run.events.push({ type: 'background-end', callId: id, message })
+    if (message && !this.#run.checkpoint)
+      this.#run.events.push({ type: 'background-end', callId: id, toolName: message.name, message })
   }
 
   #progress(entry: CallEntry, progress: Progress): void {
     const event: ToolProgress = {
       type: 'tool-progress',
-      callId: entry.call.id,
-      name: entry.call.name,
+      ...ofCall(entry),
       timestamp: Date.now(),
       cancelable: entry.status.cancelable,
       ...entry.status.report(progress),
@@ -136,6 +156,11 @@ export class CallEvents {
     if (last && isOwnProgress(event) && isOwnProgress(last)) waiting[waiting.length - 1] = event
     else if (waiting.length < MOST_WAITING) waiting.push(event)
   }
+}
+
+/** Under the id that it was made with. */
+function ofCall({ call: { id, name } }: CallEntry): OfCall {
+  return { callId: id, toolName: name }
 }
 
 /** Of the call itself, and not of a run inside it. */

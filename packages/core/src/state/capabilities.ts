@@ -3,6 +3,7 @@
 import type { Awaitable } from '../flow/flow.ts'
 import type { AgentConfig, Output } from '../vocabulary/agent-config.ts'
 import type { ConfigError, OutputError } from '../vocabulary/errors.ts'
+import type { PendingInterrupt } from '../vocabulary/interrupt.ts'
 import type { AssistantMessage, ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.ts'
 import type { ToolFlow } from '../vocabulary/middleware.ts'
 import type { Model, ModelRequest, ToolDefinition } from '../vocabulary/model.ts'
@@ -67,6 +68,8 @@ export interface CheckpointCapability<Run, Call> {
    * @throws {CheckpointStoreError} The run holds what JSON cannot.
    */
   take(run: Run, status: Checkpoint['status'], end?: Pick<Checkpoint, 'messages' | 'result'>): Checkpoint
+  /** The questions that a call asks, or an agent inside it; without a call: what a hook or wrap of the run asks. */
+  questionsOf(run: Run, call?: Call): readonly PendingInterrupt[]
   /** Whether it is a checkpoint of a run whose answer was accepted: no further step takes what is sent to it. */
   hasEnded(value: unknown): boolean
   /** Puts a run into the state of a checkpoint, as far as it does not depend on the set-up; {@link claim} does the rest. */

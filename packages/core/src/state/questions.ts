@@ -9,6 +9,8 @@ const NONE: Asked = { answers: Object.freeze([]), past: 0 }
 
 export class Questions {
   #asked: SavedQuestions = {}
+  /** Ids of the questions that a reader was told of. */
+  readonly #told: Set<string> = new Set()
 
   /** The answers to what an asker has asked, first to last. */
   answersAt(address: Address): readonly Json[] {
@@ -22,6 +24,11 @@ export class Questions {
     const text = canonical(address)
     const { answers, past } = this.#at(text)
     return `interrupt_${hash(`${runId} ${text} ${past + answers.length + 1}`)}`
+  }
+
+  /** A reader is told of a question. Gives whether none was told of it before. */
+  mark(id: string): boolean {
+    return this.#told.size < this.#told.add(id).size
   }
 
   answer(address: Address, answer: Json): void {

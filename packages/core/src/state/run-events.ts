@@ -4,6 +4,7 @@ import { Funnel } from '../flow/funnel.ts'
 import type { CallState } from '../machine/call.ts'
 import { told } from '../machine/decide-call.ts'
 import type { AgentEvent, AgentEventBody } from '../vocabulary/events.ts'
+import type { ToolMessage } from '../vocabulary/message.ts'
 import type { Warning } from '../vocabulary/warning.ts'
 
 /** The run whose events they are, as far as they concern it. */
@@ -50,6 +51,11 @@ export class RunEvents {
     const stamped = 'runId' in event ? event : this.#stamped(event)
     if (outside) this.show(stamped)
     else this.funnel.push(stamped)
+  }
+
+  /** The end of a call. */
+  callEnded(callId: string, message: ToolMessage): void {
+    this.push({ type: 'tool-end', callId, toolName: message.name, message })
   }
 
   /** An event of the loop's own. It goes on when that is taken. */

@@ -1,6 +1,7 @@
 /** Keeps the history of a run: only the loop appends to it, and hooks may replace it. */
 
 import { HistoryError } from '../vocabulary/errors.ts'
+import type { AgentEventBody } from '../vocabulary/events.ts'
 import { ReadOnlySet } from '../vocabulary/frozen.ts'
 import { callIds, freeze } from '../vocabulary/history.ts'
 import { type AssistantMessage, callsOf, type Message, type ToolMessage } from '../vocabulary/message.ts'
@@ -17,6 +18,12 @@ export class RunHistory {
   /** The list that {@link messages} gave before: all of it begins the present one. */
   #grownFrom: readonly Message[] | undefined
   #pairs: Pairs | undefined
+  /** Whoever is told what enters it. */
+  readonly #events: { push(event: AgentEventBody): void }
+
+  constructor(events: { push(event: AgentEventBody): void }) {
+    this.#events = events
+  }
 
   /** All of it, frozen: what comes later is in another list. */
   get messages(): readonly Message[] {
@@ -34,14 +41,21 @@ export class RunHistory {
 
   append<Added extends Message>(message: Added): Added {
     this.#appended.push(freeze(message))
+    this.#events.push({ type: 'message', message })
     return message
   }
 
-  /** The history as it came, or as hooks left it. The ids of its calls are taken. */
-  remember({ messages }: AgentState): void {
-    if (messages === this.messages) return
+  /** What the run begins with. The ids of its calls are taken. */
+  begin({ messages }: AgentState): void {
     this.#become(freeze([...messages]))
     for (const id of callIds(messages)) this.takenIds.add(id)
+  }
+
+  /** The history as a hook left it. */
+  replace(state: AgentState): void {
+    if (state.messages === this.messages) return
+    this.begin(state)
+    this.#events.push({ type: 'history-replaced', messages: this.#messages })
   }
 
   /**
@@ -50,7 +64,7 @@ export class RunHistory {
    */
   replaceAnswer(old: AssistantMessage | ToolMessage, answer: AssistantMessage): AssistantMessage {
     if (old.role === 'tool' || callsOf(old).length > 0) return this.append(answer)
-    this.#become(freeze(this.messages.map((message) => (message === old ? answer : message))))
+    this.replace({ messages: this.messages.map((message) => (message === old ? answer : message)) })
     return answer
   }
 

@@ -4,9 +4,10 @@ import type { Context } from '@opentelemetry/api'
 import type { MiddlewareHook } from '../machine/call.ts'
 import { activeContext, Telemetry } from '../telemetry/around.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
+import type { CheckpointStore } from '../vocabulary/checkpoint-store.ts'
 import type { Effect } from '../vocabulary/effect.ts'
 import type { AgentEvent } from '../vocabulary/events.ts'
-import { Interrupt } from '../vocabulary/interrupt.ts'
+import { Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
 import { addUsage, type Usage } from '../vocabulary/message.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
 import type { Checkpoint, Invocation, Resumed } from '../vocabulary/saved-run.ts'
@@ -52,6 +53,7 @@ export interface RunStateOptions {
   readonly work: RunWork
   readonly id: string
   readonly conversationId: string | undefined
+  readonly checkpoints: CheckpointStore | undefined
   readonly nesting: Nesting | undefined
   /** The signal that its caller gave. */
   readonly signal: AbortSignal | undefined
@@ -73,8 +75,10 @@ export class RunState {
   readonly telemetry: Telemetry
   readonly conversationId: string | undefined
   readonly userContext: UserContext
+  /** Where its checkpoints are kept. Of a run inside another: the outer one's are. */
+  readonly store: CheckpointStore | undefined
   readonly events: RunEvents
-  readonly history: RunHistory = new RunHistory()
+  readonly history: RunHistory
   readonly steps: RunSteps = new RunSteps()
   readonly inbox: Inbox = new Inbox(this)
   readonly calls: RunCalls
@@ -117,7 +121,9 @@ export class RunState {
     this.context = nesting?.context ?? activeContext()
     this.userContext = nesting?.userContext ?? new UserContext(options.context)
     this.conversationId = options.conversationId
+    this.store = options.checkpoints
     this.events = new RunEvents(this, options.show)
+    this.history = new RunHistory(this.events)
     // What a `beforeAgent` is to mask must not be recorded before it has said so.
     this.setup = Object.freeze({ ...config.setup, captureContent: false })
     this.calls = new RunCalls(this)
@@ -207,6 +213,17 @@ export class RunState {
     if (call?.asks(thrown) || this.calls.asks(thrown)) return
     if (call) call.ask(thrown, by)
     else if (this.asking?.interrupt !== thrown) this.asking = { interrupt: thrown, by }
+  }
+
+  /** The reader is told of these questions, of each once. Those of a run inside another are the outer one's, too. */
+  tellQuestions(questions: readonly PendingInterrupt[]): void {
+    if (!this.isOutermost) return
+    for (const question of questions) {
+      if (!this.questions.mark(question.id)) continue
+      const [, part] = question.address
+      const call = part && 'tool' in part && { callId: part.callId, toolName: part.tool }
+      this.events.push({ type: 'question', ...question, ...call })
+    }
   }
 
   /** A hook or wrap is done: what it was answered has served. */

@@ -119,6 +119,8 @@ export function callEnded(run: RunState, entry: CallEntry, ok: boolean): void {
 /** A call that was made is over, and the reader is told. */
 export function closeCall(run: RunState, entry: CallEntry): void {
   run.calls.events.ended(entry)
+  if (entry.stopped instanceof Interrupt && !run.checkpoint)
+    run.tellQuestions(run.work.checkpoints.questionsOf(run, entry))
   run.telemetry.ended(entry)
   // Only `returnDirect` still needs it.
   if (!entry.tool?.returnDirect) entry.done = undefined

@@ -18,7 +18,7 @@ export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessag
     if (!made?.message) return refuse(run, call, cutOffText(made !== undefined && wasEntered(made.state)))
     const { message } = made
     // What a `wrapAgent` that left was just being given never came up.
-    if (made.state.told !== 'shown') run.events.push({ type: 'tool-end', callId: call.id, message })
+    if (made.state.told !== 'shown') run.events.callEnded(call.id, message)
     return inWordsOf(call, message)
   })
 }
@@ -33,10 +33,18 @@ export function outcomesOf(run: RunState, calls: readonly ToolCall[]): ToolMessa
   })
 }
 
+/** The results that there are of these calls. */
+export function settledOf(run: RunState, calls: readonly ToolCall[]): ToolMessage[] {
+  return outcomesOf(
+    run,
+    calls.filter(({ id }) => run.calls.get(id)?.state.course === 'result'),
+  )
+}
+
 /** The error result of a call that is not made, or comes to no result: the reader is told then. */
 export function refuse(run: RunState, call: ToolCall, text: string): ToolMessage {
   const message = freeze(textMessage(own(run, call), text, true))
-  run.events.push({ type: 'tool-end', callId: call.id, message })
+  run.events.callEnded(call.id, message)
   return inWordsOf(call, message)
 }
 

@@ -477,6 +477,7 @@ test('a call that a wrap makes up, asking no model, goes through the commit gate
   const told = events.filter((event) => event.type.startsWith('tool-') && event.type !== 'tool-call')
   expect(told).toMatchObject([
     { type: 'tool-start', callId: 'made', provisional: true },
+    { type: 'tool-entered', callId: 'made', provisional: true },
     { type: 'tool-discarded', callId: 'made', cause: 'stream_truncated' },
     { type: 'tool-end', callId: 'made', message: { isError: true } },
   ])

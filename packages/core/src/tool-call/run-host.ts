@@ -87,6 +87,10 @@ export class RunHost implements Host<ToolMessage> {
     if (entry.decide(movedTo(entry.state, invocation, 'ended'))) entry.outcomes.add(invocation, outcome)
   }
 
+  entered(attempt: number): void {
+    this.#run.calls.events.entered(this.#entry, attempt)
+  }
+
   threw(error: unknown): void {
     const entry = this.#entry
     // What it does not ask itself is no reason to start it anew (L7).

@@ -456,8 +456,8 @@ test('a call to an unknown tool takes the way of any other and is told which too
   ])
   const asked = { type: 'tool-call', id: 'call_1_1', name: 'nope', input: { a: 1 } }
   expect(events.filter((event) => 'callId' in event).map(({ runId: _, step: __, ...event }) => event)).toEqual([
-    { type: 'tool-start', callId: 'call_1_1', call: asked },
-    { type: 'tool-end', callId: 'call_1_1', message },
+    { type: 'tool-start', callId: 'call_1_1', toolName: 'nope', call: asked },
+    { type: 'tool-end', callId: 'call_1_1', toolName: 'nope', message },
   ])
   const [span] = exporter.getFinishedSpans().filter(({ name }) => name.startsWith('execute_tool'))
   expect(span?.attributes).toMatchObject({ 'gen_ai.tool.call.id': 'call_1_1', 'error.type': 'unknown_tool' })

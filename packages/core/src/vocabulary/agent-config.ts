@@ -7,7 +7,8 @@ import type { Middleware } from './middleware.ts'
 import type { InputLimits, ModelSettings, OutputFormat, ToolChoice } from './model.ts'
 import type { OutputLimits } from './output-limits.ts'
 import type { TelemetryOptions } from './telemetry-options.ts'
-import type { AgentSetup, ToolSchema } from './tool.ts'
+import type { AgentSetup } from './tool.ts'
+import type { ToolSchema } from './tool-schema.ts'
 
 export interface AgentConfig {
   readonly name: string | undefined

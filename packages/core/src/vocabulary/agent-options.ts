@@ -8,7 +8,8 @@ import type { InputLimits, Model, ModelSettings, ToolChoice } from './model.ts'
 import type { OptionNames } from './option-checks.ts'
 import type { OutputLimits } from './output-limits.ts'
 import type { TelemetryOptions } from './telemetry-options.ts'
-import type { Run, Tool, ToolSchema } from './tool.ts'
+import type { Run, Tool } from './tool.ts'
+import type { ToolSchema } from './tool-schema.ts'
 
 export interface AgentOptions<Output = unknown> {
   readonly model: Model

@@ -65,9 +65,18 @@ test('the history keeps the model’s words; wraps, events, spans and the tool h
       step: 1,
       type: 'tool-start',
       callId: 'c1',
+      toolName: 'read_file',
       call: { ...asked('read_file', own), id: 'c1' },
     },
-    { runId: events[0]?.runId, step: 1, type: 'tool-end', callId: 'c1', message: { ...message, name: 'read_file' } },
+    { runId: events[0]?.runId, step: 1, type: 'tool-entered', callId: 'c1', toolName: 'read_file', attempt: 1 },
+    {
+      runId: events[0]?.runId,
+      step: 1,
+      type: 'tool-end',
+      callId: 'c1',
+      toolName: 'read_file',
+      message: { ...message, name: 'read_file' },
+    },
   ])
   expect(exporter.getFinishedSpans().map(({ name }) => name)).toContain('execute_tool read_file')
   expect(result?.messages.slice(1, 3)).toMatchObject([

@@ -1,7 +1,7 @@
 /** Where checkpoints are kept: the contract of a store, and what the stores of this package share. */
 
 import { CheckpointCorruptError, CheckpointStoreError } from './checkpoint-errors.ts'
-import { AgentError } from './errors.ts'
+import { AgentError, ConfigError } from './errors.ts'
 
 /** What a store needs to know of a checkpoint. All else in it is plain JSON, and none of a store's business. */
 export interface StoredCheckpoint {
@@ -31,6 +31,12 @@ export interface CheckpointStore {
   delete(id: string): Promise<void>
   /** Deletes what was saved last before `olderThan` (epoch milliseconds, or a `Date`), and gives how many that were. */
   prune(options: { readonly olderThan: Date | number }): Promise<number>
+}
+
+/** Throws {@link ConfigError} unless it is a store, or none. */
+export function checkStore(store: CheckpointStore | undefined): void {
+  if (store && (typeof store.load !== 'function' || typeof store.save !== 'function'))
+    throw new ConfigError('checkpoints', 'must be a store, such as memoryStore() gives: with load and save')
 }
 
 /**

@@ -3,11 +3,11 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { unheard } from '../flow/unheard.ts'
 import { type Effect, isEffect } from './effect.ts'
-import { ConfigError, messageOf } from './errors.ts'
-import { freeze } from './history.ts'
+import { ConfigError } from './errors.ts'
 import type { ToolDefinition } from './model.ts'
 import { checkOptions, nearestName, type OptionNames } from './option-checks.ts'
-import type { HasContext, Method, NeedsContext, Tool, ToolContext, ToolSchema } from './tool.ts'
+import type { HasContext, Method, NeedsContext, Tool, ToolContext } from './tool.ts'
+import { jsonSchemaOf } from './tool-schema.ts'
 import type { Progress } from './tool-status.ts'
 
 /**
@@ -144,26 +144,4 @@ export function definitionOf({ name, description, input }: Tool): ToolDefinition
   const { type = 'object' } = inputSchema
   if (type !== 'object') throw new ConfigError('tools', `the input of ${name} must be the schema of an object`)
   return { name, description, inputSchema }
-}
-
-type JsonSchema = ToolDefinition['inputSchema']
-
-/** By schema, because tools may be made anew for each request over schemas that stay. */
-const jsonSchemas = new WeakMap<ToolSchema, JsonSchema>()
-
-/** What the schema accepts, as JSON Schema: a frozen copy, made once. Throws {@link ConfigError}, naming the option, if it does not say. */
-export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): JsonSchema {
-  let jsonSchema = jsonSchemas.get(schema)
-  if (jsonSchema) return jsonSchema
-  const problem = `${what}must be a Standard Schema that gives its JSON Schema, as zod 4 schemas do`
-  if (!schema?.['~standard']?.jsonSchema) throw new ConfigError(option, problem)
-  try {
-    jsonSchema = freeze(
-      structuredClone(schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' })) as JsonSchema,
-    )
-  } catch (error) {
-    throw new ConfigError(option, `${problem}: ${messageOf(error)}`)
-  }
-  jsonSchemas.set(schema, jsonSchema)
-  return jsonSchema
 }

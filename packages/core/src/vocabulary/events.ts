@@ -1,5 +1,6 @@
 /** What a run tells its reader. Every event is JSON, if what is emitted as `custom` is (B2). */
 
+import type { PendingInterrupt } from './interrupt.ts'
 import type { Message, ToolCall, ToolMessage } from './message.ts'
 import type { ModelEvent } from './model.ts'
 import type { AgentResult } from './result.ts'
@@ -26,15 +27,30 @@ export interface PathPart {
   readonly callId: string
 }
 
+/** What each event of a call has. */
+interface OfCall {
+  readonly callId: string
+  /** The tool's own name, if the model has called it by an alias. */
+  readonly toolName: string
+}
+
 /**
- * What a call emits before its model call has stood is `provisional`; exactly one `tool-committed` or `tool-discarded`
- * follows, and `tool-end` comes after the former alone (B8).
+ * What a call emits before its model call has stood is `provisional`. Then exactly one `tool-committed` or `tool-discarded` follows, and
+ * `tool-end` comes only after `tool-committed`.
+ *
+ * What a run begins with (its input, or the history of its checkpoint) and its `message` and `history-replaced` events give the
+ * `messages` of its result, or of the error that ended it.
  */
 export type AgentEventBody =
   /** `resumed`: it goes on from a checkpoint. */
   | { readonly type: 'run-start'; readonly resumed?: true }
   | { readonly type: 'run-end'; readonly result: AgentResult; readonly dropped?: number }
-  | { readonly type: 'step-start' }
+  /** `resumed`: the run goes on in the middle of this step, and an earlier run has told of its start. */
+  | { readonly type: 'step-start'; readonly resumed?: true }
+  /** The message was appended to the history. */
+  | { readonly type: 'message'; readonly message: Message }
+  /** A hook has rewritten the history, which is `messages` now. */
+  | { readonly type: 'history-replaced'; readonly messages: readonly Message[] }
   /** `attempt`: the model attempt that stood; deltas of others are to be dropped by a reader (B9). */
   | { readonly type: 'step-end'; readonly attempt?: number; readonly messages: readonly Message[] }
   | {
@@ -46,21 +62,29 @@ export type AgentEventBody =
   /** The run was cancelled while this attempt was at work: what was shown of it is in the result's `messages`. */
   | { readonly type: 'attempt-cancelled'; readonly attempt: number }
   | (ModelEvent & { readonly attempt: number })
-  /** The call begins, and may have to wait for its turn. `rerun`: it was cut off by the end of a process, and is made again (L20). */
-  | {
+  /** The call begins, and may have to wait for an approval or for its turn. `rerun`: the end of a process cut it off, and it is made again. */
+  | (OfCall & {
       readonly type: 'tool-start'
-      readonly callId: string
       readonly call: ToolCall
       readonly provisional?: true
       readonly rerun?: true
-    }
+    })
+  /** The tool's function is called. `attempt`: how often it has been called for this call, from 1. */
+  | (OfCall & { readonly type: 'tool-entered'; readonly attempt: number; readonly provisional?: true })
   | ToolProgress
+  /** The call has its result, and its model call has not stood yet: the result is in `tool-end`, if it does. */
+  | (OfCall & { readonly type: 'tool-settled'; readonly provisional: true })
   /** `startedAs`: the id of the call's earlier events, if the attempt that stood gave it another (O4). */
-  | { readonly type: 'tool-committed'; readonly callId: string; readonly startedAs?: string }
-  | { readonly type: 'tool-discarded'; readonly callId: string; readonly cause: DiscardCause }
-  | { readonly type: 'tool-end'; readonly callId: string; readonly message: ToolMessage }
+  | (OfCall & { readonly type: 'tool-committed'; readonly startedAs?: string })
+  | (OfCall & { readonly type: 'tool-discarded'; readonly cause: DiscardCause })
+  | (OfCall & { readonly type: 'tool-end'; readonly message: ToolMessage })
   /** The work behind a background call, whose `tool-end` came long before. Of work that goes on beyond its run `result.background` tells. */
-  | { readonly type: 'background-end'; readonly callId: string; readonly message: ToolMessage }
+  | (OfCall & { readonly type: 'background-end'; readonly message: ToolMessage })
+  /**
+   * Somebody outside of the run is asked, and the run will stop. Calls that are at work go on until they settle. With `callId` and
+   * `toolName` if a call asks, its wraps, or the run of an agent inside it.
+   */
+  | ({ readonly type: 'question' } & PendingInterrupt & Partial<OfCall>)
   /** `middleware`: whose `beforeFinalAnswer` rejected it, or `output`, the agent's schema (M14). */
   | { readonly type: 'answer-rejected'; readonly middleware: string; readonly feedback: string | readonly Message[] }
   | ({ readonly type: 'warning' } & Warning)
@@ -75,10 +99,8 @@ export interface AttemptFailed {
 }
 
 /** `timestamp`: milliseconds since the epoch. `cancelable`: whether the tool lets `cancelTool` abort the call. */
-export interface ToolProgress extends Progress {
+export interface ToolProgress extends Progress, OfCall {
   readonly type: 'tool-progress'
-  readonly callId: string
-  readonly name: string
   readonly timestamp: number
   readonly cancelable: boolean
   readonly provisional?: true
@@ -88,11 +110,10 @@ export interface ToolProgress extends Progress {
  * An event of the user's own: `source` is the middleware or tool it came from (D6). `data` is what was emitted, as it is: whoever sends
  * events elsewhere keeps it JSON.
  */
-export interface CustomEvent {
+export interface CustomEvent extends Partial<OfCall> {
   readonly type: 'custom'
   readonly name: string
   readonly data: unknown
   readonly source: string
-  readonly callId?: string
   readonly provisional?: true
 }

@@ -105,6 +105,7 @@ test('an interrupt ends the run with its question and a checkpoint, without a st
     usage: {},
     warnings: [],
     interrupts: [{ id, address, payload: { book: 'a room' } }],
+    settled: [],
     checkpoint: expect.objectContaining({ format: 2, runId, agent: 'travel', status: 'interrupted' }),
   })
   expect(events.map(({ type }) => type)).toEqual([
@@ -115,7 +116,10 @@ test('an interrupt ends the run with its question and a checkpoint, without a st
     'tool-input-delta',
     'tool-input-closed',
     'tool-call',
+    'message',
     'tool-start',
+    'tool-entered',
+    'question',
     'run-end',
   ])
   expect(events.at(-1)).toEqual({ type: 'run-end', runId, step: undefined, result })
@@ -867,6 +871,12 @@ test('progress and events of a call that asks come in order, and its wraps close
     middleware: [outer],
   })
   const first = await played(agent.stream('Go'))
-  expect(first.events.map(({ type }) => type).slice(-3)).toEqual(['tool-start', 'tool-progress', 'run-end'])
+  expect(first.events.map(({ type }) => type).slice(-5)).toEqual([
+    'tool-start',
+    'tool-entered',
+    'tool-progress',
+    'question',
+    'run-end',
+  ])
   expect(did).toEqual(['closed'])
 })

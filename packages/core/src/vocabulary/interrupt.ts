@@ -4,23 +4,32 @@ import { ConfigError, messageOf, RunStop } from './errors.ts'
 import { freeze } from './history.ts'
 import { asJson } from './json.ts'
 import type { Json } from './message.ts'
+import { type JsonSchema, jsonSchemaOf, type ToolSchema } from './tool-schema.ts'
 
 /** What a tool or middleware throws to ask. Made by {@link interrupt}. */
 export class Interrupt extends RunStop {
   override readonly name = 'Interrupt'
   // Private, so that no log of the error shows what was said.
   readonly #payload: Json
+  /** What an answer must be; absent if it may be anything. */
+  readonly answerSchema: JsonSchema | undefined
 
-  constructor(payload: Json) {
+  constructor(payload: Json, answerSchema?: JsonSchema) {
     super(
       'an answer is asked for: `agent.resume` brings it to a run; a tool alone, or in the background, can have none',
     )
     this.#payload = payload
+    this.answerSchema = answerSchema
   }
 
   get payload(): Json {
     return this.#payload
   }
+}
+
+export interface InterruptOptions {
+  /** What an answer must be. A resume with another one rejects with `AnswerError` before anything runs, and the question stays open. */
+  readonly answer?: ToolSchema
 }
 
 /**
@@ -29,10 +38,11 @@ export class Interrupt extends RunStop {
  * resumed, and finds its answers in `context.answers` or `run.answers`: so ask before you act (L7, L8). A `catch` round it that does
  * not throw on swallows the question.
  *
- * @throws {ConfigError} The payload is no JSON: nobody can be asked that, and the run ends with it (L10).
+ * @throws {ConfigError} The payload is no JSON, or the schema of the answer does not give its JSON Schema: nobody can be asked that, and
+ *   the run ends with this error.
  */
-export function interrupt(payload: unknown = null): never {
-  throw new Interrupt(checked(payload))
+export function interrupt(payload: unknown = null, { answer }: InterruptOptions = {}): never {
+  throw new Interrupt(checked(payload), answer && jsonSchemaOf(answer, 'interrupt.answer'))
 }
 
 /** A copy, which is the run's: whoever asks may go on with its own. */
@@ -58,6 +68,8 @@ export interface PendingInterrupt<Payload extends Json = Json> {
   readonly id: string
   readonly address: Address
   readonly payload: Payload
+  /** What an answer must be; absent if the question does not say. */
+  readonly answerSchema?: JsonSchema
 }
 
 export interface Asked {

@@ -2,6 +2,7 @@
 
 import type { Flow } from '../flow/flow.ts'
 import type { AssistantMessage, Json, Message, ToolCall } from './message.ts'
+import type { JsonSchema } from './tool-schema.ts'
 
 /**
  * A model that can be asked. There is one method: a provider that cannot stream yields once.
@@ -55,8 +56,8 @@ export interface ModelRequest {
 export interface ToolDefinition {
   readonly name: string
   readonly description: string
-  /** JSON Schema (draft 2020-12) of the input. */
-  readonly inputSchema: { readonly [key: string]: Json }
+  /** Of the input. */
+  readonly inputSchema: JsonSchema
   /**
    * The members of the input that its calls may start with; with none, they may start with the name. For the assembler: no adapter sends
    * it. Absent where nothing may start so in this run.

@@ -13,7 +13,7 @@ export type AgentResult<Output = unknown> = CompletedResult<Output> | Interrupte
 export interface CompletedResult<Output = unknown>
   extends ResultBase,
     SavedResult,
-    Without<'interrupts' | 'cancelled' | 'checkpoint'> {
+    Without<'interrupts' | 'settled' | 'cancelled' | 'checkpoint'> {
   /** The answer as the agent's `output` schema gives it back; absent without one (M14). */
   readonly output?: Output
   /** Background work that went on, and what of it the model has not read (I17, I18). */
@@ -25,6 +25,8 @@ export interface InterruptedResult extends ResultBase, Stopped {
   readonly status: 'interrupted'
   /** What waits for an answer, in call order (L3). */
   readonly interrupts: readonly PendingInterrupt[]
+  /** Results of calls of the step at work, in call order. They enter the history when all calls of the step have one. */
+  readonly settled: readonly ToolMessage[]
   readonly cancelled?: never
 }
 
@@ -35,6 +37,7 @@ export interface CancelledResult extends ResultBase, Stopped {
   readonly cancelled: { readonly at: CancelMode; readonly escalated?: true }
   /** What waited for an answer when it was cancelled. */
   readonly interrupts?: readonly PendingInterrupt[]
+  readonly settled?: never
 }
 
 /** What is there whatever it came to. A middleware whose `wrapAgent` adds a member declares it here. */

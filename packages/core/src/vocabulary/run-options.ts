@@ -1,6 +1,7 @@
 /** The input and the options of a run, and their checks. */
 
 import { AGENT_OPTIONS } from './agent-options.ts'
+import { type CheckpointStore, checkStore } from './checkpoint-store.ts'
 import { type Effect, isEffect } from './effect.ts'
 import { ConfigError } from './errors.ts'
 import type { Answers } from './interrupt.ts'
@@ -22,13 +23,20 @@ export interface RunOptions {
   /** For spans: the conversation this run belongs to. */
   readonly conversationId?: string
   /**
+   * The run's id, of which there must be no other run. Default: a random one. If the store has a checkpoint under it already, the run
+   * fails with `CheckpointConflictError` when it is to be saved: of several that begin one goes on.
+   */
+  readonly id?: string
+  /** Where checkpoints of this run are kept. Default: the agent's store. An agent inside this run is saved with it. */
+  readonly checkpoints?: CheckpointStore
+  /**
    * How many events may wait for a reader before deltas are joined and `custom` events dropped. Default 1024;
    * a whole number from 0 on, or `Infinity` (B12).
    */
   readonly eventBuffer?: number
 }
 
-export interface ResumeOptions extends RunOptions {
+export interface ResumeOptions extends Omit<RunOptions, 'id'> {
   /**
    * Effects whose calls are made again if the end of a process cut them off; of the others the model reads that they may have
    * happened. Default `['read']`. A call with the effect `calls` is always made again: this says what becomes of the calls it had made.
@@ -53,22 +61,29 @@ const RUN_OPTIONS: OptionNames<RunOptions> = {
   signal: 'abortSignal',
   context: 'deps',
   conversationId: '',
+  id: 'runId',
+  checkpoints: 'checkpointer',
   eventBuffer: '',
 }
 
-const RESUME_OPTIONS: OptionNames<ResumeOptions> = { ...RUN_OPTIONS, rerun: '' }
+const { id: _, ...OF_BOTH } = RUN_OPTIONS
+
+const RESUME_OPTIONS: OptionNames<ResumeOptions> = { ...OF_BOTH, rerun: '' }
 
 /** Throws {@link ConfigError} naming the option of a run. */
-export function checkRunOptions(options: ResumeOptions, isResume: boolean): void {
+export function checkRunOptions(options: RunOptions & ResumeOptions, isResume: boolean): void {
   if (options instanceof AbortSignal) throw new ConfigError('signal', 'goes into an object: { signal }')
   const [owner, names] = isResume ? (['a resume', RESUME_OPTIONS] as const) : (['a run', RUN_OPTIONS] as const)
   for (const name of Object.keys(options ?? {})) {
-    if (Object.hasOwn(AGENT_OPTIONS, name))
+    if (Object.hasOwn(AGENT_OPTIONS, name) && !Object.hasOwn(names, name))
       throw new ConfigError(name, `is no option of ${owner}; it is one of createAgent`)
     if (name === 'rerun' && !isResume) throw new ConfigError(name, 'is no option of a run; it is one of resume')
   }
-  checkOptions(owner, options, names)
-  const { signal, eventBuffer, rerun } = options
+  checkOptions<object>(owner, options, names)
+  const { signal, id, checkpoints, eventBuffer, rerun } = options
+  if (id !== undefined && (typeof id !== 'string' || id === ''))
+    throw new ConfigError('id', 'must be a string that is not empty')
+  checkStore(checkpoints)
   checkSignal('signal', signal)
   if (eventBuffer !== undefined) checkLimit('eventBuffer', eventBuffer)
   if (rerun !== undefined && !(Array.isArray(rerun) && rerun.every(isEffect)))

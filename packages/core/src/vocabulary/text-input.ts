@@ -2,7 +2,7 @@
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { isRecord } from './json.ts'
-import type { ToolSchema } from './tool.ts'
+import type { ToolSchema } from './tool-schema.ts'
 
 /** An object with this member: a text that is not empty. */
 export function textInput<Member extends string>(

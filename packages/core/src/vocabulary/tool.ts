@@ -7,20 +7,8 @@ import type { PathPart } from './events.ts'
 import type { AssistantMessage, ContentPart, Json, Message, ToolCall, ToolMessage, Usage } from './message.ts'
 import type { Model } from './model.ts'
 import type { Attributes, CaptureContent } from './span-content.ts'
+import type { ToolSchema } from './tool-schema.ts'
 import type { Progress, ToolStatus } from './tool-status.ts'
-
-/** A Standard Schema that also gives its JSON Schema. Zod 4 schemas are both, and so is what MCP's `fromJsonSchema` gives. */
-export interface ToolSchema<Input = unknown> {
-  readonly '~standard': StandardSchemaV1.Props<unknown, Input> & GivesJsonSchema
-}
-
-/** Of the Standard JSON Schema what is asked for: some declare targets of their own. */
-interface GivesJsonSchema {
-  readonly jsonSchema: {
-    readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>
-    readonly output?: unknown
-  }
-}
 
 export interface ToolContext<Warmed = unknown> {
   readonly callId: string

@@ -2,8 +2,8 @@ import { expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { checkedInput } from '../calls.ts'
 import { tool } from './define-tool.ts'
-import type { ToolSchema } from './tool.ts'
 import { ToolInputError } from './tool-errors.ts'
+import type { ToolSchema } from './tool-schema.ts'
 
 function check(input: ToolSchema, given: unknown): Promise<unknown> {
   const f = tool({ name: 'f', description: 'f', input, execute: () => 'done' })

@@ -1,0 +1,108 @@
+/** Closes a run that has stopped and is not to go on: each open call gets a result that says why. */
+
+import { partialMessage } from '../model-call/partial-response.ts'
+import { inWordsOf } from '../tool-call/history-results.ts'
+import { mayHaveHappenedText, textMessage } from '../tool-call/no-result-message.ts'
+import type { AgentConfig } from '../vocabulary/agent-config.ts'
+import { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
+import { type CheckpointStore, checkStore } from '../vocabulary/checkpoint-store.ts'
+import { changesNothing } from '../vocabulary/effect.ts'
+import { freezePlain } from '../vocabulary/frozen.ts'
+import { openCalls } from '../vocabulary/history.ts'
+import type { Message, ToolCall } from '../vocabulary/message.ts'
+import { checkOptions, checkTypes, type OptionNames } from '../vocabulary/option-checks.ts'
+import type { CancelledResult } from '../vocabulary/result.ts'
+import type { Checkpoint } from '../vocabulary/saved-run.ts'
+import { hasEnded, signed } from './checkpoint.ts'
+import { checkpointFrom, stored } from './load.ts'
+import { asStoreError } from './saver.ts'
+
+export interface CloseOptions {
+  /** What the model reads as the result of each open call. Default: that the run was closed before the call had a result. */
+  readonly reason?: string
+  /** Where checkpoints are kept. Default: the agent's store. */
+  readonly checkpoints?: CheckpointStore
+}
+
+const CLOSE_OPTIONS: OptionNames<CloseOptions> = { reason: '', checkpoints: 'checkpointer' }
+
+const REASON = 'No result: the run was closed before this call had one.'
+
+/** See `Agent.close`. */
+export async function closeRun(
+  config: AgentConfig,
+  from: unknown,
+  options: CloseOptions = {},
+): Promise<CancelledResult> {
+  checkOptions('close', options, CLOSE_OPTIONS)
+  const { reason = REASON, checkpoints: store = config.checkpoints } = options
+  checkTypes('string', { reason })
+  checkStore(store)
+  const checkpoint = checkpointFrom(from, typeof from === 'string' ? await stored(store, from) : from, config.name)
+  const { runId, revision, usage, warnings, steps } = checkpoint
+  if (hasEnded(checkpoint)) throw new CheckpointError(runId, 'its run has ended: agent.resume gives its result')
+  const lost = lostIn(checkpoint)
+  const unknown = [...new Set([...checkpoint.unknown, ...lost])]
+  const messages = closedHistory(checkpoint, lost, reason)
+  const closed = freezePlain(
+    signed({
+      ...checkpoint,
+      revision: store ? revision + 1 : revision,
+      status: 'cancelled',
+      messages,
+      unknown,
+      steps: { begun: steps.begun, added: [] },
+      // The next step tells the model of background work that has settled.
+      calls: checkpoint.calls.filter(({ isWork, message }) => isWork && message),
+      undos: [],
+      interrupts: [],
+      sent: [],
+    }),
+  )
+  if (store) await saved(store, closed, revision)
+  return freezePlain({
+    status: 'cancelled',
+    cancelled: { at: 'now' },
+    text: '',
+    messages,
+    steps: steps.begun,
+    usage,
+    warnings,
+    checkpoint: closed,
+    ...(unknown.length > 0 && { unknown }),
+  })
+}
+
+async function saved(store: CheckpointStore, closed: Checkpoint, expected: number): Promise<void> {
+  try {
+    await store.save(closed.runId, closed, expected)
+  } catch (error) {
+    throw asStoreError(closed.runId, error)
+  }
+}
+
+/** What the model was saying when the run stopped, a result for each open call, and what was sent. */
+function closedHistory(checkpoint: Checkpoint, lost: readonly string[], reason: string): readonly Message[] {
+  const { messages, steps, calls, sent, status } = checkpoint
+  const { current, cutOff } = steps
+  const said = current?.phase === 'model' && cutOff !== undefined && partialMessage([{ type: 'text', text: cutOff }])
+  const settled = new Map(calls.map((call) => [call.id, call.message]))
+  const resultOf = (call: ToolCall) => {
+    const mayHaveHappened = lost.some((id) => id === call.id || id.startsWith(`${call.id}/`))
+    const text = mayHaveHappened ? `${mayHaveHappenedText(status === 'cancelled')} ${reason}` : reason
+    return inWordsOf(call, settled.get(call.id) ?? textMessage(call, text, true))
+  }
+  return [...messages, ...(said ? [said] : []), ...openCalls(messages).map(resultOf), ...sent]
+}
+
+/** Ids of calls that may have changed something, and whose result nobody has read: as the outermost run knows them. */
+function lostIn({ calls, interrupts }: Checkpoint): string[] {
+  return calls.flatMap(({ id, effect, message, fate, runs }) => {
+    const asks = interrupts.some(({ address }) => address.some((part) => 'callId' in part && part.callId === id))
+    const isLost = effect && !changesNothing(effect) && (message ? fate === 'provisional' : !asks)
+    return [
+      ...(isLost ? [id] : []),
+      ...runs.flatMap(({ checkpoint }) => lostIn(checkpoint).map((inner) => `${id}/${inner}`)),
+    ]
+  })
+}

@@ -1,0 +1,65 @@
+/** Checks JSON by a JSON Schema: for when the schema that it was made from is in another process. */
+
+import { canonical } from './canonical.ts'
+import type { Issue } from './errors.ts'
+import { isRecord } from './json.ts'
+
+/**
+ * What in a value does not have the form of the schema. It looks at types, constants, members, items, alternatives and references. It does
+ * not look at other keywords, such as `minimum`, `pattern` and `format`: what only they forbid passes.
+ */
+export function misfits(
+  schema: unknown,
+  value: unknown,
+  path: readonly string[] = [],
+  root: unknown = schema,
+): Issue[] {
+  const wrong = (message: string): Issue[] => [{ path: path.join('.'), message }]
+  if (!isRecord(schema)) return schema === false ? wrong('must not be there') : []
+  const { type = [], required, properties, additionalProperties, patternProperties, prefixItems, $ref } = schema
+  const types = [type].flat()
+  if (types.length > 0 && !types.some((type) => isOf(type, value))) return wrong(`must be ${types.join(' or ')}`)
+  const constants = 'const' in schema ? [schema.const] : listFrom(schema.enum)
+  if (constants.length > 0 && !constants.some((one) => canonical(one) === canonical(value)))
+    return wrong(`must be ${constants.map((one) => JSON.stringify(one)).join(' or ')}`)
+  const here = (schema: unknown) => misfits(schema, value, path, root)
+  const forms = listFrom(schema.anyOf ?? schema.oneOf)
+  if (forms.length > 0 && forms.every((form) => here(form).length > 0))
+    return wrong('has none of the forms it may have')
+  const lacking = listFrom(required).filter((key) => isRecord(value) && !Object.hasOwn(value, String(key)))
+  if (lacking.length > 0) return wrong(`lacks ${lacking.join(', ')}`)
+  const schemaOf = (key: string) => {
+    if (Array.isArray(value)) return listFrom(prefixItems)[Number(key)] ?? (prefixItems ? true : schema.items)
+    return isRecord(properties) && Object.hasOwn(properties, key)
+      ? properties[key]
+      : patternProperties === undefined
+        ? additionalProperties
+        : true
+  }
+  const members = typeof value === 'object' && value !== null ? Object.entries(value) : []
+  return [
+    ...[...listFrom(schema.allOf), typeof $ref === 'string' && behind($ref, root)].flatMap((one) =>
+      one ? here(one) : [],
+    ),
+    ...members.flatMap(([key, member]) => misfits(schemaOf(key), member, [...path, key], root)),
+  ]
+}
+
+function listFrom(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function isOf(type: unknown, value: unknown): boolean {
+  if (type === 'integer') return Number.isInteger(value)
+  if (type === 'null') return value === null
+  if (type === 'array') return Array.isArray(value)
+  return type === 'object' ? isRecord(value) : typeof value === type
+}
+
+/** What a reference within the schema leads to. */
+function behind(reference: string, root: unknown): unknown {
+  return reference
+    .split('/')
+    .slice(1)
+    .reduce((schema, name) => (isRecord(schema) ? schema[name] : undefined), root)
+}
