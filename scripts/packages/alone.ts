@@ -18,10 +18,26 @@ export interface Bench {
   readonly compilers: Readonly<Record<string, string>>
 }
 
-/** Entries for one other library: what the package's other entries do not need. */
-const NEEDS: Readonly<Record<string, { readonly peers: readonly string[]; readonly node: string }>> = {
-  '@meanwhile/eager-tools/ai-sdk': { peers: ['ai'], node: '>=22' },
-  '@meanwhile/eager-tools/openai-agents': { peers: ['@openai/agents', '@openai/agents-core'], node: '>=22' },
+/** What an entry for another library needs, and the package's other entries do not. */
+interface Needs {
+  /** What is imported of it: `langchain`. */
+  readonly library: string
+  readonly peers: readonly string[]
+  readonly node: string
+}
+
+const NEEDS: Readonly<Record<string, Needs>> = {
+  '@meanwhile/eager-tools/ai-sdk': { library: 'ai', peers: ['ai'], node: '>=22' },
+  '@meanwhile/eager-tools/langchain': {
+    library: 'langchain',
+    peers: ['@langchain/core', 'langchain'],
+    node: '>=22',
+  },
+  '@meanwhile/eager-tools/openai-agents': {
+    library: '@openai/agents',
+    peers: ['@openai/agents', '@openai/agents-core'],
+    node: '>=22',
+  },
 }
 
 export async function checkAlone(packed: Packed, bench: Bench): Promise<void> {
@@ -71,14 +87,15 @@ async function importAll(entries: readonly string[], { path, version }: Node, fo
   }
 }
 
-/** An import does nothing but make names known. */
+/** An import does nothing but make names known. What another library's own import does is not ours. */
 async function checkEffects(entries: readonly string[], node: Node | undefined, folder: string): Promise<void> {
   await copyFile(join(import.meta.dirname, 'effects-app.mjs'), join(folder, 'effects.mjs'))
   for (const entry of entries) {
+    const library = NEEDS[entry]?.library
     await command(
       `${entry}: its import changes nothing`,
       node?.path ?? process.execPath,
-      ['effects.mjs', entry],
+      ['effects.mjs', entry, ...(library ? [library] : [])],
       folder,
     )
   }
