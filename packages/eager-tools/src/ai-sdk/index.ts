@@ -1,3 +1,4 @@
 export type { DeclaredCall, DeclaredEffect, HostEffect } from '../host/declared.ts'
 export type { EagerSettings, HostPolicy, HostPolicyContext } from '../host/settings.ts'
+export type { StepSavings } from '../savings.ts'
 export { type Effects, eager } from './eager.ts'
