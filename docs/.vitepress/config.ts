@@ -42,6 +42,7 @@ const sidebar = [
     page('Eager tools in the loop you have', '/drop-ins'),
     page('The context of a run', '/context'),
     page('Interrupt and resume', '/interrupt-and-resume'),
+    page('Conversations', '/conversations'),
     page('Writing middleware', '/writing-middleware'),
     group('The bundled middleware', pagesOf('middleware'), true),
     page('Testing with the harness', '/testing'),

@@ -1,0 +1,138 @@
+import { createAgent, interrupt, type Middleware } from '@meanwhile/core'
+import { fail, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { all } from '../test/chat.ts'
+import { createThreads, memoryThreads, type StoredEvent, type ThreadStore } from './index.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** A store, and what is written to it, with the time: the types of the events of each change that has some. */
+function watched() {
+  const store = memoryThreads()
+  const begun = Date.now()
+  const writes: (readonly [number, ...string[]])[] = []
+  let synced = 0
+  const change: ThreadStore['change'] = (id, decide, options) => {
+    if (!options?.isFleeting) synced++
+    return store.change(
+      id,
+      (stored) => {
+        const decided = decide(stored)
+        const types = (decided.events ?? []).map(({ event }) => event.type)
+        if (types.length > 0) writes.push([Date.now() - begun, ...types])
+        return decided
+      },
+      options,
+    )
+  }
+  return { store: { ...store, change }, plain: store, writes, synced: () => synced }
+}
+
+const words = (count: number, ms: number) =>
+  respond(...Array.from({ length: count }, (_, n) => [say(`w${n}`), wait(ms)]).flat())
+
+test('deltas are stored every 50 ms, or with the next other event, and readers do not wait for that (TH12)', async () => {
+  const { store, writes } = watched()
+  const threads = createThreads({ agent: createAgent({ model: scriptedModel([words(6, 20)]) }), store })
+  const turn = await threads.send('t', 'go')
+  const heard: number[] = []
+  const begun = Date.now()
+  const reading = (async () => {
+    for await (const { type } of turn.events()) if (type === 'text-delta') heard.push(Date.now() - begun)
+  })()
+  await vi.advanceTimersByTimeAsync(500)
+  await reading
+  expect(heard).toEqual([0, 20, 40, 60, 80, 100])
+  expect(writes.filter((types) => types.includes('text-delta'))).toEqual([
+    // With the first save of the run.
+    [0, 'text-delta'],
+    [70, 'text-delta', 'text-delta', 'text-delta'],
+    [120, 'text-delta', 'text-delta', 'message'],
+  ])
+})
+
+test('the log is bounded by the step at work: its deltas go when it ends, and messages stay (TH7)', async () => {
+  const { store, plain } = watched()
+  const model = scriptedModel([words(100, 20)])
+  const threads = createThreads({ agent: createAgent({ model }), store })
+  const turn = await threads.send('t', 'go')
+  await vi.advanceTimersByTimeAsync(1_000)
+  const typesOf = (events: readonly StoredEvent[]) => new Set(events.map(({ event }) => event.type))
+  expect(typesOf(await plain.events('t'))).toContain('text-delta')
+  await vi.advanceTimersByTimeAsync(2_000)
+  await turn.result
+  expect([...typesOf(await plain.events('t'))]).toEqual(['turn-start', 'message', 'turn-end'])
+})
+
+test('a turn adds no more than two synced writes to those of its run (TH12)', async () => {
+  const { store, synced } = watched()
+  let saves = 0
+  const counted: ThreadStore = {
+    ...store,
+    change: (id, decide, options) =>
+      store.change(
+        id,
+        (stored) => {
+          const decided = decide(stored)
+          if (decided.checkpoint) saves++
+          return decided
+        },
+        options,
+      ),
+  }
+  const threads = createThreads({ agent: createAgent({ model: scriptedModel([words(50, 20)]) }), store: counted })
+  const turn = await threads.send('t', 'go')
+  await vi.advanceTimersByTimeAsync(2_000)
+  await turn.result
+  expect(saves).toBeGreaterThan(0)
+  expect(synced() - saves).toBeLessThanOrEqual(2)
+})
+
+test('a turn that waits or has failed keeps no deltas either (TH7)', async () => {
+  const { store, plain } = watched()
+  const asks: Middleware = {
+    name: 'asks',
+    afterModel: (_, run) => {
+      if (run.answers.length === 0) interrupt('Really?')
+    },
+  }
+  const model = scriptedModel([words(3, 0), respond(say('a'), fail({ status: 400 }))])
+  const threads = createThreads({ agent: createAgent({ model, middleware: [asks] }), store })
+  await (await threads.send('t', 'go')).result
+  const types = async () => (await plain.events('t')).map(({ event }) => event.type)
+  expect(await types()).toEqual(['turn-start', 'message', 'turn-waiting'])
+  await threads.stop('t')
+  expect(await (await threads.send('t', 'again')).result).toMatchObject({ status: 'failed' })
+  expect((await types()).slice(-2)).toEqual(['turn-start', 'turn-end'])
+})
+
+test('what could not be stored is stored with the next write (TH6, TH7)', async () => {
+  const { store, plain } = watched()
+  let failed = false
+  const change: ThreadStore['change'] = (id, decide, options) =>
+    store.change(
+      id,
+      (stored) => {
+        const decided = decide(stored)
+        if (failed || !decided.events?.some(({ event }) => event.type === 'message')) return decided
+        failed = true
+        throw new Error('the disk is full')
+      },
+      options,
+    )
+  const model = scriptedModel([words(20, 20)])
+  const threads = createThreads({ agent: createAgent({ model }), store: { ...store, change } })
+  const turn = await threads.send('t', 'go')
+  const reading = all(turn.events())
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(await turn.result).toMatchObject({ status: 'completed' })
+  expect((await reading).filter(({ type }) => type === 'text-delta')).toHaveLength(20)
+  expect(failed).toBe(true)
+  expect((await plain.events('t')).map(({ event }) => event.type)).toEqual(['turn-start', 'message', 'turn-end'])
+})

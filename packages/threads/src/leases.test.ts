@@ -1,0 +1,223 @@
+import { createAgent, interrupt, type Middleware, tool } from '@meanwhile/core'
+import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { shown, until } from '../test/chat.ts'
+import { processOf } from '../test/processes.ts'
+import { createThreads, memoryThreads, type Threads } from './index.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+
+afterEach(() => {
+  vi.clearAllTimers()
+  vi.useRealTimers()
+})
+
+const LEASE = 1_000
+
+/** Two processes over one store; each has its own agent. */
+function two(script: () => ScriptResponse, execute: (signal: AbortSignal) => Promise<string> = async () => 'done') {
+  const shared = memoryThreads()
+  const contexts: string[] = []
+  const opened = (name: string) => {
+    const process = processOf(shared)
+    const work = tool({
+      name: 'work',
+      description: 'Works.',
+      input: z.object({}),
+      execute: (_, { signal }) => execute(signal),
+    })
+    const model = scriptedModel(Array.from({ length: 20 }, () => script))
+    const context = ({ metadata }: { metadata?: unknown }) => {
+      contexts.push(`${name} ${JSON.stringify(metadata)}`)
+    }
+    const agent = createAgent({ model, tools: [work] })
+    const threads = createThreads({ agent, store: process.store, lease: LEASE, context })
+    return { process, threads, model }
+  }
+  return { shared, contexts, first: opened('first'), second: opened('second') }
+}
+
+const slowly = () => respond(...Array.from({ length: 40 }, (_, n) => [say(`w${n} `), wait(100)]).flat())
+
+test('as long as its process lives a turn is not taken over, however long it takes (TH6)', async () => {
+  const { first, second } = two(slowly)
+  const turn = await first.threads.send('t', 'go')
+  second.threads.watch()
+  await vi.advanceTimersByTimeAsync(8 * LEASE)
+  expect(await turn.result).toMatchObject({ status: 'completed' })
+  expect([first.model.requests.length, second.model.requests.length]).toEqual([1, 0])
+})
+
+test('a turn whose process is gone is found when its lease has run out, and not before; the context is made anew (TH6, TH10)', async () => {
+  const { first, second, contexts } = two(slowly)
+  const turn = await first.threads.send('t', 'go', { metadata: { user: 'ada' } })
+  await vi.advanceTimersByTimeAsync(300)
+  first.process.kill()
+  expect(await second.threads.recover()).toBe(0)
+  await vi.advanceTimersByTimeAsync(2 * LEASE)
+  expect(await second.threads.recover()).toBe(1)
+  await vi.advanceTimersByTimeAsync(8 * LEASE)
+  const state = await second.threads.read('t')
+  expect(state.turns).toMatchObject([{ id: turn.id, status: 'completed' }])
+  expect(contexts).toEqual(['first {"user":"ada"}', 'second {"user":"ada"}'])
+})
+
+test('of several processes that find a turn one takes it over (TH1, TH6)', async () => {
+  const { first, second, shared } = two(slowly)
+  await first.threads.send('t', 'go')
+  first.process.kill()
+  await vi.advanceTimersByTimeAsync(2 * LEASE)
+  const third = createThreads({ agent: createAgent({ model: second.model }), store: shared, lease: LEASE })
+  expect((await Promise.all([second.threads.recover(), third.recover()])).toSorted()).toEqual([0, 1])
+  await vi.advanceTimersByTimeAsync(8 * LEASE)
+  expect(second.model.requests).toHaveLength(1)
+})
+
+test('a context that cannot be made fails the turn before anything has run, and a retry begins it (TH4, TH10)', async () => {
+  let fails = true
+  const model = scriptedModel([respond(say('Hello'))])
+  const threads = createThreads({
+    agent: createAgent({ model }),
+    store: memoryThreads(),
+    context: () => {
+      if (fails) throw new RangeError('no such tenant')
+    },
+  })
+  const turn = await threads.send('t', 'go')
+  expect(await turn.result).toMatchObject({
+    status: 'failed',
+    error: { name: 'ContextError', message: expect.stringContaining('no such tenant') },
+  })
+  expect(model.requests).toHaveLength(0)
+  fails = false
+  expect(await (await threads.retry('t')).result).toMatchObject({ status: 'completed', text: 'Hello' })
+  expect(shown(await threads.read('t'))).toEqual(['user: go', 'assistant: Hello'])
+})
+
+test('a process that wakes after the takeover stops its run, and writes nothing more (TH6)', async () => {
+  const aborted: string[] = []
+  const { first, second, shared } = two(
+    () => respond(call('work')),
+    async (signal) => {
+      signal.addEventListener('abort', () => aborted.push('aborted'))
+      return await new Promise<string>(() => {})
+    },
+  )
+  const turn = await first.threads.send('t', 'go')
+  await until(turn, 'tool-entered')
+  await vi.advanceTimersByTimeAsync(LEASE / 2)
+  first.process.pause()
+  await vi.advanceTimersByTimeAsync(3 * LEASE)
+  await second.threads.stop('t')
+  const stored = [await shared.events('t'), await shared.turns('t')]
+  expect(aborted).toEqual([])
+  first.process.wake()
+  await vi.advanceTimersByTimeAsync(3 * LEASE)
+  expect(aborted).toEqual(['aborted'])
+  expect([await shared.events('t'), await shared.turns('t')]).toEqual(stored)
+  expect((await second.threads.read('t')).turns).toMatchObject([{ status: 'stopped' }])
+})
+
+test('a process that is closed leaves its turns at once to another one (TH6)', async () => {
+  const { first, second } = two(slowly)
+  await first.threads.send('t', 'go')
+  await vi.advanceTimersByTimeAsync(300)
+  await first.threads.close()
+  expect(await second.threads.recover()).toBe(1)
+  await vi.advanceTimersByTimeAsync(8 * LEASE)
+  expect((await second.threads.read('t')).turns).toMatchObject([{ status: 'completed' }])
+})
+
+test('a queue that nobody works on is found, unless it is paused (TH1, TH6)', async () => {
+  const { first, second } = two(() => respond(say('Well.')))
+  const message = { role: 'user', content: 'left over' } as const
+  await first.threads.send('t', 'go')
+  await vi.advanceTimersByTimeAsync(10)
+  const left = {
+    id: 'x',
+    number: 2,
+    status: 'queued',
+    messageId: 'm',
+    message,
+    createdAt: 0,
+    epoch: 0,
+    leaseUntil: 0,
+  } as const
+  await first.process.store.change('t', () => ({ turns: [left], result: undefined }))
+  expect(await second.threads.recover()).toBe(1)
+  await vi.advanceTimersByTimeAsync(10)
+  expect(shown(await second.threads.read('t')).slice(2)).toEqual(['user: left over', 'assistant: Well.'])
+})
+
+test('a watch that is closed takes over nothing more (TH6)', async () => {
+  const { first, second } = two(slowly)
+  const watch = second.threads.watch()
+  await first.threads.send('t', 'go')
+  await vi.advanceTimersByTimeAsync(300)
+  first.process.kill()
+  watch.close()
+  await vi.advanceTimersByTimeAsync(10 * LEASE)
+  expect(second.model.requests).toHaveLength(0)
+  expect((await second.threads.read('t')).status).toBe('running')
+})
+
+test('answers that were taken are not lost with their process, and nobody is asked again (TH6, TH8)', async () => {
+  // The process dies with each of its writes, from that of the answer on.
+  for (let writes = 1; writes < 6; writes++) {
+    const { second, ask, did } = asking(writes)
+    await ask()
+    await vi.advanceTimersByTimeAsync(4 * LEASE)
+    await second.recover()
+    await vi.advanceTimersByTimeAsync(4 * LEASE)
+    expect(await second.read('t')).toMatchObject({ status: 'idle', turns: [{ status: 'completed' }] })
+    expect(did.length).toBeLessThanOrEqual(1)
+  }
+})
+
+/** A thread that asks; `ask` answers in a process that dies after so many writes. */
+function asking(writes: number): { second: Threads; ask: () => Promise<void>; did: unknown[] } {
+  const shared = memoryThreads()
+  const did: unknown[] = []
+  const opened = () => {
+    const process = processOf(shared)
+    const work = tool({
+      name: 'work',
+      description: 'Works.',
+      input: z.object({}),
+      execute: (_, { answers }) => {
+        if (process.isDead) return 'dead'
+        did.push(answers)
+        return 'done'
+      },
+    })
+    const model = scriptedModel([
+      ({ messages }) => (messages.at(-1)?.role === 'tool' ? respond(say('Done.')) : respond(call('work'))),
+      respond(say('Done.')),
+    ])
+    const asks = {
+      name: 'asks',
+      async *wrapToolCall(request, next, run) {
+        if (run.answers.length === 0) interrupt('Really?')
+        return yield* next(request)
+      },
+    } satisfies Middleware
+    const threads = createThreads({
+      agent: createAgent({ model, tools: [work], middleware: [asks] }),
+      store: process.store,
+      lease: LEASE,
+    })
+    return { process, threads }
+  }
+  const first = opened()
+  const second = opened()
+  const ask = async () => {
+    await (await first.threads.send('t', 'go')).result
+    const { interrupts } = await first.threads.read('t')
+    first.process.kill(writes)
+    void first.threads.answer('t', { [interrupts[0]?.id ?? '']: true })
+  }
+  return { second: second.threads, ask, did }
+}

@@ -1,0 +1,284 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createAgent } from '@meanwhile/core'
+import { scriptedModel } from '@meanwhile/core/testing'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { all, shown } from '../test/chat.ts'
+import type { ThreadOrder, ThreadReport } from '../test/thread-process.ts'
+import { createThreads, type Threads } from './index.ts'
+import { type SqliteThreads, sqliteThreads } from './sqlite.ts'
+
+const PROGRAM = fileURLToPath(new URL('../test/thread-process.ts', import.meta.url))
+const LEASE = 500
+
+let scratch: string
+let store: SqliteThreads
+/** They only look on. */
+let threads: Threads
+const children = new Set<Child>()
+
+beforeEach(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'meanwhile-threads-'))
+  store = sqliteThreads(join(scratch, 'chat.db'))
+  threads = createThreads({ agent: createAgent({ name: 'chat', model: scriptedModel([]) }), store })
+})
+
+afterEach(async () => {
+  await Promise.all([...children].map((child) => child.kill()))
+  store.close()
+  await rm(scratch, { recursive: true, force: true })
+})
+
+class Child {
+  readonly #child: ChildProcess
+  readonly #reports: ThreadReport[] = []
+  #wake = () => {}
+
+  constructor() {
+    const args = [join(scratch, 'chat.db'), join(scratch, 'log'), String(LEASE)]
+    this.#child = fork(PROGRAM, args, { execArgv: ['--no-warnings', '--conditions=@meanwhile/source'] })
+    this.#child.on('message', (report: ThreadReport) => {
+      this.#reports.push(report)
+      this.#wake()
+    })
+    children.add(this)
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  get isAlive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  static async start(): Promise<Child> {
+    const child = new Child()
+    await child.#next()
+    return child
+  }
+
+  async tell(order: ThreadOrder): Promise<string> {
+    this.#child.send(order)
+    const report = await this.#next()
+    if (!('done' in report) || report.error !== undefined)
+      throw new Error('error' in report ? report.error : 'no report')
+    return report.done
+  }
+
+  async #next(): Promise<ThreadReport> {
+    for (;;) {
+      const report = this.#reports.shift()
+      if (report) return report
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  async kill(): Promise<void> {
+    children.delete(this)
+    if (!this.isAlive) return
+    const ended = once(this.#child, 'exit')
+    this.#child.kill('SIGKILL')
+    await ended
+  }
+
+  async ended(): Promise<void> {
+    if (this.isAlive) await once(this.#child, 'exit')
+  }
+}
+
+const log = (): string[] => {
+  const path = join(scratch, 'log')
+  return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
+}
+
+const noted = (begin: string) => log().filter((line) => line.startsWith(begin))
+
+async function soon<Value>(look: () => Promise<Value> | Value, isSo: (value: Value) => boolean): Promise<Value> {
+  for (const end = Date.now() + 30_000; ; ) {
+    const value = await look()
+    if (isSo(value)) return value
+    if (Date.now() > end) throw new Error(`it does not come to it: ${JSON.stringify(value)}\n${log().join('\n')}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+const idle = () =>
+  soon(
+    () => threads.read('t'),
+    ({ status, turns }) => status === 'idle' && turns.length > 0,
+  )
+
+/** A reader in another process hears so many events of this type. */
+async function heard(type: string, count = 1): Promise<void> {
+  const turn = await soon(
+    () => threads.turn('t'),
+    (turn) => turn !== undefined,
+  )
+  let found = 0
+  for await (const event of turn?.events() ?? []) if (event.type === type && ++found >= count) return
+}
+
+test('a process is killed in a text: another one takes the turn over, and the text stands once (TH6, TH10)', async () => {
+  const [first, second] = [await Child.start(), await Child.start()]
+  await first.tell({ send: 'story' })
+  await heard('text-delta', 4)
+  await first.kill()
+  const { messages, turns } = await idle()
+  expect(turns).toMatchObject([{ status: 'completed' }])
+  expect(messages.map(({ message }) => message.role)).toEqual(['user', 'assistant'])
+  expect(noted('model')).toEqual(['model story', 'model story'])
+  expect(noted('context')).toEqual([`context ${first.pid}`, `context ${second.pid}`])
+}, 60_000)
+
+test('a process is killed in a tool that is not a read: it is not made again, and the model is told so (TH6)', async () => {
+  const first = await Child.start()
+  await first.tell({ send: 'work' })
+  await soon(
+    () => noted('work'),
+    ({ length }) => length > 0,
+  )
+  await first.kill()
+  await Child.start()
+  const state = await idle()
+  expect(noted('work')).toHaveLength(1)
+  expect(shown(state)).toEqual([
+    'user: work',
+    'assistant: [work]',
+    expect.stringMatching(/may have/),
+    expect.stringMatching(/^assistant: So/),
+  ])
+}, 60_000)
+
+test('a process is killed at a question: another one takes the answer, and the call is made once (TH6, TH7)', async () => {
+  const first = await Child.start()
+  await first.tell({ send: 'mail' })
+  await soon(
+    () => threads.read('t'),
+    ({ status }) => status === 'waiting',
+  )
+  await first.kill()
+  const second = await Child.start()
+  expect(shown(await threads.read('t'))).toEqual(['user: mail', 'assistant: I write. [mail]'])
+  await second.tell({ answer: true })
+  const state = await idle()
+  expect(noted('mail')).toHaveLength(1)
+  expect(shown(state).slice(2)).toEqual(['tool: sent', 'assistant: So: sent'])
+}, 60_000)
+
+test('a process is killed between the message and the first save: the turn is not lost (TH6)', async () => {
+  const first = await Child.start()
+  await first.tell({ dieAtSave: true })
+  await first.tell({ send: 'Hello' }).catch(() => undefined)
+  await first.ended()
+  expect(await threads.read('t')).toMatchObject({ status: 'running', turns: [{ status: 'running' }] })
+  await Child.start()
+  expect(shown(await idle())).toEqual(['user: Hello', 'assistant: You said Hello.'])
+}, 60_000)
+
+test('a process sleeps beyond its lease: another one takes over, and the first writes nothing more and stays alive (TH6)', async () => {
+  const first = await Child.start()
+  await first.tell({ send: 'story' })
+  await heard('text-delta', 4)
+  first.signal('SIGSTOP')
+  await Child.start()
+  const before = await idle()
+  const events = await store.events('t')
+  first.signal('SIGCONT')
+  expect(await first.tell({ ping: true })).toBe('done')
+  await new Promise((resolve) => setTimeout(resolve, 3 * LEASE))
+  expect(await store.events('t')).toEqual(events)
+  expect(await threads.read('t')).toEqual(before)
+  expect(first.isAlive).toBe(true)
+  await first.tell({ send: 'Hello' })
+  await soon(
+    () => threads.read('t'),
+    ({ turns, status }) => turns.length === 2 && status === 'idle',
+  )
+}, 60_000)
+
+test('a process sleeps beyond its lease in a tool that is not a read: that is made once (TH6)', async () => {
+  const first = await Child.start()
+  await first.tell({ send: 'work' })
+  await soon(
+    () => noted('work'),
+    ({ length }) => length > 0,
+  )
+  first.signal('SIGSTOP')
+  await Child.start()
+  await idle()
+  first.signal('SIGCONT')
+  expect(await first.tell({ ping: true })).toBe('done')
+  await new Promise((resolve) => setTimeout(resolve, 3 * LEASE))
+  expect(noted('work')).toHaveLength(1)
+  expect((await threads.read('t')).turns).toMatchObject([{ status: 'completed' }])
+}, 60_000)
+
+test('one turn at a time, over two processes: stops, steers and messages reach the turn of the other (TH1, TH2)', async () => {
+  const [first, second] = [await Child.start(), await Child.start()]
+  await first.tell({ send: 'story' })
+  await heard('text-delta', 2)
+  await second.tell({ send: 'two' })
+  expect((await threads.read('t')).queued).toMatchObject([{ id: 'two' }])
+  await second.tell({ send: 'three', whenBusy: 'preempt' })
+  const state = await soon(
+    () => threads.read('t'),
+    ({ turns, status }) => turns.length === 3 && status === 'idle',
+  )
+  expect(shown(state).filter((text) => text.startsWith('user'))).toEqual(['user: story', 'user: three', 'user: two'])
+  await first.tell({ send: 'work' })
+  await soon(
+    () => noted('work'),
+    ({ length }) => length > 0,
+  )
+  await second.tell({ send: 'four', whenBusy: 'steer' })
+  const last = await soon(
+    () => threads.read('t'),
+    ({ turns, status }) => turns.length === 4 && status === 'idle',
+  )
+  expect(shown(last).slice(-4)).toEqual([
+    'assistant: [work]',
+    'tool: worked',
+    'user: four',
+    'assistant: You said four.',
+  ])
+  await first.tell({ send: 'another story' })
+  await heard('text-delta', 2)
+  await second.tell({ stop: true })
+  expect((await threads.read('t')).turns.at(-1)).toMatchObject({ status: 'stopped' })
+}, 60_000)
+
+test('a reader in another process hears all of a turn, also when that is taken over (TH5, TH6)', async () => {
+  const first = await Child.start()
+  await first.tell({ send: 'story' })
+  const turn = await soon(
+    () => threads.turn('t'),
+    (turn) => turn !== undefined,
+  )
+  const reading = all(turn?.events() ?? (async function* () {})())
+  await heard('text-delta', 4)
+  await first.kill()
+  await Child.start()
+  const events = await reading
+  const resumed = events.findIndex(({ type }) => type === 'turn-resumed')
+  expect(events[resumed]).toMatchObject({ cause: 'recovery', retracted: [] })
+  const text = events
+    .slice(resumed)
+    .flatMap((event) => (event.type === 'text-delta' ? [event.delta] : []))
+    .join('')
+  expect(shown(await threads.read('t'))[1]).toContain(text)
+  expect(events.at(-1)).toMatchObject({ type: 'turn-end', status: 'completed' })
+  const cursors = events.map(({ cursor }) => cursor)
+  expect(new Set(cursors).size).toBe(cursors.length)
+}, 60_000)

@@ -1,0 +1,282 @@
+import { createAgent, interrupt, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
+import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { type Process, processOf } from '../test/processes.ts'
+import { createThreads, memoryThreads, type ThreadEvent, type Threads, type Turn, type WhenBusy } from './index.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+
+afterEach(() => {
+  vi.clearAllTimers()
+  vi.useRealTimers()
+})
+
+const LEASE = 1_000
+
+type Kind = 'text' | 'read' | 'write' | 'ask' | 'both'
+
+type Order =
+  | { readonly type: 'say'; readonly kind: Kind; readonly whenBusy: WhenBusy }
+  | { readonly type: 'stop'; readonly queue: 'keep' | 'drop' }
+  | { readonly type: 'answer' }
+  | { readonly type: 'kill'; readonly after: number }
+  | { readonly type: 'zombie' }
+  | { readonly type: 'reload' }
+  | { readonly type: 'pass'; readonly ms: number }
+
+/** What has happened outside of the threads. */
+class World {
+  readonly shared = memoryThreads()
+  /** The messages that were stored, by their texts. */
+  readonly said: string[] = []
+  readonly answered = new Set<string>()
+  /** The last thing said by the user, of each model call. */
+  readonly asked: number[] = []
+  /** Executions of what changes something, by the call that asked. */
+  readonly did: string[] = []
+  readonly turns: Turn[] = []
+  process: Process
+  threads: Threads
+  readonly #all: { process: Process; threads: Threads }[] = []
+
+  constructor() {
+    const begun = this.begin()
+    this.process = begun.process
+    this.threads = begun.threads
+  }
+
+  begin(): { process: Process; threads: Threads } {
+    const process = processOf(this.shared)
+    const threads = createThreads({ agent: this.#agent(process), store: process.store, lease: LEASE })
+    threads.watch()
+    this.#all.push({ process, threads })
+    return { process, threads }
+  }
+
+  restart(): void {
+    Object.assign(this, this.begin())
+  }
+
+  async end(): Promise<void> {
+    for (const { process } of this.#all) process.wake()
+    await vi.advanceTimersByTimeAsync(20 * LEASE)
+  }
+
+  #agent(process: Process) {
+    const changed = (name: string) => (callId: string, key: string) => {
+      if (!process.isDead) this.did.push(`${name} ${callId} ${key}`)
+    }
+    const read = tool({
+      name: 'read',
+      description: 'Reads.',
+      input: z.object({}),
+      effect: 'read',
+      execute: () => pause(30).then(() => 'read it'),
+    })
+    const write = tool({
+      name: 'write',
+      description: 'Writes.',
+      input: z.object({}),
+      async execute(_, { callId, idempotencyKey }) {
+        changed('write')(callId, idempotencyKey)
+        await pause(30)
+        return 'wrote it'
+      },
+    })
+    const ask = tool({
+      name: 'ask',
+      description: 'Asks.',
+      input: z.object({}),
+      execute(_, { answers, callId, idempotencyKey }) {
+        if (answers.length === 0) interrupt('Really?', { answer: z.object({ allow: z.boolean() }) })
+        changed('ask')(callId, idempotencyKey)
+        return 'asked'
+      },
+    })
+    const script = ({ messages }: ModelRequest): ScriptResponse => {
+      const question = textOf(messages.findLast(({ role }) => role === 'user') as Message)
+      if (!process.isDead) this.asked.push(Number(question.split(' ')[0]))
+      const last = messages.at(-1)
+      const pauses = [say('a '), wait(20), say('b '), wait(20), say('c ')]
+      if (last?.role === 'tool') return respond(...pauses)
+      if (question.includes('read')) return respond(say('I read. '), wait(20), call('read'))
+      if (question.includes('write')) return respond(call('write'), wait(20))
+      if (question.includes('ask')) return respond(say('I ask. '), call('ask'))
+      if (question.includes('both')) return respond(call('ask'), call('read'), call('write'))
+      return respond(...pauses)
+    }
+    const model = scriptedModel(Array.from({ length: 500 }, () => script))
+    return createAgent({ name: 'random', model, tools: [read, write, ask] })
+  }
+}
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+async function obey(world: World, order: Order): Promise<void> {
+  const { threads, process } = world
+  switch (order.type) {
+    case 'say': {
+      const text = `${world.said.length} ${order.kind}`
+      world.said.push(text)
+      const sent = threads.send('t', text, { whenBusy: order.whenBusy, messageId: text })
+      void sent.then(
+        (turn) => world.turns.push(turn),
+        () => undefined,
+      )
+      break
+    }
+    case 'stop':
+      void threads.stop('t', { queue: order.queue }).catch(() => undefined)
+      break
+    case 'answer': {
+      const stored = await world.shared.load('t')
+      const interrupts = stored?.turns.find(({ status }) => status === 'waiting')?.interrupts
+      for (const { id } of interrupts ?? []) {
+        void threads.answer('t', { [id]: { allow: true } }).then(
+          () => world.answered.add(id),
+          () => undefined,
+        )
+      }
+      break
+    }
+    case 'kill':
+      process.kill(order.after)
+      await vi.advanceTimersByTimeAsync(50)
+      process.kill()
+      world.restart()
+      break
+    case 'zombie':
+      process.pause()
+      world.restart()
+      setTimeout(() => process.wake(), 3 * LEASE)
+      break
+    case 'reload':
+      await checkReaders(world)
+      break
+    case 'pass':
+      await vi.advanceTimersByTimeAsync(order.ms)
+  }
+  await vi.advanceTimersByTimeAsync(0)
+}
+
+/** Whoever reads a turn that is over from its beginning has the messages that the thread has. */
+async function checkReaders({ shared }: World): Promise<void> {
+  const threads = createThreads({ agent: createAgent({ model: scriptedModel([]) }), store: shared })
+  const { messages, turns } = await threads.read('t')
+  for (const { id, status } of turns) {
+    if (status === 'running' || status === 'waiting') continue
+    const events: ThreadEvent[] = []
+    for await (const event of (await threads.turn('t', id))?.events() ?? []) events.push(event)
+    const ids = events.flatMap((event) => ('messageId' in event && event.messageId ? [event.messageId] : []))
+    expect(ids).toEqual(messages.filter(({ turn }) => turn === id).map(({ id }) => id))
+    expect(events.at(-1)).toMatchObject({ type: 'turn-end', status })
+  }
+}
+
+/** A reader who hears all turns as they go on, over all restarts, has in the end what the thread has. */
+function follow(world: World): Map<string, Promise<string[]>> {
+  const followed = new Map<string, Promise<string[]>>()
+  const threads = createThreads({ agent: createAgent({ model: scriptedModel([]) }), store: world.shared })
+  const look = async () => {
+    const turn = await threads.turn('t')
+    if (turn && !followed.has(turn.id)) followed.set(turn.id, messagesOf(threads, turn))
+  }
+  setInterval(() => void look(), 10)
+  return followed
+}
+
+async function messagesOf(threads: Threads, turn: Turn): Promise<string[]> {
+  let ids: string[] = []
+  let after: string | undefined
+  for (;;) {
+    for await (const event of turn.events(after === undefined ? {} : { after })) {
+      after = event.cursor
+      if (event.type === 'turn-resumed') ids = ids.filter((id) => !event.retracted.includes(id))
+      if ('messageId' in event && event.messageId) ids.push(event.messageId)
+      if (event.type === 'turn-end') return ids
+    }
+    await pause(20)
+    void threads
+  }
+}
+
+const order: fc.Arbitrary<Order> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      type: fc.constant('say' as const),
+      kind: fc.constantFrom<Kind>('text', 'read', 'write', 'ask', 'both'),
+      whenBusy: fc.constantFrom<WhenBusy>('queue', 'steer', 'preempt'),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('stop' as const),
+      queue: fc.constantFrom('keep' as const, 'drop' as const),
+    }),
+  },
+  { weight: 3, arbitrary: fc.constant({ type: 'answer' as const }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('kill' as const), after: fc.nat(6) }) },
+  { weight: 1, arbitrary: fc.constant({ type: 'zombie' as const }) },
+  { weight: 1, arbitrary: fc.constant({ type: 'reload' as const }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({ type: fc.constant('pass' as const), ms: fc.constantFrom(1, 10, 30, 70, 200, 1_500) }),
+  },
+)
+
+test('whatever comes between, the history is valid, no message is lost, nothing is asked or done twice (TH1, TH2, TH3, TH5, TH6, TH8, TH11)', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(order, { minLength: 3, maxLength: 14 }), async (orders) => {
+      const world = new World()
+      const followed = follow(world)
+      for (const one of orders) await obey(world, one)
+      await world.end()
+      // Messages whose fate nobody learned are sent again, as a client does; with a new one a paused queue goes on, and all is answered.
+      world.said.push(`${world.said.length} text`)
+      for (const text of world.said) await within(world.threads.send('t', text, { messageId: text }))
+      for (let round = 0; round < 40; round++) {
+        await vi.advanceTimersByTimeAsync(2 * LEASE)
+        await obey(world, { type: 'answer' })
+      }
+      await vi.advanceTimersByTimeAsync(5 * LEASE)
+      const state = await world.threads.read('t')
+      expect(state).toMatchObject({ status: 'idle', queued: [], interrupts: [] })
+      expect(state.turns.filter(({ status }) => status === 'failed')).toEqual([])
+      const users = state.messages
+        .filter(({ message }) => message.role === 'user')
+        .map(({ message }) => textOf(message))
+      const dropped = (await world.shared.turns('t')).filter(({ status }) => status === 'dropped')
+      expect([...users, ...dropped.map(({ messageId }) => messageId)].sort()).toEqual([...world.said].sort())
+      expect(new Set(world.did).size).toBe(world.did.length)
+      // Once somebody has answered a later message, nobody answers an earlier one.
+      const place = new Map(users.map((text, index) => [Number(text.split(' ')[0]), index]))
+      const places = world.asked.map((number) => place.get(number) ?? -1)
+      expect(places).toEqual(places.toSorted((a, b) => a - b))
+      await checkReaders(world)
+      await vi.advanceTimersByTimeAsync(2 * LEASE)
+      for (const [turn, ids] of followed) {
+        expect(await within(ids)).toEqual(state.messages.filter((one) => one.turn === turn).map(({ id }) => id))
+      }
+      vi.clearAllTimers()
+    }),
+    { numRuns: Number(process.env.RUNS ?? 40), ...(process.env.SEED && { seed: Number(process.env.SEED) }) },
+  )
+}, 120_000)
+
+async function within<Result>(promise: Promise<Result>): Promise<Result> {
+  let settled = false
+  promise
+    .catch(() => undefined)
+    .finally(() => {
+      settled = true
+    })
+  for (let tries = 0; !settled && tries < 200; tries++) await vi.advanceTimersByTimeAsync(100)
+  if (!settled) throw new Error('it does not settle')
+  return await promise
+}

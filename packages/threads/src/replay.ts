@@ -1,0 +1,68 @@
+/** Reads the events of a turn: first what is stored, then what is told while it goes on. */
+
+import { cursorAt } from './cursor.ts'
+import type { ThreadEvent } from './thread-events.ts'
+import { isEnd, type StoredEvent, type ThreadRecord, type TurnRecord } from './thread-store.ts'
+import type { Workshop } from './turn-work.ts'
+
+/** As many events are read from the store at once. */
+const PAGE = 256
+
+/** Ends when the turn has ended, or waits for an answer. */
+export async function* replay(
+  { store, live, wakes }: Workshop,
+  { id: thread, tag }: ThreadRecord,
+  turn: string,
+  after: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<ThreadEvent, void> {
+  let seq = after
+  let followed = turn
+  let isOver = false
+  for (;;) {
+    signal?.throwIfAborted()
+    const woken = wakes.listen(thread, signal)
+    try {
+      const work = live.get(thread)
+      const log = work?.turn.id === followed ? work.log : undefined
+      const isLive = log !== undefined && seq >= log.from
+      const query = { after: seq, turn: followed, limit: PAGE }
+      const events: readonly StoredEvent[] = isLive ? log.after(seq) : await store.events(thread, query)
+      for (const one of events) {
+        seq = one.seq
+        yield { ...one.event, turn: one.turn, cursor: cursorAt({ tag }, seq) }
+        if (one.event.type === 'turn-end') return
+      }
+      if (events.length > 0) continue
+      if (log && !isLive) {
+        // All before that was in the store.
+        seq = log.from
+        continue
+      }
+      if (isLive) {
+        await woken.next()
+        continue
+      }
+      const record = (await store.load(thread, { turn: followed }))?.turns.find(({ id }) => id === followed)
+      if (!record) return
+      if (record.joined !== undefined) {
+        followed = record.joined
+        seq = Math.max(seq, (record.startSeq ?? 0) - 1)
+      } else if (isEnd(record) || record.status === 'waiting') {
+        // What was written until it was so is read first.
+        if (isOver) {
+          if (record.status === 'dropped') yield ended(record, tag, seq)
+          return
+        }
+        isOver = true
+      } else await woken.next()
+    } finally {
+      woken.close()
+    }
+  }
+}
+
+/** A turn that never began has no events. */
+function ended({ id }: TurnRecord, tag: string, seq: number): ThreadEvent {
+  return { type: 'turn-end', status: 'dropped', turn: id, cursor: cursorAt({ tag }, seq) }
+}

@@ -1,0 +1,78 @@
+import { createAgent, type Message } from '@meanwhile/core'
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { shown, until } from '../test/chat.ts'
+import { createThreads, memoryThreads, type Threads } from './index.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+function opened(...responses: Parameters<typeof scriptedModel>[0]): { threads: Threads; texts: () => unknown } {
+  const model = scriptedModel([...responses, respond(say('Well.'))])
+  const threads = createThreads({ agent: createAgent({ model }), store: memoryThreads() })
+  const texts = () => model.requests.map(({ messages }) => messages.map(({ role }) => role))
+  return { threads, texts }
+}
+
+async function stopAfter(threads: Threads, ms: number): Promise<readonly Message[]> {
+  const turn = await threads.send('t', 'old question')
+  await vi.advanceTimersByTimeAsync(ms)
+  await threads.stop('t')
+  await expect(turn.result).resolves.toMatchObject({ status: 'stopped' })
+  const { messages } = await threads.read('t')
+  await (await threads.send('t', 'new question')).result
+  return messages.map(({ message }) => message)
+}
+
+test('a stop before the first token leaves the question, and the next turn has both (TH2)', async () => {
+  const { threads, texts } = opened(respond(wait(1_000), say('late')))
+  expect(await stopAfter(threads, 100)).toEqual([{ role: 'user', content: 'old question' }])
+  expect(texts()).toEqual([['user'], ['user', 'user']])
+})
+
+test('a stop while a call is being written keeps the text, and leaves the call out (TH2)', async () => {
+  const half = call('look', '{"a":1}', { deltas: ['{"a":', '1}'] })
+  const { threads, texts } = opened(respond(say('I look.'), half, wait(1_000)))
+  const [, said] = await stopAfter(threads, 100)
+  expect(said).toMatchObject({ role: 'assistant', cutOff: true })
+  expect(shown(await threads.read('t'))[1]).toContain('I look.')
+  expect(texts()).toHaveLength(2)
+})
+
+test('a stop that comes when nothing runs does nothing (TH2)', async () => {
+  const { threads } = opened()
+  await threads.stop('t')
+  await threads.stop('t', { queue: 'drop' })
+  expect(await threads.read('t')).toMatchObject({ status: 'idle', turns: [] })
+  await expect(threads.stop('t', { queue: 'all' as never })).rejects.toMatchObject({ option: 'queue' })
+})
+
+test('a stop can be left before the turn has ended (TH2)', async () => {
+  const { threads } = opened(respond(wait(1_000), say('late')))
+  await threads.send('t', 'old question')
+  const left = new AbortController()
+  left.abort(new Error('gone'))
+  await expect(threads.stop('t', { signal: left.signal })).rejects.toThrow('gone')
+  await vi.advanceTimersByTimeAsync(10)
+  expect(await threads.read('t')).toMatchObject({ status: 'idle', turns: [{ status: 'stopped' }] })
+})
+
+test('a reader that leaves stops nothing (TH5)', async () => {
+  const { threads } = opened(respond(say('a'), wait(100), say('b')))
+  const turn = await threads.send('t', 'question')
+  const left = new AbortController()
+  const reading = (async () => {
+    for await (const _ of turn.events({ signal: left.signal })) await Promise.resolve()
+  })()
+  await vi.advanceTimersByTimeAsync(50)
+  left.abort(new Error('gone'))
+  await expect(reading).rejects.toThrow('gone')
+  await until(turn, 'text-delta')
+  await vi.advanceTimersByTimeAsync(100)
+  expect(await turn.result).toMatchObject({ status: 'completed', text: 'ab' })
+})

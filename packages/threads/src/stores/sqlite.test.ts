@@ -1,0 +1,55 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CheckpointStoreError, ConfigError } from '@meanwhile/core'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { sqliteThreads } from '../sqlite.ts'
+import { threadStoreContract } from '../testing.ts'
+
+let scratch: string
+let path: string
+
+beforeEach(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'meanwhile-threads-'))
+  path = join(scratch, 'chat.db')
+})
+
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await rm(scratch, { recursive: true, force: true })
+})
+
+const contract = threadStoreContract(() => {
+  const store = sqliteThreads(path)
+  const elsewhere = sqliteThreads(path)
+  const close = () => {
+    store.close()
+    elsewhere.close()
+  }
+  return { store, elsewhere, close }
+})
+
+for (const { name, run } of contract) {
+  test(`sqlite: ${name} (TH6, TH9)`, async () => {
+    await expect(run()).resolves.toBeUndefined()
+  })
+}
+
+test('sqlite: what was stored is there when the database is opened again (TH6)', async () => {
+  const first = sqliteThreads(path)
+  await first.checkpoints.save('run', { runId: 'run', revision: 1 }, 0)
+  first.close()
+  await expect(first.list({ limit: 1 })).rejects.toThrow()
+  const second = sqliteThreads(path)
+  expect(await second.checkpoints.load('run')).toEqual({ runId: 'run', revision: 1 })
+  second.close()
+})
+
+test('sqlite: what cannot be opened says so, and so does a Node without node:sqlite (TH9)', async () => {
+  await writeFile(path, 'no database '.repeat(1_000))
+  expect(() => sqliteThreads(path)).toThrow(CheckpointStoreError)
+  expect(() => sqliteThreads(join(scratch, 'not there', 'x'))).toThrow(CheckpointStoreError)
+  expect(() => sqliteThreads(undefined as never)).toThrow(ConfigError)
+  vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
+  expect(() => sqliteThreads(path)).toThrow(`Node ${process.version} has no node:sqlite`)
+})

@@ -1,0 +1,291 @@
+/** Threads in a SQLite database, for the processes of one machine. It needs a Node that has `node:sqlite`. */
+
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { CheckpointCorruptError, CheckpointStoreError, ConfigError } from '@meanwhile/core'
+import type {
+  Asked,
+  Change,
+  EventQuery,
+  StoredEvent,
+  StoredThread,
+  ThreadRecord,
+  ThreadStore,
+  TurnRecord,
+} from '../thread-store.ts'
+import { checkpointText, conflictOf } from './stored.ts'
+
+export interface SqliteThreads extends ThreadStore {
+  /** Closes the database. Afterwards every method rejects. */
+  close(): void
+}
+
+/**
+ * Opens the database, and makes it if there is none; `:memory:` is one of its own. `node:sqlite` is synchronous: a write takes the thread
+ * for the time of a write to the disk, and for at most 5 s while another process writes. What begins or ends a turn, and each checkpoint,
+ * is on the disk when its method resolves; deltas may be lost with the power of the machine.
+ *
+ * @throws {ConfigError} The path is none, or this Node has no `node:sqlite`: before 22.5, and before 22.13 without `--experimental-sqlite`.
+ * @throws {CheckpointStoreError} The file cannot be opened, or is no database; `cause` is SQLite's error.
+ */
+export function sqliteThreads(path: string): SqliteThreads {
+  const { database, sql } = open(path)
+  let isSynced = true
+
+  function found(id: string, { turn = '', messageId = '' }: Asked = {}): StoredThread | undefined {
+    const row = sql.thread.get(keyOf(id))
+    if (!row) return undefined
+    const turns = sql.found.all({ thread: keyOf(id), turn: keyOf(turn), message: keyOf(messageId) })
+    return { thread: parsed<ThreadRecord>(row.record), turns: turns.map((turn) => parsed<TurnRecord>(turn.record)) }
+  }
+
+  function saveCheckpoint(id: string, text: string, revision: number, expected: number): void {
+    const row = [revision, Date.now(), text, keyOf(id)] as const
+    const { changes } = expected === 0 ? sql.insertCheckpoint.run(...row) : sql.updateCheckpoint.run(...row, expected)
+    if (changes === 1) return
+    const stored = sql.checkpoint.get(keyOf(id))?.revision
+    throw conflictOf(id, expected, stored === undefined ? undefined : Number(stored))
+  }
+
+  function write(id: string, change: Change<unknown>): void {
+    const key = keyOf(id)
+    const { thread, checkpoint, droppedThrough, supersededFrom } = change
+    if (thread) {
+      const state = thread.isDeleted ? 2 : thread.isPaused ? 1 : 0
+      sql.putThread.run({ id: key, state, record: JSON.stringify(thread) })
+    }
+    for (const turn of change.turns ?? []) {
+      sql.putTurn.run({
+        id: keyOf(turn.id),
+        thread: key,
+        number: turn.number,
+        status: turn.status,
+        message: keyOf(turn.messageId),
+        start: turn.startSeq ?? null,
+        lease: turn.leaseUntil,
+        record: JSON.stringify(turn),
+      })
+    }
+    for (const { seq, turn, isKept = false, event } of change.events ?? [])
+      sql.putEvent.run(key, seq, keyOf(turn), isKept ? 1 : 0, JSON.stringify(event))
+    if (droppedThrough !== undefined) sql.drop.run(key, droppedThrough)
+    for (const seq of change.retracted ?? []) sql.retract.run(key, seq)
+    if (supersededFrom !== undefined) {
+      sql.supersedeEvents.run(key, supersededFrom)
+      sql.forgetSuperseded.run(key, supersededFrom)
+      sql.supersedeTurns.run(key, supersededFrom)
+    }
+    if (checkpoint) {
+      const { id, checkpoint: saved, expected } = checkpoint
+      saveCheckpoint(id, checkpointText(saved, expected), saved.revision, expected)
+    }
+    for (const run of change.forgotten ?? []) sql.deleteCheckpoint.run(keyOf(run))
+    if (change.isErased) for (const erase of [sql.eraseCheckpoints, sql.eraseTurns, sql.eraseEvents]) erase.run(key)
+  }
+
+  /** In one transaction: either all of it, or nothing. */
+  function atOnce<Result>(work: () => Result): Result {
+    database.exec('BEGIN IMMEDIATE')
+    try {
+      const result = work()
+      database.exec('COMMIT')
+      return result
+    } catch (error) {
+      rollBack(database)
+      throw error
+    }
+  }
+
+  /** FULL waits for the disk; NORMAL does not, and nothing is out of order afterwards. */
+  function sync(wanted: boolean): void {
+    if (wanted === isSynced) return
+    database.exec(`PRAGMA synchronous = ${wanted ? 'FULL' : 'NORMAL'}`)
+    isSynced = wanted
+  }
+
+  return {
+    checkpoints: {
+      async load(id) {
+        const row = sql.checkpoint.get(keyOf(id))
+        if (!row) return undefined
+        try {
+          return JSON.parse(String(row.checkpoint))
+        } catch (cause) {
+          throw new CheckpointCorruptError(id, 'what is stored is no JSON', { cause })
+        }
+      },
+      async save(id, checkpoint, expected) {
+        sync(true)
+        const text = checkpointText(checkpoint, expected)
+        atOnce(() => saveCheckpoint(id, text, checkpoint.revision, expected))
+      },
+      async delete(id) {
+        sql.deleteCheckpoint.run(keyOf(id))
+      },
+      async prune({ olderThan }) {
+        return Number(sql.prune.run(Number(olderThan)).changes)
+      },
+    },
+    async load(id, asked) {
+      return found(id, asked)
+    },
+    async change(id, decide, { isFleeting = false, ...asked } = {}) {
+      sync(!isFleeting)
+      return atOnce(() => {
+        const change = decide(found(id, asked))
+        write(id, change)
+        return change.result
+      })
+    },
+    async events(id, query = {}) {
+      return eventsIn(sql, keyOf(id), query)
+    },
+    async turns(id) {
+      return sql.turns.all(keyOf(id)).map(({ record }) => parsed<TurnRecord>(record))
+    },
+    async list({ after, limit }) {
+      const rows = after === undefined ? sql.list.all(limit) : sql.listAfter.all(keyOf(after), limit)
+      return rows.map(({ record }) => parsed<ThreadRecord>(record))
+    },
+    async due(now, limit) {
+      return sql.due.all({ now, limit }).map(({ thread }) => JSON.parse(`"${String(thread)}"`))
+    },
+    close() {
+      database.close()
+    },
+  }
+}
+
+function eventsIn(sql: Statements, key: string, query: EventQuery): readonly StoredEvent[] {
+  const { after = 0, turn, keptOnly = false, limit = -1 } = query
+  const rows = sql.events.all({
+    thread: key,
+    after,
+    turn: turn === undefined ? null : keyOf(turn),
+    kept: keptOnly ? 1 : 0,
+    limit,
+  })
+  return rows.map(({ seq, turn, kept, event }) => ({
+    seq: Number(seq),
+    turn: JSON.parse(`"${String(turn)}"`),
+    ...(kept === 1 && { isKept: true }),
+    event: parsed<StoredEvent['event']>(event),
+  }))
+}
+
+const SETUP = `
+  PRAGMA busy_timeout = 5000;
+  PRAGMA synchronous = FULL;
+  CREATE TABLE IF NOT EXISTS threads (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, state INTEGER NOT NULL, record TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS turns (
+    id TEXT PRIMARY KEY, thread TEXT NOT NULL, number INTEGER NOT NULL, status TEXT NOT NULL, message TEXT NOT NULL,
+    start INTEGER, lease INTEGER NOT NULL, superseded INTEGER NOT NULL DEFAULT 0, record TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS turns_in_order ON turns (thread, number);
+  CREATE INDEX IF NOT EXISTS turns_open ON turns (status, lease) WHERE status IN ('queued', 'running', 'waiting');
+  CREATE UNIQUE INDEX IF NOT EXISTS one_at_a_time ON turns (thread)
+    WHERE status IN ('running', 'waiting') AND superseded = 0;
+  CREATE UNIQUE INDEX IF NOT EXISTS one_per_message ON turns (thread, message) WHERE superseded = 0;
+  CREATE TABLE IF NOT EXISTS thread_events (
+    thread TEXT NOT NULL, seq INTEGER NOT NULL, turn TEXT NOT NULL, kept INTEGER NOT NULL,
+    superseded INTEGER NOT NULL DEFAULT 0, event TEXT NOT NULL, PRIMARY KEY (thread, seq)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS thread_events_open ON thread_events (thread, seq) WHERE kept = 0;
+  CREATE TABLE IF NOT EXISTS checkpoints (
+    id TEXT PRIMARY KEY, revision INTEGER NOT NULL, saved_at INTEGER NOT NULL, checkpoint TEXT NOT NULL
+  ) STRICT;
+`
+
+const STATEMENTS = {
+  thread: 'SELECT record FROM threads WHERE id = ?',
+  putThread: `INSERT INTO threads (id, state, record) VALUES (:id, :state, :record)
+    ON CONFLICT (id) DO UPDATE SET state = :state, record = :record`,
+  found: `SELECT record FROM turns WHERE thread = :thread AND superseded = 0 AND (
+      status IN ('queued', 'running', 'waiting') OR id = :turn OR message = :message OR start = (
+        SELECT max(start) FROM turns WHERE thread = :thread AND superseded = 0 AND status <> 'joined'
+      )
+    ) ORDER BY number`,
+  turns: 'SELECT record FROM turns WHERE thread = ? AND superseded = 0 ORDER BY number',
+  putTurn: `INSERT INTO turns (id, thread, number, status, message, start, lease, record)
+    VALUES (:id, :thread, :number, :status, :message, :start, :lease, :record)
+    ON CONFLICT (id) DO UPDATE SET status = :status, start = :start, lease = :lease, record = :record`,
+  supersedeTurns: 'UPDATE turns SET superseded = 1 WHERE thread = ? AND start >= ?',
+  events: `SELECT seq, turn, kept, event FROM thread_events WHERE thread = :thread AND seq > :after AND superseded = 0
+    AND (:turn IS NULL OR turn = :turn) AND kept >= :kept ORDER BY seq LIMIT :limit`,
+  putEvent: 'INSERT INTO thread_events (thread, seq, turn, kept, event) VALUES (?, ?, ?, ?, ?)',
+  drop: 'DELETE FROM thread_events WHERE thread = ? AND kept = 0 AND seq <= ?',
+  retract: 'UPDATE thread_events SET superseded = 1 WHERE thread = ? AND seq = ?',
+  supersedeEvents: 'UPDATE thread_events SET superseded = 1 WHERE thread = ? AND seq >= ?',
+  list: 'SELECT record FROM threads WHERE state < 2 ORDER BY number DESC LIMIT ?',
+  listAfter: `SELECT record FROM threads WHERE state < 2 AND number < (SELECT number FROM threads WHERE id = ?)
+    ORDER BY number DESC LIMIT ?`,
+  due: `SELECT DISTINCT thread FROM turns AS due WHERE superseded = 0 AND (
+      (status = 'running' AND lease < :now) OR (
+        status = 'queued' AND (SELECT state FROM threads WHERE id = due.thread) = 0 AND NOT EXISTS (
+          SELECT 1 FROM turns WHERE thread = due.thread AND superseded = 0 AND status IN ('running', 'waiting')
+        )
+      )
+    ) LIMIT :limit`,
+  checkpoint: 'SELECT revision, checkpoint FROM checkpoints WHERE id = ?',
+  insertCheckpoint:
+    'INSERT INTO checkpoints (revision, saved_at, checkpoint, id) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING',
+  updateCheckpoint: 'UPDATE checkpoints SET revision = ?, saved_at = ?, checkpoint = ? WHERE id = ? AND revision = ?',
+  deleteCheckpoint: 'DELETE FROM checkpoints WHERE id = ?',
+  forgetSuperseded: 'DELETE FROM checkpoints WHERE id IN (SELECT id FROM turns WHERE thread = ? AND start >= ?)',
+  prune: 'DELETE FROM checkpoints WHERE saved_at < ?',
+  eraseCheckpoints: 'DELETE FROM checkpoints WHERE id IN (SELECT id FROM turns WHERE thread = ?)',
+  eraseTurns: 'DELETE FROM turns WHERE thread = ?',
+  eraseEvents: 'DELETE FROM thread_events WHERE thread = ?',
+}
+
+type Statements = { readonly [Name in keyof typeof STATEMENTS]: StatementSync }
+
+function open(path: string): { readonly database: DatabaseSync; readonly sql: Statements } {
+  if (typeof path !== 'string') throw new ConfigError('path', 'must be the path of a file, or :memory:')
+  // Not imported: where there is none, only the use of it may fail.
+  const sqlite = process.getBuiltinModule('node:sqlite') as typeof import('node:sqlite') | undefined
+  if (!sqlite)
+    throw new ConfigError('sqliteThreads', `Node ${process.version} has no node:sqlite; it takes 22.13 or newer`)
+  let database: DatabaseSync | undefined
+  try {
+    database = new sqlite.DatabaseSync(path)
+    writeAhead(database)
+    database.exec(SETUP)
+    const prepare = ([name, text]: [string, string]) => [name, database?.prepare(text)]
+    return { database, sql: Object.fromEntries(Object.entries(STATEMENTS).map(prepare)) as Statements }
+  } catch (cause) {
+    database?.close()
+    throw new CheckpointStoreError('open', '', `the database ${path} cannot be opened`, { cause })
+  }
+}
+
+function rollBack(database: DatabaseSync): void {
+  try {
+    database.exec('ROLLBACK')
+  } catch {
+    // SQLite has done that already, or nothing had begun.
+  }
+}
+
+const SQLITE_BUSY = 5
+
+/** No reader waits for a write then. The database stays so. */
+function writeAhead(database: DatabaseSync): void {
+  try {
+    database.exec('PRAGMA journal_mode = WAL')
+  } catch (error) {
+    // Two processes that switch at once would wait for each other: the other one switches, or the next that opens it.
+    const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
+    if (code !== SQLITE_BUSY) throw error
+  }
+}
+
+function parsed<Value>(text: SQLOutputValue | undefined): Value {
+  return JSON.parse(String(text)) as Value
+}
+
+/** The id as text that SQLite keeps apart from all others: half a surrogate pair would become U+FFFD in UTF-8. */
+function keyOf(id: string): string {
+  return JSON.stringify(id).slice(1, -1)
+}

@@ -1,0 +1,24 @@
+/** What the stores of this package share. */
+
+import { CheckpointConflictError, type StoredCheckpoint } from '@meanwhile/core'
+import type { TurnRecord } from '../thread-store.ts'
+
+export function isOpen({ status }: TurnRecord): boolean {
+  return status === 'queued' || status === 'running' || status === 'waiting'
+}
+
+export const ORDER = (a: TurnRecord, b: TurnRecord): number => a.number - b.number
+
+/** The text that a store writes. Throws a `RangeError` if no later save could be told from this one. */
+export function checkpointText(checkpoint: StoredCheckpoint, expected: number): string {
+  const { revision } = checkpoint
+  if (!Number.isSafeInteger(revision) || revision <= expected)
+    throw new RangeError(`revision ${revision} cannot be saved over revision ${expected}`)
+  return JSON.stringify(checkpoint)
+}
+
+export function conflictOf(id: string, expected: number, found: number | undefined): CheckpointConflictError {
+  return found === undefined
+    ? new CheckpointConflictError(id, expected)
+    : new CheckpointConflictError(id, expected, found)
+}

@@ -1,0 +1,357 @@
+/** What every store of threads must do, as cases for whatever test runner there is. */
+
+import { CheckpointConflictError } from '@meanwhile/core'
+import { storeContract } from '@meanwhile/core/testing'
+import type { Change, StoredEvent, ThreadRecord, ThreadStore, TurnRecord } from '../thread-store.ts'
+
+/** An empty store of its own for one case. */
+export interface ThreadStoreUnderTest {
+  readonly store: ThreadStore
+  /** The same data as another process sees it. Absent: no other process can. */
+  readonly elsewhere?: ThreadStore
+  close?(): void | Promise<void>
+}
+
+export interface ThreadStoreCase {
+  /** A sentence that says what holds. */
+  readonly name: string
+  /** Rejects if the store does not do it. */
+  run(): Promise<void>
+}
+
+/**
+ * The contract of `ThreadStore`, with that of its checkpoints:
+ * `for (const { name, run } of threadStoreContract(open)) test(name, run)`. Each case opens a store and closes it. One of them waits for a tenth of a
+ * second, on real timers.
+ */
+export function threadStoreContract(
+  open: () => ThreadStoreUnderTest | Promise<ThreadStoreUnderTest>,
+): readonly ThreadStoreCase[] {
+  const ofCheckpoints = storeContract(async () => {
+    const { store, elsewhere, close } = await open()
+    return {
+      store: store.checkpoints,
+      ...(elsewhere && { elsewhere: elsewhere.checkpoints }),
+      close: async () => await close?.(),
+    }
+  })
+  const ofThreads = cases.map(([name, check]) => ({
+    name,
+    async run() {
+      const opened = await open()
+      try {
+        await check(opened.store, opened.elsewhere ?? opened.store)
+      } finally {
+        await opened.close?.()
+      }
+    },
+  }))
+  return [...ofThreads, ...ofCheckpoints.map(({ name, run }) => ({ name: `checkpoints: ${name}`, run }))]
+}
+
+/** A store does not keep its contract. */
+class ThreadStoreContractError extends Error {
+  override readonly name = 'ThreadStoreContractError'
+}
+
+type Check = (store: ThreadStore, elsewhere: ThreadStore) => Promise<void>
+
+const cases: readonly (readonly [string, Check])[] = [
+  [
+    'what is written is read, here and elsewhere, and nothing where nothing is',
+    async (store, elsewhere) => {
+      same(await store.load('t'), undefined, 'what an empty store loads')
+      same(await store.events('t'), [], 'the events of no thread')
+      same(await store.turns('t'), [], 'the turns of no thread')
+      const stored = { thread: threadOf('t', { seq: 2, turns: 1 }), turns: [turnOf(1, 'running', { startSeq: 1 })] }
+      same(await write(store, 't', { ...stored, events: [eventOf(1), eventOf(2)] }), 'done', 'what a change returns')
+      for (const reader of [store, elsewhere]) {
+        same(await reader.load('t'), stored, 'what is loaded')
+        same(await reader.events('t'), [eventOf(1), eventOf(2)], 'the events')
+        same(await reader.turns('t'), stored.turns, 'the turns')
+        same(await reader.load('T'), undefined, 'another thread')
+      }
+    },
+  ],
+  [
+    'a change sees what the one before it wrote, and one that throws writes nothing',
+    async (store, elsewhere) => {
+      const grow = (from: ThreadStore) =>
+        from.change('t', (stored) => {
+          const seq = (stored?.thread.seq ?? 0) + 1
+          return { thread: threadOf('t', { seq }), events: [eventOf(seq)], result: seq }
+        })
+      const numbers = await Promise.all(Array.from({ length: 40 }, (_, n) => grow(n % 2 ? elsewhere : store)))
+      same(
+        numbers.toSorted((a, b) => a - b),
+        Array.from({ length: 40 }, (_, n) => n + 1),
+        'the numbers given',
+      )
+      same(
+        (await store.events('t')).map(({ seq }) => seq),
+        numbers.toSorted((a, b) => a - b),
+        'the events',
+      )
+      const thrown = new Error('no')
+      const refused = store.change('t', () => {
+        throw thrown
+      })
+      same((await failure(refused)) === thrown, true, 'whether what was thrown is thrown')
+      const checkpoint = { id: 'run', checkpoint: { runId: 'run', revision: 3 }, expected: 2 }
+      const conflict = write(store, 't', { thread: threadOf('t', { seq: 99 }), events: [eventOf(99)], checkpoint })
+      same((await failure(conflict)) instanceof CheckpointConflictError, true, 'whether a conflict is one')
+      same((await store.load('t'))?.thread.seq, 40, 'what is stored after changes that failed')
+      same((await store.events('t')).length, 40, 'the events after changes that failed')
+    },
+  ],
+  [
+    'the turns that have not ended are found, the newest that has begun, and those that are asked for',
+    async (store) => {
+      const turns = [
+        turnOf(1, 'completed', { startSeq: 1 }),
+        turnOf(2, 'completed', { startSeq: 7 }),
+        turnOf(3, 'failed', { startSeq: 4 }),
+        turnOf(4, 'joined', { startSeq: 9 }),
+        turnOf(5, 'dropped'),
+        turnOf(6, 'waiting', { startSeq: 6 }),
+        turnOf(7, 'queued'),
+      ]
+      await write(store, 't', { thread: threadOf('t'), turns })
+      const numbers = async (asked?: Parameters<ThreadStore['load']>[1]) =>
+        (await store.load('t', asked))?.turns.map(({ number }) => number)
+      same(await numbers(), [2, 6, 7], 'without asking')
+      same(await numbers({ turn: 'turn-5' }), [2, 5, 6, 7], 'with a turn')
+      same(await numbers({ messageId: 'message-1' }), [1, 2, 6, 7], 'with a message')
+      const asked = await store.change('t', (stored) => ({ result: stored?.turns.length }), { messageId: 'message-1' })
+      same(asked, 4, 'in a change')
+      await write(store, 't', { turns: [turnOf(7, 'dropped')] })
+      same(await numbers(), [2, 6], 'after one has changed')
+    },
+  ],
+  [
+    'events are read behind a number, of a turn, and as many as wanted',
+    async (store) => {
+      const events = [1, 2, 5, 1_048_580].map((seq) => eventOf(seq, { turn: seq === 2 ? 'other' : 'turn-1' }))
+      await write(store, 't', { thread: threadOf('t'), events })
+      const read = async (query: Parameters<ThreadStore['events']>[1]) =>
+        (await store.events('t', query)).map(({ seq }) => seq)
+      same(await read({ after: 1 }), [2, 5, 1_048_580], 'behind a number')
+      same(await read({ turn: 'turn-1', limit: 2 }), [1, 5], 'of a turn, the first two')
+      same(await read({ after: 1_048_580 }), [], 'behind the last')
+    },
+  ],
+  [
+    'what is not kept is dropped up to a number, and what is retracted is read no more',
+    async (store, elsewhere) => {
+      const events = [eventOf(1, { isKept: true }), eventOf(2), eventOf(3, { isKept: true }), eventOf(4), eventOf(5)]
+      await write(store, 't', { thread: threadOf('t'), events })
+      same(
+        (await store.events('t', { keptOnly: true })).map(({ seq }) => seq),
+        [1, 3],
+        'what is kept',
+      )
+      await write(store, 't', { droppedThrough: 4 })
+      same(
+        (await elsewhere.events('t')).map(({ seq }) => seq),
+        [1, 3, 5],
+        'what is left',
+      )
+      await write(store, 't', { retracted: [3], events: [eventOf(6)], droppedThrough: 5 })
+      same(
+        (await elsewhere.events('t')).map(({ seq }) => seq),
+        [1, 6],
+        'what is left in the end',
+      )
+    },
+  ],
+  [
+    'what is superseded is read no more, its checkpoints are gone, and its messages may come again',
+    async (store) => {
+      const turns = [1, 2, 3].map((n) => turnOf(n, 'completed', { startSeq: n * 10 }))
+      const events = [10, 11, 20, 21, 30].map((seq) => eventOf(seq, { turn: `turn-${Math.floor(seq / 10)}` }))
+      await write(store, 't', { thread: threadOf('t'), turns: [...turns, turnOf(4, 'queued')], events })
+      for (const { id } of turns) await store.checkpoints.save(id, { runId: id, revision: 1 }, 0)
+      await write(store, 't', { supersededFrom: 20 })
+      same(
+        (await store.turns('t')).map(({ number }) => number),
+        [1, 4],
+        'the turns',
+      )
+      same(
+        (await store.events('t')).map(({ seq }) => seq),
+        [10, 11],
+        'the events',
+      )
+      same(
+        (await store.load('t', { messageId: 'message-2' }))?.turns.map(({ number }) => number),
+        [1, 4],
+        'what is found',
+      )
+      same(await store.checkpoints.load('turn-2'), undefined, 'a checkpoint of what is superseded')
+      same(await store.checkpoints.load('turn-1'), { runId: 'turn-1', revision: 1 }, 'another checkpoint')
+      const again = { ...turnOf(5, 'running', { startSeq: 40 }), messageId: 'message-2' }
+      await write(store, 't', { turns: [again] })
+      same(
+        (await store.load('t', { messageId: 'message-2' }))?.turns.map(({ number }) => number),
+        [4, 5],
+        'what is found then',
+      )
+    },
+  ],
+  [
+    'a checkpoint is saved with a change and deleted with one, and all goes with a thread that is erased',
+    async (store, elsewhere) => {
+      const checkpoint = { id: 'turn-1', checkpoint: { runId: 'turn-1', revision: 1 }, expected: 0 }
+      const turns = [turnOf(1, 'running', { startSeq: 1 })]
+      await write(store, 't', { thread: threadOf('t'), turns, events: [eventOf(1, { isKept: true })], checkpoint })
+      same(await elsewhere.checkpoints.load('turn-1'), checkpoint.checkpoint, 'what was saved')
+      await write(store, 't', { forgotten: ['turn-1', 'none'] })
+      same(await elsewhere.checkpoints.load('turn-1'), undefined, 'what was deleted')
+      await write(store, 't', { checkpoint })
+      await write(store, 't', { thread: threadOf('t', { isDeleted: true }), isErased: true })
+      same(await elsewhere.checkpoints.load('turn-1'), undefined, 'the checkpoint of an erased thread')
+      same(await elsewhere.events('t'), [], 'the events of an erased thread')
+      const left = { thread: threadOf('t', { isDeleted: true }), turns: [] }
+      same(await elsewhere.load('t'), left, 'what is left of an erased thread')
+    },
+  ],
+  [
+    'threads are listed newest first and page by page, without the deleted ones',
+    async (store, elsewhere) => {
+      for (const id of ['b', 'a', 'd', 'c']) await write(store, id, { thread: threadOf(id) })
+      await write(store, 'a', { thread: threadOf('a', { seq: 5 }) })
+      await write(store, 'd', { thread: threadOf('d', { isDeleted: true }) })
+      const page = async (options: Parameters<ThreadStore['list']>[0]) =>
+        (await elsewhere.list(options)).map(({ id }) => id)
+      same(await page({ limit: 10 }), ['c', 'a', 'b'], 'all')
+      same(await page({ limit: 1 }), ['c'], 'the first page')
+      same(await page({ limit: 10, after: 'c' }), ['a', 'b'], 'the next page')
+      same(await page({ limit: 10, after: 'd' }), ['a', 'b'], 'the page behind a deleted one')
+      same(await page({ limit: 10, after: 'none' }), [], 'the page behind none')
+    },
+  ],
+  [
+    'turns whose lease has run out are due, and queues that nobody works on unless they are paused',
+    async (store, elsewhere) => {
+      const running = (n: number, leaseUntil: number) => turnOf(n, 'running', { startSeq: 1, leaseUntil })
+      await write(store, 'late', { thread: threadOf('late'), turns: [running(1, 99)] })
+      await write(store, 'at work', { thread: threadOf('at work'), turns: [running(2, 100), turnOf(3, 'queued')] })
+      await write(store, 'left', { thread: threadOf('left'), turns: [turnOf(4, 'queued'), turnOf(5, 'queued')] })
+      await write(store, 'paused', { thread: threadOf('paused', { isPaused: true }), turns: [turnOf(6, 'queued')] })
+      await write(store, 'asks', { thread: threadOf('asks'), turns: [turnOf(7, 'waiting'), turnOf(8, 'queued')] })
+      await write(store, 'idle', { thread: threadOf('idle'), turns: [turnOf(9, 'completed')] })
+      same((await elsewhere.due(100, 10)).toSorted(), ['late', 'left'], 'what is due')
+      same((await elsewhere.due(100, 1)).length, 1, 'one that is due')
+      same((await elsewhere.due(101, 10)).toSorted(), ['at work', 'late', 'left'], 'what is due later')
+    },
+  ],
+  [
+    'an id is any string, and no two are the same',
+    async (store, elsewhere) => {
+      for (const [index, id] of ODD_IDS.entries()) {
+        const turn = { ...turnOf(1, 'queued'), id: `${id} ${index}`, messageId: id }
+        await write(store, id, {
+          thread: threadOf(id, { seq: index }),
+          turns: [turn],
+          events: [eventOf(1, { turn: id })],
+        })
+      }
+      for (const [index, id] of ODD_IDS.entries()) {
+        const stored = await elsewhere.load(id, { messageId: id })
+        same(
+          [stored?.thread.id, stored?.thread.seq, stored?.turns.length],
+          [id, index, 1],
+          `thread ${JSON.stringify(id)}`,
+        )
+        same(await elsewhere.events(id, { turn: id }), [eventOf(1, { turn: id })], `events of ${JSON.stringify(id)}`)
+      }
+      same((await elsewhere.due(0, 1_000)).toSorted(), [...ODD_IDS].toSorted(), 'what is due')
+      const listed = await elsewhere.list({ limit: 1_000 })
+      same(listed.map(({ id }) => id).reverse(), ODD_IDS, 'what is listed')
+    },
+  ],
+  [
+    'what is read is a copy, and what is written is what it was when it was given',
+    async (store) => {
+      const turn = { ...turnOf(1, 'running', { startSeq: 1 }), metadata: { user: 'ada' } }
+      await write(store, 't', { thread: threadOf('t'), turns: [turn], events: [eventOf(1)] })
+      turn.metadata.user = 'eve'
+      const read = (await store.load('t'))?.turns[0]
+      same(read?.metadata, { user: 'ada' }, 'what was written')
+      Object.assign(Object(read?.metadata), { user: 'eve' })
+      same((await store.load('t'))?.turns[0]?.metadata, { user: 'ada' }, 'what is read after that')
+    },
+  ],
+]
+
+const ODD_IDS: readonly string[] = [
+  'a',
+  'A',
+  'a ',
+  ' ',
+  '..',
+  '../x',
+  '%2e',
+  "'; DROP TABLE threads; --",
+  '"',
+  '\\u0000',
+  '\0',
+  'a\0',
+  '\n',
+  'é',
+  'e\u0301',
+  '\ud800',
+  '\ud801',
+  '\ufffd',
+  '\u{1f9ea}',
+  '__proto__',
+  'constructor',
+  'null',
+  '0',
+  'x'.repeat(1_024),
+  `${'x'.repeat(1_023)}y`,
+]
+
+function threadOf(id: string, changes: Partial<ThreadRecord> = {}): ThreadRecord {
+  const empty = { id, tag: '0123abcd', createdAt: 1, updatedAt: 2, seq: 0, turns: 0, historyAt: 0 }
+  return { ...empty, isPaused: false, isDeleted: false, ...changes }
+}
+
+function turnOf(number: number, status: TurnRecord['status'], changes: Partial<TurnRecord> = {}): TurnRecord {
+  const ids = { id: `turn-${number}`, number, messageId: `message-${number}` }
+  return { ...ids, status, createdAt: 1, epoch: 1, leaseUntil: 0, ...changes }
+}
+
+function eventOf(seq: number, changes: Partial<StoredEvent> = {}): StoredEvent {
+  const message = { role: 'user', content: `\0 \ud800 ${seq}` } as const
+  return { seq, turn: 'turn-1', ...changes, event: { type: 'message', message, runId: 'turn-1', messageId: `m${seq}` } }
+}
+
+function write(store: ThreadStore, id: string, change: Omit<Change<string>, 'result'>): Promise<string> {
+  return store.change(id, () => ({ ...change, result: 'done' }))
+}
+
+function same(found: unknown, expected: unknown, what: string): void {
+  const [a, b] = [found, expected].map((value) => JSON.stringify(sorted(value)))
+  if (a !== b) throw new ThreadStoreContractError(`${what}: ${a} instead of ${b}`)
+}
+
+/** With the names of all members in order. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, member]) => [name, sorted(member)]),
+  )
+}
+
+async function failure(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise
+  } catch (error) {
+    return error
+  }
+  throw new ThreadStoreContractError('a change that must fail did not fail')
+}

@@ -1,0 +1,106 @@
+/** What goes wrong with a thread: one small class for each thing that a caller may catch. */
+
+/** The base of all errors of threads. */
+export class ThreadError extends Error {
+  override readonly name: string = 'ThreadError'
+  /** The id of the thread. */
+  readonly thread: string
+
+  constructor(thread: string, problem: string, options?: ErrorOptions) {
+    super(`thread ${JSON.stringify(shortened(thread))}: ${problem}`, options)
+    this.thread = thread
+  }
+}
+
+/** The id of a thread, turn or message cannot be one: it is a string of 1 to 1,024 characters. */
+export class ThreadIdError extends ThreadError {
+  override readonly name = 'ThreadIdError'
+
+  constructor(id: unknown, what: 'thread' | 'message' | 'turn') {
+    super(typeof id === 'string' ? id : '', `the id of a ${what} must be a string of 1 to 1,024 characters`)
+  }
+}
+
+/** A turn is at work or waits for an answer, and the call does not allow that. */
+export class ThreadBusyError extends ThreadError {
+  override readonly name = 'ThreadBusyError'
+  readonly status: 'running' | 'waiting'
+
+  constructor(thread: string, status: ThreadBusyError['status']) {
+    super(thread, status === 'running' ? 'a turn is running' : 'a turn waits for an answer')
+    this.status = status
+  }
+}
+
+/** The thread was deleted. Its id cannot be used again. */
+export class ThreadDeletedError extends ThreadError {
+  override readonly name = 'ThreadDeletedError'
+
+  constructor(thread: string) {
+    super(thread, 'it was deleted')
+  }
+}
+
+/** A fork cannot have this id: there is a thread under it. */
+export class ThreadExistsError extends ThreadError {
+  override readonly name = 'ThreadExistsError'
+
+  constructor(thread: string) {
+    super(thread, 'there is already a thread with this id')
+  }
+}
+
+/** The thread has no such turn. */
+export class UnknownTurnError extends ThreadError {
+  override readonly name = 'UnknownTurnError'
+  readonly turn: string
+
+  constructor(thread: string, turn: string) {
+    super(thread, `it has no turn ${JSON.stringify(shortened(turn))}`)
+    this.turn = turn
+  }
+}
+
+/** No turn of the thread begins with this message. */
+export class UnknownMessageError extends ThreadError {
+  override readonly name = 'UnknownMessageError'
+  readonly messageId: string
+
+  constructor(thread: string, messageId: string) {
+    super(thread, `no turn of it begins with the message ${JSON.stringify(shortened(messageId))}`)
+    this.messageId = messageId
+  }
+}
+
+/** The newest turn of the thread has not failed. */
+export class NothingToRetryError extends ThreadError {
+  override readonly name = 'NothingToRetryError'
+
+  constructor(thread: string) {
+    super(thread, 'its newest turn has not failed, so there is nothing to retry')
+  }
+}
+
+/** A cursor that is damaged, of another thread, or of an event that this thread does not have. */
+export class CursorError extends ThreadError {
+  override readonly name = 'CursorError'
+  readonly cursor: string
+
+  constructor(thread: string, cursor: unknown, problem: string) {
+    super(thread, `the cursor ${problem}`)
+    this.cursor = typeof cursor === 'string' ? cursor : ''
+  }
+}
+
+/** Another process has taken over the turn: nothing more may be written for it here. */
+export class LeaseLostError extends ThreadError {
+  override readonly name = 'LeaseLostError'
+
+  constructor(thread: string) {
+    super(thread, 'another process has taken over its turn')
+  }
+}
+
+function shortened(text: string): string {
+  return text.length > 64 ? `${text.slice(0, 64)}…` : text
+}

@@ -1,0 +1,49 @@
+/** What a reader of a turn is told: the events of its runs, and those of the turn itself. */
+
+import type { AgentEvent, PendingInterrupt, ToolMessage, UserMessage } from '@meanwhile/core'
+
+/** Plain data of an error: no stack, no cause. */
+export interface ErrorInfo {
+  readonly name: string
+  readonly message: string
+}
+
+export type TurnEvent =
+  /** The turn begins with this message of the user. */
+  | { readonly type: 'turn-start'; readonly message: UserMessage; readonly messageId: string }
+  /**
+   * The turn goes on: with an answer, after the end of the process that worked on it, or because it was retried. `retracted` has the ids of
+   * messages that count no more: what they tell happens again. Drop also what you have of a message that is not complete, unless the
+   * cause is `answer`.
+   */
+  | {
+      readonly type: 'turn-resumed'
+      readonly cause: 'answer' | 'recovery' | 'retry'
+      readonly retracted: readonly string[]
+    }
+  /** Somebody is asked. `settled` has the results of calls beside those that ask. `Threads.answer` goes on. */
+  | {
+      readonly type: 'turn-waiting'
+      readonly interrupts: readonly PendingInterrupt[]
+      readonly settled: readonly ToolMessage[]
+    }
+  | { readonly type: 'turn-end'; readonly status: EndStatus; readonly error?: ErrorInfo }
+
+/** How a turn ends. `dropped`: it was in the queue when that was dropped, and never began. */
+export type EndStatus = 'completed' | 'stopped' | 'failed' | 'dropped'
+
+/** An event of a run. A `message` of the turn's own run has an id, which `Threads.read` gives too. */
+export type RunEvent = AgentEvent & { readonly messageId?: string }
+
+export type ThreadEventBody = TurnEvent | RunEvent
+
+/** `cursor`: give it as `after` to go on behind this event. `turn`: the id of the turn. */
+export type ThreadEvent = ThreadEventBody & { readonly cursor: string; readonly turn: string }
+
+/** Whether the event stays when its step has ended: all others are only kept while the step is open. */
+export function isKept(event: ThreadEventBody): boolean {
+  if ('path' in event && event.path) return false
+  return KEPT.has(event.type)
+}
+
+const KEPT: ReadonlySet<string> = new Set(['turn-start', 'turn-resumed', 'turn-end', 'message', 'history-replaced'])

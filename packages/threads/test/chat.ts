@@ -1,0 +1,116 @@
+/** An agent whose model answers by what the user says, and threads over it. */
+
+import { type Agent, createAgent, interrupt, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
+import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { z } from 'zod'
+import type { ThreadEvent, ThreadState, Turn } from '../src/index.ts'
+
+export interface Chat {
+  readonly agent: Agent
+  /** What each model call read: the texts of its messages. */
+  readonly asked: (readonly string[])[]
+  /** What the tools did. */
+  readonly did: string[]
+  /** Opens the gate of what waits for it. */
+  open(): void
+}
+
+/**
+ * Words of the last user message decide: `mail` sends with approval, `look` reads, `slow` waits for the gate in its tool, `story` says a lot,
+ * `fails` fails until the gate is open.
+ */
+export function chat({ delay = 0 } = {}): Chat {
+  const asked: string[][] = []
+  const did: string[] = []
+  let open = () => {}
+  let isOpen = false
+  const gate = new Promise<void>((resolve) => {
+    open = () => {
+      isOpen = true
+      resolve()
+    }
+  })
+  const mail = tool({
+    name: 'mail',
+    description: 'Sends mail.',
+    input: z.object({ to: z.string() }),
+    execute({ to }, { answers }) {
+      if (answers.length === 0) interrupt({ to }, { answer: z.object({ allow: z.boolean() }) })
+      did.push(`mail ${to} ${JSON.stringify(answers)}`)
+      return `sent to ${to}`
+    },
+  })
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    input: z.object({}),
+    effect: 'read',
+    execute: () => {
+      did.push('look')
+      return 'sunny'
+    },
+  })
+  const slow = tool({
+    name: 'slow',
+    description: 'Waits.',
+    input: z.object({}),
+    async execute(_, { signal }) {
+      did.push('slow')
+      await Promise.race([
+        gate,
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+      ])
+      return 'at last'
+    },
+  })
+  const script = ({ messages }: ModelRequest): ScriptResponse => {
+    asked.push(textsOf(messages))
+    const last = messages.at(-1)
+    const question = textOf(messages.findLast(({ role }) => role === 'user') as Message)
+    if (last?.role === 'tool') return respond(say(`So: ${textOf(last)}.`))
+    if (question.includes('mail both')) return respond(say('I write.'), call('mail', { to: 'ada' }), call('look'))
+    if (question.includes('mail two')) return respond(call('mail', { to: 'ada' }), call('mail', { to: 'bob' }))
+    if (question.includes('mail')) return respond(say('I write.'), call('mail', { to: 'ada' }))
+    if (question.includes('look')) return respond(say('I look.'), call('look'))
+    if (question.includes('slow')) return respond(say('I wait.'), call('slow'))
+    if (question.includes('story')) {
+      const words = Array.from({ length: 60 }, (_, n) => [say(`w${n} `), ...(delay ? [wait(delay)] : [])])
+      return respond(...words.flat())
+    }
+    if (question.includes('fails') && !isOpen)
+      return respond(say('I begin'), fail({ status: 400, code: 'bad', message: 'no' }))
+    return respond(say(`You said ${question}.`))
+  }
+  const model = scriptedModel(Array.from({ length: 2_000 }, () => script))
+  const agent = createAgent({ name: 'chat', model, tools: [mail, look, slow] })
+  return { agent, asked, did, open: () => open() }
+}
+
+export function textsOf(messages: readonly Message[]): string[] {
+  return messages.map((message) => `${message.role}: ${described(message)}`)
+}
+
+function described(message: Message): string {
+  const text = textOf(message)
+  if (message.role !== 'assistant') return text
+  const calls = message.content.flatMap((part) => (part.type === 'tool-call' ? [`[${part.name}]`] : []))
+  return [text, ...calls].filter(Boolean).join(' ')
+}
+
+/** What a thread shows. */
+export function shown({ messages }: ThreadState): string[] {
+  return textsOf(messages.map(({ message }) => message))
+}
+
+export async function all(events: AsyncIterable<ThreadEvent>): Promise<ThreadEvent[]> {
+  const list: ThreadEvent[] = []
+  for await (const event of events) list.push(event)
+  return list
+}
+
+/** Reads a turn up to the first event of this type. */
+export async function until(turn: Turn, type: ThreadEvent['type'], count = 1): Promise<ThreadEvent> {
+  let found = 0
+  for await (const event of turn.events()) if (event.type === type && ++found === count) return event
+  throw new Error(`the turn has told no ${type}`)
+}

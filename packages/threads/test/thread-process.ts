@@ -1,0 +1,107 @@
+/** A process with threads over a SQLite file, ordered by the test that has started it. */
+
+import { appendFileSync } from 'node:fs'
+import { createAgent, interrupt, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
+import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { createThreads, type Threads } from '@meanwhile/threads'
+import { sqliteThreads } from '@meanwhile/threads/sqlite'
+import { z } from 'zod'
+
+export type ThreadOrder =
+  | { readonly send: string; readonly whenBusy?: 'queue' | 'preempt' | 'steer' }
+  | { readonly answer: boolean }
+  | { readonly stop: true }
+  | { readonly ping: true }
+  /** Dies at the first save of a run. */
+  | { readonly dieAtSave: true }
+
+export type ThreadReport = { readonly ready: true } | { readonly done: string; readonly error?: string }
+
+const [path = '', log = '', lease = '500'] = process.argv.slice(2)
+const name = String(process.pid)
+const note = (text: string) => appendFileSync(log, `${text}\n`)
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+const work = tool({
+  name: 'work',
+  description: 'Works.',
+  input: z.object({}),
+  async execute(_, { callId }) {
+    note(`work ${callId}`)
+    await pause(1_000)
+    return 'worked'
+  },
+})
+
+const mail = tool({
+  name: 'mail',
+  description: 'Sends mail.',
+  input: z.object({}),
+  execute(_, { answers, callId }) {
+    if (answers.length === 0) interrupt('Really?', { answer: z.boolean() })
+    note(`mail ${callId}`)
+    return 'sent'
+  },
+})
+
+function script({ messages }: ModelRequest): ScriptResponse {
+  const question = textOf(messages.findLast(({ role }) => role === 'user') as Message)
+  note(`model ${question}`)
+  if (messages.at(-1)?.role === 'tool') return respond(say(`So: ${textOf(messages.at(-1) as Message)}`))
+  if (question.includes('work')) return respond(call('work'))
+  if (question.includes('mail')) return respond(say('I write.'), call('mail'))
+  if (question.includes('story'))
+    return respond(...Array.from({ length: 20 }, (_, n) => [say(`w${n} `), wait(30)]).flat())
+  return respond(say(`You said ${question}.`))
+}
+
+const store = sqliteThreads(path)
+let diesAtSave = false
+const change: typeof store.change = (id, decide, options) =>
+  store.change(
+    id,
+    (stored) => {
+      const decided = decide(stored)
+      if (diesAtSave && decided.checkpoint) process.kill(process.pid, 'SIGKILL')
+      return decided
+    },
+    options,
+  )
+const model = scriptedModel(Array.from({ length: 100 }, () => script))
+const agent = createAgent({ name: 'chat', model, tools: [work, mail] })
+const threads: Threads = createThreads({
+  agent,
+  store: { ...store, change },
+  lease: Number(lease),
+  context: () => {
+    note(`context ${name}`)
+  },
+})
+threads.watch()
+
+async function obey(order: ThreadOrder): Promise<string> {
+  if ('send' in order) {
+    const { send, whenBusy } = order
+    return (await threads.send('t', send, { messageId: send, ...(whenBusy && { whenBusy }) })).id
+  }
+  if ('answer' in order) {
+    const { interrupts } = await threads.read('t')
+    return (await threads.answer('t', { [interrupts[0]?.id ?? '']: order.answer })).id
+  }
+  if ('stop' in order) await threads.stop('t')
+  if ('dieAtSave' in order) diesAtSave = true
+  return 'done'
+}
+
+function report(made: ThreadReport): void {
+  process.send?.(made)
+}
+
+process.on('message', (order: ThreadOrder) => {
+  obey(order).then(
+    (done) => report({ done }),
+    (error: unknown) => report({ done: '', error: String(error) }),
+  )
+})
+process.on('disconnect', () => process.exit())
+report({ ready: true })
