@@ -128,7 +128,7 @@ function callOf(entry: CallEntry, isLast: boolean): Unwritten<SavedCall> {
   const message = state.course === 'result' ? entry.message : undefined
   const done = !state.work && entry.tool?.compensate ? entry.done : undefined
   return {
-    ...savedCall(state, isLast, outcomes.hasRuns),
+    ...savedCall(state, isLast, outcomes.nested),
     key,
     call,
     maker: makerKey,

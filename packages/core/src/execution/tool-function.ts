@@ -87,7 +87,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     return host.resultOf(call, tool, output)
   } catch (thrown) {
     const error = entry.dropped ?? thrown
-    host.threw?.(error)
+    host.threw?.(error, invocation)
     throw error
   } finally {
     limit.over()

@@ -40,7 +40,7 @@ export interface Host<Result> {
   /** The function is called, for the n-th time. */
   entered?(attempt: number): void
   /** What the function threw. */
-  threw?(error: unknown): void
+  threw?(error: unknown, invocation: Invocation): void
   /** The run as the function sees it; alone there is none. */
   viewOf?(actor: Actor): Run
   /** What comes of an output. */

@@ -78,6 +78,8 @@ export interface ExecutionState {
   readonly judgement?: Judgement
   /** Its function was called, whatever came after that. */
   readonly isEntered?: true
+  /** It asked, and goes on from its top when it is answered. */
+  readonly hasAsked?: true
 }
 
 /** What is known of the executions of a call. */
@@ -168,8 +170,6 @@ export interface CallState extends HasExecutions, HasFate {
   readonly isAbandoned?: true
   /** It waited for a commit when its run paused. Whatever it comes to is dropped, and it stays open. */
   readonly isParked?: true
-  /** Its function threw what ends the run, or a stop that is not its own question: its effect may have happened. */
-  readonly isCutOff?: true
   /** An earlier process may have made it, and what it gave is not known. */
   readonly isUnknown?: true
   /** It has succeeded, and what an undo needs is there. */

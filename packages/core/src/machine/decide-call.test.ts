@@ -47,9 +47,7 @@ const aFact: fc.Arbitrary<(call: CallState) => CallState> = fc.oneof(
   fc.constant((call: CallState) => facts.discarded(call, 'call_withdrawn')),
   fc.constantFrom('interrupted', 'cancelled', undefined).map((how) => (call: CallState) => facts.kept(call, how)),
   fc.constantFrom('cancelled', 'stopped').map((why) => (call: CallState) => facts.aborted(call, why)),
-  fc
-    .constantFrom('isAbandoned', 'isCutOff', 'isDone', 'isRerun')
-    .map((what) => (call: CallState) => facts.marked(call, what)),
+  fc.constantFrom('isAbandoned', 'isDone', 'isRerun').map((what) => (call: CallState) => facts.marked(call, what)),
   fc.constantFrom('theirs', 'begun', 'ended').map((undo) => (call: CallState) => facts.undoing(call, undo)),
   fc.constantFrom('open', 'ended', 'shown').map((what) => (call: CallState) => facts.told(call, what)),
   fc

@@ -122,7 +122,7 @@ export function undoing(call: CallState, undo: 'theirs' | 'begun' | 'ended'): Ca
   return isNext ? { ...call, undo } : call
 }
 
-type Noted = 'isAbandoned' | 'isCutOff' | 'isDone' | 'isRerun' | 'isUnknown'
+type Noted = 'isAbandoned' | 'isDone' | 'isRerun' | 'isUnknown'
 
 /** What its name says is true of it from now on. */
 export function marked(call: CallState, what: Noted): CallState {
@@ -190,6 +190,13 @@ export function recalled(call: CallState, which: Invocation): CallState {
   if (!known) return call
   const without: CallState = { ...call, knownOutcomes: call.knownOutcomes?.filter((one) => one !== known) ?? [] }
   return movedTo(without, which, 'ended')
+}
+
+/** An execution asks, or a call that it makes does. */
+export function executionAsked(call: CallState, which: Invocation): CallState {
+  const one = executionOf(call, which)
+  const { executions } = call
+  return one ? { ...call, executions: executions.with(executions.indexOf(one), { ...one, hasAsked: true }) } : call
 }
 
 /** An execution is over. If it has no outcome yet, it was `left` or `cut off`. */

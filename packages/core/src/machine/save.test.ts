@@ -4,7 +4,7 @@ import { NEW } from '../../test/new-call.ts'
 import type { SavedCallState } from '../vocabulary/saved-run.ts'
 import { type CallState, wasEntered } from './call.ts'
 import { noCalls } from './calls.ts'
-import { attemptCounted, executionOver, executionWanted, movedTo, settled } from './decide-call.ts'
+import { attemptCounted, executionAsked, executionOver, executionWanted, movedTo, settled } from './decide-call.ts'
 import { callDiscarded, callMade } from './decide-calls.ts'
 import { goesOn, isSaved, loadedCall, savedCall } from './save.ts'
 
@@ -21,7 +21,7 @@ function at(...stages: ('checking' | 'judged' | 'storing' | 'entered' | 'ended')
 
 /** What a checkpoint keeps of how often a call was executed, and of what may have happened. */
 function kept(call: CallState, isLast: boolean) {
-  const { attempts, effect } = savedCall(call, isLast, false)
+  const { attempts, effect } = savedCall(call, isLast, [])
   return { attempts, ...(effect && { effect }) }
 }
 
@@ -41,13 +41,16 @@ test('what a process before this one had entered may have happened until it is m
   expect(kept(at('checking', 'judged', 'storing', 'entered', 'ended')(before), true)).toEqual({ attempts: 1 })
 })
 
-test('what asks, and what an agent does in it, has not happened for a checkpoint (L7, L8)', () => {
+test('an execution that asks, or in which an agent runs, has not happened for a checkpoint, and another one of its call may have (L7, L8, L21)', () => {
   const entered = at('checking', 'judged', 'storing', 'entered')({ ...NEW, fate: 'committed' })
-  const asking: CallState = { ...entered, ownQuestion: { question: 1 } }
-  expect(kept(asking, true)).toEqual({ attempts: 0 })
-  expect(kept(settled(entered, 'open'), true)).toEqual({ attempts: 0 })
-  expect(kept({ ...asking, isCutOff: true }, true)).toEqual({ attempts: 0, effect: 'external' })
-  expect(savedCall(entered, true, true)).not.toHaveProperty('effect')
+  const asking: CallState = { ...executionAsked(entered, { n: 0 }), ownQuestion: { question: 1 } }
+  expect(kept(settled(asking, 'open'), true)).toEqual({ attempts: 0 })
+  expect(savedCall(entered, true, [{ n: 0, nested: 1 }])).not.toHaveProperty('effect')
+  const second = { input: 'other', n: 0 }
+  const both = movedTo(movedTo(executionWanted(asking, second), second, 'judged', WRITES), second, 'entered')
+  expect(kept(both, true)).toEqual({ attempts: 0, effect: 'external' })
+  expect(savedCall(both, true, [{ n: 0 }])).toMatchObject({ effect: 'external' })
+  expect(savedCall(both, true, [second])).not.toHaveProperty('effect')
 })
 
 const effects = fc.constantFrom('read', 'idempotent', 'reversible', 'calls', 'external')
@@ -77,9 +80,9 @@ test('a call of a checkpoint to which nothing has happened since is saved as it 
   fc.assert(
     fc.property(savedCalls, fc.boolean(), (saved, isLast) => {
       const call: CallState = { ...NEW, ...loadedCall({ ...saved, outcomes: [] }, 'wait') }
-      expect(savedCall(settled(call, 'result'), isLast, false)).toEqual(saved)
+      expect(savedCall(settled(call, 'result'), isLast, [])).toEqual(saved)
       const { isUnknown: _, ...open } = { ...saved, told: 'open' }
-      expect(savedCall(call, isLast, false)).toEqual(open)
+      expect(savedCall(call, isLast, [])).toEqual(open)
     }),
   )
 })

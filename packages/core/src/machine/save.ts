@@ -7,6 +7,7 @@ import { type Effect, exceeds } from '../vocabulary/effect.ts'
 import type { Invocation, SavedCallState, SavedSteps } from '../vocabulary/saved-run.ts'
 import { type CallState, type ExecutionState, effectOf, hasAbandoned, type WorkState } from './call.ts'
 import { type Calls, isInputOpen } from './calls.ts'
+import { isSameExecution } from './invocation.ts'
 import type { Steps } from './steps.ts'
 
 /**
@@ -26,14 +27,12 @@ export function isSaved(calls: Calls, call: CallState, step: number | undefined)
  * What a checkpoint keeps of the state of a call.
  *
  * @param isLast - It is the checkpoint of a run that has stopped, so no function of an execution that waits is called any more.
- * @param runsAgents - Agents run in it. What these have done is in their own checkpoints.
+ * @param nested - The executions in which agents run. What these agents have done is in their own checkpoints.
  */
-export function savedCall(call: CallState, isLast: boolean, runsAgents: boolean): SavedCallState {
+export function savedCall(call: CallState, isLast: boolean, nested: readonly Invocation[]): SavedCallState {
   const { id, step, isRequested, course, told, work } = call
   const hasResult = course === 'result'
-  // What asks starts from its top when it is answered (L7). What it has made may ask, and be caught: that says nothing of it.
-  const hasEffect = !runsAgents && (call.isCutOff || (course !== 'open' && !call.ownQuestion))
-  const effect = hasResult ? effectOf(call) : effectWithoutOutcome(call, isLast)
+  const effect = hasResult ? effectOf(call) : effectWithoutOutcome(call, isLast, nested)
   const isUnknown = hasResult && (call.isUnknown || call.isAbandoned || hasAbandoned(call))
   return {
     id,
@@ -41,7 +40,7 @@ export function savedCall(call: CallState, isLast: boolean, runsAgents: boolean)
     isRequested,
     fate: call.fate === 'committed' ? 'committed' : 'provisional',
     attempts: attemptsMade(call, isLast),
-    ...(hasEffect && effect && { effect }),
+    ...(effect && { effect }),
     told: hasResult && (told === 'ended' || told === 'shown') ? 'shown' : 'open',
     ...(isUnknown && { isUnknown }),
     ...(work && { isWork: true }),
@@ -56,9 +55,15 @@ function attemptsMade({ attempts, executions }: CallState, isLast: boolean): num
 }
 
 /** The gravest effect that may have happened, and of which no outcome is known. */
-function effectWithoutOutcome({ executions, effectBefore }: CallState, isLast: boolean): Effect | undefined {
+function effectWithoutOutcome(
+  { executions, effectBefore }: CallState,
+  isLast: boolean,
+  nested: readonly Invocation[],
+): Effect | undefined {
   let gravest = executions.some(({ isEntered }) => isEntered) ? undefined : effectBefore
   for (const one of executions) {
+    // An execution that asks starts from its top when it is answered (L7), and an agent goes on from its own checkpoint.
+    if (one.hasAsked || nested.some((invocation) => isSameExecution(invocation, one.invocation))) continue
     const effect = mayHaveHappened(one, isLast) ? one.judgement?.effect : undefined
     if (effect && !(gravest && exceeds(gravest, effect))) gravest = effect
   }

@@ -42,6 +42,11 @@ export class CallOutcomes {
     return this.#runs.length > 0
   }
 
+  /** The executions in which these agents run. */
+  get nested(): readonly Invocation[] {
+    return this.#runs.map(({ invocation }) => invocation)
+  }
+
   /** What these runs ask. */
   get interrupts(): readonly PendingInterrupt[] {
     return this.#runs.flatMap(({ checkpoint }) => checkpoint.interrupts)

@@ -2,7 +2,7 @@
 
 import type { Host } from '../execution/tool-host.ts'
 import type { Judgement } from '../machine/call.ts'
-import { marked, movedTo, recalled } from '../machine/decide-call.ts'
+import { executionAsked, movedTo, recalled } from '../machine/decide-call.ts'
 import { knownFor } from '../machine/invocation.ts'
 import type { Actor } from '../state/actor.ts'
 import { addressOf } from '../state/address.ts'
@@ -11,7 +11,7 @@ import type { Given } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
 import type { UserContext } from '../state/user-context.ts'
 import type { Telemetry } from '../telemetry/around.ts'
-import { AgentError, messageOf, RunStop } from '../vocabulary/errors.ts'
+import { AgentError, messageOf } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
 import type { Json, Message, ToolCall, ToolMessage } from '../vocabulary/message.ts'
@@ -91,11 +91,12 @@ export class RunHost implements Host<ToolMessage> {
     this.#run.calls.events.entered(this.#entry, attempt)
   }
 
-  threw(error: unknown): void {
+  threw(error: unknown, invocation: Invocation): void {
     const entry = this.#entry
     // What it does not ask itself is no reason to start it anew (L7).
-    if (entry.isStoppedBy(error) || endsRun(error)) entry.decide(marked(entry.state, 'isCutOff'))
-    else if (error instanceof Interrupt) entry.ask(error)
+    if (!(error instanceof Interrupt) || entry.isStoppedBy(error)) return
+    entry.ask(error)
+    entry.decide(executionAsked(entry.state, invocation))
   }
 
   viewOf(actor: Actor): Run {
@@ -114,8 +115,6 @@ export class RunHost implements Host<ToolMessage> {
     return unknown(this.#run, call)
   }
 }
-
-const endsRun = (error: unknown) => error instanceof AgentError && !(error instanceof RunStop)
 
 function thrown(error: unknown, tool: string): Outcome {
   const isLimit = error instanceof ToolTimeoutError && error.tool === tool

@@ -111,9 +111,10 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
     return undefined
   },
   'a function is given what its call, or its wrap, asks for': ({ s, entries }, { wrap }) => {
+    const isOtherInput = wrap === 'both' || wrap === 'catch'
     const isOther = ({ key, input }: Entry) => {
       const about = knownOf(s).find((one) => keyOf(one) === key)?.about
-      return about !== undefined && about.input !== input && !(wrap === 'both' && input.startsWith(about.input))
+      return about !== undefined && about.input !== input && !(isOtherInput && input.startsWith(about.input))
     }
     const other = entries.find(isOther)
     if (other) return `${other.key}: ${other.input}`
@@ -136,8 +137,8 @@ export const ALWAYS: Readonly<Record<string, Rule>> = {
     const isAtWork = ({ stage, judgement }: ExecutionState) =>
       stage === 'entered' && judgement !== undefined && !changesNothing(judgement.effect)
     const isStored = ({ about: { key } }: Known) => stored.calls.some((saved) => saved.key === key && saved.effect)
-    // What asks begins anew with its answer, and a checkpoint holds nothing that was discarded.
-    const counts = ({ call }: Known) => !call.ownQuestion && call.fate !== 'discarded' && call.executions.some(isAtWork)
+    // A checkpoint holds nothing that was discarded.
+    const counts = ({ call }: Known) => call.fate !== 'discarded' && call.executions.some(isAtWork)
     return store ? keyOf(knownOf(s).find((one) => counts(one) && !isStored(one))) : undefined
   },
   'what is undone was discarded, and is undone once': ({ s, undone }) => {

@@ -489,6 +489,14 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['x1'] }]], eager: 'bold', limit: 1, cancel: 'now' },
   },
   {
+    name: 'a question of one execution says that no other one of its call has happened',
+    file: 'machine/save.ts',
+    replace: 'if (one.hasAsked || ',
+    by: 'if (executions.some(({ hasAsked }) => hasAsked) || ',
+    breaks: 'what cannot be repeated is stored before it is entered',
+    scenario: { steps: [[{ calls: ['h1'] }]], eager: false, limit: 1, wrap: 'catch', store: true },
+  },
+  {
     name: 'what was to be stored when its process ended has not happened',
     file: 'machine/save.ts',
     replace: "if (stage === 'storing') return !isLast && judgement?.effect !== 'read'",

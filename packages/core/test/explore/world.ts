@@ -40,6 +40,7 @@ import { begins, NEW_READER, type Reader, resumed, tell } from './reader.ts'
  * call of q. d: reads, and does not heed its signal. e: acts, and at first throws what ends the run.
  * In the background, beside their run: k acts, and an answer waits for it; l reads, and the end of its run stops it; t acts, and goes on
  * beyond its run; j and y read, as k and t, and are agents that ask first.
+ * h: acts, and asks before it acts, unless a wrap gives it another input (that ends in b).
  * g: reads the key that b writes, and gives how often b has. c: calls p, and does nothing else. a: writes a key, and calls b, which writes its key, or that of another a.
  */
 export type Letter =
@@ -59,6 +60,7 @@ export type Letter =
   | 'a'
   | 'b'
   | 'g'
+  | 'h'
   | 'k'
   | 'l'
   | 't'
@@ -79,8 +81,11 @@ export interface Scenario {
   /** How many calls of one maker execute at once; without it any number. */
   readonly innerLimit?: number
   readonly store?: true
-  /** A wrap round every call. retry: again when it fails. both: asks for two executions at once, then asks, then gives both. */
-  readonly wrap?: 'retry' | 'both'
+  /**
+   * A wrap round every call. retry: again when it fails. catch: with another input when it asks. both: asks for two executions at once,
+   * then asks, then gives both.
+   */
+  readonly wrap?: 'retry' | 'catch' | 'both'
   readonly hookAsks?: true
   /** Two hooks, a and b, are asked about each answer. asks: b asks first. */
   readonly gate?: true | 'asks'
@@ -122,6 +127,7 @@ const EFFECTS: Readonly<Record<Letter, Effect>> = {
   a: 'idempotent',
   b: 'idempotent',
   g: 'read',
+  h: 'external',
   k: 'external',
   l: 'read',
   t: 'external',
@@ -530,6 +536,11 @@ function toolMoves(scenario: Scenario, w: World, work: Work, add: Add): void {
       if (answers.length === 0) asks(true)
       else ends(`${name} ${input} ${answers.at(-1)}`)
       return
+    case 'h':
+      if (isAborted) ends('aborted', false)
+      if (answers.length === 0 && !input.endsWith('b')) asks(true)
+      else ends(`h ${input}`)
+      return
     case 'w':
       if (at === 'begins') {
         add(`w ${key} waits`, (w) => {
@@ -630,7 +641,10 @@ function comesTo(scenario: Scenario, w: World, number: number, outcome: Outcome)
   if (!wraps.came) {
     const { about, call } = known(w.s, number)
     const wrap = call.work ? undefined : scenario.wrap
-    if (outcome.is === 'stop') leave(w, wraps, 'stop')
+    if (outcome.is === 'stop' && wrap === 'catch' && !wraps.hasRepeated) {
+      wraps.hasRepeated = true
+      wants(scenario, w, number, `${about.input}b`)
+    } else if (outcome.is === 'stop') leave(w, wraps, 'stop')
     else if (outcome.is === 'aborted') leave(w, wraps, 'error', 'aborted')
     else if (wrap === 'retry' && !wraps.hasRepeated && (outcome.is === 'throws' || !outcome.ok)) {
       wraps.hasRepeated = true

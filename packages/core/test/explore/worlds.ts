@@ -102,6 +102,14 @@ export const WORLDS: readonly ListedWorld[] = [
     scenario: { steps: one('q1', 'x2'), eager: 'bold', limit: 2, store: true, kill: true, partial: true },
   },
   {
+    shows: 'what a wrap has executed in place of what asks may have happened, whenever the process is killed',
+    scenario: { steps: one('h1'), eager: 'bold', limit: 1, wrap: 'catch', store: true, kill: true, cancel: 'now' },
+  },
+  {
+    shows: 'of two executions at once one asks, and the other may have happened',
+    scenario: { steps: one('h1'), eager: false, limit: 2, wrap: 'both', store: true, kill: true, cancel: 'now' },
+  },
+  {
     shows: 'a hook that asks, a cancel and a kill together neither repeat nor lose a call',
     scenario: { steps: one('v1', 'x2'), eager: true, limit: 2, store: true, hookAsks: true, kill: true, cancel: 'now' },
   },
@@ -290,6 +298,7 @@ export function* allWorlds(): Generator<Scenario> {
     one('x1'),
     one('x1', 'x1'),
     one('q1', 'x2'),
+    one('h1'),
     one('w1', 'x2'),
     one('m1'),
     one('n1'),
@@ -325,7 +334,7 @@ export function* allWorlds(): Generator<Scenario> {
   for (const of of steps)
     for (const eager of [true, false, 'bold'] as const)
       for (const limit of [1, 2])
-        for (const wrap of [undefined, 'retry', 'both'] as const)
+        for (const wrap of [undefined, 'retry', 'catch', 'both'] as const)
           for (const hookAsks of [undefined, true] as const)
             for (const more of happenings)
               yield {

@@ -40,7 +40,7 @@ function callIn(s: State, call: CallState, isLast: boolean): SavedCall {
   const about = aboutOf(s, call.number)
   const { key, name, input, kind, ids, ceiling, answers, result } = about
   return {
-    ...savedCall(call, isLast, false),
+    ...savedCall(call, isLast, []),
     key,
     ...(call.maker !== undefined && { maker: aboutOf(s, call.maker).key }),
     isBeingUndone: call.undo === 'begun',

@@ -11,6 +11,7 @@ import {
   attemptCounted,
   begun,
   endOf,
+  executionAsked,
   executionOver,
   executionWanted,
   kept,
@@ -130,7 +131,6 @@ export function decide(s: State, fact: Fact): Decision {
       stopped(s, fact)
       return {}
     case 'threw':
-      decideCall(s.calls, marked(callOf(s.calls, fact.number), 'isCutOff'))
       decideCall(s.calls, movedTo(callOf(s.calls, fact.number), fact.invocation, 'threw'))
       return {}
     case 'left':
@@ -479,13 +479,12 @@ function ended(s: State, { number, invocation, text, ok }: Extract<Fact, { is: '
   const { call, about } = known(s, number)
   const isAlone = !call.aborted && isLeft(about, invocation)
   // The pause of its run was told to it: what it says then is dropped.
-  if (call.isParked) decideCall(s.calls, marked(callOf(s.calls, number), 'isCutOff'))
-  else if (ok) {
-    if (call.tool?.isReversible && !hasAbandoned(call, invocation))
+  if (!call.isParked) {
+    if (ok && call.tool?.isReversible && !hasAbandoned(call, invocation))
       decideCall(s.calls, marked(callOf(s.calls, number), 'isDone'))
-    outcome(s, number, { invocation, text, ok })
-  } else if (isAlone) outcome(s, number, { invocation, text: 'cut off', ok })
-  else if (!call.aborted) outcome(s, number, { invocation, text, ok })
+    if (isAlone && !ok) outcome(s, number, { invocation, text: 'cut off', ok })
+    else if (ok || !call.aborted) outcome(s, number, { invocation, text, ok })
+  }
   free(s, number, invocation)
 }
 
@@ -495,7 +494,9 @@ function stopped(s: State, { number, invocation, asks: isOwn }: Extract<Fact, { 
   if (isOwn && !call.isParked) {
     decideCall(s.calls, asksQuestion(callOf(s.calls, number), ++s.questions))
     decideCall(s.calls, addsQuestion(callOf(s.calls, number), s.questions))
-  } else if (call.isParked || !asksInside(s, call)) decideCall(s.calls, marked(callOf(s.calls, number), 'isCutOff'))
+  }
+  if (!call.isParked && (isOwn || asksInside(s, call)))
+    decideCall(s.calls, executionAsked(callOf(s.calls, number), invocation))
   free(s, number, invocation)
 }
 

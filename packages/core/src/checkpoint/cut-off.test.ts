@@ -1,0 +1,158 @@
+import { beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { sleep } from '../../test/clock.ts'
+import {
+  type AgentOptions,
+  type AgentRun,
+  agentTool,
+  type Checkpoint,
+  createAgent,
+  interrupt,
+  type Middleware,
+  memoryStore,
+  type Tool,
+  type ToolCall,
+  type ToolContext,
+  type ToolFlow,
+  type ToolMessage,
+  tool,
+} from '../index.ts'
+import { call, collect, respond, type ScriptedResponse, say, scriptedModel } from '../testing.ts'
+
+// What a kill, or a cancel, cuts off: what may have happened is not made again, and what has not happened is not lost.
+
+let did: string[] = []
+
+beforeEach(() => {
+  did = []
+  vi.useFakeTimers()
+  return () => vi.useRealTimers()
+})
+
+const sent = z.looseObject({ n: z.number().default(1), asks: z.boolean().default(false) })
+
+type Execute = (input: z.infer<typeof sent>, context: ToolContext) => unknown
+
+function toolOf(name: string, execute: Execute, more: Partial<Tool> = {}): Tool {
+  return { ...tool({ name, description: name, input: sent, execute }), ...more }
+}
+
+/** Acts for a second. It asks before that, if its input says so. */
+const send = toolOf(
+  'send',
+  async ({ asks }, { attempt, answers }) => {
+    if (asks && answers.length === 0) interrupt('May I?')
+    did.push(`send ${attempt}`)
+    await sleep(1000)
+    return 'sent'
+  },
+  { effect: 'external' },
+)
+
+const look = toolOf('look', () => sleep(20), { effect: 'read' })
+
+const done = respond(say('Done'))
+
+function agentOf(responses: readonly ScriptedResponse[], options: Partial<AgentOptions>) {
+  const pace = { firstToken: 1, betweenTokens: 1 }
+  return createAgent({ name: 'a', model: scriptedModel(responses, { pace }), grace: 100, ...options })
+}
+
+async function settled(run: AgentRun) {
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(20_000)
+  return await reading
+}
+
+/** What a kill leaves after so many milliseconds: what is stored by then. */
+async function killedAt(ms: number, responses: readonly ScriptedResponse[], options: Partial<AgentOptions>) {
+  const checkpoints = memoryStore()
+  const run = agentOf(responses, { checkpoints, ...options }).stream('Go')
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(ms)
+  const left = structuredClone(await checkpoints.load(run.id)) as Checkpoint
+  await vi.advanceTimersByTimeAsync(20_000)
+  await reading
+  return left
+}
+
+/** What a cancel leaves after so many milliseconds. */
+async function cancelledAt(ms: number, responses: readonly ScriptedResponse[], options: Partial<AgentOptions>) {
+  const run = agentOf(responses, options).stream('Go')
+  setTimeout(() => void run.cancel(), ms)
+  const { result } = await settled(run)
+  if (result?.status !== 'cancelled') throw new Error(`the run is ${result?.status}`)
+  return result.checkpoint
+}
+
+/** What a resume executes, and which calls it says may have happened. */
+async function resumed(left: Checkpoint, responses: readonly ScriptedResponse[], options: Partial<AgentOptions>) {
+  did = []
+  const { result } = await settled(agentOf(responses, options).resume(left))
+  return { did, unknown: result?.unknown }
+}
+
+type Next = (call: ToolCall) => ToolFlow
+
+const asking = (call: ToolCall): ToolCall => ({ ...call, input: { asks: true } })
+
+async function driven(flow: ToolFlow): Promise<ToolMessage> {
+  for (;;) {
+    const step = await flow.next()
+    if (step.done) return step.value
+  }
+}
+
+/** Asks for an execution that asks, and for one that acts. */
+function wrapOf(wrap: (call: ToolCall, next: Next) => ToolFlow): Middleware {
+  return { name: 'wrap', wrapToolCall: (call, next) => (call.name === 'send' ? wrap(call, next) : next(call)) }
+}
+
+const oneAfterAnother = wrapOf(async function* (call, next) {
+  try {
+    return yield* next(asking(call))
+  } catch {
+    return yield* next(call)
+  }
+})
+
+const bothAtOnce = wrapOf(async function* (call, next) {
+  const [first, second] = await Promise.allSettled([driven(next(asking(call))), driven(next(call))])
+  if (first.status === 'rejected') throw first.reason
+  if (second.status === 'rejected') throw second.reason
+  yield* []
+  return second.value
+})
+
+const sends = [respond(call('send', {}, { id: 'send' }), call('look', {}, { id: 'look' })), done]
+
+test('what is executed after the agent that a wrap ran may have happened, if a kill cuts it off (L21, C14, L15)', async () => {
+  const model = scriptedModel([respond(say('Yes')), respond(say('Yes'))])
+  const reviewer = agentTool(createAgent({ name: 'reviewer', model }), { description: 'Reviews' })
+  const reviewing: Middleware = {
+    name: 'reviewing',
+    async *wrapToolCall(call, next, run) {
+      if (call.name !== 'send') return yield* next(call)
+      const { signal } = run
+      const context = { callId: call.id, idempotencyKey: '', attempt: 1, answers: [], messages: [], signal, run }
+      await reviewer.execute?.({ request: 'May it?' }, context)
+      return yield* next(call)
+    },
+  }
+  const options = { tools: [send, look], middleware: [reviewing] }
+  const left = await killedAt(200, sends, options)
+  expect(await resumed(left, [done], options)).toEqual({ did: [], unknown: ['send'] })
+})
+
+test.for([
+  ['whose question was caught', oneAfterAnother],
+  ['that asks at the same time', bothAtOnce],
+] as const)(
+  'what is executed beside an execution %s may have happened, if a kill or a cancel cuts it off (L21, C14, L15, L7)',
+  async ([, wrap]) => {
+    const options = { tools: [send, look], middleware: [wrap] }
+    const nothingAgain = { did: [], unknown: ['send'] }
+    expect(await resumed(await killedAt(200, sends, options), [done], options)).toEqual(nothingAgain)
+    expect(await resumed(await cancelledAt(200, sends, options), [done], options)).toEqual(nothingAgain)
+  },
+)
