@@ -137,7 +137,6 @@ export class EarlyCall implements CallFacts {
     const { telemetry, parent, signal, enter } = this.#host
     const abort = () => this.#abort(signal?.reason)
     const unfollow = signal ? follow(signal, abort) : undefined
-    if (signal?.aborted) abort()
     const queued = (performance.now() - this.#evidenceAt) / 1000
     const work = enter(() =>
       telemetry.around<'execution', unknown>('execution', parent, {

@@ -286,6 +286,21 @@ test('the host’s signal aborts all, and no listener stays (R7, P20)', async ()
   expect([getEventListeners(signal, 'abort'), vi.getTimerCount()]).toEqual([[], 0])
 })
 
+test('nothing starts once the host’s signal has aborted, neither what waits for a slot nor what the stream still says (R12)', async () => {
+  const host = new Host({ toolConcurrency: 1 })
+  const { signal, abort } = abortable()
+  const calls = host.step({ signal })
+  told(calls, 'a', 'look', { n: 1, ms: 100 })
+  told(calls, 'b', 'look', { n: 2 })
+  await after(10)
+  abort()
+  await after(10)
+  told(calls, 'c', 'look', { n: 3 })
+  await after(10)
+  await calls.release()
+  expect(host.log).toEqual(['0 look 1', '10 look 1 aborted'])
+})
+
 test('the signal of the host’s own call ends the early one that it has joined, and only that (R12)', async () => {
   const host = new Host()
   const { signal, abort } = abortable()

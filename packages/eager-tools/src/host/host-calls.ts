@@ -302,13 +302,15 @@ export class HostCalls {
     this.#go()
   }
 
-  /** What a slot and the keys allow begins, in call order. */
+  /** What a slot and the keys allow begins, in call order; nothing once the host has aborted. */
   #go(): void {
     if (this.#stage !== 'streaming') return
+    const isAborted = () => this.#options.signal?.aborted ?? false
     const running = this.#early.filter((early) => early.isRunning)
     const before = [...running]
     for (const early of this.#waiting.splice(0)) {
-      const waits = running.length >= this.#slots || before.some(({ keys }) => keysMeet(keys, early.keys))
+      const waits =
+        running.length >= this.#slots || before.some(({ keys }) => keysMeet(keys, early.keys)) || isAborted()
       before.push(early)
       if (waits) {
         this.#waiting.push(early)
