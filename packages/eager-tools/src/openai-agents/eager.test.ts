@@ -317,6 +317,22 @@ test('a tool in a namespace is never early (R6)', async () => {
   expect(await executed({ responses, go })).toEqual([['100 look 1 a'], ['100 look 1 a']])
 })
 
+test('hidden members of a tool, and those of its class, are there for the SDK (R1)', async () => {
+  const [named] = toolNamespace({ name: 'n', description: 'd', tools: [look] })
+  const [namespace] = Object.getOwnPropertySymbols(named)
+  const inherited = Object.assign(Object.create({ description: 'inherited' }), { ...look, description: undefined })
+  delete inherited.description
+  const hidden = Object.defineProperty({ ...look, name: 'hidden' }, namespace ?? '', { value: 'n' })
+  const model = new Script([answer])
+  const runner = new Runner({ modelProvider: { getModel: () => model }, tracingDisabled: true })
+  const agent = new Agent({ name: 'a', tools: [inherited, hidden] })
+  await eager(runner, { look: 'read', hidden: 'read' }).run(agent, 'go')
+  expect(model.requests[0]?.tools).toMatchObject([
+    { name: 'look', description: 'inherited' },
+    { name: 'hidden', namespace: 'n' },
+  ])
+})
+
 test('a policy is told of the model, and keeps calls waiting (R9)', async () => {
   const told: unknown[] = []
   const settings: Case['settings'] = {

@@ -168,7 +168,11 @@ export class Turn {
     this.#early.set(parameters, tool)
     const invoke: FunctionTool['invoke'] = async (context, text, details) =>
       this.#taken(tool.name, text, details)?.result ?? tool.invoke(context, text, details)
-    return { ...tool, parameters, invoke }
+    // Tools have members that a spread would lose.
+    return Object.create(Object.getPrototypeOf(tool) as object, {
+      ...Object.getOwnPropertyDescriptors(tool),
+      ...Object.getOwnPropertyDescriptors({ parameters, invoke }),
+    }) as FunctionTool
   }
 
   #taken(name: string, text: string, details: Parameters<FunctionTool['invoke']>[2]): ReturnType<HostCalls['take']> {
