@@ -96,6 +96,7 @@ const openaiAgents: TestedLibrary = {
   packageName: '@openai/agents-core',
   folder: 'packages/agents-core',
   config: '../../vitest.config.ts',
+  canPace: true,
   files: [
     'run',
     'run.stream',

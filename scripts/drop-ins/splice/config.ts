@@ -94,7 +94,7 @@ function splicePlugin({ folder, modules, imports, wraps, dropIn, settings }: Spl
         `import { wraps } from ${JSON.stringify(wraps)}`,
         `export * from ${JSON.stringify(file)}`,
         `const wrap = wraps(${eager}, ${JSON.stringify(settings)})`,
-        ...(modules[file] ?? []).map((name) => `export const ${name} = wrap.${name}(plain.${name})`),
+        ...(modules[file] ?? []).map((name) => `export const ${name} = wrap.${name}(plain.${name}, plain)`),
       ].join('\n')
     },
   }

@@ -20,6 +20,7 @@ export type Eager = <Wrapped extends object>(
 
 export interface EagerSettings {
   readonly seals?: boolean
+  readonly alwaysStream?: boolean
   readonly onStep: (savings: StepSavings) => void
   readonly onWarning: (warning: { readonly message: string }) => void
 }
