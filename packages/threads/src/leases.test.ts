@@ -1,10 +1,10 @@
-import { createAgent, interrupt, type Middleware, tool } from '@meanwhile/core'
-import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { createAgent, interrupt, type Middleware, type ModelRequest, tool } from '@meanwhile/core'
+import { call, fail, respond, type ScriptedResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { shown, until } from '../test/chat.ts'
+import { all, shown, until } from '../test/chat.ts'
 import { processOf } from '../test/processes.ts'
-import { createThreads, memoryThreads, type Threads } from './index.ts'
+import { createThreads, memoryThreads, type ThreadEvent, type Threads } from './index.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -18,7 +18,7 @@ afterEach(() => {
 const LEASE = 1_000
 
 /** Two processes over one store; each has its own agent. */
-function two(script: () => ScriptResponse, execute: (signal: AbortSignal) => Promise<string> = async () => 'done') {
+function two(script: ScriptedResponse, execute: (signal: AbortSignal) => Promise<string> = async () => 'done') {
   const shared = memoryThreads()
   const contexts: string[] = []
   const opened = (name: string) => {
@@ -33,7 +33,14 @@ function two(script: () => ScriptResponse, execute: (signal: AbortSignal) => Pro
     const context = ({ metadata }: { metadata?: unknown }) => {
       contexts.push(`${name} ${JSON.stringify(metadata)}`)
     }
-    const agent = createAgent({ model, tools: [work] })
+    const look = tool({
+      name: 'look',
+      description: 'Looks.',
+      input: z.object({}),
+      effect: 'read',
+      execute: () => 'seen',
+    })
+    const agent = createAgent({ model, tools: [work, look] })
     const threads = createThreads({ agent, store: process.store, lease: LEASE, context })
     return { process, threads, model }
   }
@@ -152,6 +159,58 @@ test('a queue that nobody works on is found, unless it is paused (TH1, TH6)', as
   expect(shown(await second.threads.read('t')).slice(2)).toEqual(['user: left over', 'assistant: Well.'])
 })
 
+test('wherever a process dies, the messages are those of a turn that nobody disturbed, and so are those of a reader who goes on (TH5, TH6)', async () => {
+  const script = ({ messages }: ModelRequest) =>
+    messages.at(-1)?.role === 'tool' ? respond(say('a'), wait(60), say('b')) : respond(say('I work.'), call('look'))
+  let deaths = 0
+  for (let writes = 1; writes < 20; writes++) {
+    const { first, second } = two(script)
+    const sent = first.threads.send('t', 'go')
+    first.process.kill(writes)
+    let cursor: string | undefined
+    let ids: string[] = []
+    const hear = (event: ThreadEvent) => {
+      cursor = event.cursor
+      if (event.type === 'turn-resumed') ids = ids.filter((id) => event.messages.includes(id))
+      if ('messageId' in event && event.messageId) ids.push(event.messageId)
+    }
+    void sent.then(async (turn) => {
+      for await (const event of turn.events()) hear(event)
+    })
+    await vi.advanceTimersByTimeAsync(1)
+    await vi.advanceTimersByTimeAsync(200)
+    if (first.process.isDead) deaths++
+    first.process.kill()
+    await vi.advanceTimersByTimeAsync(3 * LEASE)
+    await second.threads.recover()
+    await vi.advanceTimersByTimeAsync(3 * LEASE)
+    const { messages } = await second.threads.read('t')
+    expect(messages.map(({ message }) => message.role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
+    const turn = await second.threads.turn('t')
+    for (const event of await all(turn?.events(cursor === undefined ? {} : { after: cursor }) ?? none())) hear(event)
+    expect(ids).toEqual(messages.map(({ id }) => id))
+  }
+  expect(deaths).toBeGreaterThan(8)
+})
+
+test('a checkpoint is kept as long as its turn can go on (TH4, TH9)', async () => {
+  const { first, shared } = two(() => respond(say('Well.')))
+  const model = scriptedModel([respond(call('x', '{}')), respond(fail({ status: 400 })), respond(say('Well.'))])
+  const failing = createThreads({ agent: createAgent({ model }), store: shared })
+  const kept = async ({ id }: { readonly id: string }) => (await shared.checkpoints.load(id)) !== undefined
+  const done = await first.threads.send('t', 'go')
+  await done.result
+  expect(await kept(done)).toBe(false)
+  const failed = await failing.send('t', 'fail')
+  expect(await failed.result).toMatchObject({ status: 'failed' })
+  expect(await kept(failed)).toBe(true)
+  await (await first.threads.send('t', 'go on')).result
+  expect(await kept(failed)).toBe(false)
+  const waiting = await first.threads.send('t', 'stop')
+  await first.threads.stop('t')
+  expect(await kept(waiting)).toBe(false)
+})
+
 test('a watch that is closed takes over nothing more (TH6)', async () => {
   const { first, second } = two(slowly)
   const watch = second.threads.watch()
@@ -221,3 +280,5 @@ function asking(writes: number): { second: Threads; ask: () => Promise<void>; di
   }
   return { second: second.threads, ask, did }
 }
+
+async function* none(): AsyncGenerator<ThreadEvent> {}

@@ -272,7 +272,7 @@ test('a reader in another process hears all of a turn, also when that is taken o
   await Child.start()
   const events = await reading
   const resumed = events.findIndex(({ type }) => type === 'turn-resumed')
-  expect(events[resumed]).toMatchObject({ cause: 'recovery', retracted: [] })
+  expect(events[resumed]).toMatchObject({ cause: 'recovery', messages: ['story'] })
   const text = events
     .slice(resumed)
     .flatMap((event) => (event.type === 'text-delta' ? [event.delta] : []))

@@ -12,14 +12,14 @@ export type TurnEvent =
   /** The turn begins with this message of the user. */
   | { readonly type: 'turn-start'; readonly message: UserMessage; readonly messageId: string }
   /**
-   * The turn goes on: with an answer, after the end of the process that worked on it, or because it was retried. `retracted` has the ids of
-   * messages that count no more: what they tell happens again. Drop also what you have of a message that is not complete, unless the
-   * cause is `answer`.
+   * The turn goes on: with an answer, after the end of the process that worked on it, or because it was retried. `messages` has the ids of its
+   * messages that count; what others told happens again. Drop also what you have of a message that is not complete, unless the cause is
+   * `answer`.
    */
   | {
       readonly type: 'turn-resumed'
       readonly cause: 'answer' | 'recovery' | 'retry'
-      readonly retracted: readonly string[]
+      readonly messages: readonly string[]
     }
   /** Somebody is asked. `settled` has the results of calls beside those that ask. `Threads.answer` goes on. */
   | {

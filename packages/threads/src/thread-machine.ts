@@ -159,15 +159,29 @@ export function refused(stored: StoredThread, owner: Owner): Change<undefined> {
 export function stopped(stored: StoredThread, queue: 'keep' | 'drop', claim: Claim): Change<Work | undefined> {
   const { thread } = alive(stored)
   const queued = queueOf(stored)
-  const drops = queue === 'drop' ? queued.map((turn): TurnRecord => ({ ...turn, status: 'dropped' })) : []
+  const active = activeTurn(stored)
+  const drops = queue === 'drop' ? queued.map((turn) => (active ? droppedUnlessJoined(turn) : dropped(turn))) : []
   const isPaused = queue === 'keep' && queued.length > 0
   const paused = { ...touched(thread, claim), isPaused }
-  const active = activeTurn(stored)
   if (!active) return { thread: paused, turns: drops, result: undefined }
   if (active.status === 'running')
     return { thread: paused, turns: [{ ...active, isStopping: true }, ...drops], result: undefined }
   const turn = claimed({ ...active, closing: STOPPED }, claim)
   return { thread: paused, turns: [turn, ...drops], result: { kind: 'close', turn } }
+}
+
+function dropped(turn: TurnRecord): TurnRecord {
+  return { ...turn, status: 'dropped' }
+}
+
+/** The run at work may have taken its message. */
+function droppedUnlessJoined(turn: TurnRecord): TurnRecord {
+  return turn.isSteering ? { ...turn, isDropped: true } : dropped(turn)
+}
+
+/** The turn that it was to join is over, and has not taken it. */
+function notJoined({ isSteering: _, isDropped, ...turn }: TurnRecord): TurnRecord {
+  return isDropped ? dropped(turn) : turn
 }
 
 /** What an owner writes while it works. */
@@ -189,13 +203,13 @@ export interface Orders {
 
 export function progressed(stored: StoredThread, owner: Owner, progress: Progress, claim: Claim): Change<Orders> {
   const turn = ownTurn(stored, owner)
-  const { events, joined = [], checkpoint } = progress
+  const { events, joined = [] } = progress
   const historyAt = events.findLast(({ event }) => event.type === 'history-replaced' && !('path' in event))?.seq
   const steering = queueOf(stored).filter(({ isSteering }) => isSteering)
   const joins = steering.flatMap((one): TurnRecord[] => {
     const seq = joined.find(({ turn }) => turn === one.id)?.seq
     if (seq === undefined) return []
-    const { message: _, isSteering: __, ...rest } = one
+    const { message: _, isSteering: __, isDropped: ___, ...rest } = one
     return [{ ...rest, status: 'joined', joined: owner.turn, startSeq: seq }]
   })
   const held = { ...turn, leaseUntil: claim.now + claim.lease }
@@ -207,19 +221,12 @@ export function progressed(stored: StoredThread, owner: Owner, progress: Progres
       seq: Math.max(stored.thread.seq, events.at(-1)?.seq ?? 0),
       historyAt: historyAt ?? stored.thread.historyAt,
     },
-    turns: [checkpoint ? withoutAnswers(held) : held, ...joins],
+    turns: [held, ...joins],
     result: {
       isStopping: turn.isStopping === true,
-      steering: steering.filter(({ id }) => joins.every((one) => one.id !== id)),
+      steering: steering.filter(({ id, isDropped }) => !isDropped && joins.every((one) => one.id !== id)),
     },
   }
-}
-
-/** They are in the checkpoint of its run now. */
-function withoutAnswers(turn: TurnRecord): TurnRecord {
-  const { answers, ...rest } = turn
-  if (!answers) return turn
-  return { ...rest, interrupts: (turn.interrupts ?? []).filter(({ id }) => !Object.hasOwn(answers, id)) }
 }
 
 /** How a turn has ended, or what it waits for. */
@@ -249,7 +256,7 @@ export function ended(
   const [own = ownTurn(stored, owner), ...joins] = before.turns ?? []
   const { isStopping: _, closing: __, answers, interrupts, settled: ___, ...turn } = own
   const { status, ...rest } = outcome
-  // Nobody is asked again: a retry takes them.
+  // Its run may not have taken them, and nobody is to be asked again: a retry gives them to it.
   const untaken = status === 'failed' && answers && { answers, ...(interrupts && { interrupts }) }
   const thread = { ...(before.thread ?? stored.thread), updatedAt: claim.now }
   const seq = thread.seq + 1
@@ -268,7 +275,9 @@ export function ended(
     forgotten: status === 'completed' || status === 'stopped' ? [turn.id] : [],
   }
   if (!isEnd) return { ...change, result: undefined }
-  const changed = new Map(change.turns.map((one) => [one.id, one]))
+  const late = stored.turns.filter(({ id, isSteering }) => isSteering && joins.every((one) => one.id !== id))
+  const changes = [...change.turns, ...late.map(notJoined)]
+  const changed = new Map(changes.map((one) => [one.id, one]))
   const { result, ...next } = begun(
     { thread: change.thread, turns: stored.turns.map((one) => changed.get(one.id) ?? one) },
     claim,
@@ -276,7 +285,7 @@ export function ended(
   return {
     ...change,
     thread: next.thread ?? change.thread,
-    turns: [...change.turns, ...(next.turns ?? [])],
+    turns: [...changes, ...(next.turns ?? [])],
     events: [...change.events, ...(next.events ?? [])],
     forgotten: [...change.forgotten, ...(next.forgotten ?? [])],
     result,

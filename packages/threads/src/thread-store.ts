@@ -48,6 +48,8 @@ export interface TurnRecord {
   readonly isFirst?: boolean
   /** Its message is to join the running turn. */
   readonly isSteering?: boolean
+  /** Of one that is to join: if it does not, it is dropped. */
+  readonly isDropped?: boolean
   /** The turn that its message has joined. */
   readonly joined?: string
   /** `seq` of its first event, or of the message that has joined another turn. */
@@ -62,7 +64,7 @@ export interface TurnRecord {
   readonly isStopping?: boolean
   /** It is being closed, with this reason for its open calls. */
   readonly closing?: string
-  /** Given, and not yet in the checkpoint of its run. */
+  /** Given to what it waited for last. */
   readonly answers?: Answers
   /** What it waits for, or waited for last. */
   readonly interrupts?: readonly PendingInterrupt[]

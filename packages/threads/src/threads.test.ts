@@ -242,6 +242,22 @@ describe.each(Object.keys(stores))('%s', (kind) => {
     expect(shown(await threads.read('t')).join()).not.toContain('never said')
   })
 
+  test('a message that steers and was taken is said, though the queue is dropped; one that came too late is dropped (TH1, TH2)', async () => {
+    const { threads } = open()
+    const turn = await threads.send('t', 'slow')
+    await until(turn, 'tool-entered')
+    await threads.send('t', 'mail', { whenBusy: 'preempt' })
+    const late = await threads.send('t', 'too late', { whenBusy: 'steer' })
+    await turn.result
+    await expect.poll(async () => (await threads.read('t')).status).toBe('waiting')
+    await threads.stop('t', { queue: 'drop' })
+    const { messages, turns } = await threads.read('t')
+    const said = messages.filter(({ message }) => message.content === 'too late').length
+    const { status } = await late.result
+    expect(said).toBe(status === 'dropped' ? 0 : 1)
+    expect(turns.map(({ status }) => status)).toEqual(['stopped', 'stopped'])
+  })
+
   test('a stop at a question closes it (TH2, TH3)', async () => {
     const { threads } = open()
     const turn = await threads.send('t', 'mail')

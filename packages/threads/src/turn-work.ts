@@ -266,8 +266,11 @@ export class TurnWork {
   ): readonly StoredEvent[] {
     const { retracted, missing, replaced } = reconcile(before, own, history)
     this.#retracted = retracted.map(({ seq }) => seq)
-    const ids = retracted.flatMap(({ event }) => ('messageId' in event && event.messageId ? [event.messageId] : []))
-    if (this.#work.kind === 'resume') this.log?.push({ type: 'turn-resumed', cause: this.#work.cause, retracted: ids })
+    if (this.#work.kind === 'resume') {
+      const counts = [...before, ...own].filter((one) => one.turn === this.turn.id && !retracted.includes(one))
+      const messages = counts.flatMap(({ event }) => ('messageId' in event && event.messageId ? [event.messageId] : []))
+      this.log?.push({ type: 'turn-resumed', cause: this.#work.cause, messages })
+    }
     const runId = this.turn.id
     for (const message of missing) this.#hear({ type: 'message', message, runId })
     if (replaced) this.#hear({ type: 'history-replaced', messages: replaced, runId })
