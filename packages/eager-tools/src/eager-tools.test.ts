@@ -94,6 +94,7 @@ test('an early call is the loop’s call: one execution, set-up tools, one pass 
     'attempt',
     'callId',
     'idempotencyKey',
+    'messages',
     'run',
     'signal',
   ])
