@@ -104,7 +104,8 @@ export class CallTable implements CallHome {
     const stem = alikeOf(step, call)
     const alike = this.#alike.get(stem) ?? { next: 0, contents: [] }
     this.#alike.set(stem, alike)
-    alike.next = Number(key.slice(key.lastIndexOf('/') + 1)) + 1
+    // Calls of a checkpoint come in the order in which they were made, which need not be that of their keys.
+    alike.next = Math.max(alike.next, Number(key.slice(key.lastIndexOf('/') + 1)) + 1)
     let same = alike.contents.find((one) => sameCall(one.call, call))
     if (!same) alike.contents.push((same = { call, content: ++this.#contents }))
     return same.content
