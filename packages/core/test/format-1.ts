@@ -1,6 +1,6 @@
 /** A checkpoint as versions wrote it that knew format 1 only: to compare cores, and to see that nothing is lost on the way back. */
 
-import { checksumOf } from '../src/checkpoint/checkpoint.ts'
+import { checksumOf } from '../src/checkpoint/checksum.ts'
 import type { Call1, Format1 } from '../src/checkpoint/format-1.ts'
 import type { Checkpoint } from '../src/index.ts'
 

@@ -11,7 +11,7 @@ import {
   memoryStore,
 } from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
-import { checksumOf } from './checkpoint.ts'
+import { checksumOf } from './checksum.ts'
 
 // Checkpoints of each format, as a version wrote them: pinned, and never to be written anew.
 

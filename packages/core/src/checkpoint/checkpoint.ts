@@ -1,22 +1,12 @@
 /** A checkpoint from outside: whether it is one, and is not damaged. */
 
 import { CheckpointCorruptError, CheckpointVersionError } from '../vocabulary/checkpoint-errors.ts'
-import { hashOf } from '../vocabulary/hash.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint } from '../vocabulary/saved-run.ts'
 import { isCount } from '../vocabulary/shape.ts'
+import { checksumOf } from './checksum.ts'
 import { type Format1, fromFormat1 } from './format-1.ts'
-
-/** Whatever the order of its members is by now. */
-export function checksumOf(checkpoint: object): string {
-  return hashOf({ ...checkpoint, revision: undefined, checksum: undefined })
-}
-
-/** With the checksum of what it holds. */
-export function signed(checkpoint: Omit<Checkpoint, 'checksum'>): Checkpoint {
-  return { ...checkpoint, checksum: checksumOf(checkpoint) }
-}
 
 /**
  * A checkpoint from outside: a frozen copy, in the format of this version.
@@ -29,7 +19,10 @@ export function checkedCheckpoint(value: unknown): Checkpoint {
     throw new CheckpointVersionError(idOf(value), value.format, CHECKPOINT_FORMAT)
   try {
     const copy: unknown = JSON.parse(JSON.stringify(value))
-    if (isWhole(copy)) return freeze(copy.format === 1 ? fromFormat1(copy, signed) : copy)
+    if (isWhole(copy)) {
+      const checkpoint = copy.format === 1 ? fromFormat1(copy) : copy
+      if (hasShape(checkpoint)) return freeze(checkpoint)
+    }
   } catch (cause) {
     // It refers to itself, is nested too deep …
     throw new CheckpointCorruptError(idOf(value), 'it is no JSON that can be read', { cause })
@@ -52,4 +45,20 @@ function idOf(value: unknown): string {
 function isWhole(value: unknown): value is Checkpoint | Format1 {
   if (!isRecord(value) || (value.format !== 1 && value.format !== CHECKPOINT_FORMAT)) return false
   return isCount(value.revision) && value.checksum === checksumOf(value)
+}
+
+const LISTS = ['interrupts', 'messages', 'warnings', 'calls', 'undos', 'tools', 'sent', 'unknown', 'abandoned'] as const
+const RECORDS = ['usage', 'steps', 'questions', 'values'] as const
+
+/** Whether its members are of the right kind: a right checksum does not show that. */
+function hasShape(checkpoint: Checkpoint): boolean {
+  const { status, result, steps, calls, messages } = checkpoint
+  return (
+    LISTS.every((name) => Array.isArray(checkpoint[name])) &&
+    RECORDS.every((name) => isRecord(checkpoint[name])) &&
+    (status !== 'completed' || isRecord(result)) &&
+    Array.isArray(steps.added) &&
+    messages.every(isRecord) &&
+    calls.every((call) => isRecord(call) && isRecord(call.call) && typeof call.call.name === 'string')
+  )
 }

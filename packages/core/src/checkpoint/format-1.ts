@@ -3,6 +3,7 @@
 import type { Effect } from '../vocabulary/effect.ts'
 import type { Json, ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { Checkpoint, Invocation, Outcome, SavedCall, SavedUndo, Step } from '../vocabulary/saved-run.ts'
+import { signed } from './checksum.ts'
 
 /** Members that are optional here are absent where there is nothing to say, or where a version did not know them. */
 export interface Format1 extends Omit<Checkpoint, 'format' | 'steps' | 'calls' | 'undos'> {
@@ -45,14 +46,12 @@ export interface Call1 {
   readonly done?: { readonly input: Json; readonly output: Json }
 }
 
-type Sign = (checkpoint: Omit<Checkpoint, 'checksum'>) => Checkpoint
-
-/** The same state as this version writes it. `sign` gives it the checksum of what it holds then. */
-export function fromFormat1(old: Format1, sign: Sign): Checkpoint {
+/** The same state as this version writes it, with the checksum of what it holds then. */
+export function fromFormat1(old: Format1): Checkpoint {
   const { steps, step, feedback, calls, background = [], undos = [], ...rest } = old
   const { added = [], candidate, cutOff } = step ?? {}
   const lost = [...old.unknown, ...old.abandoned]
-  return sign({
+  return signed({
     ...rest,
     format: 2,
     steps: {
@@ -63,7 +62,7 @@ export function fromFormat1(old: Format1, sign: Sign): Checkpoint {
       ...(cutOff !== undefined && { cutOff }),
       ...(feedback !== undefined && { feedback }),
     },
-    calls: [...calls, ...background].map((call) => callOf(call, lost, sign)),
+    calls: [...calls.map((call) => callOf(call, lost)), ...background.map((work) => workOf(work, lost))],
     undos,
   })
 }
@@ -73,8 +72,8 @@ function stepOf({ added: _, candidate, cutOff: __, ...step }: Step1): Step {
 }
 
 /** `lost`: ids of calls that may have happened, or go on. */
-function callOf(old: Call1, lost: readonly string[], sign: Sign): SavedCall {
-  const { asked = false, provisional, told, outcomes = [], nested, nestedIn, alsoNested = [], delivered, ...rest } = old
+function callOf(old: Call1, lost: readonly string[]): SavedCall {
+  const { asked = false, provisional, told, outcomes = [], nested, nestedIn, alsoNested = [], ...rest } = old
   const { message, id = rest.call.id } = rest
   const first = nested ? [{ nested, nestedIn: nestedIn ?? { n: outcomes.length } }] : []
   return {
@@ -87,10 +86,12 @@ function callOf(old: Call1, lost: readonly string[], sign: Sign): SavedCall {
     outcomes: outcomes.map((outcome, n) => ({ ...outcome, invocation: outcome.invocation ?? { n } })),
     runs: [...first, ...alsoNested].map((run) => ({
       invocation: run.nestedIn,
-      checkpoint: fromFormat1(run.nested, sign),
+      checkpoint: fromFormat1(run.nested),
     })),
     ...(message && lost.includes(id) && { isUnknown: true }),
-    ...(delivered !== undefined && { isWork: true }),
-    ...(delivered && { isRead: true }),
   }
+}
+
+function workOf({ delivered, ...old }: Call1, lost: readonly string[]): SavedCall {
+  return { ...callOf(old, lost), isWork: true, ...(delivered && { isRead: true }) }
 }

@@ -30,6 +30,7 @@ import {
   UnknownInterruptError,
 } from '../index.ts'
 import { call, collect, end, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
+import { signed } from './checksum.ts'
 
 let did: string[] = []
 
@@ -374,6 +375,25 @@ test.each<[string, unknown]>([
   expect(model.requests).toEqual([])
 })
 
+test.each<[string, object]>([
+  ['it has no calls', { calls: undefined }],
+  ['it has no steps', { steps: undefined }],
+  ['its messages are a number', { messages: 5 }],
+  ['one of its messages is null', { messages: [null] }],
+  ['one of its calls has no tool', { calls: [{ call: {} }] }],
+  ['its warnings are null', { warnings: null }],
+  ['its usage is null', { usage: null }],
+  ['what was sent to it is null', { sent: null }],
+  ['it has completed, and has no result', { status: 'completed' }],
+])('a checkpoint with the right checksum is refused as damaged if %s (L18)', async (_, change) => {
+  const { checkpoint } = await interrupted()
+  const { checksum: __, ...rest } = { ...checkpoint, ...change } as Checkpoint
+  const { agent, model } = agentOf([])
+  const damaged = JSON.parse(JSON.stringify(signed(rest))) as Checkpoint
+  await expect(agent.resume(damaged).result).rejects.toBeInstanceOf(CheckpointCorruptError)
+  expect(model.requests).toEqual([])
+})
+
 test('a newer format, another agent and a missing tool are refused each with its own error (L18)', async () => {
   const { result, checkpoint } = await interrupted()
   const { agent } = agentOf([])
@@ -630,6 +650,29 @@ test('a second next after a resume counts on from the attempts before (C14)', as
   expect(textsOf(result)).toEqual(['Go', 'ok', 'Done'])
 })
 
+test('the first execution of a call is attempt 1, though the call had waited for its turn when the process was killed (L20, C14)', async () => {
+  const tools = [worker('put', 'idempotent', { writes: () => ['one'] })]
+  const responses = [respond(call('put', { ms: 500, n: 1 }), call('put', { n: 2 })), respond(say('Done'))]
+  const { stored, id, checkpoints } = await killed(responses, 200, { tools })
+  expect(stored.calls.map(({ attempts }) => attempts)).toEqual([1, 0])
+  await played(agentOf([respond(say('Done'))], { tools, checkpoints }).agent.resume(id))
+  expect(did).toEqual(['put 1'])
+})
+
+test('the same holds if its input was being checked when its run was cancelled (K15, C14)', async () => {
+  const input = anything.refine(() => sleep(100).then(() => true))
+  const tools = [worker('look', 'read', { input })]
+  const run = agentOf([respond(call('look')), respond(say('Done'))], { tools }).agent.stream('Go')
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(50)
+  void run.cancel()
+  await vi.runAllTimersAsync()
+  const { checkpoint } = (await reading).result ?? {}
+  expect(checkpoint?.calls.map(({ attempts }) => attempts)).toEqual([0])
+  await played(agentOf([respond(say('Done'))], { tools }).agent.resume(checkpoint as Checkpoint))
+  expect(did).toEqual(['look 1'])
+})
+
 test('what a run had abandoned before it was interrupted, it lists when it has gone on (K12, L13)', async () => {
   const deaf = worker('deaf', 'read', { timeout: 50 })
   const { agent } = agentOf([respond(call('deaf', { ms: 10_000 })), respond(call('book')), respond(say('Done'))], {
@@ -681,6 +724,33 @@ test('what a nested agent asks is asked still when the run stops in beforeAgent,
   const third = await played(agent.resume(second.checkpoint as Checkpoint, answersTo(second.result)))
   expect(third.result.text).toBe('Done')
   expect(did).toEqual(['book 1 []', 'book 2 ["yes"]'])
+})
+
+test('an answer to a nested agent is kept when its run is cancelled before the agent goes on (L5, L8)', async () => {
+  const model = scriptedModel([respond(call('book'), call('book', { n: 2 })), respond(say('Booked.'))])
+  const expert = createAgent({ model, name: 'expert', description: 'Books.', tools: [book] })
+  const tools = [agentTool(expert)]
+  const { agent } = agentOf([respond(call('expert', { request: 'Book' })), respond(say('Done'))], { tools })
+  const first = await played(agent.stream('Go'))
+  const stored = memoryStore()
+  const checkpoints: CheckpointStore = { ...stored, save: (...saved) => sleep(100).then(() => stored.save(...saved)) }
+  const slow = agentOf([], { tools, checkpoints }).agent
+  const cancelledWith = async (from: Checkpoint, answers: Record<string, Json>) => {
+    const run = slow.resume(from, answers)
+    const reading = collect(run)
+    await vi.advanceTimersByTimeAsync(50)
+    void run.cancel()
+    await vi.runAllTimersAsync()
+    const { checkpoint } = (await reading).result ?? {}
+    return JSON.parse(JSON.stringify(checkpoint)) as Checkpoint
+  }
+  const answered = await cancelledWith(first.checkpoint as Checkpoint, answersTo(first.result))
+  expect(answered.interrupts).toEqual([])
+  const again = await cancelledWith(answered, {})
+  did = []
+  const { result } = await played(agent.resume(again))
+  expect(result).toMatchObject({ status: 'completed', text: 'Done' })
+  expect(did).toEqual(['book 2 ["yes"]', 'book 2 ["yes"]'])
 })
 
 test('the set-up is built anew for a resume, and what beforeAgent changes holds (C6)', async () => {

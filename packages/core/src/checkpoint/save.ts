@@ -10,7 +10,7 @@ import type { Address, Interrupt, PendingInterrupt } from '../vocabulary/interru
 import { asJson } from '../vocabulary/json.ts'
 import { callsOf, textOf } from '../vocabulary/message.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint, type SavedCall, type SavedSteps } from '../vocabulary/saved-run.ts'
-import { signed } from './checkpoint.ts'
+import { signed } from './checksum.ts'
 
 /**
  * The run as it stands: what it has, not what it waits for; `end`: as its result has it. A copy that equals what is stored of it.

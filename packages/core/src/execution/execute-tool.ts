@@ -129,7 +129,7 @@ function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
   const { host, entry, call, parent, invocation, signal, early, queued } = place
   return host.telemetry.aroundFlow<'execution', Progress, Result>('execution', parent, {
     begin: () => {
-      entry.decide(attemptCounted(entry.state, 1))
+      entry.decide(attemptCounted(entry.state, invocation, 1))
       return { call: entry, input: call.input, attempt: entry.state.attempts, early }
     },
     make: (open) => {

@@ -51,12 +51,13 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   const { host, entry, call, invocation, signal } = place
   const { tool } = entry
   if (!tool) return await host.unknown(call)
-  const whole = entry.rest ? undefined : await checkedInput(tool, call)
-  const given = entry.rest ? await entry.rest.given(entry, call) : host.givenOf(tool, whole)
-  signal.throwIfAborted()
-  // What has started with the members its tool needs has a declared effect, and names no keys.
-  judge(place, tool, whole)
+  let given: Given
   try {
+    const whole = entry.rest ? undefined : await checkedInput(tool, call)
+    given = entry.rest ? await entry.rest.given(entry, call) : host.givenOf(tool, whole)
+    signal.throwIfAborted()
+    // What has started with the members its tool needs has a declared effect, and names no keys.
+    judge(place, tool, whole)
     await admitted(place, execution)
     // At the last moment: another call may have stopped the run since this one was let go.
     throwIfAborted(place.unstarted)
@@ -65,7 +66,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     // In one turn: a checkpoint taken between the two would count the attempt off twice.
     if (isStop(error)) {
       entry.decide(movedTo(entry.state, invocation, 'left'))
-      entry.decide(attemptCounted(entry.state, -1))
+      entry.decide(attemptCounted(entry.state, invocation, -1))
     }
     throw error
   }

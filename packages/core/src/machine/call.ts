@@ -76,6 +76,8 @@ export interface ExecutionState {
   readonly invocation: Invocation
   readonly stage: Stage
   readonly judgement?: Judgement
+  /** It counts as an attempt of its call. */
+  readonly isCounted?: true
   /** Its function was called, whatever came after that. */
   readonly isEntered?: true
   /** It asked, and goes on from its top when it is answered. */

@@ -53,7 +53,11 @@ const aFact: fc.Arbitrary<(call: CallState) => CallState> = fc.oneof(
   fc
     .constantFrom('x', 'y')
     .map((input) => (call: CallState) => facts.executionWanted(call, nextInvocation(call, input))),
-  fc.constantFrom(1, -1).map((by) => (call: CallState) => facts.attemptCounted(call, by)),
+  fc.tuple(which, fc.constantFrom(1, -1)).map(
+    ([invocation, by]) =>
+      (call: CallState) =>
+        facts.attemptCounted(call, invocation, by),
+  ),
   fc.tuple(which, fc.constantFrom(...STAGES)).map(
     ([invocation, stage]) =>
       (call: CallState) =>

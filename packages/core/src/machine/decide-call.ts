@@ -162,8 +162,13 @@ export function executionWanted<Call extends HasExecutions>(call: Call, invocati
 }
 
 /** 1: an execution has its slot, and counts as an attempt. -1: its run stopped before its function was called, so it does not count. */
-export function attemptCounted<Call extends HasExecutions>(call: Call, by: 1 | -1): Call {
-  return { ...call, attempts: call.attempts + by }
+export function attemptCounted<Call extends HasExecutions>(call: Call, which: Invocation, by: 1 | -1): Call {
+  const { executions, attempts } = call
+  const one = executionOf(call, which)
+  if (!one) return call
+  const { isCounted: _, ...uncounted } = one
+  const counted: ExecutionState = by === 1 ? { ...one, isCounted: true } : uncounted
+  return { ...call, attempts: attempts + by, executions: executions.with(executions.indexOf(one), counted) }
 }
 
 /** An execution moves on to this stage, unless it has reached or passed that. `does`: what is known of it from now on. */

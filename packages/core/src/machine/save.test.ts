@@ -26,13 +26,24 @@ function kept(call: CallState, isLast: boolean) {
 }
 
 test('a call may have happened from the moment in which that is to be stored, unless nothing is entered any more (MA4)', () => {
-  const storing = attemptCounted(at('checking', 'judged', 'storing')(NEW), 1)
+  const storing = attemptCounted(at('checking', 'judged', 'storing')(NEW), { n: 0 }, 1)
   expect([kept(storing, false), kept(storing, true)]).toEqual([{ attempts: 1, effect: 'external' }, { attempts: 0 }])
   const entered = movedTo(storing, { n: 0 }, 'entered')
   expect([wasEntered(storing), wasEntered(entered)]).toEqual([false, true])
   const happened = { attempts: 1, effect: 'external' }
   expect([kept(entered, true), kept(executionOver(entered, { n: 0 }), true)]).toEqual([happened, happened])
   expect(kept(movedTo(entered, { n: 0 }, 'ended'), true)).toEqual({ attempts: 1 })
+})
+
+test('an execution counts as an attempt of a checkpoint once its function may have been called (MA4, L20)', () => {
+  const counted = (...stages: Parameters<typeof at>) => attemptCounted(at(...stages)(NEW), { n: 0 }, 1)
+  for (const isLast of [false, true]) {
+    expect(kept(at('checking')(NEW), isLast)).toEqual({ attempts: 0 })
+    expect(kept(counted('checking'), isLast)).toEqual({ attempts: 0 })
+    expect(kept(counted('checking', 'judged'), isLast)).toEqual({ attempts: 0 })
+    expect(kept(attemptCounted(counted('checking'), { n: 0 }, -1), isLast)).toEqual({ attempts: 0 })
+    expect(kept(executionOver(counted('checking'), { n: 0 }), isLast)).toEqual({ attempts: 1 })
+  }
 })
 
 test('what a process before this one had entered may have happened until it is made again (MA4, L20)', () => {

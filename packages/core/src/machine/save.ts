@@ -48,10 +48,11 @@ export function savedCall(call: CallState, isLast: boolean, nested: readonly Inv
   }
 }
 
-/** Of a run that has stopped, an execution that waits for its turn does not count: its function is not called. */
+/** An execution that is at work, and whose function has not been called by then, is no attempt for whoever goes on from there. */
 function attemptsMade({ attempts, executions }: CallState, isLast: boolean): number {
-  const isWaiting = ({ stage }: ExecutionState) => stage === 'judged' || stage === 'storing'
-  return isLast ? attempts - executions.filter(isWaiting).length : attempts
+  const isAhead = ({ stage, isCounted }: ExecutionState) =>
+    isCounted && (stage === 'checking' || stage === 'judged' || (isLast && stage === 'storing'))
+  return attempts - executions.filter(isAhead).length
 }
 
 /** The gravest effect that may have happened, and of which no outcome is known. */

@@ -6,13 +6,8 @@ import type { Answers, PendingInterrupt } from '../vocabulary/interrupt.ts'
 import type { ToolMessage } from '../vocabulary/message.ts'
 import type { Checkpoint, Invocation, Outcome, SavedCall, SavedOutcome, SavedRun } from '../vocabulary/saved-run.ts'
 
-interface NestedRun extends SavedRun {
-  /** To what it asks, when it is resumed. */
-  readonly answers?: Answers
-}
-
 export class CallOutcomes {
-  #runs: readonly NestedRun[]
+  #runs: readonly SavedRun[]
   readonly #outcomes: SavedOutcome[] = []
   /** Those of a run before this one. */
   readonly #before: readonly SavedOutcome[]
@@ -56,12 +51,12 @@ export class CallOutcomes {
   answer(given: Answers): void {
     this.#runs = this.#runs.map((run) => {
       const own = run.checkpoint.interrupts.flatMap(({ id }) => (id in given ? [[id, given[id]]] : []))
-      return { ...run, answers: Object.fromEntries(own) as Answers }
+      return own.length === 0 ? run : { ...run, answers: { ...run.answers, ...(Object.fromEntries(own) as Answers) } }
     })
   }
 
   /** Of a checkpoint: the one that goes on in this invocation, if there is one. */
-  runIn(invocation: Invocation): NestedRun | undefined {
+  runIn(invocation: Invocation): SavedRun | undefined {
     return keptFor(invocation, this.#runs)
   }
 
@@ -79,7 +74,11 @@ export class CallOutcomes {
   }
 
   saveRuns(): readonly SavedRun[] {
-    return this.#runs.map(({ invocation, checkpoint }) => ({ invocation, checkpoint }))
+    return this.#runs.map(({ invocation, checkpoint, answers }) => ({
+      invocation,
+      checkpoint,
+      ...(answers && { answers }),
+    }))
   }
 }
 

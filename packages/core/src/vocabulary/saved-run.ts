@@ -153,6 +153,8 @@ export interface SavedCall extends SavedCallState {
 export interface SavedRun {
   readonly invocation: Invocation
   readonly checkpoint: Checkpoint
+  /** Answers to questions of this run that were given before it went on. */
+  readonly answers?: Answers
 }
 
 /** The undo of a discarded call, which a resume does not repeat. */

@@ -1,6 +1,6 @@
 /** Whether a checkpoint of the explorer is the same when it is written in format 1 and read again. */
 
-import { signed } from '../../src/checkpoint/checkpoint.ts'
+import { signed } from '../../src/checkpoint/checksum.ts'
 import { fromFormat1 } from '../../src/checkpoint/format-1.ts'
 import type { Checkpoint as Saved } from '../../src/index.ts'
 import { canonical } from '../../src/vocabulary/canonical.ts'
@@ -14,7 +14,7 @@ const SAME = new WeakSet<Checkpoint>()
 export function changedByFormat1(checkpoint: Checkpoint): string | undefined {
   if (SAME.has(checkpoint)) return undefined
   const saved = savedAs(checkpoint)
-  const [before, after] = [saved, fromFormat1(toFormat1(saved), signed)].map((one) => canonical(one))
+  const [before, after] = [saved, fromFormat1(toFormat1(saved))].map((one) => canonical(one))
   if (before !== after) return `${before} → ${after}`
   SAME.add(checkpoint)
   return undefined

@@ -384,7 +384,7 @@ function asksForOne(s: State, number: number, input: string): Decision {
     return { invocation, known: again }
   }
   if (!stopOf(s, number, invocation) && takesOverSlot(s.calls, number, invocation)) {
-    decideCall(s.calls, attemptCounted(callOf(s.calls, number), 1))
+    decideCall(s.calls, attemptCounted(callOf(s.calls, number), invocation, 1))
     return { invocation, goes: 'goes' }
   }
   return { invocation, goes: arrives(s, number, invocation) }
@@ -410,7 +410,7 @@ export function arrives(s: State, number: number, invocation: Invocation): Goes 
 export function passed(s: State, number: number, invocation: Invocation): void {
   const { call, about } = known(s, number)
   const does = executionOf(call, invocation)?.judgement
-  if (!does) decideCall(s.calls, attemptCounted(callOf(s.calls, number), 1))
+  if (!does) decideCall(s.calls, attemptCounted(callOf(s.calls, number), invocation, 1))
   // A read may be made again: nobody has to know that it began.
   else if (s.hasStore && !changesNothing(does.effect)) about.storing.push({ invocation, version: ++s.version })
 }
@@ -433,7 +433,7 @@ export function dropped(s: State, number: number, invocation: Invocation, isStop
   // One that has not had its slot has begun nothing.
   if (stage === 'wanted') return
   decideCall(s.calls, movedTo(callOf(s.calls, number), invocation, 'left'))
-  if (isStop) decideCall(s.calls, attemptCounted(callOf(s.calls, number), -1))
+  if (isStop) decideCall(s.calls, attemptCounted(callOf(s.calls, number), invocation, -1))
   callChanged(s.calls, number)
 }
 
