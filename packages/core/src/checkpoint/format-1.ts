@@ -1,7 +1,7 @@
 /** Reads checkpoints of format 1, which versions before this one wrote. */
 
 import type { Effect } from '../vocabulary/effect.ts'
-import type { Json, ToolCall, ToolMessage } from '../vocabulary/message.ts'
+import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { Checkpoint, Invocation, Outcome, SavedCall, SavedUndo, Step } from '../vocabulary/saved-run.ts'
 import { signed } from './checksum.ts'
 
@@ -43,7 +43,7 @@ export interface Call1 {
   readonly provisional?: boolean
   readonly maker?: string
   readonly told?: boolean
-  readonly done?: { readonly input: Json; readonly output: Json }
+  readonly done?: NonNullable<SavedCall['done']>
 }
 
 /** The same state as this version writes it, with the checksum of what it holds then. */

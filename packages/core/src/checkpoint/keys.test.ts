@@ -1,8 +1,18 @@
 import { beforeEach, expect, test, vi } from 'vitest'
+import { sleep } from '../../test/clock.ts'
 import { early } from '../../test/early-calls.ts'
 import { toolOf } from '../../test/tools.ts'
-import { type AgentOptions, type AgentRun, type Checkpoint, createAgent, memoryStore } from '../index.ts'
-import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
+import {
+  type AgentOptions,
+  type AgentRun,
+  type Checkpoint,
+  type CheckpointStore,
+  createAgent,
+  type Middleware,
+  map,
+  memoryStore,
+} from '../index.ts'
+import { call, collect, fail, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
 import { signed } from './checksum.ts'
 
 // No two calls of a run have the same key, whatever process makes them.
@@ -24,6 +34,8 @@ const hold = toolOf(
   { effect: 'reversible', compensate: () => undefined },
 )
 
+const look = toolOf('look', () => sleep(20))
+
 function agentOf(responses: readonly ScriptedResponse[], options: Partial<AgentOptions> = {}) {
   const model = scriptedModel(responses, { pace: { firstToken: 1, betweenTokens: 1 } })
   return createAgent({ name: 'holder', model, tools: [hold], ...options })
@@ -37,6 +49,81 @@ async function settled(run: AgentRun) {
 
 const done = respond(say('Done'))
 const holds = (id: string) => call('hold', { n: 1 }, { id })
+
+const guessing: Middleware = {
+  name: 'guessing',
+  wrapModel: (request, next, run) =>
+    map(next(request), (event) => {
+      const guess = (id: string, name: string) =>
+        void run.callTool({ type: 'tool-call', id, name, input: { n: 1 } }).catch(() => undefined)
+      if (event.type === 'tool-input-start' && event.name === 'hold') guess(event.id, event.name)
+      if (event.type === 'tool-call') void run.callTool(event.call).catch(() => undefined)
+      return event
+    }),
+}
+
+/** What is stored of a run after so many milliseconds, in which it goes on: what a kill leaves. */
+async function killedAfter(ms: number, run: AgentRun, store: CheckpointStore): Promise<Checkpoint> {
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(ms)
+  const left = structuredClone(await store.load(run.id)) as Checkpoint
+  await vi.advanceTimersByTimeAsync(20_000)
+  await reading
+  return left
+}
+
+test('a call that was undone while its response streamed leaves its key to no call of a resume, however often that is killed (H25, P5)', async () => {
+  const checkpoints = memoryStore()
+  const other = call('hold', { n: 2 }, { id: 'hold' })
+  const slow = respond(wait(1), other, wait(20), call('look', {}), wait(5_000), say('Well'))
+  const options = { tools: [hold, look], middleware: [guessing] }
+  let left = await killedAfter(300, agentOf([slow], { ...options, checkpoints }).stream('Go'), checkpoints)
+  const [guessed = ''] = keys
+  expect(left.calls.map(({ key }) => key)).not.toContain(guessed)
+  for (const ms of [10, 100]) {
+    keys = []
+    const { result } = await settled(agentOf([respond(holds('again')), done], options).resume(left))
+    expect([result?.status, keys.length]).toEqual(['completed', 1])
+    expect(keys).not.toContain(guessed)
+    const store = memoryStore()
+    await store.save(left.runId, left, 0)
+    const waits = agentOf([respond(wait(5_000), say('Well'))], { ...options, checkpoints: store })
+    left = await killedAfter(ms, waits.resume(left), store)
+  }
+  expect(left.spentKeys).toContain(guessed)
+})
+
+test('so does a call whose undo had begun when the process was killed, also if its resume is killed (P22, H25)', async () => {
+  const checkpoints = memoryStore()
+  const slowly = { ...hold, compensate: () => sleep(20) }
+  const options = { tools: [slowly], middleware: [early] }
+  const run = agentOf([respond(holds('a'), wait(50), fail())], { ...options, checkpoints }).stream('Go')
+  const undoing = await killedAfter(65, run, checkpoints)
+  expect(undoing.undos).toHaveLength(1)
+  const store = memoryStore()
+  await store.save(run.id, undoing, 0)
+  const waits = agentOf([respond(wait(5_000), say('Well'))], { ...options, checkpoints: store })
+  const claimed = await killedAfter(100, waits.resume(undoing), store)
+  expect(claimed).toMatchObject({ status: 'running', undos: [] })
+  await settled(agentOf([respond(holds('b')), done], options).resume(claimed))
+  expect(keys).toHaveLength(2)
+  expect(new Set(keys).size).toBe(2)
+})
+
+test('the next step keeps no keys of the step before it, in whatever process that was (MA13)', async () => {
+  const checkpoints = memoryStore()
+  const options = { tools: [hold, look], middleware: [guessing], checkpoints }
+  const other = call('hold', { n: 2 }, { id: 'hold' })
+  const slow = respond(wait(1), other, wait(20), call('look', {}), wait(5_000), say('Well'))
+  const first = await killedAfter(300, agentOf([slow], options).stream('Go'), checkpoints)
+  expect(first.spentKeys).toHaveLength(1)
+  const store = memoryStore()
+  await store.save(first.runId, first, 0)
+  const next = agentOf([respond(call('look', {})), respond(wait(5_000))], { ...options, checkpoints: store })
+  const left = await killedAfter(300, next.resume(first), store)
+  expect(left.steps.current?.number).toBe(2)
+  expect(left).not.toHaveProperty('spentKeys')
+})
 
 test('a further equal call has a key of its own, in whatever order a checkpoint holds those before it (H25)', async () => {
   const checkpoints = memoryStore()

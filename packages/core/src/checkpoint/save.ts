@@ -57,6 +57,7 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
     calls: unclaimed?.calls ?? entriesOf(run).map((entry) => callOf(entry, isLast)),
     // The outermost run has those of all. One that comes to its end, or stops, waits for them first.
     undos: unclaimed?.undos ?? (isLast || !run.isOutermost ? [] : saver.undos.save()),
+    spentKeys: spentKeysOf(run),
     tools: unclaimed?.tools ?? run.setup.tools.map(({ name }) => name),
     questions: run.questions.save(),
     values: run.values.save(),
@@ -64,6 +65,11 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
     unknown: run.unknown,
     abandoned: run.calls.abandoned,
   }
+}
+
+function spentKeysOf({ calls, steps }: RunState): Checkpoint['spentKeys'] {
+  const keys = calls.table.spentKeys(steps.state.current?.number)
+  return keys.length > 0 ? keys : undefined
 }
 
 /** What waits for an answer: of calls in call order, then of a hook or wrap. */
@@ -135,15 +141,14 @@ function callOf(entry: CallEntry, isLast: boolean): Unwritten<SavedCall> {
     message,
     done: done && doneAsJson(done),
     outcomes: message ? [] : outcomes.save(state.knownOutcomes),
-    runs: message ? [] : outcomes.saveRuns(),
+    runs: message ? [] : outcomes.saveRuns(isLast),
   }
 }
 
-/** What is no JSON cannot be undone after a resume. */
 function doneAsJson({ input, output }: NonNullable<CallEntry['done']>): SavedCall['done'] {
   try {
-    return { input: asJson(input, 'input'), output: asJson(output, 'output') }
+    return { input: asJson(input, 'input'), ...(output !== undefined && { output: asJson(output, 'output') }) }
   } catch {
-    return undefined
+    return {}
   }
 }

@@ -4,6 +4,7 @@ import { askAgain } from '../../test/again.ts'
 import { sleep } from '../../test/clock.ts'
 import { early, withdrawing } from '../../test/early-calls.ts'
 import { unhandledRejections } from '../../test/rejections.ts'
+import { toolOf } from '../../test/tools.ts'
 import {
   type AgentOptions,
   type AgentRun,
@@ -301,6 +302,90 @@ test.each(['the run is aborted', 'its response has failed', 'a hook has taken it
     expect(did).toEqual(stored.status === 'completed' ? [] : ['held 1'])
   },
 )
+
+/** What a kill leaves of a call that has held, and that no response requests after that. `wrapped`: its wrap is at work still. */
+async function killedAfterHolding(output: unknown, wrapped: boolean) {
+  const tools = [
+    {
+      ...toolOf('keep', () => output, {
+        effect: 'reversible',
+        compensate: (_, given) => void did.push(`undid ${String(given)}`),
+        toContent: () => [{ type: 'text', text: 'kept' }],
+      }),
+      input: z.object({}),
+    },
+    toolOf('look', () => sleep(20)),
+  ]
+  const slowly: Middleware = {
+    name: 'slowly',
+    async *wrapToolCall(asked, next) {
+      const message = yield* next(asked)
+      if (wrapped && asked.name === 'keep') await sleep(1_000)
+      return message
+    },
+  }
+  const options = { tools, middleware: [slowly, early] }
+  const checkpoints = memoryStore()
+  // The end of the second call has saved that the first one's function is over.
+  const responses = [respond(call('keep', {}), call('look', {}), wait(5_000)), done]
+  const run = agentOf(responses, { ...options, checkpoints }).stream('Go')
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(300)
+  const left = structuredClone(await checkpoints.load(run.id)) as Checkpoint
+  await vi.advanceTimersByTimeAsync(10_000)
+  await reading
+  did = []
+  return { left, options }
+}
+
+test.each([
+  ['a text, and whose wrap was at work', 'held', true],
+  ['a text, and that had settled', 'held', false],
+  ['nothing, and whose wrap was at work', undefined, true],
+  ['nothing, and that had settled', undefined, false],
+])(
+  'a call that gave %s when its process was killed, is undone by a resume that discards it (H23, H27)',
+  async (_, output, wrapped) => {
+    const { left, options } = await killedAfterHolding(output, wrapped)
+    const { result } = await settled(agentOf([done], options).resume(left))
+    expect(did).toEqual([`undid ${String(output)}`])
+    expect(result).toMatchObject({ status: 'completed', warnings: [] })
+  },
+)
+
+test('it is undone, too, if that resume is aborted, also where a cancel came first (H23, K11)', async () => {
+  for (const isCancelled of [false, true]) {
+    const { left, options } = await killedAfterHolding('held', true)
+    const abort = new AbortController()
+    const slow = [respond(wait(500), say('Done'))]
+    const run = agentOf(slow, { ...options, checkpoints: await storeOf(left.runId, left) }).resume(
+      left.runId,
+      {},
+      { signal: abort.signal },
+    )
+    setTimeout(() => {
+      if (isCancelled) void run.cancel()
+      abort.abort()
+    }, 100)
+    const { error } = await settled(run)
+    expect(error).toMatchObject({ name: 'AbortError' })
+    expect(did).toEqual(['undid held'])
+  }
+})
+
+test('a call that gave what is not JSON is not undone after a resume, which says so (H23)', async () => {
+  const { left, options } = await killedAfterHolding(new Map([[1, 2]]), true)
+  const cancelled = agentOf([respond(wait(500))], options).resume(left)
+  setTimeout(() => void cancelled.cancel(), 100)
+  const { checkpoint } = (await settled(cancelled)).result ?? {}
+  for (const from of [left, checkpoint as Checkpoint]) {
+    const { result } = await settled(agentOf([done], options).resume(from))
+    const message =
+      'keep: the checkpoint lacks what the call was given and gave, as that is not JSON, so it is not undone'
+    expect(result?.warnings).toEqual([{ code: 'compensation-failed', message, source: 'core' }])
+  }
+  expect(did).toEqual([])
+})
 
 test('an undo that fails is not repeated by a resume of an aborted run, which tells of it (P22, H23)', async () => {
   undo = () => {

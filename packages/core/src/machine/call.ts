@@ -203,13 +203,13 @@ export function eventOf(call: CallState): 'told' | 'waits' | 'dropped' {
 }
 
 /**
- * Whether a discarded call is undone (H23). `none`: there is nothing to undo. `due`: it has succeeded. `late`: it goes on beyond its grace
+ * Whether a discarded call is undone (H23). `none`: there is nothing to undo. `due`: it has succeeded, maybe in an earlier process. `late`: it goes on beyond its grace
  * time, and it is undone if it succeeds. Not undone is what an earlier process may have made (`unknown`), and an execution that goes on
  * and that nobody waits for (`lost`).
  */
 export function undoOf(call: CallState): 'none' | 'due' | 'late' | 'unknown' | 'lost' | NonNullable<CallState['undo']> {
   if (call.undo) return call.undo
-  if (call.fate !== 'discarded' || !call.tool?.isReversible || !hasSettled(call)) return 'none'
+  if (call.fate !== 'discarded' || !call.tool?.isReversible || call.course === 'begun') return 'none'
   if (call.isDone) return 'due'
   if (call.isUnknown) return 'unknown'
   if (hasAbandoned(call)) return 'lost'

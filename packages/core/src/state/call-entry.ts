@@ -51,7 +51,7 @@ export interface CallHome {
   numberOf(stop: RunStop): number
   knownNumberOf(stop: RunStop): number | undefined
   stopOf(number: number | undefined): RunStop | undefined
-  isSpent(key: string): boolean
+  isUndone(key: string): boolean
   contentFor(step: number, call: ToolCall, key: string): number
 }
 
@@ -89,8 +89,8 @@ export class CallEntry {
   readonly warmUp: WarmUp | undefined
   /** Whether its result is that of a checkpoint. */
   readonly reused: boolean
-  /** What the last execution was given and gave: what a discarded `reversible` call is undone with. */
-  done: { readonly input: unknown; readonly output: unknown } | undefined
+  /** What the last execution was given and gave: what a discarded `reversible` call is undone with. No `input`: a checkpoint lacks it. */
+  done: { readonly input?: unknown; readonly output?: unknown } | undefined
   readonly status: CallStatus
   readonly outcomes: CallOutcomes
   /** Those whose spans have not ended. */
@@ -123,7 +123,7 @@ export class CallEntry {
       maker: maker?.number,
       content: isWhole ? table.contentFor(begun.step, call, key) : undefined,
       requestedAt: performance.now(),
-      ...(table.isSpent(key) && { undo: 'before' }),
+      ...(table.isUndone(key) && { undo: 'before' }),
     })
     table.put(this)
     this.decided = begun.fate === 'provisional' ? coming() : DECIDED

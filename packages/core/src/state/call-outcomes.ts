@@ -73,11 +73,12 @@ export class CallOutcomes {
     ]
   }
 
-  saveRuns(): readonly SavedRun[] {
+  /** `isLast`: no run goes on any more. Until then one that refuses its answers is to ask again after a kill. */
+  saveRuns(isLast: boolean): readonly SavedRun[] {
     return this.#runs.map(({ invocation, checkpoint, answers }) => ({
       invocation,
       checkpoint,
-      ...(answers && { answers }),
+      ...(isLast && answers && { answers }),
     }))
   }
 }

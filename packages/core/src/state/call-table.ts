@@ -45,11 +45,26 @@ export class CallTable implements CallHome {
   readonly #stops: RunStop[] = []
   readonly #runId: string
   /** Whether a call had this key that was to be undone in an earlier process. */
-  readonly isSpent: (key: string) => boolean
+  readonly isUndone: (key: string) => boolean
+  /** Of calls of a step that were discarded in earlier processes. */
+  #spent: { readonly step: number | undefined; readonly keys: readonly string[] } = { step: undefined, keys: [] }
 
-  constructor(runId = '', isSpent: (key: string) => boolean = () => false) {
+  constructor(runId = '', isUndone: (key: string) => boolean = () => false) {
     this.#runId = runId
-    this.isSpent = isSpent
+    this.isUndone = isUndone
+  }
+
+  /** The step at work goes on from a checkpoint that has these {@link spentKeys}. */
+  restoreSpentKeys(step: number | undefined, keys: readonly string[] = []): void {
+    this.#spent = { step, keys }
+  }
+
+  /** Keys of calls of a step that were discarded. One that a resume decides on keeps its key. */
+  spentKeys(step: number | undefined): readonly string[] {
+    const isSpent = ({ state }: CallEntry) =>
+      state.fate === 'discarded' && !state.kept && state.isRequested && state.step === step
+    const before = this.#spent.step === step ? this.#spent.keys : []
+    return [...new Set([...before, ...this.entries().flatMap((entry) => (isSpent(entry) ? [entry.key] : []))])]
   }
 
   /** A call is made. */
@@ -74,7 +89,7 @@ export class CallTable implements CallHome {
     if (!isRequested) return stem + JSON.stringify(call.id)
     // Behind the last: a checkpoint does not hold those in front of it that were discarded.
     let number = this.#alike.get(alike)?.next ?? 0
-    while (this.isSpent(stem + number)) number++
+    while (this.isUndone(stem + number) || this.#spent.keys.includes(stem + number)) number++
     return stem + number
   }
 

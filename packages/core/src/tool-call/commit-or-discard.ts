@@ -54,9 +54,9 @@ export function stopUndecided(run: RunState, stop: RunStop | undefined, isUndone
 function undoKept(run: RunState): void {
   const { calls } = run
   for (const entry of calls.entries()) {
-    if (!entry.decide(kept(entry.state, undefined)) || entry.state.course === 'asleep') continue
-    if (!entry.maker) calls.counts.discarded++
-    calls.keep(over(entry).then(() => compensate(run, entry)))
+    if (!entry.decide(kept(entry.state, undefined))) continue
+    if (!entry.maker && entry.state.course !== 'asleep') calls.counts.discarded++
+    undoWhenOver(run, entry)
   }
 }
 
@@ -75,8 +75,9 @@ export function discard(run: RunState, entry: CallEntry, cause: DiscardCause): v
 function tellAll(run: RunState, discarded: readonly number[], cause: DiscardCause): void {
   const entries = discarded.flatMap((number) => run.calls.table.of(number) ?? [])
   for (const entry of entries) entry.decided.resolve()
-  // The others are as a checkpoint has them, and nobody has requested them since.
+  // The others are as a checkpoint has them, and nobody has requested them since: the reader is told nothing of them.
   const made = entries.filter(({ state }) => state.course !== 'asleep')
+  for (const entry of entries) if (!made.includes(entry)) undoWhenOver(run, entry)
   for (const entry of made) run.calls.events.discarded(entry)
   for (const entry of made) stopDiscarded(run, entry, cause)
 }
@@ -93,6 +94,10 @@ function stopDiscarded(run: RunState, entry: CallEntry, cause: DiscardCause): vo
   calls.keep(over(entry).then(async () => telemetry.ended(entry, await compensate(run, entry))))
 }
 
+function undoWhenOver(run: RunState, entry: CallEntry): void {
+  run.calls.keep(over(entry).then(() => compensate(run, entry)))
+}
+
 /** The call goes on under this id: whoever lists it has its new one. */
 export function rename(run: RunState, entry: CallEntry, id: string): void {
   const old = entry.id
@@ -103,11 +108,11 @@ export function rename(run: RunState, entry: CallEntry, id: string): void {
   run.calls.table.renamed(entry)
 }
 
-/** Resolves when it is over, whatever it came to. */
+/** Resolves when nothing of it is at work, whatever it came to. */
 async function over(entry: CallEntry): Promise<void> {
   // A wrap may stop the run in the very turn in which the call begins: it has no promise before that is through.
   await Promise.resolve()
-  await entry.promise.catch(() => undefined)
+  if (entry.state.course !== 'asleep') await entry.promise.catch(() => undefined)
 }
 
 /** How a call has ended is told from now on. */

@@ -44,6 +44,8 @@ export async function compensate(run: RunState, entry: CallEntry): Promise<boole
     return failed('the call goes on, and will be undone if it succeeds')
   }
   if (is !== 'due') return undefined
+  if (entry.done && !('input' in entry.done))
+    return failed('the checkpoint lacks what the call was given and gave, as that is not JSON, so it is not undone')
   try {
     return (await within(run.config.grace, undo())) || failed('it did not end within the grace time')
   } catch (error) {

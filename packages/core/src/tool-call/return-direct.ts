@@ -13,7 +13,7 @@ export function isDirect(run: RunState, { callId, isError, output }: ToolMessage
   if (typeof direct === 'boolean') return direct
   try {
     const done = entry?.done
-    const word: unknown = unheard(direct(done ? done.output : output))
+    const word: unknown = unheard(direct(done && 'output' in done ? done.output : output))
     if (word instanceof Promise) throw new TypeError('its returnDirect gave a promise, not true or false')
     return Boolean(word)
   } catch (error) {

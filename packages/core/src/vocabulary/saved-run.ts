@@ -48,6 +48,8 @@ export interface Checkpoint {
   readonly calls: readonly SavedCall[]
   /** Undos that had begun and were not over. */
   readonly undos: readonly SavedUndo[]
+  /** Keys of calls of the step at work that were discarded, which no other call gets; absent if there are none. */
+  readonly spentKeys?: readonly string[]
   /** Names of the tools there were. */
   readonly tools: readonly string[]
   readonly questions: SavedQuestions
@@ -141,8 +143,11 @@ export interface SavedCall extends SavedCallState {
   readonly maker?: string
   /** Its result, once it has settled. */
   readonly message?: ToolMessage
-  /** What it was given and gave, for a tool that can be undone. */
-  readonly done?: { readonly input: Json; readonly output: Json }
+  /**
+   * It has succeeded, and its tool can undo it: what it was given and gave. Without `output` it gave nothing. Without `input` these values
+   * are not JSON, so that a resume cannot undo it.
+   */
+  readonly done?: { readonly input?: Json; readonly output?: Json }
   /** Of one without a result: what its tool's executions came to. Its wraps, entered again, get that again. */
   readonly outcomes: readonly SavedOutcome[]
   /** The runs of agents in its executions that have no outcome. */
@@ -153,7 +158,7 @@ export interface SavedCall extends SavedCallState {
 export interface SavedRun {
   readonly invocation: Invocation
   readonly checkpoint: Checkpoint
-  /** Answers to questions of this run that were given before it went on. */
+  /** Of a run that has stopped: answers to questions of this one, which had not gone on with them by then. */
   readonly answers?: Answers
 }
 
