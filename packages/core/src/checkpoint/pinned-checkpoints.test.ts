@@ -4,7 +4,7 @@ import { FORMATS, pinnedCheckpoints, resumedTrace } from '../../test/reentrant-c
 import { StandingClock } from '../../test/standing-clock.ts'
 
 // Checkpoints of runs that were called back in the midst of what they did, of each format: pinned, and never to be written anew. What comes of their resumes is pinned, too; where inner calls wait for their keys (decision 47), a stop
-// ends the wait for a save, and nothing joins once a run halts, it was written anew.
+// ends the wait for a save, nothing joins once a run halts, and an execution that has not begun is no attempt, it was written anew.
 
 const clock = new StandingClock()
 
