@@ -51,13 +51,12 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   const { host, entry, call, invocation, signal } = place
   const { tool } = entry
   if (!tool) return await host.unknown(call)
-  let given: Given
+  const whole = entry.rest ? undefined : await checkedInput(tool, call)
+  const given = entry.rest ? await entry.rest.given(entry, call) : host.givenOf(tool, whole)
+  signal.throwIfAborted()
+  // What has started with the members its tool needs has a declared effect, and names no keys.
+  judge(place, tool, whole)
   try {
-    const whole = entry.rest ? undefined : await checkedInput(tool, call)
-    given = entry.rest ? await entry.rest.given(entry, call) : host.givenOf(tool, whole)
-    signal.throwIfAborted()
-    // What has started with the members its tool needs has a declared effect, and names no keys.
-    judge(place, tool, whole)
     await admitted(place, execution)
     // At the last moment: another call may have stopped the run since this one was let go.
     throwIfAborted(place.unstarted)
