@@ -11,6 +11,7 @@ import {
   worksHandedOver,
 } from '../machine/background.ts'
 import type { Calls } from '../machine/calls.ts'
+import { begun } from '../machine/decide-call.ts'
 import { atEndOf } from '../state/call-effect.ts'
 import { CallEntry } from '../state/call-entry.ts'
 import type { BackgroundCapability, BackgroundWorks } from '../state/capabilities.ts'
@@ -110,8 +111,10 @@ class Works implements BackgroundWorks<CallEntry> {
   }
 
   goOn(entry: CallEntry): void {
-    if (!entry.settled) this.#perform(entry)
-    else if (entry.message) this.#run.calls.events.workEnded(entry)
+    if (!entry.settled) {
+      entry.decide(begun(entry.state))
+      this.#perform(entry)
+    } else if (entry.message) this.#run.calls.events.workEnded(entry)
   }
 
   get #calls(): Calls {

@@ -6,6 +6,8 @@ import {
   type AgentRun,
   agentTool,
   type Checkpoint,
+  CheckpointConflictError,
+  type CheckpointStore,
   createAgent,
   interrupt,
   type Middleware,
@@ -17,7 +19,7 @@ import {
   type ToolMessage,
   tool,
 } from '../index.ts'
-import { call, collect, respond, type ScriptedResponse, say, scriptedModel } from '../testing.ts'
+import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // What a kill, or a cancel, cuts off: what may have happened is not made again, and what has not happened is not lost.
 
@@ -156,3 +158,74 @@ test.for([
     expect(await resumed(await cancelledAt(200, sends, options), [done], options)).toEqual(nothingAgain)
   },
 )
+
+test.for([10, 300])(
+  'what a tool calls %i ms after it has given its result may have happened, if a kill cuts it off (L15, L21, MA13)',
+  async (ms) => {
+    const outer = toolOf(
+      'outer',
+      (_, { run }) => {
+        const late = () => run?.callTool({ type: 'tool-call', id: 'late', name: 'send', input: {} })
+        setTimeout(() => void late()?.catch(() => undefined), ms)
+      },
+      { effect: 'calls' },
+    )
+    const tools = [outer, send, look]
+    const looks = [100, 200].map((before) => respond(wait(before), call('look')))
+    const left = await killedAt(700, [respond(call('outer')), ...looks, respond(wait(3000), say('Done'))], { tools })
+    expect(did).toEqual(['send 1'])
+    expect(await resumed(left, [done], { tools })).toEqual({ did: [], unknown: ['late'] })
+  },
+)
+
+test('what a settled call has made, and what waited for its turn when the process was killed, is made by the resume (L20)', async () => {
+  const write = toolOf(
+    'write',
+    async ({ n }) => {
+      did.push(`write ${n}`)
+      await sleep(n === 1 ? 1000 : 10)
+    },
+    { effect: 'idempotent', writes: () => ['key'] },
+  )
+  const outer = toolOf(
+    'outer',
+    async (_, { run }) => {
+      const made = run?.callTool({ type: 'tool-call', id: 'made', name: 'write', input: { n: 2 } })
+      made?.catch(() => undefined)
+      await sleep(50)
+    },
+    { effect: 'calls' },
+  )
+  const tools = [write, outer]
+  const responses = [respond(call('write', { n: 1 }, { id: 'first' }), call('outer')), respond(wait(500), say('Done'))]
+  const left = await killedAt(500, responses, { tools })
+  expect(did).toEqual(['write 1', 'write 2'])
+  expect(await resumed(left, responses.slice(1), { tools })).toEqual({ did: ['write 2'], unknown: ['first'] })
+})
+
+test('a resumed run makes no work in the background before its claim is saved (L19, MA19)', async () => {
+  const work = toolOf('work', () => sleep(500).then(() => void did.push('work')), { effect: 'read', background: true })
+  const model = scriptedModel([respond(wait(400), say('Hm')), respond(say('Done'))])
+  const child = agentTool(createAgent({ name: 'child', model }), { description: 'Is an agent' })
+  const tools = [work, { ...child, background: true }]
+  const responses = [
+    respond(call('work'), call('child', { request: 'Go' })),
+    respond(wait(2000), say('Hm')),
+    done,
+  ] as const
+  const left = await killedAt(200, responses, { tools })
+  const requests = model.requests.length
+  did = []
+  const checkpoints: CheckpointStore = {
+    ...memoryStore(),
+    async save(id, _, expected) {
+      await sleep(100)
+      throw new CheckpointConflictError(id, expected, 99)
+    },
+  }
+  const { error } = await settled(agentOf([done], { tools, checkpoints }).resume(left))
+  expect(error).toBeInstanceOf(CheckpointConflictError)
+  expect({ did, requests: model.requests.length }).toEqual({ did: [], requests })
+  const { result } = await settled(agentOf([done, done], { tools }).resume(left))
+  expect([result?.status, did, model.requests.length]).toEqual(['completed', ['work'], requests + 1])
+})

@@ -115,7 +115,6 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   for (const entry of open) resumeCall(run, entry, { checkpoint, answers })
   // Nobody joins a call whose undo had begun, nor the call that made it: what that gave stands on this one.
   for (const entry of entries) if (entry.state.undo === 'before') discard(run, outermost(entry), 'run_aborted')
-  for (const entry of open) if (entry.state.work) run.background.goOn(entry)
   const isOfCall = ({ address }: PendingInterrupt) => entries.some((entry) => isInside(address, addressOf(run, entry)))
   const unasked = checkpoint.interrupts.find((one) => !(one.id in answers) && !isOfCall(one))
   if (unasked)
@@ -125,6 +124,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
     }
   run.unclaimed = undefined
   await run.saver.now()
+  for (const entry of open) if (entry.state.work) run.background.goOn(entry)
   if (run.asking) throw run.asking.interrupt
 }
 

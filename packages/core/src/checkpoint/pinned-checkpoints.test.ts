@@ -3,8 +3,10 @@ import { difference } from '../../test/compare/difference.ts'
 import { FORMATS, pinnedCheckpoints, resumedTrace } from '../../test/reentrant-checkpoints.ts'
 import { StandingClock } from '../../test/standing-clock.ts'
 
-// Checkpoints of runs that were called back in the midst of what they did, of each format: pinned, and never to be written anew. What comes of their resumes is pinned, too; where inner calls wait for their keys (decision 47), a stop
-// ends the wait for a save, nothing joins once a run halts, and an execution that has not begun is no attempt, it was written anew.
+// Checkpoints of runs that were called back in the midst of what they did, of each format: they are pinned, and never written anew. What comes
+// of their resumes is pinned, too. It was written anew where inner calls wait for their keys (decision 47), a stop ends the wait for a save,
+// nothing joins once a run halts, an execution that has not begun is no attempt, and a call is made that a settled call had made and that was
+// never entered (L20).
 
 const clock = new StandingClock()
 

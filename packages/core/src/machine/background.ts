@@ -22,9 +22,9 @@ function isWork(call: CallState): call is Work {
   return call.work !== undefined
 }
 
-/** Work without a result. */
+/** Work that was begun, and has no result. */
 export function openWorks(calls: Calls): Work[] {
-  return worksOf(calls, ({ course }) => course !== 'result')
+  return worksOf(calls, ({ course }) => course !== 'result' && course !== 'asleep')
 }
 
 /** Those that the run stops when it ends, and waits for then. */

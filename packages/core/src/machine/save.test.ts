@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { NEW } from '../../test/new-call.ts'
 import type { SavedCallState } from '../vocabulary/saved-run.ts'
 import { type CallState, wasEntered } from './call.ts'
-import { noCalls } from './calls.ts'
+import { callOf, noCalls } from './calls.ts'
 import { attemptCounted, executionAsked, executionOver, executionWanted, movedTo, settled } from './decide-call.ts'
-import { callDiscarded, callMade } from './decide-calls.ts'
+import { callDiscarded, callMade, decideCall } from './decide-calls.ts'
 import { goesOn, isSaved, loadedCall, savedCall } from './save.ts'
 
 const WRITES = { effect: 'external', keys: { reads: ['r'], writes: ['w'] }, mayBeEarly: false } as const
@@ -108,9 +108,9 @@ test('a call without a result goes on by its effect, and stays open while its qu
   expect(goesOn({ ...NEW, effectBefore: 'external' }, true, [])).toBe('open')
 })
 
-test('a checkpoint holds the calls of the step at work, those that no response requested, and what they make (MA13)', () => {
+test('a checkpoint holds the calls of the step at work, those that no response requested, those still at work, and what they make (MA13)', () => {
   const calls = noCalls()
-  const made = (more: Partial<CallState>) => callMade(calls, { ...NEW, content: 1, ...more })
+  const made = (more: Partial<CallState>) => callMade(calls, { ...NEW, fate: 'committed', content: 1, ...more })
   const now = made({ step: 2 })
   const onTheSide = made({ step: 1, isRequested: false, content: undefined })
   const before = made({ step: 1 })
@@ -121,9 +121,16 @@ test('a checkpoint holds the calls of the step at work, those that no response r
     made({ step: 2, maker: now, isRequested: false }),
     made({ step: 1, maker: before, isRequested: false }),
     made({ step: 2, content: undefined }),
-    made({ step: 2 }),
+    made({ step: 2, fate: 'provisional' }),
   ]
+  for (const call of calls.all.values())
+    if (call.step === 1 && call.isRequested) decideCall(calls, settled(call, 'result'))
+  decideCall(calls, settled(callOf(calls, numbers[4] ?? 0), 'result'))
+  // The call of a step that is over has made one since, which is at work.
+  const late = made({ step: 1 })
+  decideCall(calls, settled(callOf(calls, late), 'result'))
+  const ofLate = made({ step: 1, maker: late, isRequested: false })
   callDiscarded(calls, numbers[6] ?? 0, 'call_withdrawn')
   const held = [...calls.all.values()].filter((call) => isSaved(calls, call, 2)).map(({ number }) => number)
-  expect(held).toEqual([now, onTheSide, numbers[3]])
+  expect(held).toEqual([now, onTheSide, numbers[3], late, ofLate])
 })

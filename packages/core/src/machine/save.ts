@@ -6,21 +6,21 @@
 import { type Effect, exceeds } from '../vocabulary/effect.ts'
 import type { Invocation, SavedCallState, SavedSteps } from '../vocabulary/saved-run.ts'
 import { type CallState, type ExecutionState, effectOf, hasAbandoned, type WorkState } from './call.ts'
-import { type Calls, isInputOpen } from './calls.ts'
+import { type Calls, isInputOpen, isPast } from './calls.ts'
 import { isSameExecution } from './invocation.ts'
 import type { Steps } from './steps.ts'
 
 /**
- * Whether a checkpoint holds a call. Of the steps that are over the history has all; but a call that no response requested is never made
- * again.
+ * Whether a checkpoint holds a call. Of a step that is over the history has all, except what is still at work; and a call that no response
+ * requested is never made again.
  *
  * @param step - The number of the step at work, if there is one.
  */
 export function isSaved(calls: Calls, call: CallState, step: number | undefined): boolean {
   if (call.fate === 'discarded' || isInputOpen(calls, call)) return false
-  if (call.maker === undefined) return !call.isRequested || call.step === step
-  const maker = calls.all.get(call.maker)
-  return maker !== undefined && isSaved(calls, maker, step)
+  const maker = call.maker === undefined ? undefined : calls.all.get(call.maker)
+  if (maker) return isSaved(calls, maker, step)
+  return !call.isRequested || call.step === step || !isPast(calls, call)
 }
 
 /**
@@ -100,7 +100,7 @@ export function loadedCall({ effect, outcomes, done, ...saved }: Kept, atEnd: Wo
     fate,
     startedEarly: fate === 'provisional',
     requestedBy: [],
-    course: isWork ? 'begun' : 'asleep',
+    course: 'asleep',
     attempts,
     executions: [],
     effectBefore: effect,

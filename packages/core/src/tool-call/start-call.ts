@@ -1,6 +1,7 @@
 /** Starts a call, and settles it when its wraps are out. */
 
 import { follow, type LazyController } from '../flow/follow.ts'
+import { wasEntered } from '../machine/call.ts'
 import { begun, endOf } from '../machine/decide-call.ts'
 import type { Actor } from '../state/actor.ts'
 import { CallEntry } from '../state/call-entry.ts'
@@ -65,7 +66,7 @@ export function startCall(run: RunState, call: ToolCall, { actor, attempt, optio
  * and what never started is begun instead: nobody requests that again.
  */
 export function beginCall(run: RunState, entry: CallEntry, actor?: Actor): CallEntry {
-  if (entry.reused) for (const child of entry.children) if (child.state.attempts === 0) beginCall(run, child)
+  if (entry.reused) for (const child of entry.children) if (!wasEntered(child.state)) beginCall(run, child)
   if (entry.state.course !== 'asleep') return entry
   entry.parent = actor && entry.maker ? actor.context : run.context
   begin(run, entry)

@@ -3,7 +3,14 @@
  * order in which the interpreter tells it.
  */
 
-import { type CallState, executionOf, hasAbandoned, hasSettled, nextInvocation } from '../../../src/machine/call.ts'
+import {
+  type CallState,
+  executionOf,
+  hasAbandoned,
+  hasSettled,
+  nextInvocation,
+  wasEntered,
+} from '../../../src/machine/call.ts'
 import { callOf, mayStartFor } from '../../../src/machine/calls.ts'
 import {
   addsQuestion,
@@ -305,7 +312,7 @@ function newAbout(key: string, { id, name, input }: Asked, kind: Kind, ceiling: 
 /** One of a checkpoint begins when it is asked for. If its result is there, what it had made and what never started begins instead. */
 export function begunAgain(s: State, number: number): number {
   const { call, about } = known(s, number)
-  if (about.isReused) for (const child of call.children) if (callOf(s.calls, child).attempts === 0) begunAgain(s, child)
+  if (about.isReused) for (const child of call.children) if (!wasEntered(callOf(s.calls, child))) begunAgain(s, child)
   decideCall(s.calls, begun(callOf(s.calls, number)))
   return number
 }

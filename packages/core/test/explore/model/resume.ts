@@ -2,7 +2,7 @@
 
 import type { CallState } from '../../../src/machine/call.ts'
 import { callOf } from '../../../src/machine/calls.ts'
-import { alsoRequestedBy, asksQuestion, marked, settled } from '../../../src/machine/decide-call.ts'
+import { alsoRequestedBy, asksQuestion, begun, marked, settled } from '../../../src/machine/decide-call.ts'
 import {
   callClosed,
   callDiscarded,
@@ -53,6 +53,7 @@ export function resume(from: Checkpoint, before: State, answers: Answers): State
     s.unknown.push(`undo ${key}`)
     callDiscarded(s.calls, outermost(s, callOf(s.calls, number)), 'run_aborted')
   }
+  for (const call of s.calls.all.values()) if (call.work) decideCall(s.calls, begun(call))
   hookGoesOn(s, from, answers)
   const { phase } = s.steps.current ?? {}
   if (phase === 'after-model' || phase === 'calls') reopened(s)
