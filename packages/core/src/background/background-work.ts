@@ -11,6 +11,7 @@ import { errorMessage, NO_ANSWER, textMessage } from '../tool-call/no-result-mes
 import { RunHost } from '../tool-call/run-host.ts'
 import { untilCallersCommitted, untilCommitted } from '../tool-call/wait-for-commit.ts'
 import { checkedInput } from '../vocabulary/checked-input.ts'
+import { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
 import { RunStop } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
@@ -46,6 +47,7 @@ export async function* startWork(
  * The work of a background call: its input was checked, its wraps are out, and what comes of it is a message.
  *
  * @throws {RunStop} The agent that it runs asks, or has stopped: the work stays open for a resume.
+ * @throws {CheckpointError} It could not be stored that the work begins: the run fails.
  */
 export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   try {
@@ -56,6 +58,10 @@ export async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMes
     return message
   } catch (error) {
     if (error instanceof RunStop) entry.settle({ stopped: error })
+    else if (error instanceof CheckpointError) {
+      entry.settle({})
+      run.halt.fail(error)
+    }
     throw error
   } finally {
     run.telemetry.ended(entry)
@@ -70,6 +76,7 @@ async function workOf(run: RunState, entry: CallEntry): Promise<Result> {
   } catch (error) {
     // Its run has stopped before its turn came: it stays to be begun after a resume.
     if (entry.signal.aborted || error === run.halt.halted.reason) return cutOffResult(entry)
+    if (error instanceof CheckpointError && !entry.state.work?.isHandedOver) throw error
     // Nobody hears what work asks that its run no longer waits for.
     if (error instanceof RunStop && entry.outcomes.hasRuns && !entry.state.work?.isHandedOver) throw error
     if (error instanceof Interrupt) return { message: unanswered(entry.call) }

@@ -324,6 +324,28 @@ test('work that a killed process had begun is not begun again, though its call h
   expect([unknown, log]).toEqual([['call_1_1'], ['started', 'aborted']])
 })
 
+test('work of which it cannot be stored that it begins does not begin, and its run fails (L16, MA4)', async () => {
+  const log: string[] = []
+  const inner = memoryStore()
+  const hasBegun = ({ calls }: Checkpoint) => calls.some(({ isWork, effect, message }) => isWork && effect && !message)
+  const checkpoints: CheckpointStore = {
+    ...inner,
+    async save(id, checkpoint, expected) {
+      if (hasBegun(checkpoint as Checkpoint)) throw new Error('The disk is full.')
+      await inner.save(id, checkpoint, expected)
+    },
+  }
+  const responses = [respond(call('build')), respond(say('Hm.')), respond(say('Done.'))]
+  const { agent } = agentOf(responses, [build({ ms: 1_000, log })], { checkpoints })
+  const run = agent.stream('Go')
+  const { error } = await settled(collect(run))
+  expect(error).toMatchObject({ name: 'CheckpointStoreError', cause: { message: 'The disk is full.' } })
+  expect(log).toEqual([])
+  const second = agentOf(responses.slice(1), [build({ ms: 1_000, log })])
+  const { unknown } = await settled(second.agent.resume((await inner.load(run.id)) as Checkpoint).result)
+  expect([log, unknown]).toEqual([['started', 'built'], undefined])
+})
+
 test.each(['after-tools', 'after-model'] as const)(
   'a cancel %s stops a run that waits for its background work, and the resume waits for it again (K5, K6, I17, O18)',
   async (at) => {

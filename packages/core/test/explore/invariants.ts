@@ -322,6 +322,11 @@ export const AT_END: Readonly<Record<string, Rule>> = {
     const { history, inbox } = s.ending.checkpoint.values
     return taken.find((text) => !inbox.includes(text) && !history.some((turn) => 'text' in turn && turn.text === text))
   },
+  'a run that cannot store that its work begins does not complete': ({ s }) => {
+    const isUnstored = ({ call: { aborted, work, executions } }: KnownWork) =>
+      !aborted && !work.isHandedOver && executions.some(({ stage }) => stage === 'threw')
+    return s.ending?.is === 'completed' ? keyOf(worksIn(s).find(isUnstored)) : undefined
+  },
   'the caller is given the work whose result the model has not read': ({ s }) => {
     // What comes of it when its run has stopped it, nobody has waited for.
     const isStopped = ({ call }: KnownWork) => call.work.atEnd === 'cancel' && call.aborted

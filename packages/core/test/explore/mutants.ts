@@ -780,6 +780,14 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: { steps: [[{ calls: ['l1', 't2'] }]], eager: false, limit: 1, cancel: 'now' },
   },
   {
+    name: 'work has failed if it cannot be stored that it begins',
+    file: 'model/decide.ts',
+    replace: "if (to === 'throw' && !work?.isHandedOver) return 'throw'",
+    by: "if (to === 'throw') return 'result'",
+    breaks: 'a run that cannot store that its work begins does not complete',
+    scenario: { steps: [[{ calls: ['k1'] }]], eager: false, limit: 1, store: true, saveFails: true },
+  },
+  {
     name: 'work that a run has stopped is not waited for',
     file: 'model/due.ts',
     replace: 'withWork && isOwn(s, call))',

@@ -287,7 +287,7 @@ export const WORLDS: readonly ListedWorld[] = [
     scenario: { steps: one('k1'), eager: true, limit: 1, sends: 1, gate: 'asks', cancel: 'after-tools' },
   },
   {
-    shows: 'work that cannot be stored does not begin, and has failed',
+    shows: 'work that cannot be stored does not begin, and its run fails',
     scenario: { steps: one('k1', 'l2'), eager: true, limit: 1, store: true, saveFails: true },
   },
 ]

@@ -536,7 +536,8 @@ function came(s: State, number: number, to: Came, result: { readonly text: strin
   const { call, about } = known(s, number)
   const isCancelled = call.aborted === 'cancelled'
   const end = endOf(call, call.work ? workCame(call, to) : wrapsCame(call, to))
-  if (end === 'none' && s.wanted.some((one) => one.number === number) && to === 'throw') lose(s, 'failure')
+  const isAwaited = call.work !== undefined || s.wanted.some((one) => one.number === number)
+  if (end === 'none' && isAwaited && to === 'throw') lose(s, 'failure')
   about.waits = false
   if (end === 'result')
     about.result = isCancelled ? { text: 'cancelled', ok: false } : { text: result.text, ok: result.ok }
@@ -554,10 +555,14 @@ function wrapsCame({ aborted }: CallState, to: Came): WrapsOutcome {
   return aborted && aborted !== 'cancelled' ? 'cut off' : 'result'
 }
 
-/** Nobody wraps the work behind a call: what it throws is its result, except that a question for which its run waits stops the run. */
+/**
+ * Nobody wraps the work behind a call: what it throws is its result, except that a question for which its run waits stops the run, and that
+ * the run fails if it cannot be stored that the work begins.
+ */
 function workCame({ work, aborted, ownQuestion }: CallState, to: Came): WrapsOutcome {
   if (to === 'result') return to
   if (aborted) return aborted === 'cancelled' ? 'result' : 'cut off'
+  if (to === 'throw' && !work?.isHandedOver) return 'throw'
   if (to !== 'stop') return 'result'
   // It had not begun when its run was told to stop.
   if (!ownQuestion) return 'cut off'
