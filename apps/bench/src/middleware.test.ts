@@ -53,7 +53,12 @@ test('fallbackModel and eagerTools, in either order: a tool runs once though the
       },
     )
     expect(log).toEqual(['0 look 1'])
-    expect(toldOfCalls(events)).toEqual(['tool-start a1', 'tool-committed b1 started as a1', 'tool-end b1'])
+    expect(toldOfCalls(events)).toEqual([
+      'tool-start a1',
+      'tool-entered a1',
+      'tool-committed b1 started as a1',
+      'tool-end b1',
+    ])
     expect(result?.text).toBe('Done.')
     expect(outline).toMatch(/chat scripted-1 .*ERROR\n(?:.*eager-tools.*\n)?.*chat other-1/)
   }
@@ -81,7 +86,13 @@ test('no further try of an early call starts after its discard, and a wait for o
   )
   expect(error).toMatchObject({ name: 'ModelError', status: 400 })
   expect(log).toEqual(['0 look 1'])
-  expect(toldOfCalls(events)).toEqual(['tool-start c1', 'tool-discarded c1 stream_error'])
+  // The custom event says that the next try waits.
+  expect(toldOfCalls(events)).toEqual([
+    'tool-start c1',
+    'tool-entered c1',
+    'custom c1',
+    'tool-discarded c1 stream_error',
+  ])
   expect((error as { abandoned?: unknown }).abandoned).toBeUndefined()
   expect([took, timers]).toEqual([50, 0])
 })
@@ -103,7 +114,12 @@ test('a model call over its limit is an error of its chat span, called timeout (
     { traced: true },
   )
   expect(log).toEqual(['0 look 1'])
-  expect(toldOfCalls(events)).toEqual(['tool-start c1', 'tool-discarded c1 stream_error'])
+  expect(toldOfCalls(events)).toEqual([
+    'tool-start c1',
+    'tool-entered c1',
+    'tool-settled c1',
+    'tool-discarded c1 stream_error',
+  ])
   expect(outline).toMatch(/chat scripted-1 .*"error.type":"timeout".* ERROR/)
 })
 

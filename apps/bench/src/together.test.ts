@@ -30,7 +30,11 @@ test('retryModel and eagerTools, in either order: a tool runs once for all attem
     expect(log).toEqual(['0 look 1', '0 put 2'])
     expect(toldOfCalls(events)).toEqual([
       'tool-start a1',
+      'tool-entered a1',
       'tool-start a2',
+      'tool-entered a2',
+      'tool-settled a2',
+      'tool-settled a1',
       'tool-committed c1 started as a1',
       'tool-end c1',
       'tool-committed c2 started as a2',
@@ -62,7 +66,10 @@ test('when retryModel gives up, early calls are discarded with the cause of its 
       const { error, events, log, timers } = await timedRun(responses, middleware)
       expect(error).toMatchObject({ name: 'RetriesExhaustedError', attempts: 3 })
       expect(log).toEqual(['0 look 0', '150 look 1', '400 look 2'])
-      expect(toldOfCalls(events).slice(3)).toEqual([0, 1, 2].map((n) => `tool-discarded c${n} ${cause}`))
+      expect(toldOfCalls(events)).toEqual([
+        ...[0, 1, 2].flatMap((n) => [`tool-start c${n}`, `tool-entered c${n}`]),
+        ...[0, 1, 2].map((n) => `tool-discarded c${n} ${cause}`),
+      ])
       expect(timers).toBe(0)
     }
   }
@@ -78,7 +85,7 @@ test('an abort while retryModel waits discards what the failed attempt had start
       { signal: controller.signal },
     )
     expect(error).toMatchObject({ name: 'AbortError' })
-    expect(toldOfCalls(events)).toEqual(['tool-start a1', 'tool-discarded a1 run_aborted'])
+    expect(toldOfCalls(events)).toEqual(['tool-start a1', 'tool-entered a1', 'tool-discarded a1 run_aborted'])
     expect(requests).toHaveLength(1)
     expect([took, timers]).toEqual([80, 0])
   }
