@@ -1,6 +1,6 @@
 /** A step of a loop that is not ours: tools that write down what they are made to do, and a response that streams in pieces. */
 
-import type { DeclaredCall } from '../src/host/declared.ts'
+import type { DeclaredTool } from '../src/host/declared.ts'
 import { EagerLoop, type HostRun } from '../src/host/eager-loop.ts'
 import type { HostCalls } from '../src/host/host-calls.ts'
 import type { HostTool, StartedCall } from '../src/host/host-tool.ts'
@@ -25,7 +25,7 @@ export class Host {
 
   constructor(settings: EagerSettings = {}) {
     const onWarning: EagerSettings['onWarning'] = ({ code }) => void this.warnings.push(code)
-    this.loop = new EagerLoop({ onWarning, ...settings })
+    this.loop = new EagerLoop({ onWarning, ...settings }, 'host 1')
     this.run = this.loop.run()
   }
 
@@ -48,7 +48,7 @@ export class Host {
     return `${name} ${n}`
   }
 
-  early(name: string, effect: DeclaredCall<Work>['effect'], more: Partial<DeclaredCall<Work>> = {}): HostTool {
+  early(name: string, effect: DeclaredTool<Work>['effect'], more: Partial<DeclaredTool<Work>> = {}): HostTool {
     const { reads, writes, compensate } = more
     return {
       name,

@@ -1,4 +1,14 @@
-import { generateText, isStepCount, type LanguageModel, Output, streamText, ToolLoopAgent, tool } from 'ai'
+import {
+  generateText,
+  hasToolCall,
+  isStepCount,
+  type LanguageModel,
+  Output,
+  streamText,
+  ToolLoopAgent,
+  type ToolSet,
+  tool,
+} from 'ai'
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { eager } from './index.ts'
@@ -42,6 +52,113 @@ test('generateText and an agent keep theirs (R11)', async () => {
   const { toolResults } = await agent.generate({ prompt: 'x' })
   const [first] = toolResults
   if (first && !first.dynamic && first.toolName === 'book') expectTypeOf(first.output).toEqualTypeOf<string>()
+})
+
+test('options of streamText that are written in place keep their types (R11)', async () => {
+  const prompt = 'x'
+  const read = { weather: 'read' } as const
+  const forced = { type: 'tool', toolName: 'weather' } as const
+  streamText(eager({ model, tools, prompt, activeTools: ['weather'] }, read))
+  streamText(eager({ model, tools, prompt, toolChoice: { type: 'tool', toolName: 'weather' } }, read))
+  streamText(eager({ model, tools, prompt, prepareStep: () => ({ activeTools: ['weather'] }) }, read))
+  streamText(eager({ model, tools, prompt, prepareStep: async () => ({ toolChoice: forced }) }, read))
+  streamText(
+    eager(
+      {
+        model,
+        tools,
+        prompt,
+        prepareStep: ({ stepNumber }) =>
+          stepNumber ? { activeTools: ['weather'] } : { toolChoice: { type: 'tool', toolName: 'weather' } },
+        stopWhen: [isStepCount(3), hasToolCall('weather')],
+        toolApproval: { book: 'user-approval' },
+        runtimeContext: { user: 'ann' },
+        onStepEnd: ({ toolCalls, runtimeContext }) => {
+          expectTypeOf(runtimeContext).toEqualTypeOf<{ user: string }>()
+          for (const { dynamic, toolName, input } of toolCalls)
+            if (!dynamic && toolName === 'weather') expectTypeOf(input).toEqualTypeOf<{ city: string }>()
+        },
+        onChunk: ({ chunk }) => void expectTypeOf(chunk.type).toExtend<string>(),
+        onFinish: ({ text }) => void expectTypeOf(text).toEqualTypeOf<string>(),
+      },
+      read,
+    ),
+  )
+  // @ts-expect-error There is no such tool.
+  streamText(eager({ model, tools, prompt, activeTools: ['wether'] }, read))
+  // @ts-expect-error The model is missing.
+  streamText(eager({ tools, prompt }, read))
+})
+
+test('options of generateText that are written in place keep their types (R11)', async () => {
+  const { toolResults } = await generateText(
+    eager(
+      {
+        model,
+        tools,
+        prompt: 'x',
+        activeTools: ['weather'],
+        toolChoice: { type: 'tool', toolName: 'weather' },
+        prepareStep: async ({ stepNumber }) =>
+          stepNumber === 0 ? { toolChoice: { type: 'tool', toolName: 'weather' } } : { activeTools: ['book'] },
+        onStepEnd: ({ usage }) => void expectTypeOf(usage.inputTokens).toEqualTypeOf<number | undefined>(),
+      },
+      { weather: 'read' },
+    ),
+  )
+  const [first] = toolResults
+  if (first && !first.dynamic && first.toolName === 'book') expectTypeOf(first.output).toEqualTypeOf<string>()
+})
+
+test('options of an agent that are written in place keep their types (R11)', async () => {
+  const read = { weather: 'read' } as const
+  new ToolLoopAgent(eager({ model, tools, prepareStep: ({ stepNumber }) => (stepNumber ? {} : {}) }, read))
+  new ToolLoopAgent(eager({ model, tools, onStepEnd: ({ usage }) => void usage.inputTokens }, read))
+  new ToolLoopAgent(
+    eager({ model, tools, activeTools: ['weather'], prepareStep: () => ({ activeTools: ['book'] }) }, read),
+  )
+  const agent = new ToolLoopAgent(
+    eager(
+      {
+        model,
+        tools,
+        callOptionsSchema: z.object({ user: z.string() }),
+        prepareCall: ({ options, ...settings }) => ({ ...settings, instructions: options.user }),
+        output: Output.object({ schema: z.object({ answer: z.string() }) }),
+        stopWhen: isStepCount(3),
+      },
+      read,
+    ),
+  )
+  const { output } = await agent.generate({ prompt: 'x', options: { user: 'ann' } })
+  expectTypeOf(output).toEqualTypeOf<{ answer: string }>()
+  // @ts-expect-error The options of the call are missing.
+  void agent.generate({ prompt: 'x' })
+  // @ts-expect-error It is an agent, and not its options.
+  eager(agent, {})
+})
+
+test('what undoes a call knows its input and its output, and belongs to a call that can be undone (R11)', () => {
+  const options = { model, tools, prompt: 'x' }
+  eager(options, {
+    weather: {
+      effect: 'reversible',
+      compensate: (input, output) => {
+        expectTypeOf(input).toEqualTypeOf<{ city: string }>()
+        expectTypeOf(output).toEqualTypeOf<{ city: string; deg: number }>()
+      },
+    },
+    book: { effect: () => 'reversible', compensate: (_, output) => void expectTypeOf(output).toEqualTypeOf<string>() },
+  })
+  // @ts-expect-error A reversible tool needs `compensate`.
+  eager(options, { weather: { effect: 'reversible' } })
+  // @ts-expect-error A read is never undone.
+  eager(options, { weather: { effect: 'read', compensate: () => undefined } })
+})
+
+test('options whose tools have no names in their type keep it (R11)', () => {
+  const options: { readonly tools?: ToolSet; readonly mine: 1 } = { mine: 1 }
+  expectTypeOf(eager(options, { anything: 'read' })).toEqualTypeOf<typeof options>()
 })
 
 test('effects are of the tools there are, and their functions know the input (R11)', () => {

@@ -52,6 +52,10 @@ const refused: readonly (readonly [option: string, options: unknown, effects: un
   ['effects.look', { tools: { look: {} } }, { look: 'reversible' }],
   ['effects.look', {}, { look: 'read' }],
   ['independent', { tools: { look: {} } }, { look: 'read' }, { independent: 'look' }],
+  ['independent', { tools: { look: {} } }, { look: 'read' }, { independent: ['lok'] }],
+  ['approval', { tools: { look: {} } }, { look: 'read' }, { approval: ['lok'] }],
+  ['options', new ToolLoopAgent({ model: model(once), tools: {} }), {}, {}],
+  ['tools', { tools: [{ name: 'look' }] }, { look: 'read' }, {}],
   ['alwaysstream', { tools: { look: {} } }, { look: 'read' }, { alwaysstream: true }],
 ]
 
@@ -76,10 +80,11 @@ test('tools of a class, and members that a copy would lose, stay as they are (R2
   }
   const made = bench()
   const look = Object.defineProperty(new Look(), 'hidden', { value: 7, enumerable: false })
-  const options = { model: model(once), tools: { ...made.tools, look }, stopWhen: isStepCount(2) }
-  const eagerly = eager(options, { look: 'read' })
-  expect(Reflect.get(eagerly.tools.look, 'hidden')).toBe(7)
-  const going = streamed(eagerly as Given)
+  const tools: ToolSet = { ...made.tools, look: look as never }
+  const given: Given & { tools: ToolSet } = { model: model(once), tools, stopWhen: isStepCount(2) }
+  const options = eager(given, { look: 'read' })
+  expect(Reflect.get(options.tools.look ?? {}, 'hidden')).toBe(7)
+  const going = streamed(options)
   await vi.runAllTimersAsync()
   expect(await going).toMatchObject({ told: expect.arrayContaining([['result', '1', 'found a', false]]), text: 'done' })
 })
@@ -222,6 +227,16 @@ test('the time limit of a tool counts from its early start, and the loop gets th
 // What links a request to its step, and the execution of a tool to it, are identities that no document promises.
 
 const steps: Part[][] = Array.from({ length: 6 }, (_, n) => [...whole(`${n}`), wait(50), call(`${n}`), finish()])
+
+test('the warning that nothing can be linked names the library and its version (R10)', async () => {
+  const messages: string[] = []
+  await plainAndEager({
+    responses: steps,
+    settings: { onWarning: ({ message }) => void messages.push(message) },
+    go: (options) => streamed({ ...options, ['onStepStart' as string]: undefined }),
+  })
+  expect(messages).toEqual([expect.stringContaining('eager() needs ai 7; is another version installed?')])
+})
 
 test('if no request can be linked to its step, nothing is early, and one warning says so (R10)', async () => {
   const without = ['onLanguageModelCallStart', 'onStepStart', 'prepareStep'] as const

@@ -2,12 +2,23 @@
 
 import { ConfigError } from '@meanwhile/core'
 import { sealsCalls } from '@meanwhile/core/calls'
-import { gateway, type InferToolInput, type Tool } from 'ai'
+import {
+  gateway,
+  type generateText,
+  type InferToolInput,
+  type InferToolOutput,
+  type OutputInterface,
+  type streamText,
+  type Tool,
+  ToolLoopAgent,
+  type ToolLoopAgentSettings,
+  type ToolSet,
+} from 'ai'
 import { type DeclaredEffect, declaredEffects } from '../host/declared.ts'
 import { EagerLoop } from '../host/eager-loop.ts'
 import type { HostCalls } from '../host/host-calls.ts'
 import type { HostTool } from '../host/host-tool.ts'
-import type { EagerSettings } from '../host/settings.ts'
+import { checkNames, type EagerSettings } from '../host/settings.ts'
 import { collected } from './collected.ts'
 import { earlyTool, joining, Restraints } from './early-tools.ts'
 import type {
@@ -25,10 +36,23 @@ import { watchedStream } from './watched-stream.ts'
 
 /** By the name of a tool: what a call of it does to the world. A tool that is not named passes through as it is. */
 export type Effects<Options extends { readonly tools?: object }> = {
-  readonly [Name in keyof NonNullable<Options['tools']>]?: DeclaredEffect<InputOf<NonNullable<Options['tools']>[Name]>>
+  readonly [Name in keyof NonNullable<Options['tools']>]?: EffectOf<NonNullable<Options['tools']>[Name]>
 }
 
-type InputOf<One> = [One] extends [Tool] ? InferToolInput<One> : unknown
+type EffectOf<One> = [One] extends [Tool] ? DeclaredEffect<InferToolInput<One>, InferToolOutput<One>> : DeclaredEffect
+
+/** The options of `streamText`, as far as `generateText` takes them, too. */
+type TextOptions<Tools extends ToolSet, Context extends AnyContext, Out extends OutputInterface> = Parameters<
+  typeof streamText<Tools, Context, Out>
+>[0] &
+  Parameters<typeof generateText<Tools, Context, Out>>[0]
+
+/** Options whose tools have no names in the type. All others have to be those of the SDK. */
+type IfUnnamed<Options extends { readonly tools?: object }> = string extends keyof NonNullable<Options['tools']>
+  ? unknown
+  : never
+
+type AnyContext = NonNullable<ToolLoopAgentSettings['runtimeContext']>
 
 /**
  * The same options, whose declared tools start while the model is still streaming:
@@ -41,18 +65,45 @@ type InputOf<One> = [One] extends [Tool] ? InferToolInput<One> : unknown
  * once more, where a response does not stand; its result is then seen by nobody. Never early: tools with an approval, a refinement of
  * their input or `onInputAvailable`, and input that the tool's schema does not accept.
  *
- * @throws {ConfigError} There is no such tool, effect or setting.
+ * @throws {ConfigError} There is no such tool, effect or setting, or the options are an agent.
  */
-export function eager<Options extends { readonly tools?: object }>(
-  options: Options,
+export function eager<
+  Tools extends ToolSet,
+  Context extends AnyContext = AnyContext,
+  Out extends OutputInterface = OutputInterface<string, string, never>,
+>(
+  options: Parameters<typeof streamText<Tools, Context, Out>>[0],
+  effects: NoInfer<Effects<{ readonly tools: Tools }>>,
+  settings?: EagerSettings,
+  // `NoInfer`: what surrounds the call would else widen the names of tools to `string`.
+): NoInfer<TextOptions<Tools, Context, Out> & { readonly tools: Tools }>
+export function eager<
+  Call = never,
+  Tools extends ToolSet = ToolSet,
+  Context extends AnyContext = AnyContext,
+  Out extends OutputInterface = never,
+>(
+  options: ToolLoopAgentSettings<Call, Tools, Context, Out>,
+  effects: NoInfer<Effects<{ readonly tools: Tools }>>,
+  settings?: EagerSettings,
+): NoInfer<ToolLoopAgentSettings<Call, Tools, Context, Out> & { readonly tools: Tools }>
+export function eager<Options extends { readonly tools?: object; readonly generate?: never }>(
+  options: Options & IfUnnamed<Options>,
   effects: Effects<Options>,
-  settings: EagerSettings = {},
-): Options {
+  settings?: EagerSettings,
+): Options
+export function eager(options: { readonly tools?: object }, effects: object, settings: EagerSettings = {}): object {
   if (typeof options !== 'object' || options === null) throw new ConfigError('options', 'must be an object')
   const given = options as SdkOptions
+  if (options instanceof ToolLoopAgent)
+    throw new ConfigError('options', 'is an agent; give its options: new ToolLoopAgent(eager({ … }, { … }))')
   const { tools = {} } = given
-  const loop = new EagerLoop(settings)
-  const declared = declaredEffects(effects, Object.keys(tools))
+  if (Array.isArray(tools))
+    throw new ConfigError('tools', 'must be an object with the tools by name, such as { weather }')
+  const loop = new EagerLoop(settings, 'ai 7')
+  const names = Object.keys(tools)
+  const declared = declaredEffects(effects, names)
+  checkNames(settings, names)
   if (declared.size === 0) return options
   return { ...options, ...new EagerOptions(given, tools, declared, loop).changes() }
 }

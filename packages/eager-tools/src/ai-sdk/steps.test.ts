@@ -17,7 +17,7 @@ function begun(loop: EagerLoop, steps: Steps, callId: string) {
 }
 
 test('a run whose end is not heard of is let go of when a thousand others have begun (R7)', () => {
-  const loop = new EagerLoop()
+  const loop = new EagerLoop({}, 'ai 7')
   const steps = new Steps(loop)
   const first = begun(loop, steps, 'first')
   for (let n = 1; n < 1_000; n++) begun(loop, steps, `${n}`)
@@ -27,7 +27,7 @@ test('a run whose end is not heard of is let go of when a thousand others have b
 })
 
 test('what is asked of a run that is not known, or of a step that was not prepared, is nobody’s (R10)', () => {
-  const steps = new Steps(new EagerLoop())
+  const steps = new Steps(new EagerLoop({}, 'ai 7'))
   const [messages, request] = [{}, {}]
   steps.requests({ callId: 'nobody', tools: request })
   steps.began({ callId: 'one', messages })

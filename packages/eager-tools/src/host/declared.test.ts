@@ -25,6 +25,12 @@ const refused: readonly (readonly [option: string, effects: unknown, message: st
     { look: { effect: 'reversible', undo: compensate } },
     'is no option of an effect; did you mean compensate?',
   ],
+  [
+    'effects.look.compensate',
+    { look: { effect: 'read', compensate } },
+    'is never called: the effect is read, and only reversible calls are undone',
+  ],
+  ['effects.look.compensate', { look: { effect: 'idempotent', compensate } }, 'is never called'],
   ['effects.look.reads', { look: { effect: 'read', reads: ['a'] } }, 'must be a function'],
 ]
 

@@ -16,31 +16,56 @@ export type HostEffect = Exclude<Effect, 'calls'>
  *
  * Declare a tool only if its result depends on nothing but its input, and if it never asks anybody anything.
  */
-export type DeclaredEffect<Input = unknown> = Exclude<HostEffect, 'reversible'> | DeclaredCall<Input>
+export type DeclaredEffect<Input = unknown, Output = unknown> =
+  | Exclude<HostEffect, 'reversible'>
+  | DeclaredCall<Input, Output>
 
-export interface DeclaredCall<Input = unknown> {
-  /** A function is asked with the checked input of each call; a throw counts as `external`. `reversible` needs `compensate`. */
-  readonly effect: HostEffect | ((input: Input) => HostEffect)
+/** `compensate` belongs to `reversible`, or to a function that may return it. */
+export type DeclaredCall<Input = unknown, Output = unknown> = DeclaredKeys<Input> & (Undone<Input, Output> | NotUndone)
+
+interface DeclaredKeys<Input> {
   /** Names of what a call reads. Early calls that name the same key wait for each other if one of them writes it. */
   reads?(input: Input): readonly string[]
   /** Names of what a call writes. */
   writes?(input: Input): readonly string[]
+}
+
+/** What {@link DeclaredCall} allows, and more. */
+export interface DeclaredTool<Input = unknown, Output = unknown> extends DeclaredKeys<Input> {
+  /** A function is called with the checked input of each call; a throw counts as `external`. */
+  readonly effect: HostEffect | ((input: Input) => HostEffect)
   /** Undoes a call that has succeeded and that nobody asks for in the end. A throw is a warning. */
-  compensate?(input: Input, output: unknown): void | Promise<void>
+  compensate?(input: Input, output: Output): void | Promise<void>
+}
+
+interface Reversible<Input, Output> extends Pick<Required<DeclaredTool<Input, Output>>, 'compensate'> {
+  readonly effect: 'reversible'
+}
+
+interface Decided<Input, Output> extends Pick<DeclaredTool<Input, Output>, 'compensate'> {
+  /** Called with the checked input of each call; a throw counts as `external`. */
+  readonly effect: (input: Input) => HostEffect
+}
+
+type Undone<Input, Output> = Reversible<Input, Output> | Decided<Input, Output>
+
+interface NotUndone {
+  readonly effect: Exclude<HostEffect, 'reversible'>
+  readonly compensate?: never
 }
 
 /** By the name of the tool. */
-export type Declared = ReadonlyMap<string, DeclaredCall>
+export type Declared = ReadonlyMap<string, DeclaredTool>
 
 /**
  * The tools that may start early at all.
  *
  * @param tools The names there are, if they are known.
- * @throws {ConfigError} There is no such effect or no such tool, or a `reversible` tool has no `compensate`.
+ * @throws {ConfigError} There is no such effect or no such tool, a `reversible` tool has no `compensate`, or a `read` or `idempotent` one has it.
  */
 export function declaredEffects(effects: object, tools?: readonly string[]): Declared {
   if (!isRecord(effects)) throw new ConfigError('effects', "must be an object, such as { weather: 'read' }")
-  const declared = new Map<string, DeclaredCall>()
+  const declared = new Map<string, DeclaredTool>()
   for (const [name, given] of Object.entries(effects)) {
     if (given === undefined) continue
     if (tools && !tools.includes(name)) throw new ConfigError(`effects.${name}`, unknownTool(name, tools))
@@ -57,9 +82,9 @@ export function unknownTool(name: string, tools: readonly string[]): string {
 }
 
 const EFFECTS: readonly unknown[] = ['read', 'idempotent', 'reversible', 'external'] satisfies HostEffect[]
-const MEMBERS: OptionNames<DeclaredCall> = { effect: '', reads: '', writes: '', compensate: 'undo' }
+const MEMBERS: OptionNames<DeclaredTool> = { effect: '', reads: '', writes: '', compensate: 'undo' }
 
-function declaredCall(name: string, given: unknown): DeclaredCall {
+function declaredCall(name: string, given: unknown): DeclaredTool {
   const option = `effects.${name}`
   const call: object = isRecord(given) ? given : { effect: given }
   checkOptions<object>('an effect', call, MEMBERS, `${option}.`)
@@ -67,7 +92,7 @@ function declaredCall(name: string, given: unknown): DeclaredCall {
   return call
 }
 
-function check(call: object, option: string): asserts call is DeclaredCall {
+function check(call: object, option: string): asserts call is DeclaredTool {
   const { effect, reads, writes, compensate }: Readonly<Record<string, unknown>> = { ...call }
   if (typeof effect !== 'function' && !EFFECTS.includes(effect))
     throw new ConfigError(option, `${String(effect)} is no effect; there are ${EFFECTS.join(', ')}`)
@@ -77,6 +102,11 @@ function check(call: object, option: string): asserts call is DeclaredCall {
   }
   if (effect === 'reversible' && !compensate)
     throw new ConfigError(option, 'is reversible and has no compensate(input, output), which undoes a call')
+  if (compensate && (effect === 'read' || effect === 'idempotent'))
+    throw new ConfigError(
+      `${option}.compensate`,
+      `is never called: the effect is ${effect}, and only reversible calls are undone`,
+    )
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

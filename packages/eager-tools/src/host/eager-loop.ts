@@ -36,13 +36,16 @@ export class EagerLoop {
   readonly settings: EagerSettings
   readonly independent: ReadonlySet<string>
   readonly budget: Budget | undefined
+  readonly #needed: string
   readonly #told = new Set<string>()
   #unasked = 0
 
-  constructor(settings: EagerSettings = {}) {
+  /** `needed`: the library whose loop it is, and the version. */
+  constructor(settings: EagerSettings, needed: string) {
     checkSettings(settings)
     const { independent = [], budget } = settings
     this.settings = settings
+    this.#needed = needed
     this.independent = new Set(independent)
     this.budget = budget ? new Budget(budget === true ? {} : budget) : undefined
   }
@@ -80,7 +83,7 @@ export class EagerLoop {
   unlinked(): void {
     this.warnOnce(
       'host-unknown',
-      'no tool starts early: a request to the model could not be linked to its step. Is this a version of the host that eager() supports?',
+      `no tool starts early: a request to the model could not be linked to its step. eager() needs ${this.#needed}; is another version installed?`,
     )
   }
 
@@ -93,14 +96,15 @@ export class EagerLoop {
   #switchedOff(): void {
     this.warnOnce(
       'switched-off',
-      `no tool starts early any more: in ${MOST_UNASKED} steps in a row the host asked for none of the calls that had started early. Is this a version of the host that eager() supports?`,
+      `no tool starts early any more: in ${MOST_UNASKED} steps in a row the host asked for none of the calls that had started early. eager() needs ${this.#needed}; is another version installed?`,
     )
   }
 
   /** However often it is said. */
   warnOnce(code: string, message: string): void {
-    if (this.#told.has(code)) return
-    this.#told.add(code)
+    const warning = `${code} ${message}`
+    if (this.#told.has(warning)) return
+    this.#told.add(warning)
     this.warn({ code, message })
   }
 }

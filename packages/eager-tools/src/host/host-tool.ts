@@ -1,7 +1,7 @@
 /** A tool of a loop that is not ours, and the tool of ours that stands for it. */
 
 import type { Tool } from '@meanwhile/core'
-import type { DeclaredCall } from './declared.ts'
+import type { DeclaredTool } from './declared.ts'
 
 export interface HostTool {
   readonly name: string
@@ -9,7 +9,7 @@ export interface HostTool {
   readonly early?: EarlyTool
 }
 
-export interface EarlyTool extends DeclaredCall {
+export interface EarlyTool extends DeclaredTool {
   /** The host's own check of the input as the model wrote it. Returns what the host would pass on; throws if the host would refuse it. */
   check?(written: unknown): unknown
   /** The host's own function, with all that the host would give it. */

@@ -14,7 +14,7 @@ import { checkList } from '../check-list.ts'
 import type { EagerToolsOptions } from '../eager-tools.ts'
 import type { Evidence } from '../policy.ts'
 import type { StepSavings } from '../savings.ts'
-import type { HostEffect } from './declared.ts'
+import { type HostEffect, unknownTool } from './declared.ts'
 
 /** `'wait'`: this call does not start on this evidence. With nothing said its effect decides. */
 export type HostPolicy = (call: ToolCall, context: HostPolicyContext) => 'wait' | undefined
@@ -59,6 +59,23 @@ const NAMES: OptionNames<EagerSettings> = {
   telemetry: '',
   onStep: 'onStepEnd',
   onWarning: '',
+}
+
+/** For each name in `approval` and in `independent` that is the name of none of these tools: the setting, and why. */
+export function unknownNames(
+  { approval = [], independent = [] }: EagerSettings,
+  tools: readonly string[],
+): readonly (readonly [setting: string, reason: string])[] {
+  return Object.entries({ approval, independent }).flatMap(([setting, names]) =>
+    names
+      .filter((name) => !tools.includes(name))
+      .map((name) => [setting, `${name} ${unknownTool(name, tools)}`] as const),
+  )
+}
+
+/** @throws {ConfigError} A name in `approval` or `independent` is the name of none of these tools. */
+export function checkNames(settings: EagerSettings, tools: readonly string[]): void {
+  for (const [setting, reason] of unknownNames(settings, tools)) throw new ConfigError(setting, reason)
 }
 
 /** @throws {ConfigError} It names the setting that cannot work. */

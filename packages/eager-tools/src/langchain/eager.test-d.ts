@@ -1,4 +1,4 @@
-import { createAgent, tool } from 'langchain'
+import { createAgent, createMiddleware, tool } from 'langchain'
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { type EagerSettings, eager } from './index.ts'
@@ -19,12 +19,25 @@ test('what an agent infers from its options it infers from these, too (R11)', as
   expectTypeOf(structuredResponse.answer).toEqualTypeOf<string>()
 })
 
+test('the state that a middleware adds is in the result (R11)', async () => {
+  const counting = createMiddleware({ name: 'counting', stateSchema: z.object({ n: z.number().default(0) }) })
+  const stateSchema = z.object({ k: z.string() })
+  const agent = createAgent(
+    eager({ model: 'openai:gpt-5', tools: [weather], middleware: [counting], stateSchema }, { weather: 'read' }),
+  )
+  const result = await agent.invoke({ messages: [], k: 'x' })
+  expectTypeOf(result.n).toEqualTypeOf<number>()
+  expectTypeOf(result.k).toEqualTypeOf<string>()
+})
+
 test('the options keep their type (R11)', () => {
   const options = { model: 'openai:gpt-5', tools: [weather, book] }
   expectTypeOf(eager(options, { weather: 'read' })).toEqualTypeOf<typeof options>()
 })
 
 test('effects are for the tools there are, and know their input (R11)', () => {
+  // @ts-expect-error An agent is not its options.
+  eager(createAgent({ model: 'openai:gpt-5', tools: [weather] }), {})
   const options = { model: 'openai:gpt-5', tools: [weather, book] }
   // @ts-expect-error A tool of this name is not there.
   eager(options, { wether: 'read' })

@@ -36,11 +36,26 @@ const refused: readonly (readonly [option: string, effects: object, settings: un
   ['effects.look', { look: 'reversible' }, {}, 'has no compensate'],
   ['approval', { look: 'read' }, { approval: ['sned'] }, 'sned is the name of no tool; there are look, send'],
   ['independent', { look: 'read' }, { independent: 'send' }, ''],
+  ['independent', { look: 'read' }, { independent: ['sned'] }, 'sned is the name of no tool; there are look, send'],
 ]
 
 test.for(refused)('%s: what cannot work is refused at once (R11, A2)', ([option, effects, settings, message]) => {
-  expect(() => eager<object>({ model, tools: [look, send] }, effects, settings as EagerSettings)).toThrow(
+  expect(() => eager({ model, tools: [look, send] } as object, effects, settings as EagerSettings)).toThrow(
     expect.objectContaining({ name: 'ConfigError', option, message: expect.stringContaining(message) }),
+  )
+})
+
+test('an agent in the place of its options is refused, and so are tools that are no list (R11, A2)', () => {
+  const agent = createAgent({ model, tools: [look] })
+  expect(() => eager(agent as object, { look: 'read' })).toThrow(
+    expect.objectContaining({
+      name: 'ConfigError',
+      option: 'options',
+      message: expect.stringContaining('give its options: createAgent(eager('),
+    }),
+  )
+  expect(() => eager({ model, tools: { look } }, { look: 'read' })).toThrow(
+    expect.objectContaining({ name: 'ConfigError', option: 'tools' }),
   )
 })
 

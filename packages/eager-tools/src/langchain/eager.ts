@@ -4,11 +4,11 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons'
 import { ConfigError } from '@meanwhile/core'
 import type { NamedModel } from '../call-maker.ts'
-import { type Declared, type DeclaredEffect, declaredEffects, unknownTool } from '../host/declared.ts'
+import { type Declared, type DeclaredEffect, declaredEffects } from '../host/declared.ts'
 import { EagerLoop, type HostRun } from '../host/eager-loop.ts'
 import type { HostCalls, TakenCall } from '../host/host-calls.ts'
 import type { HostTool } from '../host/host-tool.ts'
-import type { EagerSettings } from '../host/settings.ts'
+import { checkNames, type EagerSettings } from '../host/settings.ts'
 import { checkedInput, startOf, withId } from './early-tool.ts'
 import { HeardCalls } from './heard-calls.ts'
 import {
@@ -39,6 +39,13 @@ interface Named {
   readonly name: string
 }
 
+interface GivenOptions {
+  readonly model?: unknown
+  readonly tools?: unknown
+  /** An agent has it. */
+  readonly invoke?: never
+}
+
 /** As the function of a tool gets it. */
 type InputOf<Tool> = Tool extends { func(input: infer Input, ...rest: never): unknown } ? Input : never
 
@@ -57,16 +64,21 @@ type InputOf<Tool> = Tool extends { func(input: infer Input, ...rest: never): un
  * The model streams if the agent streams, if the model is made to, or with `alwaysStream`. A model that is given as a string needs
  * a middleware to be watched, which wraps the errors of the model: give a model.
  *
- * @throws {ConfigError} There is no such tool, effect or setting.
+ * @throws {ConfigError} There is no such tool, effect or setting, or the options are an agent.
  */
-export function eager<Options extends object>(
-  options: Options,
+export function eager<Options extends GivenOptions, const Middleware extends readonly unknown[] = readonly []>(
+  // A tuple: the agent's state is inferred from each middleware.
+  options: Options & { readonly middleware?: Middleware },
   effects: Effects<Options>,
   settings: EagerSettings = {},
 ): Options {
   if (!isObject(options)) throw new ConfigError('options', 'must be an object')
-  const given: AgentOptions = options
-  const loop = new EagerLoop(settings)
+  if ('invoke' in options)
+    throw new ConfigError('options', 'is an agent; give its options: createAgent(eager({ … }, { … }))')
+  const given = options as AgentOptions
+  if (given.tools && !Array.isArray(given.tools))
+    throw new ConfigError('tools', 'must be a list of tools, such as [weather]')
+  const loop = new EagerLoop(settings, 'langchain 1.5')
   const declared = mayStartEarly(given, effects, loop)
   if (declared.size === 0) return options
   return { ...options, ...new EagerAgent(given, declared, loop).changes() }
@@ -78,9 +90,7 @@ function mayStartEarly({ tools = [], middleware = [] }: AgentOptions, effects: o
   const all = [...own, ...namesOf(middleware.flatMap((one) => one.tools ?? []))]
   const declared = declaredEffects(effects, own)
   const { approval } = loop.settings
-  for (const name of approval ?? []) {
-    if (!all.includes(name)) throw new ConfigError('approval', `${name} ${unknownTool(name, all)}`)
-  }
+  checkNames(loop.settings, all)
   if (approval) return new Map([...declared].filter(([name]) => !approval.includes(name)))
   if (declared.size === 0 || !middleware.some(({ name }) => name === 'HumanInTheLoopMiddleware')) return declared
   loop.warn({

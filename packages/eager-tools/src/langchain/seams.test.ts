@@ -51,6 +51,14 @@ test('requests that do not say which task they are of: nothing starts early, wit
   expect(came.eager.warnings).toEqual(['host-unknown'])
 })
 
+test('the warning that nothing can be linked names the library and its version (R10)', async () => {
+  const messages: string[] = []
+  const cut = (options: Options): Options => ({ ...options, model: new Scripted(fourSteps) })
+  const onWarning = ({ message }: { readonly message: string }) => void messages.push(message)
+  await plainAndEager({ cut, responses: fourSteps, settings: { onWarning } })
+  expect(messages).toEqual([expect.stringContaining('eager() needs langchain 1.5; is another version installed?')])
+})
+
 test('a model that is given its tools in another way: nothing starts early, with one warning (R10)', async () => {
   const cut = (options: Options): Options => ({ ...options, model: new Scripted(fourSteps) })
   const came = await plainAndEager({ cut, responses: fourSteps })

@@ -3,6 +3,7 @@
 import type { Agent, AgentOutputType, InputGuardrail, RunConfig, RunContext, RunState, Tool } from '@openai/agents'
 import { type Declared, unknownTool } from '../host/declared.ts'
 import type { EagerLoop, HostRun } from '../host/eager-loop.ts'
+import { unknownNames } from '../host/settings.ts'
 import { earlyTools } from './early-tools.ts'
 import { Turn } from './turn.ts'
 
@@ -97,10 +98,11 @@ export class AgentRun {
     const agents = reachable(agent)
     if ([...agents].some((other) => other !== agent && other.mcpServers.length > 0)) return
     const names = [tools, ...[...agents].map((one) => one.tools)].flat().map(({ name }) => name)
-    for (const name of this.options.declared.keys()) {
-      if (!names.includes(name))
-        this.options.loop.warnOnce('unknown-tool', `effects.${name} ${unknownTool(name, names)}`)
-    }
+    const { declared, loop } = this.options
+    for (const name of declared.keys())
+      if (!names.includes(name)) loop.warnOnce('unknown-tool', `effects.${name} ${unknownTool(name, names)}`)
+    for (const [setting, reason] of unknownNames(loop.settings, names))
+      loop.warnOnce('unknown-tool', `${setting}: ${reason}`)
   }
 }
 

@@ -47,7 +47,12 @@ test('what is wrong with the arguments is said at once (R11)', () => {
   expect(wrong({ look: { effect: 'reversible' } })).toThrow('compensate')
   expect(wrong({ look: 'read' }, { independent: 'look' })).toThrow('independent')
   expect(wrong({ look: 'read' }, { stream: true })).toThrow('alwaysStream')
-  expect(() => eager(Object({ run: () => undefined }), { look: 'read' })).toThrow('must be a Runner')
+  const other = { constructor: { name: 'Runner' } }
+  const given = (runner: unknown) => () => eager(runner as Runner, { look: 'read' })
+  expect(given({ run: () => undefined })).toThrow('must be a Runner of @openai/agents')
+  expect(given(undefined)).toThrow('must be a Runner of @openai/agents')
+  expect(given(new Agent({ name: 'a' }))).toThrow('is an Agent; give a Runner')
+  expect(given(other)).toThrow("in CommonJS, take Runner from await import('@openai/agents')")
 })
 
 test('a runner without a declared tool is the same object (R11)', () => {
@@ -111,6 +116,25 @@ test('a name that is no tool is a warning at the first turn, once (R11)', async 
   }
   await played({ responses: [answer], effects: { look: 'read', lok: 'read' }, settings: { onWarning }, go }, true)
   expect(said).toEqual(['unknown-tool: effects.lok is the name of no tool; did you mean look?'])
+})
+
+test('each name in effects, approval and independent that is no tool is a warning at the first turn (R11)', async () => {
+  const said: string[] = []
+  const onWarning = ({ code, message }: { code: string; message: string }) => void said.push(`${code}: ${message}`)
+  const go: Case['go'] = async (runner, agent) => {
+    for (const _ of [1, 2]) await consumed(await runner.run(agent, 'go', { stream: true }))
+  }
+  const effects = { look: 'read', lok: 'read', loook: 'read' } as const
+  await played(
+    { responses: [answer], effects, settings: { onWarning, approval: ['lok'], independent: ['lok'] }, go },
+    true,
+  )
+  expect(said).toEqual([
+    'unknown-tool: effects.lok is the name of no tool; did you mean look?',
+    'unknown-tool: effects.loook is the name of no tool; did you mean look?',
+    'unknown-tool: approval: lok is the name of no tool; did you mean look?',
+    'unknown-tool: independent: lok is the name of no tool; did you mean look?',
+  ])
 })
 
 test('a tool of an agent that comes later is known (R11)', async () => {

@@ -1,7 +1,7 @@
 /** A runner of `@openai/agents` whose runs start declared calls early. */
 
 import { ConfigError } from '@meanwhile/core'
-import { RunContext, Runner, RunState, StreamedRunResult } from '@openai/agents'
+import { Agent, RunContext, Runner, RunState, StreamedRunResult } from '@openai/agents'
 import { type DeclaredEffect, declaredEffects } from '../host/declared.ts'
 import { EagerLoop } from '../host/eager-loop.ts'
 import type { EagerSettings } from '../host/settings.ts'
@@ -26,10 +26,9 @@ export function eager<R extends Runner>(
   effects: Readonly<Record<string, DeclaredEffect<never>>>,
   settings: EagerSettings = {},
 ): R {
-  if (!(runner instanceof Runner))
-    throw new ConfigError('runner', 'must be a Runner of the @openai/agents that is imported as an ES module')
+  if (!(runner instanceof Runner)) throw new ConfigError('runner', whyNoRunner(runner))
   const declared = declaredEffects(effects)
-  const loop = new EagerLoop(settings)
+  const loop = new EagerLoop(settings, '@openai/agents 0.20')
   if (declared.size === 0) return runner
   void loadInternals()
 
@@ -71,4 +70,11 @@ export function eager<R extends Runner>(
     },
     set: (target, key, value) => Reflect.set(target, key, value, target),
   })
+}
+
+function whyNoRunner(given: unknown): string {
+  if (given instanceof Agent) return 'is an Agent; give a Runner: eager(new Runner(), { … })'
+  if (given?.constructor?.name === 'Runner')
+    return "is a Runner of another copy of @openai/agents. eager() imports the ES module; in CommonJS, take Runner from await import('@openai/agents')"
+  return 'must be a Runner of @openai/agents'
 }
