@@ -244,6 +244,14 @@ const FOUND: readonly Order[][] = [
     { type: 'stop', queue: 'drop' },
     saying('text', 'queue'),
   ],
+  [
+    saying('both', 'queue'),
+    saying('text', 'preempt'),
+    { type: 'kill', after: 1 },
+    { type: 'pass', ms: 1 },
+    { type: 'answer' },
+  ],
+  [saying('text', 'queue'), { type: 'kill', after: 3 }, { type: 'pass', ms: 1 }, saying('text', 'preempt')],
 ]
 
 test('whatever comes between, the history is valid, no message is lost, nothing is asked or done twice (TH1, TH2, TH3, TH5, TH6, TH8, TH11)', async () => {

@@ -12,9 +12,9 @@ export type TurnEvent =
   /** The turn begins with this message of the user. */
   | { readonly type: 'turn-start'; readonly message: UserMessage; readonly messageId: string }
   /**
-   * The turn goes on: with an answer, after the end of the process that worked on it, or because it was retried. `messages` has the ids of its
-   * messages that count; what others told happens again. Drop also what you have of a message that is not complete, unless the cause is
-   * `answer`.
+   * The turn goes on: with an answer, after the end of the process that worked on it, or because it was retried. A turn that was to stop when
+   * its process ended goes on, too, only to stop. `messages` has the ids of its messages that count: drop the others. Drop also what you have
+   * of a message that is not complete, unless the cause is `answer`.
    */
   | {
       readonly type: 'turn-resumed'

@@ -45,8 +45,8 @@ export type Work =
   | { readonly kind: 'begin'; readonly turn: TurnRecord }
   /** Its run goes on from its checkpoint; if there is none it is begun. */
   | { readonly kind: 'resume'; readonly turn: TurnRecord; readonly cause: 'answer' | 'recovery' | 'retry' }
-  /** Its run is closed. */
-  | { readonly kind: 'close'; readonly turn: TurnRecord }
+  /** Its run is closed. `cause`: its process is gone, and may have told what counts no more. */
+  | { readonly kind: 'close'; readonly turn: TurnRecord; readonly cause?: 'recovery' }
 
 /** The numbers of events begin anew so far behind those of an owner that was lost: what that had not stored nobody confuses with them. */
 const GAP = 2 ** 20
@@ -306,8 +306,8 @@ export function recovered(stored: StoredThread, claim: Claim): Change<Work | und
   if (!active) return begun(stored, claim)
   const closing = active.isStopping ? STOPPED : active.closing
   const turn = claimed({ ...active, ...(closing !== undefined && { closing }) }, claim)
-  const kind = closing === undefined ? ({ kind: 'resume', cause: 'recovery' } as const) : ({ kind: 'close' } as const)
-  return { thread: { ...thread, seq: thread.seq + GAP }, turns: [turn], result: { ...kind, turn } }
+  const kind = closing === undefined ? 'resume' : 'close'
+  return { thread: { ...thread, seq: thread.seq + GAP }, turns: [turn], result: { kind, turn, cause: 'recovery' } }
 }
 
 /** A failed turn goes on. Throws {@link NothingToRetryError} if the newest turn has not failed. */

@@ -193,8 +193,8 @@ export class TurnWork {
     this.#start.resolve()
     const agent = await this.#shop.agentOf(this.turn, this.thread)
     const checkpoint = await this.#checkpoint()
-    // It had come to its end before anybody could stop it.
-    if (checkpoint?.status === 'completed') return await this.#play()
+    // Its answer was accepted before anybody could stop it.
+    if (checkpoint?.hasEnded) return await this.#play()
     const { before, own } = await this.#events()
     if (!checkpoint) {
       this.#makeEqual(before, own, historyOf(before))
@@ -239,12 +239,12 @@ export class TurnWork {
     const checkpoint = await this.#shop.store.checkpoints.load(this.turn.id)
     if (checkpoint === undefined) return undefined
     // A damaged one is refused by the agent, which says what is wrong with it.
-    const { messages, sent, interrupts, status } = Object(checkpoint)
+    const { messages, sent, interrupts, status, steps } = Object(checkpoint)
     return {
       messages: Array.isArray(messages) ? messages : [],
       sent: Array.isArray(sent) ? sent : [],
       interrupts: Array.isArray(interrupts) ? interrupts : [],
-      status,
+      hasEnded: status === 'completed' || steps?.current?.phase === 'over',
     }
   }
 
@@ -266,10 +266,11 @@ export class TurnWork {
   ): readonly StoredEvent[] {
     const { retracted, missing, replaced } = reconcile(before, own, history)
     this.#retracted = retracted.map(({ seq }) => seq)
-    if (this.#work.kind === 'resume') {
+    const cause = this.#work.kind === 'begin' ? undefined : this.#work.cause
+    if (cause) {
       const counts = [...before, ...own].filter((one) => one.turn === this.turn.id && !retracted.includes(one))
       const messages = counts.flatMap(({ event }) => ('messageId' in event && event.messageId ? [event.messageId] : []))
-      this.log?.push({ type: 'turn-resumed', cause: this.#work.cause, messages })
+      this.log?.push({ type: 'turn-resumed', cause, messages })
     }
     const runId = this.turn.id
     for (const message of missing) this.#hear({ type: 'message', message, runId })
@@ -392,7 +393,8 @@ interface SeenCheckpoint {
   readonly messages: readonly Message[]
   readonly sent: readonly UserMessage[]
   readonly interrupts: readonly { readonly id: string }[]
-  readonly status: unknown
+  /** Whether its answer was accepted: such a run cannot be closed, and a resume gives its result. */
+  readonly hasEnded: boolean
 }
 
 /** Whether a user has said it, and no middleware. */
