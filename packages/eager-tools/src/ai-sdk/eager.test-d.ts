@@ -156,6 +156,13 @@ test('what undoes a call knows its input and its output, and belongs to a call t
   eager(options, { weather: { effect: 'read', compensate: () => undefined } })
 })
 
+test('the result may be spread (R11)', async () => {
+  const options = { model, tools, prompt: 'x' }
+  const spread = streamText({ ...eager(options, { weather: 'read' }), temperature: 0 })
+  const [first] = await spread.toolResults
+  if (first && !first.dynamic && first.toolName === 'book') expectTypeOf(first.output).toEqualTypeOf<string>()
+})
+
 test('options whose tools have no names in their type keep it (R11)', () => {
   const options: { readonly tools?: ToolSet; readonly mine: 1 } = { mine: 1 }
   expectTypeOf(eager(options, { anything: 'read' })).toEqualTypeOf<typeof options>()

@@ -75,8 +75,8 @@ export function eager<
   options: Parameters<typeof streamText<Tools, Context, Out>>[0],
   effects: NoInfer<Effects<{ readonly tools: Tools }>>,
   settings?: EagerSettings,
-  // `NoInfer`: what surrounds the call would else widen the names of tools to `string`.
-): NoInfer<TextOptions<Tools, Context, Out> & { readonly tools: Tools }>
+  // Without `infer` and `NoInfer`, what surrounds the call would widen the names of tools to `string`.
+): [Tools] extends [infer Known extends ToolSet] ? TextOptions<Known, Context, Out> & { readonly tools: Known } : never
 export function eager<
   Call = never,
   Tools extends ToolSet = ToolSet,
