@@ -159,6 +159,7 @@ test('what undoes a call knows its input and its output, and belongs to a call t
 test('the result may be spread (R11)', async () => {
   const options = { model, tools, prompt: 'x' }
   const spread = streamText({ ...eager(options, { weather: 'read' }), temperature: 0 })
+  expectTypeOf(await spread.text).toEqualTypeOf<string>()
   const [first] = await spread.toolResults
   if (first && !first.dynamic && first.toolName === 'book') expectTypeOf(first.output).toEqualTypeOf<string>()
 })
