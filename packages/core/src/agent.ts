@@ -51,7 +51,7 @@ export interface Agent<Output = unknown> {
    * With a store the closed run is saved, so that nobody who has an older checkpoint of it goes on. A resume of the closed run asks the
    * model what to do next.
    *
-   * Rejects with `CheckpointConflictError` if somebody has resumed what is stored, with `CheckpointError` if the run has ended, and like
+   * Rejects with `CheckpointConflictError` if somebody has resumed what is stored, with `CheckpointError` if the run has its final answer (`hasFinalAnswer`), and like
    * `resume` if it is no checkpoint of this agent.
    */
   close(checkpoint: Checkpoint | string, options?: CloseOptions): Promise<CancelledResult>

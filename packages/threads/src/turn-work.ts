@@ -8,6 +8,7 @@ import {
   AnswerError,
   CheckpointConflictError,
   type CheckpointStore,
+  hasFinalAnswer,
   type Json,
   type Message,
   messageOf,
@@ -194,7 +195,7 @@ export class TurnWork {
     const agent = await this.#shop.agentOf(this.turn, this.thread)
     const checkpoint = await this.#checkpoint()
     // Its answer was accepted before anybody could stop it.
-    if (checkpoint?.hasEnded) return await this.#play()
+    if (checkpoint?.hasFinalAnswer) return await this.#play()
     const { before, own } = await this.#events()
     if (!checkpoint) {
       this.#makeEqual(before, own, historyOf(before))
@@ -239,12 +240,12 @@ export class TurnWork {
     const checkpoint = await this.#shop.store.checkpoints.load(this.turn.id)
     if (checkpoint === undefined) return undefined
     // A damaged one is refused by the agent, which says what is wrong with it.
-    const { messages, sent, interrupts, status, steps } = Object(checkpoint)
+    const { messages, sent, interrupts } = Object(checkpoint)
     return {
       messages: Array.isArray(messages) ? messages : [],
       sent: Array.isArray(sent) ? sent : [],
       interrupts: Array.isArray(interrupts) ? interrupts : [],
-      hasEnded: status === 'completed' || steps?.current?.phase === 'over',
+      hasFinalAnswer: hasFinalAnswer(checkpoint),
     }
   }
 
@@ -393,8 +394,8 @@ interface SeenCheckpoint {
   readonly messages: readonly Message[]
   readonly sent: readonly UserMessage[]
   readonly interrupts: readonly { readonly id: string }[]
-  /** Whether its answer was accepted: such a run cannot be closed, and a resume gives its result. */
-  readonly hasEnded: boolean
+  /** Such a run cannot be closed, and a resume gives its result. */
+  readonly hasFinalAnswer: boolean
 }
 
 /** Whether a user has said it, and no middleware. */

@@ -30,11 +30,17 @@ export function checkedCheckpoint(value: unknown): Checkpoint {
   throw new CheckpointCorruptError(idOf(value), 'it is no checkpoint, or is damaged')
 }
 
-/** Whether it is a checkpoint of a run whose answer was accepted: no further step takes what is sent to it. */
-export function hasEnded(value: unknown): boolean {
-  if (!isRecord(value)) return false
-  const step = isRecord(value.steps) ? value.steps.current : value.step
-  return value.status === 'completed' || (isRecord(step) && step.phase === 'over')
+/**
+ * Whether the final answer of a run was accepted. Then `agent.resume` judges no answer and makes no further step, and `agent.close` refuses
+ * the checkpoint. Otherwise `agent.resume` goes on with the run. What a run waits for is in `interrupts` of its checkpoint.
+ *
+ * @param checkpoint - In any format, as a result has it or a store has loaded it. It is not searched for damage. `false` if it is none.
+ */
+export function hasFinalAnswer(checkpoint: unknown): boolean {
+  if (!isRecord(checkpoint)) return false
+  const { status, steps } = checkpoint
+  const step = isRecord(steps) ? steps.current : checkpoint.step
+  return status === 'completed' || (isRecord(step) && step.phase === 'over')
 }
 
 function idOf(value: unknown): string {

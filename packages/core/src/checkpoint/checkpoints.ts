@@ -3,7 +3,7 @@
 import type { CallEntry } from '../state/call-entry.ts'
 import type { CheckpointCapability } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
-import { hasEnded } from './checkpoint.ts'
+import { hasFinalAnswer } from './checkpoint.ts'
 import { claim, load, loadCalls } from './load.ts'
 import { checkpointOf, questionsOf } from './save.ts'
 import { RunSaver } from './saver.ts'
@@ -12,7 +12,7 @@ export const checkpoints: CheckpointCapability<RunState, CallEntry> = {
   saverOf: (run) => new RunSaver(run),
   take: checkpointOf,
   questionsOf,
-  hasEnded,
+  hasFinalAnswer,
   load,
   claim,
   keepUnclaimed: (run) => {

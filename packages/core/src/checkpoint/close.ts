@@ -13,7 +13,7 @@ import type { Message, ToolCall } from '../vocabulary/message.ts'
 import { checkOptions, checkTypes, type OptionNames } from '../vocabulary/option-checks.ts'
 import type { CancelledResult } from '../vocabulary/result.ts'
 import type { Checkpoint } from '../vocabulary/saved-run.ts'
-import { hasEnded } from './checkpoint.ts'
+import { hasFinalAnswer } from './checkpoint.ts'
 import { signed } from './checksum.ts'
 import { checkpointFrom, stored } from './load.ts'
 import { asStoreError } from './saver.ts'
@@ -41,7 +41,8 @@ export async function closeRun(
   checkStore(store)
   const checkpoint = checkpointFrom(from, typeof from === 'string' ? await stored(store, from) : from, config.name)
   const { runId, revision, usage, warnings, steps } = checkpoint
-  if (hasEnded(checkpoint)) throw new CheckpointError(runId, 'its run has ended: agent.resume gives its result')
+  if (hasFinalAnswer(checkpoint))
+    throw new CheckpointError(runId, 'its run has its final answer: agent.resume gives the result')
   const lost = lostIn(checkpoint)
   const unknown = [...new Set([...checkpoint.unknown, ...lost])]
   const messages = closedHistory(checkpoint, lost, reason)

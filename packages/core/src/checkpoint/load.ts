@@ -27,7 +27,7 @@ import { kindOf } from '../vocabulary/message-shape.ts'
 import type { Resumption } from '../vocabulary/run-options.ts'
 import type { Checkpoint, Resumed, SavedCall } from '../vocabulary/saved-run.ts'
 import { checkAnswers } from './answer-check.ts'
-import { checkedCheckpoint, hasEnded } from './checkpoint.ts'
+import { checkedCheckpoint, hasFinalAnswer } from './checkpoint.ts'
 
 /**
  * Puts a run into the state of a checkpoint, as far as it does not depend on the set-up; {@link claim} does the rest.
@@ -61,7 +61,7 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
   run.events.warnings.push(...checkpoint.warnings)
   loadSteps(run, checkpoint)
   run.calls.table.restoreSpentKeys(checkpoint.steps.current?.number, checkpoint.spentKeys)
-  if (hasEnded(checkpoint)) run.inbox.end()
+  if (hasFinalAnswer(checkpoint)) run.inbox.end()
   else run.inbox.restore(checkpoint.sent)
   run.unknown = checkpoint.unknown
   run.calls.abandoned.push(...checkpoint.abandoned)

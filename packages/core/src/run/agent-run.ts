@@ -61,7 +61,7 @@ export function startRun(
   const { conversationId, signal, context, checkpoints = config.checkpoints } = options
   const id = 'resume' in beginning ? resumedId(beginning.resume) : (options.id ?? crypto.randomUUID())
   const run = new RunState(config, { work, id, conversationId, checkpoints, nesting, signal, context, show })
-  if ('resume' in beginning && work.checkpoints.hasEnded(beginning.resume.from)) inboxClosed(run.steps.state)
+  if ('resume' in beginning && work.checkpoints.hasFinalAnswer(beginning.resume.from)) inboxClosed(run.steps.state)
   const attributes = config.telemetry?.attributes
   let ended = false
   const result = unheard(

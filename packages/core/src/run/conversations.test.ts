@@ -3,6 +3,7 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { early, withdrawing } from '../../test/early-calls.ts'
+import { toFormat1 } from '../../test/format-1.ts'
 import {
   AgentError,
   type AgentEvent,
@@ -13,6 +14,7 @@ import {
   agentTool,
   type Checkpoint,
   createAgent,
+  hasFinalAnswer,
   interrupt,
   type Json,
   type Message,
@@ -114,7 +116,7 @@ const checkpointIn = (outcome: AgentResult | undefined): Checkpoint => {
   return JSON.parse(JSON.stringify(outcome.checkpoint)) as Checkpoint
 }
 
-const answersTo = (outcome: AgentResult | undefined, answer: Json = 'yes') =>
+const answersTo = (outcome: Pick<AgentResult, 'interrupts'> | undefined, answer: Json = 'yes') =>
   Object.fromEntries((outcome?.interrupts ?? []).map(({ id }) => [id, answer]))
 
 const again: Middleware = {
@@ -427,9 +429,7 @@ test('a run that was stopped is closed with what it had said, what may have happ
 
 test('close refuses what it cannot close, and changes nothing (CC3, L18)', async () => {
   const { agent, checkpoint } = await interrupted()
-  const { result: over } = await played(
-    agent.resume(checkpoint, answersTo({ interrupts: checkpoint.interrupts } as AgentResult)),
-  )
+  const { result: over } = await played(agent.resume(checkpoint, answersTo(checkpoint)))
   expect(over?.status).toBe('completed')
   const store = memoryStore()
   const done = createAgent({ model: scriptedModel([respond(say('Hi'))]), checkpoints: store })
@@ -444,6 +444,47 @@ test('close refuses what it cannot close, and changes nothing (CC3, L18)', async
   ] as const) {
     await expect(closing).rejects.toMatchObject({ name })
   }
+})
+
+test('hasFinalAnswer says of every checkpoint whether its answer was accepted, so that a resume judges none (CC3, L11, L19)', async () => {
+  let judged = 0
+  const signing: Middleware = {
+    name: 'sign',
+    beforeFinalAnswer: () => void judged++,
+    async *wrapAgent(setup, next, { answers: [first] }) {
+      const outcome = yield* next(setup)
+      if (first === undefined) throw interrupt('Sign it?')
+      return outcome
+    },
+  }
+  const saved: Checkpoint[] = []
+  const store = memoryStore()
+  const checkpoints: typeof store = {
+    ...store,
+    async save(id, checkpoint, expected) {
+      await store.save(id, checkpoint, expected)
+      saved.push((await store.load(id)) as Checkpoint)
+    },
+  }
+  const { agent, result: outcome } = await interrupted({ checkpoints, middleware: [signing] })
+  const second = await played(agent.resume('r', answersTo(outcome)))
+  await played(agent.resume('r', answersTo(second.result)))
+  const told: [string, boolean, boolean, number][] = []
+  for (const checkpoint of saved) {
+    const { status, messages } = checkpoint
+    const answer = respond(say('Well'))
+    const model = scriptedModel(messages.length > 1 ? [answer] : [respond(call('look', {}, { id: 'a' })), answer])
+    const other = createAgent({ model, tools: [working('look', 10), asking('ask')], middleware: [signing] })
+    judged = 0
+    let { result } = await played(other.resume(checkpoint, answersTo(checkpoint)))
+    if (result?.status === 'interrupted')
+      result = (await played(other.resume(result.checkpoint, answersTo(result)))).result
+    told.push([status, hasFinalAnswer(checkpoint), hasFinalAnswer(toFormat1(checkpoint)), judged])
+  }
+  const accepted = told.splice(told.findIndex(([, isOver]) => isOver))
+  expect(new Set(told.map(String))).toEqual(new Set(['running,false,false,1', 'interrupted,false,false,1']))
+  expect(accepted).toEqual(['running', 'interrupted', 'running', 'completed'].map((status) => [status, true, true, 0]))
+  expect([undefined, null, 'r', {}, { steps: null }].filter(hasFinalAnswer)).toEqual([])
 })
 
 const form = z.object({ decision: z.enum(['yes', 'no']), seats: z.array(z.int()).optional() })

@@ -70,8 +70,8 @@ export interface CheckpointCapability<Run, Call> {
   take(run: Run, status: Checkpoint['status'], end?: Pick<Checkpoint, 'messages' | 'result'>): Checkpoint
   /** The questions that a call asks, or an agent inside it; without a call: what a hook or wrap of the run asks. */
   questionsOf(run: Run, call?: Call): readonly PendingInterrupt[]
-  /** Whether it is a checkpoint of a run whose answer was accepted: no further step takes what is sent to it. */
-  hasEnded(value: unknown): boolean
+  /** Whether it is a checkpoint of a run that has its final answer: no further step takes what is sent to it. */
+  hasFinalAnswer(value: unknown): boolean
   /** Puts a run into the state of a checkpoint, as far as it does not depend on the set-up; {@link claim} does the rest. */
   load(run: Run, resumption: Resumption): Promise<Checkpoint>
   /** The set-up stands: the calls of the checkpoint find their tools, and of several who resume it one goes on (L19). */
