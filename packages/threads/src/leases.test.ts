@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { all, shown, until } from '../test/chat.ts'
 import { processOf } from '../test/processes.ts'
-import { createThreads, memoryThreads, type ThreadEvent, type Threads } from './index.ts'
+import { createThreads, memoryThreads, type ThreadEvent, type ThreadStore, type Threads } from './index.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -70,6 +70,22 @@ test('a turn whose process is gone is found when its lease has run out, and not 
   const state = await second.threads.read('t')
   expect(state.turns).toMatchObject([{ id: turn.id, status: 'completed' }])
   expect(contexts).toEqual(['first {"user":"ada"}', 'second {"user":"ada"}'])
+})
+
+test('all turns whose process is gone are taken over, however many they are, and one that cannot be holds up no other (TH6)', async () => {
+  const { first, second, shared } = two(() => respond(say('a'), wait(100)))
+  const ids = Array.from({ length: 250 }, (_, n) => `t${n}`)
+  await Promise.all(ids.map((id) => first.threads.send(id, 'go')))
+  first.process.kill()
+  await vi.advanceTimersByTimeAsync(2 * LEASE)
+  const damaged = new Error('the row is damaged')
+  const change: ThreadStore['change'] = (id, ...given) =>
+    ids.indexOf(id) < 120 && id !== 't7' ? Promise.reject(damaged) : shared.change(id, ...given)
+  const third = createThreads({ agent: createAgent({ model: second.model }), store: { ...shared, change } })
+  await expect(third.recover()).rejects.toBe(damaged)
+  expect(await shared.due(Date.now(), 1_000)).toEqual(ids.slice(0, 120).filter((id) => id !== 't7'))
+  expect(await second.threads.recover()).toBe(119)
+  await third.close()
 })
 
 test('of several processes that find a turn one takes it over (TH1, TH6)', async () => {

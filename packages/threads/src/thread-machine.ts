@@ -104,7 +104,7 @@ export function said(stored: StoredThread, message: Said, claim: Claim): Change<
     const closing = claimed({ ...active, closing: NOT_ANSWERED }, claim)
     return { thread: grown, turns: [closing, turn], result: { turn, work: { kind: 'close', turn: closing } } }
   }
-  const changed = whenBusy === 'preempt' ? [{ ...active, isStopping: true }] : []
+  const changed = whenBusy === 'preempt' ? [stopping(active, NOT_ANSWERED)] : []
   return { thread: grown, turns: [...changed, turn], result: { turn } }
 }
 
@@ -165,9 +165,14 @@ export function stopped(stored: StoredThread, queue: 'keep' | 'drop', claim: Cla
   const paused = { ...touched(thread, claim), isPaused }
   if (!active) return { thread: paused, turns: drops, result: undefined }
   if (active.status === 'running')
-    return { thread: paused, turns: [{ ...active, isStopping: true }, ...drops], result: undefined }
+    return { thread: paused, turns: [stopping(active, STOPPED), ...drops], result: undefined }
   const turn = claimed({ ...active, closing: STOPPED }, claim)
   return { thread: paused, turns: [turn, ...drops], result: { kind: 'close', turn } }
+}
+
+/** Its owner learns of it with its next write. What was said first holds. */
+function stopping(turn: TurnRecord, reason: string): TurnRecord {
+  return { ...turn, closing: turn.closing ?? reason }
 }
 
 function dropped(turn: TurnRecord): TurnRecord {
@@ -223,7 +228,7 @@ export function progressed(stored: StoredThread, owner: Owner, progress: Progres
     },
     turns: [held, ...joins],
     result: {
-      isStopping: turn.isStopping === true,
+      isStopping: turn.closing !== undefined,
       steering: steering.filter(({ id, isDropped }) => !isDropped && joins.every((one) => one.id !== id)),
     },
   }
@@ -254,7 +259,12 @@ export function ended(
 ): Change<Work | undefined> {
   const before = progressed(stored, owner, progress, claim)
   const [own = ownTurn(stored, owner), ...joins] = before.turns ?? []
-  const { isStopping: _, closing: __, answers, interrupts, settled: ___, ...turn } = own
+  // It asks, and somebody has stopped it before anybody could be asked.
+  if (outcome.status === 'waiting' && own.closing !== undefined) {
+    const turn = claimed(own, claim)
+    return { ...before, turns: [turn, ...joins], result: { kind: 'close', turn } }
+  }
+  const { closing: _, answers, interrupts, settled: __, ...turn } = own
   const { status, ...rest } = outcome
   // Its run may not have taken them, and nobody is to be asked again: a retry gives them to it.
   const untaken = status === 'failed' && answers && { answers, ...(interrupts && { interrupts }) }
@@ -304,9 +314,8 @@ export function recovered(stored: StoredThread, claim: Claim): Change<Work | und
   if (thread.isDeleted || (active && (active.status === 'waiting' || active.leaseUntil >= claim.now)))
     return { result: undefined }
   if (!active) return begun(stored, claim)
-  const closing = active.isStopping ? STOPPED : active.closing
-  const turn = claimed({ ...active, ...(closing !== undefined && { closing }) }, claim)
-  const kind = closing === undefined ? 'resume' : 'close'
+  const turn = claimed(active, claim)
+  const kind = turn.closing === undefined ? 'resume' : 'close'
   return { thread: { ...thread, seq: thread.seq + GAP }, turns: [turn], result: { kind, turn, cause: 'recovery' } }
 }
 
@@ -317,7 +326,7 @@ export function retried(stored: StoredThread, claim: Claim): Change<Work> {
   if (active) throw new ThreadBusyError(thread.id, active.status === 'running' ? 'running' : 'waiting')
   const newest = newestOf(stored)
   if (newest?.status !== 'failed') throw new NothingToRetryError(thread.id)
-  const { error: _, isStopping: __, ...rest } = newest
+  const { error: _, ...rest } = newest
   const turn = claimed(rest, claim)
   return { thread: touched(thread, claim), turns: [turn], result: { kind: 'resume', turn, cause: 'retry' } }
 }

@@ -60,9 +60,7 @@ export interface TurnRecord {
   readonly epoch: number
   /** Until when the process that works on it has it; 0: nobody has it. */
   readonly leaseUntil: number
-  /** Whoever works on it is to stop it. */
-  readonly isStopping?: boolean
-  /** It is being closed, with this reason for its open calls. */
+  /** It is to stop, or is being closed: this is the reason that its open calls are answered with. */
   readonly closing?: string
   /** Given to what it waited for last. */
   readonly answers?: Answers

@@ -188,6 +188,9 @@ export interface Threads {
   close(): Promise<void>
 }
 
+/** As many threads are taken over before the store is asked for more. */
+const PAGE = 100
+
 const OPTIONS: OptionNames<ThreadsOptions> = {
   agent: '',
   store: 'storage',
@@ -431,8 +434,25 @@ class StoredThreads implements Threads {
   }
 
   async recover(): Promise<number> {
+    const now = Date.now()
     let count = 0
-    for (const thread of await this.#shop.store.due(Date.now(), 100)) if (await this.#recover(thread)) count++
+    // Threads that are still due although they were looked at: the store gives them again.
+    const passed = new Set<string>()
+    const errors: unknown[] = []
+    while (!this.#isClosed) {
+      const due = await this.#shop.store.due(now, PAGE + passed.size)
+      const page = due.filter((thread) => !passed.has(thread))
+      if (page.length === 0) break
+      for (const thread of page) {
+        const isTaken = await this.#recover(thread).catch((error: unknown) => {
+          errors.push(error)
+          return false
+        })
+        if (isTaken) count++
+        else passed.add(thread)
+      }
+    }
+    if (errors.length > 0) throw errors[0]
     return count
   }
 
@@ -466,7 +486,9 @@ class StoredThreads implements Threads {
   async close(): Promise<void> {
     this.#isClosed = true
     for (const timer of this.#watches) clearInterval(timer)
-    await Promise.all([...this.#shop.live.values()].map((work) => work.leave()))
+    const { live } = this.#shop
+    // A turn that ended meanwhile may have begun the next one.
+    while (live.size > 0) await Promise.all([...live.values()].map((work) => work.leave()))
   }
 
   #begin(thread: string, work: Work, contexts: Map<string, unknown>): TurnWork {
@@ -476,6 +498,7 @@ class StoredThreads implements Threads {
       if (next) this.#begin(thread, next, contexts)
       this.#shop.wakes.wake(thread)
     })
+    if (this.#isClosed) void begun.leave()
     return begun
   }
 

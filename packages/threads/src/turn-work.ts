@@ -139,9 +139,11 @@ export class TurnWork {
       return undefined
     } finally {
       clearInterval(beat)
+      this.log?.close()
+      // A write that is under way would take the lease again.
+      await this.#last
       if (this.#isOut === 'leaving') await this.#change((stored) => left(stored, this.#owner)).catch(() => undefined)
       if (live.get(this.thread) === this) live.delete(this.thread)
-      this.log?.close()
       wakes.wake(this.thread)
     }
   }
@@ -149,9 +151,7 @@ export class TurnWork {
   /** What the turn comes to; undefined if nothing is to be written of it. */
   async #outcome(): Promise<Outcome | undefined> {
     try {
-      if (this.#work.kind === 'close') return await this.#close(this.turn.closing ?? NOT_ANSWERED)
-      const outcome = await this.#play()
-      return outcome.status === 'waiting' && this.#isStopping ? await this.#close(NOT_ANSWERED) : outcome
+      return await (this.#work.kind === 'close' ? this.#close(this.turn.closing ?? NOT_ANSWERED) : this.#play())
     } catch (error) {
       if (this.#isOut) throw error
       const isRefused = error instanceof AnswerError || error instanceof UnknownInterruptError
