@@ -95,7 +95,7 @@ module.exports = {
       name: 'tests-import-core-and-harness-only',
       severity: 'error',
       from: { path: `^packages/([^/]+)/src/.*${tests}` },
-      to: { path: '^(packages|apps|examples)/', pathNot: '^packages/(core|harness|$1)/' },
+      to: { path: '^(packages|apps|examples)/', pathNot: ['^packages/(core|harness|$1)/', '^apps/postgres-cluster/'] },
     },
     {
       name: 'no-deep-imports',

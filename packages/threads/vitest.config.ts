@@ -1,4 +1,4 @@
-import { defineProject } from 'vitest/config'
+import { configDefaults, defineProject } from 'vitest/config'
 
 export default defineProject({
   resolve: { conditions: ['@meanwhile/source'] },
@@ -6,6 +6,7 @@ export default defineProject({
   test: {
     name: 'threads',
     include: ['src/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, 'src/**/*.durable.test.ts'],
     environment: 'node',
     // A file leaves nothing behind, so the next one need not load everything anew.
     isolate: false,

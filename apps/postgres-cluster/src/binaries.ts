@@ -1,0 +1,46 @@
+/** Where PostgreSQL is installed. */
+
+import { accessSync, constants, globSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+export class NoPostgresError extends Error {
+  override readonly name = 'NoPostgresError'
+  constructor() {
+    super(
+      'This needs PostgreSQL\'s "initdb" and "pg_ctl", which were not found. Install them with "apt-get install -y postgresql" ' +
+        '(Debian, Ubuntu) or "brew install postgresql" (macOS), or name their folder in PG_BIN.',
+    )
+  }
+}
+
+/** Debian and others install the programs beside the path, with a folder for each version. */
+const FOLDERS = [
+  '/usr/lib/postgresql/*/bin',
+  '/usr/pgsql-*/bin',
+  '/opt/homebrew/opt/postgresql*/bin',
+  '/usr/local/opt/postgresql*/bin',
+]
+
+/**
+ * The folder of `initdb` and `pg_ctl`: that in `PG_BIN`, else the first of the path, else the newest one installed.
+ * @throws {NoPostgresError} There is none.
+ */
+export function findBinaries(): string {
+  const { PG_BIN, PATH = '' } = process.env
+  const installed = FOLDERS.flatMap((pattern) => globSync(pattern)).sort(newestFirst)
+  const folders = PG_BIN ? [PG_BIN] : [...PATH.split(delimiter), ...installed]
+  const found = folders.find((folder) => ['initdb', 'pg_ctl'].every((name) => isProgram(join(folder, name))))
+  if (found === undefined) throw new NoPostgresError()
+  return found
+}
+
+const newestFirst = (a: string, b: string): number => b.localeCompare(a, 'en', { numeric: true })
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,72 @@
+/** A PostgreSQL server of its own, from the side of whoever wants one. */
+
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { findBinaries } from './binaries.ts'
+import type { Order, Report } from './cluster-process.ts'
+
+export { NoPostgresError } from './binaries.ts'
+
+export interface Cluster {
+  /** The URL of its database `postgres`, for a superuser. */
+  readonly url: string
+  /** Stops the server at once, as if its machine had failed. Its connections are cut. */
+  crash(): Promise<void>
+  /** Starts the server after a crash. Resolves when it takes connections. */
+  start(): Promise<void>
+  /** A crash and a start. */
+  restart(): Promise<void>
+  /** Stops the server and removes its folder. */
+  close(): Promise<void>
+}
+
+const PROGRAM = fileURLToPath(new URL('./cluster-process.ts', import.meta.url))
+
+/**
+ * Makes a cluster in a temporary folder and starts it on a free port of 127.0.0.1; any user of this machine gets in. A process of its own looks after it,
+ * which ends with this one, however that ends: the server is stopped then, and the folder removed.
+ * @throws {NoPostgresError} PostgreSQL is not installed.
+ */
+export async function startCluster(): Promise<Cluster> {
+  const keeper = fork(PROGRAM, [findBinaries()], {
+    // A group of its own: Ctrl-C in a terminal does not reach it.
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    execArgv: ['--no-warnings'],
+  })
+  const ended = once(keeper, 'exit')
+
+  async function report(): Promise<Report> {
+    const [first] = await Promise.race([once(keeper, 'message'), ended])
+    if (typeof first !== 'object') throw new Error('The process that keeps the PostgreSQL server has ended.')
+    const report: Report = first
+    if ('failed' in report) throw new Error(report.failed)
+    return report
+  }
+
+  async function carryOut(order: Order): Promise<void> {
+    keeper.send(order)
+    await report()
+  }
+
+  async function close(): Promise<void> {
+    if (keeper.connected) keeper.disconnect()
+    await ended
+  }
+
+  try {
+    const ready = await report()
+    if (!('url' in ready)) throw new Error('The PostgreSQL server did not say where it is.')
+    return {
+      url: ready.url,
+      crash: () => carryOut('stop'),
+      start: () => carryOut('start'),
+      restart: () => carryOut('restart'),
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,15 @@
+import { randomUUID } from 'node:crypto'
+import { Client } from 'pg'
+
+/** Makes an empty database beside the one of the URL. Returns its URL. */
+export async function createDatabase(url: string): Promise<string> {
+  const name = `d_${randomUUID().replaceAll('-', '')}`
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(`CREATE DATABASE ${name}`)
+  } finally {
+    await client.end()
+  }
+  return Object.assign(new URL(url), { pathname: `/${name}` }).href
+}

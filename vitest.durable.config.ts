@@ -1,0 +1,17 @@
+import { configDefaults, defineConfig } from 'vitest/config'
+
+/** What is tried on a real PostgreSQL server: apart from the other tests, as not every machine has one. */
+export default defineConfig({
+  resolve: { conditions: ['@meanwhile/source'] },
+  ssr: { resolve: { conditions: ['@meanwhile/source', 'module', 'node', 'development|production'] } },
+  test: {
+    name: 'durable',
+    include: ['{packages,apps}/*/src/**/*.durable.test.ts'],
+    exclude: configDefaults.exclude,
+    globalSetup: 'apps/postgres-cluster/src/global-setup.ts',
+    environment: 'node',
+    // A commit waits for the disk, and a server that has crashed takes seconds to start.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+})
