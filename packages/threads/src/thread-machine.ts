@@ -208,7 +208,7 @@ export interface Orders {
 
 export function progressed(stored: StoredThread, owner: Owner, progress: Progress, claim: Claim): Change<Orders> {
   const turn = ownTurn(stored, owner)
-  const { events, joined = [] } = progress
+  const { events, joined = [], droppedThrough = 0 } = progress
   const historyAt = events.findLast(({ event }) => event.type === 'history-replaced' && !('path' in event))?.seq
   const steering = queueOf(stored).filter(({ isSteering }) => isSteering)
   const joins = steering.flatMap((one): TurnRecord[] => {
@@ -223,7 +223,7 @@ export function progressed(stored: StoredThread, owner: Owner, progress: Progres
     ...written,
     thread: {
       ...stored.thread,
-      seq: Math.max(stored.thread.seq, events.at(-1)?.seq ?? 0),
+      seq: Math.max(stored.thread.seq, events.at(-1)?.seq ?? 0, droppedThrough),
       historyAt: historyAt ?? stored.thread.historyAt,
     },
     turns: [held, ...joins],

@@ -337,6 +337,15 @@ describe.each(Object.keys(stores))('%s', (kind) => {
     expect(await all(turn.events({ after: first.cursor }))).toEqual(late.slice(1))
   })
 
+  test('who listens to the turn at work hears its end, and every event has a cursor of its own (TH5)', async () => {
+    const { threads } = open()
+    for (const text of ['hello', 'look', 'bye']) {
+      const events = await all((await threads.send('t', text)).events())
+      expect(events.at(-1)).toMatchObject({ type: 'turn-end', status: 'completed' })
+      expect(new Set(events.map(({ cursor }) => cursor)).size).toBe(events.length)
+    }
+  })
+
   test('a deleted thread is gone, and its id with it (TH9)', async () => {
     const { threads } = open()
     const turn = await threads.send('t', 'slow')
