@@ -66,6 +66,8 @@ export class EarlyCall implements CallFacts {
   readonly #input: unknown
   #result: KeptResult | undefined
   #isDeclined = false
+  /** What the function says that it has failed with, though it returns. */
+  #failure: Error | undefined
   #isOver = false
   #isEnded = false
   #work: Promise<void> = Promise.resolve()
@@ -163,7 +165,7 @@ export class EarlyCall implements CallFacts {
         done: (result) => result,
         failed: (error) => error,
         came: ({ returned, error }) => {
-          this.#settled(error)
+          this.#settled(error ?? this.#failure)
           return returned ? { output: () => returned.result } : {}
         },
       }),
@@ -231,6 +233,9 @@ export class EarlyCall implements CallFacts {
         },
         decline: () => {
           this.#isDeclined = true
+        },
+        failed: (error) => {
+          this.#failure = error
         },
       })
     } catch (error) {

@@ -240,6 +240,32 @@ test('what the host does not ask for is aborted when it is released, and undone 
   expect(vi.getTimerCount()).toBe(0)
 })
 
+test('a call that has returned the text of an error is joined, and is not undone (R7, R12)', async () => {
+  const outcomes: unknown[] = []
+  const host = new Host({ onStep: ({ calls }) => outcomes.push(...calls.map(({ outcome }) => outcome)) })
+  const move: HostTool = {
+    name: 'move',
+    early: {
+      effect: 'reversible',
+      compensate: () => host.note('undone'),
+      start(_, { failed }) {
+        failed(new Error('no way'))
+        return 'sorry'
+      },
+    },
+  }
+  for (const isAsked of [true, false]) {
+    const calls = host.step({ tools: [move] })
+    calls.seal(told(calls, 'a', 'move', { n: 1 }))
+    await after(10)
+    calls.stood()
+    if (isAsked) expect(await asked(calls, 'a', 'move', { n: 1 })).toBe('sorry')
+    await calls.release()
+  }
+  expect(host.log).toEqual([])
+  expect(outcomes).toEqual(['failed', 'discarded'])
+})
+
 test('an undo that fails is a warning (R7)', async () => {
   const host = new Host()
   const compensate = () => {
@@ -313,6 +339,35 @@ test('the signal of the host’s own call ends the early one that it has joined,
   await after(100)
   expect(await Promise.all(results)).toEqual(['threw stop', 'look 2'])
   expect(getEventListeners(signal, 'abort')).toEqual([])
+})
+
+test('calls of a failed response are held no longer than the host’s signal lets it ask again (R4, R7, P20)', async () => {
+  const controller = new AbortController()
+  const { signal } = controller
+  const steps: (string | undefined)[] = []
+  const onStep = ({ calls }: StepSavings) => steps.push(...calls.map(({ cause }) => cause))
+  const host = new Host({ onStep })
+  const failing = async (calls: ReturnType<Host['step']>) => {
+    calls.seal(told(calls, 'a', 'move', { n: 1 }))
+    await after(10)
+    calls.failed()
+  }
+  const asking = host.step({ signal })
+  await failing(asking)
+  await after(1_000)
+  expect(asking.again()).toBe(true)
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+  asking.stood()
+  await asking.release()
+  await failing(host.step({ signal }))
+  await after(1_000)
+  expect(host.log).toEqual(['0 move 1', '1010 move 1 undone', '1010 move 1'])
+  controller.abort()
+  await after(0)
+  await failing(host.step({ signal }))
+  expect(host.log).toEqual(['0 move 1', '1010 move 1 undone', '1010 move 1', '2020 move 1 undone'])
+  expect(steps).toEqual(['call_withdrawn', 'stream_error'])
+  expect([vi.getTimerCount(), getEventListeners(signal, 'abort')]).toEqual([0, []])
 })
 
 test('signals that never abort keep no listener (R7, P20)', async () => {
@@ -532,6 +587,19 @@ test('the budget of one eager() counts over its steps and runs (R9, H36)', async
   }
   // 40 ms, then 80 ms were wasted.
   expect(host.log.filter((line) => !line.endsWith('aborted'))).toEqual(['0 look 0', '40 look 1'])
+})
+
+test('a read of a response that failed counts as a waste, also where the host then aborts all that it does (R9, H36)', async () => {
+  const host = new Host({ budget: { toleranceMs: 5 } })
+  for (const _ of [1, 2]) {
+    const controller = new AbortController()
+    const calls = host.step({ signal: controller.signal })
+    told(calls, 'a', 'look', { n: 1, ms: 10 })
+    await after(10)
+    calls.failed()
+    controller.abort()
+  }
+  expect(host.log).toEqual(['0 look 1'])
 })
 
 test('three steps in a row whose early calls nobody asks for switch it off, with one warning (R10)', async () => {

@@ -4,7 +4,7 @@
  */
 
 import type { DiscardCause, Tool, ToolCall } from '@meanwhile/core'
-import { activeContext, keysMeet, sameCall, Telemetry } from '@meanwhile/core/calls'
+import { activeContext, follow, keysMeet, sameCall, Telemetry } from '@meanwhile/core/calls'
 import type { CallMaker, EarlyStart, NamedModel } from '../call-maker.ts'
 import { deferral } from '../policy.ts'
 import { StreamedResponse } from '../response.ts'
@@ -56,6 +56,7 @@ export class HostCalls {
   #heard = performance.now()
   #stood: number | undefined
   #hold: ReturnType<typeof setTimeout> | undefined
+  #unfollow: () => void = () => undefined
 
   constructor(loop: EagerLoop, run: HostRun, options: HostStep) {
     this.#loop = loop
@@ -117,11 +118,14 @@ export class HostCalls {
     }
   }
 
-  /** The response has failed. Its calls are held: whether the host asks for another one is not known yet. */
+  /** The response has failed. Its calls are held: whether the host asks for another one is not known, unless it aborts all that it does. */
   failed(): void {
     if (this.#stage !== 'streaming') return
     this.#stage = 'failed'
     this.#heard = performance.now()
+    const { signal } = this.#options
+    if (signal?.aborted) void this.release()
+    else if (signal) this.#unfollow = follow(signal, () => void this.release('stream_error'))
   }
 
   /**
@@ -131,6 +135,7 @@ export class HostCalls {
   again(): boolean {
     if (this.#stage === 'stood') void this.release()
     if (this.#stage === 'over') return false
+    this.#unfollow()
     this.#stage = 'streaming'
     this.#waiting.length = 0
     this.#response = this.#nextAttempt()
@@ -185,6 +190,7 @@ export class HostCalls {
   #end(stage: Stage, cause: DiscardCause, given: unknown): void {
     this.#stage = 'over'
     this.#waiting.length = 0
+    this.#unfollow()
     clearTimeout(this.#hold)
     const isAsked = stage === 'stood' && !this.#options.signal?.aborted ? this.#isAsked : undefined
     if (this.#early.length === 0) return
@@ -203,7 +209,7 @@ export class HostCalls {
         early: this.#early,
         asked: this.#response.calls,
       })
-    this.#charge(savings)
+    this.#charge(savings, cause)
     this.#loop.ended(isAsked, savings)
   }
 
@@ -350,7 +356,7 @@ export class HostCalls {
     wait(hold)
   }
 
-  #charge(savings: () => ReturnType<typeof stepSavings>): void {
+  #charge(savings: () => ReturnType<typeof stepSavings>, cause: DiscardCause): void {
     const { budget } = this.#loop
     if (!budget) return
     const { calls, savedMs, stoodMs } = savings()
@@ -359,7 +365,7 @@ export class HostCalls {
     const joined = calls.filter(({ evidence, outcome }) => evidence && outcome !== 'discarded')
     const total = joined.reduce((sum, call) => sum + hidden(call), 0)
     for (const call of joined) if (total > 0) budget.add(call.tool, (savedMs * hidden(call)) / total)
-    if (this.#options.signal?.aborted) return
+    if (cause === 'run_aborted') return
     for (const call of calls) if (call.outcome === 'discarded') budget.add(call.tool, -call.durationMs)
   }
 }

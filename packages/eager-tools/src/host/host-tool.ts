@@ -28,6 +28,8 @@ export interface StartedCall {
   readonly text: string
   /** What comes of this start must not be used, as it lacked what only the host has: the host makes the call itself. */
   decline(): void
+  /** What comes of this start stands for an error: it is what the host gets, and there is nothing to undo. */
+  failed(error: Error): void
 }
 
 /** What the checked input of such a tool is: as the model wrote it, and as the host would pass it on. */

@@ -27,11 +27,13 @@ const madeFor = new WeakMap<object, string | undefined>()
 
 /** `config`: that of the node that asks the model. */
 export function startOf(tool: AgentTool, config: NodeConfig): EarlyTool['start'] {
-  return async (_, { id, written, signal, decline }) => {
+  return async (_, { id, written, signal, decline, failed }) => {
     const early = toolConfig(config, { id, signal, decline })
     const call = { name: tool.name, args: written, id, type: 'tool_call' }
     const output = await AsyncLocalStorageProviderSingleton.runWithConfig(early, () => tool.invoke(call, early), true)
     if (isObject(output)) madeFor.set(output, id)
+    if (ToolMessage.isInstance(output) && output.status === 'error')
+      failed(new Error(`${tool.name} has returned an error message`))
     return output
   }
 }

@@ -271,6 +271,28 @@ test('what is reversible is undone when nobody asks for it (R4)', async () => {
   expect([early, undone]).toEqual([['0 look 1 a'], [[{ q: 'a' }, 'ok a']]])
 })
 
+test('a call is undone only if it has succeeded: not if it gives the text of an error, or takes too long (R4)', async () => {
+  const undone: unknown[] = []
+  const reversible = {
+    effect: 'reversible' as const,
+    compensate: (_: unknown, output: unknown) => void undone.push(output),
+  }
+  const broken: Case['body'] = () => {
+    throw new Error('broken')
+  }
+  const cut = [...sealed('1'), 50, new Error('cut')]
+  for (const tracingDisabled of [true, false]) {
+    const scenario = { responses: [cut, answer], runner: { tracingDisabled }, effects: { look: reversible } }
+    await compared({ ...scenario, body: broken })
+    await compared({ ...scenario, body: broken, look: { errorFunction: () => 'sorry' } })
+    await compared({ ...scenario, look: { timeoutMs: 10 } })
+    await compared({ ...scenario, look: { timeoutMs: 10, timeoutErrorFunction: () => 'late' } })
+    expect(undone).toEqual([])
+    await compared({ ...scenario, look: { timeoutMs: 30 } })
+    expect(undone.splice(0)).toEqual(['ok a'])
+  }
+})
+
 test('a turn is not early beside guardrails that are asked again, as input was added to the run (R6)', async () => {
   const inputGuardrails = [{ name: 'g', execute: async () => ({ tripwireTriggered: false, outputInfo: {} }) }]
   const go: Case['go'] = async (runner, agent) => {

@@ -2,13 +2,14 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
+  createCustomSpan,
   type FunctionTool,
-  type getCurrentSpan,
+  getCurrentSpan,
   getCurrentTraceContext,
+  invokeFunctionTool,
   ModelBehaviorError,
   type ModelRequest,
   type ModelResponse,
-  NoopSpan,
   type StreamEvent,
   type Tool,
   Usage,
@@ -153,11 +154,10 @@ export class Turn {
     const { name } = tool
     return {
       ...(declared.get(name) ?? { effect: 'external' }),
-      start: (_, { id = '', signal, text }) =>
-        tool.invoke(context, text, {
-          toolCall: { type: 'function_call', callId: id, name, arguments: text, status: 'completed' },
-          signal,
-        }),
+      start: (_, { id = '', signal, text, failed }) => {
+        const toolCall = { type: 'function_call', callId: id, name, arguments: text, status: 'completed' } as const
+        return invoked(tool, { runContext: context, input: text, details: { toolCall, signal } }, failed)
+      },
     }
   }
 
@@ -168,11 +168,7 @@ export class Turn {
     this.#early.set(parameters, tool)
     const invoke: FunctionTool['invoke'] = async (context, text, details) =>
       this.#taken(tool.name, text, details)?.result ?? tool.invoke(context, text, details)
-    // Tools have members that a spread would lose.
-    return Object.create(Object.getPrototypeOf(tool) as object, {
-      ...Object.getOwnPropertyDescriptors(tool),
-      ...Object.getOwnPropertyDescriptors({ parameters, invoke }),
-    }) as FunctionTool
+    return withMembers(tool, { parameters, invoke })
   }
 
   #taken(name: string, text: string, details: Parameters<FunctionTool['invoke']>[2]): ReturnType<HostCalls['take']> {
@@ -182,18 +178,47 @@ export class Turn {
   }
 }
 
+type Invocation = Omit<Parameters<typeof invokeFunctionTool>[0], 'tool'>
+
+/**
+ * Invokes a tool as the SDK does. Most tools return a text for the model in place of an error. Only the current span is told of that,
+ * and nobody is told that a tool took longer than it may: the SDK then does not wait for it.
+ */
+async function invoked(tool: FunctionTool, asked: Invocation, failed: (error: Error) => void): Promise<unknown> {
+  const span = getCurrentSpan()
+  const error = span?.error
+  let isOver = false
+  const invoke: FunctionTool['invoke'] = async (...given) => {
+    const output: unknown = await tool.invoke(...given)
+    isOver = true
+    return output
+  }
+  const output: unknown = await invokeFunctionTool({ ...asked, tool: withMembers(tool, { invoke }) })
+  if (!isOver) failed(new Error(`${tool.name} has taken longer than it may`))
+  else if (span?.error && span.error !== error) failed(new Error(span.error.message))
+  return output
+}
+
+/** A copy of a tool, except for some members. A spread would lose those of its class, and hidden ones. */
+function withMembers(tool: FunctionTool, members: Partial<FunctionTool>): FunctionTool {
+  return Object.create(Object.getPrototypeOf(tool) as object, {
+    ...Object.getOwnPropertyDescriptors(tool),
+    ...Object.getOwnPropertyDescriptors(members),
+  }) as FunctionTool
+}
+
 /** Enters what a tool of this turn is called in: spans of the SDK that a tool opens nest under the agent's. */
 function surroundings(): <Result>(work: () => Result) => Result {
   const inContext = AsyncLocalStorage.snapshot()
   const current = getCurrentTraceContext()
   if (!current) return inContext
-  const { trace, span } = current
-  return (work) => inContext(() => withTraceContext({ trace, ...(span && { span: standIn(span) }) }, work))
+  const { trace } = current
+  const span = current.span ?? createCustomSpan({ data: { name: 'turn' } }, trace)
+  return (work) => inContext(() => withTraceContext({ trace, span: standIn(span) }, work))
 }
 
 /** What a tool says of its span is about its own call, and not about the agent: a clone has the same id, and is never exported. */
 function standIn(span: CurrentSpan): CurrentSpan {
-  if (span instanceof NoopSpan) return span
   return Object.defineProperty(span.clone(), 'spanData', { value: { ...span.spanData } })
 }
 
