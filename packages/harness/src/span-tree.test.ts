@@ -36,6 +36,14 @@ test('the outline has one span a line', () => {
   )
 })
 
+test('with times each line says when its span started and ended, counted from the first', () => {
+  expect(spanOutline(finishedSpans(), { times: true })).toBe(
+    ['run 0–5000 ms', '  chat 1000–4000 ms', '  tool 2000–3000 ms ERROR broken'].join('\n'),
+  )
+  expect(spanTree(finishedSpans(), { times: true })[0]?.children?.[0]).toEqual({ name: 'chat', ms: [1_000, 4_000] })
+  expect(spanOutline([], { times: true })).toBe('')
+})
+
 test('a span whose parent is not there is a root', () => {
   const spans = finishedSpans().filter((span) => span.name !== 'run')
   expect(spanOutline(spans)).toBe('chat\ntool ERROR broken')

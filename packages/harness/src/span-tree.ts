@@ -30,6 +30,8 @@ export interface SpanNode {
   readonly name: string
   /** The attributes asked for that the span has; absent if there are none. */
   readonly attributes?: Readonly<Record<string, unknown>>
+  /** When it started and ended, in whole milliseconds since the first of all spans started; absent unless asked for. */
+  readonly ms?: readonly [start: number, end: number]
   /** The message of its error status, `''` if it has none; absent unless the status is an error. */
   readonly error?: string
   /** In the order in which they started; absent if there are none. */
@@ -39,15 +41,19 @@ export interface SpanNode {
 export interface SpanTreeOptions {
   /** The names of the attributes to show. Default: none. */
   readonly attributes?: readonly string[]
+  /** Whether to show when each span started and ended. Default `false`. */
+  readonly times?: boolean
 }
 
 /** The roots, in the order in which they started. A span whose parent is not among the spans is a root. */
 export function spanTree(spans: readonly SpanLike[], options: SpanTreeOptions = {}): SpanNode[] {
-  checkOptions('spanTree', options, { attributes: '' })
-  const { attributes = [] } = options
+  checkOptions('spanTree', options, { attributes: '', times: 'durations' })
+  const { attributes = [], times = false } = options
   const known = new Set(spans.map(idOf))
   const children = new Map<string | undefined, SpanLike[]>()
-  for (const span of [...spans].sort((a, b) => Number(startOf(a) - startOf(b)))) {
+  const sorted = [...spans].sort((a, b) => Number(startOf(a) - startOf(b)))
+  const first = sorted[0] ? startOf(sorted[0]) : 0n
+  for (const span of sorted) {
     const parent = parentOf(span)
     const under = parent !== undefined && known.has(parent) ? parent : undefined
     const siblings = children.get(under)
@@ -68,21 +74,23 @@ export function spanTree(spans: readonly SpanLike[], options: SpanTreeOptions = 
       ...(shown.length > 0
         ? { attributes: Object.fromEntries(shown.map((name) => [name, span.attributes[name]])) }
         : {}),
+      ...(times ? { ms: [msSince(first, startOf(span)), msSince(first, endOf(span))] as const } : {}),
       ...(span.status.code === ERROR ? { error: span.status.message ?? '' } : {}),
       ...(below ? { children: below } : {}),
     }
   }
 }
 
-/** The same as text, one span a line, two spaces a level: `chat gpt {"gen_ai.request.stream":true} ERROR message`. */
+/** The same as text, one span a line, two spaces a level: `chat gpt {"gen_ai.request.stream":true} 20–540 ms ERROR message`. */
 export function spanOutline(spans: readonly SpanLike[], options: SpanTreeOptions = {}): string {
   const lines: string[] = []
   for (const root of spanTree(spans, options)) write(root, '')
   return lines.join('\n')
 
-  function write({ name, attributes, error, children = [] }: SpanNode, indent: string): void {
+  function write({ name, attributes, ms, error, children = [] }: SpanNode, indent: string): void {
     const shown = attributes ? ` ${JSON.stringify(attributes)}` : ''
-    lines.push(`${indent}${name}${shown}${error === undefined ? '' : ` ERROR ${error}`.trimEnd()}`)
+    const when = ms ? ` ${ms[0]}–${ms[1]} ms` : ''
+    lines.push(`${indent}${name}${shown}${when}${error === undefined ? '' : ` ERROR ${error}`.trimEnd()}`)
     for (const child of children) write(child, `${indent}  `)
   }
 }
@@ -113,6 +121,10 @@ export function startOf({ start, startTime }: SpanLike): bigint {
 export function endOf({ end, endTime }: SpanLike): bigint {
   // A span in memory has a method of that name.
   return typeof end === 'bigint' ? end : nanoseconds(endTime)
+}
+
+function msSince(first: bigint, time: bigint): number {
+  return Math.round(Number(time - first) / 1_000_000)
 }
 
 function nanoseconds([seconds, rest]: readonly [number, number] = [0, 0]): bigint {
