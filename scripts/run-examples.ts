@@ -1,5 +1,5 @@
 // Runs every example, a few at a time: without a key, and, if it can ask a real model, with one, against a stand-in on the same wire.
-// Fails when one of them does. Names of examples run those alone: npm run examples -- hello-agent
+// Fails when one of them does. Names of examples run only those: npm run examples -- hello-agent
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, readFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ function jobsOf(file: string, standIn: string): readonly Job[] {
   const source = readFileSync(file, 'utf8')
   const how = 'with a key'
   const jobs: Job[] = [{ file, how: 'without a key', env: keyless }]
-  if (/OPENAI_API_KEY|shared\/model\.ts/.test(source)) {
+  if (/OPENAI_API_KEY|shared\/(demo-)?model\.ts/.test(source)) {
     jobs.push({ file, how, env: { ...keyless, OPENAI_API_KEY: 'a', OPENAI_BASE_URL: `${standIn}/v1` } })
   }
   if (source.includes('ANTHROPIC_API_KEY')) {
@@ -34,9 +34,11 @@ function jobsOf(file: string, standIn: string): readonly Job[] {
 
 /** Whether it came to its end. What it prints is shown when it has. */
 async function succeeds({ file, how, env }: Job): Promise<boolean> {
-  const example = spawn('tsx', ['--conditions=@meanwhile/source', file], { env, timeout: 60_000 })
-  // To whoever asks for leave; of those that ask nothing some are gone by then.
-  example.stdin.on('error', () => {}).end('y\n')
+  const args = ['--conditions=@meanwhile/source', file]
+  const isChat = file.endsWith('/terminal-agent.ts')
+  const example = spawn('tsx', isChat ? [...args, ':memory:'] : args, { env, timeout: 60_000 })
+  // An example that asks for leave gets it. Of those that ask nothing some have ended by then.
+  example.stdin.on('error', () => {}).end(isChat ? 'Write to ada@example.org.\ny\n' : 'y\n')
   const [out, errors, [code, signal]] = await Promise.all([
     text(example.stdout),
     text(example.stderr),
@@ -48,7 +50,9 @@ async function succeeds({ file, how, env }: Job): Promise<boolean> {
 }
 
 const asked = process.argv.slice(2)
-const examples = globSync('examples/**/*.ts', { exclude: ['**/node_modules/**', 'examples/shared/**'] })
+const examples = globSync('examples/**/*.ts', {
+  exclude: ['**/node_modules/**', 'examples/shared/**', 'examples/chat/**'],
+})
   // Beside an example lies a folder of its name with its parts.
   .filter((file) => !existsSync(`${dirname(file)}.ts`))
   .filter((file) => asked.length === 0 || asked.some((name) => file.endsWith(`/${name}.ts`)))

@@ -9,10 +9,17 @@ import { openai } from '@meanwhile/models/openai'
 import OpenAI from 'openai'
 
 /** Reads `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`; `OPENAI_MODEL` and `ANTHROPIC_MODEL` name other models than the usual ones. */
-export function modelOr(script: readonly ScriptResponse[], pace?: Pace): Model {
+export function realModel(): Model | undefined {
   const { OPENAI_API_KEY, OPENAI_MODEL, ANTHROPIC_API_KEY, ANTHROPIC_MODEL } = process.env
   if (OPENAI_API_KEY) return openai({ client: new OpenAI(), model: OPENAI_MODEL ?? 'gpt-5.1' })
   if (ANTHROPIC_API_KEY) return anthropic({ client: new Anthropic(), model: ANTHROPIC_MODEL ?? 'claude-sonnet-4-6' })
+  return undefined
+}
+
+/** The real model, or one that says what is in the script. */
+export function modelOr(script: readonly ScriptResponse[], pace?: Pace): Model {
+  const real = realModel()
+  if (real) return real
   const { fetch } = mockModels({ script, ...(pace && { pace }) })
   return openai({ client: new OpenAI({ apiKey: 'none', fetch }), model: 'scripted-1' })
 }

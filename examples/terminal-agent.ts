@@ -1,0 +1,61 @@
+// An agent in the terminal. It streams what it says, asks before it sends a mail, and keeps the conversation in a file. Ctrl-C stops it cleanly, in
+// the middle of an answer or at a question: the next start goes on from there. With a key in the environment it asks the real model.
+
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { createAgent, textOf, tool } from '@meanwhile/core'
+import { approve } from '@meanwhile/middleware'
+import { createThreads, type Turn } from '@meanwhile/threads'
+import { sqliteThreads } from '@meanwhile/threads/sqlite'
+import { z } from 'zod'
+import { demoModel } from './shared/demo-model.ts'
+
+const stop = new AbortController()
+const terminal = createInterface({ input: process.stdin })
+const lines = terminal[Symbol.asyncIterator]()
+
+const sendMail = tool({
+  name: 'send_mail',
+  description: 'Sends a mail.',
+  input: z.object({ to: z.string(), text: z.string() }),
+  execute: ({ to }) => `The mail to ${to} is sent.`,
+})
+const approval = approve({
+  tools: ['send_mail'],
+  async ask({ tool, input }) {
+    process.stdout.write(`\n${tool} ${JSON.stringify(input)}\nMay it? (y/n) `)
+    return (await lines.next()).value === 'y' ? { decision: 'allow' } : { decision: 'deny', reason: 'the user said no' }
+  },
+})
+const agent = createAgent({ name: 'terminal', model: demoModel(), tools: [sendMail], middleware: [approval] })
+const store = sqliteThreads(process.argv[2] ?? join(tmpdir(), 'meanwhile-terminal-agent.db'))
+const threads = createThreads({ agent, store })
+
+async function show(turn: Turn, after?: string) {
+  for await (const event of turn.events({ signal: stop.signal, ...(after && { after }) })) {
+    if (event.type === 'text-delta') process.stdout.write(event.delta)
+    if (event.type === 'turn-resumed') process.stdout.write('\n… ')
+    if (event.type === 'turn-end') process.stdout.write(event.error ? `\n${event.error.message}\n> ` : '\n> ')
+  }
+}
+
+process.once('SIGINT', () => {
+  stop.abort()
+  void threads.close().then(() => terminal.close())
+})
+try {
+  await threads.recover()
+  const { messages, status, cursor } = await threads.read('main')
+  for (const { message } of messages) if (message.role !== 'tool') console.log(textOf(message))
+  const open = await threads.turn('main')
+  if (open && status !== 'idle') await show(open, cursor)
+  else process.stdout.write('> ')
+  for await (const line of lines) await show(await threads.send('main', line))
+} catch (error) {
+  if (!stop.signal.aborted) throw error
+} finally {
+  await threads.close()
+  terminal.close()
+  store.close()
+}
