@@ -11,7 +11,7 @@ export {
   UnknownTurnError,
 } from './thread-errors.ts'
 export type { EndStatus, ErrorInfo, RunEvent, ThreadEvent, ThreadEventBody, TurnEvent } from './thread-events.ts'
-export type { WhenAsking, WhenBusy } from './thread-machine.ts'
+export type { ThreadMessage, ThreadState, TurnState } from './thread-state.ts'
 export type {
   Asked,
   Change,
@@ -27,12 +27,10 @@ export type {
 export {
   createThreads,
   type SendOptions,
-  type ThreadMessage,
-  type ThreadState,
   type ThreadSummary,
   type Threads,
   type ThreadsOptions,
   type TurnInfo,
-  type TurnState,
 } from './threads.ts'
 export type { EventsOptions, Turn, TurnResult } from './turn.ts'
+export type { WhenAsking, WhenBusy } from './user-decisions.ts'

@@ -3,7 +3,7 @@ import { call, fail, respond, type ScriptedResponse, say, scriptedModel, wait } 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { all, shown, until } from '../test/chat.ts'
-import { processOf } from '../test/processes.ts'
+import { type Process, processOf } from '../test/processes.ts'
 import { createThreads, memoryThreads, type ThreadEvent, type ThreadStore, type Threads } from './index.ts'
 
 beforeEach(() => {
@@ -252,8 +252,55 @@ test('answers that were taken are not lost with their process, and nobody is ask
   }
 })
 
+test('a message that was to join a lost run is not confused with one that says the same (TH1, TH6, TH11)', async () => {
+  const gate = { open: () => {} }
+  const opened = new Promise<void>((resolve) => {
+    gate.open = resolve
+  })
+  const script = ({ messages }: ModelRequest) => {
+    const asked = messages.findLast(({ role }) => role === 'user')?.content
+    return messages.at(-1)?.role === 'user' && asked === 'go' ? respond(call('work')) : respond(say(`${asked}!`))
+  }
+  const { first, second } = two(script, () => opened.then(() => 'done'))
+  await (await first.threads.send('t', 'yes', { messageId: 'yes-1' })).result
+  await first.threads.send('t', 'go', { messageId: 'go' })
+  await vi.advanceTimersByTimeAsync(10)
+  first.process.kill()
+  await second.threads.send('t', 'yes', { messageId: 'yes-2', whenBusy: 'steer' })
+  await vi.advanceTimersByTimeAsync(3 * LEASE)
+  const recovering = second.threads.recover()
+  await second.threads.send('t', 'other', { messageId: 'other', whenBusy: 'steer' })
+  expect(await recovering).toBe(1)
+  gate.open()
+  await vi.advanceTimersByTimeAsync(5 * LEASE)
+  const { messages, turns } = await second.threads.read('t')
+  const said = messages.flatMap(({ id, message }) => (message.role === 'user' ? [`${id}: ${message.content}`] : []))
+  expect(said).toEqual(['yes-1: yes', 'go: go', 'yes-2: yes', 'other: other'])
+  expect(turns.map(({ status }) => status)).toEqual(['completed', 'completed'])
+})
+
+test('an answer whose process loses the turn is taken, and the turn goes on elsewhere (TH6, TH8)', async () => {
+  const { first, second, did } = asking(Number.POSITIVE_INFINITY)
+  const { interrupts = [] } = await (await first.threads.send('t', 'go')).result
+  const answering = first.threads.answer('t', { [interrupts[0]?.id ?? '']: true })
+  // The answer is stored, and the run has not begun.
+  first.process.pause()
+  await vi.advanceTimersByTimeAsync(4 * LEASE)
+  await second.recover()
+  await vi.advanceTimersByTimeAsync(4 * LEASE)
+  first.process.wake()
+  await vi.advanceTimersByTimeAsync(4 * LEASE)
+  expect(await (await answering).result).toMatchObject({ status: 'completed', text: 'Done.' })
+  expect(did).toHaveLength(1)
+})
+
 /** A thread that asks; `ask` answers in a process that dies after so many writes. */
-function asking(writes: number): { second: Threads; ask: () => Promise<void>; did: unknown[] } {
+function asking(writes: number): {
+  first: { process: Process; threads: Threads }
+  second: Threads
+  ask: () => Promise<void>
+  did: unknown[]
+} {
   const shared = memoryThreads()
   const did: unknown[] = []
   const opened = () => {
@@ -294,7 +341,7 @@ function asking(writes: number): { second: Threads; ask: () => Promise<void>; di
     first.process.kill(writes)
     void first.threads.answer('t', { [interrupts[0]?.id ?? '']: true })
   }
-  return { second: second.threads, ask, did }
+  return { first, second: second.threads, ask, did }
 }
 
 async function* none(): AsyncGenerator<ThreadEvent> {}

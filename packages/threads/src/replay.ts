@@ -1,16 +1,16 @@
 /** Reads the events of a turn: first what is stored, then what is told while it goes on. */
 
 import { cursorAt } from './cursor.ts'
+import type { Host } from './host.ts'
 import type { ThreadEvent } from './thread-events.ts'
 import { isEnd, type StoredEvent, type ThreadRecord, type TurnRecord } from './thread-store.ts'
-import type { Workshop } from './turn-work.ts'
 
 /** As many events are read from the store at once. */
 const PAGE = 256
 
 /** Ends when the turn has ended, or waits for an answer. */
 export async function* replay(
-  { store, live, wakes }: Workshop,
+  { store, live, wakes }: Host,
   { id: thread, tag }: ThreadRecord,
   turn: string,
   after: number,

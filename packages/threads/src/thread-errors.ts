@@ -12,12 +12,18 @@ export class ThreadError extends Error {
   }
 }
 
-/** The id of a thread, turn or message cannot be one: it is a string of 1 to 1,024 characters. */
+/** The id of a thread, message or turn cannot be one: it is no string of 1 to 1,024 characters. */
 export class ThreadIdError extends ThreadError {
   override readonly name = 'ThreadIdError'
+  readonly what: 'thread' | 'message' | 'turn'
+  /** What was given. */
+  readonly id: unknown
 
-  constructor(id: unknown, what: 'thread' | 'message' | 'turn') {
-    super(typeof id === 'string' ? id : '', `the id of a ${what} must be a string of 1 to 1,024 characters`)
+  /** `thread`: the thread that a message or turn is of. */
+  constructor(id: unknown, what: ThreadIdError['what'], thread?: string) {
+    super(thread ?? (typeof id === 'string' ? id : ''), `the id of a ${what} must be a string of 1 to 1,024 characters`)
+    this.what = what
+    this.id = id
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Message } from '@meanwhile/core'
 import { createAgent, type Middleware } from '@meanwhile/core'
 import { respond, say, scriptedModel } from '@meanwhile/core/testing'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { shown, textsOf } from '../test/chat.ts'
 import { createThreads, memoryThreads, type StoredEvent } from './index.ts'
 import { historyOf, reconcile } from './thread-history.ts'
@@ -40,6 +40,17 @@ test.each([
 test('after the end of a process a history that was rewritten, and not told, is told (TH6)', () => {
   const found = reconcile([said(1, 'a')], [said(2, 'b')], history('summary', 'b', 'c'))
   expect(found).toEqual({ retracted: [], missing: history('c'), replaced: history('summary', 'b', 'c') })
+})
+
+test('each message is compared once, however long the turn that goes on (TH6)', () => {
+  const texts = Array.from({ length: 500 }, (_, index) => `message ${index}`)
+  const own = texts.map((text, index) => said(index + 2, text))
+  const stringify = vi.spyOn(JSON, 'stringify')
+  const { retracted } = reconcile([said(1, 'a')], own, history('a', ...texts.with(250, 'another')))
+  const calls = stringify.mock.calls.length
+  stringify.mockRestore()
+  expect(retracted).toHaveLength(250)
+  expect(calls).toBeLessThan(3 * texts.length)
 })
 
 test('what was said stays whole where a middleware makes the history short, and the next turn begins with the short one (TH7)', async () => {

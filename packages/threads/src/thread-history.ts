@@ -6,16 +6,13 @@ import type { StoredEvent } from './thread-store.ts'
 
 /** The history after these events. */
 export function historyOf(events: readonly StoredEvent[]): readonly Message[] {
-  let history: Message[] = []
-  for (const { event } of events) {
-    if (isReplacement(event)) history = [...event.messages]
-    else if (event.type === 'turn-start' || event.type === 'message') history.push(event.message)
-  }
-  return history
+  const from = events.findLastIndex(({ event }) => event.type === 'history-replaced')
+  return events.slice(Math.max(from, 0)).flatMap(({ event }) => messagesIn(event))
 }
 
-function isReplacement(event: ThreadEventBody) {
-  return event.type === 'history-replaced'
+function messagesIn(event: ThreadEventBody): readonly Message[] {
+  if (event.type === 'history-replaced') return event.messages
+  return event.type === 'turn-start' || event.type === 'message' ? [event.message] : []
 }
 
 /** What makes the stored events those of a checkpoint. */
@@ -41,16 +38,28 @@ export function reconcile(
   history: readonly Message[],
 ): Reconciled {
   const texts = history.map((message) => JSON.stringify(message))
-  for (let count = own.length; count >= 0; count--) {
-    const told = historyOf([...before, ...own.slice(0, count)])
-    if (told.length <= texts.length && told.every((message, index) => JSON.stringify(message) === texts[index]))
-      return { retracted: own.slice(count).filter(hasMessages), missing: history.slice(told.length) }
+  /** How many messages the events have led to, and whether the history begins with these. */
+  let count = 0
+  let isBeginning = true
+  let last = before.length === 0 ? { events: 0, messages: 0 } : undefined
+  for (const [index, { event }] of [...before, ...own].entries()) {
+    if (event.type === 'history-replaced') {
+      count = 0
+      isBeginning = true
+    }
+    for (const message of messagesIn(event)) {
+      isBeginning &&= JSON.stringify(message) === texts[count]
+      count++
+    }
+    const events = index + 1 - before.length
+    if (isBeginning && events >= 0) last = { events, messages: count }
   }
+  if (last) return { retracted: own.slice(last.events).filter(hasMessages), missing: history.slice(last.messages) }
   const told = new Set(
     [...before, ...own].flatMap(({ event }) => ('message' in event ? [JSON.stringify(event.message)] : [])),
   )
-  const last = texts.findLastIndex((text) => told.has(text))
-  return { retracted: [], missing: last < 0 ? [] : history.slice(last + 1), replaced: history }
+  const known = texts.findLastIndex((text) => told.has(text))
+  return { retracted: [], missing: known < 0 ? [] : history.slice(known + 1), replaced: history }
 }
 
 function hasMessages({ event }: StoredEvent): boolean {

@@ -117,8 +117,32 @@ describe.each(Object.keys(stores))('%s', (kind) => {
     expect(await turn.result).toMatchObject({ status: 'stopped' })
     expect(await urgent.result).toMatchObject({ text: 'You said urgent.' })
     await expect.poll(async () => (await threads.read('t')).status).toBe('idle')
-    const users = shown(await threads.read('t')).filter((text) => text.startsWith('user'))
+    const state = await threads.read('t')
+    const users = shown(state).filter((text) => text.startsWith('user'))
     expect(users).toEqual(['user: slow', 'user: urgent', 'user: queued'])
+    const begins = state.messages.filter(({ message }) => message.role === 'user').map(({ id }) => id)
+    expect(state.turns.map(({ messageId }) => messageId)).toEqual(begins)
+  })
+
+  test('who reads while a turn ends has all messages of a turn that is said to have ended (TH4, TH5)', async () => {
+    const store = stores[kind]?.() ?? memoryThreads()
+    const { threads, open: openGate } = opened(store)
+    const turn = await threads.send('t', 'slow')
+    await until(turn, 'tool-entered')
+    const during = async <Result>(read: Promise<Result>) => {
+      const result = await read
+      openGate()
+      await turn.result
+      return result
+    }
+    const slow: ThreadStore = {
+      ...store,
+      events: (...given) => during(store.events(...given)),
+      turns: (id) => during(store.turns(id)),
+    }
+    const { threads: elsewhere } = opened(slow)
+    const { status, messages } = await elsewhere.read('t')
+    expect([status, messages.length]).toEqual(['running', 4])
   })
 
   test('a question waits for its answer, with the results beside it, and goes on with that (TH7, TH8)', async () => {
@@ -322,6 +346,20 @@ describe.each(Object.keys(stores))('%s', (kind) => {
     await expect(threads.fork('t', { as: 'whole' })).rejects.toMatchObject({ name: 'ThreadExistsError' })
   })
 
+  test('a fork that is made while a turn begins has nothing of that turn (TH1)', async () => {
+    const store = stores[kind]?.() ?? memoryThreads()
+    const { threads } = opened(store)
+    await (await threads.send('t', 'one')).result
+    const load: ThreadStore['load'] = async (...given) => {
+      const stored = await store.load(...given)
+      if (given[0] === 't') await until(await threads.send('t', 'slow', { messageId: 'm2' }), 'tool-entered')
+      return stored
+    }
+    const fork = await createThreads({ agent: chat().agent, store: { ...store, load } }).fork('t')
+    expect(await threads.read(fork)).toMatchObject({ status: 'idle', turns: [{ status: 'completed' }] })
+    expect(shown(await threads.read(fork))).toEqual(['user: one', 'assistant: You said one.'])
+  })
+
   test('readers come late, twice and again: no gap, and nothing twice (TH5, TH7, TH12)', async () => {
     const { threads } = open(chat({ delay: 2 }))
     const turn = await threads.send('t', 'story')
@@ -361,7 +399,10 @@ describe.each(Object.keys(stores))('%s', (kind) => {
   test('bad input is refused with an error of its own (TH5, TH9)', async () => {
     const { threads } = open()
     for (const id of ['', 'x'.repeat(1_025), 7, undefined, { toString: () => 't' }])
-      await expect(threads.send(id as string, 'x')).rejects.toMatchObject({ name: 'ThreadIdError' })
+      await expect(threads.send(id as string, 'x')).rejects.toMatchObject({ name: 'ThreadIdError', what: 'thread', id })
+    const wrongMessage = { name: 'ThreadIdError', thread: 't', what: 'message', id: '' }
+    await expect(threads.send('t', 'x', { messageId: '' })).rejects.toMatchObject(wrongMessage)
+    await expect(threads.fork('t', { before: '' })).rejects.toMatchObject(wrongMessage)
     for (const message of ['', [], { role: 'assistant', content: 'x' }, { role: 'user', content: [] }, null])
       await expect(threads.send('t', message as string)).rejects.toMatchObject({ name: 'InputError' })
     const turn = await threads.send('t', 'one')
@@ -389,11 +430,16 @@ test('each turn is worked on with the agent that is made for it (TH10)', async (
   expect(made).toEqual([{ id: 't', turn: turn.id, metadata: { user: 'ada' } }])
 })
 
-test('options that cannot work are refused (TH1)', () => {
+test('options that cannot work are refused (TH1)', async () => {
   const store = memoryThreads()
   const { agent } = chat()
   expect(() => createThreads({ store } as never)).toThrow(expect.objectContaining({ option: 'agent' }))
   expect(() => createThreads({ agent } as never)).toThrow(expect.objectContaining({ option: 'store' }))
   expect(() => createThreads({ agent, store, lease: 1 })).toThrow(expect.objectContaining({ option: 'lease' }))
+  const wrong = { whenBusy: 'wait', whenAsking: 'queue' }
+  for (const [option, value] of Object.entries(wrong)) {
+    expect(() => createThreads({ agent, store, [option]: value })).toThrow(expect.objectContaining({ option }))
+    await expect(createThreads({ agent, store }).send('t', 'x', { [option]: value })).rejects.toMatchObject({ option })
+  }
   expect(() => createThreads({ agent, store, wenBusy: 1 } as never)).toThrow('did you mean whenBusy?')
 })

@@ -2,14 +2,14 @@
 
 import type { Json, PendingInterrupt, Usage } from '@meanwhile/core'
 import { seqOf } from './cursor.ts'
+import type { Host } from './host.ts'
 import { replay } from './replay.ts'
 import { UnknownTurnError } from './thread-errors.ts'
 import type { ErrorInfo, ThreadEvent } from './thread-events.ts'
-import { alive, newThread } from './thread-machine.ts'
+import { alive, newThread } from './thread-records.ts'
 import { isEnd, type TurnRecord, type TurnStatus } from './thread-store.ts'
-import type { Workshop } from './turn-work.ts'
 
-/** What a turn has come to. */
+/** How a turn has ended, or what it waits for. */
 export interface TurnResult {
   readonly status: Exclude<TurnStatus, 'queued' | 'running' | 'joined'>
   /** The text of the answer; empty unless the turn has completed. */
@@ -44,16 +44,16 @@ export interface Turn {
   readonly result: Promise<TurnResult>
 }
 
-export function turnHandle(shop: Workshop, thread: string, id: string): Turn {
+export function turnHandle(host: Host, thread: string, id: string): Turn {
   return {
     id,
     thread,
     async *events({ after, signal } = {}) {
-      const stored = alive((await shop.store.load(thread)) ?? newThread(thread, '', 0))
-      yield* replay(shop, stored.thread, id, seqOf(stored.thread, after), signal)
+      const stored = alive((await host.store.load(thread)) ?? newThread(thread, '', 0))
+      yield* replay(host, stored.thread, id, seqOf(stored.thread, after), signal)
     },
     get result() {
-      const result = resultOf(shop, thread, id)
+      const result = resultOf(host, thread, id)
       // It need not be awaited.
       result.catch(() => undefined)
       return result
@@ -61,14 +61,14 @@ export function turnHandle(shop: Workshop, thread: string, id: string): Turn {
   }
 }
 
-async function resultOf(shop: Workshop, thread: string, id: string): Promise<TurnResult> {
+async function resultOf(host: Host, thread: string, id: string): Promise<TurnResult> {
   for (let turn = id; ; ) {
-    const woken = shop.wakes.listen(thread)
+    const woken = host.wakes.listen(thread)
     try {
-      const stored = alive((await shop.store.load(thread, { turn })) ?? newThread(thread, '', 0))
+      const stored = alive((await host.store.load(thread, { turn })) ?? newThread(thread, '', 0))
       const record = stored.turns.find(({ id }) => id === turn)
       if (!record) throw new UnknownTurnError(thread, turn)
-      const result = cameTo(record)
+      const result = resultIn(record)
       if (result) return result
       if (record.joined === undefined) await woken.next()
       else turn = record.joined
@@ -78,7 +78,7 @@ async function resultOf(shop: Workshop, thread: string, id: string): Promise<Tur
   }
 }
 
-function cameTo(turn: TurnRecord): TurnResult | undefined {
+function resultIn(turn: TurnRecord): TurnResult | undefined {
   const { status, text = '', output, usage, error, interrupts } = turn
   if (!isEnd(turn) && status !== 'waiting') return undefined
   if (status === 'queued' || status === 'running' || status === 'joined') return undefined

@@ -1,5 +1,6 @@
 /** Threads in memory: for tests, and for conversations that need not outlive their process. */
 
+import { begunTurns } from '../thread-records.ts'
 import type {
   Asked,
   Change,
@@ -15,7 +16,7 @@ interface Kept {
   thread: ThreadRecord
   /** By id, as JSON: what is given out is a copy. */
   readonly turns: Map<string, TurnRecord & { readonly isSuperseded?: true }>
-  events: readonly (StoredEvent & { readonly isSuperseded?: true })[]
+  events: (StoredEvent & { readonly isSuperseded?: true })[]
 }
 
 /** It holds every thread until that is deleted. */
@@ -54,8 +55,7 @@ export function memoryThreads(): ThreadStore {
     const kept = threads.get(id)
     if (!kept) return undefined
     const turns = [...kept.turns.values()].filter(({ isSuperseded }) => !isSuperseded).sort(ORDER)
-    const begun = turns.filter(({ startSeq, status }) => startSeq !== undefined && status !== 'joined')
-    const newest = begun.sort((a, b) => (a.startSeq ?? 0) - (b.startSeq ?? 0)).at(-1)
+    const newest = begunTurns(turns).at(-1)
     const isAsked = (turn: TurnRecord) => turn.id === asked.turn || turn.messageId === asked.messageId
     return copy({
       thread: kept.thread,
@@ -69,11 +69,11 @@ export function memoryThreads(): ThreadStore {
     if (checkpoint) checkRevision(checkpoint.id, checkpoint.expected)
     const thread = change.thread ?? threads.get(id)?.thread
     if (!thread) return
-    const kept = threads.get(id) ?? { thread, turns: new Map(), events: [] }
+    const kept: Kept = threads.get(id) ?? { thread, turns: new Map(), events: [] }
     threads.set(id, kept)
     kept.thread = copy(thread)
     for (const turn of change.turns ?? []) kept.turns.set(turn.id, copy(turn))
-    if (change.events) kept.events = [...kept.events, ...copy(change.events)]
+    for (const event of change.events ?? []) kept.events.push(copy(event))
     const { droppedThrough: through, supersededFrom: from } = change
     if (through !== undefined) kept.events = kept.events.filter(({ seq, isKept }) => isKept || seq > through)
     const retracted = new Set(change.retracted)

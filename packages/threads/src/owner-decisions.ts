@@ -1,0 +1,155 @@
+/** What the owner of a turn decides, which is the process that works on it: pure decisions over what is stored. Each returns what is to be written, and calls nobody. */
+
+import type { Json, PendingInterrupt, ToolMessage, Usage } from '@meanwhile/core'
+import type { EndStatus, ErrorInfo, ThreadEventBody } from './thread-events.ts'
+import { begun, notJoined, queueOf } from './thread-queue.ts'
+import { activeTurn, type Claim, claimed, type Owner, ownTurn, type Work } from './thread-records.ts'
+import type { Change, StoredEvent, StoredThread, TurnRecord } from './thread-store.ts'
+
+/**
+ * Whoever takes over a turn numbers its events from so far behind the last one that is stored: readers may have heard events of the lost process
+ * that were not stored, and no other event is to have their numbers.
+ */
+const GAP = 2 ** 20
+
+/** What the owner writes while it works. */
+export interface Progress {
+  readonly events: readonly StoredEvent[]
+  readonly droppedThrough?: number
+  readonly retracted?: readonly number[]
+  readonly checkpoint?: NonNullable<Change<unknown>['checkpoint']>
+  /** Turns whose messages have joined this one, with the `seq` of the message. */
+  readonly joined?: readonly { readonly turn: string; readonly seq: number }[]
+}
+
+/** What the owner learns when it writes. */
+export interface Orders {
+  readonly isStopping: boolean
+  /** Messages that are to join its turn. */
+  readonly steering: readonly TurnRecord[]
+}
+
+/** The owner writes, and keeps its lease. */
+export function progressed(stored: StoredThread, owner: Owner, progress: Progress, claim: Claim): Change<Orders> {
+  const turn = ownTurn(stored, owner)
+  const { events, joined = [], droppedThrough = 0 } = progress
+  const historyAt = events.findLast(({ event }) => event.type === 'history-replaced' && !('path' in event))?.seq
+  const steering = queueOf(stored).filter(({ isSteering }) => isSteering)
+  const joins = steering.flatMap((one): TurnRecord[] => {
+    const seq = joined.find(({ turn }) => turn === one.id)?.seq
+    if (seq === undefined) return []
+    const { message: _, isSteering: __, isDropped: ___, ...rest } = one
+    return [{ ...rest, status: 'joined', joined: owner.turn, startSeq: seq }]
+  })
+  const held = { ...turn, leaseUntil: claim.now + claim.lease }
+  const { joined: _, ...written } = progress
+  return {
+    ...written,
+    thread: {
+      ...stored.thread,
+      seq: Math.max(stored.thread.seq, events.at(-1)?.seq ?? 0, droppedThrough),
+      historyAt: historyAt ?? stored.thread.historyAt,
+    },
+    turns: [held, ...joins],
+    result: {
+      isStopping: turn.closing !== undefined,
+      steering: steering.filter(({ id, isDropped }) => !isDropped && joins.every((one) => one.id !== id)),
+    },
+  }
+}
+
+/** How a turn has ended, or what it waits for. */
+export type Outcome =
+  | {
+      readonly status: 'waiting'
+      readonly interrupts: readonly PendingInterrupt[]
+      readonly settled: readonly ToolMessage[]
+    }
+  | {
+      readonly status: Exclude<EndStatus, 'dropped'>
+      readonly error?: ErrorInfo
+      readonly text?: string
+      readonly output?: Json
+      readonly usage?: Usage
+    }
+
+/** The turn ends or waits. If it ends, the next one of the queue begins with the same change. */
+export function ended(
+  stored: StoredThread,
+  owner: Owner,
+  outcome: Outcome,
+  progress: Progress,
+  claim: Claim,
+): Change<Work | undefined> {
+  const before = progressed(stored, owner, progress, claim)
+  const [own = ownTurn(stored, owner), ...joins] = before.turns ?? []
+  // It was stopped before its question could be shown to anybody.
+  if (outcome.status === 'waiting' && own.closing !== undefined) {
+    const turn = claimed(own, claim)
+    return {
+      ...before,
+      turns: [turn, ...joins],
+      result: { kind: 'close', turn, seq: before.thread?.seq ?? stored.thread.seq },
+    }
+  }
+  const { closing: _, answers, interrupts, settled: __, ...turn } = own
+  const { status, ...rest } = outcome
+  // The run may not have taken the answers. A retry gives them again, so that nobody is asked twice.
+  const untaken = status === 'failed' && answers && { answers, ...(interrupts && { interrupts }) }
+  const thread = { ...(before.thread ?? stored.thread), updatedAt: claim.now }
+  const seq = thread.seq + 1
+  const isEnd = status !== 'waiting'
+  const body: ThreadEventBody = isEnd
+    ? { type: 'turn-end', status, ...(outcome.error && { error: outcome.error }) }
+    : { type: 'turn-waiting', interrupts: outcome.interrupts, settled: outcome.settled }
+  const event: StoredEvent = { seq, turn: turn.id, ...(isEnd && { isKept: true }), event: body }
+  const over: TurnRecord = { ...turn, ...untaken, ...rest, status, leaseUntil: 0 }
+  const change = {
+    ...before,
+    thread: { ...thread, seq },
+    turns: [over, ...joins],
+    events: [...progress.events, event],
+    droppedThrough: thread.seq,
+    forgotten: status === 'completed' || status === 'stopped' ? [turn.id] : [],
+  }
+  if (!isEnd) return { ...change, result: undefined }
+  const late = stored.turns.filter(({ id, isSteering }) => isSteering && joins.every((one) => one.id !== id))
+  const changes = [...change.turns, ...late.map(notJoined)]
+  const changed = new Map(changes.map((one) => [one.id, one]))
+  const { result, ...next } = begun(
+    { thread: change.thread, turns: stored.turns.map((one) => changed.get(one.id) ?? one) },
+    claim,
+  )
+  return {
+    ...change,
+    thread: next.thread ?? change.thread,
+    turns: [...changes, ...(next.turns ?? [])],
+    events: [...change.events, ...(next.events ?? [])],
+    forgotten: [...change.forgotten, ...(next.forgotten ?? [])],
+    result,
+  }
+}
+
+/** The owner leaves its turn: any process may take it over at once. */
+export function left(stored: StoredThread, owner: Owner): Change<undefined> {
+  return { turns: [{ ...ownTurn(stored, owner), leaseUntil: 0 }], result: undefined }
+}
+
+/** Takes over a turn whose owner is gone, or begins the next one of a queue that nobody works on. */
+export function recovered(stored: StoredThread, claim: Claim): Change<Work | undefined> {
+  const { thread } = stored
+  const active = activeTurn(stored)
+  if (thread.isDeleted || (active && (active.status === 'waiting' || active.leaseUntil >= claim.now)))
+    return { result: undefined }
+  if (!active) return begun(stored, claim)
+  const turn = claimed(active, claim)
+  const seq = thread.seq + GAP
+  const kind = turn.closing === undefined ? 'resume' : 'close'
+  return { thread: { ...thread, seq }, turns: [turn], result: { kind, turn, seq, cause: 'recovery' } }
+}
+
+/** The run has refused the answers: the question is open again. */
+export function refused(stored: StoredThread, owner: Owner): Change<undefined> {
+  const { answers: _, ...turn } = ownTurn(stored, owner)
+  return { turns: [{ ...turn, status: 'waiting', leaseUntil: 0 }], result: undefined }
+}

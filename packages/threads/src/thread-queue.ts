@@ -1,0 +1,45 @@
+/** The queue of a thread: which turn begins next, and what becomes of those that wait. */
+
+import { activeTurn, type Claim, claimed, type Work } from './thread-records.ts'
+import type { Change, StoredEvent, StoredThread, TurnRecord } from './thread-store.ts'
+
+/** The turns that wait to begin, the next first. */
+export function queueOf({ turns }: Pick<StoredThread, 'turns'>): readonly TurnRecord[] {
+  const queued = turns.filter(({ status }) => status === 'queued')
+  return [...queued.filter(({ isFirst }) => isFirst), ...queued.filter(({ isFirst }) => !isFirst)]
+}
+
+/** The first turn of the queue begins, unless another turn is active or the queue is paused. */
+export function begun(stored: StoredThread, claim: Claim): Change<Work | undefined> {
+  const [next] = queueOf(stored)
+  const { thread } = stored
+  if (!next?.message || thread.isPaused || activeTurn(stored)) return { thread, result: undefined }
+  const seq = thread.seq + 1
+  const { message, isFirst: _, isSteering: __, ...rest } = next
+  const turn = claimed({ ...rest, startSeq: seq, historyAt: thread.historyAt }, claim)
+  const event: StoredEvent = {
+    seq,
+    turn: turn.id,
+    isKept: true,
+    event: { type: 'turn-start', message, messageId: turn.messageId },
+  }
+  // What failed before can be retried no more.
+  const failed = stored.turns.filter(({ status }) => status === 'failed')
+  return {
+    thread: { ...thread, seq, updatedAt: claim.now },
+    turns: [turn],
+    events: [event],
+    forgotten: failed.map(({ id }) => id),
+    result: { kind: 'begin', turn, seq },
+  }
+}
+
+/** The user wants no more of what waits. A message that is to join the turn at work may have joined it already. */
+export function dropped(turn: TurnRecord, isTurnAtWork: boolean): TurnRecord {
+  return isTurnAtWork && turn.isSteering ? { ...turn, isDropped: true } : { ...turn, status: 'dropped' }
+}
+
+/** The turn that it was to join has ended without it. */
+export function notJoined({ isSteering: _, isDropped, ...turn }: TurnRecord): TurnRecord {
+  return isDropped ? dropped(turn, false) : turn
+}

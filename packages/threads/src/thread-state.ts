@@ -1,0 +1,85 @@
+/** A thread as its reader has it. */
+
+import type { Json, Message, PendingInterrupt, ToolMessage } from '@meanwhile/core'
+import { cursorAt } from './cursor.ts'
+import type { ErrorInfo } from './thread-events.ts'
+import { queueOf } from './thread-queue.ts'
+import { activeTurn, begunTurns } from './thread-records.ts'
+import type { StoredEvent, ThreadRecord, TurnRecord, TurnStatus } from './thread-store.ts'
+
+export interface ThreadMessage {
+  readonly id: string
+  /** The id of the turn. */
+  readonly turn: string
+  readonly message: Message
+}
+
+export interface TurnState {
+  readonly id: string
+  readonly status: TurnStatus
+  /** Of the message that it begins with. */
+  readonly messageId: string
+  readonly metadata?: Json
+  readonly createdAt: Date
+  readonly error?: ErrorInfo
+}
+
+export interface ThreadState {
+  readonly id: string
+  readonly status: 'idle' | 'running' | 'waiting'
+  /** All that was said, in order. What the model reads may be shorter, if a middleware summarises it. */
+  readonly messages: readonly ThreadMessage[]
+  /** What waits for an answer. */
+  readonly interrupts: readonly PendingInterrupt[]
+  /** While it waits: results of calls beside those that ask. They are not among the messages yet. */
+  readonly settled: readonly ToolMessage[]
+  /** All turns that have begun, in the order of their messages. */
+  readonly turns: readonly TurnState[]
+  /** Messages that wait for their turn, the next first. */
+  readonly queued: readonly ThreadMessage[]
+  /** Give it as `after` to the events of the running turn, to hear what is not among the messages. */
+  readonly cursor?: string
+}
+
+/** `turns`: all of them. `events`: the kept ones. */
+export function stateOf(
+  thread: ThreadRecord,
+  turns: readonly TurnRecord[],
+  events: readonly StoredEvent[],
+): ThreadState {
+  const active = activeTurn({ turns })
+  const waiting = active?.status === 'waiting' ? active : undefined
+  return {
+    id: thread.id,
+    status: waiting ? 'waiting' : active ? 'running' : 'idle',
+    messages: events.flatMap(messageIn),
+    interrupts: waiting?.interrupts ?? [],
+    settled: waiting?.settled ?? [],
+    turns: begunTurns(turns).map(turnState),
+    queued: queueOf({ turns }).flatMap(({ id, messageId, message }) =>
+      message ? [{ id: messageId, turn: id, message }] : [],
+    ),
+    cursor: cursorAt(thread, events.at(-1)?.seq ?? 0),
+  }
+}
+
+/** The state of a thread that does not exist. */
+export function emptyState(id: string): ThreadState {
+  return { id, status: 'idle', messages: [], interrupts: [], settled: [], turns: [], queued: [] }
+}
+
+function messageIn({ turn, event }: StoredEvent): readonly ThreadMessage[] {
+  if (event.type !== 'turn-start' && event.type !== 'message') return []
+  return [{ id: event.messageId ?? '', turn, message: event.message }]
+}
+
+function turnState({ id, status, messageId, metadata, createdAt, error }: TurnRecord): TurnState {
+  return {
+    id,
+    status,
+    messageId,
+    createdAt: new Date(createdAt),
+    ...(metadata !== undefined && { metadata }),
+    ...(error && { error }),
+  }
+}
