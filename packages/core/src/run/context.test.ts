@@ -27,6 +27,8 @@ beforeEach(() => {
 const SECRET = 'hunter2-of-acme'
 const input = z.object({})
 
+const contextIn = (given: object): unknown => ('context' in given ? given.context : undefined)
+
 /** Gives what it was given of the context. */
 function teller(name: string, context: StandardSchemaV1): Tool {
   return tool({
@@ -35,7 +37,7 @@ function teller(name: string, context: StandardSchemaV1): Tool {
     input,
     effect: 'read',
     context,
-    execute: (_, given) => (given as unknown as { context: unknown }).context,
+    execute: (_, given) => contextIn(given),
   }) as Tool
 }
 
@@ -112,7 +114,7 @@ test('each schema is asked once a run, and all calls get the same value, which i
       description: name,
       input,
       context: schema,
-      execute: (_, given) => void seen.push((given as unknown as { context: unknown }).context),
+      execute: (_, given) => void seen.push(contextIn(given)),
     }) as Tool
   const model = scriptedModel([respond(call('a'), call('b'), call('a')), respond(call('b')), respond(say('Done.'))])
   const agent = createAgent({ model, tools: [named('a'), named('b')] })
