@@ -8,6 +8,7 @@ import { actorOf } from '../run/run-view.ts'
 import type { Execution } from '../state/execution.ts'
 import type { RunState } from '../state/run.ts'
 import { UserContext } from '../state/user-context.ts'
+import { AnswerError } from '../vocabulary/errors.ts'
 import type { AgentEvent } from '../vocabulary/events.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
 import type { AgentResult } from '../vocabulary/result.ts'
@@ -58,7 +59,14 @@ export async function runWithin(
   const config = configBehind(agent)
   // It gives up before its caller does.
   const within = { ...config, grace: Math.min(config.grace, run.config.grace) }
-  const outcome = await startRun(run.work, within, beginning, { signal }, nesting).result
+  const outcome = await startRun(run.work, within, beginning, { signal }, nesting).result.catch(async (error) => {
+    if (error instanceof AnswerError) {
+      // The claim has stored the answers. Whoever resumes the run is to be asked again.
+      entry.outcomes.refuse(invocation)
+      await run.saver.now().catch(() => undefined)
+    }
+    throw error
+  })
   if (outcome.status === 'completed') return outcome
   if (run.halt.state.mode) throw run.halt.error
   throw entry.relay(new Interrupt(outcome.interrupts?.[0]?.payload ?? null))

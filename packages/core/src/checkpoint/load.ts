@@ -108,7 +108,12 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   const unanswered = openCalls(run.history.messages).filter(({ id }) => !settled.has(id))
   const lost = [...unanswered, ...unsettled.map(({ call }) => call)].find(({ name }) => isLost(name))
   if (lost) throw new CheckpointMismatchError(run.id, `call ${lost.id} lacks its tool ${lost.name}`)
-  await checkAnswers(checkpoint.interrupts, answers, { tools: run.setup.tools })
+  try {
+    await checkAnswers(checkpoint.interrupts, answers, { tools: run.setup.tools })
+  } catch (error) {
+    run.questions.restore(checkpoint.questions)
+    throw error
+  }
   if (run.isOutermost) run.saver.undos.load(checkpoint.undos)
   const entries = loadCalls(run, checkpoint.calls)
   const open = entries.filter(({ settled }) => !settled)

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { early, startingEarly, withdrawing } from '../../test/early-calls.ts'
 import {
+  type Agent,
   AgentError,
   type AgentOptions,
   type AgentResult,
@@ -24,6 +25,7 @@ import {
   type Json,
   type Middleware,
   memoryStore,
+  type ResumeOptions,
   type Run,
   type Tool,
   tool,
@@ -752,6 +754,48 @@ test('an answer to a nested agent is kept when its run is cancelled before the a
   expect(result).toMatchObject({ status: 'completed', text: 'Done' })
   expect(did).toEqual(['book 2 ["yes"]', 'book 2 ["yes"]'])
 })
+
+test.each([1, 2])(
+  'an answer to an agent, %i deep, is kept whenever the process is killed after the claim of its resume (L5, L19)',
+  async (depth) => {
+    let save = () => {}
+    /** In the middle of each set-up the outermost run is saved. */
+    const slow: Middleware = { name: 'slow', beforeAgent: () => sleep(10).then(() => save()) }
+    const agentsOf = (responses: (request: ReturnType<typeof call>) => readonly ScriptedResponse[]): Agent => {
+      const common = { description: 'Books.', middleware: [slow] }
+      const expert = { ...common, name: 'expert', tools: [book], model: scriptedModel(responses(call('book'))) }
+      let agent = createAgent(expert)
+      for (let level = 1; level <= depth; level++) {
+        const model = scriptedModel(responses(call(agent.name ?? '', { request: 'Book' })))
+        agent = createAgent({ ...common, name: `level-${level}`, model, tools: [agentTool(agent)] })
+      }
+      return agent
+    }
+    const first = await played(agentsOf((request) => [respond(request)]).stream('Go'))
+    const store = memoryStore()
+    const saved: Checkpoint[] = []
+    const checkpoints: CheckpointStore = {
+      ...store,
+      async save(id, checkpoint, expected) {
+        await store.save(id, checkpoint, expected)
+        saved.push((await store.load(id)) as Checkpoint)
+      },
+    }
+    const from = { ...(first.checkpoint as Checkpoint), revision: 0 }
+    const resumedFrom = (checkpoint: Checkpoint, answers: Record<string, Json>, options?: ResumeOptions) =>
+      agentsOf(() => Array(5).fill(respond(say('Done')))).resume(checkpoint, answers, options)
+    const run = resumedFrom(from, answersTo(first.result), { checkpoints })
+    save = () => void run.send('And?')
+    expect((await played(run)).result.text).toBe('Done')
+    save = () => {}
+    const running = saved.filter(({ status }) => status === 'running')
+    const texts: string[] = []
+    for (const checkpoint of running) texts.push((await played(resumedFrom(checkpoint, {}))).result.text)
+    expect(texts).toEqual(running.map(() => 'Done'))
+    const inSetUp = running.filter(({ sent, calls }) => sent.length > 0 && calls.some(({ runs }) => runs.length > 0))
+    expect(inSetUp.length).toBeGreaterThanOrEqual(depth)
+  },
+)
 
 test('the set-up is built anew for a resume, and what beforeAgent changes holds (C6)', async () => {
   const { result, checkpoint } = await interrupted({ tools: [], middleware: [adding] })

@@ -141,7 +141,7 @@ function callOf(entry: CallEntry, isLast: boolean): Unwritten<SavedCall> {
     message,
     done: done && doneAsJson(done),
     outcomes: message ? [] : outcomes.save(state.knownOutcomes),
-    runs: message ? [] : outcomes.saveRuns(isLast),
+    runs: message ? [] : outcomes.saveRuns(),
   }
 }
 

@@ -6,15 +6,21 @@ import type { Answers, PendingInterrupt } from '../vocabulary/interrupt.ts'
 import type { ToolMessage } from '../vocabulary/message.ts'
 import type { Checkpoint, Invocation, Outcome, SavedCall, SavedOutcome, SavedRun } from '../vocabulary/saved-run.ts'
 
+/** The run of an agent in an execution. */
+interface NestedRun extends Pick<SavedRun, 'invocation' | 'answers'> {
+  /** Its checkpoint as it is now. */
+  readonly checkpoint: () => Checkpoint
+}
+
 export class CallOutcomes {
-  #runs: readonly SavedRun[]
+  #runs: readonly NestedRun[]
   readonly #outcomes: SavedOutcome[] = []
   /** Those of a run before this one. */
   readonly #before: readonly SavedOutcome[]
 
   constructor({ outcomes, runs }: Pick<SavedCall, 'outcomes' | 'runs'> = { outcomes: [], runs: [] }) {
     this.#before = outcomes
-    this.#runs = runs
+    this.#runs = runs.map((run) => ({ ...run, checkpoint: () => run.checkpoint }))
   }
 
   /** All except of executions that asked or were cut off. */
@@ -44,43 +50,41 @@ export class CallOutcomes {
 
   /** What these runs ask. */
   get interrupts(): readonly PendingInterrupt[] {
-    return this.#runs.flatMap(({ checkpoint }) => checkpoint.interrupts)
+    return this.#runs.flatMap(({ checkpoint }) => checkpoint().interrupts)
   }
 
-  /** Of a checkpoint: each gets the answers to what it asks. */
+  /** Answers are there for the runs of a checkpoint. */
   answer(given: Answers): void {
-    this.#runs = this.#runs.map((run) => {
-      const own = run.checkpoint.interrupts.flatMap(({ id }) => (id in given ? [[id, given[id]]] : []))
-      return own.length === 0 ? run : { ...run, answers: { ...run.answers, ...(Object.fromEntries(own) as Answers) } }
-    })
+    this.#runs = this.#runs.map((run) => ({ ...run, answers: { ...run.answers, ...given } }))
   }
 
-  /** Of a checkpoint: the one that goes on in this invocation, if there is one. */
+  /** The run in this execution does not accept its answers, and asks again. */
+  refuse(invocation: Invocation): void {
+    this.#runs = this.#runs.map((run) => (isSame(run.invocation, invocation) ? { ...run, answers: {} } : run))
+  }
+
+  /** The run of a checkpoint that goes on in this execution, if there is one. */
   runIn(invocation: Invocation): SavedRun | undefined {
-    return keptFor(invocation, this.#runs)
+    const run = keptFor(invocation, this.#runs)
+    return run && savedRun(run)
   }
 
-  /** One begins. `saved`: as it is by then. */
-  begin(invocation: Invocation, saved: () => Checkpoint): void {
-    this.#runs = [
-      ...this.#runs.filter((run) => !isSame(run.invocation, invocation)),
-      {
-        invocation,
-        get checkpoint() {
-          return saved()
-        },
-      },
-    ]
+  /** A run begins, or goes on. It keeps its answers until it no longer asks for them. */
+  begin(invocation: Invocation, checkpoint: () => Checkpoint): void {
+    const { answers = {} } = keptFor(invocation, this.#runs) ?? {}
+    const others = this.#runs.filter((run) => !isSame(run.invocation, invocation))
+    this.#runs = [...others, { invocation, checkpoint, answers }]
   }
 
-  /** `isLast`: no run goes on any more. Until then one that refuses its answers is to ask again after a kill. */
-  saveRuns(isLast: boolean): readonly SavedRun[] {
-    return this.#runs.map(({ invocation, checkpoint, answers }) => ({
-      invocation,
-      checkpoint,
-      ...(isLast && answers && { answers }),
-    }))
+  saveRuns(): readonly SavedRun[] {
+    return this.#runs.map(savedRun)
   }
+}
+
+function savedRun({ invocation, answers = {}, ...run }: NestedRun): SavedRun {
+  const checkpoint = run.checkpoint()
+  const asked = checkpoint.interrupts.flatMap(({ id }) => (id in answers ? [[id, answers[id]]] : []))
+  return { invocation, checkpoint, ...(asked.length > 0 && { answers: Object.fromEntries(asked) as Answers }) }
 }
 
 /** What a call came to. With neither it threw what ends its run, was discarded, or went on when nobody waited any more. */

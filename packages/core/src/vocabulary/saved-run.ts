@@ -158,7 +158,7 @@ export interface SavedCall extends SavedCallState {
 export interface SavedRun {
   readonly invocation: Invocation
   readonly checkpoint: Checkpoint
-  /** Of a run that has stopped: answers to questions of this one, which had not gone on with them by then. */
+  /** Answers to questions of this run, which had not gone on with them by then. Absent if there are none. */
   readonly answers?: Answers
 }
 
