@@ -5,6 +5,7 @@ import { freeze } from '../vocabulary/history.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint } from '../vocabulary/saved-run.ts'
 import { isCount } from '../vocabulary/shape.ts'
+import { isCheckpoint } from './checkpoint-shape.ts'
 import { checksumOf } from './checksum.ts'
 import { type Format1, fromFormat1 } from './format-1.ts'
 
@@ -21,7 +22,7 @@ export function checkedCheckpoint(value: unknown): Checkpoint {
     const copy: unknown = JSON.parse(JSON.stringify(value))
     if (isWhole(copy)) {
       const checkpoint = copy.format === 1 ? fromFormat1(copy) : copy
-      if (hasShape(checkpoint)) return freeze(checkpoint)
+      if (isCheckpoint(checkpoint)) return freeze(checkpoint)
     }
   } catch (cause) {
     // It refers to itself, is nested too deep …
@@ -51,20 +52,4 @@ function idOf(value: unknown): string {
 function isWhole(value: unknown): value is Checkpoint | Format1 {
   if (!isRecord(value) || (value.format !== 1 && value.format !== CHECKPOINT_FORMAT)) return false
   return isCount(value.revision) && value.checksum === checksumOf(value)
-}
-
-const LISTS = ['interrupts', 'messages', 'warnings', 'calls', 'undos', 'tools', 'sent', 'unknown', 'abandoned'] as const
-const RECORDS = ['usage', 'steps', 'questions', 'values'] as const
-
-/** Whether its members are of the right kind: a right checksum does not show that. */
-function hasShape(checkpoint: Checkpoint): boolean {
-  const { status, result, steps, calls, messages } = checkpoint
-  return (
-    LISTS.every((name) => Array.isArray(checkpoint[name])) &&
-    RECORDS.every((name) => isRecord(checkpoint[name])) &&
-    (status !== 'completed' || isRecord(result)) &&
-    Array.isArray(steps.added) &&
-    messages.every(isRecord) &&
-    calls.every((call) => isRecord(call) && isRecord(call.call) && typeof call.call.name === 'string')
-  )
 }

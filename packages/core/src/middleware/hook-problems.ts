@@ -1,6 +1,6 @@
 /** Says what is wrong with what a hook returns or a wrap hands on, if anything is: JavaScript callers have no types. */
 
-import { isMessage } from '../vocabulary/history.ts'
+import { isHistory, isMessage } from '../vocabulary/history.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import {
   type AssistantMessage,
@@ -71,11 +71,6 @@ export function verdictProblem(verdict: Unchecked<Verdict>): string | undefined 
   return typeof feedback === 'string' || isHistory(feedback)
     ? undefined
     : `feedback must be a text or a list of messages${partsHint(feedback)}`
-}
-
-export function isHistory(value: unknown): boolean {
-  // `every` passes over the holes of a list, which `includes` sees.
-  return Array.isArray(value) && !value.includes(undefined) && value.every((one) => isMessage(one) && hasParts(one))
 }
 
 /** The request that a wrap hands on, as a frozen copy. Throws `TypeError` if no model could be called with it. */

@@ -63,6 +63,12 @@ export function isMessage(value: unknown): value is Message {
   return ['user', 'assistant', 'tool'].includes(value.role as string) && Array.isArray(value.content)
 }
 
+/** Whether a value from outside is a list of messages, to their parts. */
+export function isHistory(value: unknown): boolean {
+  // `every` passes over the holes of a list, which `includes` sees.
+  return Array.isArray(value) && !value.includes(undefined) && value.every((one) => isMessage(one) && hasParts(one))
+}
+
 /** Whether a value from outside is a message of a model, to its parts. */
 export function isAssistantMessage(value: unknown): value is AssistantMessage {
   return isMessage(value) && value.role === 'assistant' && hasParts(value)

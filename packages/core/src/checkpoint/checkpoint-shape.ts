@@ -1,0 +1,137 @@
+/** What each member of a checkpoint must be. A right checksum does not show that. */
+
+import { isEffect } from '../vocabulary/effect.ts'
+import { isHistory } from '../vocabulary/history.ts'
+import type { Asked, PendingInterrupt } from '../vocabulary/interrupt.ts'
+import { isRecord } from '../vocabulary/json.ts'
+import type {
+  Checkpoint,
+  Invocation,
+  SavedCall,
+  SavedOutcome,
+  SavedResult,
+  SavedRun,
+  SavedSteps,
+  SavedUndo,
+  Step,
+} from '../vocabulary/saved-run.ts'
+import { fits, type Is, isCall, isCount, isNumber, isText, listOf, optional, type Shape } from '../vocabulary/shape.ts'
+
+export function isCheckpoint(value: unknown): value is Checkpoint {
+  return fits(value, CHECKPOINT) && (value.status !== 'completed' || value.result !== undefined)
+}
+
+const isAny: Is = () => true
+const isFlag: Is = (value) => typeof value === 'boolean'
+const isMessage: Is = (value) => isHistory([value])
+const isTexts = listOf(isText)
+
+function shaped<Shaped>(shape: Shape<Shaped>): Is {
+  return (value) => fits(value, shape)
+}
+
+function oneOf(...texts: readonly string[]): Is {
+  return (value) => isText(value) && texts.includes(value)
+}
+
+const INVOCATION: Shape<Invocation> = { input: optional(isText), n: isCount, nested: optional(isCount) }
+
+const OUTCOME: Shape<{ readonly [Name in 'message' | 'error' | 'timeout' | keyof SavedOutcome]: unknown }> = {
+  invocation: shaped(INVOCATION),
+  message: optional(isMessage),
+  error: optional(isText),
+  timeout: optional(isNumber),
+}
+
+const RUN: Shape<SavedRun> = {
+  invocation: shaped(INVOCATION),
+  checkpoint: isCheckpoint,
+  answers: optional(isRecord),
+}
+
+const CALL: Shape<SavedCall> = {
+  key: isText,
+  call: isCall,
+  maker: optional(isText),
+  message: optional(isMessage),
+  done: optional(isRecord),
+  outcomes: listOf(shaped(OUTCOME)),
+  runs: listOf(shaped(RUN)),
+  id: isText,
+  step: isCount,
+  isRequested: isFlag,
+  fate: oneOf('provisional', 'committed'),
+  attempts: isCount,
+  effect: optional(isEffect),
+  told: isText,
+  isUnknown: optional(isFlag),
+  isWork: optional(isFlag),
+  isRead: optional(isFlag),
+}
+
+const STEP: Shape<Step> = {
+  number: isCount,
+  phase: oneOf('before-model', 'model', 'after-model', 'calls', 'gate', 'over'),
+  done: isTexts,
+  attempts: isCount,
+  attempt: optional(isCount),
+  finishReason: optional(isText),
+  isOffered: isFlag,
+  direct: isFlag,
+}
+
+const STEPS: Shape<SavedSteps> = {
+  begun: isCount,
+  current: optional(shaped(STEP)),
+  added: listOf(isCount),
+  candidate: optional(isCount),
+  cutOff: optional(isText),
+  feedback: optional(isText),
+}
+
+const INTERRUPT: Shape<PendingInterrupt> = {
+  id: isText,
+  address: listOf(isRecord),
+  payload: isAny,
+  answerSchema: optional(isRecord),
+}
+
+const ASKED: Shape<Asked> = { answers: Array.isArray, past: isCount }
+
+const UNDO: Shape<SavedUndo> = { key: isText, id: isText, tool: isText, hasEnded: optional(isFlag) }
+
+const RESULT: Shape<SavedResult> = {
+  status: isText,
+  stopReason: optional(isText),
+  message: isMessage,
+  text: isText,
+  output: isAny,
+  finishReason: isText,
+}
+
+const TRACE: Shape<NonNullable<Checkpoint['trace']>> = { traceId: isText, spanId: isText, traceFlags: isNumber }
+
+const CHECKPOINT: Shape<Checkpoint> = {
+  format: isNumber,
+  runId: isText,
+  agent: (value) => value === null || isText(value),
+  revision: isCount,
+  status: oneOf('running', 'interrupted', 'cancelled', 'completed'),
+  interrupts: listOf(shaped(INTERRUPT)),
+  messages: isHistory,
+  usage: isRecord,
+  warnings: listOf(isRecord),
+  trace: optional(shaped(TRACE)),
+  result: optional(shaped(RESULT)),
+  checksum: isText,
+  steps: shaped(STEPS),
+  calls: listOf(shaped(CALL)),
+  undos: listOf(shaped(UNDO)),
+  spentKeys: optional(isTexts),
+  tools: isTexts,
+  questions: (value) => isRecord(value) && Object.values(value).every(shaped(ASKED)),
+  values: isRecord,
+  sent: isHistory,
+  unknown: isTexts,
+  abandoned: isTexts,
+}
