@@ -1,0 +1,39 @@
+/** The turns of a thread as its stored state has them: read by the same machine as their events. */
+
+import type { ThreadState, TurnState } from '@meanwhile/threads'
+import { type ReadEvent, TurnReader } from './turn-reader.ts'
+import type { TurnUpdate } from './turn-update.ts'
+
+/** A turn, and what a reader is told of it who comes when all of this was stored. */
+export interface TurnOfThread {
+  readonly turn: TurnState
+  readonly updates: readonly TurnUpdate[]
+}
+
+/** In the order of the thread. A turn at work has only its complete messages. */
+export function turnsOfThread(state: ThreadState): readonly TurnOfThread[] {
+  const events = new Map(state.turns.map(({ id }): [string, ReadEvent[]] => [id, []]))
+  const starts = new Map(state.turns.map(({ id, messageId }) => [messageId, id]))
+  for (const { id: messageId, turn, message } of state.messages) {
+    const isStart = message.role === 'user' && starts.get(messageId) === turn
+    events
+      .get(turn)
+      ?.push(
+        isStart
+          ? { type: 'turn-start', turn, message, messageId }
+          : { type: 'message', message, messageId, runId: turn },
+      )
+  }
+  return state.turns.map((turn) => {
+    const reader = new TurnReader()
+    const told = [...(events.get(turn.id) ?? []), ...endOf(turn, state)]
+    return { turn, updates: told.flatMap((event) => reader.read(event)) }
+  })
+}
+
+function endOf({ status, error }: TurnState, { interrupts, settled }: ThreadState): readonly ReadEvent[] {
+  if (status === 'waiting') return [{ type: 'turn-waiting', interrupts, settled }]
+  if (status === 'completed' || status === 'stopped' || status === 'failed')
+    return [{ type: 'turn-end', status, ...(error && { error }) }]
+  return []
+}

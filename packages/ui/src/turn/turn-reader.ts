@@ -1,0 +1,286 @@
+/** Reads the events of a turn, and says what its reader is to be told: one state machine for every protocol. */
+
+import type { AgentResult, AssistantMessage, PendingInterrupt, ToolMessage, UserMessage } from '@meanwhile/core'
+import type { EndStatus, ErrorInfo, ThreadEventBody } from '@meanwhile/threads'
+import { OpenStep } from './open-step.ts'
+import type { PartType, Question, TurnUpdate } from './turn-update.ts'
+
+/** An event of a thread's turn, or of a run without a thread. */
+export type ReadEvent = ThreadEventBody & { readonly turn?: string; readonly cursor?: string }
+
+export interface ReaderOptions {
+  /** A step is told when its message stands, so that nothing is ever taken back. Default `false`. */
+  readonly hold?: boolean
+}
+
+export class TurnReader {
+  readonly #holds: boolean
+  #updates: TurnUpdate[] = []
+  #turn: string | undefined
+  #step: OpenStep | undefined
+  #steps = 0
+  /** Results that were told, as JSON, by call. */
+  readonly #results = new Map<string, string>()
+  /** Questions that are open, by id. */
+  readonly #questions = new Map<string, Question>()
+  /** Calls that stand, by id. */
+  readonly #calls = new Map<string, TurnUpdate & { readonly type: 'call' }>()
+  /** Results that came before the message with their calls stood. */
+  #early: ToolMessage[] = []
+
+  constructor({ hold = false }: ReaderOptions = {}) {
+    this.#holds = hold
+  }
+
+  /** What is to be told of the next event. */
+  read(event: ReadEvent): readonly TurnUpdate[] {
+    this.#updates = []
+    if (!('path' in event && event.path)) this.#read(event)
+    return this.#updates
+  }
+
+  #read(event: ReadEvent): void {
+    switch (event.type) {
+      case 'turn-start':
+        this.#begin(event.turn ?? '', event)
+        break
+      case 'run-start':
+        if (this.#turn === undefined) this.#begin(event.runId, {})
+        break
+      case 'step-start':
+        this.#enterStep(event.step, event.resumed)
+        break
+      case 'attempt-failed':
+        this.#dropOpen()
+        break
+      case 'message':
+        this.#stands(event)
+        break
+      case 'tool-end':
+        this.#result(event.message)
+        break
+      case 'question':
+        this.#ask(event)
+        break
+      case 'step-end':
+        this.#endStep()
+        break
+      case 'turn-resumed':
+        this.#resume(event.cause, event.messages)
+        break
+      case 'turn-waiting':
+        this.#wait(event)
+        break
+      case 'turn-end':
+        this.#end(event.status, event.error)
+        break
+      case 'run-end':
+        this.#endRun(event.result)
+        break
+      default:
+        if (!this.#holds || this.#step?.message) this.#readLive(event)
+    }
+  }
+
+  /** What is told of a step before its message stands, and of its calls at work. */
+  #readLive(event: ReadEvent): void {
+    switch (event.type) {
+      case 'text-delta':
+        this.#say('text', event)
+        break
+      case 'reasoning-delta':
+        this.#say('reasoning', event)
+        break
+      case 'tool-input-start':
+        this.#stepOf(event.step).startCall(event.id, event.name)
+        break
+      case 'tool-input-delta':
+        this.#step?.writeCall(event.id, event.delta)
+        break
+      case 'tool-entered':
+      case 'tool-progress':
+      case 'tool-settled':
+        this.#step?.progress(event.callId, progressOf(event))
+        break
+    }
+  }
+
+  #say(part: PartType, { delta, step }: { readonly delta: string; readonly step?: number }): void {
+    if (delta !== '') this.#stepOf(step).say(part, delta)
+  }
+
+  #tell(update: TurnUpdate): void {
+    this.#updates.push(update)
+  }
+
+  #begin(turn: string, { message, messageId }: { readonly message?: UserMessage; readonly messageId?: string }): void {
+    this.#turn = turn
+    this.#tell({ type: 'turn-start', turn, ...(messageId !== undefined && { messageId }), ...(message && { message }) })
+  }
+
+  /** The step of this number; without one the step at work. */
+  #stepOf(number: number | undefined): OpenStep {
+    this.#enterStep(number, this.#step?.message === undefined)
+    return this.#step ?? this.#newStep(number)
+  }
+
+  /** `isSame`: whether it is the step at work, if nobody knows the number of that or of this. */
+  #enterStep(number: number | undefined, isSame = false): void {
+    const step = this.#step
+    if (step) {
+      const known = step.number !== undefined && number !== undefined
+      if (known ? step.number === number : isSame || !step.message) {
+        step.number ??= number
+        return
+      }
+    }
+    this.#endStep()
+    this.#newStep(number)
+  }
+
+  #newStep(number: number | undefined): OpenStep {
+    this.#step = new OpenStep(this.#turn ?? '', this.#steps + 1, number, (update) => {
+      if (update.type === 'step-start') this.#steps = update.step
+      this.#tell(update)
+      if (update.type === 'call') this.#calls.set(update.call.id, update)
+    })
+    return this.#step
+  }
+
+  #endStep(): void {
+    const step = this.#step
+    this.#dropOpen()
+    step?.end()
+    this.#step = undefined
+  }
+
+  /** What was told of a step without a message does not count. */
+  #dropOpen(): void {
+    if (this.#step && !this.#step.message) this.#reset(this.#step)
+  }
+
+  #reset(step: OpenStep): void {
+    for (const callId of step.reset()) {
+      this.#results.delete(callId)
+      this.#calls.delete(callId)
+    }
+    this.#early = []
+  }
+
+  #stands({ message, messageId, step }: ReadEvent & { readonly type: 'message' }): void {
+    if (message.role === 'tool') this.#result(message)
+    else if (message.role === 'user') this.#userSaid(message, messageId)
+    else this.#modelSaid(message, messageId, step)
+  }
+
+  #modelSaid(message: AssistantMessage, messageId: string | undefined, number: number | undefined): void {
+    let step = this.#stepOf(number)
+    if (step.message) {
+      // A second message within one step is shown as a step of its own.
+      this.#endStep()
+      step = this.#newStep(number)
+    }
+    step.stand(message, messageId)
+    for (const result of this.#early.splice(0)) this.#result(result)
+  }
+
+  /** What a middleware adds is for the model. */
+  #userSaid(message: UserMessage, messageId: string | undefined): void {
+    if (message.origin !== undefined) return
+    if (this.#step?.isTold) this.#endStep()
+    this.#tell({ type: 'user-message', id: messageId ?? '', message })
+  }
+
+  #result(message: ToolMessage): void {
+    if (this.#step?.has(message.callId) && !this.#step.message) {
+      this.#early.push(message)
+      return
+    }
+    const text = JSON.stringify(message)
+    const before = this.#results.get(message.callId)
+    if (before === text) return
+    this.#results.set(message.callId, text)
+    this.#tell({ type: 'call-result', message, ...(before !== undefined && { revised: true }) })
+  }
+
+  #ask(pending: PendingInterrupt): void {
+    if (this.#questions.has(pending.id)) return
+    const question = questionOf(pending)
+    this.#questions.set(pending.id, question)
+    this.#tell({ type: 'question', question })
+  }
+
+  #resume(cause: 'answer' | 'recovery' | 'retry', messages: readonly string[]): void {
+    this.#tell({ type: 'turn-resumed', cause })
+    const step = this.#step
+    const isRetracted = step?.messageId !== undefined && !messages.includes(step.messageId)
+    if (step && (isRetracted || !step.message)) this.#reset(step)
+    // Nobody asks until it is told again.
+    for (const { callId } of this.#questions.values()) {
+      const call = callId === undefined ? undefined : this.#calls.get(callId)
+      if (call && !this.#results.has(call.call.id)) this.#tell(call)
+    }
+    this.#questions.clear()
+  }
+
+  #wait({
+    interrupts,
+    settled,
+  }: {
+    readonly interrupts: readonly PendingInterrupt[]
+    readonly settled: readonly ToolMessage[]
+  }): void {
+    for (const message of settled) this.#result(message)
+    for (const pending of interrupts) this.#ask(pending)
+    this.#tell({ type: 'turn-waiting', questions: interrupts.map(questionOf) })
+  }
+
+  #end(status: EndStatus, error: ErrorInfo | undefined): void {
+    this.#dropOpen()
+    const isAnswer = status === 'completed' && this.#step?.hasCalls !== true
+    if (!isAnswer && this.#turn !== undefined) this.#endInEmptyStep()
+    this.#endStep()
+    this.#tell({ type: 'turn-end', status, ...(error && { error }) })
+  }
+
+  /** So that nobody takes the calls of a turn that is over for calls to go on with, and nobody has to know whether a step was begun. */
+  #endInEmptyStep(): void {
+    if (this.#step?.isEmpty === false || this.#step?.message) this.#endStep()
+    const step = this.#step ?? this.#newStep(undefined)
+    step.begin()
+  }
+
+  /** Of a run without a thread. */
+  #endRun(result: AgentResult): void {
+    if (result.status === 'interrupted') this.#wait(result)
+    else this.#end(result.status === 'completed' ? 'completed' : 'stopped', undefined)
+  }
+}
+
+function progressOf(
+  event: ReadEvent & { readonly type: 'tool-entered' | 'tool-progress' | 'tool-settled' },
+): TurnUpdate {
+  const { type, callId, toolName } = event
+  if (type === 'tool-settled') return { type: 'call-settled', callId, toolName }
+  const isEarly = event.provisional === true
+  if (type === 'tool-entered') return { type: 'call-entered', callId, toolName, isEarly }
+  const { progress, message, metadata } = event
+  const reported = {
+    ...(progress !== undefined && { progress }),
+    ...(message !== undefined && { message }),
+    ...(metadata !== undefined && { metadata }),
+  }
+  return { type: 'call-progress', callId, toolName, progress: reported, isEarly }
+}
+
+function questionOf({ id, address, payload, answerSchema }: PendingInterrupt): Question {
+  const calls = address.flatMap((part) => ('callId' in part ? [part] : []))
+  const [outermost] = calls
+  return {
+    id,
+    payload,
+    ...(answerSchema && { answerSchema }),
+    ...(outermost && { callId: outermost.callId, toolName: outermost.tool }),
+    isOfCall: calls.length === 1,
+  }
+}

@@ -1,0 +1,240 @@
+import { type AgentEvent, type AssistantMessage, createAgent, type Tool, type ToolMessage, tool } from '@meanwhile/core'
+import { call, fail, respond, say, scriptedModel, think } from '@meanwhile/core/testing'
+import { retryModel } from '@meanwhile/middleware'
+import { createThreads, memoryThreads, type ThreadEventBody } from '@meanwhile/threads'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { type ReadEvent, TurnReader } from './turn-reader.ts'
+import type { TurnUpdate } from './turn-update.ts'
+import { turnUpdates } from './turn-updates.ts'
+
+const look = tool({
+  name: 'look',
+  description: 'Looks.',
+  input: z.object({ at: z.string() }),
+  effect: 'read',
+  async *execute({ at }) {
+    yield { progress: 0.5, message: 'half' }
+    return `seen ${at}`
+  },
+}) as Tool
+
+async function told(events: AsyncIterable<ReadEvent>, options = {}): Promise<readonly TurnUpdate[]> {
+  const updates: TurnUpdate[] = []
+  for await (const update of turnUpdates(events, options)) updates.push(update)
+  return updates
+}
+
+/** Updates in short: type, and what there is of step, text and call. */
+const inShort = (updates: readonly TurnUpdate[]) =>
+  updates.map((update) => {
+    if (update.type === 'part-delta') return `${update.part} ${update.delta}`
+    if (update.type === 'call-delta') return `delta ${update.delta}`
+    if (update.type === 'step-start' || update.type === 'step-end') return `${update.type} ${update.step}`
+    if (update.type === 'call') return `call ${update.call.id}`
+    if (update.type === 'call-result') return `result ${update.message.callId}`
+    return update.type === 'turn-end' ? `turn-end ${update.status}` : update.type
+  })
+
+const firstTry: AssistantMessage = {
+  role: 'assistant',
+  content: [{ type: 'text', text: 'Hi' }],
+  finishReason: 'stop',
+}
+
+function read(...bodies: readonly object[]) {
+  const reader = new TurnReader()
+  return bodies.flatMap((body) => reader.read({ runId: 'r', ...body } as AgentEvent | ThreadEventBody))
+}
+
+test('a turn is told as steps with their parts, calls and results, each once (UI1, UI3)', async () => {
+  const model = scriptedModel([
+    respond(think('Hm', { deltas: 1 }), say('I look.', { deltas: 1 }), call('look', { at: 'x' }, { deltas: 1 })),
+    respond(say('Done.', { deltas: 1 })),
+  ])
+  const threads = createThreads({ agent: createAgent({ model, tools: [look] }), store: memoryThreads() })
+  const turn = await threads.send('t', 'Look', { messageId: 'm1' })
+  const updates = await told(turn.events())
+  const callId = 'call_1_1'
+  const result: ToolMessage = {
+    role: 'tool',
+    callId,
+    name: 'look',
+    content: [{ type: 'text', text: 'seen x' }],
+    output: 'seen x',
+  }
+  const id = (step: number, part: number) => `${turn.id}-${step}-${part}`
+  expect(updates).toEqual([
+    { type: 'turn-start', turn: turn.id, messageId: 'm1', message: { role: 'user', content: 'Look' } },
+    { type: 'step-start', step: 1 },
+    { type: 'part-start', part: 'reasoning', id: id(1, 1) },
+    { type: 'part-delta', part: 'reasoning', id: id(1, 1), delta: 'Hm' },
+    { type: 'part-end', part: 'reasoning', id: id(1, 1) },
+    { type: 'part-start', part: 'text', id: id(1, 2) },
+    { type: 'part-delta', part: 'text', id: id(1, 2), delta: 'I look.' },
+    { type: 'part-end', part: 'text', id: id(1, 2) },
+    { type: 'call-start', callId, toolName: 'look' },
+    { type: 'call-delta', callId, delta: '{"at":"x"}' },
+    { type: 'call', call: { type: 'tool-call', id: callId, name: 'look', input: { at: 'x' } } },
+    { type: 'call-entered', callId, toolName: 'look', isEarly: false },
+    { type: 'call-progress', callId, toolName: 'look', progress: { progress: 0.5, message: 'half' }, isEarly: false },
+    { type: 'call-result', message: result },
+    { type: 'step-end', step: 1 },
+    { type: 'step-start', step: 2 },
+    { type: 'part-start', part: 'text', id: id(2, 1) },
+    { type: 'part-delta', part: 'text', id: id(2, 1), delta: 'Done.' },
+    { type: 'part-end', part: 'text', id: id(2, 1) },
+    { type: 'step-end', step: 2 },
+    { type: 'turn-end', status: 'completed' },
+  ])
+})
+
+test('a failed attempt is taken back, within the same step (UI1)', async () => {
+  const model = scriptedModel([respond(say('Wrong', { deltas: 1 }), fail()), respond(say('Right', { deltas: 1 }))])
+  const agent = createAgent({ model, middleware: [retryModel({ baseDelay: 1 })] })
+  const threads = createThreads({ agent, store: memoryThreads() })
+  const turn = await threads.send('t', 'Go')
+  expect(inShort(await told(turn.events()))).toEqual([
+    'turn-start',
+    'step-start 1',
+    'part-start',
+    'text Wrong',
+    'step-reset',
+    'part-start',
+    'text Right',
+    'part-end',
+    'step-end 1',
+    'turn-end completed',
+  ])
+})
+
+test('a step that was told otherwise than its message has it is told again (UI1, UI2)', () => {
+  const updates = read(
+    { type: 'turn-start', turn: 't', message: { role: 'user', content: 'x' }, messageId: 'm' },
+    { type: 'step-start', step: 1 },
+    { type: 'text-delta', step: 1, attempt: 1, delta: 'Hello' },
+    { type: 'message', step: 1, message: firstTry, messageId: 'a' },
+    { type: 'step-end', step: 1, messages: [] },
+    { type: 'turn-end', status: 'completed' },
+  )
+  expect(inShort(updates)).toEqual([
+    'turn-start',
+    'step-start 1',
+    'part-start',
+    'text Hello',
+    'step-reset',
+    'part-start',
+    'text Hi',
+    'part-end',
+    'step-end 1',
+    'turn-end completed',
+  ])
+})
+
+test('after a crash the open step is taken back, and a message that does not count any more as well; after an answer nothing (UI1)', () => {
+  const begin = [
+    { type: 'turn-start', turn: 't', message: { role: 'user', content: 'x' }, messageId: 'm' },
+    { type: 'step-start', step: 1 },
+    { type: 'text-delta', step: 1, attempt: 1, delta: 'Hi' },
+  ]
+  const again = [
+    { type: 'step-start', step: 1, resumed: true },
+    { type: 'message', step: 1, message: firstTry, messageId: 'a' },
+    { type: 'turn-end', status: 'completed' },
+  ]
+  const whole = ['turn-start', 'step-start 1', 'part-start', 'text Hi']
+  const afterwards = ['part-start', 'text Hi', 'part-end', 'step-end 1', 'turn-end completed']
+  const crash = { type: 'turn-resumed', cause: 'recovery', messages: ['m'] }
+  expect(inShort(read(...begin, crash, ...again))).toEqual([...whole, 'turn-resumed', 'step-reset', ...afterwards])
+  const stood = { type: 'message', step: 1, message: firstTry, messageId: 'a' }
+  expect(inShort(read(...begin, stood, crash, ...again))).toEqual([
+    ...whole,
+    'part-end',
+    'turn-resumed',
+    'step-reset',
+    ...afterwards,
+  ])
+  const answer = { type: 'turn-resumed', cause: 'answer', messages: ['m', 'a'] }
+  const on = [
+    { type: 'step-start', step: 1, resumed: true },
+    { type: 'turn-end', status: 'completed' },
+  ]
+  expect(inShort(read(...begin, stood, answer, ...on))).toEqual([
+    ...whole,
+    'part-end',
+    'turn-resumed',
+    'step-end 1',
+    'turn-end completed',
+  ])
+})
+
+test('a turn that does not end in an answer ends in an empty step, whatever was taken back before (UI1, UI2)', () => {
+  const begin = [
+    { type: 'turn-start', turn: 't', message: { role: 'user', content: 'x' }, messageId: 'm' },
+    { type: 'step-start', step: 1 },
+  ]
+  const said = { type: 'text-delta', step: 1, attempt: 1, delta: 'Hi' }
+  const end = { type: 'turn-end', status: 'failed', error: { name: 'E', message: 'm' } }
+  const empty = ['step-end 1', 'turn-end failed']
+  expect(inShort(read(...begin, end))).toEqual(['turn-start', 'step-start 1', ...empty])
+  expect(inShort(read(...begin, said, end))).toEqual([
+    'turn-start',
+    'step-start 1',
+    'part-start',
+    'text Hi',
+    'step-reset',
+    ...empty,
+  ])
+})
+
+test('with hold a step is told when its message stands, and nothing is taken back (UI1)', async () => {
+  const model = scriptedModel([respond(say('Wrong'), fail()), respond(say('Quite right'))])
+  const agent = createAgent({ model, middleware: [retryModel({ baseDelay: 1 })] })
+  const threads = createThreads({ agent, store: memoryThreads() })
+  const turn = await threads.send('t', 'Go')
+  expect(inShort(await told(turn.events(), { hold: true }))).toEqual([
+    'turn-start',
+    'step-start 1',
+    'part-start',
+    'text Quite right',
+    'part-end',
+    'step-end 1',
+    'turn-end completed',
+  ])
+})
+
+test('behind a cursor only the start is told of what came before, and a cursor of another thread throws (UI1)', async () => {
+  const model = scriptedModel([respond(call('look', { at: 'x' })), respond(say('Done.', { deltas: 1 }))])
+  const threads = createThreads({ agent: createAgent({ model, tools: [look] }), store: memoryThreads() })
+  const turn = await threads.send('t', 'Look')
+  await turn.result
+  const cursors: string[] = []
+  for await (const { type, cursor } of turn.events()) if (type === 'message') cursors.push(cursor)
+  expect(inShort(await told(turn.events(), { after: cursors[1] }))).toEqual([
+    'turn-start',
+    'step-end 1',
+    'step-start 2',
+    'part-start',
+    'text Done.',
+    'part-end',
+    'step-end 2',
+    'turn-end completed',
+  ])
+  for (const after of [`${cursors[1]?.split('.')[0]}.00000000`, 'nonsense'])
+    await expect(told(turn.events(), { after })).rejects.toMatchObject({ name: 'CursorMismatchError' })
+})
+
+test('a run without a thread is told as a turn, also if it fails or is stopped (UI1)', async () => {
+  const run = (...steps: Parameters<typeof respond>) =>
+    createAgent({ model: scriptedModel([respond(...steps)]) }).stream('Go', { id: 'run-1' })
+  const said = ['turn-start', 'step-start 1', 'part-start', 'text Hi']
+  expect(inShort(await told(run(say('Hi', { deltas: 1 }))))).toEqual([
+    ...said,
+    'part-end',
+    'step-end 1',
+    'turn-end completed',
+  ])
+  const failed = await told(run(say('Hi', { deltas: 1 }), fail({ message: 'no luck' })))
+  expect(inShort(failed)).toEqual([...said, 'step-reset', 'step-end 1', 'turn-end failed'])
+  expect(failed.at(-1)).toMatchObject({ error: { name: 'ModelError', message: 'no luck' } })
+})

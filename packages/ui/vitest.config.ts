@@ -1,0 +1,15 @@
+import { defineProject } from 'vitest/config'
+
+export default defineProject({
+  resolve: { conditions: ['@meanwhile/source'] },
+  ssr: { resolve: { conditions: ['@meanwhile/source', 'module', 'node', 'development|production'] } },
+  test: {
+    name: 'ui',
+    include: ['src/**/*.test.ts'],
+    environment: 'node',
+    // A file leaves nothing behind, so the next one need not load everything anew.
+    isolate: false,
+    // On a busy machine a test may take long, and is no worse for it.
+    testTimeout: 20_000,
+  },
+})
