@@ -103,7 +103,7 @@ export function ended(
     ? { type: 'turn-end', status, ...(outcome.error && { error: outcome.error }) }
     : { type: 'turn-waiting', interrupts: outcome.interrupts, settled: outcome.settled }
   const event: StoredEvent = { seq, turn: turn.id, ...(isEnd && { isKept: true }), event: body }
-  const over: TurnRecord = { ...turn, ...untaken, ...rest, status, leaseUntil: 0 }
+  const over: TurnRecord = { ...turn, ...untaken, ...rest, status, leaseUntil: 0, endedAt: claim.now }
   const change = {
     ...before,
     thread: { ...thread, seq },

@@ -19,6 +19,7 @@ export async function* replay(
   let seq = after
   let followed = turn
   let isOver = false
+  let end: ThreadEvent | undefined
   for (;;) {
     signal?.throwIfAborted()
     const woken = wakes.listen(thread, signal)
@@ -30,8 +31,10 @@ export async function* replay(
       const events: readonly StoredEvent[] = isLive ? log.after(seq) : await store.events(thread, query)
       for (const one of events) {
         seq = one.seq
-        yield { ...one.event, turn: one.turn, cursor: cursorAt({ tag }, seq) }
-        if (one.event.type === 'turn-end') return
+        const event = { ...one.event, turn: one.turn, cursor: cursorAt({ tag }, seq) }
+        // It is not the end if the turn was retried.
+        end = event.type === 'turn-end' ? event : undefined
+        if (!end) yield event
       }
       if (events.length > 0) continue
       if (log && !isLive) {
@@ -51,7 +54,8 @@ export async function* replay(
       } else if (isEnd(record) || record.status === 'waiting') {
         // What was written until it was so is read first.
         if (isOver) {
-          if (record.status === 'dropped') yield ended(record, tag, seq)
+          if (end) yield end
+          else if (record.status === 'dropped') yield ended(record, tag, seq)
           return
         }
         isOver = true

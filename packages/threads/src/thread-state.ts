@@ -21,6 +21,8 @@ export interface TurnState {
   readonly messageId: string
   readonly metadata?: Json
   readonly createdAt: Date
+  /** When it ended, or began to wait for an answer. */
+  readonly endedAt?: Date
   readonly error?: ErrorInfo
 }
 
@@ -59,7 +61,8 @@ export function stateOf(
     queued: queueOf({ turns }).flatMap(({ id, messageId, message }) =>
       message ? [{ id: messageId, turn: id, message }] : [],
     ),
-    cursor: cursorAt(thread, events.at(-1)?.seq ?? 0),
+    // What a turn waits for is told by its last event, which is not kept.
+    cursor: cursorAt(thread, waiting ? thread.seq : (events.at(-1)?.seq ?? 0)),
   }
 }
 
@@ -73,12 +76,13 @@ function messageIn({ turn, event }: StoredEvent): readonly ThreadMessage[] {
   return [{ id: event.messageId ?? '', turn, message: event.message }]
 }
 
-function turnState({ id, status, messageId, metadata, createdAt, error }: TurnRecord): TurnState {
+function turnState({ id, status, messageId, metadata, createdAt, endedAt, error }: TurnRecord): TurnState {
   return {
     id,
     status,
     messageId,
     createdAt: new Date(createdAt),
+    ...(endedAt !== undefined && status !== 'running' && { endedAt: new Date(endedAt) }),
     ...(metadata !== undefined && { metadata }),
     ...(error && { error }),
   }

@@ -44,6 +44,8 @@ export interface TurnRecord {
   readonly message?: UserMessage
   readonly metadata?: Json
   readonly createdAt: number
+  /** When it ended, or began to wait, the last time. */
+  readonly endedAt?: number
   /** It goes before the others in the queue. */
   readonly isFirst?: boolean
   /** Its message is to join the running turn. */
