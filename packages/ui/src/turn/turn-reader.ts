@@ -3,6 +3,7 @@
 import type { AgentResult, AssistantMessage, PendingInterrupt, ToolMessage, UserMessage } from '@meanwhile/core'
 import type { EndStatus, ErrorInfo, ThreadEventBody } from '@meanwhile/threads'
 import { OpenStep } from './open-step.ts'
+import { questionOf } from './question-of.ts'
 import type { PartType, Question, TurnUpdate } from './turn-update.ts'
 
 /** An event of a thread's turn, or of a run without a thread. */
@@ -271,16 +272,4 @@ function progressOf(
     ...(metadata !== undefined && { metadata }),
   }
   return { type: 'call-progress', callId, toolName, progress: reported, isEarly }
-}
-
-function questionOf({ id, address, payload, answerSchema }: PendingInterrupt): Question {
-  const calls = address.flatMap((part) => ('callId' in part ? [part] : []))
-  const [outermost] = calls
-  return {
-    id,
-    payload,
-    ...(answerSchema && { answerSchema }),
-    ...(outermost && { callId: outermost.callId, toolName: outermost.tool }),
-    isOfCall: calls.length === 1,
-  }
 }

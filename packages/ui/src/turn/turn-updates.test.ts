@@ -1,5 +1,5 @@
 import { type AgentEvent, type AssistantMessage, createAgent, type Tool, type ToolMessage, tool } from '@meanwhile/core'
-import { call, fail, respond, say, scriptedModel, think } from '@meanwhile/core/testing'
+import { call, fail, respond, type ScriptStep, say, scriptedModel, think } from '@meanwhile/core/testing'
 import { retryModel } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadEventBody } from '@meanwhile/threads'
 import { expect, test } from 'vitest'
@@ -225,7 +225,7 @@ test('behind a cursor only the start is told of what came before, and a cursor o
 })
 
 test('a run without a thread is told as a turn, also if it fails or is stopped (UI1)', async () => {
-  const run = (...steps: Parameters<typeof respond>) =>
+  const run = (...steps: readonly ScriptStep[]) =>
     createAgent({ model: scriptedModel([respond(...steps)]) }).stream('Go', { id: 'run-1' })
   const said = ['turn-start', 'step-start 1', 'part-start', 'text Hi']
   expect(inShort(await told(run(say('Hi', { deltas: 1 }))))).toEqual([

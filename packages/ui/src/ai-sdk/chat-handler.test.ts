@@ -1,0 +1,196 @@
+import { createThreads, memoryThreads } from '@meanwhile/threads'
+import type { UIMessage } from 'ai'
+import { expect, test } from 'vitest'
+import { chat } from '../../test/agent.ts'
+import { compared, get, history, Page, post, settled } from '../../test/page.ts'
+import { type ChatHandlerOptions, type ChatMetadata, chatHandler } from './index.ts'
+
+function open(options: Partial<ChatHandlerOptions> = {}) {
+  const { agent, did, open } = chat()
+  const threads = createThreads({ agent, store: memoryThreads() })
+  const handler = chatHandler({ threads, open: () => undefined, ...options })
+  return { threads, handler, did, open }
+}
+
+const metadataOf = (page: Page) => page.messages.at(-1)?.metadata as ChatMetadata
+
+const cardOf = (page: Page, name: string) =>
+  page.messages.at(-1)?.parts.find((part) => part.type === 'dynamic-tool' && part.toolName === name) as Extract<
+    UIMessage['parts'][number],
+    { type: 'dynamic-tool' }
+  >
+
+async function equal(handler: ReturnType<typeof chatHandler>, page: Page) {
+  expect(compared(page.messages)).toEqual(compared(await history(handler, page.id)))
+}
+
+test.for(['hello', 'look', 'broken', 'flaky', 'fails', 'story', 'slow'])(
+  'of a turn with %s the page has the message that the thread has (UI2, UI3)',
+  async (text) => {
+    const chat = open()
+    const page = new Page(chat.handler, 't')
+    if (text === 'slow') chat.open()
+    await page.sendMessage({ text })
+    await equal(chat.handler, page)
+    expect(page.messages).toHaveLength(2)
+    expect(page.status).toBe(text === 'fails' ? 'error' : 'ready')
+  },
+)
+
+test('an approval is a card, and its answer brings the result into the same message (UI2, UI3)', async () => {
+  const { handler, did } = open()
+  const page = new Page(handler, 't')
+  await page.sendMessage({ text: 'mail both' })
+  await equal(handler, page)
+  const card = cardOf(page, 'mail')
+  expect(card).toMatchObject({ state: 'approval-requested', input: { to: 'ada' } })
+  expect(cardOf(page, 'look')).toMatchObject({ state: 'output-available', output: 'seen x' })
+  await page.addToolApprovalResponse({ id: card.approval?.id ?? '', approved: true })
+  await settled(page)
+  await equal(handler, page)
+  expect(cardOf(page, 'mail')).toMatchObject({ state: 'output-available', output: { sent: 'ada' } })
+  expect(did).toEqual(['look x', 'mail ada'])
+})
+
+test('a denied call says so, and is not run (UI2, UI4)', async () => {
+  const { handler, did } = open()
+  const page = new Page(handler, 't')
+  await page.sendMessage({ text: 'mail' })
+  await page.addToolApprovalResponse({ id: cardOf(page, 'mail').approval?.id ?? '', approved: false, reason: 'No.' })
+  await settled(page)
+  await equal(handler, page)
+  expect(cardOf(page, 'mail')).toMatchObject({ state: 'output-error', errorText: 'This call was denied.' })
+  expect(did).toEqual([])
+})
+
+test('two approvals are answered together (UI2)', async () => {
+  const { handler, did } = open()
+  const page = new Page(handler, 't')
+  await page.sendMessage({ text: 'mail two' })
+  const ids = page.messages
+    .at(-1)
+    ?.parts.flatMap((part) => ('approval' in part && part.approval ? [part.approval.id] : []))
+  for (const id of ids ?? []) await page.addToolApprovalResponse({ id, approved: true })
+  await settled(page)
+  await equal(handler, page)
+  expect(did).toEqual(['mail ada', 'mail bob'])
+})
+
+test('a tool of the page is answered with its output (UI2, UI3)', async () => {
+  const { handler } = open()
+  const page = new Page(handler, 't')
+  await page.sendMessage({ text: 'choose' })
+  await equal(handler, page)
+  const { toolCallId } = cardOf(page, 'choose')
+  await page.addToolOutput({ tool: 'choose', toolCallId, output: { chosen: 'b' } })
+  await settled(page)
+  await equal(handler, page)
+  expect(page.messages.at(-1)?.metadata).toMatchObject({ status: 'completed' })
+})
+
+test('a question of another form is in the metadata, and is answered in the body (UI2)', async () => {
+  const { handler } = open()
+  const page = new Page(handler, 't')
+  await page.sendMessage({ text: 'ask' })
+  await equal(handler, page)
+  const { questions } = metadataOf(page)
+  expect(questions).toMatchObject([{ payload: { question: 'How many?' }, answerSchema: { type: 'object' } }])
+  await page.sendMessage(undefined, { body: { answers: { [questions[0]?.id ?? '']: { count: 'x' } } } })
+  expect(page.status).toBe('error')
+  await page.sendMessage(undefined, { body: { answers: { [questions[0]?.id ?? '']: { count: 3 } } } })
+  await equal(handler, page)
+  expect(cardOf(page, 'ask')).toMatchObject({ state: 'output-available', output: { count: 3 } })
+})
+
+test('a page that was loaded again joins the turn at work, and one that comes late has the whole of it (UI1, UI2)', async () => {
+  const { handler, open: go } = open()
+  const first = new Page(handler, 't')
+  const sent = first.sendMessage({ text: 'slow' })
+  while (first.messages.at(-1)?.role !== 'assistant' || !cardOf(first, 'slow'))
+    await new Promise((r) => setTimeout(r, 1))
+  const second = new Page(handler, 't', await history(handler, 't'))
+  const joined = second.resumeStream()
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  go()
+  await Promise.all([sent, joined])
+  await equal(handler, first)
+  await equal(handler, second)
+  const third = new Page(handler, 't', await history(handler, 't'))
+  await third.resumeStream()
+  await equal(handler, third)
+  expect((await get(handler, '/nothing/stream')).status).toBe(204)
+})
+
+test('30 s after its end a turn is told no more (UI1)', async () => {
+  const { handler, threads } = open()
+  const turn = await threads.send('t', 'hello')
+  await turn.result
+  const late = Date.now() + 30_001
+  expect((await get(handler, '/t/stream')).status).toBe(200)
+  const now = Date.now
+  Date.now = () => late
+  try {
+    expect((await get(handler, '/t/stream')).status).toBe(204)
+  } finally {
+    Date.now = now
+  }
+})
+
+test('a stop keeps what was said, and the page can ask again (UI2)', async () => {
+  const { handler } = open()
+  const page = new Page(handler, 't')
+  const sent = page.sendMessage({ text: 'slow' })
+  while (page.messages.at(-1)?.role !== 'assistant' || !cardOf(page, 'slow')) await new Promise((r) => setTimeout(r, 1))
+  expect((await post(handler, '/t/stop')).status).toBe(204)
+  await sent
+  await equal(handler, page)
+  expect(cardOf(page, 'slow')).toMatchObject({ state: 'output-error' })
+  await page.sendMessage({ text: 'hello' })
+  await equal(handler, page)
+})
+
+test('a page that leaves stops nothing (UI1)', async () => {
+  const { handler, open: go, threads } = open()
+  const page = new Page(handler, 't')
+  const sent = page.sendMessage({ text: 'slow' })
+  while (page.messages.at(-1)?.role !== 'assistant') await new Promise((r) => setTimeout(r, 1))
+  await page.stop()
+  await sent
+  go()
+  const turn = await threads.turn('t')
+  expect(await turn?.result).toMatchObject({ status: 'completed' })
+})
+
+test('a message is edited, another answer is asked for, and the same request twice does nothing twice (UI2)', async () => {
+  const { handler, did } = open()
+  const page = new Page(handler, 't')
+  await page.sendMessage({ text: 'look' })
+  await page.sendMessage({ text: 'hello', messageId: page.messages[0]?.id ?? '' })
+  await equal(handler, page)
+  expect(page.messages.map(({ parts }) => parts.at(-1))).toMatchObject([{ text: 'hello' }, { text: 'You said hello.' }])
+  const before = compared(page.messages)
+  const again = {
+    id: 't',
+    messages: page.messages.slice(0, 1),
+    trigger: 'submit-message',
+    messageId: page.messages[0]?.id,
+  }
+  expect((await post(handler, '', again)).status).toBe(200)
+  expect(compared(await history(handler, 't'))).toEqual(before)
+  await page.regenerate()
+  await equal(handler, page)
+  expect(page.messages).toHaveLength(2)
+  expect(did).toEqual(['look x', 'look y'])
+})
+
+test('regenerate of a failed turn goes on from its last complete step (UI2)', async () => {
+  const { handler, open: go } = open()
+  const page = new Page(handler, 't')
+  await page.sendMessage({ text: 'fails' })
+  expect(page.status).toBe('error')
+  expect(page.messages.at(-1)?.metadata).toMatchObject({ status: 'failed' })
+  go()
+  await page.regenerate()
+  await equal(handler, page)
+  expect(page.messages.at(-1)?.metadata).toMatchObject({ status: 'completed' })
+})

@@ -1,0 +1,71 @@
+/** What a page asks for: read from outside, so nothing of it is believed. */
+
+import type { Json, PendingInterrupt, UserMessage } from '@meanwhile/core'
+import { isRecord } from '../is-record.ts'
+import { questionOf } from '../turn/question-of.ts'
+import { isOutputAsked } from './chunks.ts'
+import { userMessageOf } from './user-message.ts'
+
+/** What a POST says. Of the messages in its body only the last counts. */
+export type ChatRequest = { readonly thread: string } & (
+  | { readonly kind: 'send'; readonly messageId: string; readonly message: UserMessage; readonly isEdit: boolean }
+  /** Another answer to this message is wanted. */
+  | { readonly kind: 'regenerate'; readonly messageId: string }
+  | { readonly kind: 'answer'; readonly cards: readonly Card[]; readonly answers: Readonly<Record<string, Json>> }
+)
+
+/** A card of the last message, as the page has it. */
+type Card = Readonly<Record<string, unknown>>
+
+/** The request is none that `useChat` makes. */
+export class ChatRequestError extends Error {
+  override readonly name = 'ChatRequestError'
+}
+
+/** @throws {ChatRequestError} */
+export async function chatRequest(request: Request): Promise<ChatRequest> {
+  const body: unknown = await request.json().catch(() => undefined)
+  if (!isRecord(body)) throw new ChatRequestError('the body is no JSON object')
+  const { id: thread, messages, trigger, messageId, answers = {} } = body
+  if (typeof thread !== 'string') throw new ChatRequestError('the body has no id')
+  const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined
+  if (!isRecord(last)) throw new ChatRequestError('the body has no messages')
+  if (last.role === 'assistant') {
+    if (!isRecord(answers) || !Array.isArray(last.parts)) throw new ChatRequestError('the last message is malformed')
+    // It was parsed from JSON.
+    return { thread, kind: 'answer', cards: last.parts.filter(isRecord), answers: answers as Record<string, Json> }
+  }
+  const message = userMessageOf(last)
+  if (!message || typeof last.id !== 'string') throw new ChatRequestError('the last message is malformed')
+  if (trigger === 'regenerate-message') return { thread, kind: 'regenerate', messageId: last.id }
+  return { thread, kind: 'send', messageId: last.id, message, isEdit: messageId === last.id }
+}
+
+/** The answers to what is asked: by the cards of the page, and those that are given by id. */
+export function answersTo(
+  interrupts: readonly PendingInterrupt[],
+  { cards, answers }: ChatRequest & { readonly kind: 'answer' },
+): Readonly<Record<string, Json>> {
+  const byCards = interrupts.flatMap((pending): [string, Json][] => {
+    const { id, callId, payload, isOfCall } = questionOf(pending)
+    const card = cards.find(({ toolCallId }) => callId !== undefined && toolCallId === callId)
+    if (!card) return []
+    const answer = isOfCall && isOutputAsked(payload) ? outputIn(card) : approvalIn(card, id)
+    return answer === undefined ? [] : [[id, answer]]
+  })
+  return { ...Object.fromEntries(byCards), ...answers }
+}
+
+/** The output of a tool that the page has run itself. */
+function outputIn({ state, output, errorText, preliminary }: Card): Json | undefined {
+  if (state === 'output-error') return { error: typeof errorText === 'string' ? errorText : '' }
+  if (state !== 'output-available' || preliminary === true) return undefined
+  return output === undefined ? null : (output as Json)
+}
+
+function approvalIn({ state, approval }: Card, id: string): Json | undefined {
+  if (state !== 'approval-responded' || !isRecord(approval) || approval.id !== id) return undefined
+  if (approval.approved === true) return { decision: 'allow' }
+  const { reason } = approval
+  return { decision: 'deny', ...(typeof reason === 'string' && reason !== '' && { reason }) }
+}

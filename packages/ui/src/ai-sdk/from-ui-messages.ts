@@ -1,0 +1,64 @@
+/** UI messages as messages of an agent. */
+
+import type { AssistantPart, Message, ToolCall, ToolMessage } from '@meanwhile/core'
+import type { UIMessage } from 'ai'
+import { userMessageOf } from './user-message.ts'
+
+/**
+ * For an agent without threads: what a browser has, as the input of a run. Whoever sends the request has written all of it, what the assistant
+ * is to have said included; with threads `chatHandler` reads only the last message. Reasoning is left out, as its signature is
+ * not in it, and so are system messages and calls without a result.
+ */
+export function fromUIMessages(messages: readonly UIMessage[]): Message[] {
+  return messages.flatMap((message) => {
+    if (message.role === 'assistant') return steps(message.parts).flatMap(stepMessages)
+    const said = userMessageOf(message)
+    return said ? [said] : []
+  })
+}
+
+type Part = UIMessage['parts'][number]
+
+function steps(parts: readonly Part[]): readonly (readonly Part[])[] {
+  const all: Part[][] = [[]]
+  for (const part of parts) {
+    if (part.type === 'step-start') all.push([])
+    else all.at(-1)?.push(part)
+  }
+  return all
+}
+
+function stepMessages(parts: readonly Part[]): readonly Message[] {
+  const content: AssistantPart[] = []
+  const results: ToolMessage[] = []
+  const said: Message[] = []
+  for (const part of parts) {
+    if (part.type === 'text' && part.text !== '') content.push({ type: 'text', text: part.text })
+    if (part.type === 'steering-message') {
+      const message = userMessageOf({ role: 'user', parts: part.parts })
+      if (message) said.push(message)
+    }
+    const made = madeCall(part)
+    if (!made) continue
+    content.push(made.call)
+    results.push(made.result)
+  }
+  if (content.length === 0) return said
+  const finishReason = results.length > 0 ? 'tool-calls' : 'stop'
+  return [{ role: 'assistant', content, finishReason }, ...results, ...said]
+}
+
+/** A call that has its result. */
+function madeCall(part: Part): { readonly call: ToolCall; readonly result: ToolMessage } | undefined {
+  if (!('toolCallId' in part) || !('state' in part)) return undefined
+  const name = part.type === 'dynamic-tool' ? part.toolName : part.type.slice('tool-'.length)
+  const { toolCallId: id } = part
+  const call: ToolCall = { type: 'tool-call', id, name, input: part.input ?? {} }
+  const result = (text: string) => ({ role: 'tool', callId: id, name, content: [{ type: 'text', text }] }) as const
+  if (part.state === 'output-error') return { call, result: { ...result(part.errorText), isError: true } }
+  if (part.state === 'output-denied') return { call, result: { ...result('Not run: it was denied.'), isError: true } }
+  if (part.state !== 'output-available' || part.preliminary) return undefined
+  const { output } = part
+  const text = typeof output === 'string' ? output : JSON.stringify(output ?? null)
+  return { call, result: { ...result(text), output } }
+}

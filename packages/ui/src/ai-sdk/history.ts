@@ -1,0 +1,96 @@
+/** A thread as UI messages: as the streams of its turns leave them in a browser. */
+
+import type { ThreadState } from '@meanwhile/threads'
+import type { UIMessage, UIMessageChunk } from 'ai'
+import type { Present } from '../present.ts'
+import { turnsOfThread } from '../turn/thread-turns.ts'
+import type { TurnUpdate } from '../turn/turn-update.ts'
+import { UIChunks } from './chunks.ts'
+import type { ChatMetadata } from './message-metadata.ts'
+import { partsOf } from './user-message.ts'
+
+export interface HistoryOptions extends Present {
+  /** The major version of the `ai` package in the browser. Default 7. */
+  readonly version?: 6 | 7
+}
+
+/** Each turn is a message of the user and one of the assistant, whose id is that of the turn. What waits in the queue stands at the end. */
+export function toUIMessages(state: ThreadState, options: HistoryOptions = {}): UIMessage<ChatMetadata>[] {
+  const messages = turnsOfThread(state).flatMap(({ updates }) => messagesOf(updates, options))
+  const queued = state.queued.flatMap(({ id, message }) =>
+    message.role === 'user' ? [{ id, role: 'user' as const, parts: partsOf(message) }] : [],
+  )
+  return [...messages, ...queued]
+}
+
+function messagesOf(updates: readonly TurnUpdate[], options: HistoryOptions): UIMessage<ChatMetadata>[] {
+  const [start] = updates
+  if (start?.type !== 'turn-start') return []
+  const chunks = new UIChunks(options)
+  const answer = messageOf(updates.flatMap((update) => chunks.of(update)))
+  const said: UIMessage<ChatMetadata>[] = start.message
+    ? [{ id: start.messageId ?? '', role: 'user', parts: partsOf(start.message) }]
+    : []
+  return answer.parts.length > 0 ? [...said, answer] : said
+}
+
+type Part = UIMessage['parts'][number]
+
+/** The message that a client makes of these chunks of a turn that is complete. */
+function messageOf(chunks: readonly UIMessageChunk[]): UIMessage<ChatMetadata> {
+  const parts: Part[] = []
+  /** Where the card of each call is. */
+  const cards = new Map<string, number>()
+  let id = ''
+  let metadata: ChatMetadata | undefined
+  const append = (part: Part) => void parts.push(part)
+  const change = (callId: string, to: object) => {
+    const index = cards.get(callId)
+    const card = index === undefined ? undefined : parts[index]
+    if (index !== undefined && card) parts[index] = { ...card, ...to } as Part
+  }
+  for (const chunk of chunks) {
+    switch (chunk.type) {
+      case 'start':
+        id = chunk.messageId ?? ''
+        metadata = chunk.messageMetadata as ChatMetadata
+        break
+      case 'message-metadata':
+        metadata = chunk.messageMetadata as ChatMetadata
+        break
+      case 'start-step':
+        append({ type: 'step-start' })
+        break
+      case 'text-delta':
+        append({ type: 'text', text: chunk.delta, state: 'done' })
+        break
+      case 'reasoning-delta':
+        append({ type: 'reasoning', id: chunk.id, text: chunk.delta, state: 'done' })
+        break
+      case 'tool-input-available': {
+        const { toolCallId, toolName, input, providerExecuted } = chunk
+        if (cards.has(toolCallId)) break
+        cards.set(toolCallId, parts.length)
+        const executed = providerExecuted && { providerExecuted }
+        append({ type: 'dynamic-tool', toolName, toolCallId, state: 'input-available', input, ...executed })
+        break
+      }
+      case 'tool-approval-request':
+        change(chunk.toolCallId, { state: 'approval-requested', approval: { id: chunk.approvalId } })
+        break
+      case 'tool-output-available':
+        change(chunk.toolCallId, { state: 'output-available', output: chunk.output })
+        break
+      case 'tool-output-error':
+        change(chunk.toolCallId, { state: 'output-error', errorText: chunk.errorText })
+        break
+      case 'steering-message':
+        append({ type: 'steering-message', id: chunk.id, parts: chunk.parts })
+        break
+      case 'data-user-message':
+        append({ type: 'data-user-message', ...(chunk.id !== undefined && { id: chunk.id }), data: chunk.data })
+        break
+    }
+  }
+  return { id, role: 'assistant', ...(metadata && { metadata }), parts }
+}

@@ -1,0 +1,7 @@
+export type { Present, ShownCall, ShownError } from '../present.ts'
+export { CursorMismatchError } from '../turn/cursor-mismatch-error.ts'
+export { type ChatHandlerOptions, chatHandler } from './chat-handler.ts'
+export { fromUIMessages } from './from-ui-messages.ts'
+export { type HistoryOptions, toUIMessages } from './history.ts'
+export type { ChatMetadata, ChatQuestion } from './message-metadata.ts'
+export { type StreamOptions, toUIMessageStream, toUIMessageStreamResponse } from './stream.ts'

@@ -1,0 +1,98 @@
+/** A turn as a UI message stream. */
+
+import type { UIMessageChunk } from 'ai'
+import type { ReadEvent } from '../turn/turn-reader.ts'
+import { turnUpdates } from '../turn/turn-updates.ts'
+import { type ChunkOptions, UIChunks } from './chunks.ts'
+
+export interface StreamOptions extends ChunkOptions {
+  /** A cursor of the thread. What lies before it is not told: the browser's message has it. */
+  readonly after?: string
+  /**
+   * Each step is shown as soon as its message stands, and not while it is written: nothing is ever taken back. For version 6, in which a
+   * failed attempt of a model call otherwise stays visible until the page is loaded again. Default `false`.
+   */
+  readonly hold?: boolean
+}
+
+/**
+ * The events of a turn, or of a run, as a UI message stream. They are to be read from their beginning, whatever `after` says. A stream that
+ * is cancelled stops reading, and stops nothing else of a turn.
+ *
+ * @throws {CursorMismatchError} Into the stream: `after` is damaged, or of another thread.
+ */
+export function toUIMessageStream(
+  events: AsyncIterable<ReadEvent>,
+  options: StreamOptions = {},
+): ReadableStream<UIMessageChunk> {
+  return streamOf(() => events, options)
+}
+
+/** The events of a turn, or of a run, as the response to a request of `useChat`. */
+export function toUIMessageStreamResponse(
+  events: AsyncIterable<ReadEvent>,
+  { headers, ...options }: StreamOptions & { readonly headers?: Readonly<Record<string, string>> } = {},
+): Response {
+  return responseOf(
+    streamOf(() => events, options),
+    headers,
+  )
+}
+
+/** `events`: gets a signal that aborts when the reader of the stream leaves. */
+export function streamOf(
+  events: (signal: AbortSignal) => AsyncIterable<ReadEvent>,
+  options: StreamOptions,
+): ReadableStream<UIMessageChunk> {
+  const left = new AbortController()
+  const chunks = uiMessageChunks(events(left.signal), options)
+  return new ReadableStream<UIMessageChunk>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      async cancel() {
+        left.abort()
+        // Whatever it was waiting for ends with the abort.
+        await chunks.return().catch(() => undefined)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+export function responseOf(
+  chunks: ReadableStream<UIMessageChunk>,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const encoder = new TextEncoder()
+  const lines = new TransformStream<UIMessageChunk, Uint8Array>({
+    transform: (chunk, controller) => controller.enqueue(encoder.encode(`data: ${JSON.stringify(chunk)}\n\n`)),
+    flush: (controller) => controller.enqueue(encoder.encode('data: [DONE]\n\n')),
+  })
+  return new Response(chunks.pipeThrough(lines), { headers: { ...HEADERS, ...headers } })
+}
+
+const HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache',
+  'x-vercel-ai-ui-message-stream': 'v1',
+  'x-accel-buffering': 'no',
+}
+
+async function* uiMessageChunks(
+  events: AsyncIterable<ReadEvent>,
+  { after, hold, ...options }: StreamOptions,
+): AsyncGenerator<UIMessageChunk, void> {
+  const chunks = new UIChunks(options)
+  const updates = turnUpdates(events, { ...(after !== undefined && { after }), ...(hold !== undefined && { hold }) })
+  let isGood = false
+  for await (const update of updates) {
+    if (update.type === 'turn-waiting' || update.type === 'turn-end')
+      isGood = update.type === 'turn-waiting' || update.status === 'completed'
+    yield* chunks.of(update)
+  }
+  if (isGood) yield { type: 'finish' }
+}

@@ -1,0 +1,39 @@
+/** What a user says, as a message of the agent and as the parts of a UI message. */
+
+import type { ContentPart, FilePart, UserMessage } from '@meanwhile/core'
+import type { FileUIPart, TextUIPart } from 'ai'
+import { isRecord } from '../is-record.ts'
+
+export function partsOf({ content }: UserMessage): (TextUIPart | FileUIPart)[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return content.map((part) => (part.type === 'text' ? { type: 'text', text: part.text } : fileUIPart(part)))
+}
+
+function fileUIPart({ mediaType, data, filename }: FilePart): FileUIPart {
+  const url = typeof data === 'string' ? `data:${mediaType};base64,${data}` : data.url
+  return { type: 'file', mediaType, url, ...(filename !== undefined && { filename }) }
+}
+
+/** Undefined if it is no message of a user, or an empty one: it comes from outside. */
+export function userMessageOf(message: unknown): UserMessage | undefined {
+  if (!isRecord(message) || message.role !== 'user' || !Array.isArray(message.parts)) return undefined
+  const parts: readonly unknown[] = message.parts
+  const content = parts.map(contentPart)
+  if (!content.every((part) => part !== undefined)) return undefined
+  const said = content.filter((part) => part.type !== 'text' || part.text !== '')
+  if (said.length === 0) return undefined
+  if (said.every((part) => part.type === 'text'))
+    return { role: 'user', content: said.map(({ text }) => text).join('') }
+  return { role: 'user', content: said }
+}
+
+function contentPart(part: unknown): ContentPart | undefined {
+  if (!isRecord(part)) return undefined
+  if (part.type === 'text' && typeof part.text === 'string') return { type: 'text', text: part.text }
+  const { type, mediaType, url, filename } = part
+  if (type !== 'file' || typeof mediaType !== 'string' || typeof url !== 'string') return undefined
+  const named = typeof filename === 'string' && { filename }
+  const [, inline] = /^data:[^,]*;base64,(.*)$/s.exec(url) ?? []
+  if (inline !== undefined) return { type: 'file', mediaType, data: inline, ...named }
+  return /^https?:\/\//.test(url) ? { type: 'file', mediaType, data: { url }, ...named } : undefined
+}

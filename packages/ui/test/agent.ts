@@ -1,0 +1,124 @@
+/** An agent whose model answers by what the user says. */
+
+import {
+  type Agent,
+  createAgent,
+  interrupt,
+  type Message,
+  type ModelRequest,
+  type Tool,
+  textOf,
+  tool,
+} from '@meanwhile/core'
+import { call, fail, respond, type ScriptResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
+import { approve, retryModel } from '@meanwhile/middleware'
+import { z } from 'zod'
+
+export const SECRET = 'postgres://admin:hunter2@10.0.0.7/users'
+
+export interface Chat {
+  readonly agent: Agent
+  /** What the tools did. */
+  readonly did: string[]
+  /** Lets go on what waits for the gate. */
+  open(): void
+}
+
+export function chat(): Chat {
+  const did: string[] = []
+  let resolve = () => {}
+  const gate = new Promise<void>((opened) => {
+    resolve = opened
+  })
+  let isOpen = false
+  const mail = tool({
+    name: 'mail',
+    description: 'Sends mail.',
+    input: z.object({ to: z.string() }),
+    execute: ({ to }) => {
+      did.push(`mail ${to}`)
+      return { sent: to }
+    },
+  })
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    input: z.object({ at: z.string() }),
+    effect: 'read',
+    async *execute({ at }) {
+      yield { progress: 0.5, message: 'half' }
+      did.push(`look ${at}`)
+      return `seen ${at}`
+    },
+  })
+  const broken = tool({
+    name: 'broken',
+    description: 'Fails.',
+    input: z.object({}),
+    execute: () => {
+      throw new Error(`cannot connect to ${SECRET}`)
+    },
+  })
+  const choose = tool({
+    name: 'choose',
+    description: 'Lets the user choose.',
+    input: z.object({ of: z.array(z.string()) }),
+    output: z.object({ chosen: z.string() }),
+  })
+  const ask = tool({
+    name: 'ask',
+    description: 'Asks.',
+    input: z.object({}),
+    execute(_, { answers }) {
+      if (answers.length === 0) interrupt({ question: 'How many?' }, { answer: z.object({ count: z.number() }) })
+      return answers[0]
+    },
+  })
+  const slow = tool({
+    name: 'slow',
+    description: 'Waits.',
+    input: z.object({}),
+    async execute(_, { signal }) {
+      did.push('slow')
+      await Promise.race([
+        gate,
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+      ])
+      return 'at last'
+    },
+  })
+  const script = ({ messages }: ModelRequest): ScriptResponse => {
+    const last = messages.at(-1)
+    const text = textOf(messages.findLast(({ role }) => role === 'user') as Message)
+    if (last?.role === 'tool') return respond(think('So.'), say(`So: ${textOf(last).slice(0, 40)}.`))
+    if (text.includes('mail both'))
+      return respond(say('I write.'), call('mail', { to: 'ada' }), call('look', { at: 'x' }))
+    if (text.includes('mail two')) return respond(call('mail', { to: 'ada' }), call('mail', { to: 'bob' }))
+    if (text.includes('mail')) return respond(say('I write.'), call('mail', { to: 'ada' }))
+    if (text.includes('look'))
+      return respond(think('Where?'), say('I look.'), call('look', { at: 'x' }), call('look', { at: 'y' }))
+    if (text.includes('broken')) return respond(call('broken', {}))
+    if (text.includes('choose')) return respond(call('choose', { of: ['a', 'b'] }))
+    if (text.includes('ask')) return respond(call('ask', {}))
+    if (text.includes('slow')) return respond(say('I wait.'), call('slow', {}))
+    if (text.includes('flaky') && !isOpen) {
+      isOpen = true
+      return respond(think('Hm'), say('Not this'), call('look', { at: 'z' }), fail({ status: 503, message: SECRET }))
+    }
+    if (text.includes('fails') && !isOpen) return respond(say('I begin'), fail({ status: 400, message: SECRET }))
+    if (text.includes('story')) return respond(...Array.from({ length: 40 }, (_, n) => say(`w${n} `)))
+    return respond(say(`You said ${text}.`))
+  }
+  const model = scriptedModel(Array.from({ length: 5_000 }, () => script))
+  const agent = createAgent({
+    name: 'chat',
+    model,
+    tools: [mail, look, broken, choose, ask, slow] as Tool[],
+    middleware: [approve({ tools: ['mail'] }), retryModel({ maxRetries: 1, baseDelay: 1 })],
+  })
+  const open = () => {
+    isOpen = true
+    resolve()
+  }
+  return { agent, did, open }
+}

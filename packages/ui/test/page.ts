@@ -1,0 +1,116 @@
+/** A page with the real client of the AI SDK, whose requests go straight to a handler. */
+
+import {
+  AbstractChat,
+  type ChatInit,
+  type ChatState,
+  type ChatStatus,
+  DefaultChatTransport,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+  type UIMessage,
+} from 'ai'
+
+class State implements ChatState<UIMessage> {
+  status: ChatStatus = 'ready'
+  error: Error | undefined
+  messages: UIMessage[]
+  constructor(messages: UIMessage[]) {
+    this.messages = messages
+  }
+  pushMessage(message: UIMessage): void {
+    this.messages = [...this.messages, message]
+  }
+  popMessage(): void {
+    this.messages = this.messages.slice(0, -1)
+  }
+  replaceMessage(index: number, message: UIMessage): void {
+    this.messages = this.messages.with(index, structuredClone(message))
+  }
+  snapshot<Value>(value: Value): Value {
+    return structuredClone(value)
+  }
+}
+
+export type Handler = (request: Request) => Promise<Response>
+
+const URL = 'http://chat.test/api/chat'
+
+export class Page extends AbstractChat<UIMessage> {
+  /** All bytes that the page has got, as text. */
+  readonly got: string[] = []
+
+  constructor(handler: Handler, id: string, messages: UIMessage[] = [], init: Partial<ChatInit<UIMessage>> = {}) {
+    const got: string[] = []
+    const fetching = async (url: string | globalThis.URL | Request, options?: RequestInit) => {
+      const response = await handler(new Request(url, options))
+      return read(response, got)
+    }
+    super({
+      id,
+      state: new State(messages),
+      transport: new DefaultChatTransport({ api: URL, fetch: fetching as typeof fetch }),
+      sendAutomaticallyWhen: (options) =>
+        lastAssistantMessageIsCompleteWithApprovalResponses(options) ||
+        lastAssistantMessageIsCompleteWithToolCalls(options),
+      ...init,
+    })
+    this.got = got
+  }
+}
+
+function read(response: Response, got: string[]): Response {
+  if (!response.body) return response
+  const decoder = new TextDecoder()
+  const noted = new TransformStream<Uint8Array, Uint8Array>({
+    transform(bytes, controller) {
+      got.push(decoder.decode(bytes))
+      controller.enqueue(bytes)
+    },
+  })
+  return new Response(response.body.pipeThrough(noted), response)
+}
+
+export const get = (handler: Handler, path: string): Promise<Response> => handler(new Request(`${URL}${path}`))
+
+export const post = (handler: Handler, path: string, body?: unknown): Promise<Response> =>
+  handler(new Request(`${URL}${path}`, { method: 'POST', ...(body !== undefined && { body: JSON.stringify(body) }) }))
+
+/** What a page that is loaded gets. */
+export async function history(handler: Handler, id: string): Promise<UIMessage[]> {
+  const response = await get(handler, `/${encodeURIComponent(id)}`)
+  return ((await response.json()) as { messages: UIMessage[] }).messages
+}
+
+const COMPARED = [
+  'type',
+  'id',
+  'text',
+  'state',
+  'toolName',
+  'toolCallId',
+  'input',
+  'output',
+  'errorText',
+  'data',
+  'parts',
+  'preliminary',
+]
+
+/** What UI2 compares of messages, and the metadata. */
+export function compared(messages: readonly UIMessage[]): unknown {
+  const plain = JSON.parse(JSON.stringify(messages)) as readonly UIMessage[]
+  return plain.map(({ id, role, metadata, parts }) => ({
+    id,
+    role,
+    ...(role === 'assistant' && { metadata }),
+    parts: parts.map((part) => Object.fromEntries(Object.entries(part).filter(([name]) => COMPARED.includes(name)))),
+  }))
+}
+
+export async function settled(page: Page): Promise<void> {
+  for (let calm = 0; calm < 5; ) {
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    calm = page.status === 'ready' || page.status === 'error' ? calm + 1 : 0
+  }
+}
