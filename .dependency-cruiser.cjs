@@ -88,13 +88,38 @@ module.exports = {
     {
       name: 'plug-ins-import-core-only',
       severity: 'error',
-      from: { path: '^packages/(?!core/)([^/]+)/src/', pathNot: tests },
+      from: { path: '^packages/(?!(?:core|ui)/)([^/]+)/src/', pathNot: tests },
       to: { path: '^(packages|apps|examples)/', pathNot: '^packages/(core|$1)/' },
+    },
+    {
+      name: 'interfaces-import-core-and-types-of-threads-only',
+      severity: 'error',
+      from: { path: '^packages/ui/src/', pathNot: tests },
+      to: { path: '^(packages|apps|examples)/', pathNot: '^packages/(core|ui|threads)/' },
+    },
+    {
+      name: 'threads-are-types-to-interfaces',
+      severity: 'error',
+      from: { path: '^packages/ui/src/', pathNot: tests },
+      to: { path: '^packages/threads/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'interfaces-stand-beside-each-other',
+      comment: 'What they share knows none of their protocols.',
+      severity: 'error',
+      from: { path: '^packages/ui/src/(ai-sdk|ag-ui)/', pathNot: tests },
+      to: { path: '^packages/ui/src/(ai-sdk|ag-ui)/', pathNot: '^packages/ui/src/$1/' },
+    },
+    {
+      name: 'turns-know-no-protocol',
+      severity: 'error',
+      from: { path: '^packages/ui/src/(turn/|[^/]+$)', pathNot: tests },
+      to: { path: '^packages/ui/src/(ai-sdk|ag-ui)/|(^|/)node_modules/(ai|@ag-ui)/' },
     },
     {
       name: 'tests-import-core-and-harness-only',
       severity: 'error',
-      from: { path: `^packages/([^/]+)/src/.*${tests}` },
+      from: { path: `^packages/(?!ui/)([^/]+)/src/.*${tests}` },
       to: { path: '^(packages|apps|examples)/', pathNot: ['^packages/(core|harness|$1)/', '^apps/postgres-cluster/'] },
     },
     {

@@ -38,6 +38,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
     peers: ['@openai/agents', '@openai/agents-core'],
     node: '>=22',
   },
+  '@meanwhile/ui/ai-sdk': { library: 'ai', peers: ['ai', '@meanwhile/threads'], node: '>=22' },
 }
 
 export async function checkAlone(packed: Packed, bench: Bench): Promise<void> {

@@ -14,7 +14,7 @@ const READINGS = {
 const NEEDS_DOM = ['@meanwhile/harness']
 
 /** Of libraries whose own declarations do not type-check strictly, nor without those of a browser. */
-const NEEDS_SKIP = ['@meanwhile/eager-tools/ai-sdk', '@meanwhile/eager-tools/openai-agents']
+const NEEDS_SKIP = ['@meanwhile/eager-tools/ai-sdk', '@meanwhile/eager-tools/openai-agents', '@meanwhile/ui/ai-sdk']
 
 export async function checkTypes(name: string, entries: readonly string[], tsc: string, folder: string): Promise<void> {
   const imports = entries.map((entry, n) => `import * as entry${n} from '${entry}'`)

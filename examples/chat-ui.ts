@@ -1,0 +1,91 @@
+// A chat for `useChat` of the AI SDK: one handler with all routes, and what a page does with them. With a key in the environment it asks the
+// real model; without, a mocked endpoint.
+
+import { createAgent, tool } from '@meanwhile/core'
+import { call, respond, say } from '@meanwhile/core/testing'
+import { approve } from '@meanwhile/middleware'
+import { createThreads, memoryThreads } from '@meanwhile/threads'
+import { chatHandler } from '@meanwhile/ui/ai-sdk'
+import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai'
+import { z } from 'zod'
+import { modelOr } from './shared/model.ts'
+
+const mail = tool({
+  name: 'send_mail',
+  description: 'Sends a mail.',
+  input: z.object({ to: z.string(), text: z.string() }),
+  execute: ({ to }) => `Sent to ${to}.`,
+})
+const agent = createAgent({
+  model: modelOr([
+    respond(say('I write.'), call('send_mail', { to: 'ada@example.org', text: 'Hello.' })),
+    respond(say('I have sent it.')),
+  ]),
+  tools: [mail],
+  middleware: [approve({ tools: ['send_mail'] })],
+})
+
+const threads = createThreads({ agent, store: memoryThreads() })
+
+const chat = chatHandler({
+  threads,
+  open(request, thread) {
+    const user = userOf(request)
+    return user && thread.startsWith(`${user}-`) ? { user } : new Response(null, { status: 403 })
+  },
+})
+
+/** Your own: whose session it is. */
+function userOf(request: Request): string | undefined {
+  return request.headers.get('authorization')?.replace('Bearer ', '')
+}
+
+// From here on the page. `useChat({ id, transport })` of @ai-sdk/react does all of this.
+
+const transport = new DefaultChatTransport<UIMessage>({
+  api: 'http://localhost/api/chat',
+  headers: { authorization: 'Bearer ada' },
+  fetch: (url, init) => chat(new Request(url, init)),
+})
+
+async function send(messages: readonly UIMessage[]): Promise<UIMessage> {
+  const stream = await transport.sendMessages({
+    chatId: 'ada-1',
+    messages: [...messages],
+    trigger: 'submit-message',
+    messageId: undefined,
+    abortSignal: undefined,
+  })
+  const last = messages.at(-1)
+  let message: UIMessage | undefined
+  const continued = last?.role === 'assistant' && { message: last }
+  for await (const state of readUIMessageStream({ stream, ...continued })) message = state
+  if (!message) throw new Error('the stream had no message')
+  return message
+}
+
+const question: UIMessage = {
+  id: 'm1',
+  role: 'user',
+  parts: [{ type: 'text', text: 'Send ada@example.org a mail that says hello.' }],
+}
+const asked = await send([question])
+console.log(asked.parts.map((part) => ('state' in part ? `${part.type} ${part.state}` : part.type)).join(', '))
+
+// The user clicks on "allow".
+const parts = asked.parts.map((part) =>
+  part.type === 'dynamic-tool' && part.state === 'approval-requested'
+    ? { ...part, state: 'approval-responded' as const, approval: { id: part.approval.id, approved: true } }
+    : part,
+)
+const answer = await send([question, { ...asked, parts }])
+console.log(answer.parts.map((part) => (part.type === 'text' ? part.text : part.type)).join(', '))
+
+// The page is loaded again.
+const headers = { authorization: 'Bearer ada' }
+const loaded = await chat(new Request('http://localhost/api/chat/ada-1', { headers }))
+const { messages } = (await loaded.json()) as { messages: UIMessage[] }
+console.log(`${messages.length} messages, the last of ${messages.at(-1)?.parts.length} parts`)
+
+const foreign = await chat(new Request('http://localhost/api/chat/bob-1', { headers }))
+console.log(`the thread of somebody else: ${foreign.status}`)
