@@ -1,0 +1,11 @@
+import type { Client, Pool, PoolClient } from 'pg'
+import { expectTypeOf, test } from 'vitest'
+import { type PostgresClient, postgresStore } from './postgres.ts'
+
+test('a pool and a client of pg are clients, and what returns no rows is none', () => {
+  expectTypeOf<Pool>().toExtend<PostgresClient>()
+  expectTypeOf<Client>().toExtend<PostgresClient>()
+  expectTypeOf<PoolClient>().toExtend<PostgresClient>()
+  expectTypeOf<{ query(text: string): Promise<number> }>().not.toExtend<PostgresClient>()
+  expectTypeOf(postgresStore).toBeCallableWith({ pool: {} as Pool, schema: 'agents', retries: 0 })
+})
