@@ -526,3 +526,18 @@ test('a tool that it does not name may start with what it needs, and one that it
   // Nobody can tell beforehand what a function will be asked about.
   expect(await run({ tools: ({ name }) => name === 'look' })).toEqual([[], [asked('look', 3)]])
 })
+
+test('a question has the form of its answer as JSON Schema: it fits approvals, and nothing else (N24, CC4)', async () => {
+  const { agent } = sender([[call('send', { n: 1 })]])
+  const { interrupts } = await agent.run('Go')
+  const form = z.fromJSONSchema(interrupts?.[0]?.answerSchema ?? {})
+  const approvals = [
+    { decision: 'allow' },
+    { decision: 'deny' },
+    { decision: 'deny', reason: 'No.' },
+    { decision: 'edit', input: null },
+  ]
+  const fits = (answer: unknown) => form.safeParse(answer).success
+  expect(approvals.map(fits)).toEqual(approvals.map(() => true))
+  expect(NO_APPROVALS.map(fits)).toEqual(NO_APPROVALS.map(() => false))
+})

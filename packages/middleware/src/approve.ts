@@ -16,6 +16,7 @@ import {
   type SemanticAttributes,
   type Tool,
   type ToolCall,
+  type ToolSchema,
 } from '@meanwhile/core'
 import { asJson, checkedInput, errorMessage, findTool, sameCall } from '@meanwhile/core/calls'
 import { ApprovalError } from './approval-error.ts'
@@ -117,7 +118,7 @@ export function approve(options: ApproveOptions): Middleware {
   return {
     name: NAME,
     order: { outside: ['retry-tool'] },
-    answer: schemaOf(isApproval, FORMS),
+    answer: ANSWER,
     ignoresInput: (tool) => typeof tools !== 'function' && !isNamed(tool, tools),
     // Not `beforeAgent`: a middleware inside of this one may add the tools that are meant.
     ...(typeof tools !== 'function' && {
@@ -182,6 +183,23 @@ function isApproval(answer: unknown): answer is Approval {
   const { decision, reason } = answer
   if (decision === 'edit') return 'input' in answer
   return decision === 'allow' || (decision === 'deny' && (reason === undefined || typeof reason === 'string'))
+}
+
+/** The same as JSON Schema, for whoever builds an interface. */
+const FORM = {
+  anyOf: [
+    { type: 'object', properties: { decision: { const: 'allow' } }, required: ['decision'] },
+    {
+      type: 'object',
+      properties: { decision: { const: 'deny' }, reason: { type: 'string' } },
+      required: ['decision'],
+    },
+    { type: 'object', properties: { decision: { const: 'edit' }, input: {} }, required: ['decision', 'input'] },
+  ],
+}
+
+const ANSWER: ToolSchema<Approval> = {
+  '~standard': { ...schemaOf(isApproval, FORMS)['~standard'], jsonSchema: { input: () => FORM } },
 }
 
 type Allowed = readonly { readonly name: string; readonly input: Json }[]

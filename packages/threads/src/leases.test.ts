@@ -258,8 +258,8 @@ test('a message that was to join a lost run is not confused with one that says t
     gate.open = resolve
   })
   const script = ({ messages }: ModelRequest) => {
-    const asked = messages.findLast(({ role }) => role === 'user')?.content
-    return messages.at(-1)?.role === 'user' && asked === 'go' ? respond(call('work')) : respond(say(`${asked}!`))
+    const last = messages.at(-1)
+    return last?.role === 'user' && last.content === 'go' ? respond(call('work')) : respond(say('Well.'))
   }
   const { first, second } = two(script, () => opened.then(() => 'done'))
   await (await first.threads.send('t', 'yes', { messageId: 'yes-1' })).result
@@ -274,8 +274,13 @@ test('a message that was to join a lost run is not confused with one that says t
   gate.open()
   await vi.advanceTimersByTimeAsync(5 * LEASE)
   const { messages, turns } = await second.threads.read('t')
-  const said = messages.flatMap(({ id, message }) => (message.role === 'user' ? [`${id}: ${message.content}`] : []))
-  expect(said).toEqual(['yes-1: yes', 'go: go', 'yes-2: yes', 'other: other'])
+  const said = messages.flatMap(({ id, message }) => (message.role === 'user' ? [[id, message.content]] : []))
+  expect(said).toEqual([
+    ['yes-1', 'yes'],
+    ['go', 'go'],
+    ['yes-2', 'yes'],
+    ['other', 'other'],
+  ])
   expect(turns.map(({ status }) => status)).toEqual(['completed', 'completed'])
 })
 

@@ -8,6 +8,7 @@ import type { Address, Answers, PendingInterrupt } from '../vocabulary/interrupt
 import { misfits } from '../vocabulary/json-schema.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
 import type { Tool } from '../vocabulary/tool.ts'
+import { type JsonSchema, jsonSchemaIn } from '../vocabulary/tool-schema.ts'
 
 /** Who may have asked. */
 interface Askers {
@@ -27,13 +28,18 @@ export async function checkAnswers(
 ): Promise<void> {
   for (const { id, address, answerSchema } of questions) {
     if (!(id in answers)) continue
-    const wrong = answerSchema ? misfits(answerSchema, answers[id]) : []
-    if (wrong.length > 0) throw new AnswerError(id, nameOf(address), wrong)
     const asker = askerAt(address, askers)
-    if (!asker?.answer) continue
-    const { issues, cause } = await issuesOf(asker.answer, answers[id])
-    if (issues) throw new AnswerError(id, asker.name, issues.map(described), { cause })
+    // The asker's own schema knows more, and says it better.
+    const { issues, cause } = asker?.answer ? await issuesOf(asker.answer, answers[id]) : {}
+    const wrong = issues?.map(described) ?? (answerSchema ? misfits(answerSchema, answers[id]) : [])
+    if (wrong.length > 0) throw new AnswerError(id, nameOf(address), wrong, { cause })
   }
+}
+
+/** What the answers to a question from there must be, if its asker says so for all its questions. */
+export function answerSchemaAt(address: Address, askers: Askers): JsonSchema | undefined {
+  const answer = askerAt(address, askers)?.answer
+  return answer && jsonSchemaIn(answer)
 }
 
 /** Of the tool or middleware that has asked, whether it is there or not. */

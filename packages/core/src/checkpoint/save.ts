@@ -10,6 +10,7 @@ import type { Address, Interrupt, PendingInterrupt } from '../vocabulary/interru
 import { asJson } from '../vocabulary/json.ts'
 import { callsOf, textOf } from '../vocabulary/message.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint, type SavedCall, type SavedSteps } from '../vocabulary/saved-run.ts'
+import { answerSchemaAt } from './answer-check.ts'
 import { signed } from './checksum.ts'
 
 /**
@@ -103,7 +104,9 @@ function inCallOrder(run: RunState, entries: readonly CallEntry[]): CallEntry[] 
   return entries.toSorted((a, b) => place(a) - place(b))
 }
 
-function pending(run: RunState, address: Address, { payload, answerSchema }: Interrupt): PendingInterrupt {
+function pending(run: RunState, address: Address, interrupt: Interrupt): PendingInterrupt {
+  const { payload, answerSchema = answerSchemaAt(address, { middleware: run.middleware, tools: run.setup.tools }) } =
+    interrupt
   const id = run.questions.nextId(run.id, address)
   return { id, address, payload, ...(answerSchema && { answerSchema }) }
 }

@@ -1,6 +1,7 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { createAgent, runTool, type Tool, tool } from '../index.ts'
+import { createAgent, interrupt, type Middleware, runTool, type Tool, tool } from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
 
 const choose = tool({
@@ -43,6 +44,42 @@ test('an answer that its output schema refuses is refused by the resume: the mod
   })
   const result = await agent.resume(first.checkpoint ?? '', { [id]: { chosen: 'a' } }).result
   expect(result.messages[2]).toMatchObject({ callId: 'call_1_1', output: { chosen: 'a' } })
+})
+
+test('the question of a client tool has the form of its output, and a process that does not know the tool refuses a wrong answer (M15, CC4)', async () => {
+  const first = await agentOf().run('Go')
+  const [pending] = first.interrupts ?? []
+  expect(pending?.answerSchema).toMatchObject({ type: 'object', required: ['chosen'] })
+  const unchecked = createAgent({
+    model: scriptedModel([]),
+    tools: [tool({ name: 'choose', description: 'c', input: z.object({}) }) as Tool, look as Tool],
+  })
+  await expect(
+    unchecked.resume(first.checkpoint ?? '', { [pending?.id ?? '']: { chosen: 3 } }).result,
+  ).rejects.toMatchObject({ name: 'AnswerError', issues: [{ path: 'chosen', message: 'must be string' }] })
+})
+
+test('a question has the form that its tool or middleware declares, unless it has one of its own or the schema does not say (CC4)', async () => {
+  const forms = async (answer: StandardSchemaV1, own?: z.ZodType) => {
+    const ask = tool({
+      name: 'ask',
+      description: 'a',
+      input: z.object({}),
+      answer,
+      execute: () => interrupt('Really?', own && { answer: own }),
+    })
+    const asks: Middleware = { name: 'asks', answer, beforeAgent: () => interrupt('First?', own && { answer: own }) }
+    const results = [
+      await createAgent({ model: scriptedModel([respond(call('ask'))]), tools: [ask as Tool] }).run('Go'),
+      await createAgent({ model: scriptedModel([]), middleware: [asks] }).run('Go'),
+    ]
+    return results.map(({ interrupts }) => interrupts?.[0]?.answerSchema?.type)
+  }
+  expect(await forms(z.boolean())).toEqual(['boolean', 'boolean'])
+  expect(await forms(z.boolean(), z.string())).toEqual(['string', 'string'])
+  const silent = { '~standard': { version: 1, vendor: 'x', validate: (value: unknown) => ({ value }) } } as const
+  expect(await forms(silent)).toEqual([undefined, undefined])
+  expect(await forms(z.custom(() => true).transform(() => new Date()))).toEqual([undefined, undefined])
 })
 
 test('alone, a tool without execute rejects with its question (M15, L12)', async () => {

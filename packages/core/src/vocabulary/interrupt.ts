@@ -28,7 +28,10 @@ export class Interrupt extends RunStop {
 }
 
 export interface InterruptOptions {
-  /** What an answer must be. A resume with another one rejects with `AnswerError` before anything runs, and the question stays open. */
+  /**
+   * What an answer must be. A resume with another one rejects with `AnswerError` before anything runs, and the question stays open. Default: what
+   * the tool or middleware that asks has as its `answer`, and for a tool without `execute` its `output`.
+   */
   readonly answer?: ToolSchema
 }
 
@@ -68,7 +71,7 @@ export interface PendingInterrupt<Payload extends Json = Json> {
   readonly id: string
   readonly address: Address
   readonly payload: Payload
-  /** What an answer must be; absent if the question does not say. */
+  /** What an answer must be; absent if neither the question nor its asker says so as JSON Schema. */
   readonly answerSchema?: JsonSchema
 }
 

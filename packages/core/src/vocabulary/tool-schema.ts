@@ -42,3 +42,12 @@ export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): Jso
   jsonSchemas.set(schema, jsonSchema)
   return jsonSchema
 }
+
+/** As {@link jsonSchemaOf}; undefined if the schema does not say. */
+export function jsonSchemaIn(schema: StandardSchemaV1): JsonSchema | undefined {
+  try {
+    return jsonSchemaOf(schema as ToolSchema, '')
+  } catch {
+    return undefined
+  }
+}
