@@ -20,12 +20,15 @@ export interface Chat {
   readonly agent: Agent
   /** What the tools did. */
   readonly did: string[]
+  /** What each model call read: its messages. */
+  readonly asked: (readonly string[])[]
   /** Lets go on what waits for the gate. */
   open(): void
 }
 
 export function chat(): Chat {
   const did: string[] = []
+  const asked: string[][] = []
   let resolve = () => {}
   const gate = new Promise<void>((opened) => {
     resolve = opened
@@ -88,8 +91,10 @@ export function chat(): Chat {
     },
   })
   const script = ({ messages }: ModelRequest): ScriptResponse => {
+    asked.push(messages.map((message) => `${message.role}: ${textOf(message)}`))
     const last = messages.at(-1)
     const text = textOf(messages.findLast(({ role }) => role === 'user') as Message)
+    if (last?.role === 'tool' && last.isError) return respond(say('It has failed.'))
     if (last?.role === 'tool') return respond(think('So.'), say(`So: ${textOf(last).slice(0, 40)}.`))
     if (text.includes('mail both'))
       return respond(say('I write.'), call('mail', { to: 'ada' }), call('look', { at: 'x' }))
@@ -120,5 +125,5 @@ export function chat(): Chat {
     isOpen = true
     resolve()
   }
-  return { agent, did, open }
+  return { agent, did, asked, open }
 }

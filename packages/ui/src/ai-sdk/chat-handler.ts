@@ -56,7 +56,9 @@ export function chatHandler({
     const given = context === undefined ? {} : { context }
     if (asked.kind !== 'answer') return stream(await said(threads, asked, given))
     const { interrupts, cursor } = await threads.read(asked.thread)
-    return stream(await threads.answer(asked.thread, answersTo(interrupts, asked), given), cursor)
+    const answers = answersTo(interrupts, asked)
+    if (Object.keys(answers).length === 0) throw new ChatRequestError('it answers nothing that is asked')
+    return stream(await threads.answer(asked.thread, answers, given), cursor)
   }
 
   async function ofThread(request: Request, thread: string, action: string | undefined): Promise<Response> {

@@ -56,6 +56,8 @@ export class UIChunks {
         return [{ type: 'message-metadata', messageMetadata: metadata('running') }]
       case 'turn-waiting':
         return [{ type: 'message-metadata', messageMetadata: metadata('waiting', update.questions) }]
+      case 'turn-outdated':
+        return [{ type: 'error', errorText: 'This conversation was interrupted. Load it again.' }]
       case 'turn-end':
         return this.#end(update)
       default:

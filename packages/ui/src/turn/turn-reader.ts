@@ -26,6 +26,12 @@ export class TurnReader {
   readonly #questions = new Map<string, Question>()
   /** Calls that stand, by id. */
   readonly #calls = new Map<string, TurnUpdate & { readonly type: 'call' }>()
+  /** Ids of the messages of the steps before the open one. */
+  readonly #past = new Set<string>()
+  /** Ids of the messages of the open step. */
+  #present: string[] = []
+  /** What the user has said since the last step: told before the next one, or at the end of the turn. */
+  readonly #said: TurnUpdate[] = []
   /** Results that came before the message with their calls stood. */
   #early: ToolMessage[] = []
 
@@ -141,7 +147,10 @@ export class TurnReader {
 
   #newStep(number: number | undefined): OpenStep {
     this.#step = new OpenStep(this.#turn ?? '', this.#steps + 1, number, (update) => {
-      if (update.type === 'step-start') this.#steps = update.step
+      if (update.type === 'step-start') {
+        this.#tellSaid()
+        this.#steps = update.step
+      }
       this.#tell(update)
       if (update.type === 'call') this.#calls.set(update.call.id, update)
     })
@@ -153,6 +162,7 @@ export class TurnReader {
     this.#dropOpen()
     step?.end()
     this.#step = undefined
+    for (const id of this.#present.splice(0)) this.#past.add(id)
   }
 
   /** What was told of a step without a message does not count. */
@@ -172,6 +182,7 @@ export class TurnReader {
     if (message.role === 'tool') this.#result(message)
     else if (message.role === 'user') this.#userSaid(message, messageId)
     else this.#modelSaid(message, messageId, step)
+    if (messageId !== undefined) this.#present.push(messageId)
   }
 
   #modelSaid(message: AssistantMessage, messageId: string | undefined, number: number | undefined): void {
@@ -188,8 +199,8 @@ export class TurnReader {
   /** What a middleware adds is for the model. */
   #userSaid(message: UserMessage, messageId: string | undefined): void {
     if (message.origin !== undefined) return
-    if (this.#step?.isTold) this.#endStep()
-    this.#tell({ type: 'user-message', id: messageId ?? '', message })
+    if (this.#step?.message) this.#endStep()
+    this.#said.push({ type: 'user-message', id: messageId ?? '', message })
   }
 
   #result(message: ToolMessage): void {
@@ -213,8 +224,16 @@ export class TurnReader {
 
   #resume(cause: 'answer' | 'recovery' | 'retry', messages: readonly string[]): void {
     this.#tell({ type: 'turn-resumed', cause })
+    const counts = new Set(messages)
+    if ([...this.#past].every((id) => counts.has(id))) this.#goOn(counts)
+    else this.#tell({ type: 'turn-outdated' })
+  }
+
+  /** `counts`: ids of the messages that count. */
+  #goOn(counts: ReadonlySet<string>): void {
+    this.#present = this.#present.filter((id) => counts.has(id))
     const step = this.#step
-    const isRetracted = step?.messageId !== undefined && !messages.includes(step.messageId)
+    const isRetracted = step?.messageId !== undefined && !counts.has(step.messageId)
     if (step && (isRetracted || !step.message)) this.#reset(step)
     // Nobody asks until it is told again.
     for (const { callId } of this.#questions.values()) {
@@ -240,6 +259,7 @@ export class TurnReader {
     this.#dropOpen()
     const isAnswer = status === 'completed' && this.#step?.hasCalls !== true
     if (!isAnswer && this.#turn !== undefined) this.#endInEmptyStep()
+    this.#tellSaid()
     this.#endStep()
     this.#tell({ type: 'turn-end', status, ...(error && { error }) })
   }
@@ -247,8 +267,14 @@ export class TurnReader {
   /** So that nobody takes the calls of a turn that is over for calls to go on with, and nobody has to know whether a step was begun. */
   #endInEmptyStep(): void {
     if (this.#step?.isEmpty === false || this.#step?.message) this.#endStep()
+    const said = this.#said.splice(0)
     const step = this.#step ?? this.#newStep(undefined)
     step.begin()
+    this.#said.push(...said)
+  }
+
+  #tellSaid(): void {
+    for (const update of this.#said.splice(0)) this.#tell(update)
   }
 
   /** Of a run without a thread. */

@@ -6,7 +6,7 @@ import type { EndStatus, ErrorInfo } from '@meanwhile/threads'
 /**
  * The parts of a turn and of its steps come in this order:
  *
- *     turn-start (step-start (part | call | progress | result | question)* step-end | user-message)* (turn-waiting | turn-end)
+ *     turn-start (step-start (part | call | progress | result | question)* step-end | user-message)* (turn-waiting | turn-end | turn-outdated)
  *
  * A step begins with its first part, so a step in which nothing was said is not told. `step-reset` takes back all that was told of the open step.
  */
@@ -44,10 +44,15 @@ export type TurnUpdate =
   | { readonly type: 'call-result'; readonly message: ToolMessage; readonly revised?: true }
   /** Somebody is asked. */
   | { readonly type: 'question'; readonly question: Question }
-  /** The user has said this while the turn was running. */
+  /** The user has said this while the turn was running: told before the next step, or at the end of the turn, then within its empty step. */
   | { readonly type: 'user-message'; readonly id: string; readonly message: UserMessage }
   /** The turn goes on: with an answer, after the end of the process that worked on it, or because it was retried. */
   | { readonly type: 'turn-resumed'; readonly cause: 'answer' | 'recovery' | 'retry' }
+  /**
+   * The last one: after the end of a process, steps before the open one do not count any more. Only somebody who reads the turn again from
+   * its beginning has what counts.
+   */
+  | { readonly type: 'turn-outdated' }
   /** The turn ends here until somebody answers. `questions`: all that are open, each of which was told. */
   | { readonly type: 'turn-waiting'; readonly questions: readonly Question[] }
   | { readonly type: 'turn-end'; readonly status: EndStatus; readonly error?: ErrorInfo }

@@ -27,7 +27,10 @@ export async function* turnUpdates(
     for await (const event of events) {
       isRun ||= event.type === 'run-start' && !('turn' in event)
       const isKnown = known !== undefined && isUpTo(known, event.cursor)
-      for (const update of reader.read(event)) if (!isKnown || update.type === 'turn-start') yield update
+      for (const update of reader.read(event)) {
+        if (!isKnown || update.type === 'turn-start') yield update
+        if (update.type === 'turn-outdated') return
+      }
     }
   } catch (error) {
     if (!isRun) throw error

@@ -1,0 +1,146 @@
+import type { Answers } from '@meanwhile/core'
+import { createThreads, memoryThreads, type ThreadEvent, type Threads, type Turn } from '@meanwhile/threads'
+import type { UIMessage } from 'ai'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { chat } from '../../test/agent.ts'
+import { collected, fromList } from '../../test/collected.ts'
+import { compared } from '../../test/page.ts'
+import { peers } from '../../test/peers.ts'
+import { toUIMessageStream, toUIMessages } from './index.ts'
+
+const TEXTS = [
+  'hello',
+  'look',
+  'broken',
+  'flaky',
+  'fails',
+  'mail',
+  'mail both',
+  'mail two',
+  'choose',
+  'ask',
+  'slow',
+  'story',
+] as const
+
+/** A message of the user, and what comes between when so many events of its turn were heard. */
+interface Said {
+  readonly text: (typeof TEXTS)[number]
+  readonly at: number
+  readonly then: 'nothing' | 'stop' | 'steer' | 'preempt' | 'rejoin'
+  /** What becomes of each question. */
+  readonly asked: 'allow' | 'deny' | 'one by one' | 'stop' | 'write instead'
+}
+
+const said: fc.Arbitrary<Said> = fc.record({
+  text: fc.constantFrom(...TEXTS),
+  at: fc.integer({ min: 1, max: 30 }),
+  then: fc.constantFrom('nothing', 'stop', 'steer', 'preempt', 'rejoin'),
+  asked: fc.constantFrom('allow', 'deny', 'one by one', 'stop', 'write instead'),
+})
+
+/** What a browser was sent: each response goes on from the message before. */
+interface Followed {
+  readonly turn: string
+  readonly responses: { readonly events: readonly ThreadEvent[]; readonly after?: string }[]
+}
+
+async function eventsOf(turn: Turn, heard: (count: number) => void = () => {}): Promise<readonly ThreadEvent[]> {
+  const events: ThreadEvent[] = []
+  for await (const event of turn.events()) heard(events.push(event))
+  return events
+}
+
+function answerTo(payload: unknown, decision: string): Answers[string] {
+  const { type, question } = Object(payload)
+  if (type === 'tool-call') return { chosen: 'a' }
+  return question === undefined ? { decision } : { count: 3 }
+}
+
+/** Plays what is said in one thread. Returns what each browser was sent. */
+async function played(threads: Threads, all: readonly Said[], open: () => void): Promise<readonly Followed[]> {
+  const followed: Followed[] = []
+  const others: Promise<unknown>[] = []
+  const alongside = (turn: Turn) => {
+    const other: Followed = { turn: turn.id, responses: [] }
+    others.push(
+      eventsOf(turn).then((events) => {
+        other.responses.push({ events })
+        followed.push(other)
+      }),
+    )
+  }
+  for (const { text, at, then, asked } of all) {
+    const turn = await threads.send('t', text)
+    const own: Followed = { turn: turn.id, responses: [] }
+    followed.push(own)
+    const act = async () => {
+      if (then === 'stop') await threads.stop('t')
+      else if (then === 'rejoin') alongside(turn)
+      else if (then === 'steer' || then === 'preempt')
+        alongside(await threads.send('t', `hello ${then}`, { whenBusy: then }))
+      open()
+    }
+    let acted: Promise<void> | undefined
+    const events = await eventsOf(turn, (count) => {
+      const isStuck = text === 'slow' && count >= 8
+      if (count === at || isStuck) acted ??= act()
+    })
+    await acted
+    own.responses.push({ events })
+    for (;;) {
+      const { status, interrupts, cursor = '', turns } = await threads.read('t')
+      if (status !== 'waiting') break
+      const waiting = turns.find((one) => one.status === 'waiting')
+      if (asked === 'stop' || asked === 'write instead' || waiting?.id !== turn.id) {
+        if (asked === 'stop') await threads.stop('t')
+        else await (await threads.send('t', 'hello instead')).result
+        continue
+      }
+      const answered = asked === 'one by one' ? interrupts.slice(0, 1) : interrupts
+      const decision = asked === 'deny' ? 'deny' : 'allow'
+      const answers = Object.fromEntries(answered.map(({ id, payload }) => [id, answerTo(payload, decision)]))
+      await threads.answer('t', answers)
+      own.responses.push({ events: await eventsOf(turn), after: cursor })
+    }
+  }
+  await Promise.all(others)
+  await threads.send('t', 'hello')
+  await (await threads.turn('t'))?.result
+  return followed
+}
+
+test('whatever comes between, a browser ends up with the messages that the thread has (UI1, UI2, UI3, UI5)', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(said, { minLength: 1, maxLength: 3 }), async (all) => {
+      const { agent, open } = chat()
+      const threads = createThreads({ agent, store: memoryThreads() })
+      const followed = await played(threads, all, open)
+      const state = await threads.read('t')
+      for (const { version, read } of peers) {
+        const options = { version, ...(version === 6 && { hold: true }) }
+        const history = toUIMessages(state, options)
+        const expected = (turn: string) => compared(history.filter(({ id }) => id === turn))
+        for (const { turn, responses } of followed) {
+          let message: UIMessage | undefined
+          for (const { events, after } of responses) {
+            const stream = toUIMessageStream(fromList(events), { ...options, ...(after && { after }) })
+            message = await read(await collected(stream), message)
+          }
+          // Of a turn that went on afterwards a browser has what was so far.
+          const isWhole = responses.at(-1)?.events.at(-1)?.type === 'turn-end'
+          const isOwn = state.turns.some(({ id }) => id === turn)
+          if (isOwn && isWhole) expect(compared(message ? [message] : [])).toEqual(expected(turn))
+        }
+        for (const { id } of state.turns) {
+          const replayed = await threads.turn('t', id)
+          const message = replayed && (await read(await collected(toUIMessageStream(replayed.events(), options))))
+          expect(compared(message ? [message] : [])).toEqual(expected(id))
+        }
+      }
+      await threads.close()
+    }),
+    { numRuns: 60 },
+  )
+}, 60_000)

@@ -1,0 +1,204 @@
+import { createAgent, type Tool, tool } from '@meanwhile/core'
+import { call, fail, respond, say, scriptedModel, think, wait } from '@meanwhile/core/testing'
+import { eagerTools } from '@meanwhile/eager-tools'
+import { retryModel } from '@meanwhile/middleware'
+import { createThreads, memoryThreads, type ThreadEvent, type Threads } from '@meanwhile/threads'
+import type { UIMessage, UIMessageChunk } from 'ai'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { chat } from '../../test/agent.ts'
+import { collected, fromList } from '../../test/collected.ts'
+import { compared } from '../../test/page.ts'
+import { peers } from '../../test/peers.ts'
+import {
+  fromUIMessages,
+  type StreamOptions,
+  toUIMessageStream,
+  toUIMessageStreamResponse,
+  toUIMessages,
+} from './index.ts'
+
+const look = tool({
+  name: 'look',
+  description: 'Looks.',
+  input: z.object({ at: z.string() }),
+  effect: 'read',
+  async *execute({ at }) {
+    yield { progress: 0.5 }
+    return `seen ${at}`
+  },
+}) as Tool
+
+const [seven, six] = peers
+
+async function chunksOf(threads: Threads, text: string, options: StreamOptions = {}): Promise<UIMessageChunk[]> {
+  const turn = await threads.send('t', text)
+  const events: ThreadEvent[] = []
+  for await (const event of turn.events()) events.push(event)
+  return collected(toUIMessageStream(fromList(events), options))
+}
+
+test('a turn is these chunks, and none else (UI1, UI3, UI5)', async () => {
+  const model = scriptedModel([
+    respond(think('Hm', { deltas: 1 }), say('I look.', { deltas: 1 }), call('look', { at: 'x' }, { deltas: 1 })),
+    respond(say('Done.', { deltas: 1 })),
+  ])
+  const threads = createThreads({ agent: createAgent({ model, tools: [look] }), store: memoryThreads() })
+  const toolCallId = 'call_1_1'
+  const chunks = await chunksOf(threads, 'Look', { messageId: 'm' })
+  const [{ id } = { id: '' }] = (await threads.read('t')).turns
+  const metadata = (status: string) => ({ status, questions: [] })
+  expect(chunks).toEqual([
+    { type: 'start', messageId: 'm', messageMetadata: metadata('running') },
+    { type: 'start-step' },
+    { type: 'reasoning-start', id: `${id}-1-1` },
+    { type: 'reasoning-delta', id: `${id}-1-1`, delta: 'Hm' },
+    { type: 'reasoning-end', id: `${id}-1-1` },
+    { type: 'text-start', id: `${id}-1-2` },
+    { type: 'text-delta', id: `${id}-1-2`, delta: 'I look.' },
+    { type: 'text-end', id: `${id}-1-2` },
+    { type: 'tool-input-start', toolCallId, toolName: 'look', dynamic: true },
+    { type: 'tool-input-delta', toolCallId, inputTextDelta: '{"at":"x"}' },
+    { type: 'tool-input-available', toolCallId, toolName: 'look', input: { at: 'x' }, dynamic: true },
+    { type: 'data-call', data: { toolCallId, state: 'running', isEarly: false }, transient: true },
+    { type: 'tool-output-available', toolCallId, output: { progress: 0.5 }, dynamic: true, preliminary: true },
+    { type: 'tool-output-available', toolCallId, output: 'seen x', dynamic: true },
+    { type: 'finish-step' },
+    { type: 'start-step' },
+    { type: 'text-start', id: `${id}-2-1` },
+    { type: 'text-delta', id: `${id}-2-1`, delta: 'Done.' },
+    { type: 'text-end', id: `${id}-2-1` },
+    { type: 'finish-step' },
+    { type: 'message-metadata', messageMetadata: metadata('completed') },
+    { type: 'finish' },
+  ])
+})
+
+test('a call that has started early is a card all the while, has one result, and appears again if a retry joins it (UI3)', async () => {
+  const model = scriptedModel([
+    respond(call('look', { at: 'x' }), wait(5), say('Not this'), wait(5), fail({ status: 503 })),
+    respond(call('look', { at: 'x' }), wait(5), say('This')),
+    respond(say('Done.')),
+  ])
+  const agent = createAgent({ model, tools: [look], middleware: [retryModel({ baseDelay: 1 }), eagerTools()] })
+  const threads = createThreads({ agent, store: memoryThreads() })
+  const chunks = await chunksOf(threads, 'Look')
+  const ofCalls = chunks.flatMap((chunk) => {
+    if (chunk.type === 'reset-step') return [chunk.type]
+    if (!('toolCallId' in chunk) || chunk.type === 'tool-input-delta') return []
+    return [`${chunk.type}${'preliminary' in chunk && chunk.preliminary ? ' preliminary' : ''}`]
+  })
+  expect(ofCalls).toEqual([
+    'tool-input-start',
+    'tool-output-available preliminary',
+    'reset-step',
+    'tool-input-start',
+    'tool-input-available',
+    'tool-output-available',
+  ])
+  const early = chunks.flatMap((chunk) => (chunk.type === 'data-call' ? [chunk.data] : []))
+  expect(early[0]).toMatchObject({ state: 'running', isEarly: true })
+  expect(early).toContainEqual(expect.objectContaining({ state: 'settled' }))
+  const message = await seven?.read(chunks)
+  expect(compared(message ? [message] : [])).toEqual(compared(toUIMessages(await threads.read('t')).slice(1)))
+})
+
+test('version 6 is sent nothing that it does not know; without hold the text of a failed attempt stays (UI5)', async () => {
+  const { agent } = chat()
+  const threads = createThreads({ agent, store: memoryThreads() })
+  const message = await six?.read(await chunksOf(threads, 'flaky', { version: 6 }))
+  const texts = message?.parts.flatMap((part) => (part.type === 'text' ? [`${part.text} ${part.state}`] : []))
+  expect(texts).toEqual(['Not this done', 'You said flaky. done'])
+})
+
+test('a message that steers is a part of the message, in both versions (UI2, UI5)', async () => {
+  const { agent, open } = chat()
+  const threads = createThreads({ agent, store: memoryThreads() })
+  const turn = await threads.send('t', 'slow')
+  let isSteered = false
+  const events = []
+  for await (const event of turn.events()) {
+    events.push(event)
+    if (event.type !== 'tool-entered' || isSteered) continue
+    isSteered = true
+    await threads.send('t', 'hello', { messageId: 'm2', whenBusy: 'steer' })
+    open()
+  }
+  for (const { version, read } of peers) {
+    const message = await read(await collected(toUIMessageStream(fromList(events), { version })))
+    const [, answer] = toUIMessages(await threads.read('t'), { version })
+    expect(compared(message ? [message] : [])).toEqual(compared(answer ? [answer] : []))
+    const part = { type: version === 7 ? 'steering-message' : 'data-user-message', id: 'm2' }
+    expect(message?.parts).toContainEqual(expect.objectContaining(part))
+  }
+})
+
+test('a message with a file is shown as it was said (UI2)', async () => {
+  const { agent } = chat()
+  const threads = createThreads({ agent, store: memoryThreads() })
+  const parts: UIMessage['parts'] = [
+    { type: 'text', text: 'hello' },
+    { type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,AAAA', filename: 'a.png' },
+    { type: 'file', mediaType: 'image/png', url: 'https://example.org/b.png' },
+  ]
+  const [said] = fromUIMessages([{ id: 'm1', role: 'user', parts }])
+  if (said?.role !== 'user') throw new Error('it is no message of a user')
+  await (await threads.send('t', said, { messageId: 'm1' })).result
+  expect(toUIMessages(await threads.read('t'))[0]).toEqual({ id: 'm1', role: 'user', parts })
+})
+
+test('what waits in the queue stands at the end of the history (UI2)', async () => {
+  const { agent } = chat()
+  const threads = createThreads({ agent, store: memoryThreads() })
+  await threads.send('t', 'slow', { messageId: 'm1' })
+  await threads.send('t', 'hello', { messageId: 'm2' })
+  expect(toUIMessages(await threads.read('t')).at(-1)).toEqual({
+    id: 'm2',
+    role: 'user',
+    parts: [{ type: 'text', text: 'hello' }],
+  })
+  await threads.close()
+})
+
+test('a run without threads is streamed, and the messages of the page are its input (UI2, UI5)', async () => {
+  const { agent, asked } = chat()
+  const first: UIMessage = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'look' }] }
+  const response = toUIMessageStreamResponse(agent.stream(fromUIMessages([first])), { headers: { 'x-own': '1' } })
+  expect(response.headers.get('x-vercel-ai-ui-message-stream')).toBe('v1')
+  expect(response.headers.get('content-type')).toBe('text/event-stream')
+  expect(response.headers.get('x-own')).toBe('1')
+  const lines = (await response.text()).split('\n\n').filter((line) => line.startsWith('data: {'))
+  const message = await seven?.read(lines.map((line) => JSON.parse(line.slice('data: '.length)) as UIMessageChunk))
+  expect(message?.metadata).toEqual({ status: 'completed', questions: [] })
+  const second: UIMessage = { id: 'm2', role: 'user', parts: [{ type: 'text', text: 'hello' }] }
+  await agent.run(fromUIMessages(message ? [first, message, second] : []))
+  expect(asked.at(-1)).toEqual([
+    'user: look',
+    'assistant: I look.',
+    'tool: seen x',
+    'tool: seen y',
+    'assistant: So: seen y.',
+    'user: hello',
+  ])
+})
+
+test('of a run that fails a browser is told that it has, and of a stream that is cancelled nobody reads on (UI1, UI4)', async () => {
+  const { agent } = chat()
+  const failed = await collected(toUIMessageStream(agent.stream('fails')))
+  expect(failed.at(-1)).toEqual({ type: 'error', errorText: 'Something went wrong.' })
+  let isClosed = false
+  async function* events() {
+    try {
+      for (let step = 1; ; step++) {
+        yield { type: 'text-delta', runId: 'r', step, attempt: 1, delta: 'x' } as const
+        yield { type: 'step-end', runId: 'r', step, messages: [] } as const
+      }
+    } finally {
+      isClosed = true
+    }
+  }
+  const reader = toUIMessageStream(events()).getReader()
+  expect((await reader.read()).value).toEqual({ type: 'start-step' })
+  await reader.cancel()
+  expect(isClosed).toBe(true)
+})
