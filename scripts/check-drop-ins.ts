@@ -7,7 +7,8 @@ import { type DropInsOptions, dropInsOptions, helpText, OptionError } from './dr
 import { reportOf } from './drop-ins/report.ts'
 import { runTests } from './drop-ins/run-tests.ts'
 
-async function check({ path, paced }: DropInsOptions, signal: AbortSignal): Promise<number> {
+async function check({ path, paced, minutes }: DropInsOptions, stop: AbortSignal): Promise<number> {
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(minutes * 60_000)])
   const checkout = checkoutAt(path)
   if (paced && !checkout.library.canPace) throw new OptionError(`--paced is not for ${checkout.library.repository}`)
   const plain = await runTests(checkout, { isEager: false, paced, signal })
@@ -17,21 +18,33 @@ async function check({ path, paced }: DropInsOptions, signal: AbortSignal): Prom
   return comparison.forbidden.length > 0 ? 1 : 0
 }
 
+/** The numbers of the signals, which are part of the exit code. */
+const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const
+
 const stop = new AbortController()
-process.once('SIGINT', () => stop.abort())
+let stopped = 0
+// The second Ctrl-C ends this process at once.
+for (const name of ['SIGINT', 'SIGTERM'] as const)
+  process.once(name, () => {
+    stopped = 128 + SIGNALS[name]
+    stop.abort()
+  })
 try {
   const options = dropInsOptions(process.argv.slice(2))
   if (options === 'help') console.log(helpText())
   else process.exitCode = await check(options, stop.signal)
 } catch (error) {
   if (stop.signal.aborted) {
-    process.exitCode = 130
+    process.exitCode = stopped
   } else if (error instanceof OptionError) {
     console.error(`error: ${error.message} (--help says what there is)`)
     process.exitCode = 2
   } else if (error instanceof CheckoutError) {
     console.error(`error: ${error.message}`)
     process.exitCode = 2
+  } else if (error instanceof DOMException && error.name === 'TimeoutError') {
+    console.error('error: the time is up; --minutes gives it more')
+    process.exitCode = 3
   } else {
     throw error
   }

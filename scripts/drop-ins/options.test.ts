@@ -3,8 +3,8 @@ import { LIBRARIES } from './libraries.ts'
 import { dropInsOptions, helpText, OptionError } from './options.ts'
 
 test('a path is checked, with models that speak at a pace if that is asked for', () => {
-  expect(dropInsOptions(['../ai'])).toEqual({ path: '../ai', paced: false })
-  expect(dropInsOptions(['--paced', '../ai'])).toEqual({ path: '../ai', paced: true })
+  expect(dropInsOptions(['../ai'])).toEqual({ path: '../ai', paced: false, minutes: 30 })
+  expect(dropInsOptions(['--paced', '../ai', '--minutes', '5'])).toEqual({ path: '../ai', paced: true, minutes: 5 })
   expect(dropInsOptions(['--help'])).toBe('help')
 })
 
@@ -12,6 +12,8 @@ test.each([
   [[], 'name the path of a checkout'],
   [['a', 'b'], 'one path is checked at a time, not a and b'],
   [['a', '--fast'], "Unknown option '--fast'"],
+  [['a', '--minutes', 'two'], '--minutes must be a number from 1 to 1440, not two'],
+  [['a', '--minutes', '0'], '--minutes must be a number from 1 to 1440, not 0'],
 ])('%j is an error that says what is wrong', (args, message) => {
   expect(() => dropInsOptions(args)).toThrow(OptionError)
   expect(() => dropInsOptions(args)).toThrow(message)
@@ -19,5 +21,5 @@ test.each([
 
 test('--help names every library and option', () => {
   for (const { repository } of LIBRARIES) expect(helpText()).toContain(repository)
-  for (const option of ['--paced', '--help']) expect(helpText()).toContain(option)
+  for (const option of ['--paced', '--minutes', '--help']) expect(helpText()).toContain(option)
 })

@@ -8,6 +8,8 @@ export interface DropInsOptions {
   readonly path: string
   /** Whether the models of the tests speak at a pace, so that calls do start early. */
   readonly paced: boolean
+  /** How long both runs of the tests may take together. */
+  readonly minutes: number
 }
 
 /** The command line cannot be understood. */
@@ -15,18 +17,21 @@ export class OptionError extends Error {
   override readonly name = 'OptionError'
 }
 
+const MINUTES = 30
+
 export function helpText(): string {
   return `Usage: npm run check:drop-ins -- <path> [options]
 
 Runs the tests of a library as they are, and again with our drop-in spliced in and every tool declared 'read'. The path is a
 checkout of the library in which its dependencies are installed, and its packages built as far as its tests need them.
-The exit code is 1 if a test fails only with the drop-in and is not on the list in scripts/drop-ins/allowed.ts, and 2 for a
-wrong option or path.
+The exit code is 1 if a test fails only with the drop-in and is not on the list in scripts/drop-ins/allowed.ts, 2 for a wrong
+option or path, and 3 if the time is up. Ctrl-C ends all processes that were started, and removes what was written.
 
 Options
-  --paced   the models of the tests speak at a pace, with and without the drop-in: most of them say everything at once, and
-            then hardly a call can start early (${paceable()} only)
-  --help    show this
+  --paced        the models of the tests speak at a pace, with and without the drop-in: most of them say everything at once,
+                 and then hardly a call can start early (${paceable()} only)
+  --minutes <n>  how long both runs of the tests may take together (default ${MINUTES})
+  --help         show this
 
 Libraries
 ${LIBRARIES.map(({ repository, packageName }) => `  ${repository} (${packageName})`).join('\n')}`
@@ -45,12 +50,22 @@ export function dropInsOptions(args: readonly string[]): DropInsOptions | 'help'
   const [path, ...more] = positionals
   if (path === undefined) throw new OptionError('name the path of a checkout')
   if (more.length > 0) throw new OptionError(`one path is checked at a time, not ${positionals.join(' and ')}`)
-  return { path, paced: values.paced ?? false }
+  return { path, paced: values.paced ?? false, minutes: minutesOf(values.minutes) }
 }
+
+function minutesOf(given: string | undefined): number {
+  const minutes = given === undefined ? MINUTES : Number(given)
+  if (!(minutes > 0 && minutes <= MOST_MINUTES))
+    throw new OptionError(`--minutes must be a number from 1 to ${MOST_MINUTES}, not ${given}`)
+  return minutes
+}
+
+/** A day. */
+const MOST_MINUTES = 24 * 60
 
 function parsed(args: readonly string[]) {
   try {
-    const options = { help: { type: 'boolean' }, paced: { type: 'boolean' } } as const
+    const options = { help: { type: 'boolean' }, paced: { type: 'boolean' }, minutes: { type: 'string' } } as const
     return parseArgs({ args: [...args], options, allowPositionals: true })
   } catch (error) {
     throw new OptionError(error instanceof Error ? error.message : String(error), { cause: error })

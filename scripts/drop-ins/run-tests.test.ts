@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { CheckoutError, checkoutAt } from './checkout.ts'
 import { compared } from './compare.ts'
 import { runTests } from './run-tests.ts'
@@ -106,6 +106,35 @@ test('a checkout in which no test passes is an error with what Vitest said', asy
   const failed = runTests(checkoutAt(path, root), { isEager: false, paced: false, signal })
   await expect(failed).rejects.toThrow(CheckoutError)
   await expect(failed).rejects.toThrow('is all built that its tests need?')
+}, 60_000)
+
+test('an abort ends all processes that the tests have started, and leaves no file', async () => {
+  const hanging = {
+    ...LIBRARY,
+    'packages/ai/src/generate-text/stream-text.test.ts': `import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { test } from 'vitest'
+test('hangs', async () => {
+  const { pid } = spawn('sleep', ['600'])
+  writeFileSync('pid.tmp', String(pid))
+  const { renameSync } = await import('node:fs')
+  renameSync('pid.tmp', 'pid')
+  await new Promise(() => undefined)
+}, 600_000)`,
+  }
+  const [path, root] = [await folderWith(hanging), await folderWith(OURS)]
+  await symlink(MODULES, join(path, 'node_modules'))
+  const stop = new AbortController()
+  const temporary = await folderWith({})
+  vi.stubEnv('TMPDIR', temporary)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const run = runTests(checkoutAt(path, root), { isEager: false, paced: false, signal: stop.signal })
+  const failed = expect(run).rejects.toThrow('enough')
+  const pid = await vi.waitFor(() => readFile(join(path, 'packages/ai/pid'), 'utf8'), { timeout: 50_000, interval: 50 })
+  stop.abort(new Error('enough'))
+  await failed
+  await vi.waitFor(() => expect(() => process.kill(Number(pid), 0)).toThrow('ESRCH'), 10_000)
+  expect((await readdir(temporary)).filter((name) => name.startsWith('check-drop-ins-'))).toEqual([])
 }, 60_000)
 
 async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {

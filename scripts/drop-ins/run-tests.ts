@@ -1,6 +1,6 @@
 /** Runs the tests of a checkout with its own Vitest and configuration. */
 
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -19,7 +19,7 @@ export interface TestRun {
   readonly signal: AbortSignal
 }
 
-/** @throws {CheckoutError} No test passed, or Vitest did not get as far as to run one. */
+/** @throws {CheckoutError} No test passed, or Vitest did not get as far as to run one. Also the reason of `signal`, if that aborts. */
 export async function runTests(checkout: Checkout, { isEager, paced, signal }: TestRun): Promise<Outcomes> {
   const folder = await mkdtemp(join(tmpdir(), 'check-drop-ins-'))
   try {
@@ -91,16 +91,40 @@ async function vitest(
   signal: AbortSignal,
 ): Promise<string> {
   const env = { ...process.env, CI: 'true', NO_COLOR: '1' }
+  // A group of its own: Vitest has workers, which are to end with it.
   const child = spawn(process.execPath, [vitest, 'run', ...args, ...files], {
     cwd: folder,
     env,
-    signal,
+    detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  return `${out}${errors}`.trim().slice(-LAST_WORDS)
+  const end = () => endGroup(child)
+  signal.addEventListener('abort', end, { once: true })
+  if (signal.aborted) end()
+  try {
+    const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    signal.throwIfAborted()
+    return `${out}${errors}`.trim().slice(-LAST_WORDS)
+  } finally {
+    signal.removeEventListener('abort', end)
+  }
 }
 
+/** What does not end when it is asked to is killed. */
+function endGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return
+  const tell = (name: NodeJS.Signals) => {
+    try {
+      process.kill(-pid, name)
+    } catch {
+      // It is gone.
+    }
+  }
+  tell('SIGTERM')
+  setTimeout(tell, GRACE, 'SIGKILL').unref()
+}
+
+const GRACE = 3_000
 const LAST_WORDS = 2_000
 
 interface Report {

@@ -4,6 +4,7 @@ import {
   Agent,
   type AgentInputItem,
   type Model,
+  ModelBehaviorError,
   type ModelRequest,
   type ModelResponse,
   Runner,
@@ -90,7 +91,7 @@ export class Script implements Model {
       const { id, output } = event.response
       response = { usage: new Usage({ inputTokens: 1, outputTokens: 1, totalTokens: 2 }), output, responseId: id }
     }
-    if (!response) throw new Error('no response')
+    if (!response) throw new ModelBehaviorError('Model did not produce a final response!')
     return response
   }
 

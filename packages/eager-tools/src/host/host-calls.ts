@@ -11,7 +11,7 @@ import { StreamedResponse } from '../response.ts'
 import { Attempt } from './attempt.ts'
 import type { EagerLoop, HostRun, HostStep } from './eager-loop.ts'
 import { EarlyCall, type EarlyHost, unref } from './early-call.ts'
-import { type HostInput, type HostTool, toolFor } from './host-tool.ts'
+import { type HostInput, toolFor } from './host-tool.ts'
 import { stepSavings } from './step-account.ts'
 
 /** Stands for a call of the response: ids come twice, or not at all. */
@@ -40,8 +40,6 @@ export class HostCalls {
   readonly #loop: EagerLoop
   readonly #run: HostRun
   readonly #options: HostStep
-  readonly #tools: ReadonlyMap<string, HostTool>
-  readonly #rules: readonly Tool[]
   readonly #parent: EarlyHost['parent'] = activeContext()
   readonly #step: number
   readonly #began: number = performance.now()
@@ -50,8 +48,10 @@ export class HostCalls {
   readonly #certain: Map<string, number> = new Map()
   #made: EarlyHost | undefined
   #stage: Stage = 'streaming'
-  #attempt = 0
-  #response: Attempt
+  #attempt = 1
+  /** Made with its first call: most responses have none. */
+  #response: Attempt | undefined
+  #rules: readonly Tool[] | undefined
   #labels = 0
   #heard = performance.now()
   #stood: number | undefined
@@ -63,10 +63,6 @@ export class HostCalls {
     this.#run = run
     this.#options = options
     this.#step = run.steps
-    this.#tools = new Map(options.tools.map((tool) => [tool.name, tool]))
-    // The rules give back what such a tool gave them.
-    this.#rules = options.tools.map((tool) => toolFor(tool) as Tool)
-    this.#response = this.#nextAttempt()
   }
 
   get stage(): Stage {
@@ -78,23 +74,25 @@ export class HostCalls {
   /** A call begins. Returns the label by which its pieces are told. */
   begin(id: string | undefined, name: string): CallLabel {
     const label = ++this.#labels
-    this.#tell(() => this.#response.begin(label, id, name))
+    if (!this.#hears()) return label
+    this.#response ??= this.#newResponse()
+    this.#response.begin(label, id, name)
     return label
   }
 
   /** A piece of the arguments. */
   delta(label: CallLabel, text: string): void {
-    this.#tell(() => this.#response.delta(label, text))
+    if (this.#hears()) this.#response?.delta(label, text)
   }
 
   /** The provider states that not one byte of this call will change. `text`: the whole arguments, if it repeats them. */
   seal(label: CallLabel, text?: string): void {
-    this.#tell(() => this.#response.seal(label, text))
+    if (this.#hears()) this.#response?.seal(label, text)
   }
 
   /** The provider repeats the whole arguments, and may yet change them: they count when the response has ended. */
   restate(label: CallLabel, text: string): void {
-    this.#tell(() => this.#response.restate(label, text))
+    if (this.#hears()) this.#response?.restate(label, text)
   }
 
   /** The response has ended so that the host, by its own rule, runs its calls now. Nothing starts any more. */
@@ -102,9 +100,9 @@ export class HostCalls {
     if (this.#stage !== 'streaming') return
     this.#stage = 'stood'
     this.#heard = this.#stood = performance.now()
-    this.#response.end()
+    this.#response?.end()
     this.#waiting.length = 0
-    const asked = [...this.#response.calls]
+    const asked = [...this.#asked]
     const isAsked = (early: EarlyCall) => {
       const place = asked.findIndex((call) => sameCall(early.call, call))
       if (place >= 0) asked.splice(place, 1)
@@ -138,7 +136,8 @@ export class HostCalls {
     this.#unfollow()
     this.#stage = 'streaming'
     this.#waiting.length = 0
-    this.#response = this.#nextAttempt()
+    this.#response = undefined
+    this.#attempt++
     return true
   }
 
@@ -166,7 +165,7 @@ export class HostCalls {
       }
     }
     // Another call of this id may yet ask for it.
-    if (this.#response.countOf(id) <= 1) {
+    if ((this.#response?.countOf(id) ?? 0) <= 1) {
       for (const early of mine) early.discard('arguments_changed', new Error('the arguments have changed'))
     }
     return undefined
@@ -207,7 +206,7 @@ export class HostCalls {
         over: performance.now(),
         certain: this.#certain,
         early: this.#early,
-        asked: this.#response.calls,
+        asked: this.#asked,
       })
     this.#charge(savings, cause)
     this.#loop.ended(isAsked, savings)
@@ -225,15 +224,19 @@ export class HostCalls {
     return this.#loop.settings.toolConcurrency ?? this.#options.toolConcurrency ?? Number.POSITIVE_INFINITY
   }
 
-  /** Something of the stream is heard. */
-  #tell(what: () => void): void {
-    if (this.#stage !== 'streaming') return
+  /** Something of the stream has come. Returns whether it counts. */
+  #hears(): boolean {
+    if (this.#stage !== 'streaming') return false
     this.#heard = performance.now()
-    what()
+    return true
   }
 
-  #nextAttempt(): Attempt {
-    this.#attempt++
+  /** The calls of the last response. */
+  get #asked(): readonly ToolCall[] {
+    return this.#response?.calls ?? []
+  }
+
+  #newResponse(): Attempt {
     const { breaker } = this.#run
     return new Attempt(
       new StreamedResponse({ maker: this.#maker(this.#attempt), independent: this.#loop.independent, breaker }),
@@ -242,7 +245,9 @@ export class HostCalls {
 
   /** Of one attempt: what is said of it later starts nothing. */
   #maker(attempt: number): CallMaker {
-    const { model = UNKNOWN } = this.#options
+    const { model = UNKNOWN, tools } = this.#options
+    // The rules give back what such a tool gave them.
+    this.#rules ??= tools.map((tool) => toolFor(tool) as Tool)
     return {
       tools: this.#rules,
       model,
@@ -274,8 +279,9 @@ export class HostCalls {
   }
 
   #start(call: ToolCall, { input, effect, keys, evidence }: EarlyStart): void {
-    const tool = this.#tools.get(call.name)?.early
-    if (!tool) return
+    const tool = this.#options.tools.find(({ name }) => name === call.name)?.early
+    const response = this.#response
+    if (!tool || !response) return
     const same = this.#early.filter((early) => early.call.id === call.id && early.attempt === this.#attempt)
     for (const early of same) early.discard('arguments_changed', new Error('the arguments have changed'))
     const held = this.#early.find(
@@ -283,12 +289,11 @@ export class HostCalls {
     )
     if (held) {
       held.call = call
-      held.hostId = this.#response.hostIdOf(call.id)
+      held.hostId = response.hostIdOf(call.id)
       held.attempt = this.#attempt
       return
     }
     const { value } = input as HostInput
-    const response = this.#response
     const early = new EarlyCall(
       {
         call,

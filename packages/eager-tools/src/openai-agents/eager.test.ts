@@ -233,6 +233,30 @@ test('a tool of an MCP server starts early, and a run that pauses beside it goes
   ])
 })
 
+test('an eager run with a tool of an MCP server goes on in a plain runner, and a plain run in an eager one (R1)', async () => {
+  const responses = [[...sealed('1', 'fetch'), 50, done(requested('1', 'fetch'), requested('2', 'guarded'))], answer]
+  const results: unknown[] = []
+  for (const isFirst of [true, false]) {
+    const log: string[] = []
+    const go: Case['go'] = async (runner, agent, model) => {
+      const plain = new Runner({ modelProvider: { getModel: () => model }, tracingDisabled: true })
+      const [one, other] = isFirst ? [runner, plain] : [plain, runner]
+      agent.tools = [guarded]
+      agent.mcpServers = [mcp(log)]
+      const first = await one.run(agent, 'go', { stream: true })
+      await consumed(first)
+      const state = await RunState.fromString(agent, first.state.toString())
+      for (const interruption of state.getInterruptions()) state.approve(interruption)
+      return consumed(await other.run(agent, state, { stream: true }))
+    }
+    const { result, warnings } = await played({ responses, go, effects: { fetch: 'read' } }, true)
+    results.push(result)
+    expect([log, warnings]).toEqual([['fetch {"q":"a"}'], []])
+  }
+  expect(results[0]).toMatchObject({ output: 'done', asks: 0 })
+  expect(results[1]).toEqual(results[0])
+})
+
 test('a run that goes on from its state makes the approved call itself, without a warning (R10)', async () => {
   const go: Case['go'] = async (runner, agent) => {
     const first = await runner.run(agent, 'go', { stream: true })

@@ -63,10 +63,9 @@ export class Turn {
   }
 
   /** Answers as the model does, and starts calls on the way. */
-  async *streamed(ask: Ask<AsyncIterable<StreamEvent>>, request: ModelRequest): AsyncGenerator<StreamEvent, void> {
+  streamed(ask: Ask<AsyncIterable<StreamEvent>>, request: ModelRequest): AsyncIterable<StreamEvent> {
     const calls = this.#callsFor(request)
-    if (calls) yield* this.#heard(calls, ask, request)
-    else yield* ask(request)
+    return calls ? this.#heard(calls, ask, request) : ask(request)
   }
 
   /** The whole answer, of a stream if that is what the user wants. */
@@ -168,7 +167,11 @@ export class Turn {
     this.#early.set(parameters, tool)
     const invoke: FunctionTool['invoke'] = async (context, text, details) =>
       this.#taken(tool.name, text, details)?.result ?? tool.invoke(context, text, details)
-    return withMembers(tool, { parameters, invoke })
+    // Tools have members that a spread would lose.
+    return Object.create(Object.getPrototypeOf(tool) as object, {
+      ...Object.getOwnPropertyDescriptors(tool),
+      ...Object.getOwnPropertyDescriptors({ parameters, invoke }),
+    }) as FunctionTool
   }
 
   #taken(name: string, text: string, details: Parameters<FunctionTool['invoke']>[2]): ReturnType<HostCalls['take']> {
@@ -193,18 +196,11 @@ async function invoked(tool: FunctionTool, asked: Invocation, failed: (error: Er
     isOver = true
     return output
   }
-  const output: unknown = await invokeFunctionTool({ ...asked, tool: withMembers(tool, { invoke }) })
+  const watched: FunctionTool = Object.create(tool, { invoke: { value: invoke } })
+  const output: unknown = await invokeFunctionTool({ ...asked, tool: watched })
   if (!isOver) failed(new Error(`${tool.name} has taken longer than it may`))
   else if (span?.error && span.error !== error) failed(new Error(span.error.message))
   return output
-}
-
-/** A copy of a tool, except for some members. A spread would lose those of its class, and hidden ones. */
-function withMembers(tool: FunctionTool, members: Partial<FunctionTool>): FunctionTool {
-  return Object.create(Object.getPrototypeOf(tool) as object, {
-    ...Object.getOwnPropertyDescriptors(tool),
-    ...Object.getOwnPropertyDescriptors(members),
-  }) as FunctionTool
 }
 
 /** Enters what a tool of this turn is called in: spans of the SDK that a tool opens nest under the agent's. */
