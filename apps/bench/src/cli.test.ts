@@ -176,6 +176,8 @@ test.each([
   [['--peers', '--transport', 'msw'], '--peers and --drop-ins need the --transport server'],
   [['--drop-ins', '--transport', 'msw'], '--peers and --drop-ins need the --transport server'],
   [['--drop-ins', '--scenario', 'd50,f'], '--drop-ins measures scenarios that keep to a pace: not d or e'],
+  [['--markdown', 'table.md'], '--markdown goes with --drop-ins'],
+  [['--drop-ins', '--markdown', 'report.html'], 'two things would be written to'],
   [['--drop-ins', '--peers'], "option '--drop-ins' cannot be used with option '--peers [folder]'"],
   [['--drop-ins', '--mode', 'eager'], "option '--drop-ins' cannot be used with option '--mode <names>'"],
 ])('%j is an error that says what there is', (args, message) => {

@@ -31,6 +31,8 @@ export interface BenchOptions {
   /** Files that are written. Absent, unless they are named, if the fault matrix is run alone: it leaves those of a measured run. */
   readonly json?: string
   readonly report?: string
+  /** The table of docs/drop-ins.md. */
+  readonly markdown?: string
   /** Where the spans of the measured runs go; absent: nowhere. */
   readonly otlp?: string
   /** The file for them; absent: none. */
@@ -78,6 +80,7 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     ...(measures && FILES),
     ...(given.json !== undefined && { json: given.json }),
     ...(given.report !== undefined && { report: given.report }),
+    ...(given.markdown !== undefined && { markdown: given.markdown }),
     ...(given.otlp && { otlp: given.otlp === true ? DEFAULT_COLLECTOR : given.otlp }),
     ...(given.traces !== undefined && { traces: given.traces }),
     ...(given.overhead && { overhead: true as const }),

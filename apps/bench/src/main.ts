@@ -5,6 +5,7 @@ import { CommanderError } from 'commander'
 import { barsOf } from './bars.ts'
 import { type BenchOptions, parseOptions } from './cli.ts'
 import { dropInBars } from './drop-ins/bars.ts'
+import { dropInsMarkdown } from './drop-ins/markdown.ts'
 import { problemsOf } from './drop-ins/notes.ts'
 import { dropInsTable } from './drop-ins/table.ts'
 import { environment, loadNow } from './environment.ts'
@@ -20,6 +21,7 @@ import { peersTable } from './peers/table.ts'
 import { progressBar } from './progress.ts'
 import { record } from './record.ts'
 import { type Results, UNITS } from './results.ts'
+import { SCENARIOS } from './scenarios.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 import { tableOf } from './table.ts'
 import { type Timed, timedRuns } from './timed-runs.ts'
@@ -87,15 +89,17 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
   else if (entries.length > 0) console.log(tableOf(entries, results))
   if (results.peers) console.log(peersTable(entries, results.peers))
   if (results.faults) console.log(faultTable(results.faults))
-  const { json, report } = options
+  const { json, report, markdown } = options
   if (json !== undefined) {
     const data = { units: UNITS, ...environment, ...rest, bars, results: entries }
     await writeFile(json, `${JSON.stringify(data, null, 2)}\n`)
   }
   if (report !== undefined) await writeReport(report, results)
+  if (markdown !== undefined && results.dropIns)
+    await writeFile(markdown, dropInsMarkdown(results.dropIns, Object.values(SCENARIOS), environment))
   const traces = options.traces !== undefined && spans !== undefined ? traceFiles(options.traces, spans) : []
   for (const { path, text } of traces) await writeFile(path, text)
-  const written = [json, report, ...traces.map(({ path }) => path)].filter((file) => file !== undefined)
+  const written = [json, report, markdown, ...traces.map(({ path }) => path)].filter((file) => file !== undefined)
   if (written.length > 0) console.log(`Written: ${new Intl.ListFormat('en').format(written)}`)
   const forbidden = results.faults !== undefined && forbiddenOf(sumOfCells(results.faults).rules.ours) > 0
   const unmeasured = results.dropIns !== undefined && problemsOf(results.dropIns).length > 0

@@ -39,6 +39,7 @@ export interface Given {
   readonly recording?: string
   readonly json?: string
   readonly report?: string
+  readonly markdown?: string
   readonly otlp?: string | true
   readonly traces?: string
   readonly full?: true
@@ -99,6 +100,7 @@ export function commandOf(output: OutputConfiguration): Command {
     .option('--recording <file>', `the file of --record (default: ${RECORDING})`, writable)
     .option('--json <file>', `the results as data (default: ${FILES.json}; none of the fault matrix alone)`, writable)
     .option('--report <file>', `the results as one page (default: ${FILES.report}; none of it alone)`, writable)
+    .option('--markdown <file>', 'with --drop-ins: the table of docs/drop-ins.md', writable)
     .option(
       '--otlp [url]',
       `send the spans of the measured runs to a collector, such as Jaeger (default URL: ${DEFAULT_COLLECTOR})`,
@@ -147,6 +149,7 @@ export function contradictionIn(given: Given): string | undefined {
   if (baseUrl !== undefined && given.mode?.every((mode) => mode === 'floor'))
     return '--base-url asks agents: the --mode floor is none'
   if (given.against !== undefined && !given.overhead) return '--against goes with --overhead'
+  if (given.markdown !== undefined && !given.dropIns) return '--markdown goes with --drop-ins'
   if (given.tool && given.replay === undefined) return '--tool goes with --replay'
   if (given.recording !== undefined && given.record === undefined) return '--recording goes with --record'
   if ((given.peers !== undefined || given.dropIns) && given.transport === 'msw')
@@ -160,9 +163,19 @@ export function contradictionIn(given: Given): string | undefined {
   return sharedFile(given)
 }
 
-function sharedFile({ json = FILES.json, report = FILES.report, traces, overhead }: Given): string | undefined {
+function sharedFile({
+  json = FILES.json,
+  report = FILES.report,
+  markdown,
+  traces,
+  overhead,
+}: Given): string | undefined {
   if (overhead) return undefined
-  const named = [json, report, ...(traces === undefined ? [] : [traces, otlpPathOf(traces)])]
+  const more = [
+    ...(markdown === undefined ? [] : [markdown]),
+    ...(traces === undefined ? [] : [traces, otlpPathOf(traces)]),
+  ]
+  const named = [json, report, ...more]
   // A device takes whatever comes.
   const files = named
     .map((file) => resolve(file))

@@ -1,9 +1,11 @@
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { cellsOf } from '../cells.ts'
+import { environment } from '../environment.ts'
 import { SCENARIOS } from '../scenarios.ts'
 import { dropInBars } from './bars.ts'
 import { compared } from './cpu.ts'
+import { dropInsMarkdown } from './markdown.ts'
 import type { DropIns } from './measure-drop-ins.ts'
 import { problemsOf } from './notes.ts'
 import { dropInsTable } from './table.ts'
@@ -56,6 +58,18 @@ const dropIns: DropIns = {
   ],
   cpuFailed: ['agent.stream anthropic: no'],
 }
+
+test('the Markdown table has a line for each loop and wire, and a pair of columns for each scenario that was measured', () => {
+  const text = dropInsMarkdown(dropIns, Object.values(SCENARIOS), environment())
+  expect(text.split('\n').slice(0, 5)).toEqual([
+    '| loop | wire | f, ms | won back | CPU × |',
+    '| --- | --- | --: | --: | --: |',
+    '| AI SDK streamText | openai-chat | 2,900 → 1,950 | 95 % | 1.100 |',
+    '| AI SDK ToolLoopAgent | anthropic | 2,900 → 2,010 | 89 % | 1.200 |',
+    '| AI SDK generateText | openai-chat | 1,940 | – | – |',
+  ])
+  expect(text).toContain('Measured with AI SDK 7.0.173 and LangChain 1.5.14.')
+})
 
 test('the table has a line for each loop and wire, as it is and eager, and says which loops are slow themselves', () => {
   const lines = textOf(dropIns)

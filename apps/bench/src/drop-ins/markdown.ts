@@ -1,0 +1,43 @@
+/** The table of docs/drop-ins.md: loops of other libraries as they are and with their drop-ins. */
+
+import { type Environment, machineText } from '../environment.ts'
+import { milliseconds, NONE, percent, ratio } from '../format.ts'
+import type { Scenario } from '../scenario.ts'
+import { CPU_RUNS } from './cpu.ts'
+import { LIBRARY_TITLES, titleOf } from './loops.ts'
+import type { DropIns } from './measure-drop-ins.ts'
+import type { DropInRow } from './rows.ts'
+
+type Titles = readonly Pick<Scenario, 'id' | 'title'>[]
+
+/** A column pair for each of these scenarios that was measured. */
+export function dropInsMarkdown(dropIns: DropIns, scenarios: Titles, environment: Environment): string {
+  const { rows, cpu, libraries } = dropIns
+  const measured = scenarios.filter(({ id }) => rows.some(({ scenario }) => scenario === id))
+  const loops = [...new Map(rows.map((row) => [`${row.loop} ${row.wire}`, row] as const)).values()]
+  const lines = loops.map(({ loop, wire }) => {
+    const of = (id: string) => rows.find((row) => row.scenario === id && row.loop === loop && row.wire === wire)
+    const { ratio: part } = cpu.find((one) => one.loop === loop && one.wire === wire) ?? {}
+    return [titleOf(loop), wire, ...measured.flatMap(({ id }) => cells(of(id))), ratio(part?.median)]
+  })
+  const heads = ['loop', 'wire', ...measured.flatMap(({ id }) => [`${id}, ms`, 'won back']), 'CPU ×']
+  const versions = libraries.flatMap(({ name, version }) => (version ? [`${LIBRARY_TITLES[name]} ${version}`] : []))
+  const about = measured.map(({ id, title }) => `\`${id}\`: ${title}.`).join(' ')
+  return `${[heads, heads.map((_, at) => (at < 2 ? '---' : '--:')), ...lines].map(lineOf).join('\n')}
+
+${about} Medians, as it is → with \`eager()\`; every tool is declared \`read\`. Won back: of the time that the loop loses beyond what is
+physically possible, the part that \`eager()\` saves. CPU ×: user time of ${CPU_RUNS} runs as fast as they go, over that of the loop as it is.
+Measured with ${new Intl.ListFormat('en').format(versions)}. Machine: ${machineText(environment)}.
+`
+}
+
+function cells(row: DropInRow | undefined): readonly string[] {
+  if (!row) return [NONE, NONE]
+  const { plain, eager, wonBack } = row
+  const times = [...(plain ? [milliseconds(plain.wallMs)] : []), milliseconds(eager?.wallMs)]
+  return [times.join(' → '), wonBack === null ? NONE : percent(wonBack)]
+}
+
+function lineOf(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`
+}
