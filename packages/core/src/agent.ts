@@ -1,6 +1,7 @@
 /** An agent: immutable, and able to run many times at once. */
 
 import { background } from './background/background.ts'
+import { type BeginOptions, beginRun } from './checkpoint/begin.ts'
 import { checkpoints } from './checkpoint/checkpoints.ts'
 import { type CloseOptions, closeRun } from './checkpoint/close.ts'
 import { configOf } from './config.ts'
@@ -33,6 +34,14 @@ export interface Agent<Output = unknown> {
   with(options: AgentChanges<Output>): Agent<Output>
   /** Starts a run and gives it at once. */
   stream(input: RunInput, options?: RunOptions): AgentRun<Output>
+  /**
+   * Stores a run of which nothing has run, so that `resume` can begin it in another process, or again after a crash. No hook is called, and there
+   * is no span. Returns its first checkpoint. Without a store nothing is stored: `resume` takes the checkpoint itself. Give the context of the run to
+   * `resume`.
+   *
+   * Rejects with `InputError` for a wrong input, and with `CheckpointConflictError` if the store has a checkpoint under this id.
+   */
+  begin(input: RunInput, options?: BeginOptions): Promise<Checkpoint>
   /**
    * Goes on from a checkpoint, or from the one stored under a run's id. `answers`, by id of the interrupt, are what it has waited
    * for; what is not answered stays open, not run (L6). A completed run gives its result again, without any call (L19).
@@ -77,6 +86,7 @@ export function createAgent<Output = unknown>(options: AgentOptions<Output>): Ag
     run: (input: RunInput, options?: RunOptions) => start(WORK, config, { input }, options ?? {}, 'dropped').result,
     with: (changes: AgentChanges<Output>) => createAgent<Output>({ ...own, ...changes }),
     stream: (input: RunInput, options?: RunOptions) => start(WORK, config, { input }, options ?? {}, 'kept'),
+    begin: (input: RunInput, options?: BeginOptions) => beginRun(WORK, config, input, options),
     resume: (from: Checkpoint | string, answers: Answers = {}, given?: ResumeOptions) => {
       const options = given ?? {}
       const { rerun } = options

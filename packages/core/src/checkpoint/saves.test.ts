@@ -169,6 +169,63 @@ test.each(['now', 'after-model'] as const)(
   },
 )
 
+/** A store after one of whose saves the process stands still for so many ms, while `meanwhile` goes on elsewhere. */
+function standingStill(after: string, ms: number, meanwhile: (id: string) => unknown = () => undefined) {
+  const { store, saves } = storeThat()
+  let stoodStill = false
+  const standing: CheckpointStore = {
+    ...store,
+    async save(id, checkpoint, expected) {
+      await store.save(id, checkpoint, expected)
+      if (stoodStill || !saves.at(-1)?.includes(after)) return
+      stoodStill = true
+      await meanwhile(id)
+      vi.setSystemTime(Date.now() + ms)
+    },
+  }
+  return { store: standing, saves }
+}
+
+test.each(['idempotent', 'reversible', 'external'] as const)(
+  'a process that stood still after a call that is %s was saved, and was taken over, does not start it (DU3, L15)',
+  async (effect) => {
+    const name = tools.find((one) => one.effect === effect)?.name ?? ''
+    let elsewhere: AgentResult | undefined
+    const { store } = standingStill(`${name} started`, 1_001, async (id) => {
+      const other = createAgent({ model: scriptedModel([respond(say('Done'))]), tools, checkpoints: store })
+      elsewhere = await other.resume(id).result
+    })
+    const { agent } = agentOf([respond(call(name, {}, { id: 'c' }))], { checkpoints: store })
+    const { error } = await settled(agent.stream('Go'))
+    expect(did).toEqual([])
+    expect(error).toMatchObject({ name: 'CheckpointConflictError' })
+    expect(elsewhere).toMatchObject({ status: 'completed', unknown: ['c'] })
+  },
+)
+
+test.each([
+  { ms: 1_000, started: 1 },
+  { ms: 1_001, started: 2 },
+])(
+  'a save that is $ms ms old when its call is to start is made $started times, and the call once (DU3)',
+  async ({ ms, started }) => {
+    const { store, saves } = standingStill('send started', ms)
+    const { agent } = agentOf([respond(call('send')), respond(say('Done'))], { checkpoints: store })
+    const { result } = await settled(agent.stream('Go'))
+    expect(result).toMatchObject({ status: 'completed', text: 'Done' })
+    expect(did).toEqual(['send'])
+    expect(saves.filter((save) => save.endsWith('send started'))).toHaveLength(started)
+  },
+)
+
+test('a store that takes two seconds for each save holds no call up for ever (DU3)', async () => {
+  const { store, saves } = storeThat(() => sleep(2_000))
+  const { agent } = agentOf([respond(call('send')), respond(say('Done'))], { checkpoints: store })
+  const { result } = await settled(agent.stream('Go'))
+  expect([result?.text, did]).toEqual(['Done', ['send']])
+  expect(saves.filter((save) => save.endsWith('send started'))).toHaveLength(2)
+})
+
 test('if that save fails the call does not start, and the run fails (L16)', async () => {
   const { store } = storeThat((save) => (save.includes('send started') ? saysNo() : undefined))
   const { agent, model } = agentOf([respond(call('read'), call('send'))], { checkpoints: store })

@@ -4,6 +4,7 @@ import type { Context } from '@opentelemetry/api'
 import type { Flow } from '../flow/flow.ts'
 import { throwIfAborted } from '../flow/follow.ts'
 import { unlessAborted } from '../flow/grace.ts'
+import { recently } from '../flow/recent.ts'
 import { executionOf, hasAbandoned } from '../machine/call.ts'
 import { attemptCounted, marked, movedTo } from '../machine/decide-call.ts'
 import { isWithin, judgeCall } from '../state/call-effect.ts'
@@ -112,7 +113,8 @@ async function admitted<Result>(place: InSlot<Result>, execution: Execution): Pr
   await entry.table.turns.begin(slot, unstarted)
   execution.started = performance.now()
   execution.queued += (execution.started - checked) / 1000
-  if (host.save && !changesNothing(does?.effect)) await unlessAborted(host.save(), unstarted)
+  const { save } = host
+  if (save && !changesNothing(does?.effect)) await unlessAborted(recently(save), unstarted)
 }
 
 /** Whether the run stops for a resume, or one that it is inside of does, whose abort this is then. */

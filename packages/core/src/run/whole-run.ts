@@ -54,8 +54,10 @@ async function work(run: RunState): Promise<CompletedResult> {
   const checking = run.userContext.check(setup.tools)
   if (checking) await checking
   run.setup = setup
-  if (run.resumed) await run.work.checkpoints.claim(run, run.resumed)
-  // The span of a resumed one links to the span that has it.
-  else run.telemetry.begins({ instructions: run.setup.instructions, messages: run.history.messages })
+  const { resumed } = run
+  if (resumed) await run.work.checkpoints.claim(run, resumed)
+  // The span of a resumed run links to the one that has it, if there was one.
+  if (!resumed?.checkpoint.trace)
+    run.telemetry.begins({ instructions: run.setup.instructions, messages: run.history.messages })
   return await wrappedLoop(run)
 }

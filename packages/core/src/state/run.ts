@@ -52,13 +52,13 @@ export interface RunWork extends Capabilities<RunState, CallEntry> {
 export interface RunStateOptions {
   readonly work: RunWork
   readonly id: string
-  readonly conversationId: string | undefined
-  readonly checkpoints: CheckpointStore | undefined
-  readonly nesting: Nesting | undefined
+  readonly conversationId?: string | undefined
+  readonly checkpoints?: CheckpointStore | undefined
+  readonly nesting?: Nesting | undefined
   /** The signal that its caller gave. */
-  readonly signal: AbortSignal | undefined
+  readonly signal?: AbortSignal | undefined
   /** The context that its caller gave. */
-  readonly context: unknown
+  readonly context?: unknown
   readonly show: (event: AgentEvent) => void
 }
 

@@ -1,0 +1,29 @@
+/** Begins a run of which nothing runs yet: another process may go on with it. */
+
+import { RunState, type RunWork } from '../state/run.ts'
+import type { AgentConfig } from '../vocabulary/agent-config.ts'
+import { freeze, inputMessages } from '../vocabulary/history.ts'
+import { checkOptions, type OptionNames } from '../vocabulary/option-checks.ts'
+import { checkRunOptions, type RunInput, type RunOptions } from '../vocabulary/run-options.ts'
+import type { Checkpoint } from '../vocabulary/saved-run.ts'
+import { checkpointOf } from './save.ts'
+
+export type BeginOptions = Pick<RunOptions, 'id' | 'checkpoints'>
+
+const BEGIN_OPTIONS: OptionNames<BeginOptions> = { id: 'runId', checkpoints: 'checkpointer' }
+
+/** See `Agent.begin`. */
+export async function beginRun(
+  work: RunWork,
+  config: AgentConfig,
+  input: RunInput,
+  options: BeginOptions = {},
+): Promise<Checkpoint> {
+  checkOptions('begin', options, BEGIN_OPTIONS)
+  checkRunOptions(options, false)
+  const { id = crypto.randomUUID(), checkpoints = config.checkpoints } = options
+  const run = new RunState(config, { work, id, checkpoints, show: () => {} })
+  run.history.begin({ messages: inputMessages(input) })
+  await run.saver.now()
+  return freeze(checkpointOf(run, 'running'))
+}
