@@ -38,6 +38,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
     peers: ['@openai/agents', '@openai/agents-core'],
     node: '>=22',
   },
+  '@meanwhile/ui/ag-ui': { library: '@ag-ui/core', peers: ['@ag-ui/core', '@meanwhile/threads'], node: '>=20.19' },
   '@meanwhile/ui/ai-sdk': { library: 'ai', peers: ['ai', '@meanwhile/threads'], node: '>=22' },
 }
 

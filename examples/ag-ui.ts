@@ -1,0 +1,75 @@
+// Threads for clients of AG-UI: one endpoint, and what `HttpAgent` does with it. With a key in the environment it asks the real model;
+// without, a mocked endpoint.
+
+import { HttpAgent, type Message } from '@ag-ui/client'
+import { createAgent, tool } from '@meanwhile/core'
+import { call, respond, say } from '@meanwhile/core/testing'
+import { approve } from '@meanwhile/middleware'
+import { createThreads, memoryThreads } from '@meanwhile/threads'
+import { agUiHandler } from '@meanwhile/ui/ag-ui'
+import { z } from 'zod'
+import { modelOr } from './shared/model.ts'
+
+const mail = tool({
+  name: 'send_mail',
+  description: 'Sends a mail.',
+  input: z.object({ to: z.string(), text: z.string() }),
+  execute: ({ to }) => `Sent to ${to}.`,
+})
+const agent = createAgent({
+  model: modelOr([
+    respond(say('I write.'), call('send_mail', { to: 'ada@example.org', text: 'Hello.' })),
+    respond(say('I have sent it.')),
+  ]),
+  tools: [mail],
+  middleware: [approve({ tools: ['send_mail'] })],
+})
+
+const threads = createThreads({ agent, store: memoryThreads() })
+
+const chat = agUiHandler({
+  threads,
+  open(request, thread) {
+    const user = userOf(request)
+    return user && thread.startsWith(`${user}-`) ? { user } : new Response(null, { status: 403 })
+  },
+})
+
+/** Your own: whose session it is. */
+function userOf(request: Request): string | undefined {
+  return request.headers.get('authorization')?.replace('Bearer ', '')
+}
+
+// From here on the page.
+
+const connect = (threadId: string) =>
+  new HttpAgent({
+    url: 'http://localhost/api/ag-ui',
+    threadId,
+    headers: { authorization: 'Bearer ada' },
+    fetch: (url, init) => chat(new Request(url, init)),
+  })
+
+function inShort(message: Message): string {
+  const calls = message.role === 'assistant' ? (message.toolCalls ?? []).map((one) => `[${one.function.name}]`) : []
+  const text = typeof message.content === 'string' ? message.content : ''
+  return [text, ...calls].join(' ')
+}
+
+const page = connect('ada-1')
+page.addMessage({ id: 'm1', role: 'user', content: 'Send ada@example.org a mail that says hello.' })
+await page.runAgent()
+
+const [question] = page.pendingInterrupts
+console.log(question?.message) // May send_mail run?
+
+// The user clicks on "allow".
+await page.runAgent({
+  resume: [{ interruptId: question?.id ?? '', status: 'resolved', payload: { approved: true } }],
+})
+console.log(page.messages.map(inShort))
+
+// The page is loaded again: it runs the agent without a message, and has everything.
+const loaded = connect('ada-1')
+await loaded.runAgent()
+console.log(loaded.messages.length === page.messages.length)

@@ -1,0 +1,263 @@
+/** A thread as a client of AG-UI has it: what is told of its turns becomes messages, and the events that make a client have the same. */
+
+import type { ToolCall, ToolMessage, UserMessage } from '@meanwhile/core'
+import type { ThreadState } from '@meanwhile/threads'
+import { callErrorText, outputShown, type Present, resultShown } from '../present.ts'
+import { turnsOfThread } from '../turn/thread-turns.ts'
+import type { TurnUpdate } from '../turn/turn-update.ts'
+import { toAgUiParts } from './content.ts'
+import { type Plan, planAfter } from './plan.ts'
+import { PROGRESS, snapshots } from './snapshots.ts'
+import { StepMessages } from './step-messages.ts'
+import type { AgUiEvent, AgUiMessage } from './wire.ts'
+
+type UserSaid = Extract<AgUiMessage, { role: 'user' }>
+type ResultMessage = Extract<AgUiMessage, { role: 'tool' }>
+
+/** How a turn has ended, or that it waits. */
+export type TurnEnd = TurnUpdate & { readonly type: 'turn-waiting' | 'turn-end' }
+
+export class Conversation {
+  readonly #present: Present
+  #events: AgUiEvent[] = []
+  /** What a client has. */
+  #messages: AgUiMessage[] = []
+  #plan: Plan = []
+  #turn: string | undefined
+  /** Steps of the turn in which something was said. */
+  #steps = 0
+  #step: StepMessages | undefined
+  /** The step that the client was told of. */
+  #toldStep: string | undefined
+  /** The turn that had a call of this id first. */
+  readonly #turnOfCall = new Map<string, string>()
+  #end: TurnEnd | undefined
+  #isOutdated = false
+
+  /** `state`: what a client has already, and need not be told. */
+  constructor(present: Present, state?: ThreadState) {
+    this.#present = present
+    if (!state) return
+    for (const { updates } of turnsOfThread(state)) for (const update of updates) this.read(update)
+    this.#toldStep = undefined
+  }
+
+  get messages(): readonly AgUiMessage[] {
+    return this.#messages
+  }
+
+  /** The tasks of `planTasks`; empty if there are none. */
+  get plan(): Plan {
+    return this.#plan
+  }
+
+  /** Undefined while the turn goes on. */
+  get end(): TurnEnd | undefined {
+    return this.#end
+  }
+
+  /** Whether some of its messages count no more: the thread has to be read again. */
+  get isOutdated(): boolean {
+    return this.#isOutdated
+  }
+
+  /** What a client is to be told. */
+  read(update: TurnUpdate): readonly AgUiEvent[] {
+    this.#events = []
+    switch (update.type) {
+      case 'turn-start':
+        this.#begin(update)
+        break
+      case 'step-reset':
+        this.#reset()
+        break
+      case 'step-end':
+        this.#endStep()
+        break
+      case 'part-delta':
+        if (update.part === 'text') this.#openStep().say(update.delta)
+        else this.#openStep().reason(update.delta)
+        break
+      case 'part-end':
+        this.#step?.endPart()
+        break
+      case 'call-start':
+        this.#openStep().startCall(update.callId, update.toolName)
+        break
+      case 'call-delta':
+        this.#step?.writeCall(update.callId, update.delta)
+        break
+      case 'call':
+        this.#callStands(update.call)
+        break
+      case 'call-progress':
+        this.#progress(update)
+        break
+      case 'call-result':
+        this.#result(update.message)
+        break
+      case 'user-message':
+        this.#userSays(update.id, update.message)
+        break
+      case 'turn-resumed':
+        this.#end = undefined
+        break
+      case 'turn-outdated':
+        this.#endStep()
+        this.#isOutdated = true
+        break
+      case 'turn-waiting':
+        this.#leaveStep()
+        this.#end = update
+        break
+      case 'turn-end':
+        this.#endStep()
+        this.#end = update
+    }
+    return this.#events
+  }
+
+  /** The id that a call of this turn has in AG-UI, where a thread has only one of each: the model may give an id again in another turn. */
+  idOfCall(callId: string): string {
+    const turn = this.#turn ?? ''
+    return (this.#turnOfCall.get(callId) ?? turn) === turn ? callId : `${turn}-${callId}`
+  }
+
+  #tell(event: AgUiEvent): void {
+    this.#events.push(event)
+  }
+
+  #begin({ turn, messageId, message }: TurnUpdate & { readonly type: 'turn-start' }): void {
+    this.#end = undefined
+    if (turn === this.#turn) return
+    this.#turn = turn
+    this.#steps = 0
+    if (message && messageId !== undefined) this.#messages.push(userMessage(messageId, message))
+  }
+
+  #openStep(): StepMessages {
+    const name = `step ${this.#steps + 1}`
+    if (this.#toldStep === undefined) this.#tell({ type: 'STEP_STARTED', stepName: name })
+    this.#toldStep ??= name
+    this.#step ??= new StepMessages({
+      id: `${this.#turn}-${this.#steps + 1}`,
+      idOfCall: (callId) => this.idOfCall(callId),
+      put: (message) => this.#messages.push(message),
+      tell: (event) => this.#tell(event),
+    })
+    return this.#step
+  }
+
+  #endStep(): void {
+    this.#leaveStep()
+    if (this.#step && this.#step.messages.length > 0) this.#steps++
+    this.#step = undefined
+  }
+
+  #leaveStep(): void {
+    this.#step?.end()
+    if (this.#toldStep !== undefined) this.#tell({ type: 'STEP_FINISHED', stepName: this.#toldStep })
+    this.#toldStep = undefined
+  }
+
+  /** What was said in the step does not count. */
+  #reset(): void {
+    const step = this.#step
+    if (!step) return
+    step.end()
+    this.#step = undefined
+    const gone = new Set<AgUiMessage>(step.messages)
+    const calls = new Set(step.messages.flatMap((message) => callIdsOf(message)))
+    this.#replace(
+      this.#messages.filter(
+        (message) => !gone.has(message) && !(message.role === 'tool' && calls.has(message.toolCallId)),
+      ),
+    )
+  }
+
+  #replace(messages: AgUiMessage[]): void {
+    const held = this.#messages
+    this.#messages = messages
+    for (const event of snapshots(held, messages)) this.#tell(event)
+  }
+
+  #callStands(call: ToolCall): void {
+    const { id, name, providerResult } = call
+    if (!this.#turnOfCall.has(id)) this.#turnOfCall.set(id, this.#turn ?? '')
+    const isEqual = this.#step?.endCall(call) ?? true
+    // The provider has run it, and the thread has no other message with its result.
+    if (providerResult !== undefined)
+      this.#result({ role: 'tool', callId: id, name, content: [], output: providerResult })
+    if (!isEqual) this.#replace(this.#messages)
+  }
+
+  #progress({ callId, toolName, progress }: TurnUpdate & { readonly type: 'call-progress' }): void {
+    const toolCallId = this.idOfCall(callId)
+    const shown = outputShown(this.#present, progress, { toolName, callId, isProgress: true })
+    const content = { toolCallId, toolCallName: toolName, progress: shown }
+    this.#tell({ type: 'ACTIVITY_SNAPSHOT', messageId: `${toolCallId}-progress`, activityType: PROGRESS, content })
+  }
+
+  #result(message: ToolMessage): void {
+    const { callId, isError = false } = message
+    if (isError) {
+      this.#answer(callId, callErrorText(this.#present, message), isError)
+      return
+    }
+    const output = resultShown(this.#present, message)
+    this.#answer(callId, this.#present.output ? textOfValue(output) : contentOf(message, output), isError)
+    this.#plan = planAfter(this.#plan, message, output)
+  }
+
+  /** A client puts a result behind the message with its call, and behind the results that are there. */
+  #answer(callId: string, content: ResultMessage['content'], isError: boolean): void {
+    const toolCallId = this.idOfCall(callId)
+    const id = `${toolCallId}-result`
+    const metadata = isError && { metadata: { isError } }
+    const message: ResultMessage = { id, role: 'tool', toolCallId, content, ...metadata }
+    const owner = this.#messages.findLastIndex((held) => callIdsOf(held).includes(toolCallId))
+    let place = owner < 0 ? this.#messages.length : owner + 1
+    for (; this.#messages[place]?.role === 'tool'; place++) {
+      const held = this.#messages[place]
+      if (held?.id !== id) continue
+      if (JSON.stringify(held) === JSON.stringify(message)) return
+      // The client would put it beside the first.
+      this.#replace(this.#messages.map((held) => (held.id === id ? message : held)))
+      return
+    }
+    this.#messages.splice(place, 0, message)
+    this.#tell({ type: 'TOOL_CALL_RESULT', messageId: id, toolCallId, content, role: 'tool', ...metadata })
+  }
+
+  #userSays(id: string, message: UserMessage): void {
+    this.#endStep()
+    if (this.#messages.some((held) => held.id === id)) return
+    const said = userMessage(id, message)
+    if (typeof said.content !== 'string') {
+      this.#replace([...this.#messages, said])
+      return
+    }
+    this.#messages.push(said)
+    this.#tell({ type: 'TEXT_MESSAGE_START', messageId: id, role: 'user' })
+    this.#tell({ type: 'TEXT_MESSAGE_CONTENT', messageId: id, delta: said.content })
+    this.#tell({ type: 'TEXT_MESSAGE_END', messageId: id })
+  }
+}
+
+function userMessage(id: string, { content }: UserMessage): UserSaid {
+  return { id, role: 'user', content: typeof content === 'string' ? content : toAgUiParts(content) }
+}
+
+/** What the tool returned; files are in what the model reads of it. */
+function contentOf({ content }: ToolMessage, output: unknown): ResultMessage['content'] {
+  const parts = toAgUiParts(content)
+  return parts.some(({ type }) => type !== 'text') ? parts : textOfValue(output)
+}
+
+function textOfValue(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+}
+
+function callIdsOf(message: AgUiMessage): readonly string[] {
+  return message.role === 'assistant' ? (message.toolCalls ?? []).map(({ id }) => id) : []
+}

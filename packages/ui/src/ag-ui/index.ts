@@ -1,0 +1,5 @@
+export type { Present, ShownCall, ShownError } from '../present.ts'
+export { type AgUiHandlerOptions, agUiHandler } from './handler.ts'
+export type { Plan, PlanTask } from './plan.ts'
+export { type AgUiStreamOptions, toAgUiMessages, toAgUiStream } from './stream.ts'
+export type { AgUiEvent, AgUiMessage } from './wire.ts'

@@ -1,0 +1,124 @@
+/** A run of AG-UI: what its request asks of a thread, and what the client is told. */
+
+import type { Answers, Json } from '@meanwhile/core'
+import type { ThreadEvent, Threads, Turn } from '@meanwhile/threads'
+import type { Present } from '../present.ts'
+import type { Question } from '../turn/turn-update.ts'
+import { Conversation } from './conversation.ts'
+import { answerOf, isClientCall, resultOf } from './interrupts.ts'
+import { refusalOf } from './refusals.ts'
+import { type RunInput, resultsIn, type Said, saidIn } from './run-input.ts'
+import { isUpToDate, snapshots } from './snapshots.ts'
+import { finished, planned, runEnded, runError, runStarted, told } from './stream.ts'
+import type { AgUiEvent } from './wire.ts'
+
+export interface RunRequest {
+  readonly threads: Threads
+  readonly present: Present
+  readonly input: RunInput
+  readonly context: unknown
+  /** Aborts when the client has left. */
+  readonly signal: AbortSignal
+}
+
+/** A turn that is told, and what the client has of the thread when that begins. */
+interface Begun {
+  readonly conversation: Conversation
+  /** The cursor of the thread up to which the conversation has everything. */
+  readonly after: string | undefined
+  /** Absent: nothing is at work. */
+  readonly turn?: Turn | undefined
+}
+
+export async function* runEvents(request: RunRequest): AsyncGenerator<AgUiEvent, void> {
+  const { threads, present, input, signal } = request
+  yield runStarted(input)
+  let conversation: Conversation | undefined
+  try {
+    const { turn, ...begun } = await begin(request)
+    conversation = begun.conversation
+    yield* caughtUp(input, conversation)
+    if (turn) yield* told(turn.events({ signal }), conversation, begun.after, input.state)
+    while (turn && conversation.isOutdated) {
+      const state = await threads.read(input.threadId)
+      const held = conversation.messages
+      conversation = new Conversation(present, state)
+      yield* snapshots(held, conversation.messages)
+      yield* told(turn.events({ signal }), conversation, state.cursor, input.state)
+    }
+    if (turn || conversation.end) yield* runEnded(input, conversation, present)
+    else yield finished(input, { type: 'success' })
+  } catch (error) {
+    // What a turn was saying cannot be told to its end; and what was not said is not in the thread.
+    if (conversation) yield* conversation.read({ type: 'step-reset' })
+    else yield* caughtUp(input, new Conversation(present, await threads.read(input.threadId).catch(() => undefined)))
+    const { message, code } = refusalOf(error, present)
+    yield runError(message, code)
+  }
+}
+
+/** Makes what the client has equal to the conversation. */
+function* caughtUp({ messages, state }: RunInput, conversation: Conversation): Generator<AgUiEvent, void> {
+  if (!isUpToDate(messages, conversation.messages)) yield* snapshots(messages, conversation.messages)
+  const { plan = [] } = state
+  if (JSON.stringify(plan) !== JSON.stringify(conversation.plan)) yield planned(conversation, state)
+}
+
+async function begin(request: RunRequest): Promise<Begun> {
+  const { threads, present, input, context } = request
+  const { threadId, rewind } = input
+  const state = await threads.read(threadId)
+  const conversation = new Conversation(present, state)
+  const after = state.cursor
+  const answers = answersIn(input, conversation)
+  if (answers && answers !== 'stop')
+    return { conversation, after, turn: await threads.answer(threadId, answers, { context }) }
+  if (answers === 'stop') await threads.stop(threadId)
+  if (input.isRetry) return { conversation, after, turn: await threads.retry(threadId, { context }) }
+  const said = saidIn(input)
+  if (said && state.messages.every(({ id }) => id !== said.id)) {
+    if (rewind !== undefined) await threads.rewind(threadId, { before: rewind })
+    return await say(request, said)
+  }
+  const goesOn = answers === 'stop' ? 'waiting' : 'running'
+  const active = state.turns.find(({ status }) => status === goesOn)
+  return { conversation, after, turn: active && (await threads.turn(threadId, active.id)) }
+}
+
+/** The message is said, and its turn has begun. */
+async function say({ threads, present, input, context, signal }: RunRequest, { id, message }: Said): Promise<Begun> {
+  const { threadId } = input
+  const sent = await threads.send(threadId, message, { messageId: id, context })
+  const first = await firstOf(sent.events({ signal }))
+  const turn = first && (await threads.turn(threadId, first.turn))
+  const state = await threads.read(threadId)
+  const at = state.messages.findIndex((one) => one.id === id)
+  // What follows the message is told as it comes, even if it has come by now.
+  const messages = at < 0 ? state.messages : state.messages.slice(0, at + 1)
+  const conversation = new Conversation(present, { ...state, messages, settled: [], interrupts: [] })
+  return { conversation, after: first?.cursor, turn }
+}
+
+async function firstOf(events: AsyncIterable<ThreadEvent>): Promise<ThreadEvent | undefined> {
+  for await (const event of events) return event
+  return undefined
+}
+
+/** The answers that a request has to open questions; `stop` if the user gives none, and undefined if there are no questions. */
+function answersIn(input: RunInput, conversation: Conversation): Answers | 'stop' | undefined {
+  const questions = conversation.end?.type === 'turn-waiting' ? conversation.end.questions : []
+  const byId = new Map(questions.map((question): [string, Question] => [question.id, question]))
+  const answers = new Map<string, Json>()
+  for (const entry of input.resume) {
+    const question = byId.get(entry.interruptId)
+    const answer = answerOf(entry, question)
+    if (answer !== undefined) answers.set(entry.interruptId, answer)
+    else if (question) return 'stop'
+  }
+  const results = resultsIn(input)
+  for (const question of questions.filter(isClientCall)) {
+    const result = results.get(conversation.idOfCall(question.callId ?? ''))
+    if (result !== undefined) answers.set(question.id, resultOf(result, question))
+  }
+  return answers.size > 0 ? Object.fromEntries(answers) : undefined
+}

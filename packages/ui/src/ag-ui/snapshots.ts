@@ -1,0 +1,69 @@
+/** Snapshots that make the messages of a client equal to those of a thread. */
+
+import { sameArguments } from './step-messages.ts'
+import type { AgUiEvent, AgUiMessage } from './wire.ts'
+
+/** What is looked at of a message of the client. */
+export type HeldMessage = Pick<AgUiMessage, 'id' | 'role'>
+
+/** The activities that we tell of. */
+export const PROGRESS = 'tool-progress'
+
+/**
+ * A client goes by a snapshot like this: messages that it has keep their places, others are appended, and those that the snapshot does not name
+ * are dropped, except that reasoning stays if the snapshot has none. So one snapshot is enough only if the client has the first of these messages,
+ * in their order.
+ */
+export function snapshots(held: readonly HeldMessage[], messages: readonly AgUiMessage[]): AgUiEvent[] {
+  const named = new Set(messages.map(({ id }) => id))
+  const keeps = held.filter(({ id }) => named.has(id))
+  const isInOrder = keeps.every(({ id }, index) => messages[index]?.id === id)
+  const reasoning = held.filter(({ role }) => role === 'reasoning')
+  const keepsReasoning =
+    reasoning.some(({ id }) => !named.has(id)) && messages.every(({ role }) => role !== 'reasoning')
+  if (isInOrder && !keepsReasoning) return [snapshot(messages)]
+  // Reasoning that has become something else can be dropped.
+  const dropped = reasoning.map(({ id }): AgUiMessage => ({ id, role: 'assistant', content: '' }))
+  return [snapshot(dropped), snapshot([]), snapshot(messages)]
+}
+
+function snapshot(messages: readonly AgUiMessage[]): AgUiEvent {
+  // The messages are still being written to.
+  const copies: AgUiMessage[] = structuredClone([...messages])
+  return { type: 'MESSAGES_SNAPSHOT', messages: copies, metadata: OWN_ACTIVITIES }
+}
+
+/** The client drops what it has of our activities with each snapshot, and keeps those of others. */
+const OWN_ACTIVITIES = { '@ag-ui/client': { authoritativeActivityTypes: [PROGRESS] } }
+
+/** Whether a client has these messages; results of the same calls may stand in another order. */
+export function isUpToDate(held: readonly AgUiMessage[], messages: readonly AgUiMessage[]): boolean {
+  const byId = new Map(held.filter(({ role }) => role !== 'activity').map((message) => [message.id, message]))
+  if (byId.size !== messages.length) return false
+  return messages.every((message) => isSame(byId.get(message.id), message))
+}
+
+function isSame(held: AgUiMessage | undefined, message: AgUiMessage): boolean {
+  if (held?.role !== message.role || JSON.stringify(held.content) !== JSON.stringify(message.content)) return false
+  if (message.role === 'tool')
+    return held.role === 'tool' && held.toolCallId === message.toolCallId && isError(held) === isError(message)
+  if (message.role !== 'assistant' || held.role !== 'assistant') return true
+  const { toolCalls: calls = [] } = message
+  const { toolCalls: heldCalls = [] } = held
+  // They come from outside.
+  if (!Array.isArray(heldCalls) || heldCalls.length !== calls.length) return false
+  return calls.every((call, index) => isSameCall(heldCalls[index], call))
+}
+
+type CallOfMessage = NonNullable<Extract<AgUiMessage, { role: 'assistant' }>['toolCalls']>[number]
+
+function isSameCall(
+  held: CallOfMessage | undefined,
+  { id, function: { name, arguments: text } }: CallOfMessage,
+): boolean {
+  return held?.id === id && held.function?.name === name && sameArguments(held.function.arguments, text)
+}
+
+function isError({ metadata }: AgUiMessage): boolean {
+  return metadata?.isError === true
+}

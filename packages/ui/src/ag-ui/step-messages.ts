@@ -1,0 +1,144 @@
+/** What a model says in one step, as AG-UI has it: one message for its text and calls, and one for each time it reasons. */
+
+import type { ToolCall } from '@meanwhile/core'
+import type { AgUiEvent, AgUiMessage } from './wire.ts'
+
+type OwnMessage = Extract<AgUiMessage, { role: 'assistant' }>
+type ReasoningMessage = Extract<AgUiMessage, { role: 'reasoning' }>
+type CallOfMessage = NonNullable<OwnMessage['toolCalls']>[number]
+
+export interface StepOptions {
+  /** Of the message with text and calls. */
+  readonly id: string
+  /** The id that a call has in AG-UI. */
+  idOfCall(callId: string): string
+  /** A message has begun: it changes until the step ends. */
+  put(message: AgUiMessage): void
+  tell(event: AgUiEvent): void
+}
+
+/** Builds the messages, and tells the events that make a client build the same. */
+export class StepMessages {
+  /** In the order in which they began. */
+  readonly messages: AgUiMessage[] = []
+  readonly #options: StepOptions
+  #own: OwnMessage | undefined
+  #thought: ReasoningMessage | undefined
+  #thoughts = 0
+  #isSaying = false
+  /** Calls that are being written, by the id that they have in AG-UI. */
+  readonly #written = new Map<string, CallOfMessage>()
+
+  constructor(options: StepOptions) {
+    this.#options = options
+  }
+
+  say(delta: string): void {
+    this.#endReasoning()
+    const own = this.#ownMessage()
+    if (!this.#isSaying)
+      this.#options.tell({ type: 'TEXT_MESSAGE_START', messageId: this.#options.id, role: 'assistant' })
+    this.#isSaying = true
+    own.content = (own.content ?? '') + delta
+    this.#options.tell({ type: 'TEXT_MESSAGE_CONTENT', messageId: this.#options.id, delta })
+  }
+
+  endPart(): void {
+    this.#endText()
+    this.#endReasoning()
+  }
+
+  #endText(): void {
+    if (this.#isSaying) this.#options.tell({ type: 'TEXT_MESSAGE_END', messageId: this.#options.id })
+    this.#isSaying = false
+  }
+
+  reason(delta: string): void {
+    this.#thought ??= this.#newThought()
+    this.#thought.content += delta
+    this.#options.tell({ type: 'REASONING_MESSAGE_CONTENT', messageId: this.#thought.id, delta })
+  }
+
+  #endReasoning(): void {
+    if (!this.#thought) return
+    const messageId = this.#thought.id
+    this.#options.tell({ type: 'REASONING_MESSAGE_END', messageId })
+    this.#options.tell({ type: 'REASONING_END', messageId })
+    this.#thought = undefined
+  }
+
+  startCall(callId: string, name: string): void {
+    this.#endReasoning()
+    const id = this.#options.idOfCall(callId)
+    const own = this.#ownMessage()
+    const call: CallOfMessage = { id, type: 'function', function: { name, arguments: '' } }
+    own.toolCalls = [...(own.toolCalls ?? []), call]
+    this.#written.set(id, call)
+    this.#options.tell({
+      type: 'TOOL_CALL_START',
+      toolCallId: id,
+      toolCallName: name,
+      parentMessageId: this.#options.id,
+    })
+  }
+
+  writeCall(callId: string, delta: string): void {
+    const call = this.#written.get(this.#options.idOfCall(callId))
+    if (!call || delta === '') return
+    call.function.arguments += delta
+    this.#options.tell({ type: 'TOOL_CALL_ARGS', toolCallId: call.id, delta })
+  }
+
+  /** The call stands. Returns whether what was written of it is its input: if not, its message has been mended, and the client has to be told. */
+  endCall({ id: callId, input, inputError }: ToolCall): boolean {
+    const id = this.#options.idOfCall(callId)
+    const call = this.#written.get(id)
+    if (!call) return true
+    const text = inputError !== undefined && typeof input === 'string' ? input : (JSON.stringify(input) ?? '')
+    if (call.function.arguments === '') this.writeCall(callId, text)
+    this.#written.delete(id)
+    this.#options.tell({ type: 'TOOL_CALL_END', toolCallId: id })
+    const isSame = sameArguments(call.function.arguments, text)
+    if (!isSame) call.function.arguments = text
+    return isSame
+  }
+
+  /** Whatever is open is closed, because no more comes. */
+  end(): void {
+    this.endPart()
+    for (const toolCallId of this.#written.keys()) this.#options.tell({ type: 'TOOL_CALL_END', toolCallId })
+    this.#written.clear()
+  }
+
+  #ownMessage(): OwnMessage {
+    if (this.#own) return this.#own
+    this.#own = { id: this.#options.id, role: 'assistant' }
+    this.#put(this.#own)
+    return this.#own
+  }
+
+  #put(message: AgUiMessage): void {
+    this.messages.push(message)
+    this.#options.put(message)
+  }
+
+  #newThought(): ReasoningMessage {
+    this.#endText()
+    const id = `${this.#options.id}-reasoning-${++this.#thoughts}`
+    const thought: ReasoningMessage = { id, role: 'reasoning', content: '' }
+    this.#put(thought)
+    this.#options.tell({ type: 'REASONING_START', messageId: id })
+    this.#options.tell({ type: 'REASONING_MESSAGE_START', messageId: id, role: 'reasoning' })
+    return thought
+  }
+}
+
+/** Whether two texts are the same JSON, or the same text if one of them is no JSON. */
+export function sameArguments(one: string, other: string): boolean {
+  if (one === other) return true
+  try {
+    return JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(other))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,226 @@
+import { type AgentEvent, createAgent, type Tool, tool } from '@meanwhile/core'
+import { call, fail, respond, type ScriptedResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
+import { retryModel } from '@meanwhile/middleware'
+import { createThreads, memoryThreads, type ThreadEvent } from '@meanwhile/threads'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import type { ReadEvent } from '../turn/turn-reader.ts'
+import { type AgUiEvent, type AgUiStreamOptions, toAgUiMessages, toAgUiStream } from './index.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const look = tool({
+  name: 'look',
+  description: 'Looks.',
+  input: z.object({ at: z.string() }),
+  effect: 'read',
+  async *execute({ at }) {
+    yield { progress: 0.5, message: 'half' }
+    return { seen: at }
+  },
+}) as Tool
+
+const photo = tool({
+  name: 'photo',
+  description: 'Takes a photo.',
+  input: z.object({}),
+  effect: 'read',
+  execute: () => 'taken',
+  toContent: () => [
+    { type: 'text', text: 'A photo:' },
+    { type: 'file', mediaType: 'image/png', data: 'iVBORw0KGgo=' },
+  ],
+}) as Tool
+
+const ids = { threadId: 't', runId: 'r' }
+
+async function told(events: AsyncIterable<ReadEvent>, options: Partial<AgUiStreamOptions> = {}) {
+  const list: AgUiEvent[] = []
+  const reading = (async () => {
+    for await (const event of toAgUiStream(events, { ...ids, ...options })) list.push(event)
+  })()
+  await vi.runAllTimersAsync()
+  await reading
+  return list
+}
+
+function open(...script: readonly ScriptedResponse[]) {
+  const middleware = [retryModel({ maxRetries: 1, jitter: 0 })]
+  const agent = createAgent({ model: scriptedModel(script), tools: [look, photo], middleware })
+  return createThreads({ agent, store: memoryThreads() })
+}
+
+test('a turn is a run of AG-UI: its steps, text, reasoning, calls, progress and results (UI1, UI3)', async () => {
+  const threads = open(
+    respond(think('Hm.', { deltas: 1 }), say('I look.', { deltas: 1 }), call('look', { at: 'x' }, { deltas: 1 })),
+    respond(say('Done.', { deltas: 1 })),
+  )
+  const turn = await threads.send('t', 'Look', { messageId: 'm1' })
+  const messageId = `${turn.id}-1`
+  const reasoning = `${turn.id}-1-reasoning-1`
+  const toolCallId = 'call_1_1'
+  const progress = { progress: 0.5, message: 'half' }
+  expect(await told(turn.events())).toEqual([
+    { type: 'RUN_STARTED', threadId: 't', runId: 'r', protocolVersion: '1.0' },
+    { type: 'STEP_STARTED', stepName: 'step 1' },
+    { type: 'REASONING_START', messageId: reasoning },
+    { type: 'REASONING_MESSAGE_START', messageId: reasoning, role: 'reasoning' },
+    { type: 'REASONING_MESSAGE_CONTENT', messageId: reasoning, delta: 'Hm.' },
+    { type: 'REASONING_MESSAGE_END', messageId: reasoning },
+    { type: 'REASONING_END', messageId: reasoning },
+    { type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' },
+    { type: 'TEXT_MESSAGE_CONTENT', messageId, delta: 'I look.' },
+    { type: 'TEXT_MESSAGE_END', messageId },
+    { type: 'TOOL_CALL_START', toolCallId, toolCallName: 'look', parentMessageId: messageId },
+    { type: 'TOOL_CALL_ARGS', toolCallId, delta: '{"at":"x"}' },
+    { type: 'TOOL_CALL_END', toolCallId },
+    {
+      type: 'ACTIVITY_SNAPSHOT',
+      messageId: `${toolCallId}-progress`,
+      activityType: 'tool-progress',
+      content: { toolCallId, toolCallName: 'look', progress },
+    },
+    {
+      type: 'TOOL_CALL_RESULT',
+      messageId: `${toolCallId}-result`,
+      toolCallId,
+      content: '{"seen":"x"}',
+      role: 'tool',
+    },
+    { type: 'STEP_FINISHED', stepName: 'step 1' },
+    { type: 'STEP_STARTED', stepName: 'step 2' },
+    { type: 'TEXT_MESSAGE_START', messageId: `${turn.id}-2`, role: 'assistant' },
+    { type: 'TEXT_MESSAGE_CONTENT', messageId: `${turn.id}-2`, delta: 'Done.' },
+    { type: 'TEXT_MESSAGE_END', messageId: `${turn.id}-2` },
+    { type: 'STEP_FINISHED', stepName: 'step 2' },
+    { type: 'RUN_FINISHED', threadId: 't', runId: 'r', outcome: { type: 'success' } },
+  ])
+})
+
+test('a snapshot takes a failed attempt back at once, and the next one follows under the same ids (UI1, UI2)', async () => {
+  const threads = open(
+    respond(say('No', { deltas: 1 }), call('look', { at: 'y' }, { deltas: 1 }), fail({ status: 500 })),
+    respond(say('Yes.', { deltas: 1 })),
+  )
+  const turn = await threads.send('t', 'Hi', { messageId: 'm1' })
+  const messageId = `${turn.id}-1`
+  expect(await told(turn.events())).toEqual([
+    expect.objectContaining({ type: 'RUN_STARTED' }),
+    { type: 'STEP_STARTED', stepName: 'step 1' },
+    { type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' },
+    { type: 'TEXT_MESSAGE_CONTENT', messageId, delta: 'No' },
+    { type: 'TEXT_MESSAGE_END', messageId },
+    { type: 'TOOL_CALL_START', toolCallId: 'call_1_1', toolCallName: 'look', parentMessageId: messageId },
+    { type: 'TOOL_CALL_ARGS', toolCallId: 'call_1_1', delta: '{"at":"y"}' },
+    { type: 'TOOL_CALL_END', toolCallId: 'call_1_1' },
+    expect.objectContaining({ type: 'MESSAGES_SNAPSHOT', messages: [{ id: 'm1', role: 'user', content: 'Hi' }] }),
+    { type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' },
+    { type: 'TEXT_MESSAGE_CONTENT', messageId, delta: 'Yes.' },
+    { type: 'TEXT_MESSAGE_END', messageId },
+    { type: 'STEP_FINISHED', stepName: 'step 1' },
+    expect.objectContaining({ type: 'RUN_FINISHED' }),
+  ])
+})
+
+test('behind a state only what is new is told (UI1)', async () => {
+  const threads = open(respond(say('I look.'), call('look', { at: 'x' })), respond(say('Done.', { deltas: 1 })))
+  const turn = await threads.send('t', 'Look')
+  const events: ThreadEvent[] = []
+  const reading = (async () => {
+    for await (const event of turn.events()) events.push(event)
+  })()
+  await vi.runAllTimersAsync()
+  await reading
+  const result = events.find((event) => event.type === 'message' && event.message.role === 'tool')
+  const state = await threads.read('t')
+  const held = { ...state, messages: state.messages.slice(0, 3), cursor: result?.cursor ?? '' }
+  async function* again() {
+    yield* events
+  }
+  expect((await told(again(), { state: held })).map(({ type }) => type)).toEqual([
+    'RUN_STARTED',
+    'STEP_STARTED',
+    'TEXT_MESSAGE_START',
+    'TEXT_MESSAGE_CONTENT',
+    'TEXT_MESSAGE_END',
+    'STEP_FINISHED',
+    'RUN_FINISHED',
+  ])
+})
+
+test('input that the model has written in another way is mended with a snapshot (UI2)', async () => {
+  const written = { runId: 'r', step: 1, attempt: 1 }
+  const input = { at: 'x' }
+  const own = { type: 'tool-call', id: 'c', name: 'look', input } as const
+  const events: readonly AgentEvent[] = [
+    { ...written, type: 'run-start' },
+    { ...written, type: 'step-start' },
+    { ...written, type: 'tool-input-start', id: 'c', name: 'look' },
+    { ...written, type: 'tool-input-delta', id: 'c', delta: '{"at":"x","at2"' },
+    { ...written, type: 'message', message: { role: 'assistant', content: [own], finishReason: 'tool-calls' } },
+  ]
+  async function* read() {
+    yield* events
+  }
+  const list = await told(read())
+  expect(list.find(({ type }) => type === 'MESSAGES_SNAPSHOT')).toMatchObject({
+    messages: [{ id: 'r-1', toolCalls: [{ id: 'c', function: { name: 'look', arguments: '{"at":"x"}' } }] }],
+  })
+})
+
+test('an id that the model gives again in another turn is another id in AG-UI (UI2)', async () => {
+  const threads = open(
+    respond(call('look', { at: 'x' }, { id: 'c' })),
+    respond(say('Done.')),
+    respond(call('look', { at: 'y' }, { id: 'd' })),
+    respond(say('Done.')),
+  )
+  await told((await threads.send('t', 'Look')).events())
+  await told((await threads.send('t', 'Look')).events())
+  const state = await threads.read('t')
+  const again = JSON.parse(JSON.stringify(state).replaceAll('"d"', '"c"'))
+  const turn = state.turns[1]?.id ?? ''
+  const results = toAgUiMessages(again).flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []))
+  expect(results).toEqual(['c', `${turn}-c`])
+})
+
+test('files of users and of tools are parts with their bytes (UI2)', async () => {
+  const threads = open(respond(call('photo')), respond(say('Done.')))
+  const content = [
+    { type: 'text', text: 'Like this:' },
+    { type: 'file', mediaType: 'application/pdf', data: { url: 'https://example.org/a.pdf' } },
+  ] as const
+  const list = await told((await threads.send('t', { role: 'user', content })).events())
+  const image = { type: 'image', source: { type: 'data', value: 'iVBORw0KGgo=', mimeType: 'image/png' } }
+  expect(list.find(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject({
+    content: [{ type: 'text', text: 'A photo:' }, image],
+  })
+  expect(toAgUiMessages(await threads.read('t'))[0]).toMatchObject({
+    content: [
+      { type: 'text', text: 'Like this:' },
+      { type: 'document', source: { type: 'url', value: 'https://example.org/a.pdf', mimeType: 'application/pdf' } },
+    ],
+  })
+})
+
+test('of output and progress only what may be shown is told (UI4)', async () => {
+  const threads = open(respond(call('look', { at: 'x' })), respond(say('Done.')))
+  const turn = await threads.send('t', 'Look')
+  const list = await told(turn.events(), { output: (_, { isProgress }) => (isProgress ? 'at work' : 'hidden') })
+  expect(list.find(({ type }) => type === 'ACTIVITY_SNAPSHOT')).toMatchObject({ content: { progress: 'at work' } })
+  expect(list.find(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject({ content: 'hidden' })
+  expect(JSON.stringify(list)).not.toMatch(/seen|half/)
+})
+
+test('a run without a thread is told, too, and one that fails says nothing of its error (UI1, UI4)', async () => {
+  const agent = createAgent({
+    model: scriptedModel([respond(say('Hi.')), respond(fail({ status: 400, message: 'secret' }))]),
+  })
+  expect((await told(agent.stream('Hello'))).at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
+  const list = await told(agent.stream('Hello'))
+  expect(list.at(-1)).toEqual({ type: 'RUN_ERROR', message: 'Something went wrong.' })
+  expect(JSON.stringify(list)).not.toContain('secret')
+  const shown = await told(agent.stream('Hello'), { errorText: ({ of }) => `The ${of} has failed.` })
+  expect(shown.at(-1)).toEqual({ type: 'RUN_ERROR', message: 'The turn has failed.' })
+})

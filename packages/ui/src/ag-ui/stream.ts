@@ -1,0 +1,96 @@
+/** The events of a turn as events of AG-UI. */
+
+import type { ThreadState } from '@meanwhile/threads'
+import { type Present, turnErrorText } from '../present.ts'
+import type { ReadEvent } from '../turn/turn-reader.ts'
+import { turnUpdates } from '../turn/turn-updates.ts'
+import { Conversation } from './conversation.ts'
+import { interruptOf, isClientCall } from './interrupts.ts'
+import { snapshots } from './snapshots.ts'
+import type { AgUiEvent, AgUiMessage } from './wire.ts'
+
+/** As the client gave them. */
+export interface RunIds {
+  readonly threadId: string
+  readonly runId: string
+}
+
+export interface AgUiStreamOptions extends RunIds, Present {
+  /** What the client has already: the thread as it was read before. Default: the client has only its own message. */
+  readonly state?: ThreadState
+}
+
+/**
+ * Tells a turn to a client of AG-UI: `turn.events()` of a thread, from the beginning, or `agent.stream(…)` without a thread. One run of AG-UI
+ * goes to the end of the turn, or to its next question.
+ *
+ * After an attempt that failed, and before `RUN_ERROR`, a `MESSAGES_SNAPSHOT` takes back what does not count.
+ */
+export async function* toAgUiStream(
+  events: AsyncIterable<ReadEvent>,
+  { threadId, runId, state, ...present }: AgUiStreamOptions,
+): AsyncGenerator<AgUiEvent, void> {
+  const conversation = new Conversation(present, state)
+  yield runStarted({ threadId, runId })
+  yield* told(events, conversation, state?.cursor)
+  yield* runEnded({ threadId, runId }, conversation, present)
+}
+
+export function runStarted({ threadId, runId }: RunIds): AgUiEvent {
+  return { type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' }
+}
+
+/** What the client is to be told of these events, behind the cursor. `state`: the client's own, in which the plan is put. */
+export async function* told(
+  events: AsyncIterable<ReadEvent>,
+  conversation: Conversation,
+  after: string | undefined,
+  state: Readonly<Record<string, unknown>> = {},
+): AsyncGenerator<AgUiEvent, void> {
+  let { plan } = conversation
+  for await (const update of turnUpdates(events, after === undefined ? {} : { after })) {
+    yield* conversation.read(update)
+    if (conversation.plan !== plan) yield planned(conversation, state)
+    plan = conversation.plan
+  }
+}
+
+export function planned({ plan }: Conversation, state: Readonly<Record<string, unknown>>): AgUiEvent {
+  return { type: 'STATE_SNAPSHOT', snapshot: { ...state, plan } }
+}
+
+/** How the turn has ended; a turn that nobody has told the end of has failed. */
+export function* runEnded(ids: RunIds, conversation: Conversation, present: Present): Generator<AgUiEvent, void> {
+  const { end, messages } = conversation
+  if (end?.type === 'turn-waiting') {
+    const { questions } = end
+    const calls = questions.flatMap(({ callId }) => (callId === undefined ? [] : [conversation.idOfCall(callId)]))
+    if (questions.every(isClientCall)) yield finished(ids, { type: 'success', pendingToolCallIds: calls })
+    else {
+      const interrupts = questions.map((question) =>
+        interruptOf(question, question.callId === undefined ? undefined : conversation.idOfCall(question.callId)),
+      )
+      yield finished(ids, { type: 'interrupt', interrupts })
+    }
+  } else if (end?.status === 'completed') yield finished(ids, { type: 'success' })
+  else if (end?.status === 'stopped' || end?.status === 'dropped') yield finished(ids, { type: 'cancelled' })
+  else {
+    yield* snapshots(messages, messages)
+    yield runError(turnErrorText(present, end?.error))
+  }
+}
+
+export function finished({ threadId, runId }: RunIds, outcome: Outcome): AgUiEvent {
+  return { type: 'RUN_FINISHED', threadId, runId, outcome }
+}
+
+type Outcome = NonNullable<Extract<AgUiEvent, { type: 'RUN_FINISHED' }>['outcome']>
+
+export function runError(message: string, code?: string): AgUiEvent {
+  return { type: 'RUN_ERROR', message, ...(code !== undefined && { code }) }
+}
+
+/** All that was said in a thread, with the results that a turn has while it waits: the messages that a client has after its streams. */
+export function toAgUiMessages(state: ThreadState, present: Present = {}): readonly AgUiMessage[] {
+  return new Conversation(present, state).messages
+}
