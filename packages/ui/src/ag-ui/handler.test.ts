@@ -268,6 +268,12 @@ test('the plan is state beside that of the client (UI2)', async () => {
   const plans = one.events.flatMap(({ type, snapshot }) => (type === 'STATE_SNAPSHOT' ? [snapshot] : []))
   const plan = [{ id: 2, subject: 'Write', description: '', status: 'pending', blockedBy: [], blocks: [] }]
   expect(plans).toHaveLength(4)
+  expect(plans[1]).toMatchObject({
+    plan: [
+      { id: 1, status: 'pending', blocks: [2] },
+      { id: 2, blockedBy: [1] },
+    ],
+  })
   expect(plans[2]).toMatchObject({
     plan: [
       { id: 1, status: 'in_progress', blocks: [2] },
@@ -327,7 +333,7 @@ test('no secret of a tool, and nothing that is masked, is in any byte that is se
   )
   const one = client()
   await one.say('Go')
-  const results = one.agent.messages.filter(({ role }) => role === 'tool')
+  const results = comparable(one.agent.messages.filter(({ role }) => role === 'tool'))
   expect(results).toMatchObject([
     { toolCallId: 'call_1_1', content: 'This call has failed.', metadata: { isError: true } },
     { toolCallId: 'call_1_2', content: 'hidden' },
@@ -360,6 +366,32 @@ test('nobody gets anything of a thread that `open` refuses, on any route (UI4)',
     expect([response.status, await response.text()]).toEqual([403, 'no'])
   }
   expect(open.mock.calls.map(([, threadId]) => threadId)).toEqual(['yours', 'yours'])
+})
+
+test('a turn that is faster than its thread can be read is told once (UI1, UI2)', async () => {
+  const agent = createAgent({
+    model: scriptedModel([respond(call('look', { at: 'x' })), respond(say('Done.'))]),
+    tools: [look],
+  })
+  const real = createThreads({ agent, store: memoryThreads() })
+  let result: Promise<unknown> | undefined
+  const send: Threads['send'] = async (...said) => {
+    const turn = await real.send(...said)
+    result = turn.result
+    return turn
+  }
+  const read: Threads['read'] = async (id) => {
+    await result
+    return real.read(id)
+  }
+  const turn: Threads['turn'] = (...of) => real.turn(...of)
+  const threads: Threads = Object.create(real, { send: { value: send }, read: { value: read }, turn: { value: turn } })
+  const { url, close } = await serve(agUiHandler({ threads, open: () => undefined }))
+  onTestFinished(close)
+  const one = new Client(`${url}/api/ag-ui`, 't')
+  await one.say('Look')
+  await expectEqual(one, real)
+  expect(one.events.filter(({ type }) => type === 'TOOL_CALL_RESULT')).toHaveLength(1)
 })
 
 test('a client whose steps count no more after the end of a process has those that count (UI1, UI2)', async () => {

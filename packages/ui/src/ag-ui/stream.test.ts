@@ -169,6 +169,28 @@ test('input that the model has written in another way is mended with a snapshot 
   })
 })
 
+test('another result for the same call takes the place of the first (UI2, UI3)', async () => {
+  const at = { runId: 'r', step: 1 }
+  const own = { type: 'tool-call', id: 'c', name: 'look', input: {} } as const
+  const result = (text: string) =>
+    ({ role: 'tool', callId: 'c', name: 'look', content: [{ type: 'text', text }] }) as const
+  const events: readonly AgentEvent[] = [
+    { ...at, type: 'run-start' },
+    { ...at, type: 'message', message: { role: 'assistant', content: [own], finishReason: 'tool-calls' } },
+    { ...at, type: 'tool-end', callId: 'c', toolName: 'look', message: result('one') },
+    { ...at, type: 'message', message: result('one') },
+    { ...at, type: 'message', message: result('two') },
+  ]
+  async function* read() {
+    yield* events
+  }
+  const list = await told(read())
+  expect(list.filter(({ type }) => type === 'TOOL_CALL_RESULT')).toHaveLength(1)
+  expect(list.find(({ type }) => type === 'MESSAGES_SNAPSHOT')).toMatchObject({
+    messages: [{ id: 'r-1' }, { id: 'c-result', content: 'two' }],
+  })
+})
+
 test('an id that the model gives again in another turn is another id in AG-UI (UI2)', async () => {
   const threads = open(
     respond(call('look', { at: 'x' }, { id: 'c' })),
