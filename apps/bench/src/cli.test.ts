@@ -135,6 +135,12 @@ test('--against names the folder of an older core', () => {
   expect(parseOptions(['--overhead'])).not.toHaveProperty('against')
 })
 
+test('--threads measures what a thread costs, and nothing else', () => {
+  expect(parseOptions(['--threads'])).toMatchObject({ threads: { runs: 15 } })
+  expect(parseOptions(['--threads', '--runs', '2'])).toMatchObject({ threads: { runs: 2 } })
+  expect(parseOptions([])).not.toHaveProperty('threads')
+})
+
 test('a device takes both the results and the report', () => {
   const nowhere = { json: '/dev/null', report: '/dev/null' }
   expect(parseOptions(['--json', nowhere.json, '--report', nowhere.report])).toMatchObject(nowhere)
@@ -179,6 +185,8 @@ test.each([
   [['--markdown', 'table.md'], '--markdown goes with --drop-ins'],
   [['--drop-ins', '--markdown', 'report.html'], 'two things would be written to'],
   [['--drop-ins', '--peers'], "option '--drop-ins' cannot be used with option '--peers [folder]'"],
+  [['--threads', '--scenario', 'f'], "option '--threads' cannot be used with option '--scenario <ids>'"],
+  [['--threads', '--json', 'x.json'], "option '--threads' cannot be used with option '--json <file>'"],
   [['--drop-ins', '--mode', 'eager'], "option '--drop-ins' cannot be used with option '--mode <names>'"],
 ])('%j is an error that says what there is', (args, message) => {
   const { error, written } = failureOf(args)
@@ -229,6 +237,7 @@ test('--help names every option and scenario', () => {
     'tool',
     'peers',
     'drop-ins',
+    'threads',
     'base-url',
     'model',
     'key-env',

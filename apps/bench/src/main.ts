@@ -24,6 +24,8 @@ import { type Results, UNITS } from './results.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 import { tableOf } from './table.ts'
+import { measureThreads, runsInAll } from './threads/measure-threads.ts'
+import { threadBars, threadsTable } from './threads/table.ts'
 import { type Timed, timedRuns } from './timed-runs.ts'
 import { traceFiles } from './trace-files.ts'
 import { UsageError } from './usage-error.ts'
@@ -55,6 +57,7 @@ export async function main(args: readonly string[]): Promise<number> {
 async function action(options: BenchOptions, signal: AbortSignal): Promise<number> {
   if (options.against !== undefined) return await costAgainst(options.against, signal)
   if (options.overhead) return await ownCost(signal)
+  if (options.threads) return await threadCost(options.threads.runs, signal)
   if (options.record) return (await record({ ...options.record, signal, say: console.error })) > 0 ? 0 : 1
   return await bench(options, signal)
 }
@@ -75,6 +78,20 @@ async function costAgainst(folder: string, signal: AbortSignal): Promise<number>
     bar.stop()
     console.log(againstTable(result))
     return missedAgainst(result).length > 0 ? 1 : 0
+  } finally {
+    bar.stop()
+  }
+}
+
+/** 1 if a thread costs more than it may. */
+async function threadCost(runs: number, signal: AbortSignal): Promise<number> {
+  const bar = progressBar('{value} of {total} runs')
+  bar.start(runsInAll(runs), 0)
+  try {
+    const cost = await measureThreads({ runs, signal, onRun: () => bar.increment() })
+    bar.stop()
+    console.log(threadsTable(cost))
+    return threadBars(cost).every(({ met }) => met) ? 0 : 1
   } finally {
     bar.stop()
   }

@@ -26,6 +26,9 @@ export const DEFAULT_RUNS: Readonly<Record<Mode, number>> = { sequential: 1, par
 
 export const FULL_RUNS = 7
 
+/** Of each, beside threads. */
+export const THREAD_RUNS = 15
+
 export function planOf({ scenarios, wires, ways, runs, can = () => true }: PlanOptions): readonly Job[] {
   const runsOf = (way: Way): number => runs[isMode(way) ? way : 'parallel']
   const rounds = Math.max(...ways.map(runsOf))

@@ -6,7 +6,7 @@ import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
 import { Command, Option, type OutputConfiguration } from 'commander'
 import { MODES, type Mode } from '../modes.ts'
 import type { ToolFacts } from '../replay/tool-facts.ts'
-import { DEFAULT_RUNS, FULL_RUNS, mayShare } from '../run-plan.ts'
+import { DEFAULT_RUNS, FULL_RUNS, mayShare, THREAD_RUNS } from '../run-plan.ts'
 import { ALL_SCENARIOS, DEFAULT_SCENARIOS, DROP_IN_SCENARIOS, SCENARIOS, type ScenarioId } from '../scenarios.ts'
 import { otlpPathOf } from '../trace-files.ts'
 import { TRANSPORTS, type TransportName } from '../transport.ts'
@@ -32,6 +32,7 @@ export interface Given {
   readonly transport: TransportName
   readonly peers?: string | true
   readonly dropIns?: true
+  readonly threads?: true
   readonly baseUrl?: string
   readonly model?: string
   readonly keyEnv?: string
@@ -86,6 +87,12 @@ export function commandOf(output: OutputConfiguration): Command {
       ).conflicts(WITHOUT_LOOPS),
     )
     .addOption(
+      new Option(
+        '--threads',
+        `instead: what a thread costs: scenario b as a run and as a turn, by turns, ${THREAD_RUNS} of each`,
+      ).conflicts([...MOCKED.filter((name) => name !== 'threads'), ...MEASURED.filter((name) => name !== 'runs')]),
+    )
+    .addOption(
       new Option('--base-url <url>', 'instead: ask a real model, with prompts and tools of ours')
         .argParser(url(API))
         .conflicts(MOCKED),
@@ -132,7 +139,7 @@ export function commandOf(output: OutputConfiguration): Command {
 const API = 'https://api.openai.com'
 
 /** What only makes sense with an endpoint of ours. */
-const MOCKED = ['scenario', 'workload', 'replay', 'peers', 'dropIns', 'full', 'faults', 'overhead']
+const MOCKED = ['scenario', 'workload', 'replay', 'peers', 'dropIns', 'threads', 'full', 'faults', 'overhead']
 
 /** What is not of loops of other libraries. */
 const WITHOUT_LOOPS = ['workload', 'replay', 'peers', 'mode', 'full', 'faults', 'overhead', 'otlp', 'traces']

@@ -24,6 +24,7 @@ Examples
   npm run bench -- --peers ../my-app --scenario b,f
   npm run bench -- --drop-ins
   npm run bench -- --drop-ins --runs 1 --scenario f
+  npm run bench -- --threads
 
 docs/bench.md says how files are written and results are read.`
 }

@@ -22,6 +22,6 @@ export const OWN_CPU: Scenario = {
   timing: 'at-once',
 }
 
-function withInstantTools(scenario: Scenario): Scenario {
+export function withInstantTools(scenario: Scenario): Scenario {
   return { ...scenario, turns: scenario.turns.map((calls) => calls.map((call) => ({ ...call, toolMs: 0 }))) }
 }
