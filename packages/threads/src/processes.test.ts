@@ -187,6 +187,29 @@ test('a process is killed between the message and the first save: the turn is no
   expect(shown(await idle())).toEqual(['user: Hello', 'assistant: You said Hello.'])
 }, 60_000)
 
+test('a process is killed with messages in its queue: no turn is lost, and each is answered once (TH1, TH6)', async () => {
+  const first = await Child.start()
+  await first.tell({ send: 'story' })
+  await first.tell({ send: 'two' })
+  await first.tell({ send: 'mail' })
+  await heard('text-delta', 2)
+  await first.kill()
+  const second = await Child.start()
+  await soon(
+    () => threads.read('t'),
+    ({ status, queued }) => status === 'waiting' && queued.length === 0,
+  )
+  await second.tell({ answer: true })
+  const state = await idle()
+  expect(state.turns.map(({ messageId, status }) => [messageId, status])).toEqual([
+    ['story', 'completed'],
+    ['two', 'completed'],
+    ['mail', 'completed'],
+  ])
+  expect(noted('model')).toEqual(['model story', 'model story', 'model two', 'model mail', 'model mail'])
+  expect(noted('mail')).toHaveLength(1)
+}, 60_000)
+
 test('a process sleeps beyond its lease: another one takes over, and the first writes nothing more and stays alive (TH6)', async () => {
   const first = await Child.start()
   await first.tell({ send: 'story' })

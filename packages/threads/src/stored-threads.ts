@@ -6,7 +6,7 @@ import { asJson, checkedManners, checkedMessage, checkId, type Manners } from '.
 import type { Host, LiveTurn } from './host.ts'
 import { recovered } from './owner-decisions.ts'
 import { UnknownTurnError } from './thread-errors.ts'
-import { activeTurn, alive, begunTurns, type Claim, newThread, type Work } from './thread-records.ts'
+import { activeTurn, alive, type Claim, newestTurn, newThread, type Work } from './thread-records.ts'
 import { emptyState, stateOf, type ThreadState } from './thread-state.ts'
 import type { Asked, StoredThread, TurnRecord } from './thread-store.ts'
 import type { SendOptions, ThreadSummary, Threads } from './threads.ts'
@@ -147,7 +147,7 @@ export class StoredThreads implements Threads {
     const stored = await this.#host.store.load(thread, turn === undefined ? {} : { turn })
     if (!stored) return undefined
     const { turns } = alive(stored)
-    const record = turn === undefined ? begunTurns(turns).at(-1) : turns.find(({ id }) => id === turn)
+    const record = turn === undefined ? newestTurn(turns) : turns.find(({ id }) => id === turn)
     if (!record && turn !== undefined) throw new UnknownTurnError(thread, turn)
     return record && this.#handle(thread, record)
   }

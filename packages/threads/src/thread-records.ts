@@ -43,6 +43,13 @@ export function begunTurns(turns: readonly TurnRecord[]): readonly BegunTurn[] {
   return turns.filter(hasBegun).sort((a, b) => a.startSeq - b.startSeq)
 }
 
+/** The newest of the turns that have begun. */
+export function newestTurn(turns: readonly TurnRecord[]): TurnRecord | undefined {
+  let newest: BegunTurn | undefined
+  for (const turn of turns) if (hasBegun(turn) && turn.startSeq > (newest?.startSeq ?? 0)) newest = turn
+  return newest
+}
+
 function hasBegun(turn: TurnRecord): turn is BegunTurn {
   return turn.startSeq !== undefined && turn.status !== 'joined'
 }

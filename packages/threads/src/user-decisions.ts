@@ -4,7 +4,7 @@ import type { Answers, Json, UserMessage } from '@meanwhile/core'
 import { UnknownInterruptError } from '@meanwhile/core'
 import { NothingToRetryError, ThreadBusyError, UnknownMessageError } from './thread-errors.ts'
 import { begun, dropped, queueOf } from './thread-queue.ts'
-import { activeTurn, alive, begunTurns, type Claim, claimed, newThread, touched, type Work } from './thread-records.ts'
+import { activeTurn, alive, type Claim, claimed, newestTurn, newThread, touched, type Work } from './thread-records.ts'
 import type { Change, StoredThread, TurnRecord } from './thread-store.ts'
 
 /** Of a message that comes while a turn is running. */
@@ -122,7 +122,7 @@ export function retried(stored: StoredThread, claim: Claim): Change<Work> {
   const { thread } = alive(stored)
   const active = activeTurn(stored)
   if (active) throw new ThreadBusyError(thread.id, active.status === 'running' ? 'running' : 'waiting')
-  const newest = begunTurns(stored.turns).at(-1)
+  const newest = newestTurn(stored.turns)
   if (newest?.status !== 'failed') throw new NothingToRetryError(thread.id)
   const { error: _, ...rest } = newest
   const turn = claimed(rest, claim)

@@ -1,6 +1,6 @@
 /** Threads in memory: for tests, and for conversations that need not outlive their process. */
 
-import { begunTurns } from '../thread-records.ts'
+import { newestTurn } from '../thread-records.ts'
 import type {
   Asked,
   Change,
@@ -54,12 +54,12 @@ export function memoryThreads(): ThreadStore {
   function found(id: string, asked: Asked = {}): StoredThread | undefined {
     const kept = threads.get(id)
     if (!kept) return undefined
-    const turns = [...kept.turns.values()].filter(({ isSuperseded }) => !isSuperseded).sort(ORDER)
-    const newest = begunTurns(turns).at(-1)
+    const turns = [...kept.turns.values()].filter(({ isSuperseded }) => !isSuperseded)
+    const newest = newestTurn(turns)
     const isAsked = (turn: TurnRecord) => turn.id === asked.turn || turn.messageId === asked.messageId
     return copy({
       thread: kept.thread,
-      turns: turns.filter((turn) => isOpen(turn) || turn === newest || isAsked(turn)),
+      turns: turns.filter((turn) => isOpen(turn) || turn === newest || isAsked(turn)).sort(ORDER),
     })
   }
 

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CheckpointStoreError, ConfigError } from '@meanwhile/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { TurnRecord } from '../index.ts'
 import { sqliteThreads } from '../sqlite.ts'
 import { threadStoreContract } from '../testing.ts'
+import { newThread } from '../thread-records.ts'
 
 let scratch: string
 let path: string
@@ -52,4 +54,32 @@ test('sqlite: what cannot be opened says so, and so does a Node without node:sql
   expect(() => sqliteThreads(undefined as never)).toThrow(ConfigError)
   vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
   expect(() => sqliteThreads(path)).toThrow(`Node ${process.version} has no node:sqlite`)
+})
+
+test('sqlite: what a write takes does not grow with the turns that its thread has had (TH12)', async () => {
+  const store = sqliteThreads(path)
+  const opened = async (id: string, count: number) => {
+    const { thread } = newThread(id, '01234567', 0)
+    const turns = Array.from({ length: count + 1 }, (_, n): TurnRecord => {
+      const status = n === count ? 'running' : 'completed'
+      const times = { createdAt: 0, epoch: 1, leaseUntil: 0, startSeq: n + 1 }
+      return { id: `${id} ${n}`, number: n + 1, status, messageId: `${n}`, text: 'x'.repeat(400), ...times }
+    })
+    await store.change(id, () => ({ thread, turns, result: undefined }))
+    return async () => {
+      const begun = performance.now()
+      await store.change(id, (stored) => ({ thread: stored?.thread ?? thread, result: undefined }), {
+        turn: `${id} ${count}`,
+        isFleeting: true,
+      })
+      return performance.now() - begun
+    }
+  }
+  const few = await opened('few', 10)
+  const many = await opened('many', 4_000)
+  const times: [number, number][] = []
+  for (let write = 0; write < 41; write++) times.push([await few(), await many()])
+  const medianOf = (of: 0 | 1) => times.map((pair) => pair[of]).toSorted((a, b) => a - b)[20] ?? 0
+  expect(medianOf(1)).toBeLessThan(10 * medianOf(0))
+  store.close()
 })

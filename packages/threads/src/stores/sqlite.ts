@@ -184,6 +184,10 @@ const SETUP = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS turns_in_order ON turns (thread, number);
   CREATE INDEX IF NOT EXISTS turns_open ON turns (status, lease) WHERE status IN ('queued', 'running', 'waiting');
+  CREATE INDEX IF NOT EXISTS turns_open_of_thread ON turns (thread)
+    WHERE status IN ('queued', 'running', 'waiting') AND superseded = 0;
+  CREATE INDEX IF NOT EXISTS turns_begun ON turns (thread, start)
+    WHERE status <> 'joined' AND superseded = 0 AND start IS NOT NULL;
   CREATE UNIQUE INDEX IF NOT EXISTS one_at_a_time ON turns (thread)
     WHERE status IN ('running', 'waiting') AND superseded = 0;
   CREATE UNIQUE INDEX IF NOT EXISTS one_per_message ON turns (thread, message) WHERE superseded = 0;
@@ -201,9 +205,14 @@ const STATEMENTS = {
   thread: 'SELECT record FROM threads WHERE id = ?',
   putThread: `INSERT INTO threads (id, state, record) VALUES (:id, :state, :record)
     ON CONFLICT (id) DO UPDATE SET state = :state, record = :record`,
-  found: `SELECT record FROM turns WHERE thread = :thread AND superseded = 0 AND (
-      status IN ('queued', 'running', 'waiting') OR id = :turn OR message = :message OR start = (
-        SELECT max(start) FROM turns WHERE thread = :thread AND superseded = 0 AND status <> 'joined'
+  // Each part has an index: how many turns the thread has had does not count.
+  found: `SELECT record FROM turns WHERE id IN (
+      SELECT id FROM turns WHERE thread = :thread AND superseded = 0 AND status IN ('queued', 'running', 'waiting')
+      UNION SELECT id FROM turns WHERE thread = :thread AND superseded = 0 AND id = :turn
+      UNION SELECT id FROM turns WHERE thread = :thread AND superseded = 0 AND message = :message
+      UNION SELECT id FROM (
+        SELECT id FROM turns WHERE thread = :thread AND superseded = 0 AND status <> 'joined' AND start IS NOT NULL
+        ORDER BY start DESC LIMIT 1
       )
     ) ORDER BY number`,
   turns: 'SELECT record FROM turns WHERE thread = ? AND superseded = 0 ORDER BY number',
