@@ -237,3 +237,19 @@ export async function compared(
   expect(early.model.requests.map(({ input }) => input)).toEqual(plain.model.requests.map(({ input }) => input))
   return { plain: plain.log, early: early.log, warnings: early.warnings, result: plain.result }
 }
+
+/** What was executed and when, by the plain runner and by the eager one. There was no warning. */
+export async function executed(scenario: Case): Promise<readonly [plain: string[], early: string[]]> {
+  const { plain, early, warnings } = await compared(scenario)
+  expect(warnings).toEqual([])
+  return [plain, early]
+}
+
+/** A tool that needs an approval. */
+export const guarded = tool({
+  name: 'guarded',
+  description: 'g',
+  parameters: z.object({ q: z.string() }),
+  needsApproval: true,
+  execute: async () => 'guarded',
+})

@@ -3,7 +3,7 @@
 import { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { AIMessageChunk, type BaseMessage, ToolMessage } from '@langchain/core/messages'
 import { ChatGenerationChunk, type ChatResult } from '@langchain/core/outputs'
-import { createAgent, type ToolRuntime, tool } from 'langchain'
+import { createAgent, modelRetryMiddleware, type ToolRuntime, tool } from 'langchain'
 import { vi } from 'vitest'
 import { z } from 'zod'
 import type { EagerSettings } from '../src/host/settings.ts'
@@ -36,6 +36,9 @@ export const looks = (id = '1', q = 'a', tail = 100): readonly Part[] => [
   text('x'),
 ]
 export const answer: readonly Part[] = [text('done')]
+
+/** A middleware that asks the model once more, 1 ms after an error. */
+export const retry = () => modelRetryMiddleware({ maxRetries: 1, initialDelayMs: 1, jitter: false })
 
 const later = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {

@@ -295,7 +295,7 @@ test('onStep is told what a step has brought (R13, H34)', async () => {
   ])
 })
 
-test('onStep says why a call was let go of, and none of this switches anything off (R10, R13)', async () => {
+test('onStep says why a call was discarded, and none of this switches anything off (R10, R13)', async () => {
   const causes: unknown[] = []
   const onStep = ({ calls }: StepSavings) => void causes.push(...calls.map(({ cause }) => cause))
   const aborting = () => {

@@ -16,7 +16,7 @@ function begun(loop: EagerLoop, steps: Steps, callId: string) {
   return step
 }
 
-test('a run whose end is not heard of is let go of when a thousand others have begun (R7)', () => {
+test('a run whose end is not heard of is forgotten when a thousand others have begun (R7)', () => {
   const loop = new EagerLoop({}, 'ai 7')
   const steps = new Steps(loop)
   const first = begun(loop, steps, 'first')

@@ -33,7 +33,7 @@ export class Steps {
     this.#loop = loop
   }
 
-  /** A step is prepared: it alone is told the sandbox of one call of an agent. */
+  /** A step is prepared. Only then it is known which sandbox a single call of an agent was given. */
   prepared(messages: object, sandbox: unknown): void {
     this.#sandboxes.set(messages, { sandbox })
   }

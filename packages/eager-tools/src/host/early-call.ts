@@ -6,6 +6,7 @@ import type { EarlyStart } from '../call-maker.ts'
 import type { EarlyTool } from './host-tool.ts'
 import { KeptResult } from './kept-result.ts'
 import { copyOf, sameValue } from './same-value.ts'
+import { unref } from './unref.ts'
 
 /** Milliseconds that a function which was aborted is waited for. */
 const GRACE = 1_000
@@ -119,12 +120,12 @@ export class EarlyCall implements CallFacts {
     return this.state.fate === 'committed'
   }
 
-  /** What comes of it must not be used. */
+  /** Its result must not be used. */
   get isDeclined(): boolean {
     return this.#isDeclined
   }
 
-  /** Whether the host may get what comes of it, if it asks for the same. */
+  /** Whether the host may get its result, if it asks for the same. */
   get isOpen(): boolean {
     return this.started !== undefined && this.state.fate === 'provisional' && !this.#isDeclined
   }
@@ -134,7 +135,7 @@ export class EarlyCall implements CallFacts {
     return sameValue(this.#input, input)
   }
 
-  /** Calls the function. Whatever that throws is kept for whoever joins. */
+  /** Calls the function. What it throws is kept for the host. */
   begin(): void {
     const { telemetry, parent, signal, enter } = this.#host
     const abort = () => this.#abort(signal?.reason)
@@ -182,7 +183,7 @@ export class EarlyCall implements CallFacts {
       })
   }
 
-  /** The host asks for it. What it gets; its signal, if it has one, ends the function from now on. */
+  /** The host asks for it. Returns what the host gets. From now on its signal ends the function. */
   take(signal?: AbortSignal): Promise<unknown> | AsyncIterable<unknown> {
     this.state = { ...this.state, fate: 'committed' }
     if (signal) {
@@ -216,7 +217,7 @@ export class EarlyCall implements CallFacts {
     await this.#work
   }
 
-  /** A function that has settled hears of nothing. */
+  /** A function that has settled is not aborted any more. */
   #abort(reason: unknown): void {
     if (!this.settled) this.#controller.abort(reason)
   }
@@ -275,7 +276,7 @@ export class EarlyCall implements CallFacts {
     this.#host.freed()
   }
 
-  /** Its span ends when both are known, what came of it and whether anybody asks for it. */
+  /** Its span ends when the function has settled and it is known whether anybody asks for the call. */
   async #end(): Promise<void> {
     if (this.state.fate === 'provisional' || this.#isEnded) return
     this.#isEnded = true
@@ -283,7 +284,7 @@ export class EarlyCall implements CallFacts {
     this.#host.telemetry.ended(this, compensated)
   }
 
-  /** Whether it could be undone, if it had to be. */
+  /** Returns whether it was undone; `undefined` if there was nothing to undo. */
   async #undone(): Promise<boolean | undefined> {
     const { tool, effect, call } = this.#beginning
     if (effect !== 'reversible' || this.error !== undefined || !tool.compensate) return undefined
@@ -295,9 +296,4 @@ export class EarlyCall implements CallFacts {
       return false
     }
   }
-}
-
-/** A timer that keeps no process alive. */
-export function unref(timer: ReturnType<typeof setTimeout>): void {
-  if (typeof timer === 'object') timer.unref?.()
 }

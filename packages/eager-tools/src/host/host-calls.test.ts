@@ -171,7 +171,7 @@ test('white space and the order of keys are no change; an input that the functio
   expect(seen).toHaveLength(1)
 })
 
-test('a response that failed: the next one joins an equal call under another id, and lets go of another (R4, H22)', async () => {
+test('a response that failed: the next one joins an equal call under another id, and discards another (R4, H22)', async () => {
   for (const n of [1, 2]) {
     const host = new Host()
     const calls = host.step()
@@ -385,7 +385,7 @@ test('signals that never abort keep no listener (R7, P20)', async () => {
   expect([ofStep, ofCall].map((signal) => getEventListeners(signal, 'abort').length)).toEqual([0, 0])
 })
 
-test('a call is undone once, whenever it settles and is let go of (R7)', async () => {
+test('a call is undone once, whenever it settles and is discarded (R7)', async () => {
   const undone: number[] = []
   for (let turns = 0; turns < 40; turns++) {
     const host = new Host()
@@ -728,7 +728,7 @@ test('without an early call there is no span and no timer (R8)', async () => {
   expect(exporter.getFinishedSpans()).toEqual([])
 })
 
-test('onStep is told what a step has brought, the calls of the host reckoned as one (R13, H34)', async () => {
+test('onStep is told what a step has brought, the calls of the host counted as one (R13, H34)', async () => {
   const steps: StepSavings[] = []
   const host = new Host({ onStep: (savings) => void steps.push(savings) })
   const calls = host.step()

@@ -4,24 +4,26 @@
  */
 
 import type { DiscardCause, Tool, ToolCall } from '@meanwhile/core'
-import { activeContext, follow, keysMeet, sameCall, Telemetry } from '@meanwhile/core/calls'
+import { activeContext, follow, sameCall, Telemetry } from '@meanwhile/core/calls'
 import type { CallMaker, EarlyStart, NamedModel } from '../call-maker.ts'
 import { deferral } from '../policy.ts'
 import { StreamedResponse } from '../response.ts'
 import { Attempt } from './attempt.ts'
 import type { EagerLoop, HostRun, HostStep } from './eager-loop.ts'
-import { EarlyCall, type EarlyHost, unref } from './early-call.ts'
+import { EarlyCall, type EarlyHost } from './early-call.ts'
+import { EarlyCalls } from './early-calls.ts'
+import { Hold } from './hold.ts'
 import { type HostInput, toolFor } from './host-tool.ts'
-import { stepSavings } from './step-account.ts'
+import { charge, stepSavings } from './step-account.ts'
 
-/** Stands for a call of the response: ids come twice, or not at all. */
+/** Names a call of the response. The ids of providers may come twice, or be missing. */
 export type CallLabel = number
 
 /** An early call that the host has joined. */
 export interface TakenCall {
   /** What its function gave: a promise, or an async iterable. */
   readonly result: Promise<unknown> | AsyncIterable<unknown>
-  /** It has declined after all: what comes of it must not be used, and the host is to make the call itself. */
+  /** The function has declined: its result must not be used, and the host makes the call itself. */
   readonly isDeclined: boolean
 }
 
@@ -32,9 +34,6 @@ export interface TakenCall {
 export type Stage = 'streaming' | 'failed' | 'stood' | 'over'
 
 const UNKNOWN: NamedModel = { provider: 'unknown', id: 'unknown' }
-const HOLD = 30_000
-/** Beyond so many milliseconds a timer fires at once. */
-const LONGEST = 2 ** 31 - 1
 
 export class HostCalls {
   readonly #loop: EagerLoop
@@ -43,8 +42,9 @@ export class HostCalls {
   readonly #parent: EarlyHost['parent'] = activeContext()
   readonly #step: number
   readonly #began: number = performance.now()
-  readonly #early: EarlyCall[] = []
-  readonly #waiting: EarlyCall[] = []
+  readonly #slots: number
+  readonly #early: EarlyCalls
+  readonly #hold: Hold
   readonly #certain: Map<string, number> = new Map()
   #made: EarlyHost | undefined
   #stage: Stage = 'streaming'
@@ -53,9 +53,7 @@ export class HostCalls {
   #response: Attempt | undefined
   #rules: readonly Tool[] | undefined
   #labels = 0
-  #heard = performance.now()
   #stood: number | undefined
-  #hold: ReturnType<typeof setTimeout> | undefined
   #unfollow: () => void = () => undefined
 
   constructor(loop: EagerLoop, run: HostRun, options: HostStep) {
@@ -63,6 +61,10 @@ export class HostCalls {
     this.#run = run
     this.#options = options
     this.#step = run.steps
+    const { toolConcurrency, hold } = loop.settings
+    this.#slots = toolConcurrency ?? options.toolConcurrency ?? Number.POSITIVE_INFINITY
+    this.#early = new EarlyCalls(this.#slots, () => this.#stage === 'streaming' && !options.signal?.aborted)
+    this.#hold = new Hold(hold, () => void this.release())
   }
 
   get stage(): Stage {
@@ -99,16 +101,16 @@ export class HostCalls {
   stood(): void {
     if (this.#stage !== 'streaming') return
     this.#stage = 'stood'
-    this.#heard = this.#stood = performance.now()
+    this.#stood = this.#hold.heard()
     this.#response?.end()
-    this.#waiting.length = 0
+    this.#early.clear()
     const asked = [...this.#asked]
     const isAsked = (early: EarlyCall) => {
       const place = asked.findIndex((call) => sameCall(early.call, call))
       if (place >= 0) asked.splice(place, 1)
       return place >= 0
     }
-    const inOrder = this.#early.toSorted((one, other) => other.attempt - one.attempt)
+    const inOrder = this.#early.begun.toSorted((one, other) => other.attempt - one.attempt)
     for (const early of inOrder) {
       early.modelEnded(this.#stood)
       if (!isAsked(early) && early.attempt < this.#attempt)
@@ -116,11 +118,11 @@ export class HostCalls {
     }
   }
 
-  /** The response has failed. Its calls are held: whether the host asks for another one is not known, unless it aborts all that it does. */
+  /** The response has failed. Its calls are held, because the host may ask again, until its signal aborts. */
   failed(): void {
     if (this.#stage !== 'streaming') return
     this.#stage = 'failed'
-    this.#heard = performance.now()
+    this.#hold.heard()
     const { signal } = this.#options
     if (signal?.aborted) void this.release()
     else if (signal) this.#unfollow = follow(signal, () => void this.release('stream_error'))
@@ -135,7 +137,7 @@ export class HostCalls {
     if (this.#stage === 'over') return false
     this.#unfollow()
     this.#stage = 'streaming'
-    this.#waiting.length = 0
+    this.#early.clear()
     this.#response = undefined
     this.#attempt++
     return true
@@ -149,7 +151,7 @@ export class HostCalls {
    */
   take(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): TakenCall | undefined {
     if (this.#stage !== 'stood') return undefined
-    const open = this.#early.filter((early) => early.isOpen && early.tool.name === name)
+    const open = this.#early.begun.filter((early) => early.isOpen && early.tool.name === name)
     const mine = open.filter((early) => early.attempt === this.#attempt && early.hostId === id)
     const found =
       mine.find((early) => early.isWith(input)) ??
@@ -178,7 +180,7 @@ export class HostCalls {
   async release(cause?: DiscardCause, reason?: unknown): Promise<void> {
     const stage = this.#stage
     if (stage !== 'over') this.#end(stage, cause ?? this.#causeOf(stage), reason)
-    await Promise.all(this.#early.map((early) => early.over()))
+    await Promise.all(this.#early.begun.map((early) => early.over()))
   }
 
   #causeOf(stage: Stage): DiscardCause {
@@ -188,15 +190,16 @@ export class HostCalls {
 
   #end(stage: Stage, cause: DiscardCause, given: unknown): void {
     this.#stage = 'over'
-    this.#waiting.length = 0
+    this.#early.clear()
     this.#unfollow()
-    clearTimeout(this.#hold)
+    this.#hold.end()
     const isAsked = stage === 'stood' && !this.#options.signal?.aborted ? this.#isAsked : undefined
-    if (this.#early.length === 0) return
-    const left = this.#early.filter((early) => !early.isTaken)
+    const early = this.#early.begun
+    if (early.length === 0) return
+    const left = early.filter((early) => !early.isTaken)
     // An error takes its time to be made.
     const reason = given ?? (left.length > 0 ? new Error('nobody asks for this call') : undefined)
-    for (const early of left) early.discard(cause, reason)
+    for (const one of left) one.discard(cause, reason)
     const savings = () =>
       stepSavings({
         step: this.#step,
@@ -205,29 +208,25 @@ export class HostCalls {
         stood: this.#stood,
         over: performance.now(),
         certain: this.#certain,
-        early: this.#early,
+        early,
         asked: this.#asked,
       })
-    this.#charge(savings, cause)
+    if (this.#loop.budget) charge(this.#loop.budget, savings(), cause === 'run_aborted')
     this.#loop.ended(isAsked, savings)
   }
 
   /** Whether the host has asked for any of the calls that had started for this response; `undefined`: there are none. */
   get #isAsked(): boolean | undefined {
-    if (this.#early.some((early) => early.isTaken)) return true
-    return this.#early.some((early) => early.attempt === this.#attempt) ? false : undefined
+    if (this.#early.begun.some(({ isTaken }) => isTaken)) return true
+    return this.#early.begun.some((early) => early.attempt === this.#attempt) ? false : undefined
   }
 
   // How calls start.
 
-  get #slots(): number {
-    return this.#loop.settings.toolConcurrency ?? this.#options.toolConcurrency ?? Number.POSITIVE_INFINITY
-  }
-
   /** Something of the stream has come. Returns whether it counts. */
   #hears(): boolean {
     if (this.#stage !== 'streaming') return false
-    this.#heard = performance.now()
+    this.#hold.heard()
     return true
   }
 
@@ -243,7 +242,7 @@ export class HostCalls {
     )
   }
 
-  /** Of one attempt: what is said of it later starts nothing. */
+  /** For one attempt. It starts nothing once another attempt has begun. */
   #maker(attempt: number): CallMaker {
     const { model = UNKNOWN, tools } = this.#options
     // The rules give back what such a tool gave them.
@@ -282,9 +281,9 @@ export class HostCalls {
     const tool = this.#options.tools.find(({ name }) => name === call.name)?.early
     const response = this.#response
     if (!tool || !response) return
-    const same = this.#early.filter((early) => early.call.id === call.id && early.attempt === this.#attempt)
+    const same = this.#early.begun.filter((early) => early.call.id === call.id && early.attempt === this.#attempt)
     for (const early of same) early.discard('arguments_changed', new Error('the arguments have changed'))
-    const held = this.#early.find(
+    const held = this.#early.begun.find(
       (early) => early.isOpen && early.attempt < this.#attempt && sameCall(early.call, call),
     )
     if (held) {
@@ -309,29 +308,8 @@ export class HostCalls {
       },
       this.#host,
     )
-    this.#waiting.push(early)
-    this.#go()
-  }
-
-  /** What a slot and the keys allow begins, in call order; nothing once the host has aborted. */
-  #go(): void {
-    if (this.#stage !== 'streaming') return
-    const isAborted = () => this.#options.signal?.aborted ?? false
-    const running = this.#early.filter((early) => early.isRunning)
-    const before = [...running]
-    for (const early of this.#waiting.splice(0)) {
-      const waits =
-        running.length >= this.#slots || before.some(({ keys }) => keysMeet(keys, early.keys)) || isAborted()
-      before.push(early)
-      if (waits) {
-        this.#waiting.push(early)
-        continue
-      }
-      running.push(early)
-      this.#early.push(early)
-      this.#holdOn()
-      early.begin()
-    }
+    this.#early.add(early)
+    if (this.#early.begun.length > 0) this.#hold.begin()
   }
 
   get #host(): EarlyHost {
@@ -340,37 +318,9 @@ export class HostCalls {
       parent: this.#parent,
       signal: this.#options.signal,
       enter: (work) => (this.#options.enter ? this.#options.enter(work) : work()),
-      freed: () => this.#go(),
+      freed: () => this.#early.go(),
       warn: (code, message) => this.#loop.warn({ code, message }),
     }
     return this.#made
-  }
-
-  /** A host that leaves without a word is waited for no longer than this. One timer, however much is heard. */
-  #holdOn(): void {
-    const { hold = HOLD } = this.#loop.settings
-    if (this.#hold !== undefined || hold > LONGEST) return
-    const wait = (ms: number) => {
-      this.#hold = setTimeout(() => {
-        const left = this.#heard + hold - performance.now()
-        if (left > 0) wait(left)
-        else void this.release()
-      }, ms)
-      unref(this.#hold)
-    }
-    wait(hold)
-  }
-
-  #charge(savings: () => ReturnType<typeof stepSavings>, cause: DiscardCause): void {
-    const { budget } = this.#loop
-    if (!budget) return
-    const { calls, savedMs, stoodMs } = savings()
-    const hidden = (at: { readonly startedMs?: number; readonly durationMs: number }) =>
-      at.startedMs === undefined ? 0 : Math.max(0, Math.min(at.startedMs + at.durationMs, stoodMs) - at.startedMs)
-    const joined = calls.filter(({ evidence, outcome }) => evidence && outcome !== 'discarded')
-    const total = joined.reduce((sum, call) => sum + hidden(call), 0)
-    for (const call of joined) if (total > 0) budget.add(call.tool, (savedMs * hidden(call)) / total)
-    if (cause === 'run_aborted') return
-    for (const call of calls) if (call.outcome === 'discarded') budget.add(call.tool, -call.durationMs)
   }
 }

@@ -26,13 +26,13 @@ export interface StartedCall {
   readonly written: unknown
   /** The arguments as the model wrote them. */
   readonly text: string
-  /** What comes of this start must not be used, as it lacked what only the host has: the host makes the call itself. */
+  /** The function needed what only the host has. Its result is not used, and the host makes the call itself. */
   decline(): void
-  /** What comes of this start stands for an error: it is what the host gets, and there is nothing to undo. */
+  /** What the function returns stands for an error. The host gets it, and `compensate` is not called. */
   failed(error: Error): void
 }
 
-/** What the checked input of such a tool is: as the model wrote it, and as the host would pass it on. */
+/** The checked input of such a tool: as the model wrote it, and as the host would pass it on. */
 export interface HostInput {
   readonly written: unknown
   readonly value: unknown

@@ -72,7 +72,7 @@ class KeptYields {
     this.#wake()
   }
 
-  /** Whoever waits, reader or writer, the other one has done something: they never wait both. */
+  /** Resolves when the other side, reader or writer, has done something. The two never wait at the same time. */
   #change(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve

@@ -1,6 +1,7 @@
 /** Works out what starting early has brought in one step of a loop that is not ours. */
 
 import type { ToolCall } from '@meanwhile/core'
+import type { Budget } from '../budget.ts'
 import { makespan } from '../makespan.ts'
 import type { CallSavings, StepSavings } from '../savings.ts'
 import { micro } from '../step-savings.ts'
@@ -64,4 +65,15 @@ export function stepSavings({ step, slots, began, stood, over, certain, early, a
     wastedMs: micro(discarded.reduce((sum, { durationMs }) => sum + durationMs, 0)),
     calls: [...joined, ...discarded],
   }
+}
+
+/** Charges each tool with what it has saved and wasted. What an abort of the run has wasted is no tool's fault. */
+export function charge(budget: Budget, { calls, savedMs, stoodMs }: StepSavings, isAborted: boolean): void {
+  const hidden = ({ startedMs, durationMs }: CallSavings) =>
+    startedMs === undefined ? 0 : Math.max(0, Math.min(startedMs + durationMs, stoodMs) - startedMs)
+  const joined = calls.filter(({ evidence, outcome }) => evidence && outcome !== 'discarded')
+  const total = joined.reduce((sum, call) => sum + hidden(call), 0)
+  for (const call of joined) if (total > 0) budget.add(call.tool, (savedMs * hidden(call)) / total)
+  if (isAborted) return
+  for (const call of calls) if (call.outcome === 'discarded') budget.add(call.tool, -call.durationMs)
 }

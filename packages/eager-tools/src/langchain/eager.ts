@@ -201,7 +201,7 @@ class EagerAgent {
     })
   }
 
-  /** The calls of the response that the last message came of, if they may be joined. */
+  /** The calls of the last response, if they may be joined. */
   #askedOf(messages: unknown): HostCalls | undefined {
     const step = this.#steps.of(messages)
     if (!step) this.#unlinked(lastAnswer(messages))
@@ -217,7 +217,7 @@ class EagerAgent {
   }
 }
 
-/** What comes of a call: of one that has started early and is equal, or of the tool. */
+/** Returns the result of the equal call that has started early, or calls the tool. */
 async function joined(calls: HostCalls, tool: AgentTool, asked: AskedCall, config: NodeConfig): Promise<unknown> {
   const taken = await takenOf(calls, tool, asked, config)
   try {

@@ -1,6 +1,6 @@
 import { AIMessage, ToolMessage } from '@langchain/core/messages'
 import { Command, interrupt, MemorySaver } from '@langchain/langgraph'
-import { createMiddleware, humanInTheLoopMiddleware, modelRetryMiddleware, toolRetryMiddleware } from 'langchain'
+import { createMiddleware, humanInTheLoopMiddleware, toolRetryMiddleware } from 'langchain'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -13,6 +13,7 @@ import {
   more,
   type Played,
   plainAndEager,
+  retry,
   shown,
   text,
   wait,
@@ -30,9 +31,7 @@ const a = '{"q":"a"}'
 
 const b = '{"q":"b"}'
 
-const retrying = () => ({
-  middleware: [modelRetryMiddleware({ maxRetries: 1, initialDelayMs: 1, jitter: false })],
-})
+const retrying = () => ({ middleware: [retry()] })
 
 /** Stops the run after so many milliseconds. */
 const stopping =
@@ -318,7 +317,7 @@ const cases: Readonly<Record<string, Case>> = {
     plain: [`100 1 ${b}`],
     eager: [`0 1 ${a}`, `100 1 ${a} aborted`, `100 1 ${b}`],
   },
-  'a middleware answers instead of the tool: the read is let go of with the next step (R7)': {
+  'a middleware answers instead of the tool: the read is discarded with the next step (R7)': {
     ms: 200,
     options: () => ({
       middleware: [

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import { createMiddleware, modelRetryMiddleware } from 'langchain'
+import { createMiddleware } from 'langchain'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { answer, begin, breaks, more, type Part, plainAndEager, text, wait } from '../../test/langchain.ts'
+import { answer, begin, breaks, more, type Part, plainAndEager, retry, text, wait } from '../../test/langchain.ts'
 import { unhandledRejections } from '../../test/rejections.ts'
 
 unhandledRejections()
@@ -77,10 +77,7 @@ test('with any stream the caller gets the same, and undeclared tools execute as 
         ms,
         options: () => ({
           version,
-          middleware: [
-            ...(retries ? [modelRetryMiddleware({ maxRetries: 1, initialDelayMs: 1, jitter: false })] : []),
-            ...(changes ? [changing] : []),
-          ],
+          middleware: [...(retries ? [retry()] : []), ...(changes ? [changing] : [])],
         }),
       })
       expect(vi.getTimerCount()).toBe(0)

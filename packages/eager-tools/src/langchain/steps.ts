@@ -13,8 +13,8 @@ export interface Step {
 export class Steps {
   readonly #loop: EagerLoop
   /**
-   * By the message that the model has answered with, and by each of its calls: the agent passes both on, and what puts another
-   * message in the place of that one mostly keeps its calls. Ids would not do: some providers repeat them.
+   * By the message with which the model has answered, and by each of its calls. The agent passes both on, and a middleware that
+   * replaces the message mostly keeps the calls. Ids cannot be used, because some providers repeat them.
    */
   readonly #answered: WeakMap<object, Step> = new WeakMap()
   /** By the config of the node: while that is at work, the model may be asked again. */
@@ -47,7 +47,7 @@ export class Steps {
     this.#failed.set(node, step)
   }
 
-  /** The step that the last of these messages which a model has written came of. */
+  /** The step of the last of these messages that a model has written. */
   of(messages: unknown): Step | undefined {
     const answer = lastAnswer(messages)
     if (!answer) return undefined

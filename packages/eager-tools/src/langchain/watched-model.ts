@@ -1,4 +1,4 @@
-/** A model that tells of the requests in which it has tools. It learns of those as an agent tells it: by `bindTools`. */
+/** A model that reports the requests in which it has tools. It knows the tools from `bindTools`. */
 
 import type { BaseCallbackHandler } from '@langchain/core/callbacks/base'
 import { mergeConfigs, RunnableBinding } from '@langchain/core/runnables'
@@ -35,7 +35,7 @@ export function watchedModel(model: ChatModel, watch: Watch): ChatModel {
   })
 }
 
-/** Of a binding the model within asks: an agent may make another binding of it. */
+/** In a binding, the model inside is watched: an agent may make another binding of it. */
 function watchedRequests(
   model: ChatModel,
   watch: (request: Omit<Request, 'tools'>) => WatchedRequest | undefined,
@@ -66,7 +66,7 @@ function isBinding(model: ChatModel): model is Binding {
   return RunnableBinding.isRunnableBinding(model)
 }
 
-/** Its own methods are called on this one: they are to find the other model in it. */
+/** The methods of the binding run on this proxy, so that they find the watched model in it. */
 function withBound(binding: Binding, bound: ChatModel): Binding {
   return new Proxy(binding, { get: (of, key) => (key === 'bound' ? bound : Reflect.get(of, key)) })
 }

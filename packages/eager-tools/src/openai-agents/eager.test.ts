@@ -10,6 +10,8 @@ import {
   compared,
   consumed,
   done,
+  executed,
+  guarded,
   one,
   played,
   Q,
@@ -26,20 +28,7 @@ unhandledRejections()
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-const executed = async (scenario: Case) => {
-  const { plain, early, warnings } = await compared(scenario)
-  expect(warnings).toEqual([])
-  return [plain, early]
-}
 const look = tool({ name: 'look', description: 'l', parameters: z.object({ q: z.string() }), execute: () => 'ok' })
-const guarded = tool({
-  name: 'guarded',
-  description: 'g',
-  parameters: z.object({ q: z.string() }),
-  needsApproval: true,
-  execute: async () => 'guarded',
-})
-
 test('what is wrong with the arguments is said at once (R11)', () => {
   const runner = new Runner()
   const wrong = (effects: object, settings?: object) => () => eager(runner, { ...effects }, settings)

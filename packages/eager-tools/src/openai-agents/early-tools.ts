@@ -1,4 +1,4 @@
-/** Which tools of a turn may start early: those of which nobody but the tool itself has a say in whether and how they are called. */
+/** Which tools of a turn may start early: those whose calls need nobody's consent, and no details that only the SDK has. */
 
 import type { FunctionTool, RunContext, Tool } from '@openai/agents'
 import type { Declared } from '../host/declared.ts'

@@ -1,4 +1,4 @@
-import { Agent, handoff, type InputGuardrail, RunState, tool } from '@openai/agents'
+import { Agent, handoff, type InputGuardrail, RunState } from '@openai/agents'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -7,6 +7,8 @@ import {
   compared,
   consumed,
   done,
+  executed,
+  guarded,
   one,
   Q,
   raw,
@@ -21,12 +23,6 @@ unhandledRejections()
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** What was executed, when: by the plain runner, and by the eager one. */
-const executed = async (scenario: Case) => {
-  const { plain, early, warnings } = await compared(scenario)
-  expect(warnings).toEqual([])
-  return [plain, early]
-}
 const B = '{"q":"b"}'
 
 test('a read starts while the response streams, and is joined once (R2)', async () => {
@@ -269,13 +265,6 @@ test('a call that fails cancels those beside it, early or not (R12)', async () =
 })
 
 test('a run that pauses for the approval of another tool goes on from its state (R6)', async () => {
-  const guarded = tool({
-    name: 'guarded',
-    description: 'g',
-    parameters: z.object({ q: z.string() }),
-    needsApproval: true,
-    execute: async () => 'guarded',
-  })
   const go: Case['go'] = async (runner, agent) => {
     agent.tools.push(guarded)
     const first = await runner.run(agent, 'go', { stream: true })

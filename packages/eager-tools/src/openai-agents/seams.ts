@@ -1,6 +1,6 @@
 /**
- * What is watched of the SDK's objects. Others refer to them, so they stay the objects that they are: each gets a hidden method round
- * the one it has, which does nothing more in a run that is not eager.
+ * What is watched of the SDK's objects. They keep their identity, because others refer to them. Each gets a hidden method around its
+ * own, which changes nothing in a run that is not eager.
  */
 
 import { Agent, type Model, type ModelProvider, type ModelRequest } from '@openai/agents'
