@@ -34,9 +34,10 @@ export class Conversation {
   #end: TurnEnd | undefined
   #isOutdated = false
 
-  /** `state`: what a client has already, and need not be told. */
-  constructor(present: Present, state?: ThreadState) {
+  /** `state`: what a client has already, and need not be told; without a thread `messages`. */
+  constructor(present: Present, state?: ThreadState, messages: readonly AgUiMessage[] = []) {
     this.#present = present
+    this.#messages = [...messages]
     if (!state) return
     for (const { updates } of turnsOfThread(state)) for (const update of updates) this.read(update)
     this.#toldStep = undefined

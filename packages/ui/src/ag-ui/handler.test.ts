@@ -8,8 +8,15 @@ import {
   tool,
 } from '@meanwhile/core'
 import { call, fail, respond, type ScriptedResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
-import { approve, planTasks, retryModel } from '@meanwhile/middleware'
-import { createThreads, memoryThreads, type ThreadEventBody, type ThreadState, type Threads } from '@meanwhile/threads'
+import { approve, planTasks, redact, retryModel } from '@meanwhile/middleware'
+import {
+  createThreads,
+  memoryThreads,
+  type ThreadEventBody,
+  type ThreadState,
+  type Threads,
+  type Turn,
+} from '@meanwhile/threads'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { Client, comparable, serve } from '../../test/ag-ui.ts'
@@ -443,6 +450,74 @@ test('a client whose steps count no more after the end of a process has those th
     { id: 'm1', role: 'user', content: 'Go' },
     { id: 'r-1', role: 'assistant', content: 'Again.' },
   ])
+})
+
+test('of a thread that is deleted while it is told a client keeps nothing (UI2)', async () => {
+  let isDeleted = () => {}
+  const deleted = new Promise<void>((resolve) => {
+    isDeleted = resolve
+  })
+  const wait = tool({ name: 'wait', description: 'Waits.', input: z.object({}), execute: () => deleted }) as Tool
+  const { client, threads } = await stage([respond(say('I wait.'), call('wait'))], { tools: [wait] })
+  const one = client()
+  one.agent.addMessage({ id: 'm1', role: 'user', content: 'Wait' })
+  await one.run({}, { onToolCallEndEvent: () => void threads.delete('t').then(isDeleted) })
+  expect(one.events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'ThreadDeletedError' })
+  expect(one.messages).toEqual([])
+})
+
+test('a client that leaves stops nothing, and nothing more is read for it (UI1)', async () => {
+  let isReading = 0
+  let open = () => {}
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const wait = tool({ name: 'wait', description: 'Waits.', input: z.object({}), execute: () => gate }) as Tool
+  const model = scriptedModel([respond(say('I wait.'), call('wait')), respond(say('Done.'))])
+  const real = createThreads({ agent: createAgent({ model, tools: [wait] }), store: memoryThreads() })
+  const watched = (turn: Turn | undefined): Turn | undefined =>
+    turn && {
+      ...turn,
+      result: turn.result,
+      async *events(options) {
+        isReading++
+        try {
+          yield* turn.events(options)
+        } finally {
+          isReading--
+        }
+      },
+    }
+  const threads: Threads = Object.create(real, {
+    send: { value: real.send.bind(real) },
+    read: { value: real.read.bind(real) },
+    turn: { value: async (...of: Parameters<Threads['turn']>) => watched(await real.turn(...of)) },
+  })
+  const handler = agUiHandler({ threads, open: () => undefined })
+  const body = JSON.stringify({ threadId: 't', runId: 'r', messages: [{ id: 'm1', role: 'user', content: 'Wait' }] })
+  const response = await handler(new Request('http://chat.test/api/ag-ui', { method: 'POST', body }))
+  const reader = response.body?.getReader()
+  while (isReading === 0) await reader?.read()
+  await reader?.cancel()
+  expect(isReading).toBe(0)
+  open()
+  await (await real.turn('t'))?.result
+  expect((await real.read('t')).messages.map(({ message }) => textOf(message)).at(-1)).toBe('Done.')
+})
+
+test('what redact has masked is masked, in texts and in results (UI4)', async () => {
+  const key = `sk-proj-${'a1B2'.repeat(12)}`
+  const read = tool({ name: 'read', description: 'Reads.', input: z.object({}), execute: () => ({ key }) }) as Tool
+  const model = scriptedModel([respond(say('I read.'), call('read')), respond(say(`It is ${key}, you see.`))])
+  const agent = createAgent({ model, tools: [read], middleware: [redact({ persist: true })] })
+  const threads = createThreads({ agent, store: memoryThreads() })
+  const { url, sent, close } = await serve(agUiHandler({ threads, open: () => undefined }))
+  onTestFinished(close)
+  const one = new Client(`${url}/api/ag-ui`, 't')
+  await one.say('Read')
+  await expectEqual(one, threads)
+  expect(sent()).not.toContain(key)
+  expect(sent()).toContain('you see')
 })
 
 test('what is no run is refused, and nothing of it is said (UI4)', async () => {

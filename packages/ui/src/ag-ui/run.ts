@@ -32,26 +32,28 @@ interface Begun {
 
 export async function* runEvents(request: RunRequest): AsyncGenerator<AgUiEvent, void> {
   const { threads, present, input, signal } = request
-  yield runStarted(input)
   let conversation: Conversation | undefined
+  yield runStarted(input)
   try {
-    const { turn, ...begun } = await begin(request)
+    const { turn, after, ...begun } = await begin(request)
     conversation = begun.conversation
     yield* caughtUp(input, conversation)
-    if (turn) yield* told(turn.events({ signal }), conversation, begun.after, input.state)
+    if (turn) yield* told(turn.events({ signal }), conversation, after, input.state)
     while (turn && conversation.isOutdated) {
+      const { messages } = conversation
       const state = await threads.read(input.threadId)
-      const held = conversation.messages
       conversation = new Conversation(present, state)
-      yield* snapshots(held, conversation.messages)
+      yield* snapshots(messages, conversation.messages)
       yield* told(turn.events({ signal }), conversation, state.cursor, input.state)
     }
+    // Of a thread that was deleted nothing more is told: this throws.
+    if (turn && !conversation.end) await threads.turn(input.threadId, turn.id)
     if (turn || conversation.end) yield* runEnded(input, conversation, present)
     else yield finished(input, { type: 'success' })
   } catch (error) {
-    // What a turn was saying cannot be told to its end; and what was not said is not in the thread.
-    if (conversation) yield* conversation.read({ type: 'step-reset' })
-    else yield* caughtUp(input, new Conversation(present, await threads.read(input.threadId).catch(() => undefined)))
+    const state = await threads.read(input.threadId).catch(() => undefined)
+    const { messages } = conversation ?? input
+    if (state) yield* snapshots(messages, new Conversation(present, state).messages)
     const { message, code } = refusalOf(error, present)
     yield runError(message, code)
   }
@@ -60,12 +62,12 @@ export async function* runEvents(request: RunRequest): AsyncGenerator<AgUiEvent,
 /** Makes what the client has equal to the conversation. */
 function* caughtUp({ messages, state }: RunInput, conversation: Conversation): Generator<AgUiEvent, void> {
   if (!isUpToDate(messages, conversation.messages)) yield* snapshots(messages, conversation.messages)
-  const { plan = [] } = state
-  if (JSON.stringify(plan) !== JSON.stringify(conversation.plan)) yield planned(conversation, state)
+  const { plan } = conversation
+  if (plan.length > 0 && JSON.stringify(state.plan) !== JSON.stringify(plan)) yield planned(conversation, state)
 }
 
 async function begin(request: RunRequest): Promise<Begun> {
-  const { threads, present, input, context } = request
+  const { threads, present, input, context, signal } = request
   const { threadId, rewind } = input
   const state = await threads.read(threadId)
   const conversation = new Conversation(present, state)
@@ -73,7 +75,7 @@ async function begin(request: RunRequest): Promise<Begun> {
   const answers = answersIn(input, conversation)
   if (answers && answers !== 'stop')
     return { conversation, after, turn: await threads.answer(threadId, answers, { context }) }
-  if (answers === 'stop') await threads.stop(threadId)
+  if (answers === 'stop') await threads.stop(threadId, { signal })
   if (input.isRetry) return { conversation, after, turn: await threads.retry(threadId, { context }) }
   const said = saidIn(input)
   if (said && state.messages.every(({ id }) => id !== said.id)) {

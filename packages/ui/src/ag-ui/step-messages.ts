@@ -72,7 +72,8 @@ export class StepMessages {
     const id = this.#options.idOfCall(callId)
     const own = this.#ownMessage()
     const call: CallOfMessage = { id, type: 'function', function: { name, arguments: '' } }
-    own.toolCalls = [...(own.toolCalls ?? []), call]
+    own.toolCalls ??= []
+    own.toolCalls.push(call)
     this.#written.set(id, call)
     this.#options.tell({
       type: 'TOOL_CALL_START',

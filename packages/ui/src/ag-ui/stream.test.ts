@@ -243,6 +243,9 @@ test('a run without a thread is told, too, and one that fails says nothing of it
   const list = await told(agent.stream('Hello'))
   expect(list.at(-1)).toEqual({ type: 'RUN_ERROR', message: 'Something went wrong.' })
   expect(JSON.stringify(list)).not.toContain('secret')
+  const held = { id: 'm1', role: 'user', content: 'Hello' } as const
+  const later = await told(agent.stream('Hello'), { messages: [held] })
+  expect(later.at(-2)).toMatchObject({ type: 'MESSAGES_SNAPSHOT', messages: [held] })
   const shown = await told(agent.stream('Hello'), { errorText: ({ of }) => `The ${of} has failed.` })
   expect(shown.at(-1)).toEqual({ type: 'RUN_ERROR', message: 'The turn has failed.' })
 })

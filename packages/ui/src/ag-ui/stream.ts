@@ -16,8 +16,10 @@ export interface RunIds {
 }
 
 export interface AgUiStreamOptions extends RunIds, Present {
-  /** What the client has already: the thread as it was read before. Default: the client has only its own message. */
+  /** What the client has already: the thread as it was read before. Default: only the message that the turn begins with. */
   readonly state?: ThreadState
+  /** What the client has already, of a run without a thread: the messages of its request. */
+  readonly messages?: readonly AgUiMessage[]
 }
 
 /**
@@ -28,9 +30,9 @@ export interface AgUiStreamOptions extends RunIds, Present {
  */
 export async function* toAgUiStream(
   events: AsyncIterable<ReadEvent>,
-  { threadId, runId, state, ...present }: AgUiStreamOptions,
+  { threadId, runId, state, messages, ...present }: AgUiStreamOptions,
 ): AsyncGenerator<AgUiEvent, void> {
-  const conversation = new Conversation(present, state)
+  const conversation = new Conversation(present, state, messages)
   yield runStarted({ threadId, runId })
   yield* told(events, conversation, state?.cursor)
   yield* runEnded({ threadId, runId }, conversation, present)
