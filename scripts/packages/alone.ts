@@ -48,7 +48,7 @@ export async function checkAlone(packed: Packed, bench: Bench): Promise<void> {
   const theirs = new Set(apart.flatMap((entry) => NEEDS[entry]?.peers ?? []))
   const others = Object.keys(manifest.peerDependencies).filter((peer) => !theirs.has(peer))
   const rest = entries.filter((entry) => !apart.includes(entry))
-  await checkEntries(packed, rest, others, nodesFor(bench.nodes, manifest), bench)
+  if (rest.length > 0) await checkEntries(packed, rest, others, nodesFor(bench.nodes, manifest), bench)
   for (const entry of apart) {
     const { peers, node } = NEEDS[entry] ?? { peers: [], node: '*' }
     const nodes = nodesFor(bench.nodes, { ...manifest, engines: { node } })

@@ -81,8 +81,9 @@ export function chat(): Chat {
     name: 'slow',
     description: 'Waits.',
     input: z.object({}),
-    async execute(_, { signal }) {
+    async *execute(_, { signal }) {
       did.push('slow')
+      yield { progress: 0.5, message: 'half' }
       await Promise.race([
         gate,
         new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),

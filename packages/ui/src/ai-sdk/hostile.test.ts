@@ -9,9 +9,9 @@ import { get, history, Page, post } from '../../test/page.ts'
 import { type ChatHandlerOptions, chatHandler } from './index.ts'
 
 function open(options: Partial<ChatHandlerOptions> = {}) {
-  const { agent, did, asked } = chat()
+  const { agent, did, asked, open } = chat()
   const threads = createThreads({ agent, store: memoryThreads() })
-  return { threads, handler: chatHandler({ threads, open: () => undefined, ...options }), did, asked }
+  return { threads, handler: chatHandler({ threads, open: () => undefined, ...options }), did, asked, go: open }
 }
 
 /** All bytes that are sent of a turn: to whoever asked, to whoever joins, and to whoever comes later. */
@@ -31,25 +31,27 @@ test.for(['broken', 'fails', 'flaky'])('of %s no byte has the text of an error (
     expect(sent).not.toContain(secret)
 })
 
-test('errors and outputs are shown as present says, in the stream and in the history (UI4)', async () => {
+test('errors, outputs and progress are shown as present says, in the stream and in the history (UI4)', async () => {
   const shown: object[] = []
-  const { handler } = open({
-    errorText: (error) => `${error.of}: ask for help`,
+  const chat = open({
     output: (output, { toolName, callId, isProgress }) => {
       shown.push({ output, toolName, callId, isProgress })
       return 'hidden'
     },
   })
-  const sent = await bytes(handler, 'look')
-  for (const output of ['"seen x"', '"seen y"', 'half']) expect(sent).not.toContain(output)
-  expect(sent.match(/"hidden"/g)?.length).toBeGreaterThanOrEqual(6)
-  expect(shown).toContainEqual({ output: 'seen x', toolName: 'look', callId: 'call_1_1', isProgress: false })
-  expect(shown).toContainEqual({
-    output: { progress: 0.5, message: 'half' },
-    toolName: 'look',
-    callId: 'call_1_1',
-    isProgress: true,
-  })
+  const page = new Page(chat.handler, 't')
+  const sent = page.sendMessage({ text: 'slow' })
+  while (!page.got.join('').includes('hidden')) await new Promise((resolve) => setTimeout(resolve, 1))
+  chat.go()
+  await sent
+  const late = await (await get(chat.handler, '/t/stream')).text()
+  for (const bytes of [page.got.join(''), late, JSON.stringify(await history(chat.handler, 't'))]) {
+    expect(bytes).toContain('"output":"hidden"')
+    for (const output of ['"at last"', 'half']) expect(bytes).not.toContain(output)
+  }
+  const call = { toolName: 'slow', callId: 'call_1_1' }
+  expect(shown[0]).toEqual({ ...call, output: { progress: 0.5, message: 'half' }, isProgress: true })
+  expect(shown.at(-1)).toEqual({ ...call, output: 'at last', isProgress: false })
   const failing = open({ errorText: (error) => `${error.of}: ask for help` })
   expect(await bytes(failing.handler, 'broken')).toContain('call: ask for help')
   const failed = open({ errorText: (error) => `${error.of}: ask for help` })

@@ -1,7 +1,7 @@
-import { createAgent, type Tool, tool } from '@meanwhile/core'
+import { agentTool, createAgent, type Tool, tool } from '@meanwhile/core'
 import { call, fail, respond, say, scriptedModel, think, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
-import { retryModel } from '@meanwhile/middleware'
+import { approve, retryModel } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadEvent, type Threads } from '@meanwhile/threads'
 import type { UIMessage, UIMessageChunk } from 'ai'
 import { expect, test } from 'vitest'
@@ -109,6 +109,35 @@ test('version 6 is sent nothing that it does not know; without hold the text of 
   const message = await six?.read(await chunksOf(threads, 'flaky', { version: 6 }))
   const texts = message?.parts.flatMap((part) => (part.type === 'text' ? [`${part.text} ${part.state}`] : []))
   expect(texts).toEqual(['Not this done', 'You said flaky. done'])
+  const failing = createThreads({ agent: chat().agent, store: memoryThreads() })
+  const failed = await six?.read(await chunksOf(failing, 'fails', { version: 6 }))
+  expect(failed?.parts).toMatchObject([{ type: 'step-start' }, { type: 'text', text: 'I begin', state: 'done' }])
+})
+
+test('a card has one approval, and further questions inside its call are in the metadata (UI3)', async () => {
+  const mail = tool({ name: 'mail', description: 'm', input: z.object({ to: z.string() }), execute: () => 'Sent.' })
+  const inner = createAgent({
+    model: scriptedModel([respond(call('mail', { to: 'a' }), call('mail', { to: 'b' })), respond(say('Both sent.'))]),
+    tools: [mail as Tool],
+    middleware: [approve({ tools: ['mail'] })],
+  })
+  const agent = createAgent({
+    model: scriptedModel([respond(call('secretary', { request: 'Go' })), respond(say('Done.'))]),
+    tools: [agentTool(inner, { name: 'secretary', description: 's' }) as Tool],
+  })
+  const threads = createThreads({ agent, store: memoryThreads() })
+  const message = await seven?.read(await chunksOf(threads, 'Go'))
+  const { interrupts } = await threads.read('t')
+  const [first, second] = interrupts.map(({ id }) => id)
+  expect(message?.parts.at(-1)).toMatchObject({ state: 'approval-requested', approval: { id: first } })
+  const question = { toolCallId: 'call_1_1', payload: { tool: 'mail' } }
+  expect(message?.metadata).toMatchObject({
+    questions: [
+      { id: first, ...question },
+      { id: second, ...question },
+    ],
+  })
+  expect(compared(message ? [message] : [])).toEqual(compared(toUIMessages(await threads.read('t')).slice(1)))
 })
 
 test('a message that steers is a part of the message, in both versions (UI2, UI5)', async () => {

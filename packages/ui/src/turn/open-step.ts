@@ -40,10 +40,6 @@ export class OpenStep {
     return this.#parts.some(({ type }) => type === 'call')
   }
 
-  has(callId: string): boolean {
-    return this.#callOf(callId) !== undefined
-  }
-
   begin(): void {
     if (this.isTold) return
     this.isTold = true
@@ -59,7 +55,7 @@ export class OpenStep {
   }
 
   startCall(callId: string, toolName: string): void {
-    if (this.has(callId)) return
+    if (this.#callOf(callId)) return
     this.#endPart()
     this.begin()
     this.#parts.push({ type: 'call', callId, toolName })
@@ -67,7 +63,7 @@ export class OpenStep {
   }
 
   writeCall(callId: string, delta: string): void {
-    if (this.has(callId)) this.#tell({ type: 'call-delta', callId, delta })
+    if (this.#callOf(callId)) this.#tell({ type: 'call-delta', callId, delta })
   }
 
   /** Of a call whose message does not stand yet it is told again when that stands. */

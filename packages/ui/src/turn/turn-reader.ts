@@ -32,8 +32,6 @@ export class TurnReader {
   #present: string[] = []
   /** What the user has said since the last step: told before the next one, or at the end of the turn. */
   readonly #said: TurnUpdate[] = []
-  /** Results that came before the message with their calls stood. */
-  #early: ToolMessage[] = []
 
   constructor({ hold = false }: ReaderOptions = {}) {
     this.#holds = hold
@@ -175,7 +173,6 @@ export class TurnReader {
       this.#results.delete(callId)
       this.#calls.delete(callId)
     }
-    this.#early = []
   }
 
   #stands({ message, messageId, step }: ReadEvent & { readonly type: 'message' }): void {
@@ -193,7 +190,6 @@ export class TurnReader {
       step = this.#newStep(number)
     }
     step.stand(message, messageId)
-    for (const result of this.#early.splice(0)) this.#result(result)
   }
 
   /** What a middleware adds is for the model. */
@@ -204,10 +200,6 @@ export class TurnReader {
   }
 
   #result(message: ToolMessage): void {
-    if (this.#step?.has(message.callId) && !this.#step.message) {
-      this.#early.push(message)
-      return
-    }
     const text = JSON.stringify(message)
     const before = this.#results.get(message.callId)
     if (before === text) return

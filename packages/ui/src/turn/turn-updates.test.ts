@@ -168,6 +168,93 @@ test('after a crash the open step is taken back, and a message that does not cou
   ])
 })
 
+const asking: AssistantMessage = {
+  role: 'assistant',
+  content: [{ type: 'tool-call', id: 'c', name: 'mail', input: {} }],
+  finishReason: 'tool-calls',
+}
+const toAsk = [
+  { type: 'turn-start', turn: 't', message: { role: 'user', content: 'x' }, messageId: 'm' },
+  { type: 'step-start', step: 1 },
+  { type: 'message', step: 1, message: asking, messageId: 'a' },
+]
+const resultOf = (text: string): ToolMessage => ({
+  role: 'tool',
+  callId: 'c',
+  name: 'mail',
+  content: [{ type: 'text', text }],
+})
+const resumed = (cause: string, ...messages: readonly string[]) => ({ type: 'turn-resumed', cause, messages })
+
+test('a question is told once, and a call that was answered is at work again (UI1, UI3)', () => {
+  const interrupt = { id: 'i', address: [{ agent: null }, { tool: 'mail', callId: 'c' }], payload: null }
+  const updates = read(
+    ...toAsk,
+    { type: 'question', step: 1, ...interrupt, callId: 'c', toolName: 'mail' },
+    { type: 'turn-waiting', interrupts: [interrupt], settled: [] },
+    resumed('answer', 'm', 'a'),
+    { type: 'tool-end', step: 1, callId: 'c', toolName: 'mail', message: resultOf('Sent.') },
+    { type: 'message', step: 1, message: resultOf('Sent.'), messageId: 'b' },
+  )
+  const told = ['call c', 'question', 'turn-waiting', 'turn-resumed', 'call c', 'result c']
+  expect(inShort(updates).slice(3)).toEqual(told)
+  const question = { id: 'i', payload: null, callId: 'c', toolName: 'mail', isOfCall: true }
+  expect(updates.find(({ type }) => type === 'question')).toEqual({ type: 'question', question })
+  expect(updates.find(({ type }) => type === 'turn-waiting')).toEqual({ type: 'turn-waiting', questions: [question] })
+})
+
+test('a result that is another after a crash takes the place of the first (UI1, UI2)', () => {
+  const end = (text: string) => ({ type: 'tool-end', callId: 'c', toolName: 'mail', message: resultOf(text) })
+  const updates = read(...toAsk, end('one'), resumed('recovery', 'm', 'a'), end('one'), end('two'))
+  expect(updates.filter(({ type }) => type === 'call-result')).toEqual([
+    { type: 'call-result', message: resultOf('one') },
+    { type: 'call-result', message: resultOf('two'), revised: true },
+  ])
+})
+
+test('if an earlier step does not count any more the turn must be read again (UI1)', async () => {
+  const events = [
+    ...toAsk,
+    { type: 'message', step: 1, message: resultOf('Sent.'), messageId: 'b' },
+    { type: 'step-end', step: 1, messages: [] },
+    { type: 'step-start', step: 2 },
+    { type: 'text-delta', step: 2, attempt: 1, delta: 'Hi' },
+    resumed('recovery', 'm', 'a'),
+    { type: 'turn-end', status: 'completed' },
+  ]
+  async function* source() {
+    for (const event of events) yield { runId: 'r', ...event } as ReadEvent
+  }
+  expect(inShort(await told(source())).slice(-3)).toEqual(['text Hi', 'turn-resumed', 'turn-outdated'])
+})
+
+test('what a tool has reported early is told again when its message stands (UI3)', () => {
+  const updates = read(
+    { type: 'turn-start', turn: 't', message: { role: 'user', content: 'x' }, messageId: 'm' },
+    { type: 'step-start', step: 1 },
+    { type: 'tool-input-start', step: 1, attempt: 1, id: 'c', name: 'mail' },
+    { type: 'tool-progress', step: 1, callId: 'c', toolName: 'mail', progress: 0.5, provisional: true },
+    { type: 'message', step: 1, message: asking, messageId: 'a' },
+  )
+  const progress = { type: 'call-progress', callId: 'c', toolName: 'mail', progress: { progress: 0.5 }, isEarly: true }
+  expect(updates.slice(2)).toEqual([
+    { type: 'call-start', callId: 'c', toolName: 'mail' },
+    progress,
+    { type: 'call', call: asking.content[0] },
+    progress,
+  ])
+})
+
+test('what a middleware says to the model is not told (UI2)', () => {
+  const added = { role: 'user', content: 'Say more.', origin: 'gate' }
+  const updates = read(
+    ...toAsk,
+    { type: 'message', step: 1, message: added, messageId: 'g' },
+    { type: 'turn-end', status: 'completed' },
+  )
+  expect(inShort(updates)).not.toContain('user-message')
+})
+
 test('a turn that does not end in an answer ends in an empty step, whatever was taken back before (UI1, UI2)', () => {
   const begin = [
     { type: 'turn-start', turn: 't', message: { role: 'user', content: 'x' }, messageId: 'm' },
