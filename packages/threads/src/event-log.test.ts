@@ -70,6 +70,29 @@ test('the log is bounded by the step at work: its deltas go when it ends, and me
   expect([...typesOf(await plain.events('t'))]).toEqual(['turn-start', 'message', 'turn-end'])
 })
 
+test('the record of a turn is written when its lease is renewed, and not with every batch (TH6, TH12)', async () => {
+  const { store } = watched()
+  const leases: number[] = []
+  const begun = Date.now()
+  const change: ThreadStore['change'] = (id, decide, options) =>
+    store.change(
+      id,
+      (stored) => {
+        const decided = decide(stored)
+        for (const { leaseUntil } of decided.turns ?? []) leases.push(leaseUntil && leaseUntil - begun)
+        return decided
+      },
+      options,
+    )
+  const agent = createAgent({ model: scriptedModel([words(100, 20)]) })
+  const threads = createThreads({ agent, store: { ...store, change }, lease: 1_500 })
+  const turn = await threads.send('t', 'go')
+  await vi.advanceTimersByTimeAsync(3_000)
+  expect(await turn.result).toMatchObject({ status: 'completed' })
+  // Begun, renewed after each third of its lease, ended.
+  expect(leases).toEqual([1_500, 2_000, 2_500, 3_000, 3_500, 0])
+})
+
 test('a turn adds no more than two synced writes to those of its run (TH12)', async () => {
   const { store, synced } = watched()
   let saves = 0

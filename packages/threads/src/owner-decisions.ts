@@ -41,7 +41,9 @@ export function progressed(stored: StoredThread, owner: Owner, progress: Progres
     const { message: _, isSteering: __, isDropped: ___, ...rest } = one
     return [{ ...rest, status: 'joined', joined: owner.turn, startSeq: seq }]
   })
-  const held = { ...turn, leaseUntil: claim.now + claim.lease }
+  // A lease that has just been renewed is not written again with every batch.
+  const isFresh = turn.leaseUntil - claim.now > (claim.lease * 2) / 3
+  const held = isFresh ? [] : [{ ...turn, leaseUntil: claim.now + claim.lease }]
   const { joined: _, ...written } = progress
   return {
     ...written,
@@ -50,7 +52,7 @@ export function progressed(stored: StoredThread, owner: Owner, progress: Progres
       seq: Math.max(stored.thread.seq, events.at(-1)?.seq ?? 0, droppedThrough),
       historyAt: historyAt ?? stored.thread.historyAt,
     },
-    turns: [held, ...joins],
+    turns: [...held, ...joins],
     result: {
       isStopping: turn.closing !== undefined,
       steering: steering.filter(({ id, isDropped }) => !isDropped && joins.every((one) => one.id !== id)),
@@ -82,7 +84,8 @@ export function ended(
   claim: Claim,
 ): Change<Work | undefined> {
   const before = progressed(stored, owner, progress, claim)
-  const [own = ownTurn(stored, owner), ...joins] = before.turns ?? []
+  const own = ownTurn(stored, owner)
+  const joins = (before.turns ?? []).filter(({ id }) => id !== own.id)
   // It was stopped before its question could be shown to anybody.
   if (outcome.status === 'waiting' && own.closing !== undefined) {
     const turn = claimed(own, claim)
