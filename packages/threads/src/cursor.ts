@@ -7,7 +7,7 @@ export function cursorAt({ tag }: Pick<ThreadRecord, 'tag'>, seq: number): strin
   return `${seq}.${tag}`
 }
 
-/** The `seq` behind which to go on; 0 without a cursor. Throws {@link CursorError}. */
+/** The `seq` after which to go on; 0 without a cursor. Throws {@link CursorError}. */
 export function seqOf(thread: ThreadRecord, cursor: string | undefined): number {
   if (cursor === undefined) return 0
   const [, seq, tag] = (typeof cursor === 'string' && /^(\d{1,16})\.([0-9a-f]{8})$/.exec(cursor)) || []

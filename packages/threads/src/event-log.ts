@@ -3,10 +3,10 @@
 import { isKept, type ThreadEventBody } from './thread-events.ts'
 import type { StoredEvent } from './thread-store.ts'
 
-/** Milliseconds that a delta may wait until it is stored. */
+/** Milliseconds after which a delta is stored. */
 const BATCH = 50
 
-/** As many events may wait for the store; then the turn waits, too. */
+/** If so many events wait for the store, the turn waits, too. */
 const MOST_WAITING = 1_024
 
 const DELTAS: ReadonlySet<string> = new Set(['text-delta', 'reasoning-delta', 'tool-input-delta', 'tool-progress'])
@@ -19,7 +19,7 @@ export interface Batch {
 export class EventLog {
   readonly #turn: string
   #seq: number
-  /** Behind this `seq` it has all events. */
+  /** It has all events after this `seq`. */
   #from: number
   #events: StoredEvent[] = []
   #waiting: StoredEvent[] = []
@@ -46,12 +46,12 @@ export class EventLog {
     return this.#waiting.length >= MOST_WAITING
   }
 
-  /** The events behind this `seq`, which is not before {@link from}. */
+  /** The events after this `seq`, which is {@link from} or higher. */
   after(seq: number): readonly StoredEvent[] {
     return this.#events.slice(Math.max(0, seq - this.#from))
   }
 
-  /** Returns the number that the event gets. */
+  /** Returns the `seq` of the event. */
   push(event: ThreadEventBody): number {
     const seq = ++this.#seq
     const stored: StoredEvent = { seq, turn: this.#turn, ...(isKept(event) && { isKept: true }), event }
@@ -64,13 +64,13 @@ export class EventLog {
     return seq
   }
 
-  /** From now on its deltas are told by its messages. */
+  /** Its messages now stand for its deltas. */
   #stepEnded(): void {
     this.#droppedThrough = this.#seq
     this.#waiting = this.#waiting.filter(({ isKept }) => isKept)
   }
 
-  /** What waits, to be stored now. */
+  /** Takes out what waits, to be stored now. */
   take(): Batch {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -81,13 +81,13 @@ export class EventLog {
     return { events, ...(droppedThrough !== undefined && { droppedThrough }) }
   }
 
-  /** A batch could not be stored: it waits again. */
+  /** A batch could not be stored, and waits again. */
   putBack({ events, droppedThrough }: Batch): void {
     this.#waiting = [...events, ...this.#waiting]
     this.#droppedThrough ??= droppedThrough
   }
 
-  /** A batch is stored: what a reader finds in the store need not be here. */
+  /** A batch is stored. Events that its step has ended with are read from the store from now on. */
   stored({ droppedThrough }: Batch): void {
     if (droppedThrough === undefined) return
     this.#events = this.#events.filter(({ seq }) => seq > droppedThrough)

@@ -5,7 +5,7 @@ import type { Host } from './host.ts'
 import type { ThreadEvent } from './thread-events.ts'
 import { isEnd, type StoredEvent, type ThreadRecord, type TurnRecord } from './thread-store.ts'
 
-/** As many events are read from the store at once. */
+/** How many events are read from the store at once. */
 const PAGE = 256
 
 /** Ends when the turn has ended, or waits for an answer. */
@@ -38,7 +38,7 @@ export async function* replay(
       }
       if (events.length > 0) continue
       if (log && !isLive) {
-        // All before that was in the store.
+        // The store has no more events before the log.
         seq = log.from
         continue
       }
@@ -52,7 +52,7 @@ export async function* replay(
         followed = record.joined
         seq = Math.max(seq, (record.startSeq ?? 0) - 1)
       } else if (isEnd(record) || record.status === 'waiting') {
-        // What was written until it was so is read first.
+        // Events that were written since the last look are read first.
         if (isOver) {
           if (end) yield end
           else if (record.status === 'dropped') yield ended(record, tag, seq)

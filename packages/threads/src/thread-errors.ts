@@ -1,4 +1,4 @@
-/** What goes wrong with a thread: one small class for each thing that a caller may catch. */
+/** The errors of threads: one small class for each thing that a caller may catch. */
 
 /** The base of all errors of threads. */
 export class ThreadError extends Error {
@@ -27,7 +27,7 @@ export class ThreadIdError extends ThreadError {
   }
 }
 
-/** A turn is at work or waits for an answer, and the call does not allow that. */
+/** A turn is running or waits for an answer, and the call is not allowed then. */
 export class ThreadBusyError extends ThreadError {
   override readonly name = 'ThreadBusyError'
   readonly status: 'running' | 'waiting'
@@ -98,7 +98,7 @@ export class CursorError extends ThreadError {
   }
 }
 
-/** Another process has taken over the turn: nothing more may be written for it here. */
+/** Another process has taken over the turn, so this one writes nothing more for it. Callers never get this error. */
 export class LeaseLostError extends ThreadError {
   override readonly name = 'LeaseLostError'
 

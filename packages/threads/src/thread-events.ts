@@ -1,4 +1,4 @@
-/** What a reader of a turn is told: the events of its runs, and those of the turn itself. */
+/** The events of a turn: those of its runs, and its own. */
 
 import type { AgentEvent, PendingInterrupt, ToolMessage, UserMessage } from '@meanwhile/core'
 
@@ -21,7 +21,7 @@ export type TurnEvent =
       readonly cause: 'answer' | 'recovery' | 'retry'
       readonly messages: readonly string[]
     }
-  /** Somebody is asked. `settled` has the results of calls beside those that ask. `Threads.answer` goes on. */
+  /** The turn waits for an answer. `settled` has the results of calls that did not ask. `Threads.answer` goes on. */
   | {
       readonly type: 'turn-waiting'
       readonly interrupts: readonly PendingInterrupt[]
@@ -40,7 +40,7 @@ export type ThreadEventBody = TurnEvent | RunEvent
 /** `cursor`: give it as `after` to go on behind this event. `turn`: the id of the turn. */
 export type ThreadEvent = ThreadEventBody & { readonly cursor: string; readonly turn: string }
 
-/** Whether the event stays when its step has ended: all others are only kept while the step is open. */
+/** Whether the event is kept for good. All others are dropped when their step ends. */
 export function isKept(event: ThreadEventBody): boolean {
   if ('path' in event && event.path) return false
   return KEPT.has(event.type)

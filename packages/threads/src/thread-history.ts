@@ -17,20 +17,19 @@ function messagesIn(event: ThreadEventBody): readonly Message[] {
 
 /** What makes the stored events those of a checkpoint. */
 export interface Reconciled {
-  /** Events that count no more. */
+  /** Events that do not count any more. */
   readonly retracted: readonly StoredEvent[]
   /** Messages that are not among the events. */
   readonly missing: readonly Message[]
-  /** The history itself, if the events do not lead to it: a hook had rewritten it, and that was not stored. */
+  /** The whole history, if the events do not lead to it: a hook had rewritten it, and its event was not stored. */
   readonly replaced?: readonly Message[]
 }
 
 /**
- * Compares kept events with the history of a checkpoint. Events and checkpoints are not stored in the same moment, so that after the end of
- * a process either may be ahead.
+ * Compares kept events with the history of a checkpoint. They are not stored at the same moment, so after a crash either may be ahead.
  *
- * @param before What the turn began with: the events up to its `turn-start`.
- * @param own What the turn has told since.
+ * @param before The events up to the `turn-start` of the turn.
+ * @param own The events of the turn since then.
  */
 export function reconcile(
   before: readonly StoredEvent[],

@@ -12,13 +12,13 @@ import type {
 } from '@meanwhile/core'
 import type { EndStatus, ErrorInfo, ThreadEventBody } from './thread-events.ts'
 
-/** `joined`: its message went into the turn that was running. */
+/** `joined`: its message went into a turn that was running. */
 export type TurnStatus = 'queued' | 'running' | 'waiting' | 'joined' | EndStatus
 
 /** A thread without its turns and events. Times are milliseconds since the epoch. */
 export interface ThreadRecord {
   readonly id: string
-  /** Random: tells cursors of this thread from those of others. */
+  /** A random text in each cursor of this thread, so that cursors of other threads are refused. */
   readonly tag: string
   readonly createdAt: number
   readonly updatedAt: number
@@ -26,9 +26,9 @@ export interface ThreadRecord {
   readonly seq: number
   /** How many turns it has had. */
   readonly turns: number
-  /** `seq` of the event from which the history of the next run begins. */
+  /** The history of the next run begins with the event of this `seq`. */
   readonly historyAt: number
-  /** The queue waits for the next message. */
+  /** Whether the queue waits for the next message. */
   readonly isPaused: boolean
   readonly isDeleted: boolean
 }
@@ -40,17 +40,17 @@ export interface TurnRecord {
   readonly number: number
   readonly status: TurnStatus
   readonly messageId: string
-  /** Of a turn that has not begun: what the user said. */
+  /** What the user said. Only a turn that has not begun has it: then its `turn-start` event does. */
   readonly message?: UserMessage
   readonly metadata?: Json
   readonly createdAt: number
   /** When it ended, or began to wait, the last time. */
   readonly endedAt?: number
-  /** It goes before the others in the queue. */
+  /** Whether it goes before the others in the queue. */
   readonly isFirst?: boolean
-  /** Its message is to join the running turn. */
+  /** Whether its message is to join the running turn. */
   readonly isSteering?: boolean
-  /** Of one that is to join: if it does not, it is dropped. */
+  /** Whether it is dropped if its message does not join the running turn. */
   readonly isDropped?: boolean
   /** The turn that its message has joined. */
   readonly joined?: string
@@ -58,17 +58,17 @@ export interface TurnRecord {
   readonly startSeq?: number
   /** The thread's `historyAt` when it began. */
   readonly historyAt?: number
-  /** How often somebody has begun to work on it: each write names it. */
+  /** How often a process has begun to work on it. Each write names it, so that an earlier process is refused. */
   readonly epoch: number
-  /** Until when the process that works on it has it; 0: nobody has it. */
+  /** When another process may take it over. 0: at once, or nobody works on it. */
   readonly leaseUntil: number
   /** It is to stop, or is being closed: this is the reason that its open calls are answered with. */
   readonly closing?: string
-  /** Given to what it waited for last. */
+  /** The answers to what it waited for last. */
   readonly answers?: Answers
   /** What it waits for, or waited for last. */
   readonly interrupts?: readonly PendingInterrupt[]
-  /** Of a turn that waits: results of calls beside those that ask. */
+  /** Of a turn that waits: the results of calls that did not ask. */
   readonly settled?: readonly ToolMessage[]
   readonly error?: ErrorInfo
   /** The text of its answer. */
@@ -81,19 +81,19 @@ export interface TurnRecord {
 export interface StoredEvent {
   readonly seq: number
   readonly turn: string
-  /** Absent: it may be dropped when its step has ended. */
+  /** Absent: it is dropped when its step has ended. */
   readonly isKept?: boolean
   readonly event: ThreadEventBody
 }
 
-/** What a change is decided on. */
+/** What a change is decided by. */
 export interface StoredThread {
   readonly thread: ThreadRecord
   /** The turns that have not ended, the newest that has begun, and those that were asked for; by number. */
   readonly turns: readonly TurnRecord[]
 }
 
-/** What is written at once. What is absent stays as it is. */
+/** What is written in one transaction. What is absent stays as it is. */
 export interface Change<Result> {
   readonly result: Result
   readonly thread?: ThreadRecord
@@ -114,14 +114,14 @@ export interface Change<Result> {
   readonly isErased?: boolean
 }
 
-/** Turns to be found beside those that are always found. */
+/** Turns to be found in addition to those that are always found. */
 export interface Asked {
   readonly turn?: string
   readonly messageId?: string
 }
 
 export interface ChangeOptions extends Asked {
-  /** What is written may be lost if the machine loses its power. */
+  /** Whether the write need not wait for the disk: it may be lost if the machine loses its power. */
   readonly isFleeting?: boolean
 }
 
@@ -134,16 +134,15 @@ export interface EventQuery {
 }
 
 /**
- * Keeps threads, and the checkpoints of their runs. Superseded turns and events are only given where they are asked for. To write your
- * own store, run `threadStoreContract` of `@meanwhile/threads/testing` against it.
+ * Keeps threads, and the checkpoints of their runs. It never returns superseded turns and events. To write your own store, run `threadStoreContract` of `@meanwhile/threads/testing` against it.
  */
 export interface ThreadStore {
   readonly checkpoints: CheckpointStore
   /** Undefined if there is no such thread. */
   load(id: string, asked?: Asked): Promise<StoredThread | undefined>
   /**
-   * Decides and writes as one: no other change of this thread comes between. `decide` returns at once, and may be called again. What it throws
-   * is thrown, and nothing is written.
+   * Decides and writes as one: no other change of this thread comes between. `decide` is synchronous and may be called more than once. If it
+   * throws, `change` rejects with that error, and nothing is written.
    */
   change<Result>(
     id: string,

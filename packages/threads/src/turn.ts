@@ -1,4 +1,4 @@
-/** A turn, as the caller has it. */
+/** A turn, as its caller sees it. */
 
 import type { Json, PendingInterrupt, Usage } from '@meanwhile/core'
 import { seqOf } from './cursor.ts'
@@ -33,8 +33,8 @@ export interface Turn {
   /** The id of the thread. */
   readonly thread: string
   /**
-   * What the turn tells, for any number of readers: complete steps by their messages, the step at work by its deltas, then what happens. It ends
-   * when the turn has ended, and when it waits for an answer and all was told. A reader that leaves stops nothing.
+   * The events of the turn, for any number of readers: complete steps by their messages, the step at work by its deltas, then what happens. It
+   * ends when the turn ends, and when it waits for an answer. A reader that leaves stops nothing.
    *
    * @throws {CursorError} The cursor is damaged, or of another thread.
    * @throws {ThreadDeletedError} The thread was deleted.

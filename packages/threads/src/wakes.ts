@@ -1,6 +1,6 @@
-/** Wakes those who wait for something to happen in a thread. Other processes wake nobody: who waits for them looks again after a while. */
+/** Wakes whoever waits for a change in a thread. Changes by other processes wake nobody here, so whoever waits also looks again after a while. */
 
-/** Milliseconds after which somebody who waits looks at the store again. */
+/** Milliseconds after which a waiting reader looks at the store again. */
 const LOOK_AGAIN = 200
 
 export class Wakes {
@@ -11,8 +11,8 @@ export class Wakes {
   }
 
   /**
-   * Listens from now on. `next` resolves when something has happened since, or after a while; it rejects with the signal's reason.
-   * `close` is called in any case.
+   * Listens from now on. `next` resolves when the thread has changed since, or after a while; it rejects with the signal's reason. Call `close`
+   * in any case.
    */
   listen(thread: string, signal?: AbortSignal): { next(): Promise<void>; close(): void } {
     let timer: ReturnType<typeof setTimeout> | undefined
