@@ -159,3 +159,27 @@ test('what could not be stored is stored with the next write (TH6, TH7)', async 
   expect(failed).toBe(true)
   expect((await plain.events('t')).map(({ event }) => event.type)).toEqual(['turn-start', 'message', 'turn-end'])
 })
+
+test('a run waits for a store that is slow, so that what is not stored stays bounded (TH7, TH12)', async () => {
+  const { plain } = watched()
+  let most = 0
+  const change: ThreadStore['change'] = async (id, decide, options) => {
+    if (options?.isFleeting) await new Promise((resolve) => setTimeout(resolve, 3_000))
+    return await plain.change(
+      id,
+      (stored) => {
+        const decided = decide(stored)
+        most = Math.max(most, decided.events?.length ?? 0)
+        return decided
+      },
+      options,
+    )
+  }
+  const agent = createAgent({ model: scriptedModel([words(5_000, 1)]) })
+  const threads = createThreads({ agent, store: { ...plain, change } })
+  const turn = await threads.send('t', 'go')
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(await turn.result).toMatchObject({ status: 'completed' })
+  expect(most).toBeGreaterThan(500)
+  expect(most).toBeLessThan(1_100)
+})
