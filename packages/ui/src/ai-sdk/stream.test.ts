@@ -162,6 +162,34 @@ test('a message that steers is a part of the message, in both versions (UI2, UI5
   }
 })
 
+test('of a turn that another process takes over a reader has the message in the end, wherever the first one left (UI1, UI2)', async () => {
+  for (const cut of ['reasoning-delta', 'text-delta', 'tool-input-delta']) {
+    const model = scriptedModel([
+      respond(call('look', { at: 'x' })),
+      respond(think('Hm.'), say('Half a'), call('look', { at: 'y' }), wait(60_000)),
+      respond(say('A whole text.')),
+    ])
+    const options = { agent: createAgent({ name: 'a', model, tools: [look] }), store: memoryThreads() }
+    const [first, second] = [createThreads(options), createThreads(options)]
+    const { id } = await first.send('t', 'Look')
+    const turn = await second.turn('t', id)
+    const events: ThreadEvent[] = []
+    for await (const event of turn?.events() ?? []) {
+      events.push(event)
+      if (event.type !== cut || !('step' in event) || event.step !== 2) continue
+      await first.close()
+      await second.recover()
+    }
+    expect(events.map(({ type }) => type)).toContain('turn-resumed')
+    const [, answer] = toUIMessages(await second.read('t'))
+    const chunks = await collected(toUIMessageStream(fromList(events)))
+    expect(chunks.filter(({ type }) => type === 'reset-step' || type === 'start')).toHaveLength(2)
+    const message = await seven?.read(chunks)
+    expect(compared(message ? [message] : [])).toEqual(compared(answer ? [answer] : []))
+    expect(answer?.parts.at(-1)).toMatchObject({ text: 'A whole text.' })
+  }
+})
+
 test('a message with a file is shown as it was said (UI2)', async () => {
   const { agent } = chat()
   const threads = createThreads({ agent, store: memoryThreads() })

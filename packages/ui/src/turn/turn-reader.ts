@@ -1,6 +1,13 @@
 /** Reads the events of a turn, and says what its reader is to be told: one state machine for every protocol. */
 
-import type { AgentResult, AssistantMessage, PendingInterrupt, ToolMessage, UserMessage } from '@meanwhile/core'
+import type {
+  AgentResult,
+  AssistantMessage,
+  InterruptedResult,
+  PendingInterrupt,
+  ToolMessage,
+  UserMessage,
+} from '@meanwhile/core'
 import type { EndStatus, ErrorInfo, ThreadEventBody } from '@meanwhile/threads'
 import { OpenStep } from './open-step.ts'
 import { questionOf } from './question-of.ts'
@@ -26,12 +33,12 @@ export class TurnReader {
   readonly #questions = new Map<string, Question>()
   /** Calls that stand, by id. */
   readonly #calls = new Map<string, TurnUpdate & { readonly type: 'call' }>()
-  /** Ids of the messages of the steps before the open one. */
+  /** Ids of the messages before the open step. */
   readonly #past = new Set<string>()
   /** Ids of the messages of the open step. */
   #present: string[] = []
   /** What the user has said since the last step: told before the next one, or at the end of the turn. */
-  readonly #said: TurnUpdate[] = []
+  #said: (TurnUpdate & { readonly type: 'user-message' })[] = []
 
   constructor({ hold = false }: ReaderOptions = {}) {
     this.#holds = hold
@@ -179,7 +186,7 @@ export class TurnReader {
     if (message.role === 'tool') this.#result(message)
     else if (message.role === 'user') this.#userSaid(message, messageId)
     else this.#modelSaid(message, messageId, step)
-    if (messageId !== undefined) this.#present.push(messageId)
+    if (messageId !== undefined && message.role !== 'user') this.#present.push(messageId)
   }
 
   #modelSaid(message: AssistantMessage, messageId: string | undefined, number: number | undefined): void {
@@ -224,6 +231,7 @@ export class TurnReader {
   /** `counts`: ids of the messages that count. */
   #goOn(counts: ReadonlySet<string>): void {
     this.#present = this.#present.filter((id) => counts.has(id))
+    this.#said = this.#said.filter(({ id }) => counts.has(id))
     const step = this.#step
     const isRetracted = step?.messageId !== undefined && !counts.has(step.messageId)
     if (step && (isRetracted || !step.message)) this.#reset(step)
@@ -235,13 +243,7 @@ export class TurnReader {
     this.#questions.clear()
   }
 
-  #wait({
-    interrupts,
-    settled,
-  }: {
-    readonly interrupts: readonly PendingInterrupt[]
-    readonly settled: readonly ToolMessage[]
-  }): void {
+  #wait({ interrupts, settled }: Pick<InterruptedResult, 'interrupts' | 'settled'>): void {
     for (const message of settled) this.#result(message)
     for (const pending of interrupts) this.#ask(pending)
     this.#tell({ type: 'turn-waiting', questions: interrupts.map(questionOf) })
@@ -266,7 +268,10 @@ export class TurnReader {
   }
 
   #tellSaid(): void {
-    for (const update of this.#said.splice(0)) this.#tell(update)
+    for (const update of this.#said.splice(0)) {
+      this.#past.add(update.id)
+      this.#tell(update)
+    }
   }
 
   /** Of a run without a thread. */

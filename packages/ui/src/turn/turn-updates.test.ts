@@ -228,6 +228,19 @@ test('if an earlier step does not count any more the turn must be read again (UI
   expect(inShort(await told(source())).slice(-3)).toEqual(['text Hi', 'turn-resumed', 'turn-outdated'])
 })
 
+test('what the user has said meanwhile is told before the next step, and once, although a crash takes it back (UI1, UI2)', () => {
+  const said = (messageId: string) => ({ type: 'message', message: { role: 'user', content: 'Wait.' }, messageId })
+  const stood = { type: 'message', step: 1, message: firstTry, messageId: 'a' }
+  const start = toAsk.slice(0, 2)
+  const again = [said('w'), { type: 'step-start', step: 2 }]
+  const on = { type: 'text-delta', step: 2, attempt: 1, delta: 'Yes' }
+  const updates = read(...start, stood, said('v'), resumed('recovery', 'm', 'a'), ...again, on)
+  const told = ['turn-start', 'step-start 1', 'part-start', 'text Hi', 'part-end', 'step-end 1', 'turn-resumed']
+  expect(inShort(updates)).toEqual([...told, 'user-message', 'step-start 2', 'part-start', 'text Yes'])
+  const late = read(...start, stood, ...again, on, resumed('recovery', 'm', 'a'))
+  expect(inShort(late).slice(-2)).toEqual(['turn-resumed', 'turn-outdated'])
+})
+
 test('what a tool has reported early is told again when its message stands (UI3)', () => {
   const updates = read(
     { type: 'turn-start', turn: 't', message: { role: 'user', content: 'x' }, messageId: 'm' },
